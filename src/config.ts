@@ -230,6 +230,7 @@ export const bounds = {
   knownDeviceKeptMs: 180 * 24 * 60 * 60 * 1000,
   secondFactorGuessesMax: 10, // consecutive, with the right password
   secondFactorRestMs: 15 * 60 * 1000,
+  countedMs: 25 * 60 * 60 * 1000, // how long counters are kept; longer than the longest window
   secondFactorCodeMs: 2 * 60 * 1000, // longer than any clock setting accepts a code
   signInQuestionsMax: 256, // that wait for the sign-in thread
   signInWaitMsMax: 15_000,
@@ -249,6 +250,11 @@ export const bounds = {
   mailConnectMsMax: 10_000, // also for the server's greeting
   mailSilenceMsMax: 30_000,
   mailMsMax: 60_000, // for one mail, whatever the server does
+  mailLookMs: 5_000, // between looks for mails that are due, of each node
+  mailPauseMs: 2 * 60 * 1000, // after the first attempt; doubled each time; longer than an attempt takes
+  mailPauseMsMax: 6 * 60 * 60 * 1000,
+  mailTriedMsMax: 3 * 24 * 60 * 60 * 1000,
+  mailRefusalsMax: 3, // attempts for a recipient whom the server refuses for good
   mailFailureCharactersMax: 300, // of a server's response, in the log
   mailNameCharactersMax: 60, // of a name that a person chose, in a mail to another person
   // Stripe
@@ -287,6 +293,15 @@ export const bounds = {
   codeGuessesPerAddressMax: 100,
   codeGuessersMax: 20_000, // accounts and addresses that are counted
   linkMs: 7 * 24 * 60 * 60 * 1000, // during which an invitation can be accepted
+  signUpLinkMs: 24 * 60 * 60 * 1000, // to confirm an email
+  passwordResetLinkMs: 60 * 60 * 1000,
+  signUpsPerAddressMax: 10, // of one network in a day; mails, not accounts
+  signUpsPerDomainMax: 20, // in a day, of a domain that is neither listed nor that of a large mail provider
+  signUpMailsPerSignUpMax: 10, // mails in a day, for each account that the setting allows
+  invitationMailsPerAccountMax: 30, // in a day, by its own people
+  mailsPerMailboxMax: 3, // about sign-ups in a day, about passwords in an hour
+  passwordResetsPerAddressMax: 10, // of one network in an hour
+  passwordResetsPerHourMax: 500,
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
   accountBodyBytesMax: 1024 * 1024, // with a token of an account, which sends no catalog

@@ -27,6 +27,17 @@ export { type Authenticated, type Authenticator, authenticate, FailureCounter, t
 export { KeyDirectory } from './key-directory.ts';
 export { hasKeyShape, makeKeySecret } from './key-secret.ts';
 export {
+  emailKeyOf,
+  hasMailedShape,
+  isOfMailProvider,
+  type MailedLink,
+  mailboxOf,
+  makeMailedSecret,
+  ownedDomainOf,
+  type SignUp,
+  type SignUpStore,
+} from './mailed-link.ts';
+export {
   hasLinkShape,
   type LinkChange,
   makeLinkSecret,

@@ -109,7 +109,16 @@ function checkObject(text: string): void {
 export const OPENAPI_PATH = '/api/v1/openapi.json';
 
 /** Routes without authentication: they return only what is public. */
-const OPEN = new Set([OPENAPI_PATH, '/api/v1/sign-in', '/api/v1/invitations/show', '/api/v1/invitations/accept']);
+const OPEN = new Set([
+  OPENAPI_PATH,
+  '/api/v1/sign-in',
+  '/api/v1/invitations/show',
+  '/api/v1/invitations/accept',
+  '/api/v1/sign-ups',
+  '/api/v1/sign-ups/accept',
+  '/api/v1/password-resets',
+  '/api/v1/password-resets/accept',
+]);
 
 export interface AdminEnvironment {
   /** The client's IP address, through trusted proxies. */

@@ -15,11 +15,13 @@ import { entryRoutes, statementRoutes } from './entries.ts';
 import { invitationRoutes, makeAcceptVerified } from './invitations.ts';
 import { keyRoutes } from './keys.ts';
 import { addOpenapi } from './openapi.ts';
+import { passwordResetRoutes } from './password-resets.ts';
 import { personRoutes } from './people.ts';
 import { planRoutes } from './plans.ts';
 import { priceUpdateRoutes } from './price-update.ts';
 import { providerRoutes } from './providers.ts';
 import { addRoute } from './route.ts';
+import { signUpRoutes } from './sign-ups.ts';
 import { meRoutes, tokenRoutes } from './tokens.ts';
 import { usageRoutes } from './usage.ts';
 import { totalRoutes } from './usage-totals.ts';
@@ -48,6 +50,8 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...tokenRoutes,
     ...personRoutes,
     ...invitationRoutes(dependencies),
+    ...signUpRoutes,
+    ...passwordResetRoutes,
     ...attentionRoutes,
     ...auditRoutes,
     ...meRoutes,

@@ -1,10 +1,11 @@
 // The admin API's dependencies, composed by the server. Its only own state is the change lock.
 
-import type { AccountStore, PersonStore, Role, TokenStore } from '../accounts/accounts.ts';
+import type { AccountStore, PersonStore, Role, SignUpStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Catalog, CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore } from '../delivery/delivery.ts';
+import type { Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import type { TargetHealth } from '../gateway/gateway.ts';
@@ -48,12 +49,20 @@ export interface ProviderHealth {
 
 /** Authentication of people by email: passwords, second factors, sessions. Decides nothing about rights. */
 export interface SignIn {
-  /** Replaces all former credentials: password, second factor, sessions. Rejects with store_unavailable. */
-  setPassword(person: { email: string; name: string; password: string }): Promise<void>;
+  /**
+   * Replaces all former credentials: password, sessions, and the second factor unless the person keeps it. Rejects with
+   * store_unavailable.
+   */
+  setPassword(person: { email: string; name: string; password: string; keepsSecondFactor?: true }): Promise<void>;
   /** Rejects with store_unavailable. */
   endSessions(email: string): Promise<void>;
   /** Removes password, second factor and sessions of this email. Rejects with store_unavailable. */
   forgetPassword(email: string): Promise<void>;
+  /**
+   * Counts one more under the name, over all nodes; not allowed if there were `max` within the window. Rejects with
+   * store_unavailable.
+   */
+  count(name: string, max: number, windowMs: number): Promise<{ isAllowed: boolean; retryAfterMs: number }>;
   /** Display name of the OpenID Connect provider; null without one. */
   oidcName: string | null;
 }
@@ -86,6 +95,9 @@ export interface AdminDependencies {
   accounts: AccountStore;
   tokens: TokenStore;
   people: PersonStore;
+  signUps: SignUpStore;
+  /** Queues mails; null: the service sends none. */
+  mailer: Mailer | null;
   signIn: SignIn;
   /** Absent: only tokens authenticate. */
   sessions?: SessionFinder;

@@ -14,13 +14,14 @@ import type { AdminDependencies } from './dependencies.ts';
 import { emailField, idField, isoTime, nameField, timeShown } from './fields.ts';
 import { personNote } from './people.ts';
 import { type AdminRoute, type Call, type CallWith, get, post } from './route.ts';
+import { isSignUpOpen } from './sign-up-state.ts';
 import { roleField } from './tokens.ts';
 
 const UNKNOWN_LINK = 'This link is unknown, already used or expired. Ask for a new one.';
 const NOT_FOUND = 'The link is unknown, already used or expired';
 
 const secretField = z.string({ error: 'must be the secret of a link' }).openapi({ examples: ['tk-inv-…'] });
-const passwordField = z
+export const passwordField = z
   .string({ error: 'must be a string' })
   .refine((text) => [...text].length >= bounds.passwordCharactersLeast, {
     error: `must have at least ${bounds.passwordCharactersLeast} characters`,
@@ -50,9 +51,15 @@ export const signInSchema = z.object({
   first_operator: z
     .boolean()
     .describe('The installation has no operator yet; the data directory has a link to create one.'),
+  sign_up: z
+    .object({ domains: z.array(z.string()).describe('Domains of the emails that can sign up; empty: any.') })
+    .nullable()
+    .describe('People can sign up; null: they cannot.'),
+  password_reset: z.boolean().describe('People who forgot their password can get a link by mail.'),
 });
 
-export function invitationRoutes({ people }: AdminDependencies): AdminRoute[] {
+export function invitationRoutes(dependencies: AdminDependencies): AdminRoute[] {
+  const { people, mailer, catalog } = dependencies;
   let hasOperator = false; // once an operator has signed in, the store is not read again
   return [
     get('/sign-in', 'signin-show', 'Retrieve the sign-in methods', 'anyone', {
@@ -61,7 +68,13 @@ export function invitationRoutes({ people }: AdminDependencies): AdminRoute[] {
         hasOperator ||= (await people.countInRole('operator', 'enabled')) > 0;
         hasOperator ||= (await people.countInRole('operator', 'disabled')) > 0;
         const oidc = oidcName === null ? null : { name: oidcName };
-        return { password: true as const, oidc, first_operator: !hasOperator };
+        return {
+          password: true as const,
+          oidc,
+          first_operator: !hasOperator,
+          sign_up: isSignUpOpen(dependencies) ? { domains: [...catalog.current().settings.signUpDomains] } : null,
+          password_reset: mailer !== null,
+        };
       },
     }),
     post('/invitations/show', 'invitation-show', 'Retrieve an invitation by its secret', 'anyone', {
@@ -119,9 +132,9 @@ async function accept(call: CallWith<typeof acceptBody>): Promise<z.infer<typeof
   return { email, role: before.role };
 }
 
-/** Records the person themselves as the actor. */
+/** Records the person themselves as the actor. A person who had access gets a mail about the new password. */
 async function storeAccepted(
-  call: Pick<Call, 'context' | 'clock' | 'people'>,
+  call: Pick<Call, 'context' | 'clock' | 'people' | 'mailer'>,
   before: Person,
   after: Person,
   how: object = {},
@@ -130,7 +143,12 @@ async function storeAccepted(
   call.context.set('principal', { id: formatId('person', id), role, accountId, expiresAtMs: null });
   const note = personNote('person.accept', before, after);
   const auditContext = recordAudit(call, [{ ...note, after: { ...note.after, ...how } }]);
-  await call.people.updatePerson(after, { hash: null }, auditContext);
+  const { mailer, clock, context } = call;
+  const request = { kind: 'password-changed' as const, atMs: clock.nowMs(), address: context.env.address };
+  const isTold = before.status === 'enabled' && after.email !== null;
+  const rows = isTold && mailer !== null ? [mailer.row({ to: after.email ?? '', request })] : [];
+  await call.people.updatePerson(after, { hash: null }, { ...auditContext, rows });
+  if (rows.length > 0) mailer?.wake();
 }
 
 /** The invitation's email, or the given one if it has none. Throws invalid_request and conflict. */

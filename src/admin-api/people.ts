@@ -3,10 +3,11 @@
 
 import { z } from '@hono/zod-openapi';
 import { makeLinkSecret, type Person, type Role } from '../accounts/accounts.ts';
+import { DAY_MS } from '../base/clock.ts';
 import { formatId, parseId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { hashSecret } from '../secrets/secrets.ts';
+import { hashSecret, type Secret } from '../secrets/secrets.ts';
 import { askedAccount } from './accounts.ts';
 import { invalidMember, noObject } from './admin-app.ts';
 import { type ChangeNote, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
@@ -222,8 +223,30 @@ async function storePerson(call: CallWith<typeof createBody>, remember: Remember
   const object = formatId('person', person.id);
   const note = changeNote('person.create', object, accountId, null, personJson(person));
   const auditContext = recordAudit(call, freed === null ? [note] : [freed.note, note], remember(object, secret));
-  await people.createPerson(person, linkHash, auditContext, freed?.former);
+  const rows = await linkMail(call, person, secret);
+  await people.createPerson(person, linkHash, { ...auditContext, rows }, freed?.former);
+  call.mailer?.wake();
   return { object, secret };
+}
+
+/**
+ * The mail with a person's link, as a row; none if the service sends no mail, or the account has sent too many: then only
+ * the inviting person has the link.
+ */
+async function linkMail(call: Call, person: Person, secret: Secret): Promise<unknown[]> {
+  const { mailer, principal, accounts, signIn } = call;
+  const { email: to, role, accountId, linkExpiresAtMs: expiresAtMs } = person;
+  if (mailer === null || to === null || expiresAtMs === null) return [];
+  if (principal.accountId !== null) {
+    const name = `invitations:${principal.accountId}`;
+    if (!(await signIn.count(name, bounds.invitationMailsPerAccountMax, DAY_MS)).isAllowed) return [];
+  }
+  const account = accountId === null ? null : ((await accounts.getAccount(accountId))?.name ?? null);
+  const request =
+    person.status === 'invited'
+      ? { kind: 'invitation' as const, role, account, expiresAtMs }
+      : { kind: 'recovery' as const, expiresAtMs };
+  return [mailer.row({ to, request, secret })];
 }
 
 async function storeChange(call: Call, id: string, change: PersonChange): Promise<Person> {
@@ -267,6 +290,8 @@ async function storeLink(call: Call, id: string, remember: Remember): Promise<Ma
   const shown = (person: Person) => ({ link_expires_at: isoTime(person.linkExpiresAtMs) });
   const note = changeNote('person.link', id, before.accountId, shown(before), shown(after));
   const auditContext = recordAudit(call, [note], remember(id, secret));
-  await call.people.updatePerson(after, { hash: hashSecret(secret.reveal()) }, auditContext);
+  const rows = await linkMail(call, after, secret);
+  await call.people.updatePerson(after, { hash: hashSecret(secret.reveal()) }, { ...auditContext, rows });
+  call.mailer?.wake();
   return { object: id, secret };
 }

@@ -70,6 +70,8 @@ export interface AuditContext {
    * process or under a lock.
    */
   since?: DecidedAt | null;
+  /** More rows of the same transaction, such as mails. */
+  rows?: readonly unknown[];
 }
 
 /** The basis of a change: the state at an epoch of the store. */

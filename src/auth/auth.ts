@@ -7,7 +7,7 @@ import type { Admission, Refusal, SignInQuestion, SignInSettings } from '../sign
 import type { SignInDatabase } from '../storage/storage.ts';
 import { answerRequest } from './answer-request.ts';
 import { type BetterAuth, makeAuth } from './make-auth.ts';
-import { endSessions, forgetPassword, PasswordHashing, setPassword } from './passwords.ts';
+import { endSessions, findPasswordHash, forgetPassword, PasswordHashing, setPassword } from './passwords.ts';
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
@@ -83,6 +83,10 @@ export async function openAuth({ settings, database, admit, tell }: AuthParts): 
           return endSessions(auth, question.email);
         case 'forget-password':
           return forgetPassword(auth, question.email);
+        case 'has-password':
+          return findPasswordHash(auth, question.email.toLowerCase()).then((hash) => hash !== null);
+        case 'count':
+          return database.throttle.take(question.name, question.max, question.windowMs, Date.now());
       }
     },
   };
@@ -99,5 +103,5 @@ async function dropEnded(auth: BetterAuth, database: SignInDatabase): Promise<vo
   const where = [{ field: 'expiresAt', operator: 'lt' as const, value: new Date() }];
   await adapter.deleteMany({ model: 'session', where });
   await adapter.deleteMany({ model: 'verification', where });
-  await database.throttle.dropBefore(Date.now() - bounds.dropEveryMs);
+  await database.throttle.dropBefore(Date.now() - bounds.countedMs);
 }

@@ -57,10 +57,10 @@ export class PasswordHashing {
 
 const PASSWORD = 'credential';
 
-/** Creates the user or replaces the password. Ends every session and removes the second factor. */
+/** Creates the user or replaces the password. Ends every session, and removes the second factor unless it is kept. */
 export async function setPassword(auth: BetterAuth, hashing: PasswordHashing, person: NewPassword): Promise<null> {
   const email = person.email.toLowerCase();
-  const { password, name } = person;
+  const { password, name, keepsSecondFactor = false } = person;
   const { length } = [...password];
   if (length < bounds.passwordCharactersLeast || length > bounds.passwordCharactersMax)
     throw new Error('the password is too short or too long');
@@ -80,8 +80,9 @@ export async function setPassword(auth: BetterAuth, hashing: PasswordHashing, pe
   const kept = accounts.find(({ providerId }) => providerId === PASSWORD);
   if (kept) await internalAdapter.updateAccount(kept.id, { password: hash });
   else await internalAdapter.linkAccount({ userId: user.id, providerId: PASSWORD, accountId: user.id, password: hash });
-  await internalAdapter.updateUser(user.id, { name, twoFactorEnabled: false });
-  await adapter.deleteMany({ model: 'twoFactor', where: [{ field: 'userId', value: user.id }] });
+  await internalAdapter.updateUser(user.id, keepsSecondFactor ? { name } : { name, twoFactorEnabled: false });
+  if (!keepsSecondFactor)
+    await adapter.deleteMany({ model: 'twoFactor', where: [{ field: 'userId', value: user.id }] });
   // A pending second-factor challenge began with the former password.
   await adapter.deleteMany({ model: 'verification', where: [{ field: 'value', value: user.id }] });
   await internalAdapter.deleteUserSessions(user.id);

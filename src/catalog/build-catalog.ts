@@ -72,6 +72,11 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   eventRetentionDays: 30,
   webhookPrivateNetwork: 'off',
   priceListKey: null,
+  signUp: 'off',
+  signUpDomains: Object.freeze([]),
+  signUpGroup: 'default',
+  signUpCredit: '0',
+  signUpsPerDayMax: 100,
 });
 
 /**

@@ -67,6 +67,12 @@ const settingDescriptions: Readonly<Record<SettingName, string>> = {
     'whether webhooks may be sent to private addresses and without TLS: `off`, `operators` (only theirs) or `everyone`, see events.md',
   price_list_key:
     'Ed25519 public key of the publisher of price lists, the base64 of its 32 bytes, for `turnpike catalogue update --from URL`; `null`: lists from a URL are refused',
+  sign_up:
+    '`on`: people can create an account with an email that they confirm, see operating.md; requires a mail server',
+  sign_up_domains: 'domains of the emails that can sign up; an empty list: any',
+  sign_up_group: 'group of the accounts that sign-ups create; without it, sign-up is off',
+  sign_up_credit: 'credit in USD of such an account, given once per mailbox, as a promotion',
+  sign_ups_per_day_max: 'largest number of accounts that sign-ups create in 24 hours',
 };
 
 /** All settings, with the values of these documents. */

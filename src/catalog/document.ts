@@ -257,6 +257,7 @@ export const vendorPrefixes = z
   .min(1)
   .max(16)
   .refine((prefixes) => new Set(prefixes).size === prefixes.length, 'must not contain a prefix twice');
+const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
 const seconds = z.int().min(1).max(SECONDS_MAX);
 const settingsMembers = {
   output_tranche_tokens: z.int().min(16).max(1_000_000),
@@ -291,6 +292,18 @@ const settingsMembers = {
     .string()
     .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an Ed25519 public key: the base64 of its 32 bytes')
     .nullable(),
+  sign_up: z.enum(['off', 'on'], 'must be "off" or "on"'),
+  sign_up_domains: z
+    .array(z.string().regex(DOMAIN, 'must be a domain in lower case, such as "example.com"'))
+    .max(LIST_ENTRIES_MAX),
+  sign_up_group: plainName,
+  sign_up_credit: z
+    .string()
+    .regex(
+      /^(?:0|[1-9]\d{0,5})(?:\.\d{1,9})?$/,
+      'must be an amount in USD as a decimal string below 1000000, such as "5.00"',
+    ),
+  sign_ups_per_day_max: z.int().min(1).max(1_000_000),
 };
 export const settingsInput = z
   .strictObject(settingsMembers)

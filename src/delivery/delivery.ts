@@ -21,7 +21,23 @@ export {
   wantsEvent,
 } from './destination.ts';
 export { afterAttempt, Dispatcher, type DispatcherParts } from './dispatcher.ts';
-export { type MailContent, type MailKind, type Notice, plainName, writeLetter, writeNotice } from './letters.ts';
+export {
+  type MailContent,
+  type MailKind,
+  type Notice,
+  plainName,
+  writeLetter,
+  writeNotice,
+} from './letters.ts';
+export {
+  type MailAttempt,
+  MailQueue,
+  type MailRequest,
+  type MailStore,
+  mailContext,
+  type QueuedMail,
+} from './mail-queue.ts';
+export { type Mailer, makeMailer, type NewMail } from './mailer.ts';
 export { type Letter, type LetterFrame, renderHtml, renderText } from './render-letter.ts';
 export { nextTryMs } from './retries.ts';
 export { excerptOf, findUrlFault, type HttpMessage, type HttpOptions, postTo, type SendResult } from './send-http.ts';

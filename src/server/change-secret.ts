@@ -6,6 +6,7 @@ import { type AuditContext, creationContext, type RememberedCreation } from '../
 import type { Clock } from '../base/clock.ts';
 import { type CatalogDocument, resealDocument, sealedCredentials } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
+import { mailContext, type QueuedMail } from '../delivery/delivery.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { type InstallationStore, isUnderPreviousSecret, SECRET_PROOF, type Vault } from '../secrets/secrets.ts';
@@ -66,11 +67,14 @@ async function resealAll(
   const creations = (await stores.audit.listSealedCreations()).filter((creation) =>
     isLeft(creation.secretSealed ?? '', creationContext(creation)),
   );
+  const mails = (await stores.mails.listSealedMails()).filter((mail) =>
+    isLeft(mail.secretSealed ?? '', mailContext(mail)),
+  );
   const kept = await stores.installation.readInstallation(SIGN_IN_SECRET);
   const signIn = kept !== null && isLeft(kept, SIGN_IN_CONTEXT) ? kept : null;
-  if (!isUnderPrevious && documents.length + creations.length === 0 && signIn === null) return;
+  if (!isUnderPrevious && documents.length + creations.length + mails.length === 0 && signIn === null) return;
   const replaces = isUnderPrevious ? previous.proof : vault.proof;
-  const change = sealed(vault, { documents, creations, signIn }, replaces);
+  const change = sealed(vault, { documents, creations, mails, signIn }, replaces);
   const since = epoch === null ? null : ({ epoch, account: 'any' } as const);
   await writeSecretChange(ledger, change, {
     ...auditContextOf(vault, previous, isUnderPrevious, clock.nowMs()),
@@ -95,11 +99,12 @@ function opens(previous: Previous, sealed: string, context: string): boolean {
 interface FormerSeals {
   documents: readonly CatalogDocument[];
   creations: readonly RememberedCreation[];
+  mails: readonly QueuedMail[];
   /** The sealed secret of sign-in; null if it is sealed with the present secret, or does not exist. */
   signIn: string | null;
 }
 
-function sealed(vault: Vault, { documents, creations, signIn }: FormerSeals, replaces: string): SecretChange {
+function sealed(vault: Vault, { documents, creations, mails, signIn }: FormerSeals, replaces: string): SecretChange {
   const reseal = (text: string, context: string) => vault.seal(vault.open(text, context), context);
   return {
     resealed:
@@ -108,6 +113,7 @@ function sealed(vault: Vault, { documents, creations, signIn }: FormerSeals, rep
     creations: creations.map((creation) => {
       return { ...creation, secretSealed: reseal(creation.secretSealed ?? '', creationContext(creation)) };
     }),
+    mails: mails.map((mail) => ({ id: mail.id, secretSealed: reseal(mail.secretSealed ?? '', mailContext(mail)) })),
     proof: { name: SECRET_PROOF, value: vault.proof, replaces },
   };
 }

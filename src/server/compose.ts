@@ -133,6 +133,7 @@ interface AdminParts {
   version: string;
   moveAdmin: AdminDependencies['moveAdmin'];
   people: MadeSignIn;
+  mailer: AdminDependencies['mailer'];
   messagesAt: AdminDependencies['messagesAt'];
 }
 
@@ -154,6 +155,8 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     accounts: stores.accounts,
     tokens: stores.tokens,
     people: stores.people,
+    signUps: stores.signUps,
+    mailer: parts.mailer,
     signIn,
     sessions,
     messagesAt: parts.messagesAt,
@@ -245,19 +248,22 @@ export function makePublic(
   };
 }
 
-interface SignInParts {
+export interface SignInParts {
   config: Config;
   store: OpenStore;
   secret: string;
   observers: Observers;
   /** The issuer authenticates a person with an invitation: accepts it. */
   acceptVerified(email: string, address: string): Promise<void>;
+  /** A person changed their own password. */
+  onPasswordChanged(email: string, address: string): Promise<void>;
 }
 
-interface MadeSignIn {
+export interface MadeSignIn {
   signIn: SignIn;
   sessions: SessionFinder;
   auth: ConsoleAuth;
+  hasPassword(email: string): Promise<boolean>;
 }
 
 /** Nothing starts before the first sign-in. */
@@ -279,14 +285,20 @@ export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
     isEnabled: async (email) => (await people.findPersonByEmail(email))?.status === 'enabled',
     nowMs: () => clock.nowMs(),
     answered: (answered) => reportAnswered(observers, answered),
+    onPasswordChanged: (email, address) =>
+      void parts
+        .onPasswordChanged(email, address)
+        .catch((failure) => log.writeEvent('sign_in_failure', { cause: describeFailure(failure) })),
   });
   return {
     auth,
+    hasPassword: (email) => thread.ask({ kind: 'has-password', email }),
     signIn: {
       oidcName: config.oidc?.name ?? null,
       setPassword: (person) => thread.ask({ kind: 'set-password', person }),
       endSessions: (email) => thread.ask({ kind: 'end-sessions', email }),
       forgetPassword: (email) => thread.ask({ kind: 'forget-password', email }),
+      count: (name, max, windowMs) => thread.ask({ kind: 'count', name, max, windowMs }),
     },
     sessions: {
       publicOrigin: config.publicUrl,

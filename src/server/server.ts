@@ -15,11 +15,12 @@ import { prepareFetching } from '../providers/providers.ts';
 import { openSecretHashes } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { adoptSecret, openSignInSecret } from './change-secret.ts';
-import { makeAdmin, makeGateway, makePlanUpdates, makePublic, makeSignIn } from './compose.ts';
+import { makeAdmin, makeGateway, makePlanUpdates, makePublic } from './compose.ts';
 import { applyAtStart, inviteFirstOperator, openFirstAccount, prepareCatalog } from './first-start.ts';
 import { followNodes, makeCatalogReader } from './follow-nodes.ts';
 import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile } from './listen.ts';
 import { openObservers } from './observe.ts';
+import { openPeople } from './open-mail.ts';
 import { openStore } from './open-store.ts';
 import { startRetaining } from './retain.ts';
 
@@ -151,10 +152,10 @@ async function startOn(
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
   const secret = await openSignInSecret(stores.installation, vault);
   const acceptVerified: AdminApi['acceptVerified'] = (email, address) => admin.acceptVerified(email, address);
-  const people = makeSignIn({ config, store, secret, observers, acceptVerified }, closing);
+  const { people, mailer } = openPeople({ config, store, secret, observers, acceptVerified }, closing);
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);
-  const admin: AdminApi = makeAdmin({ ...known, moveAdmin, people, messagesAt });
+  const admin: AdminApi = makeAdmin({ ...known, moveAdmin, people, mailer, messagesAt });
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
 
   const state: StopState = { isLeaving: false, isDraining: false };

@@ -8,7 +8,7 @@ import { bounds } from '../config.ts';
 import { asTurnpikeError, type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
 import { errorResponse, pathOf, queryOf, refuseCrossSite, securityHeaders, shareHeaders } from '../http/http.ts';
 import type { AuthResponse, FoundSession } from './messages.ts';
-import { CALLBACK, type Endpoint, endpoints, GET_SESSION, readFields } from './read-fields.ts';
+import { CALLBACK, CHANGE_PASSWORD, type Endpoint, endpoints, GET_SESSION, readFields } from './read-fields.ts';
 import type { SignInThread } from './sign-in-thread.ts';
 
 // Cookies of sign-in. Over TLS each has the "__Host-" prefix in browsers, so that neither another subdomain nor an
@@ -114,6 +114,8 @@ export interface AnswerParts {
   nowMs(): number;
   /** Called for each response; `failure` if it is an error or redirects because of one. */
   answered(answered: ConsoleAnswered): void;
+  /** Called when the person with this email has changed their password. */
+  onPasswordChanged(email: string, address: string): void;
 }
 
 export interface ConsoleAnswered {
@@ -222,6 +224,8 @@ async function answer(
       body,
     },
   });
+  if (path === CHANGE_PASSWORD && given.status === 200 && session !== null)
+    parts.onPasswordChanged(session.email, from.address);
   return toResponse(given, session?.cookies ?? [], path, requestId, from);
 }
 

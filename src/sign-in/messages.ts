@@ -41,6 +41,8 @@ export interface NewPassword {
   email: string;
   name: string;
   password: string;
+  /** Only the password and the sessions are replaced. */
+  keepsSecondFactor?: true;
 }
 
 export type SignInQuestion =
@@ -48,7 +50,10 @@ export type SignInQuestion =
   | { kind: 'find-session'; cookie: string }
   | { kind: 'set-password'; person: NewPassword }
   | { kind: 'end-sessions'; email: string }
-  | { kind: 'forget-password'; email: string };
+  | { kind: 'forget-password'; email: string }
+  | { kind: 'has-password'; email: string }
+  /** Counts one more under the name. */
+  | { kind: 'count'; name: string; max: number; windowMs: number };
 
 /** How a person authenticated. */
 export type Proof = 'password' | 'second-factor' | 'single-sign-on';

@@ -80,6 +80,7 @@ export interface Endpoint {
 }
 
 export const CALLBACK = '/callback/oidc';
+export const CHANGE_PASSWORD = '/change-password';
 export const GET_SESSION = '/get-session';
 
 export const endpoints: Readonly<Record<string, Endpoint>> = {
@@ -98,7 +99,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   '/list-sessions': { method: 'GET', fields: [], needsSession: true },
   '/revoke-session': { method: 'POST', fields: ['token'], needsSession: true },
   '/revoke-other-sessions': { method: 'POST', fields: [], needsSession: true },
-  '/change-password': {
+  [CHANGE_PASSWORD]: {
     method: 'POST',
     fields: ['currentPassword', 'newPassword'],
     fixed: { revokeOtherSessions: 'true' },

@@ -9,17 +9,20 @@ import type {
   Key,
   KeyTerms,
   PersonStore,
+  SignUpStore,
   TokenStore,
 } from '../accounts/accounts.ts';
 import type { AuditContext, RememberedCreation } from '../audit/audit.ts';
 import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
+import type { MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { SampleStore } from '../usage/usage.ts';
 import { eventRows, eventsOfKey, eventsOfPerson, eventsOfToken } from './change-events.ts';
 import type { CoCommittedRow } from './co-committed.ts';
+import type { MailReads } from './mail-rows.ts';
 
 type AccountWrites = Pick<AccountStore, 'createAccount' | 'updateAccount' | 'createKey' | 'updateKey' | 'rotateKey'>;
 
@@ -134,13 +137,54 @@ export function sampleWrites(gate: LedgerGate): Pick<SampleStore, 'saveSamples'>
   };
 }
 
+/** The writing half of MailStore. */
+export function mailWrites(gate: LedgerGate): Omit<MailStore, keyof MailReads> {
+  const put = (row: CoCommittedRow) => submit(gate, [], [row]);
+  return {
+    mailRow: (mail): CoCommittedRow => ({ table: 'mails', put: mail }),
+    takeMail: ({ id, tries }, nextAtMs) => put({ table: 'mails', take: { id, tries, nextAtMs } }),
+    removeMail: (id) => put({ table: 'mails', remove: id }),
+    putMail: (mail) => put({ table: 'mails', put: mail }),
+    putLink: (link) => put({ table: 'mailed_links', put: link }),
+  };
+}
+
+/** The writing half of SignUpStore. */
+export function signUpWrites(gate: LedgerGate): Omit<SignUpStore, keyof MailReads> {
+  return {
+    async createSignUp(signUp, link, auditContext) {
+      const { account, terms, owner, credit: amount } = signUp;
+      const { createdAtMs: nowMs } = account;
+      const credit: FirstCredit = { amount, kind: 'promotion', reference: `sign-up:${owner.id}`, note: 'sign-up' };
+      await submit(
+        gate,
+        [setAccount(account, terms), ...(amount > 0 ? [firstCredit(account, credit)] : [])],
+        [
+          { table: 'mailed_links', use: { link, nowMs } },
+          { table: 'accounts', account },
+          { table: 'people', person: owner, link: { hash: null } },
+          { table: 'sign_ups', put: signUp },
+          ...auditRows(auditContext),
+        ],
+      );
+    },
+    async useLink(link, nowMs, auditContext) {
+      await submit(gate, [], [{ table: 'mailed_links', use: { link, nowMs } }, ...auditRows(auditContext)]);
+    },
+    async restoreLink(link, auditContext) {
+      await submit(gate, [], [{ table: 'mailed_links', put: link }, ...auditRows(auditContext)]);
+    },
+  };
+}
+
 /** The co-committed rows of a change's audit context. */
-export function auditRows({ audit, creation, since = null }: AuditContext): CoCommittedRow[] {
+export function auditRows({ audit, creation, since = null, rows: more = [] }: AuditContext): CoCommittedRow[] {
   const rows: CoCommittedRow[] = audit.map((record) => ({ table: 'audit_records', record }));
   if (creation !== null) {
     const forgetUntilMs = creation.atMs - bounds.creationRememberedMs;
     rows.push({ table: 'creations', creation, forgetUntilMs });
   }
+  rows.push(...(more as CoCommittedRow[]));
   if (since !== null) rows.push({ table: 'changes', since });
   return rows;
 }
@@ -220,6 +264,8 @@ export interface SecretChange {
   /** With their credentials resealed. */
   documents: readonly CatalogDocument[];
   creations: readonly RememberedCreation[];
+  /** The secrets of queued mails, resealed. */
+  mails: readonly { id: number; secretSealed: string }[];
   /** Sealed texts of the installation, resealed. */
   resealed: readonly { name: string; value: string; replaces: string }[];
   proof: { name: string; value: string; replaces: string };
@@ -234,6 +280,7 @@ export async function writeSecretChange(
   const coCommitted: CoCommittedRow[] = [
     ...change.documents.map((document) => ({ table: 'catalog' as const, put: document })),
     ...change.creations.map((creation) => ({ table: 'creations' as const, resealed: creation })),
+    ...change.mails.map((mail) => ({ table: 'mails' as const, resealed: mail })),
     ...change.resealed.map((fact) => ({ table: 'installation' as const, ...fact })),
     { table: 'installation', ...change.proof },
     ...auditRows(auditContext),

@@ -10,6 +10,7 @@ import { type ForgottenTable, Outpaced, type StoredAnswer, systemAccounts } from
 import type { PaymentRow } from '../payments/payments.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
+import { type MailRow, mailStatements } from './mail-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
 
 export type CoCommittedRow =
@@ -43,7 +44,8 @@ export type CoCommittedRow =
   | { table: 'changes'; cut: number }
   /** Refused as Outpaced if data that the bundle was decided by has changed since. */
   | { table: 'changes'; since: DecidedAt }
-  | OutboxRow;
+  | OutboxRow
+  | MailRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
   return { table: 'answers', answer };
@@ -108,6 +110,10 @@ export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {
     case 'leader':
     case 'facts':
       return eventStatements(row);
+    case 'mails':
+    case 'mailed_links':
+    case 'sign_ups':
+      return mailStatements(row);
   }
 }
 

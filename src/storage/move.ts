@@ -43,6 +43,9 @@ export const movedTables = [
   'events',
   'destinations',
   'deliveries',
+  'mails',
+  'mailed_links',
+  'sign_ups',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

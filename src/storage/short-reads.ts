@@ -22,6 +22,7 @@ import {
 } from '../ledger/ledger.ts';
 import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
+import { mailReads } from './mail-rows.ts';
 import { paymentReads } from './payment-rows.ts';
 import { Bindings, type ReadValue, type SqlReader } from './sql-reader.ts';
 import type { AccessReads, ShortReads } from './stores.ts';
@@ -100,6 +101,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...paymentReads(on),
     ...codeReads(on),
     ...eventShortReads(on),
+    ...mailReads(on),
     async getUsage(requestId) {
       const bindings = new Bindings();
       const record = `SELECT ${usageColumnsOn(on)} FROM usage_records r WHERE ${on.isRecordOf(requestId, bindings)}`;

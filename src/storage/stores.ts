@@ -1,10 +1,11 @@
 // The stores that the modules declare, assembled from the reads of a database and the ledger's gate.
 
-import type { AccountStore, PersonStore, TokenStore } from '../accounts/accounts.ts';
+import type { AccountStore, PersonStore, SignUpStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore } from '../delivery/delivery.ts';
+import type { MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import {
@@ -23,13 +24,17 @@ import {
   accountWrites,
   catalogWrites,
   installationWrites,
+  mailWrites,
   personWrites,
   sampleWrites,
+  signUpWrites,
   tokenWrites,
 } from './account-writes.ts';
 import { answerRow, type CoCommittedRow } from './co-committed.ts';
 import { type CodeReads, codeWrites } from './code-rows.ts';
 import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
+
+import type { MailReads } from './mail-rows.ts';
 
 export type RetentionReads = Pick<RetentionStore, 'countForgotten' | 'countToCarry' | 'listToCarry'>;
 
@@ -79,6 +84,8 @@ export interface Stores {
   events: EventStore;
   destinations: DestinationStore;
   deliveries: DeliveryStore;
+  mails: MailStore;
+  signUps: SignUpStore;
 }
 
 /** Lists and reports over data that grows without bound. */
@@ -105,6 +112,7 @@ export type ShortReads = AccessReads &
   Pick<EventStore, 'getEvent'> &
   Pick<DeliveryStore, 'getDelivery'> &
   Omit<DestinationStore, keyof ReturnType<typeof destinationWrites>> &
+  MailReads &
   Omit<LedgerReader, keyof ReportReads> &
   Omit<UsageStore, keyof ReportReads>;
 
@@ -140,6 +148,8 @@ export function assembleStores(
     },
     destinations: { ...reads, ...destinationWrites(gate) },
     deliveries: { getDelivery: reads.getDelivery, listDeliveries, ...deliveryWrites(gate) },
+    mails: { ...reads, ...mailWrites(gate) },
+    signUps: { ...reads, ...signUpWrites(gate) },
     retention: retentionStore(gate, { ...retentionReads, readInstallation }),
   };
 }

@@ -14,6 +14,7 @@ import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
 import { journalConformance } from './conformance/journal.ts';
 import { leaseConformance, leaseOrderConformance } from './conformance/leases.ts';
+import { mailConformance } from './conformance/mails.ts';
 import { meterConformance } from './conformance/meters.ts';
 import { monthConformance } from './conformance/months.ts';
 import { paymentConformance } from './conformance/payments.ts';
@@ -50,6 +51,7 @@ export function describeStore(
     describe('applies bundles', () => bundleConformance(open));
     describe('stores', () => accessConformance(open));
     describe('stores', () => peopleConformance(open));
+    describe('stores', () => mailConformance(open));
     describe('stores', () => answerConformance(open));
     describe('stores', () => paymentConformance(open));
     describe('stores', () => codeConformance(open));

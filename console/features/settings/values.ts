@@ -29,6 +29,11 @@ const settingNames = {
   usage_retention_days: 'Usage record retention',
   journal_retention_months: 'Ledger retention',
   price_list_key: 'Publisher key of price lists',
+  sign_up: 'Sign-up',
+  sign_up_domains: 'Sign-up: email domains',
+  sign_up_group: 'Sign-up: group',
+  sign_up_credit: 'Sign-up: credit in USD',
+  sign_ups_per_day_max: 'Sign-up: accounts a day',
 } as Readonly<Record<string, string>>;
 
 export const sectionTitles = {
@@ -39,6 +44,7 @@ export const sectionTitles = {
   retention: 'Data retention',
   address: 'Addresses and headers',
   prices: 'Price list',
+  people: 'Sign-up',
   other: 'Other',
 };
 
@@ -90,6 +96,11 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   usage_retention_days: 'retention',
   journal_retention_months: 'retention',
   price_list_key: 'prices',
+  sign_up: 'people',
+  sign_up_domains: 'people',
+  sign_up_group: 'people',
+  sign_up_credit: 'people',
+  sign_ups_per_day_max: 'people',
 };
 
 /** A setting that is not in this list belongs to "Other". */

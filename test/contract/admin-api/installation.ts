@@ -14,6 +14,7 @@ import {
 } from '../../../src/admin-api/admin-api.ts';
 import { formatId, newRequestId, parseId } from '../../../src/base/ids.ts';
 import { CatalogHolder, firstDocuments } from '../../../src/catalog/catalog.ts';
+import { type Mailer, makeMailer } from '../../../src/delivery/delivery.ts';
 import type { TurnpikeError } from '../../../src/errors.ts';
 import type { TargetHealth } from '../../../src/gateway/gateway.ts';
 import type { UsageRecord } from '../../../src/ledger/ledger.ts';
@@ -51,6 +52,10 @@ export interface Installation<RetainedData extends Stores = ReturnType<typeof me
   routeStates: TargetHealth[];
   /** The name and password that was last set, by email. */
   passwords: Map<string, { name: string; password: string }>;
+  /** Counted requests, by name; the test empties it when a window ends. */
+  counters: Map<string, number>;
+  /** null: the service sends no mail. */
+  mailer: Mailer | null;
   /** A stand-in for the real sign-in: it stores passwords and reports the sessions that it ended. */
   signIn: SignIn;
   /** Public address of the service, if configured. */
@@ -73,11 +78,11 @@ export interface Installation<RetainedData extends Stores = ReturnType<typeof me
 /** The client address of requests sent with `ask`. */
 export const ADDRESS = '192.0.2.7';
 
-export async function makeInstallation(): Promise<Installation> {
+export async function makeInstallation({ sendsMail = false } = {}): Promise<Installation> {
   const clock = manualClock(NOW_MS);
   const stores = memoryStores(clock);
   await stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], {}), [], noAuditContext);
-  return await makeNode(clock, stores);
+  return await makeNode(clock, stores, () => null, sendsMail);
 }
 
 /** A node whose stores have a catalog, which is reloaded after each change by this node. */
@@ -85,11 +90,13 @@ export async function makeNode<RetainedData extends Stores>(
   clock: Installation['clock'],
   stores: RetainedData,
   readEpoch: AdminDependencies['readEpoch'] = () => null,
+  sendsMail = false,
 ): Promise<Installation<RetainedData>> {
   const vault = openVault(Buffer.alloc(32, 7));
   const open = (sealed: string, context: string) => vault.open(sealed, context);
   const notifications: string[] = [];
   const passwords: Installation['passwords'] = new Map();
+  const counters: Installation['counters'] = new Map();
   const parts: Parts<RetainedData> = {
     clock,
     stores,
@@ -101,12 +108,19 @@ export async function makeNode<RetainedData extends Stores>(
     health: new Map(),
     routeStates: [],
     passwords,
+    counters,
+    mailer: sendsMail ? makeMailer(stores.mails, { wake: async () => {} }, vault, clock) : null,
     signIn: {
       setPassword: async ({ email, name, password }) => void passwords.set(email, { name, password }),
       endSessions: async (email) => void notifications.push(`end sessions of ${email}`),
       forgetPassword: async (email) => {
         passwords.delete(email);
         notifications.push(`forget the password of ${email}`);
+      },
+      async count(name, max) {
+        const taken = (counters.get(name) ?? 0) + 1;
+        counters.set(name, taken);
+        return { isAllowed: taken <= max, retryAfterMs: 60_000 };
       },
       oidcName: null,
     },
@@ -144,6 +158,8 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     accounts: stores.accounts,
     tokens: stores.tokens,
     people: stores.people,
+    signUps: stores.signUps,
+    mailer: parts.mailer,
     signIn,
     sessions: sessionsOf(parts),
     messagesAt: () => parts.publicOrigin,

@@ -181,9 +181,10 @@ describe('a link that is unknown, mistyped, used, expired, or of a disabled pers
 test('any client can read the sign-in methods and whether the first operator is still missing', async () => {
   const shown = async () => (await ask('GET', '/api/v1/sign-in')).body;
   const secret = await inviteFirst();
-  expect(await shown()).toEqual({ password: true, oidc: null, first_operator: true });
+  const methods = { password: true, oidc: null, sign_up: null, password_reset: false };
+  expect(await shown()).toEqual({ ...methods, first_operator: true });
   await ask('POST', ACCEPT, { secret, ...own, email: 'first@example.com' });
-  expect(await shown()).toEqual({ password: true, oidc: null, first_operator: false });
+  expect(await shown()).toEqual({ ...methods, first_operator: false });
   installation.signIn.oidcName = 'Example';
   expect((await shown())['oidc']).toEqual({ name: 'Example' });
 });

@@ -19,6 +19,7 @@ function authOf(isEnabled: boolean) {
     hasOidc: false,
     isEnabled: async () => isEnabled,
     nowMs: () => 0,
+    onPasswordChanged: () => {},
     answered: () => {},
   });
   const get = (path: string) =>

@@ -64,7 +64,7 @@ export function secretChangeConformance(open: OpenStores): void {
 
   test('credentials, creations and the proof change together, with an audit record', async () => {
     await using bench = await openWorkbench(open, 0);
-    const { installation, catalog, audit, gate } = bench.stores;
+    const { installation, catalog, audit, mails, gate } = bench.stores;
     await installation.writeInstallation('secret_proof', 'former');
     await installation.writeInstallation('sealed', 'old');
     await catalog.saveCatalog([provider('old')], [], { audit: [], creation: creation('old') });
@@ -72,12 +72,26 @@ export function secretChangeConformance(open: OpenStores): void {
     expect(await audit.listSealedCreations()).toEqual([creation('old')]);
     const proof = { name: 'secret_proof', value: 'present', replaces: 'former' };
     const resealed = [{ name: 'sealed', value: 'new', replaces: 'old' }];
-    const change = { documents: [provider('new')], creations: [creation('new')], resealed, proof };
+    await mails.putMail(mail('old'));
+    const resealedMails = [{ id: 9, secretSealed: 'new' }];
+    const change = {
+      documents: [provider('new')],
+      creations: [creation('new')],
+      mails: resealedMails,
+      resealed,
+      proof,
+    };
     await writeSecretChange(gate, change, { audit: [record], creation: null });
     expect(await installation.readInstallation('secret_proof')).toBe('present');
     expect(await installation.readInstallation('sealed')).toBe('new');
     expect(await catalog.loadCatalog()).toEqual([provider('new')]);
     expect(await audit.listSealedCreations()).toEqual([creation('new')]);
+    expect(await mails.listSealedMails()).toEqual([mail('new')]);
     expect(await audit.listAudit(whole)).toMatchObject([{ ...record, seq: 1 }]);
   });
+}
+
+function mail(secretSealed: string) {
+  const request = { kind: 'recovery' as const, expiresAtMs: 0 };
+  return { id: 9, createdAtMs: 1, nextAtMs: 1, tries: 0, to: 'ada@example.com', request, secretSealed };
 }

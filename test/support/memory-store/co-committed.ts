@@ -5,6 +5,7 @@ import { bounds } from '../../../src/config.ts';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
 import type { CoCommittedRow } from '../../../src/storage/co-committed.ts';
+import type { MailRow } from '../../../src/storage/mail-rows.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
@@ -25,6 +26,7 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
     return;
   }
   if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
+  if (isMailRow(row)) refuseLateMailRow(tables, row, before);
   if (isDestinationOutpaced(tables, row)) throw new Outpaced('the destination has changed since it was read');
   const isTaken =
     (row.table === 'key_secrets' && tables.keySecrets.has(row.secretHash)) ||
@@ -38,6 +40,47 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
 
 function isPaymentRow(row: CoCommittedRow): row is Exclude<PaymentRow, Dropping> {
   return row.table === 'payments' || row.table === 'billing' || (row.table === 'payment_events' && 'event' in row);
+}
+
+/** Throws Outpaced if the row lost a race, also to one of those before it in the same batch. */
+function refuseLateMailRow(tables: MemoryTables, row: CoCommittedRow, before: readonly CoCommittedRow[]): void {
+  const mails = new Map(tables.mails);
+  const mailedLinks = new Map(tables.mailedLinks);
+  const signUps = [...tables.signUps];
+  for (const earlier of before) if (isMailRow(earlier)) writeMailRow({ mails, mailedLinks, signUps }, earlier);
+  const isLate =
+    (row.table === 'mails' && 'take' in row && mails.get(row.take.id)?.tries !== row.take.tries) ||
+    (row.table === 'mailed_links' &&
+      'use' in row &&
+      (mailedLinks.get(row.use.link.hash)?.expiresAtMs ?? 0) <= row.use.nowMs) ||
+    (row.table === 'sign_ups' &&
+      (signUps.filter(({ account }) => account.createdAtMs > row.put.countedSinceMs).length >= row.put.signUpsMax ||
+        (row.put.credit > 0 && signUps.some(({ emailKey, credit }) => emailKey === row.put.emailKey && credit > 0))));
+  if (isLate) throw new Outpaced('another change came first');
+}
+
+function isMailRow(row: CoCommittedRow): row is MailRow {
+  return row.table === 'mails' || row.table === 'mailed_links' || row.table === 'sign_ups';
+}
+
+type MailTables = Pick<MemoryTables, 'mails' | 'mailedLinks' | 'signUps'>;
+
+function writeMailRow({ mails, mailedLinks, signUps }: MailTables, row: MailRow): void {
+  if (row.table === 'sign_ups') signUps.push(row.put);
+  else if (row.table === 'mailed_links') {
+    if ('put' in row) mailedLinks.set(row.put.hash, row.put);
+    else
+      for (const [hash, link] of mailedLinks)
+        if (link.purpose === row.use.link.purpose && link.email === row.use.link.email) mailedLinks.delete(hash);
+  } else if ('put' in row) mails.set(row.put.id, row.put);
+  else if ('remove' in row) mails.delete(row.remove);
+  else {
+    const id = 'take' in row ? row.take.id : row.resealed.id;
+    const mail = mails.get(id);
+    if (mail === undefined) return;
+    if ('take' in row) mails.set(id, { ...mail, tries: mail.tries + 1, nextAtMs: row.take.nextAtMs });
+    else mails.set(id, { ...mail, secretSealed: row.resealed.secretSealed });
+  }
 }
 
 /** Whether another person has its email or its link, as people are after the rows before it. */
@@ -115,6 +158,11 @@ export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): voi
     case 'code_batches':
     case 'codes':
       writeCodes(tables, row);
+      break;
+    case 'mails':
+    case 'mailed_links':
+    case 'sign_ups':
+      writeMailRow(tables, row);
       break;
     case 'events':
     case 'destinations':

@@ -56,6 +56,9 @@ export class MemoryLedgerStore implements LedgerStore {
     events: new Map(),
     destinations: new Map(),
     deliveries: new Map(),
+    mails: new Map(),
+    mailedLinks: new Map(),
+    signUps: [],
   };
   readonly #clock: Clock;
 

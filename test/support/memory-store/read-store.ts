@@ -23,6 +23,7 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../../../src/ledger/ledger.ts';
+import type { MailReads } from '../../../src/storage/mail-rows.ts';
 import {
   callerPlan,
   describeAccountMeters,
@@ -49,7 +50,22 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...paymentReads(tables),
     ...codeReads(tables),
     ...eventReads(tables),
+    ...mailReads(tables),
     findAnswer: async (requestId) => tables.answers.get(requestId) ?? null,
+  };
+}
+
+function mailReads({ mails, mailedLinks, signUps }: MemoryTables): MailReads {
+  return {
+    listDueMails: async (nowMs, limit) =>
+      [...mails.values()]
+        .filter(({ nextAtMs }) => nextAtMs <= nowMs)
+        .sort((one, other) => one.nextAtMs - other.nextAtMs || one.id - other.id)
+        .slice(0, limit),
+    listSealedMails: async () => [...mails.values()].filter(({ secretSealed }) => secretSealed !== null),
+    findMailedLink: async (hash) => mailedLinks.get(hash) ?? null,
+    wasCredited: async (emailKey) => signUps.some((signUp) => signUp.emailKey === emailKey && signUp.credit > 0),
+    countSignUps: async (sinceMs) => signUps.filter(({ account }) => account.createdAtMs > sinceMs).length,
   };
 }
 

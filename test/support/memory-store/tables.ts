@@ -1,10 +1,11 @@
 // The tables of the in-memory store.
 
-import type { AccessToken, Account, Key, Person } from '../../../src/accounts/accounts.ts';
+import type { AccessToken, Account, Key, MailedLink, Person, SignUp } from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination } from '../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../src/events/events.ts';
+import type { QueuedMail } from '../../../src/delivery/delivery.ts';
 import type {
   AccountRow,
   DailyTotal,
@@ -58,4 +59,9 @@ export interface MemoryTables extends PaymentTables {
   events: Map<number, StoredEvent & { dedupe: string | null }>;
   destinations: Map<number, Destination>;
   deliveries: Map<number, Delivery>;
+  mails: Map<number, QueuedMail>;
+  /** By the hash of the secret. */
+  mailedLinks: Map<string, MailedLink>;
+  /** In the order they were made. */
+  signUps: SignUp[];
 }

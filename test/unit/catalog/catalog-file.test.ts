@@ -111,6 +111,11 @@ describe('the documented example', () => {
       eventRetentionDays: 30,
       webhookPrivateNetwork: 'off',
       priceListKey: null,
+      signUp: 'off',
+      signUpDomains: [],
+      signUpGroup: 'default',
+      signUpCredit: '0',
+      signUpsPerDayMax: 100,
     });
   });
 

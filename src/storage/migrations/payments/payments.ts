@@ -3,6 +3,7 @@
 import { codesPart } from './codes.ts';
 import { eventsPart } from './events.ts';
 import { ledgerPart } from './ledger.ts';
+import { mailsPart } from './mails.ts';
 import { paymentRecordsPart } from './payment-records.ts';
 
 /** The statements of one part, for each database. */
@@ -11,7 +12,7 @@ export interface MigrationPart {
   postgres: string;
 }
 
-const parts: readonly MigrationPart[] = [ledgerPart, paymentRecordsPart, codesPart, eventsPart];
+const parts: readonly MigrationPart[] = [ledgerPart, paymentRecordsPart, codesPart, eventsPart, mailsPart];
 
 export const paymentTables: MigrationPart = {
   sqlite: parts.map(({ sqlite }) => sqlite).join('\n'),

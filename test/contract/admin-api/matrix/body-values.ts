@@ -3,7 +3,7 @@
 
 import { DAY_MS } from '../../../../src/base/clock.ts';
 import { type Json, NOW_MS } from '../installation.ts';
-import { type AccountName, groupsOf, type Principal, type World, type WorldObject } from './world.ts';
+import { type AccountName, groupsOf, mailedTokens, type Principal, type World, type WorldObject } from './world.ts';
 
 /** One value of one field, or of several fields that belong together. */
 export interface Variant {
@@ -28,6 +28,7 @@ const inDays = (days: number) => new Date(NOW_MS + days * DAY_MS).toISOString();
 
 const limits = () => values([1, null], [0, '5', [5]]);
 const texts = () => values(['changed'], ['', 7, { name: 'x' }, 'a\u0007']);
+const passwords = () => values(['another, as long'], ['too short', 'x'.repeat(129), 7, null]);
 const periods = () => values(['day'], ['year', null]);
 const amounts = (...more: unknown[]) => values(['5.00', ...more], ['-0.01', 5, '1e3', '9007199.254740992']);
 
@@ -254,9 +255,29 @@ export const bodyRules: Record<string, BodyRule> = {
     values: () => ({
       secret: values([], [7, null, ['tk-inv-']]),
       name: texts(),
-      password: values(['another, as long'], ['too short', 'x'.repeat(129), 7, null]),
+      password: passwords(),
       email: values([], ['other@example.com', 'nobody', 7, null]), // the invitation already has an email
     }),
+  },
+  'POST /api/v1/sign-ups': {
+    least: () => ({ email: 'new@example.com', name: 'Ada' }),
+    values: () => ({
+      email: values(['another@example.com'], ['nobody', 7, null, 'a@b.c\r\nBcc: d@e.fg']),
+      name: texts(),
+      account_name: texts(),
+    }),
+  },
+  'POST /api/v1/sign-ups/accept': {
+    least: () => ({ token: mailedTokens['sign-up'], password: 'long enough' }),
+    values: () => ({ token: values([], [7, null, ['x']]), password: passwords() }),
+  },
+  'POST /api/v1/password-resets': {
+    least: () => ({ email: 'new@example.com' }),
+    values: () => ({ email: values(['another@example.com'], ['nobody', 7, null]) }),
+  },
+  'POST /api/v1/password-resets/accept': {
+    least: () => ({ token: mailedTokens['password-reset'], password: 'long enough' }),
+    values: () => ({ token: values([], [7, null, ['x']]), password: passwords() }),
   },
   'POST /api/v1/providers/{name}/test': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/prices/update': {

@@ -91,6 +91,10 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/sign-in': rule(seenByEveryone, { isOpen: true }),
   'POST /api/v1/invitations/show': rule(seenByEveryone, { isOpen: true }),
   'POST /api/v1/invitations/accept': rule(seenByEveryone, { isOpen: true }),
+  'POST /api/v1/sign-ups': rule(seenByEveryone, { isOpen: true }),
+  'POST /api/v1/sign-ups/accept': rule(seenByEveryone, { isOpen: true }),
+  'POST /api/v1/password-resets': rule(seenByEveryone, { isOpen: true }),
+  'POST /api/v1/password-resets/accept': rule(seenByEveryone, { isOpen: true }),
   'GET /api/v1/openapi.json': rule(seenByEveryone, { isOpen: true }),
 };
 

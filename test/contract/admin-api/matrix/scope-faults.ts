@@ -25,6 +25,7 @@ const open = [
   'codes',
   'codeBatches',
   'events',
+  'mails',
 ];
 
 export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {

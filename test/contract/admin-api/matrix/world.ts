@@ -1,7 +1,9 @@
 // The installation that the matrix runs against: three accounts, one of them disabled, every kind of principal, and
 // objects of each with unique names.
 
+import { makeMailedSecret } from '../../../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../../../src/base/clock.ts';
+import { hashSecret } from '../../../../src/secrets/secrets.ts';
 import { type Installation, makeInstallation, TOKEN, useKey } from '../installation.ts';
 import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
 
@@ -86,6 +88,7 @@ const catalog = {
   ),
   groups: { 'alpha-group': { models: ['alpha-*'] }, 'bravo-group': { models: ['bravo-*'] } },
   plans: { 'alpha-plan': { title: 'Alpha', windows: { day: '1' } } },
+  settings: { sign_up: 'on' },
 };
 const BEHIND_THE_PRICE = [
   'house-behind',
@@ -100,7 +103,7 @@ const BEHIND_THE_PRICE = [
 const stranger = { role: 'operator', account: null, isKnown: false, id: '', expiresAt: null } as const;
 
 export async function makeWorld(): Promise<World> {
-  const installation = await makeInstallation();
+  const installation = await makeInstallation({ sendsMail: true });
   const { ask } = installation;
   await ask('POST', '/api/v1/apply', { document: catalog });
   const accountIds = {
@@ -127,6 +130,7 @@ export async function makeWorld(): Promise<World> {
   await addPeople(world);
   await addCodes(world);
   for (const id of Object.values(accountIds)) await ask('PATCH', `/api/v1/accounts/${id}/plan`, { plan: 'alpha-plan' });
+  await addMailedLinks(world);
   await endTokens(world);
   await ask('PATCH', `/api/v1/accounts/${accountIds.delta}`, { status: 'disabled' });
   addWords(world);
@@ -137,7 +141,8 @@ export async function makeWorld(): Promise<World> {
 
 /** Restores the initial state. */
 export async function restoreWorld({ installation, snapshot }: World): Promise<void> {
-  const { stores, catalog: holder, notifications } = installation;
+  const { stores, catalog: holder, notifications, counters } = installation;
+  counters.clear();
   const isRepriced = changesSince(stores.tables, snapshot).some(({ table }) => table === 'catalog');
   restore(stores.tables, snapshot);
   if (isRepriced) holder.swap(await stores.catalog.loadCatalog());
@@ -148,6 +153,35 @@ export function principalNamed({ principals }: World, name: string): Principal {
   const found = principals.find((principal) => principal.name === name);
   if (found === undefined) throw new Error(`there is no principal "${name}"`);
   return found;
+}
+
+/** The secrets of mailed links, which any client can use. */
+export const mailedTokens = {
+  'sign-up': makeMailedSecret('sign-up').reveal(),
+  'password-reset': makeMailedSecret('password-reset').reveal(),
+};
+
+/** A link for a new person, and one for a new password of a person of the installation. */
+async function addMailedLinks(world: World): Promise<void> {
+  const { installation } = world;
+  const { stores, ask, clock } = installation;
+  const { body } = await ask('POST', '/api/v1/people', { role: 'viewer', email: 'forgetful@example.com' });
+  await ask('PATCH', `/api/v1/people/${body['id']}`, { status: 'enabled' });
+  world.objects.push(worldObject('person', 'a person who forgot their password', String(body['id']), null));
+  for (const [purpose, email] of [
+    ['sign-up', 'signing-up@example.com'],
+    ['password-reset', 'forgetful@example.com'],
+  ] as const)
+    await stores.mails.putLink({
+      hash: hashSecret(mailedTokens[purpose]),
+      purpose,
+      email,
+      expiresAtMs: clock.nowMs() + 60 * DAY_MS,
+      name: 'Ada',
+      accountName: 'Ada',
+    });
+  stores.tables.mails.clear();
+  installation.notifications.length = 0;
 }
 
 function worldObject(

@@ -1,0 +1,56 @@
+// The mailer of this node, if an SMTP server is set: it looks for due mails regularly, because another node may have
+// queued them, and at once when this node did.
+
+import { machineTimers } from '../base/timers.ts';
+import { bounds, type Config } from '../config.ts';
+import { type Mailer, MailQueue, makeMailer, makeMailSender } from '../delivery/delivery.ts';
+import { describeFailure, type LogWriter } from '../observability/observability.ts';
+import { type MadeSignIn, makeSignIn, type SignInParts } from './compose.ts';
+import type { OpenStore } from './open-store.ts';
+import type { Closing } from './server.ts';
+
+interface MailParts {
+  config: Config;
+  store: OpenStore;
+  hasPassword(email: string): Promise<boolean>;
+  log: LogWriter;
+}
+
+/** null: no SMTP server is set. */
+function openMail({ config, store, hasPassword, log }: MailParts, closing: Closing): Mailer | null {
+  if (config.mail === null) return null;
+  const { vault, stores, clock } = store;
+  const queue = new MailQueue({
+    store: stores.mails,
+    people: stores.people,
+    hasPassword,
+    issuer: config.oidc?.name ?? null,
+    sender: makeMailSender(config.mail),
+    vault,
+    publicUrl: config.mail.publicUrl,
+    clock,
+    report: ({ event, ...attempt }) => log.writeEvent(event, { ...attempt }),
+    reportFailure: (failure) => log.writeEvent('mail_queue_failed', { cause: describeFailure(failure) }),
+  });
+  const stop = machineTimers.every(bounds.mailLookMs, () => void queue.wake());
+  closing.push(async () => {
+    stop();
+    await queue.close();
+  });
+  return makeMailer(stores.mails, queue, vault, clock);
+}
+
+/** Sign-in and the mailer, which need each other. */
+export function openPeople(
+  parts: Omit<SignInParts, 'onPasswordChanged'>,
+  closing: Closing,
+): { people: MadeSignIn; mailer: Mailer | null } {
+  const { config, store, observers } = parts;
+  const { clock, log } = observers;
+  const onPasswordChanged = async (email: string, address: string) => {
+    await mailer?.send({ to: email, request: { kind: 'password-changed', atMs: clock.nowMs(), address } });
+  };
+  const people = makeSignIn({ ...parts, onPasswordChanged }, closing);
+  const mailer = openMail({ config, store, hasPassword: people.hasPassword, log }, closing);
+  return { people, mailer };
+}

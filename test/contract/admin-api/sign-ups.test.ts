@@ -1,0 +1,269 @@
+// Sign-up by mail: what a stranger learns, what a link does, and what farming gets.
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { emailKeyOf, mailboxOf, ownedDomainOf } from '../../../src/accounts/accounts.ts';
+import { DAY_MS } from '../../../src/base/clock.ts';
+import { parseId } from '../../../src/base/ids.ts';
+import { bounds } from '../../../src/config.ts';
+import { errorOf, type Json, makeInstallation } from './installation.ts';
+import { type Mailing, secretIn, startMailing } from './mailing.ts';
+
+const OPEN = { sign_up: 'on', sign_up_credit: '5.00' };
+const password = 'long enough';
+let mailing: Mailing;
+beforeEach(async () => {
+  mailing = await startMailing(OPEN);
+});
+afterEach(async () => {
+  await mailing[Symbol.asyncDispose]();
+});
+
+const signUp = (email: string) => mailing.ask('/sign-ups', { email, name: 'Ada', account_name: 'Ada Ltd' });
+const accept = (token: string, words = password) => mailing.ask('/sign-ups/accept', { token, password: words });
+const settings = (changed: Json) =>
+  mailing.installation.ask('POST', '/api/v1/apply', { document: { settings: { ...OPEN, ...changed } } });
+
+/** Counters of the last day end. */
+function nextDay() {
+  mailing.installation.clock.advance(DAY_MS + 1);
+  mailing.installation.counters.clear();
+}
+
+async function complete(email: string): Promise<{ status: number; body: Json }> {
+  await signUp(email);
+  const [mail] = await mailing.deliver();
+  return accept(secretIn(mail));
+}
+
+async function balanceOf(account: unknown): Promise<unknown> {
+  return (await mailing.installation.ask('GET', `/api/v1/accounts/${account}`)).body['balance'];
+}
+
+describe('a sign-up', () => {
+  test('creates an account with an owner and credit once the email is confirmed', async () => {
+    expect(await signUp('Ada@example.com')).toMatchObject({ status: 200, body: { email: 'ada@example.com' } });
+    const [mail, ...others] = await mailing.deliver();
+    expect(others).toEqual([]);
+    expect([mail?.to, mail?.headers.get('subject')]).toEqual([
+      'ada@example.com',
+      'Confirm your email address for console.example.com',
+    ]);
+    expect(mail?.headers.get('list-unsubscribe')).toBeUndefined();
+    expect(mailing.installation.stores.tables.people.size).toBe(0);
+    const { status, body } = await accept(secretIn(mail));
+    expect([status, body]).toMatchObject([200, { email: 'ada@example.com', role: 'owner' }]);
+    expect(mailing.installation.passwords.get('ada@example.com')).toMatchObject({ name: 'Ada', password });
+    const account = (await mailing.installation.ask('GET', `/api/v1/accounts/${body['account']}`)).body;
+    expect(account).toMatchObject({ name: 'Ada Ltd', groups: ['default'], balance: '5.00', status: 'enabled' });
+    const entries = (await mailing.installation.ask('GET', `/api/v1/accounts/${body['account']}/entries`)).body['data'];
+    expect(entries).toMatchObject([{ kind: 'promotion', amount: '5.00', note: 'sign-up' }]);
+    const audit = (await mailing.installation.ask('GET', '/api/v1/audit')).body['data'] as Json[];
+    expect(
+      audit
+        .slice(0, 2)
+        .map(({ action }) => action)
+        .sort(),
+    ).toEqual(['account.create', 'person.create']);
+    expect(audit[0]?.['actor']).toMatch(/^person_/);
+  });
+
+  test('stores its link only as a hash, and shows neither the names given nor another link in its mail', async () => {
+    await mailing.ask('/sign-ups', {
+      email: 'ada@example.com',
+      name: 'You won! evil.example',
+      account_name: 'evil.example',
+    });
+    const [mail] = await mailing.deliver();
+    expect(mail?.text).not.toContain('evil');
+    expect(mail?.html).not.toContain('evil');
+    const kept = Bun.inspect(mailing.installation.stores.tables, { depth: 9 });
+    expect(kept).not.toContain(secretIn(mail).slice(7));
+    expect(mailing.installation.stores.tables.mails.size).toBe(0);
+  });
+
+  test('with a known email has the same answer, and its mail says so to the one who reads it', async () => {
+    await complete('ada@example.com');
+    nextDay();
+    const unknown = await signUp('new@example.com');
+    const known = await signUp('ada@example.com');
+    expect([known.status, Object.keys(known.body)]).toEqual([unknown.status, Object.keys(unknown.body)]);
+    const mails = await mailing.deliver();
+    const toAda = mails.find(({ to }) => to === 'ada@example.com');
+    expect(toAda?.headers.get('subject')).toBe('You already have access to console.example.com');
+    expect(secretIn(toAda)).toBe('');
+  });
+
+  test('of a disabled person sends nothing, and of an invited one refers to the invitation', async () => {
+    const made = await mailing.installation.ask('POST', '/api/v1/people', { role: 'viewer', email: 'ada@example.com' });
+    await mailing.deliver();
+    await signUp('ada@example.com');
+    expect((await mailing.deliver())[0]?.text).toContain('open the link of the invitation');
+    await mailing.installation.ask('PATCH', `/api/v1/people/${made.body['id']}`, { status: 'disabled' });
+    await signUp('ada@example.com');
+    expect(await mailing.deliver()).toEqual([]);
+  });
+
+  test('does the same work before its answer whether the email is known', async () => {
+    await complete('ada@example.com');
+    nextDay();
+    const { tables } = mailing.installation.stores;
+    const before = Bun.inspect([tables.people, tables.accounts, tables.mailedLinks, tables.audit], { depth: 5 });
+    for (const email of ['ada@example.com', 'new@example.com']) {
+      const queued = tables.mails.size;
+      await signUp(email);
+      expect(tables.mails.size).toBe(queued + 1);
+      const after = Bun.inspect([tables.people, tables.accounts, tables.mailedLinks, tables.audit], { depth: 5 });
+      expect(after).toBe(before);
+    }
+  });
+
+  test('is not possible unless it is on, and a mail server and the group exist', async () => {
+    const signIn = async () => (await mailing.installation.ask('GET', '/api/v1/sign-in')).body;
+    expect(await signIn()).toMatchObject({ sign_up: { domains: [] }, password_reset: true });
+    for (const changed of [{ sign_up: 'off' }, { sign_up_group: 'none' }]) {
+      await settings(changed);
+      expect(await signIn()).toMatchObject({ sign_up: null });
+      expect((await signUp('ada@example.com')).status).toBe(404);
+    }
+    const silent = await makeInstallation();
+    await silent.ask('POST', '/api/v1/apply', { document: { settings: OPEN } });
+    expect((await silent.ask('GET', '/api/v1/sign-in')).body).toMatchObject({ sign_up: null, password_reset: false });
+    const body = { email: 'ada@example.com', name: 'Ada' };
+    expect((await silent.ask('POST', '/api/v1/sign-ups', body, { authorization: '' })).status).toBe(404);
+  });
+
+  test('needs an email of a listed domain if there is a list', async () => {
+    await settings({ sign_up_domains: ['example.com', 'example.org'] });
+    expect((await signUp('ada@example.org')).status).toBe(200);
+    for (const email of ['ada@sub.example.com', 'ada@example.com.evil.net', 'ada@notexample.com']) {
+      const { status, body } = await signUp(email);
+      expect([status, errorOf(body).faults]).toMatchObject([400, [{ path: ['email'] }]]);
+    }
+  });
+});
+
+describe('a link', () => {
+  test('works once', async () => {
+    await signUp('ada@example.com');
+    const token = secretIn((await mailing.deliver())[0]);
+    expect((await accept(token)).status).toBe(200);
+    expect((await accept(token, 'another, as long')).status).toBe(404);
+    expect(mailing.installation.passwords.get('ada@example.com')?.password).toBe(password);
+  });
+
+  test('is accepted once by two concurrent requests, and gives credit once', async () => {
+    await signUp('ada@example.com');
+    const token = secretIn((await mailing.deliver())[0]);
+    const answers = await Promise.all(['the first one', 'the second one'].map((words) => accept(token, words)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 404]);
+    expect(mailing.installation.passwords.get('ada@example.com')?.password).toBe('the first one');
+    expect(mailing.installation.stores.tables.accounts.size).toBe(1);
+  });
+
+  test('of an earlier mail ends with the acceptance of a later one', async () => {
+    await signUp('ada@example.com');
+    await signUp('ada@example.com');
+    const mails = await mailing.deliver();
+    expect(mails).toHaveLength(2);
+    const [first, second] = mails.map(secretIn) as [string, string];
+    expect((await accept(second)).status).toBe(200);
+    expect((await accept(first)).status).toBe(404);
+  });
+
+  test('expires after a day', async () => {
+    await signUp('ada@example.com');
+    const [mail] = await mailing.deliver();
+    mailing.installation.clock.advance(bounds.signUpLinkMs - 1);
+    const wrong = await mailing.ask('/password-resets/accept', { token: secretIn(mail), password });
+    expect(wrong.status).toBe(404);
+    mailing.installation.clock.advance(1);
+    expect((await accept(secretIn(mail))).status).toBe(404);
+    expect(mailing.installation.stores.tables.accounts.size).toBe(0);
+  });
+
+  test('that is invented, mistyped or of another purpose counts against the address', async () => {
+    await mailing.installation.ask('POST', '/api/v1/people', { role: 'viewer', email: 'eve@example.com' });
+    const invitation = secretIn((await mailing.deliver())[0]);
+    const { failures } = mailing.installation;
+    for (const token of ['', 'tk-new-x', invitation]) expect((await accept(token)).status).toBe(404);
+    expect(mailing.installation.failures).toBe(failures + 3);
+  });
+
+  test('is refused if a person got this email meanwhile', async () => {
+    await signUp('ada@example.com');
+    const token = secretIn((await mailing.deliver())[0]);
+    await mailing.installation.ask('POST', '/api/v1/people', { role: 'viewer', email: 'ada@example.com' });
+    expect((await accept(token)).status).toBe(409);
+    expect(mailing.installation.passwords.has('ada@example.com')).toBe(false);
+  });
+});
+
+describe('farming', () => {
+  test('gets credit once for each mailbox, in whatever form its address is written', async () => {
+    const forms = ['ada.b@gmail.com', 'adab@gmail.com', 'a.d.a.b+1@googlemail.com', 'ADAB+x+y@gmail.com'];
+    expect(new Set(forms.map(mailboxOf)).size).toBe(1);
+    const balances: unknown[] = [];
+    for (const email of forms) {
+      nextDay();
+      const { status, body } = await complete(email);
+      expect(status).toBe(200);
+      balances.push(await balanceOf(body['account']));
+    }
+    expect(balances).toEqual(['5.00', '0', '0', '0']);
+  });
+
+  test('gets credit once even if two forms of an address are accepted at the same time', async () => {
+    await signUp('ada@gmail.com');
+    await signUp('a.da@gmail.com');
+    const mails = await mailing.deliver();
+    const answers = await Promise.all(mails.map((mail) => accept(secretIn(mail))));
+    const balances = await Promise.all(answers.map(({ body }) => balanceOf(body['account'])));
+    expect(balances.sort()).toEqual(['0', '5.00']);
+  });
+
+  test('gets few mails to one mailbox in a day, with the same answer', async () => {
+    for (let at = 0; at < bounds.mailsPerMailboxMax + 2; at++)
+      expect((await signUp(`ada+${at}@gmail.com`)).status).toBe(200);
+    expect(await mailing.deliver()).toHaveLength(bounds.mailsPerMailboxMax);
+  });
+
+  test('is limited for one address, and for one domain with everything below it', async () => {
+    const statuses: number[] = [];
+    for (let at = 0; at <= bounds.signUpsPerAddressMax; at++) statuses.push((await signUp(`a${at}@gmail.com`)).status);
+    expect(statuses).toEqual([...Array(bounds.signUpsPerAddressMax).fill(200), 429]);
+    nextDay();
+    const results: number[] = [];
+    for (let at = 0; at <= bounds.signUpsPerDomainMax; at++) {
+      for (const name of mailing.installation.counters.keys())
+        if (name.startsWith('sign-up:address:')) mailing.installation.counters.delete(name); // another address each time
+      results.push((await signUp(`a@x${at}.farm.example`)).status);
+    }
+    expect(results).toEqual([...Array(bounds.signUpsPerDomainMax).fill(200), 429]);
+    expect(['a@x.farm.co.uk', 'a@farm.co.uk', 'a@y.z.example.com', 'a@example.com'].map(ownedDomainOf)).toEqual([
+      'farm.co.uk',
+      'farm.co.uk',
+      'example.com',
+      'example.com',
+    ]);
+  });
+
+  test('creates no more accounts in a day than the setting allows, also with links that were mailed before', async () => {
+    await settings({ sign_ups_per_day_max: 2 });
+    for (const name of ['a', 'b', 'c']) await signUp(`${name}@gmail.com`);
+    const mails = await mailing.deliver();
+    const answers = await Promise.all(mails.map((mail) => accept(secretIn(mail))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
+    expect((await signUp('d@gmail.com')).status).toBe(429);
+    nextDay();
+    expect((await signUp('d@gmail.com')).status).toBe(200);
+    const last = answers.findIndex(({ status }) => status === 429);
+    expect((await accept(secretIn(mails[last]))).status).toBe(404); // expired meanwhile
+  });
+});
+
+test('a list of former sign-ups has no addresses', async () => {
+  const { body } = await complete('ada@example.com');
+  const { signUps } = mailing.installation.stores.tables;
+  expect(signUps.map(({ account }) => account.id)).toEqual([parseId('acct', String(body['account'])) ?? 0]);
+  expect(signUps[0]?.emailKey).toBe(emailKeyOf('ADA+x@example.com'));
+});
