@@ -43,3 +43,4 @@ export { nextTryMs } from './retries.ts';
 export { excerptOf, findUrlFault, type HttpMessage, type HttpOptions, postTo, type SendResult } from './send-http.ts';
 export { type MailMessage, type MailOutcome, type MailSender, makeMailSender } from './send-mail.ts';
 export { eventJson, makeWebhookSecret, webhookMessage } from './webhook.ts';
+export { makeNoticeSender, openUnsubscribe, type SendNotice, sealUnsubscribe } from './send-notice.ts';

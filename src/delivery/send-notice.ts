@@ -1,0 +1,58 @@
+// Sends one event as a mail to a destination, and the tokens with which its recipient ends such mails.
+
+import { parseWholeNumber } from '../base/checked-number.ts';
+import { safeToBase62 } from '../base/ids.ts';
+import { describeEvent, eventTypes, type StoredEvent } from '../events/events.ts';
+import { SealBroken, type Vault } from '../secrets/secrets.ts';
+import { writeNotice } from './letters.ts';
+import { renderHtml, renderText } from './render-letter.ts';
+import type { MailOutcome, MailSender } from './send-mail.ts';
+
+interface NoticeParts {
+  sender: Pick<MailSender, 'send'>;
+  vault: Pick<Vault, 'seal'>;
+  publicUrl: string;
+}
+
+/** `destination`: its number and address; `account`: the name of the event's account. Never rejects. */
+export type SendNotice = (
+  destination: { id: number; address: string },
+  event: StoredEvent,
+  account: string | null,
+) => Promise<MailOutcome>;
+
+export function makeNoticeSender({ sender, vault, publicUrl }: NoticeParts): SendNotice {
+  return async (destination, event, account) => {
+    const { title, isSecurity } = eventTypes[event.type];
+    const sentence = describeEvent(event);
+    const url = `${publicUrl}/console/`;
+    const letter = writeNotice({ title, sentence, atMs: event.atMs, account, url, isSecurity }, publicUrl);
+    const token = isSecurity ? null : sealUnsubscribe(vault, destination.id);
+    const frame = { publicUrl, unsubscribePage: token === null ? null : `${publicUrl}/console/unsubscribe#${token}` };
+    return sender.send({
+      id: `evt_${safeToBase62(event.seq, 9)}.${safeToBase62(destination.id, 9)}`, // the same for each attempt
+      to: destination.address,
+      subject: letter.subject,
+      text: renderText(letter, frame),
+      html: renderHtml(letter, frame),
+      unsubscribeUrl: token === null ? null : `${publicUrl}/unsubscribe?token=${token}`,
+    });
+  };
+}
+
+const CONTEXT = 'unsubscribe';
+
+/** A token that unsubscribes the destination, and reveals nothing. Only characters of base64url and ".". */
+export function sealUnsubscribe(vault: Pick<Vault, 'seal'>, destinationId: number): string {
+  return vault.seal(String(destinationId), CONTEXT);
+}
+
+/** The number of the destination; null for any other text. */
+export function openUnsubscribe(vault: Pick<Vault, 'open'>, token: string): number | null {
+  try {
+    return parseWholeNumber(vault.open(token, CONTEXT));
+  } catch (failure) {
+    if (failure instanceof SealBroken) return null;
+    throw failure;
+  }
+}
