@@ -42,6 +42,8 @@ export function useActors(ids: readonly (string | null)[]): (id: string | null) 
     if (id === null) return 'Unknown';
     if (id === 'local') return 'CLI';
     if (id === 'start') return 'Service';
+    if (id === 'stripe') return 'Stripe';
+    if (id === 'anyone') return 'Unknown sender';
     return people.get(id) || tokens.get(id) || id;
   };
 }

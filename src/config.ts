@@ -276,6 +276,25 @@ export const bounds = {
   stripeEventSecondsMax: 300, // age of a webhook request
   stripeEventBytesMax: 1024 * 1024,
   stripeSignatureCharactersMax: 4_096,
+  // Payments
+  paymentSyncTriesMax: 12, // of one payment, when other changes of it come first
+  paymentCheckMsMin: 60_000, // until a pending payment is looked at again
+  paymentCheckMsMax: 6 * 60 * 60 * 1000,
+  paymentSweepMs: 30_000,
+  paymentsSweptAtOnce: 100,
+  paymentUnopenedMsMax: 24 * 60 * 60 * 1000, // after which a page that nobody got the address of is given up
+  paymentsPendingMax: 10, // of one account
+  paymentsPerDayMax: 200, // begun by one account
+  paymentsCountedMs: 24 * 60 * 60 * 1000,
+  paymentRefusalEveryMs: 60_000, // between audit records of refused webhook requests
+  paymentEventsAtOnceMax: 16,
+  paymentEventsWaitingMax: 256, // with those that run
+  paymentEventMsMax: 10_000, // for the body of a webhook request
+  paymentsComparedMax: 1_000, // in one call of a check, rounded up to a whole part
+  paymentDifferencesMax: 200,
+  paymentCheckPartMs: 24 * 60 * 60 * 1000,
+  paymentCheckCallMsMax: 20_000,
+  paymentsCheckedDays: 30, // by default
   // The admin API
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,

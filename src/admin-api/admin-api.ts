@@ -10,6 +10,7 @@ export type {
   AdminAnswered,
   AdminDependencies,
   AdminMove,
+  PaymentService,
   Principal,
   ProviderHealth,
   SessionFinder,

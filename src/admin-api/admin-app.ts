@@ -271,9 +271,10 @@ function answerError(error: TurnpikeError, context: Context<AdminEnvironment>): 
 /** 405 with `allow` if the path has another method, else 404. */
 function noRoute(app: AdminApp, context: Context<AdminEnvironment>): TurnpikeError {
   const path = new URL(context.req.url).pathname;
-  const methods = app.routes
-    .filter((route) => route.method !== 'ALL' && matches(route.path, path))
-    .map((route) => route.method);
+  const routes = app.routes.filter((route) => route.method !== 'ALL' && matches(route.path, path));
+  // A path of its own is not also an object of the path with a parameter.
+  const own = routes.filter((route) => route.path === path);
+  const methods = (own.length > 0 ? own : routes).map((route) => route.method);
   if (methods.length === 0) return new TurnpikeError('route_not_found', `There is no ${path}.`);
   const allow = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(', ');
   return new TurnpikeError('method_not_allowed', `${path} takes ${allow}.`, { headers: { allow } });

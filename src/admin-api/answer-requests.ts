@@ -16,6 +16,7 @@ import { invitationRoutes, makeAcceptVerified } from './invitations.ts';
 import { keyRoutes } from './keys.ts';
 import { addOpenapi } from './openapi.ts';
 import { passwordResetRoutes } from './password-resets.ts';
+import { paymentRoutes } from './payments.ts';
 import { personRoutes } from './people.ts';
 import { planRoutes } from './plans.ts';
 import { priceUpdateRoutes } from './price-update.ts';
@@ -52,6 +53,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...invitationRoutes(dependencies),
     ...signUpRoutes,
     ...passwordResetRoutes,
+    ...paymentRoutes,
     ...attentionRoutes,
     ...auditRoutes,
     ...meRoutes,

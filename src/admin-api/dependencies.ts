@@ -10,7 +10,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import type { TargetHealth } from '../gateway/gateway.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
-import type { CodeStore } from '../payments/payments.ts';
+import type { Checkouts, CodeStore, PaymentChecker, PaymentStore } from '../payments/payments.ts';
 import type { ProbeResult, ProviderEndpoint } from '../providers/providers.ts';
 import type { SecretHashes, Vault } from '../secrets/secrets.ts';
 
@@ -82,6 +82,13 @@ export interface AdminMove extends Disposable {
   keep(): void;
 }
 
+/** Payments through the provider that is set. */
+export interface PaymentService {
+  provider: 'stripe';
+  checkouts: Checkouts;
+  checker: PaymentChecker;
+}
+
 export interface AdminDependencies {
   /** The program's version, for the OpenAPI document. */
   version: string;
@@ -118,6 +125,9 @@ export interface AdminDependencies {
   readEpoch?(): Promise<number> | null;
   usage: UsageStore;
   codes: CodeStore;
+  paymentStore: PaymentStore;
+  /** null: no provider is set, and no payments are taken. */
+  payments: PaymentService | null;
   catalog: AdminCatalog;
   /**
    * Opens the port of the setting `admin_listen`; null: the port of messages. Returns null if nothing changes. Throws

@@ -17,12 +17,14 @@ import {
   type SeldomKind,
   systemAccounts,
 } from '../ledger/ledger.ts';
+import { isPaid } from '../payments/payments.ts';
 import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { type AdminDependencies, holders } from './dependencies.ts';
 import { amountShown, countShown, dayShown, idField, isoTime, requestIdField, timeField, timeShown } from './fields.ts';
 import { after, afterText, answerPage, requesterOf } from './pages.ts';
-import { type AdminRoute, get, list } from './route.ts';
+import { paymentJson, paymentSchema } from './payments.ts';
+import { type AdminRoute, type Call, get, list } from './route.ts';
 import { used, usedJson } from './usage-totals.ts';
 
 const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
@@ -222,6 +224,11 @@ export const statementSchema = z
     entries: z
       .array(entrySchema)
       .describe('Changes of the balance other than usage: credits, refunds and corrections, newest first.'),
+    payments: z
+      .array(paymentSchema)
+      .describe(
+        'Payments that were created in this month and paid, newest first, as they are now: with tax, refunds, disputes and fee.',
+      ),
     has_more_entries: z.boolean().describe('entry-list with kind=beside_usage lists all of them.'),
   })
   .openapi('Statement');
@@ -253,10 +260,17 @@ export const statementRoutes: AdminRoute[] = [
       if (month === null) throw new Error(`account ${account.id} has no row in the ledger`);
       if (month.journalSinceMs !== null && span.sinceMs < month.journalSinceMs)
         throw new TurnpikeError('object_not_found', `The journal is kept only since ${nameOf(month.journalSinceMs)}.`);
-      return { account: id, month: name, ...statementJson(month, span, nowMs, account.id) };
+      const payments = await listPaid(call, account.id, span);
+      return { account: id, month: name, ...statementJson(month, span, nowMs, account.id), payments };
     },
   }),
 ];
+
+async function listPaid(call: Call, accountId: number, span: Span) {
+  const page = { accountId, status: null, kind: null, after: null, limit: bounds.statementEntriesMax, ...span };
+  const rows = await call.paymentStore.listPayments(page);
+  return rows.filter(({ status }) => isPaid(status)).map((payment) => paymentJson(call, payment));
+}
 
 interface Span {
   sinceMs: number;
@@ -277,7 +291,7 @@ function statementJson(
   { sinceMs, untilMs }: Span,
   nowMs: number,
   account: number,
-): Omit<z.infer<typeof statementSchema>, 'account' | 'month'> {
+): Omit<z.infer<typeof statementSchema>, 'account' | 'month' | 'payments'> {
   const { day, model, key } = month.totals;
   return {
     since: isoTime(sinceMs),

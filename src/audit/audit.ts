@@ -8,7 +8,7 @@ import type { Requester } from '../base/timers.ts';
 export interface Actor {
   /**
    * "tok_…" for a token, "person_…" for a person, "local" for the operator of this machine, "start" for the service
-   * itself at its start.
+   * itself at its start, "stripe" for changes that follow from Stripe's state, "anyone" for a refused webhook request.
    */
   id: string;
   role: 'operator' | 'viewer' | 'owner' | 'member' | 'service';

@@ -77,6 +77,11 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   signUpGroup: 'default',
   signUpCredit: '0',
   signUpsPerDayMax: 100,
+  rechargeAmounts: Object.freeze(['10', '25', '50', '100']),
+  rechargeMin: '5',
+  rechargeMax: '1000',
+  autoRechargesPerDayMax: 5,
+  stripeAutomaticTax: false,
 });
 
 /**

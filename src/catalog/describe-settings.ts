@@ -73,6 +73,11 @@ const settingDescriptions: Readonly<Record<SettingName, string>> = {
   sign_up_group: 'group of the accounts that sign-ups create; without it, sign-up is off',
   sign_up_credit: 'credit in USD of such an account, given once per mailbox, as a promotion',
   sign_ups_per_day_max: 'largest number of accounts that sign-ups create in 24 hours',
+  recharge_amounts: 'amounts in USD that the console offers for a recharge',
+  recharge_min: 'least amount in USD of a recharge, in whole cents; at least 0.50',
+  recharge_max: 'largest amount in USD of a recharge, in whole cents',
+  auto_recharges_per_day_max: 'largest number of automatic recharges of an account within 24 hours; 0: none',
+  stripe_automatic_tax: 'whether Stripe Tax computes taxes on payments, see operating.md',
 };
 
 /** All settings, with the values of these documents. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { parseListenAddress } from '../base/addresses.ts';
 import { leastDaysOf } from '../base/clock.ts';
 import { parseId } from '../base/ids.ts';
-import { formatDecimal, formatUsd, NANO_MAX, parseDecimal } from '../base/money.ts';
+import { formatDecimal, formatUsd, NANO_MAX, type Nano, parseDecimal, parseUsd } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
 
@@ -258,6 +258,12 @@ export const vendorPrefixes = z
   .max(16)
   .refine((prefixes) => new Set(prefixes).size === prefixes.length, 'must not contain a prefix twice');
 const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
+/** Whole cents, and as much as a payment provider takes at once. */
+const rechargeAmount = z
+  .string()
+  .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{2})?$/, 'must be an amount in USD in whole cents, such as "25" or "25.50"')
+  .refine((text) => nanoOf(text) >= RECHARGE_LEAST, 'must be at least 0.50');
+const RECHARGE_LEAST = 500_000_000; // the least that Stripe charges
 const seconds = z.int().min(1).max(SECONDS_MAX);
 const settingsMembers = {
   output_tranche_tokens: z.int().min(16).max(1_000_000),
@@ -304,6 +310,11 @@ const settingsMembers = {
       'must be an amount in USD as a decimal string below 1000000, such as "5.00"',
     ),
   sign_ups_per_day_max: z.int().min(1).max(1_000_000),
+  recharge_amounts: z.array(rechargeAmount).min(1, 'must not be empty').max(LIST_ENTRIES_MAX),
+  recharge_min: rechargeAmount,
+  recharge_max: rechargeAmount,
+  auto_recharges_per_day_max: z.int().min(0).max(1_000),
+  stripe_automatic_tax: z.boolean(),
 };
 export const settingsInput = z
   .strictObject(settingsMembers)
@@ -313,6 +324,13 @@ export const settingsInput = z
     error: (issue) =>
       `must be at least body_bytes_max, ${bodyBytesMaxOf(issue.input as SettingsInput)}: a body of that size would always be shed`,
   })
+  .refine(
+    ({ recharge_min: least, recharge_max: most }) => least == null || most == null || nanoOf(least) <= nanoOf(most),
+    {
+      path: ['recharge_max'],
+      error: 'must be at least recharge_min',
+    },
+  )
   .refine(isJournalKeptWithUsage, {
     path: ['journal_retention_months'],
     error: (issue) => {
@@ -326,6 +344,10 @@ export const settingsInput = z
 
 function isJournalKeptWithUsage({ usage_retention_days: days, journal_retention_months: months }: SettingsInput) {
   return months == null || (days != null && leastDaysOf(months) >= days);
+}
+
+function nanoOf(text: string): Nano {
+  return parseUsd(text) ?? 0;
 }
 
 function bodyBytesMaxOf({ body_bytes_max }: SettingsInput): number {

@@ -28,6 +28,7 @@ import {
   yesOrNo,
 } from './flags.ts';
 import { type Column, columns, printObject, yesNo } from './output.ts';
+import { paymentTable } from './payments.ts';
 
 export const periods = ['total', 'day', 'week', 'month'] as const;
 export const roles = ['operator', 'viewer', 'owner', 'member'] as const;
@@ -363,7 +364,15 @@ const plans: readonly ApiCommand[] = [
 ];
 
 /** Every command of this table, as data. */
-export const resourceTable: readonly ApiCommand[] = [...accounts, ...codes, ...plans, ...keys, ...tokens, ...people];
+export const resourceTable: readonly ApiCommand[] = [
+  ...paymentTable,
+  ...accounts,
+  ...codes,
+  ...plans,
+  ...keys,
+  ...tokens,
+  ...people,
+];
 
 export const resourceCommands: readonly Command[] = resourceTable.map(apiCommand);
 

@@ -82,6 +82,9 @@ export interface PaymentPage {
   accountId: number | null;
   status: StoredStatus | null;
   kind: PaymentKind | null;
+  /** When they were created: from `sinceMs`, and before `untilMs`. */
+  sinceMs: number | null;
+  untilMs: number | null;
   /** Cursor: the id of the last payment seen. */
   after: number | null;
   limit: number;
@@ -126,7 +129,7 @@ export type PaymentRow =
   /** No effect if the event is stored. */
   | { table: 'payment_events'; event: HandledEvent };
 
-/** The reference of the entry that a version of a payment made. `id` is "pay_…". */
-export function creditReference(id: string, version: number): string {
+/** The reference of the entry that a version of a payment made. `id` is "pay_…"; '' is the beginning of all of them. */
+export function creditReference(id: string, version: number | ''): string {
   return `stripe:${id}:${version}`;
 }

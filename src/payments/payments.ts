@@ -1,5 +1,13 @@
 // The door of payments: money that comes in through payment providers, and redemption codes.
 
+export {
+  type CheckRange,
+  differenceKinds,
+  type PaymentCheck,
+  PaymentChecker,
+  type PaymentDifference,
+} from './check-payments.ts';
+export { type CheckoutSettings, Checkouts } from './checkout.ts';
 export { CodeGuesses } from './code-guesses.ts';
 export {
   type CodeBatch,
@@ -48,4 +56,17 @@ export {
   type SubscriptionProvider,
   type SubscriptionState,
 } from './provider.ts';
+export { EventReceiver, type EventRequest, type SubscriptionSync } from './receive-event.ts';
+export { centsOf, isPaid, isWholeCents } from './settle-payment.ts';
+export { openStripe, stripeEventTypes } from './stripe/stripe.ts';
 export { PlanSubscriptions, type SubscriptionDependencies } from './subscriptions.ts';
+export { type Sweep, sweepPayments } from './sweep.ts';
+export {
+  auditJson,
+  newPayment,
+  type PaymentDependencies,
+  PaymentSync,
+  paymentActor,
+  type SyncCause,
+  withoutEvent,
+} from './sync.ts';

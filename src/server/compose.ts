@@ -135,6 +135,7 @@ interface AdminParts {
   people: MadeSignIn;
   mailer: AdminDependencies['mailer'];
   messagesAt: AdminDependencies['messagesAt'];
+  payments: AdminDependencies['payments'];
 }
 
 export function makeAdmin(parts: AdminParts): AdminApi {
@@ -169,6 +170,8 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     readEpoch: () => feed?.readEpoch() ?? null,
     usage: stores.usage,
     codes: stores.codes,
+    paymentStore: stores.payments,
+    payments: parts.payments,
     catalog: {
       current: () => holder.current,
       documents: () => stores.catalog.loadCatalog(),

@@ -2,10 +2,9 @@
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AdminApi, AdminMove } from '../admin-api/admin-api.ts';
+import type { AdminMove } from '../admin-api/admin-api.ts';
 import { type ListenAddress, parseListenAddress } from '../base/addresses.ts';
 import type { Config } from '../config.ts';
-import type { Console } from '../console/console.ts';
 import {
   type HttpServer,
   ListenerLost,
@@ -18,9 +17,8 @@ import {
 } from '../http/http.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import type { PublicDependencies } from '../public-api/public-api.ts';
-import type { ConsoleAuth } from '../sign-in/sign-in.ts';
 import type { Observers } from './observe.ts';
-import { routeRequests } from './route-request.ts';
+import { type OperatorParts, routeRequests } from './route-request.ts';
 
 interface AdminPort {
   /** null if the admin API is on the port of messages. */
@@ -105,11 +103,8 @@ interface TlsStart {
   pair: TlsPair;
 }
 
-interface ListenParts {
+interface ListenParts extends OperatorParts {
   publicApi: PublicDependencies;
-  admin: AdminApi;
-  auth: ConsoleAuth;
-  console: Console;
   observers: Observers;
   /** The setting `admin_listen` at the start. */
   adminListen: string | null;

@@ -17,6 +17,7 @@ import { describeFailure } from '../observability/observability.ts';
 import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
 import { AUTH_PATH, type ConsoleAuth } from '../sign-in/sign-in.ts';
 import { type Observers, reportAnswer } from './observe.ts';
+import { type PaymentWebhook, WEBHOOK_PATH } from './payment-webhook.ts';
 
 const METRICS_PATH = '/metrics';
 
@@ -48,12 +49,21 @@ async function handleMetrics(request: Request, address: string, admin: AdminApi,
 const ADMIN_PATH = '/api/v1';
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
+/** Services for operators, account holders and payment providers. */
+export interface OperatorParts {
+  admin: AdminApi;
+  auth: ConsoleAuth;
+  console: Console;
+  /** null: no payment provider is set. */
+  webhook: PaymentWebhook | null;
+}
+
 type Handle = ServeOptions['handle'];
 
 /** Handlers of the message port and the admin port. `hasAdminPort` is called for each request. */
 export function routeRequests(
   dependencies: PublicDependencies,
-  { admin, auth, console: pages }: { admin: AdminApi; auth: ConsoleAuth; console: Console },
+  { admin, auth, console: pages, webhook }: OperatorParts,
   observers: Observers,
   hasAdminPort: () => boolean,
 ): { onMessagePort: Handle; onAdminPort: Handle } {
@@ -67,6 +77,8 @@ export function routeRequests(
     const path = pathOf(request.url);
     if (path === METRICS_PATH)
       return withSecurityHeaders(await handleMetrics(request, address, admin, observers), isSecure);
+    if (path === WEBHOOK_PATH && webhook !== null)
+      return withSecurityHeaders(await webhook.fetch(request, address), isSecure);
     if (path === '/' || path === CONSOLE_PATH) {
       const headers = { location: `${CONSOLE_PATH}/`, 'cache-control': 'no-store' };
       return withSecurityHeaders(new Response(null, { status: 302, headers }), isSecure);
@@ -111,7 +123,7 @@ function isForOperator(request: Request, path: string): boolean {
   // Browsers at the address of the service; API clients get a 404.
   if (path === '/')
     return ['GET', 'HEAD'].includes(request.method) && /\btext\/html\b/.test(request.headers.get('accept') ?? '');
-  return path === METRICS_PATH || isWithin(path, ADMIN_PATH) || isWithin(path, CONSOLE_PATH);
+  return path === METRICS_PATH || path === WEBHOOK_PATH || isWithin(path, ADMIN_PATH) || isWithin(path, CONSOLE_PATH);
 }
 
 function isWithin(path: string, parent: string): boolean {

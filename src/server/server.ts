@@ -21,7 +21,9 @@ import { followNodes, makeCatalogReader } from './follow-nodes.ts';
 import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile } from './listen.ts';
 import { openObservers } from './observe.ts';
 import { openPeople } from './open-mail.ts';
+import { openPayments } from './open-payments.ts';
 import { openStore } from './open-store.ts';
+import { PaymentWebhook } from './payment-webhook.ts';
 import { startRetaining } from './retain.ts';
 
 const STOP_MS_MAX = 5_000; // for responses still being sent after every message has ended
@@ -153,9 +155,11 @@ async function startOn(
   const secret = await openSignInSecret(stores.installation, vault);
   const acceptVerified: AdminApi['acceptVerified'] = (email, address) => admin.acceptVerified(email, address);
   const { people, mailer } = openPeople({ config, store, secret, observers, acceptVerified }, closing);
+  const opened = await openPayments({ config, store, ledger: gateway.ledger, holder, observers }, closing);
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);
-  const admin: AdminApi = makeAdmin({ ...known, moveAdmin, people, mailer, messagesAt });
+  const payments = opened?.service ?? null;
+  const admin: AdminApi = makeAdmin({ ...known, moveAdmin, people, mailer, messagesAt, payments });
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
 
   const state: StopState = { isLeaving: false, isDraining: false };
@@ -171,6 +175,7 @@ async function startOn(
     admin,
     auth: people.auth,
     console: makeConsole(messagesAt),
+    webhook: opened === null ? null : new PaymentWebhook(opened.receiver, observers),
     observers,
     adminListen,
     onMoved: updateOperatorFile,

@@ -119,7 +119,8 @@ function eventReads(on: SqlReader): Pick<PaymentStore, 'findHandledEvent' | 'las
 }
 
 /** Filters beside the first one are applied to the rows found. `|| ''` keeps their columns from choosing the index. */
-async function listPayments(on: SqlReader, { accountId, status, kind, after, limit }: PaymentPage): Promise<Payment[]> {
+async function listPayments(on: SqlReader, page: PaymentPage): Promise<Payment[]> {
+  const { accountId, status, kind, sinceMs, untilMs, after, limit } = page;
   const bindings = new Bindings();
   const conditions: string[] = [];
   const filters = [
@@ -129,6 +130,8 @@ async function listPayments(on: SqlReader, { accountId, status, kind, after, lim
   ];
   for (const [at, [column, value]] of filters.entries())
     conditions.push(`r.${column}${at === 0 ? '' : ` || ''`} = ${bindings.add(value)}`);
+  if (sinceMs !== null) conditions.push(`r.created_at_ms >= ${bindings.add(sinceMs)}`);
+  if (untilMs !== null) conditions.push(`r.created_at_ms < ${bindings.add(untilMs)}`);
   if (after !== null) {
     const last = bindings.add(after);
     conditions.push(

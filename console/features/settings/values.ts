@@ -34,6 +34,11 @@ const settingNames = {
   sign_up_group: 'Sign-up: group',
   sign_up_credit: 'Sign-up: credit in USD',
   sign_ups_per_day_max: 'Sign-up: accounts a day',
+  recharge_amounts: 'Recharge amounts to offer',
+  recharge_min: 'Minimum recharge',
+  recharge_max: 'Maximum recharge',
+  auto_recharges_per_day_max: 'Automatic recharges per day',
+  stripe_automatic_tax: 'Taxes by Stripe Tax',
 } as Readonly<Record<string, string>>;
 
 export const sectionTitles = {
@@ -45,6 +50,7 @@ export const sectionTitles = {
   address: 'Addresses and headers',
   prices: 'Price list',
   people: 'Sign-up',
+  payments: 'Payments',
   other: 'Other',
 };
 
@@ -58,6 +64,7 @@ export const unitNames = {
   requests: 'requests',
   streams: 'streams',
   failures: 'failures',
+  recharges: 'recharges',
 } as Record<string, string>;
 
 /** The units of settings whose key does not end with one. */
@@ -65,6 +72,7 @@ const countedUnits = {
   circuit_failures: 'failures',
   finish_streams_without_caller_max: 'streams',
   shed_open_messages: 'requests',
+  auto_recharges_per_day_max: 'recharges',
 } as Readonly<Record<string, string>>;
 
 type Value = SettingShape['value'];
@@ -101,6 +109,11 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   sign_up_group: 'people',
   sign_up_credit: 'people',
   sign_ups_per_day_max: 'people',
+  recharge_amounts: 'payments',
+  recharge_min: 'payments',
+  recharge_max: 'payments',
+  auto_recharges_per_day_max: 'payments',
+  stripe_automatic_tax: 'payments',
 };
 
 /** A setting that is not in this list belongs to "Other". */

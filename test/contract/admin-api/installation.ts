@@ -25,6 +25,7 @@ import { NO_LIMITS } from '../../money/ledger/workbench.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { auditRows, memoryStores } from '../../support/memory-store/memory-store.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
+import { openScriptedPayments, type ScriptedPayments } from '../../support/scripted-payments.ts';
 import { type Document, faultsOfAnswer, readDocumentText } from './documented.ts';
 
 export const TOKEN = 'operator-token';
@@ -60,6 +61,8 @@ export interface Installation<RetainedData extends Stores = ReturnType<typeof me
   signIn: SignIn;
   /** Public address of the service, if configured. */
   publicOrigin: string | null;
+  /** Over a scripted Stripe; null: no payments are taken. */
+  payments: ScriptedPayments | null;
   /** The number of wrong secrets counted, and the answer to the next one. */
   failures: number;
   refusal: TurnpikeError | null;
@@ -125,6 +128,7 @@ export async function makeNode<RetainedData extends Stores>(
       oidcName: null,
     },
     publicOrigin: null,
+    payments: await openScriptedPayments(stores, clock),
     failures: 0,
     refusal: null,
   };
@@ -171,6 +175,8 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     usage: stores.usage,
     codes: stores.codes,
+    paymentStore: stores.payments,
+    payments: parts.payments && { provider: 'stripe', ...parts.payments },
     catalog: {
       current: () => catalog.current,
       documents: () => stores.catalog.loadCatalog(),

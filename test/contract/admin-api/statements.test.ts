@@ -65,6 +65,7 @@ describe('a statement', () => {
       by_key: [{ key: key['id'], messages: 2, ...used }],
       keys: 1,
       entries: [expect.objectContaining({ kind: 'payment', change: '10.00' })],
+      payments: [],
       has_more_entries: false,
     });
     const { body: present } = await ask('GET', `${path}/statement`);

@@ -3,6 +3,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { ApiCommand } from '../../../src/commands/api-command.ts';
 import { listingTable } from '../../../src/commands/listings.ts';
+import { paymentKinds, paymentStatuses } from '../../../src/commands/payments.ts';
 import { codeKinds, creditKinds, periods, resourceTable, roles } from '../../../src/commands/resources.ts';
 import { outcomes, usageFlags } from '../../../src/commands/usage.ts';
 import { type Document, type DocumentOperation, resolveSchema, type Schema } from '../admin-api/documented.ts';
@@ -84,6 +85,8 @@ test('the choices of a flag are those of its field', () => {
   expect(choicesOf('person invite', 'role')).toEqual(roles.toSorted());
   expect(choicesOf('credit', 'kind')).toEqual(creditKinds.toSorted());
   expect(choicesOf('code-batch create', 'kind')).toEqual(codeKinds.toSorted());
+  expect(choicesOf('payments list', 'kind')).toEqual(paymentKinds.toSorted());
+  expect(choicesOf('payments list', 'status')).toEqual(paymentStatuses.toSorted());
 });
 
 test('the filters of usage are parameters of its operation', () => {

@@ -99,7 +99,7 @@ function listTests(open: OpenStores): void {
     await put(bench, paymentOf(bench, { id: 3, createdAtMs: 2, status: 'paid', checkAtMs: 50 }));
     await put(bench, paymentOf(bench, { id: 4, createdAtMs: 2, kind: 'subscription', checkAtMs: 40 }));
     await put(bench, paymentOf(bench, { id: 5, createdAtMs: 3, accountId: other }));
-    const all = { accountId: null, status: null, kind: null, after: null, limit: 9 };
+    const all = { accountId: null, status: null, kind: null, sinceMs: null, untilMs: null, after: null, limit: 9 };
     const ids = async (page: Partial<typeof all> | object) =>
       (await payments.listPayments({ ...all, ...page })).map(({ id }) => id);
     expect(await ids({})).toEqual([5, 4, 3, 9]);
@@ -110,6 +110,7 @@ function listTests(open: OpenStores): void {
     expect(await ids({ accountId: bench.account, status: 'pending', kind: 'checkout' })).toEqual([9]);
     expect(await ids({ kind: 'checkout', status: 'paid' })).toEqual([3]);
     expect(await ids({ kind: 'subscription' })).toEqual([4]);
+    expect(await ids({ accountId: bench.account, sinceMs: 2, untilMs: 3 })).toEqual([4, 3]);
     const due = async (nowMs: number) => (await payments.listDuePayments(nowMs, 9)).map(({ id }) => id);
     expect([await due(39), await due(40), await due(99)]).toEqual([[], [4], [4, 3]]);
     const range = { sinceMs: 2, untilMs: 3 };

@@ -49,12 +49,13 @@ export function paymentReads(tables: MemoryTables): PaymentStore {
   return {
     getPayment: async (id) => payments.get(id) ?? null,
     findPaymentBySource: async (source) => all().find((payment) => payment.source === source) ?? null,
-    async listPayments({ accountId, status, kind, after, limit }) {
+    async listPayments({ accountId, status, kind, sinceMs, untilMs, after, limit }) {
       const last = after === null ? undefined : payments.get(after);
       return all()
         .filter((payment) => accountId === null || payment.accountId === accountId)
         .filter((payment) => status === null || payment.status === status)
         .filter((payment) => kind === null || payment.kind === kind)
+        .filter(({ createdAtMs }) => createdAtMs >= (sinceMs ?? 0) && createdAtMs < (untilMs ?? Infinity))
         .filter((payment) => last === undefined || compare(payment, last) < 0)
         .reverse()
         .slice(0, limit);

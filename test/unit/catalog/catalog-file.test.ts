@@ -116,6 +116,11 @@ describe('the documented example', () => {
       signUpGroup: 'default',
       signUpCredit: '0',
       signUpsPerDayMax: 100,
+      rechargeAmounts: ['10', '25', '50', '100'],
+      rechargeMin: '5',
+      rechargeMax: '1000',
+      autoRechargesPerDayMax: 5,
+      stripeAutomaticTax: false,
     });
   });
 

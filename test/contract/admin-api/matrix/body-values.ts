@@ -205,6 +205,22 @@ export const bodyRules: Record<string, BodyRule> = {
     least: (_, __, code) => ({ code }),
     values: ({ code }) => ({ code: values([code.toLowerCase(), ` ${code} `], [7, null, [code], '1'.repeat(101)]) }),
   },
+  'POST /api/v1/payments': {
+    least: (account) => ({ amount: '10.00', ...(account !== null && { account }) }),
+    values: (world) => ({
+      amount: values(['5', '12.34', '1000'], ['4.99', '1000.01', '10.001', '-10', '0', '1e3', 10, null]),
+      account: accounts(world),
+    }),
+  },
+  'POST /api/v1/accounts/{id}/portal': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/payments/check': {
+    least: () => ({}),
+    values: () => ({
+      since: values([inDays(-3)], ['yesterday', 7, null]),
+      until: values([inDays(-1)], [inDays(60), 'tomorrow', null]),
+      repair: values([true, false], ['yes', null]),
+    }),
+  },
   'POST /api/v1/usage/{request_id}/refunds': {
     least: () => ({}),
     values: () => ({

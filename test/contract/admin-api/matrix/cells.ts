@@ -51,6 +51,7 @@ export const UNKNOWN_IDS = {
   usage: 'req_0000000000000000000000000',
   provider: 'no-provider',
   'code-batch': 'batch_000000000',
+  payment: 'pay_000000000',
 };
 
 /** A valid request; only its principal or its object can make it fail. */

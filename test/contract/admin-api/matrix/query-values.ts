@@ -35,6 +35,8 @@ export const queryValues: Record<string, Values> = {
   model: () => [plain('sandbox-echo'), plain('no such model', nothing), wrong('')],
   outcome: () => [plain('failed', nothing), plain('completed'), wrong('all')],
   kind: () => [plain('credit'), plain('refund'), plain('beside_usage'), wrong('usage')],
+  'GET /api/v1/payments?kind': () => [plain('checkout'), plain('subscription', nothing), wrong('usage')],
+  status: () => [plain('pending'), plain('refunded', nothing), wrong('revoked')],
   // Entries of an account: a message of another account has no entries, like one that does not exist.
   request: (world) => [
     ...objectsOf(world, 'usage').map(({ id }) => plain(id)),

@@ -26,6 +26,8 @@ const open = [
   'codeBatches',
   'events',
   'mails',
+  'payments',
+  'billing',
 ];
 
 export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {
@@ -56,6 +58,10 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
     return own((change.after as StoredEvent).account) ? [] : ['reports an event of another account'];
   if (table === 'audit')
     return own((change.after as AuditRecord).account) ? [] : ['writes into the audit log of another account'];
+  if (table === 'payments' || table === 'billing') {
+    const { accountId } = (change.after ?? change.before) as { accountId: number };
+    return own(accountId) ? [] : [`changes the ${table} of another account`];
+  }
   if (table === 'keys') return keyFaults(principal, change.before as Key, change.after as Key, own);
   if (table === 'tokens') return tokenFaults(principal, tokenOf(change.before), tokenOf(change.after), own);
   if (table === 'people') return personFaults(principal, personOf(change.before), personOf(change.after), own);

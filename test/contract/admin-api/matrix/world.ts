@@ -24,7 +24,7 @@ export interface Principal {
   expiresAt: string | null;
 }
 
-export type ObjectKind = 'account' | 'key' | 'token' | 'person' | 'usage' | 'provider' | 'code-batch';
+export type ObjectKind = 'account' | 'key' | 'token' | 'person' | 'usage' | 'provider' | 'code-batch' | 'payment';
 
 export interface WorldObject {
   kind: ObjectKind;
@@ -131,6 +131,7 @@ export async function makeWorld(): Promise<World> {
   await addCodes(world);
   for (const id of Object.values(accountIds)) await ask('PATCH', `/api/v1/accounts/${id}/plan`, { plan: 'alpha-plan' });
   await addMailedLinks(world);
+  await addPayments(world);
   await endTokens(world);
   await ask('PATCH', `/api/v1/accounts/${accountIds.delta}`, { status: 'disabled' });
   addWords(world);
@@ -310,6 +311,15 @@ async function addCodes(world: World): Promise<void> {
   world.objects.push(worldObject('code-batch', 'codes of spring', String(body['id']), null, { label }));
   world.code = String((body['codes'] as string[])[0]);
   world.words.push({ text: world.code, mayRead: () => false });
+}
+
+/** A payment of each account that has begun one. */
+async function addPayments(world: World): Promise<void> {
+  for (const account of ['alpha', 'bravo'] as const) {
+    const members = { account: world.accountIds[account], amount: '25.00' };
+    const { body } = await world.installation.ask('POST', '/api/v1/payments', members);
+    world.objects.push(worldObject('payment', `payment of ${account}`, String(body['id']), account));
+  }
 }
 
 async function endTokens(world: World): Promise<void> {

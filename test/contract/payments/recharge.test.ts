@@ -1,0 +1,125 @@
+// A recharge from the API to the balance: what is credited, when, and what takes it back.
+
+import { expect, test } from 'bun:test';
+import { intentOf, startPayments } from './payments-service.ts';
+
+test('a recharge is credited once Stripe says that it is paid, whatever the order and number of its events', async () => {
+  await using service = await startPayments();
+  const { stripe, send } = service;
+  const { payment, session } = await service.begin('25.00');
+  expect(payment).toMatchObject({ status: 'pending', amount: '25.00', credited: '0', kind: 'checkout' });
+  expect(String(payment['checkout_url'])).toContain(session);
+  stripe.payCheckout(session);
+  expect(await service.balance()).toBe('0'); // the page of success credits nothing
+  const events = stripe.takeEvents();
+  expect(
+    await stripe.deliver(events, `${service.turnpike.url}/webhooks/stripe`, {
+      arrange: (all) => all.toReversed(),
+      copies: 3,
+      concurrency: 6,
+    }),
+  ).toEqual([]);
+  expect(await service.balance()).toBe('25.00');
+  expect(await service.show(payment['id'])).toMatchObject({
+    status: 'paid',
+    credited: '25.00',
+    checkout_url: null,
+    fee: '1.03',
+  });
+  expect(await send(events)).toEqual(events.map(() => 200));
+  expect(await service.balance()).toBe('25.00');
+  const { body } = await service.ask('GET', `/payments/${payment['id']}`);
+  expect(body).toMatchObject({ credited: '25.00', fee: null });
+  expect(await service.turnpike.admin('POST', '/payments/check', {})).toMatchObject({
+    ok: true,
+    compared: 1,
+    differences: [],
+  });
+}, 60_000);
+
+test('refunds in parts, a dispute and its end change the balance by what Stripe says', async () => {
+  await using service = await startPayments();
+  const { stripe, send } = service;
+  const { payment, session } = await service.begin('20.00');
+  stripe.payCheckout(session);
+  await send(stripe.takeEvents());
+  const after = async () => {
+    await send(stripe.takeEvents());
+    const { status, credited } = await service.show(payment['id']);
+    return [status, credited, await service.balance()];
+  };
+  const intent = intentOf(service, session);
+  stripe.refund(intent, 500);
+  expect(await after()).toEqual(['partially_refunded', '15.00', '15.00']);
+  const pending = stripe.refund(intent, 250, 'pending');
+  expect(await after()).toEqual(['partially_refunded', '12.50', '12.50']);
+  stripe.endRefund(pending.id, 'failed');
+  expect(await after()).toEqual(['partially_refunded', '15.00', '15.00']);
+  const dispute = stripe.openDispute(intent, { amount: 1_500 });
+  expect(await after()).toEqual(['disputed', '0', '0']);
+  stripe.closeDispute(dispute.id, 'won');
+  expect(await after()).toEqual(['partially_refunded', '15.00', '15.00']);
+  stripe.refund(intent, 1_500);
+  expect(await after()).toEqual(['refunded', '0', '0']);
+  expect((await service.turnpike.check()).ok).toBe(true);
+}, 60_000);
+
+test('a refund of credit that was spent leaves a debt, which later credit pays first', async () => {
+  await using service = await startPayments();
+  const { stripe, send, turnpike, account } = service;
+  const { session } = await service.begin('20.00');
+  stripe.payCheckout(session);
+  await send(stripe.takeEvents());
+  await turnpike.admin('POST', `/accounts/${account}/credits`, { amount: '-15.00', kind: 'adjustment' });
+  stripe.refund(intentOf(service, session), 2_000);
+  await send(stripe.takeEvents());
+  expect(await service.balance()).toBe('0');
+  await turnpike.admin('POST', `/accounts/${account}/credits`, { amount: '18.00' });
+  expect(await service.balance()).toBe('3.00');
+  expect((await turnpike.check()).ok).toBe(true);
+  expect(await turnpike.admin('POST', '/payments/check', {})).toMatchObject({ ok: true });
+}, 60_000);
+
+test('events that arrive days after the account was disabled are credited all the same', async () => {
+  await using service = await startPayments();
+  const { stripe, turnpike, account } = service;
+  const { session } = await service.begin('20.00');
+  stripe.payCheckout(session);
+  const events = stripe.takeEvents();
+  await turnpike.admin('PATCH', `/accounts/${account}`, { status: 'disabled' });
+  expect((await service.ask('POST', '/payments', { amount: '20.00' })).status).toBe(403);
+  expect(new Set(await service.send(events))).toEqual(new Set([200]));
+  expect(await service.balance()).toBe('20.00');
+}, 60_000);
+
+test('a repeated request with an idempotency key begins one payment, also after Stripe did not answer', async () => {
+  await using service = await startPayments();
+  const { stripe, ask } = service;
+  const headers = { 'idempotency-key': 'recharge-1' };
+  let isDown = true;
+  stripe.faultOf = (_, path) => (isDown && path === '/v1/checkout/sessions' ? 'lost' : null);
+  expect((await ask('POST', '/payments', { amount: '25.00' }, headers)).status).toBe(503);
+  isDown = false;
+  const first = await ask('POST', '/payments', { amount: '25.00' }, headers);
+  const again = await ask('POST', '/payments', { amount: '25.00' }, headers);
+  expect([first.status, again.body]).toEqual([201, first.body]);
+  expect(stripe.state.sessions.size).toBe(1);
+  expect((await ask('GET', '/payments')).body['data']).toHaveLength(1);
+  expect((await ask('POST', '/payments', { amount: '26.00' }, headers)).status).toBe(422);
+}, 60_000);
+
+test('amounts are bounded, pages beyond the bound close the oldest, and a payment needs a provider', async () => {
+  await using service = await startPayments({ recharge_min: '10', recharge_max: '20' });
+  const { ask, stripe } = service;
+  for (const amount of ['9.99', '20.01', '10.001', '-10', '0', 'NaN'])
+    expect([amount, (await ask('POST', '/payments', { amount })).status]).toEqual([amount, 400]);
+  expect((await ask('GET', '/payment-options')).body).toMatchObject({
+    provider: 'stripe',
+    minimum: '10.00',
+    maximum: '20.00',
+  });
+  for (let page = 0; page < 11; page++) await service.begin('10.00');
+  const open = [...stripe.state.sessions.values()].filter(({ status }) => status === 'open');
+  expect(open).toHaveLength(10);
+  expect((await ask('POST', `/accounts/${service.account}/portal`, {})).body['url']).toMatch(/^http/);
+}, 60_000);

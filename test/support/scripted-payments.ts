@@ -1,0 +1,53 @@
+// Payments over a scripted Stripe in process and the stores of a test: the real sync, pages, webhooks and check.
+
+import type { Clock } from '../../src/base/clock.ts';
+import {
+  Checkouts,
+  EventReceiver,
+  openStripe,
+  PaymentChecker,
+  type PaymentDependencies,
+  PaymentSync,
+} from '../../src/payments/payments.ts';
+import { Secret } from '../../src/secrets/secrets.ts';
+import { auditRows } from '../../src/storage/storage.ts';
+import type { Stores } from '../../src/storage/stores.ts';
+import { ScriptedStripe } from './scripted-stripe.ts';
+
+export interface ScriptedPayments {
+  stripe: ScriptedStripe;
+  dependencies: PaymentDependencies;
+  sync: PaymentSync;
+  checkouts: Checkouts;
+  receiver: EventReceiver;
+  checker: PaymentChecker;
+}
+
+export const PUBLIC_URL = 'https://turnpike.example.com';
+
+export async function openScriptedPayments(
+  stores: Pick<Stores, 'payments' | 'ledger' | 'gate'>,
+  clock: Clock,
+  stripe = new ScriptedStripe({ nowMs: clock.nowMs }),
+): Promise<ScriptedPayments> {
+  const provider = await openStripe(
+    { secretKey: new Secret(stripe.secretKey), webhookSecret: new Secret(stripe.webhookSecret), apiUrl: null },
+    { send: stripe.send, nowMs: () => stripe.state.now() * 1000, retriesMax: 0 },
+  );
+  const dependencies: PaymentDependencies = {
+    provider,
+    store: stores.payments,
+    ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
+    auditRows,
+    clock,
+  };
+  const sync = new PaymentSync(dependencies);
+  return {
+    stripe,
+    dependencies,
+    sync,
+    checkouts: new Checkouts(dependencies, sync, () => ({ publicUrl: PUBLIC_URL, isTaxAutomatic: false })),
+    receiver: new EventReceiver(dependencies, sync, null),
+    checker: new PaymentChecker(dependencies, sync),
+  };
+}
