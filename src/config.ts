@@ -108,6 +108,20 @@ export const bounds = {
   promptCountAccountsMax: 10_000,
   holdWaitMsMax: 4_000, // how long an admission waits for uncounted prompts of the same account
   waitingForHoldsPerAccountMax: 128,
+  rechargeWaitMsMax: 30_000, // how long a message waits for an automatic recharge
+  rechargeWaitingMax: 4_096, // messages that wait on one node, with a fair share for each account
+  rechargeWaitingPerAccountMax: 256,
+  rechargeAsksMax: 8, // of the ledger, by one message that waits
+  rechargesAtOnceMax: 256, // on one node, each of another account
+  rechargeTriesMax: 5, // when other nodes come first
+  rechargePollMs: 250, // between looks at a recharge of another node
+  rechargeCheckMs: 60_000, // after which a pending recharge is looked at without an event, and not waited for
+  rechargeFailuresMax: 3, // in a row, before recharges are switched off
+  rechargeFailedRestMs: 10 * 60 * 1000, // after a failure
+  rechargeRestMs: 15_000, // before a node looks again at an account that cannot be recharged
+  rechargeErrorRestMs: 2_000,
+  rechargeRestsMax: 10_000,
+  rechargeCloseMsMax: 3_000,
   geminiSchemaDepthMax: 24, // of a tool's schema; a deeper or larger one is replaced by an unconstrained object
   geminiSchemaNodesMax: 5_000,
   geminiRequestSchemaNodesMax: 50_000, // of all tools of one request, because references repeat parts

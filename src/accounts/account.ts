@@ -13,7 +13,20 @@ export interface Account {
   /** The groups that its keys may use. */
   groups: readonly string[];
   status: 'enabled' | 'disabled';
+  /** Absent in older documents. */
+  autoRecharge?: AutoRecharge | null;
   createdAtMs: number;
+}
+
+/** Charges the saved payment method when less than `threshold` is available. */
+export interface AutoRecharge {
+  threshold: Nano;
+  /** The credit to buy, without taxes. */
+  amount: Nano;
+  /** In one day (UTC), whether they succeed or fail. */
+  perDayMax: number;
+  /** When it was last set. Earlier failures no longer count. */
+  sinceMs: number;
 }
 
 export interface Key {

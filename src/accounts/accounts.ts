@@ -11,6 +11,7 @@ export {
   type Account,
   type AccountStore,
   type AccountTerms,
+  type AutoRecharge,
   type Caller,
   type CallerPlan,
   type FirstCredit,

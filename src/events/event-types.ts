@@ -171,6 +171,14 @@ const payments = {
     data: { per_day_max: count },
     describe: (data) => `The balance was recharged ${data.per_day_max} times today, the most that is allowed.`,
   }),
+  'recharge.suspended': define({
+    title: 'Auto-recharge switched off',
+    severity: 'error',
+    audience: 'account',
+    data: { failures: count },
+    describe: (data) =>
+      `The automatic recharge was switched off after ${data.failures} failures in a row. Check the payment method and switch it on again.`,
+  }),
   'code.redeemed': define({
     title: 'Code redeemed',
     severity: 'info',

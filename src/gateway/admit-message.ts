@@ -1,6 +1,6 @@
 // Admission of a message. The hold covers the worst case of the prompt, one token per byte. If that is not available,
 // the provider's token count is requested. If only uncounted prompts of the same account stand in the way, the
-// message waits for them.
+// message waits for them. If the wallet is short, it waits for an automatic recharge.
 
 import { priceWorstCase } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
@@ -10,6 +10,7 @@ import { countByProvider } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { refusalError } from './message-errors.ts';
 import { type AdmissionRequest, maxTokensThatFit, planMessage } from './plan-message.ts';
+import { mayRecharge } from './recharges.ts';
 
 /** One decision over all meters. A promise only if it must be waited for. */
 export function admitMessage(gateway: Gateway, admissionRequest: AdmissionRequest): Admission | Promise<Admission> {
@@ -17,7 +18,7 @@ export function admitMessage(gateway: Gateway, admissionRequest: AdmissionReques
   times.askedMs = performance.now();
   const version = gateway.admissions.version(admissionRequest.caller.account.id);
   const admission = askLedger(gateway, admissionRequest);
-  if (admission instanceof Promise || mayChange(admissionRequest, admission))
+  if (admission instanceof Promise || isMoneyShort(admission))
     return waitForAdmission(gateway, admissionRequest, admission, version);
   times.admittedMs = performance.now();
   return admission;
@@ -36,6 +37,7 @@ async function waitForAdmission(
   let isCounted = false;
   let version = firstVersion;
   let admission = await first;
+  if (mayRecharge(gateway, account, admission)) gateway.recharges?.start(account); // while the prompt is counted
   while (mayChange(admissionRequest, admission)) {
     const isCounting: boolean = !isAsked && mayFit(admissionRequest, admission);
     isAsked ||= isCounting;
@@ -48,9 +50,34 @@ async function waitForAdmission(
     version = gateway.admissions.version(account.id);
     admission = await askLedger(gateway, admissionRequest);
   }
+  if (mayRecharge(gateway, account, admission))
+    admission = await admitAfterRecharge(gateway, admissionRequest, admission);
   if (admission.ok && isCounted) gateway.counting.noteUseful(account.id);
   times.admittedMs = performance.now();
   return admission;
+}
+
+/** Waits for a recharge, and for another one if other messages spent it. */
+async function admitAfterRecharge(
+  gateway: Gateway,
+  admissionRequest: AdmissionRequest,
+  refused: Admission,
+): Promise<Admission> {
+  const { clientRequest, caller } = admissionRequest;
+  const { account, key } = caller;
+  const waitUntilMs = performance.now() + bounds.rechargeWaitMsMax;
+  let admission = refused;
+  for (let asks = 0; asks < bounds.rechargeAsksMax && mayRecharge(gateway, account, admission); asks++) {
+    const waitMs = waitUntilMs - performance.now();
+    if (!(await gateway.recharges?.wait(account, waitMs, clientRequest.signal))) break;
+    gateway.ledger.askAnew(account.id, key.id);
+    admission = await askLedger(gateway, admissionRequest);
+  }
+  return admission;
+}
+
+function isMoneyShort(admission: Admission): boolean {
+  return !admission.ok && admission.reason === 'insufficient';
 }
 
 /** Whether a count of the prompt, or the end of another message, may lead to admission. */

@@ -11,6 +11,7 @@ import type { MessageReport, MessageTrace, TraceStart } from './client-request.t
 import type { Conversations } from './conversations.ts';
 import type { IdempotencyRecords } from './idempotency-records.ts';
 import type { LastLevels } from './last-levels.ts';
+import type { Recharges } from './recharges.ts';
 import type { RouteHealth } from './route-health.ts';
 import type { RunningMessages, Slots } from './running-messages.ts';
 import type { SelfServiceReads } from './self-service.ts';
@@ -37,6 +38,8 @@ export interface Gateway {
   counting: PromptCounts;
   /** Messages that wait until prompts of their account are counted. */
   admissions: AdmissionQueue;
+  /** null: payments are not set up. */
+  recharges: Recharges | null;
   silence: SilenceWatches;
   streamHolds: StreamHolds;
   /** Output estimators, per model and account. */

@@ -27,6 +27,7 @@ import {
 } from './message-record.ts';
 import type { OpenAttempt } from './open-attempt.ts';
 import { type AdmissionRequest, type MessagePlan, payableMaxTokens } from './plan-message.ts';
+import { noteWallet } from './recharges.ts';
 import type { CutReason, Running, Slot } from './running-messages.ts';
 import { SilenceWatch, type WatchHooks, watchBounds } from './silence-watch.ts';
 import { type HeldStream, StreamHold } from './stream-hold.ts';
@@ -115,7 +116,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.watch = new SilenceWatch(gateway.silence, watchBounds(settings)[request.stream ? 'stream' : 'whole'], this);
     this.counter = this.#makeCounter();
     this.answer = claim === null ? null : gateway.answers.collect(caller.account.id);
-    this.streamHold = request.stream ? new StreamHold(gateway.ledger, this, admitted) : null;
+    this.streamHold = request.stream ? new StreamHold(gateway, this, admitted) : null;
     this.#isUncounted = !plan.isCounted;
     if (this.#isUncounted) gateway.admissions.hold(caller.account.id);
   }
@@ -408,8 +409,10 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       ending = this.#endInLedger(record, usage);
       const settlement = await ending;
       times.settledMs = performance.now();
-      if (settlement.ok) record.writtenOff = settlement.writtenOff;
-      else record = withoutItsEnd(record);
+      if (settlement.ok) {
+        record.writtenOff = settlement.writtenOff;
+        noteWallet(this.#gateway, this.caller.account, settlement.walletLeft);
+      } else record = withoutItsEnd(record);
       if (usage.source === 'reported') this.#addSample();
       return settlement;
     } catch (thrown) {

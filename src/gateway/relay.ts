@@ -230,7 +230,7 @@ async function* relayEvents(message: OpenMessage, opening: Promise<Opened>, stat
       }
       const covering = state.covering ?? message.streamHold?.see() ?? null;
       state.covering = null;
-      if (covering !== null && !(yield* withPings(message, wait, covering)) && endsForMoney(message)) {
+      if (covering !== null && !(yield* mayGoOn(message, wait, covering))) {
         yield* give(message, encode(payablePart(message, arrived)));
         message.stopForMoney();
         throw stopError(message);
@@ -284,6 +284,17 @@ async function* withPings<Value>(
     yield* give(message, PING_TEXT);
     message.isRelaying = true;
   }
+}
+
+/** Whether the output is covered, if need be after a recharge, or does not end the message. Pings meanwhile. */
+async function* mayGoOn(
+  message: OpenMessage,
+  wait: PingWait,
+  covering: Promise<boolean>,
+): AsyncGenerator<Piece, boolean> {
+  if ((yield* withPings(message, wait, covering)) || !endsForMoney(message)) return true;
+  const { streamHold } = message;
+  return streamHold !== null && (yield* withPings(message, wait, streamHold.seeAfterRecharge()));
 }
 
 /** Sends text to the client. Nothing is read from the upstream until the client asks for more. */

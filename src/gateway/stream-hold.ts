@@ -1,6 +1,8 @@
-// The hold of a stream. It is extended ahead of need, so that the relay waits only when nothing is covered anymore.
+// The hold of a stream. It is extended ahead of need, so that the relay waits only when nothing is covered anymore, if
+// need be for an automatic recharge.
 // Checkpoints record what a crash would bill.
 
+import type { Account } from '../accounts/accounts.ts';
 import { ABSENT, type Placed, Roster } from '../base/roster.ts';
 import { machineTimers, sleep, within } from '../base/timers.ts';
 import {
@@ -10,12 +12,15 @@ import {
   priceMessage,
   priceWorstCase,
 } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Admitted, NodeLedger, UsageRecord } from '../ledger/ledger.ts';
 import type { MessageCounter } from '../usage/usage.ts';
 import type { TokenCounts } from '../wire/wire.ts';
+import type { Gateway } from './dependencies.ts';
 import { endedElsewhere } from './message-errors.ts';
 import type { MessagePlan } from './plan-message.ts';
+import { noteWallet, RechargeWait } from './recharges.ts';
 
 const RETRY_MS_FIRST = 50;
 const RETRY_MS_MAX = 2_000;
@@ -25,6 +30,8 @@ const SHORT_OF_MONEY = 16; // times the held amount: with less available, excess
 /** The properties of a message that its stream hold needs. */
 export interface HeldStream {
   readonly requestId: string;
+  readonly caller: { readonly account: Account };
+  readonly clientRequest: { readonly signal: AbortSignal };
   /** Counter of the current attempt; replaced if that attempt fails. */
   readonly counter: MessageCounter;
   readonly plan: MessagePlan;
@@ -43,7 +50,7 @@ export interface HeldStream {
 
 export class StreamHold implements Placed {
   place = ABSENT; // position in StreamHolds
-  readonly #ledger: NodeLedger;
+  readonly #gateway: Pick<Gateway, 'ledger' | 'recharges'>;
   readonly #message: HeldStream;
   readonly #isPoor: boolean;
   #held: number;
@@ -54,6 +61,10 @@ export class StreamHold implements Placed {
   #givenTokens = 0;
   /** The last extension got less than it asked for. */
   #isShort = false;
+  /** The last extension left nothing in the wallet. */
+  #isWalletEmpty = false;
+  /** null until the stream waits for a recharge. */
+  #rechargeWait: RechargeWait | null = null;
   #extending: Promise<void> | null = null;
   #checkpointedTokens = NOT_WRITTEN;
   /** A checkpoint was written, of this attempt or an earlier one. */
@@ -61,8 +72,8 @@ export class StreamHold implements Placed {
   #isWriting = false;
   #isClosed = false;
 
-  constructor(ledger: NodeLedger, message: HeldStream, { amount, available }: Admitted) {
-    this.#ledger = ledger;
+  constructor(gateway: Pick<Gateway, 'ledger' | 'recharges'>, message: HeldStream, { amount, available }: Admitted) {
+    this.#gateway = gateway;
     this.#message = message;
     this.#held = amount;
     this.#isPoor = available < amount * SHORT_OF_MONEY;
@@ -77,6 +88,7 @@ export class StreamHold implements Placed {
   /** The message ends: pending answers of the ledger are ignored. */
   close(): void {
     this.#isClosed = true;
+    this.#rechargeWait?.close();
   }
 
   /** The attempt failed before the client received anything; another will begin. Withdraws its checkpoint at once. */
@@ -109,8 +121,27 @@ export class StreamHold implements Placed {
     const isExtendedNow = this.#extending === null && !(isCovered && this.#isShort);
     if (isExtendedNow) this.#startExtending(used);
     if (isCovered) return null;
-    // A store may neither answer nor fail.
-    return within(machineTimers, this.#message.settleWaitMs, this.#decide(used, isExtendedNow), storeIsSilent);
+    return this.#decideInTime(used, isExtendedNow);
+  }
+
+  /**
+   * The output is not covered: waits for a recharge if the wallet is short, and asks the ledger again. Resolves to
+   * whether it is covered then. Rejects with store_unavailable.
+   */
+  async seeAfterRecharge(): Promise<boolean> {
+    const { caller, clientRequest } = this.#message;
+    const { recharges } = this.#gateway;
+    if (recharges === null || caller.account.autoRecharge == null) return false;
+    const untilMs = performance.now() + bounds.rechargeWaitMsMax;
+    for (let asks = 0; asks < bounds.rechargeAsksMax && this.#isShort && this.#isWalletEmpty; asks++) {
+      this.#rechargeWait ??= new RechargeWait();
+      const waitMs = untilMs - performance.now();
+      const isRecharged = await this.#rechargeWait.for(recharges, caller.account, waitMs, clientRequest.signal);
+      if (!isRecharged || this.#isClosed) return false;
+      const used = this.#usedTokens();
+      if (used <= this.#coveredTokens || (await this.#decideInTime(used, false))) return true;
+    }
+    return false;
   }
 
   /** Called once a second: checks output that is not visible, and writes a checkpoint if it changed. */
@@ -118,21 +149,26 @@ export class StreamHold implements Placed {
     if (this.#isClosed) return;
     const { counter } = this.#message;
     const deciding = this.see();
-    deciding?.then(
-      (isCovered) => {
-        // A failed attempt need not be paid.
-        const isOfThisStream = counter === this.#message.counter;
-        if (!isCovered && isOfThisStream && !counter.isFinal && !this.#isClosed) this.#message.stopForMoney();
-      },
-      () => {}, // the relay gets the store's error when it needs the extension itself
-    );
+    if (deciding !== null) this.#stopUnlessCovered(deciding, counter).catch(() => {}); // the relay gets the store's error when it needs the extension itself
     if (this.#usedTokens() !== this.#checkpointedTokens && !this.#isWriting) this.#writeCheckpoint();
+  }
+
+  async #stopUnlessCovered(deciding: Promise<boolean>, counter: MessageCounter): Promise<void> {
+    // A failed attempt need not be paid.
+    const isRunning = () => counter === this.#message.counter && !counter.isFinal && !this.#isClosed;
+    if ((await deciding) || !isRunning() || (await this.seeAfterRecharge()) || !isRunning()) return;
+    this.#message.stopForMoney();
   }
 
   #writeCheckpoint(): void {
     this.#hasCheckpoint = true;
     this.#checkpointedTokens = this.#usedTokens();
     this.#correct(this.#message.checkpoint());
+  }
+
+  /** A store may neither answer nor fail. */
+  #decideInTime(used: number, isExtendedNow: boolean): Promise<boolean> {
+    return within(machineTimers, this.#message.settleWaitMs, this.#decide(used, isExtendedNow), storeIsSilent);
   }
 
   async #decide(used: number, isExtendedNow: boolean): Promise<boolean> {
@@ -220,14 +256,19 @@ export class StreamHold implements Placed {
   }
 
   async #ask(operation: Parameters<NodeLedger['extend']>[0], wanted: number): Promise<void> {
-    const answer = await this.#ledger.extend(operation);
+    const { ledger } = this.#gateway;
+    const answer = await ledger.extend(operation);
     if (this.#isClosed) return;
     if (!answer.ok) {
       this.#message.stopElsewhere();
       throw endedElsewhere();
     }
     this.#holds(answer.amount);
-    if (operation.amount !== 'same') this.#isShort = answer.amount < wanted;
+    if (operation.amount !== 'same') {
+      this.#isShort = answer.amount < wanted;
+      this.#isWalletEmpty = answer.walletLeft !== null && answer.walletLeft <= 0;
+    }
+    noteWallet(this.#gateway, this.#message.caller.account, answer.walletLeft);
   }
 
   #holds(amount: number): void {

@@ -17,6 +17,7 @@ import {
   rolledAccount,
   rolledKey,
   spent,
+  walletAvailable,
   withGroupRates,
   withHeld,
   withHoldOf,
@@ -61,7 +62,15 @@ function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect 
   if (ending === undefined) return { answer: ENDED };
   if (ending.endedBy === 'expired') return correct(rows, ending, operation.record);
   if (ending.endedBy === 'corrected' || ending.endedBy === 'forgiven') return { answer: ENDED };
-  return { answer: { ok: true, kind: 'ended', cost: ending.record.cost, writtenOff: ending.record.writtenOff } };
+  return {
+    answer: {
+      ok: true,
+      kind: 'ended',
+      cost: ending.record.cost,
+      writtenOff: ending.record.writtenOff,
+      walletLeft: null,
+    },
+  };
 }
 
 /** Ends a hold without charge. */
@@ -100,9 +109,11 @@ export function extend(rows: Rows, operation: Extend): Effect {
   );
   const more = amount - hold.amount;
   const morePlan = planPartOf(more, account, hold, rows.nowMs);
+  const after = withHoldOf(account, more, morePlan, account.groups, rows.nowMs);
+  const mayPay = after.plan === null || !fundsFor(after, hold.group, rows.nowMs).isPlanOnly;
   return {
-    answer: { ok: true, kind: 'extended', amount },
-    account: withHoldOf(account, more, morePlan, account.groups, rows.nowMs),
+    answer: { ok: true, kind: 'extended', amount, walletLeft: mayPay ? walletAvailable(after) : null },
+    account: after,
     key: withKeyMeters(key, withHeld(key.spending, more), key.rates),
     hold: { ...hold, amount, fromPlan: hold.fromPlan + morePlan, checkpoint: operation.checkpoint ?? hold.checkpoint },
   };
@@ -144,7 +155,13 @@ function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedB
   const meters = readMeters(account, accountAfter, key, keyAfter);
   const ended = { ...record, atMs: rows.nowMs, writtenOff: record.cost - paid, planPaid, meters };
   return {
-    answer: { ok: true, kind: 'ended', cost: ended.cost, writtenOff: ended.writtenOff },
+    answer: {
+      ok: true,
+      kind: 'ended',
+      cost: ended.cost,
+      writtenOff: ended.writtenOff,
+      walletLeft: paid > planPaid ? walletAvailable(accountAfter) : null,
+    },
     account: accountAfter,
     key: keyAfter,
     endedHold: hold,

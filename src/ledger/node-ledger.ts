@@ -31,7 +31,7 @@ export type Admitted = Extract<Answer, { kind: 'admitted' }>;
 export type IdempotencyRefusal = Extract<Answer, { reason: 'claim_running' | 'claim_answered' | 'claim_mismatch' }>;
 export type Admission = Admitted | Refusal | IdempotencyRefusal;
 /** `ended`: the hold was ended elsewhere, so no success may be reported to the client. */
-export type Extension = { ok: true; amount: number } | { ok: false; reason: 'ended' };
+export type Extension = Extract<Answer, { kind: 'extended' }> | { ok: false; reason: 'ended' };
 
 export class NodeLedger implements LedgerGate {
   /** Called with the error when the store becomes unavailable, and with null when it recovers. */
@@ -288,7 +288,7 @@ export class NodeLedger implements LedgerGate {
 }
 
 function extensionOf(answer: Answer): Extension {
-  return answer.ok && answer.kind === 'extended' ? { ok: true, amount: answer.amount } : { ok: false, reason: 'ended' };
+  return answer.ok && answer.kind === 'extended' ? answer : { ok: false, reason: 'ended' };
 }
 
 /** Lowering a hold does not count: a refusal behind holds is remembered only briefly. */

@@ -360,8 +360,10 @@ export interface Refusal {
 export type Answer =
   /** `amount` is held; `available` is the most that the message can be charged now, including the hold. */
   | { ok: true; kind: 'admitted'; amount: Nano; available: Nano; levels: Levels }
-  | { ok: true; kind: 'extended'; amount: Nano }
-  | { ok: true; kind: 'ended'; cost: Nano; writtenOff: Nano }
+  /** `walletLeft`: what the wallet has available now; null if it may not pay for the message. Negative with a debt. */
+  | { ok: true; kind: 'extended'; amount: Nano; walletLeft: Nano | null }
+  /** `walletLeft`: the same; null if the wallet did not pay, or the message had ended before. */
+  | { ok: true; kind: 'ended'; cost: Nano; writtenOff: Nano; walletLeft: Nano | null }
   | { ok: true; kind: 'refunded'; amount: Nano; balance: Nano }
   /** `repeated`: the reference was used before and credited `amount`; nothing was added. */
   | { ok: true; kind: 'credited'; amount: Nano; balance: Nano; repeated: boolean }
@@ -388,4 +390,6 @@ export type Answer =
   | { ok: false; reason: 'bundle_refused' };
 
 /** `ended`: the hold was ended elsewhere, so no success may be reported to the client. */
-export type Settlement = { ok: true; cost: Nano; writtenOff: Nano } | { ok: false; reason: 'ended' };
+export type Settlement =
+  | { ok: true; cost: Nano; writtenOff: Nano; walletLeft: Nano | null }
+  | { ok: false; reason: 'ended' };

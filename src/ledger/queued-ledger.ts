@@ -148,7 +148,7 @@ export class QueuedLedger implements MessageGate {
     const answer = await this.#ask(operation, coCommitted);
     const { account, key, group } = operation.record;
     this.#refusals.forget(account, key, group);
-    if (answer.ok && answer.kind === 'ended') return { ok: true, cost: answer.cost, writtenOff: answer.writtenOff };
+    if (answer.ok && answer.kind === 'ended') return answer;
     return { ok: false, reason: 'ended' };
   }
 

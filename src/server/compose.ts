@@ -102,6 +102,7 @@ export async function makeGateway(
     slots: new Slots(() => holder.current.settings.shedOpenMessages),
     counting: new PromptCounts(),
     admissions: new AdmissionQueue(),
+    recharges: null,
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds(),
     estimates: await openEstimates(stores.samples, closing),

@@ -59,6 +59,7 @@ export async function startCountedService(): Promise<CountedService> {
     slots: new Slots(() => holder.current.settings.shedOpenMessages),
     counting: new PromptCounts(),
     admissions: new AdmissionQueue(),
+    recharges: null,
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds(),
     estimates: new Estimates(),

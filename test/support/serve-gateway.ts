@@ -1,7 +1,13 @@
 // For tests that assemble a gateway: the public API over it, and keys. In their stores the hash of a secret is the
 // secret itself.
 
-import { type AccountStore, type KeyTerms, makeKeySecret, NO_KEY_LIMITS } from '../../src/accounts/accounts.ts';
+import {
+  type AccountStore,
+  type AutoRecharge,
+  type KeyTerms,
+  makeKeySecret,
+  NO_KEY_LIMITS,
+} from '../../src/accounts/accounts.ts';
 import { newNumber } from '../../src/base/ids.ts';
 import {
   countTokens,
@@ -52,12 +58,18 @@ export function serveGateway(
 }
 
 /** Creates an account in the group `default` with this credit in nanodollars, and a key. */
-export async function storeKey(accounts: AccountStore, nowMs: number, creditNano: number, terms: Partial<KeyTerms>) {
+export async function storeKey(
+  accounts: AccountStore,
+  nowMs: number,
+  creditNano: number,
+  terms: Partial<KeyTerms>,
+  autoRecharge: AutoRecharge | null = null,
+) {
   const [account, key] = [newNumber(), newNumber()];
   const { secret, prefix } = makeKeySecret();
   const shared = { createdAtMs: nowMs, status: 'enabled' as const };
   await accounts.createAccount(
-    { id: account, name: 'test', groups: ['default'], ...shared },
+    { id: account, name: 'test', groups: ['default'], autoRecharge, ...shared },
     { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
     creditNano === 0 ? null : { amount: creditNano, kind: 'payment', reference: null, note: null },
     noAuditContext,

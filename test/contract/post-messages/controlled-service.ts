@@ -1,7 +1,7 @@
 // The public API over a gateway controlled by the test: a provider that responds on command, a store that fails, a
 // clock that the test moves, short waits. It has no tests of its own.
 
-import { FailureCounter, KeyDirectory, type KeyTerms } from '../../../src/accounts/accounts.ts';
+import { type AutoRecharge, FailureCounter, KeyDirectory, type KeyTerms } from '../../../src/accounts/accounts.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { CatalogHolder } from '../../../src/catalog/catalog.ts';
 import {
@@ -12,6 +12,7 @@ import {
   LastLevels,
   type MessageReport,
   PromptCounts,
+  type Recharges,
   RouteHealth,
   RunningMessages,
   SelfServiceReads,
@@ -35,6 +36,7 @@ import {
   type ProviderReply,
 } from '../../../src/providers/providers.ts';
 import { openVault } from '../../../src/secrets/secrets.ts';
+import type { Stores } from '../../../src/storage/storage.ts';
 import { Estimates } from '../../../src/usage/usage.ts';
 import { makeEvent, type StreamEvent } from '../../../src/wire/wire.ts';
 import type { OpenedStores } from '../../money/ledger/workbench.ts';
@@ -74,6 +76,13 @@ export interface Parts {
   onDisconnect?: () => void;
   /** Called before each lookup of a key. */
   beforeLookup?: () => void;
+  /** The credit of accounts, instead of 10 USD. */
+  creditNano?: number;
+  autoRecharge?: AutoRecharge;
+  recharges?: (opened: { ledger: NodeLedger; stores: Stores; clock: Clock }) => Recharges;
+  /** Instead of a store of its own, with the name of the node. */
+  open?: (clock: Clock) => Promise<OpenedStores>;
+  node?: string;
   /** Replaces `shed_body_bytes`, and the event loop of this process. */
   bodiesBytesMax?: number;
   loopDelayMs?: () => number;
@@ -86,9 +95,9 @@ const CREDIT_NANO = 10_000_000_000;
 export async function startControlled(parts: Parts = {}): Promise<ControlledService> {
   let aheadMs = START_MS - Date.now();
   const clock: Clock = { nowMs: () => Date.now() + aheadMs };
-  const opened = await openControlledStores(clock, parts.gateOver);
+  const opened = await (parts.open?.(clock) ?? openControlledStores(clock, parts.gateOver));
   const { stores } = opened;
-  const ledger = new NodeLedger(stores.gate, clock, 'hand-made');
+  const ledger = new NodeLedger(stores.gate, clock, parts.node ?? 'hand-made');
   await ledger.open();
   const reports: MessageReport[] = [];
   const lookup = async (hashes: readonly string[]) => {
@@ -109,6 +118,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     slots: new Slots(() => catalog.current.settings.shedOpenMessages),
     counting: new PromptCounts(),
     admissions: new AdmissionQueue(),
+    recharges: parts.recharges?.({ ledger, stores, clock }) ?? null,
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds(),
     estimates: new Estimates(),
@@ -133,7 +143,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     gateway,
     bodies,
     reports,
-    makeKey: async (terms = {}) => (await storeKey(stores.accounts, clock.nowMs(), CREDIT_NANO, terms)).secret,
+    makeKey: (terms = {}) => makeKey(stores, clock, parts, terms),
     post: (secret, members, signal) => postMessage(http.url, secret, members, signal),
     get: (path, secret) => fetch(http.url + path, { headers: { 'x-api-key': secret } }),
     records: () => stores.usage.listUsage(allUsage),
@@ -150,6 +160,11 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
       await opened.close();
     },
   };
+}
+
+async function makeKey({ accounts }: Stores, clock: Clock, parts: Parts, terms: Partial<KeyTerms>): Promise<string> {
+  const { creditNano = CREDIT_NANO, autoRecharge = null } = parts;
+  return (await storeKey(accounts, clock.nowMs(), creditNano, terms, autoRecharge)).secret;
 }
 
 function postMessage(url: string, secret: string, members: Json = {}, signal = new AbortController().signal) {

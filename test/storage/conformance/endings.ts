@@ -15,7 +15,7 @@ function settleTests(open: OpenStores): void {
   test('at their cost, and the rest of the hold is available again', async () => {
     await using bench = await openWorkbench(open, 100, { quota: 80 });
     const requestId = await bench.begin(50);
-    expect(await bench.settle(requestId, 30)).toEqual({ ok: true, kind: 'ended', cost: 30, writtenOff: 0 });
+    expect(await bench.settle(requestId, 30)).toMatchObject({ ok: true, kind: 'ended', cost: 30, writtenOff: 0 });
     expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
     expect(await bench.stores.ledger.keyMeters(bench.key, bench.clock.nowMs())).toMatchObject({ quotaUsed: 30 });
     expect((await bench.entries())[0]).toEqual({
@@ -30,7 +30,7 @@ function settleTests(open: OpenStores): void {
   test('for nothing, with a record and no entry', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
-    expect(await bench.release(requestId)).toEqual({ ok: true, kind: 'ended', cost: 0, writtenOff: 0 });
+    expect(await bench.release(requestId)).toMatchObject({ ok: true, kind: 'ended', cost: 0, writtenOff: 0 });
     expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
     expect(await bench.entries()).toHaveLength(1);
     expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ outcome: 'failed', cost: 0 });
@@ -80,9 +80,9 @@ function repeatTests(open: OpenStores): void {
     const requestId = await bench.begin(50);
     await bench.settle(requestId, 30);
     for (const cost of [30, 40, 0]) {
-      expect(await bench.settle(requestId, cost)).toEqual({ ok: true, kind: 'ended', cost: 30, writtenOff: 0 });
+      expect(await bench.settle(requestId, cost)).toMatchObject({ ok: true, kind: 'ended', cost: 30, writtenOff: 0 });
     }
-    expect(await bench.release(requestId)).toEqual({ ok: true, kind: 'ended', cost: 30, writtenOff: 0 });
+    expect(await bench.release(requestId)).toMatchObject({ ok: true, kind: 'ended', cost: 30, writtenOff: 0 });
     expect(await bench.wallet()).toEqual({ balance: 70, held: 0 });
     expect((await bench.entries()).filter((entry) => entry.kind === 'usage')).toHaveLength(1);
   });
@@ -91,7 +91,7 @@ function repeatTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     await bench.release(requestId);
-    expect(await bench.settle(requestId, 30)).toEqual({ ok: true, kind: 'ended', cost: 0, writtenOff: 0 });
+    expect(await bench.settle(requestId, 30)).toMatchObject({ ok: true, kind: 'ended', cost: 0, writtenOff: 0 });
     expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
     expect(await bench.entries()).toHaveLength(1);
   });
@@ -100,7 +100,7 @@ function repeatTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(50);
     const answers = await Promise.all([bench.settle(requestId, 30), bench.settle(requestId, 40)]);
-    expect(answers).toEqual([
+    expect(answers).toMatchObject([
       { ok: true, kind: 'ended', cost: 30, writtenOff: 0 },
       { ok: true, kind: 'ended', cost: 30, writtenOff: 0 },
     ]);
@@ -188,22 +188,22 @@ function extendTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 100, { quota: 90 });
     await bench.setAccount({ allowance: 80 });
     const requestId = await bench.begin(10);
-    expect(await bench.extend(requestId, 40)).toEqual({ ok: true, kind: 'extended', amount: 40 });
-    expect(await bench.extend(requestId, 1000)).toEqual({ ok: true, kind: 'extended', amount: 80 });
-    expect(await bench.extend(requestId, 1000)).toEqual({ ok: true, kind: 'extended', amount: 80 });
+    expect(await bench.extend(requestId, 40)).toMatchObject({ ok: true, kind: 'extended', amount: 40 });
+    expect(await bench.extend(requestId, 1000)).toMatchObject({ ok: true, kind: 'extended', amount: 80 });
+    expect(await bench.extend(requestId, 1000)).toMatchObject({ ok: true, kind: 'extended', amount: 80 });
     await bench.setAccount({ allowance: null });
-    expect(await bench.extend(requestId, 1000)).toEqual({ ok: true, kind: 'extended', amount: 90 });
+    expect(await bench.extend(requestId, 1000)).toMatchObject({ ok: true, kind: 'extended', amount: 90 });
     await bench.setKey({ quota: null });
-    expect(await bench.extend(requestId, 1000)).toEqual({ ok: true, kind: 'extended', amount: 100 });
+    expect(await bench.extend(requestId, 1000)).toMatchObject({ ok: true, kind: 'extended', amount: 100 });
     expect(await bench.wallet()).toEqual({ balance: 100, held: 100 });
   });
 
   test('later than a correction downward, which releases the excess', async () => {
     await using bench = await openWorkbench(open, 100);
     const requestId = await bench.begin(100);
-    expect(await bench.extend(requestId, 20)).toEqual({ ok: true, kind: 'extended', amount: 20 });
+    expect(await bench.extend(requestId, 20)).toMatchObject({ ok: true, kind: 'extended', amount: 20 });
     expect(await bench.admit(80)).toMatchObject({ ok: true });
-    expect(await bench.extend(requestId, 0)).toEqual({ ok: true, kind: 'extended', amount: 0 });
+    expect(await bench.extend(requestId, 0)).toMatchObject({ ok: true, kind: 'extended', amount: 0 });
     expect(await failureOf(bench.extend(requestId, -1))).toBeInstanceOf(Error);
     for (const amount of [Number.NaN, 0.5, null as unknown as number])
       expect(await failureOf(bench.extend(requestId, amount))).toBeInstanceOf(Error);
@@ -216,7 +216,7 @@ function extendTests(open: OpenStores): void {
     await bench.setKey({ quota: 20 });
     const checkpoint = bench.record(requestId, { cost: 30, outcome: 'service_cut' });
     const answer = await bench.ask({ kind: 'extend', requestId, amount: 'same', checkpoint });
-    expect(answer).toEqual({ ok: true, kind: 'extended', amount: 50 });
+    expect(answer).toMatchObject({ ok: true, kind: 'extended', amount: 50 });
     expect(await bench.wallet()).toEqual({ balance: 100, held: 50 });
     await bench.takeLease('node-1');
     await bench.ask({ kind: 'expire' });
@@ -227,7 +227,7 @@ function extendTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 100, { quota: 90 });
     const requestId = await bench.begin(50);
     await bench.setKey({ quota: 20 });
-    expect(await bench.extend(requestId, 60)).toEqual({ ok: true, kind: 'extended', amount: 50 });
-    expect(await bench.settle(requestId, 50)).toEqual({ ok: true, kind: 'ended', cost: 50, writtenOff: 0 });
+    expect(await bench.extend(requestId, 60)).toMatchObject({ ok: true, kind: 'extended', amount: 50 });
+    expect(await bench.settle(requestId, 50)).toMatchObject({ ok: true, kind: 'ended', cost: 50, writtenOff: 0 });
   });
 }

@@ -69,6 +69,8 @@ class ExtensionGate implements LedgerGate {
 
 class Message implements HeldStream {
   readonly requestId = 'req_1';
+  readonly clientRequest = { signal: new AbortController().signal };
+  readonly caller = { account: { id: 1, name: '', groups: [], status: 'enabled', createdAtMs: 0 } } as const;
   counter = new MessageCounter();
   readonly offer = OFFER;
   readonly plan: MessagePlan;
@@ -141,7 +143,7 @@ async function openStream(terms: StreamTerms = {}): Promise<Stream> {
   const message = new Message(bench, maxTokens, settleWaitMs);
   const admitted = await ledger.admit(bench.admission(FIRST, { requestId: message.requestId, owner: ledger.owner }));
   if (!admitted.ok) throw new Error('the message was not admitted');
-  const streamHold = new StreamHold(ledger, message, admitted);
+  const streamHold = new StreamHold({ ledger, recharges: null }, message, admitted);
   const usage = { input_tokens: promptTokens, output_tokens: 0 };
   message.counter.observe(makeEvent({ type: 'message_start', message: { type: 'message', content: [], usage } }));
   streamHold.begin();

@@ -89,6 +89,7 @@ export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World>
     ledger,
     providers: new Map([['sandbox', makeProvider(time, hooks.wantedOf, hooks.onProduction)]]),
     admissions: new AdmissionQueue(),
+    recharges: null,
     running: new RunningMessages(),
     slots: new Slots(() => settings.shedOpenMessages),
     counting: new PromptCounts(),
