@@ -23,7 +23,7 @@ export interface AutoRecharge {
   threshold: Nano;
   /** The credit to buy, without taxes. */
   amount: Nano;
-  /** In one day (UTC), whether they succeed or fail. */
+  /** In one day (UTC), without those that failed. */
   perDayMax: number;
   /** When it was last set. Earlier failures no longer count. */
   sinceMs: number;

@@ -6,6 +6,7 @@ import { makeAdminApp } from './admin-app.ts';
 import { applyRoutes } from './apply.ts';
 import { attentionRoutes } from './attention.ts';
 import { auditRoutes } from './audit.ts';
+import { autoRechargeRoutes } from './auto-recharge.ts';
 import { catalogRoutes, modelRoutes } from './catalog.ts';
 import { makeChangeLock } from './changes.ts';
 import { codeBatchRoutes, redemptionRoutes } from './codes.ts';
@@ -54,6 +55,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...signUpRoutes,
     ...passwordResetRoutes,
     ...paymentRoutes,
+    ...autoRechargeRoutes,
     ...attentionRoutes,
     ...auditRoutes,
     ...meRoutes,

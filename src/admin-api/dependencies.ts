@@ -10,7 +10,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import type { TargetHealth } from '../gateway/gateway.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
-import type { Checkouts, CodeStore, PaymentChecker, PaymentStore } from '../payments/payments.ts';
+import type { AutoRecharges, Checkouts, CodeStore, PaymentChecker, PaymentStore } from '../payments/payments.ts';
 import type { ProbeResult, ProviderEndpoint } from '../providers/providers.ts';
 import type { SecretHashes, Vault } from '../secrets/secrets.ts';
 
@@ -86,6 +86,7 @@ export interface AdminMove extends Disposable {
 export interface PaymentService {
   provider: 'stripe';
   checkouts: Checkouts;
+  recharges: AutoRecharges;
   checker: PaymentChecker;
 }
 

@@ -269,11 +269,11 @@ function checkAmount({ body: { amount }, catalog }: CallWith<typeof createBody>)
 }
 
 /** A setting, which is a valid amount. */
-function nanoOf(text: string): Nano {
+export function nanoOf(text: string): Nano {
   return parseUsd(text) ?? 0;
 }
 
-function shownAmount(text: string): string {
+export function shownAmount(text: string): string {
   return formatUsd(nanoOf(text));
 }
 

@@ -76,7 +76,7 @@ const settingDescriptions: Readonly<Record<SettingName, string>> = {
   recharge_amounts: 'amounts in USD that the console offers for a recharge',
   recharge_min: 'least amount in USD of a recharge, in whole cents; at least 0.50',
   recharge_max: 'largest amount in USD of a recharge, in whole cents',
-  auto_recharges_per_day_max: 'largest number of automatic recharges of an account within 24 hours; 0: none',
+  auto_recharges_per_day_max: 'largest number of automatic recharges of an account in a day (UTC); 0: none',
   stripe_automatic_tax: 'whether Stripe Tax computes taxes on payments, see operating.md',
 };
 

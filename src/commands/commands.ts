@@ -40,6 +40,7 @@ const topics: readonly Topic[] = [
   resource('credit', 'adds credit to an account, or writes off its debt'),
   resource('code-batch', 'creates, lists, shows, disables and enables batches of redemption codes'),
   resource('payments', "lists and shows payments, and compares them with the payment provider's list"),
+  resource('auto-recharge', 'shows, enables and disables the automatic recharge of an account'),
   resource('code', 'redeems a code for an account'),
   resource('key', 'creates, lists, shows, updates, disables, enables, rotates and revokes keys'),
   resource('token', 'creates, lists and revokes tokens for the admin API'),

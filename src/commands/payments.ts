@@ -5,7 +5,7 @@ import { integerOf } from '../base/checked-number.ts';
 import type { AdminClient, Row } from './admin-client.ts';
 import { type ApiCommand, describe, flag, LIST_ROWS_DEFAULT, sinceFlag, untilFlag } from './api-command.ts';
 import type { Invocation } from './command.ts';
-import { choice, text, time } from './flags.ts';
+import { amountNotNegative, choice, count, text, time } from './flags.ts';
 import { type Column, columns } from './output.ts';
 
 export const paymentKinds = ['checkout', 'auto_recharge', 'subscription'] as const;
@@ -29,7 +29,47 @@ const paymentDetails: readonly Column[] = [
   ...columns('mismatch updated_at'),
 ];
 
+const rechargeColumns: readonly Column[] = [
+  ...columns('account enabled threshold amount per_day_max'),
+  ['METHOD', (row) => methodText(row['payment_method'] as Row | null)],
+  ['LAST FAILURE', (row) => (row['last_failure'] as Row | null)?.['message'] ?? null],
+];
+
+function methodText(method: Row | null): string | null {
+  return method && [method['brand'] ?? method['kind'], method['last4']].filter((part) => part !== null).join(' ');
+}
+
+const rechargeTable: readonly ApiCommand[] = [
+  describe(
+    'auto-recharge show ACCOUNT',
+    'shows the automatic recharge of an account',
+    'GET /accounts/{id}/auto-recharge',
+    {
+      columns: rechargeColumns,
+    },
+  ),
+  describe(
+    'auto-recharge enable ACCOUNT',
+    'recharges an account automatically, or changes how; settings without a flag stay unchanged',
+    'PATCH /accounts/{id}/auto-recharge',
+    {
+      body: { enabled: true },
+      flags: {
+        threshold: flag('AMOUNT', 'threshold', amountNotNegative, 'recharges when less than this is available'),
+        amount: flag('AMOUNT', 'amount', amountNotNegative, 'the credit to buy, in whole cents'),
+        'per-day-max': flag('N', 'per_day_max', count, 'the largest number of recharges in a day (UTC)'),
+      },
+      columns: rechargeColumns,
+    },
+  ),
+  describe('auto-recharge disable ACCOUNT', 'stops recharging an account', 'PATCH /accounts/{id}/auto-recharge', {
+    body: { enabled: false },
+    columns: rechargeColumns,
+  }),
+];
+
 export const paymentTable: readonly ApiCommand[] = [
+  ...rechargeTable,
   describe('payments list', 'lists payments, newest first', 'GET /payments', {
     flags: {
       account: flag('ID', 'account', text, 'only payments of this account'),

@@ -107,6 +107,8 @@ export interface PaymentStore {
   countPending(accountId: number): Promise<number>;
   /** Payments of one kind created since then, with any status. */
   countPaymentsSince(accountId: number, kind: PaymentKind, sinceMs: number): Promise<number>;
+  /** Auto-recharges created since then that have not failed. */
+  countRechargesSince(accountId: number, sinceMs: number): Promise<number>;
   /** The sum of the account's entries whose reference begins with `prefix`, also of those that retention has dropped. */
   sumCredits(accountId: number, prefix: string): Promise<Nano>;
   getBilling(accountId: number): Promise<Billing | null>;

@@ -1,5 +1,6 @@
 // The door of payments: money that comes in through payment providers, and redemption codes.
 
+export { type AutoRechargeParts, AutoRecharges } from './auto-recharge.ts';
 export {
   type CheckRange,
   differenceKinds,
@@ -22,6 +23,7 @@ export {
   readCode,
   type StoredCode,
 } from './codes.ts';
+export { decideRecharge, isSuspended, type RechargeTerms } from './decide-recharge.ts';
 export {
   type Billing,
   creditReference,

@@ -81,12 +81,17 @@ async function openEstimates(store: SampleStore, closing: Closing): Promise<Esti
   return estimates;
 }
 
+interface GatewayParts {
+  store: OpenStore;
+  hashesOf: SecretHashes;
+  holder: CatalogHolder;
+  recharges: Gateway['recharges'];
+  observers: Observers;
+  clock: Clock;
+}
+
 export async function makeGateway(
-  store: OpenStore,
-  hashesOf: SecretHashes,
-  holder: CatalogHolder,
-  observers: Observers,
-  clock: Clock,
+  { store, hashesOf, holder, recharges, observers, clock }: GatewayParts,
   closing: Closing,
 ): Promise<Gateway> {
   const { vault, stores, ledger } = store;
@@ -102,7 +107,7 @@ export async function makeGateway(
     slots: new Slots(() => holder.current.settings.shedOpenMessages),
     counting: new PromptCounts(),
     admissions: new AdmissionQueue(),
-    recharges: null,
+    recharges,
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds(),
     estimates: await openEstimates(stores.samples, closing),
@@ -190,7 +195,10 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     hashesOf,
     clock: gateway.clock,
     forgetKey: (id) => gateway.authenticator.keys.forget(id),
-    forgetAccount: (id) => gateway.authenticator.keys.forgetAccount(id),
+    forgetAccount(id) {
+      gateway.authenticator.keys.forgetAccount(id);
+      gateway.recharges?.forget(id);
+    },
     async endKeyMessages(id) {
       gateway.running.cutKey(id);
       if (feed !== null) await spreadCut(ledger, id);

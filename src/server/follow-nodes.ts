@@ -113,6 +113,7 @@ export function followNodes({ gateway, catalogReader, moveAdmin, ...parts }: Fol
     },
     forgetAccount(id) {
       authenticator.keys.forgetAccount(id);
+      gateway.recharges?.forget(id);
       ledger.forgetRefusals();
     },
     forgetAll() {

@@ -2,17 +2,20 @@
 
 import type { PaymentService } from '../admin-api/admin-api.ts';
 import { formatId } from '../base/ids.ts';
-import type { CatalogHolder } from '../catalog/catalog.ts';
+import { parseUsd } from '../base/money.ts';
+import type { CatalogHolder, Settings } from '../catalog/catalog.ts';
 import { bounds, type Config } from '../config.ts';
 import type { NodeLedger } from '../ledger/ledger.ts';
 import { describeFailure } from '../observability/observability.ts';
 import {
+  AutoRecharges,
   Checkouts,
   EventReceiver,
   openStripe,
   PaymentChecker,
   type PaymentDependencies,
   PaymentSync,
+  type RechargeTerms,
   type Sweep,
   sweepPayments,
 } from '../payments/payments.ts';
@@ -27,6 +30,7 @@ export interface Payments {
   receiver: EventReceiver;
   dependencies: PaymentDependencies;
   sync: PaymentSync;
+  recharges: AutoRecharges;
 }
 
 interface PaymentParts {
@@ -62,15 +66,33 @@ export async function openPayments(
     publicUrl,
     isTaxAutomatic: holder.current.settings.stripeAutomaticTax,
   }));
-  const service = { provider: provider.name, checkouts, checker: new PaymentChecker(dependencies, sync) };
-  const payments = { service, receiver: new EventReceiver(dependencies, sync, null), dependencies, sync };
+  const recharges = new AutoRecharges({
+    ...dependencies,
+    accounts: stores.accounts,
+    ledger: { ...dependencies.ledger, flush: () => ledger.flush() },
+    sync,
+    terms: () => termsOf(holder.current.settings),
+    report: (failure) => observers.log.writeEvent('recharge_failure', { cause: describeFailure(failure) }),
+  });
+  closing.push(() => recharges.close());
+  const service = { provider: provider.name, recharges, checkouts, checker: new PaymentChecker(dependencies, sync) };
+  const payments = { service, receiver: new EventReceiver(dependencies, sync, null), dependencies, sync, recharges };
   startSweeping(payments, observers, () => true, closing);
   return payments;
 }
 
+function termsOf(settings: Settings): RechargeTerms {
+  return {
+    minimum: parseUsd(settings.rechargeMin) ?? 0,
+    maximum: parseUsd(settings.rechargeMax) ?? 0,
+    perDayMax: settings.autoRechargesPerDayMax,
+    isTaxAutomatic: settings.stripeAutomaticTax,
+  };
+}
+
 /** `isLeading`: whether this node runs background jobs. The returned function stops it. */
 function startSweeping(
-  { dependencies, sync }: Payments,
+  { dependencies, sync, recharges }: Payments,
   { log }: Pick<Observers, 'log'>,
   isLeading: () => boolean | Promise<boolean>,
   closing: Closing,
@@ -79,7 +101,7 @@ function startSweeping(
   const sweep: Sweep = {
     dependencies,
     sync,
-    resumeRecharge: null,
+    resumeRecharge: (payment) => recharges.resume(payment),
     report: (payment, failure) =>
       log.writeEvent('payment_not_checked', { payment: formatId('pay', payment.id), cause: describeFailure(failure) }),
   };

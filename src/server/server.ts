@@ -148,18 +148,19 @@ async function startOn(
   await prepareCatalog(config, store, clock.nowMs());
   const holder = new CatalogHolder(await stores.catalog.loadCatalog(), vault.open, () => clock.nowMs());
   const catalogReader = makeCatalogReader(stores.catalog, holder, store.ledger);
-  const gateway = await makeGateway(store, hashesOf, holder, observers, clock, closing);
+  const payments = await openPayments({ config, store, ledger: store.ledger, holder, observers }, closing);
+  const { recharges } = payments ?? { recharges: null };
+  const gateway = await makeGateway({ store, hashesOf, holder, recharges, observers, clock }, closing);
   const token = randomBytes(32).toString('base64url');
   const ports: { open: Listening | null } = { open: null };
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
   const secret = await openSignInSecret(stores.installation, vault);
   const acceptVerified: AdminApi['acceptVerified'] = (email, address) => admin.acceptVerified(email, address);
   const { people, mailer } = openPeople({ config, store, secret, observers, acceptVerified }, closing);
-  const opened = await openPayments({ config, store, ledger: gateway.ledger, holder, observers }, closing);
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);
-  const payments = opened?.service ?? null;
-  const admin: AdminApi = makeAdmin({ ...known, moveAdmin, people, mailer, messagesAt, payments });
+  const sources = { people, mailer, payments: payments?.service ?? null };
+  const admin: AdminApi = makeAdmin({ ...known, ...sources, moveAdmin, messagesAt });
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
 
   const state: StopState = { isLeaving: false, isDraining: false };
@@ -175,7 +176,7 @@ async function startOn(
     admin,
     auth: people.auth,
     console: makeConsole(messagesAt),
-    webhook: opened === null ? null : new PaymentWebhook(opened.receiver, observers),
+    webhook: payments === null ? null : new PaymentWebhook(payments.receiver, observers),
     observers,
     adminListen,
     onMoved: updateOperatorFile,

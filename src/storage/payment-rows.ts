@@ -86,6 +86,9 @@ export function paymentReads(on: SqlReader): PaymentStore {
     listPaymentsInRange: ({ sinceMs, untilMs }, after, limit) =>
       inRange(untilMs, after?.createdAtMs ?? sinceMs, after?.id ?? 0, limit),
     countPending: prepareCount(`account_id = $1 AND status = 'pending'`),
+    countRechargesSince: prepareCount(
+      `account_id = $1 AND kind = 'auto_recharge' AND created_at_ms >= $2 AND status NOT IN ('failed', 'canceled')`,
+    ),
     countPaymentsSince: prepareCount('account_id = $1 AND kind = $2 AND created_at_ms >= $3'),
     ...billingReads(on),
     ...eventReads(on),

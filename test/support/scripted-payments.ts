@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../src/base/clock.ts';
 import {
+  AutoRecharges,
   Checkouts,
   EventReceiver,
   openStripe,
@@ -21,12 +22,13 @@ export interface ScriptedPayments {
   checkouts: Checkouts;
   receiver: EventReceiver;
   checker: PaymentChecker;
+  recharges: AutoRecharges;
 }
 
 export const PUBLIC_URL = 'https://turnpike.example.com';
 
 export async function openScriptedPayments(
-  stores: Pick<Stores, 'payments' | 'ledger' | 'gate'>,
+  stores: Pick<Stores, 'accounts' | 'payments' | 'ledger' | 'gate'>,
   clock: Clock,
   stripe = new ScriptedStripe({ nowMs: clock.nowMs }),
 ): Promise<ScriptedPayments> {
@@ -42,6 +44,14 @@ export async function openScriptedPayments(
     clock,
   };
   const sync = new PaymentSync(dependencies);
+  const recharges = new AutoRecharges({
+    ...dependencies,
+    ledger: { ...dependencies.ledger, flush: async () => {} },
+    accounts: stores.accounts,
+    sync,
+    terms: () => ({ minimum: 0, maximum: 10 ** 12, perDayMax: 10, isTaxAutomatic: false }),
+    report: () => {},
+  });
   return {
     stripe,
     dependencies,
@@ -49,5 +59,6 @@ export async function openScriptedPayments(
     checkouts: new Checkouts(dependencies, sync, () => ({ publicUrl: PUBLIC_URL, isTaxAutomatic: false })),
     receiver: new EventReceiver(dependencies, sync, null),
     checker: new PaymentChecker(dependencies, sync),
+    recharges,
   };
 }

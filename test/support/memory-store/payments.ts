@@ -76,6 +76,14 @@ export function paymentReads(tables: MemoryTables): PaymentStore {
       all().filter(
         (payment) => payment.accountId === accountId && payment.kind === kind && payment.createdAtMs >= sinceMs,
       ).length,
+    countRechargesSince: async (accountId, sinceMs) =>
+      all().filter(
+        ({ accountId: of, kind, status, createdAtMs }) =>
+          of === accountId &&
+          kind === 'auto_recharge' &&
+          createdAtMs >= sinceMs &&
+          !['failed', 'canceled'].includes(status),
+      ).length,
     async sumCredits(accountId, prefix) {
       const changes = tables.entries
         .filter(({ account, reference }) => account === accountId && reference?.startsWith(prefix))

@@ -213,6 +213,15 @@ export const bodyRules: Record<string, BodyRule> = {
     }),
   },
   'POST /api/v1/accounts/{id}/portal': { least: () => ({}), values: () => ({}) },
+  'PATCH /api/v1/accounts/{id}/auto-recharge': {
+    least: () => ({ enabled: true, threshold: '5.00', amount: '20.00', per_day_max: 2 }),
+    values: () => ({
+      enabled: values([true, false], ['yes', null]),
+      threshold: values(['0.01', '1000'], ['0', '-1', 5, null]),
+      amount: values(['5', '1000'], ['4.99', '1000.01', '10.001', 10, null]),
+      per_day_max: values([1], [0, 1.5, 100_000, '2', null]),
+    }),
+  },
   'POST /api/v1/payments/check': {
     least: () => ({}),
     values: () => ({

@@ -78,6 +78,8 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/payments': rule(changedByHolders, { done: 201 }),
   'POST /api/v1/accounts/{id}/portal': rule(changedByHolders, { object: 'account' }),
   'POST /api/v1/payments/check': rule(operatorOnly),
+  'GET /api/v1/accounts/{id}/auto-recharge': rule(seenByHolders, { object: 'account' }),
+  'PATCH /api/v1/accounts/{id}/auto-recharge': rule(changedByHolders, { object: 'account' }),
   'GET /api/v1/audit': rule(seenByHolders),
   'GET /api/v1/models': rule(seenByEveryone),
   'GET /api/v1/models/differences': rule(ofTheInstallation),

@@ -1,7 +1,8 @@
 // Finds forbidden changes of the store after a request, whatever its response: rows of another account, keys of
 // others, a scope wider than that of the principal.
 
-import type { AccessToken, Key, Person } from '../../../../src/accounts/accounts.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { AccessToken, Account, Key, Person } from '../../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../../src/audit/audit.ts';
 import { formatId } from '../../../../src/base/ids.ts';
 import type { StoredEvent } from '../../../../src/events/events.ts';
@@ -22,6 +23,7 @@ const open = [
   'accountMeters',
   'entries',
   'monthChanges',
+  'accounts',
   'codes',
   'codeBatches',
   'events',
@@ -35,6 +37,14 @@ export function scopeFaults(world: World, principal: Principal, changes: readonl
   if (changes.length > 0 && !changes.some(({ table }) => table === 'audit')) faults.push('leaves no audit record');
   if (principal.account === null) return faults;
   return [...faults, ...changes.flatMap((change) => accountFaults(world, principal, change))];
+}
+
+/** Users of an account may change only its automatic recharge. */
+function rechargeFaults(before: Account | undefined, after: Account, own: (account: number) => boolean): string[] {
+  if (before === undefined || !own(after.id)) return ['changes another account'];
+  const { autoRecharge: _, ...rest } = before;
+  const { autoRecharge: __, ...restAfter } = after;
+  return isDeepStrictEqual(rest, restAfter) ? [] : ['changes its account'];
 }
 
 /** Every change is recorded with its author. */
@@ -58,6 +68,7 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
     return own((change.after as StoredEvent).account) ? [] : ['reports an event of another account'];
   if (table === 'audit')
     return own((change.after as AuditRecord).account) ? [] : ['writes into the audit log of another account'];
+  if (table === 'accounts') return rechargeFaults(change.before as Account, change.after as Account, own);
   if (table === 'payments' || table === 'billing') {
     const { accountId } = (change.after ?? change.before) as { accountId: number };
     return own(accountId) ? [] : [`changes the ${table} of another account`];

@@ -4,6 +4,7 @@
 import { makeMailedSecret } from '../../../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../../../src/base/clock.ts';
 import { hashSecret } from '../../../../src/secrets/secrets.ts';
+import { parseId } from '../../../../src/base/ids.ts';
 import { type Installation, makeInstallation, TOKEN, useKey } from '../installation.ts';
 import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
 
@@ -313,12 +314,17 @@ async function addCodes(world: World): Promise<void> {
   world.words.push({ text: world.code, mayRead: () => false });
 }
 
-/** A payment of each account that has begun one. */
+/** A payment of each account that has begun one, and a saved method of every account. */
 async function addPayments(world: World): Promise<void> {
   for (const account of ['alpha', 'bravo'] as const) {
     const members = { account: world.accountIds[account], amount: '25.00' };
     const { body } = await world.installation.ask('POST', '/api/v1/payments', members);
     world.objects.push(worldObject('payment', `payment of ${account}`, String(body['id']), account));
+  }
+  for (const id of Object.values(world.accountIds)) {
+    await world.installation.ask('POST', `/api/v1/accounts/${id}/portal`, {});
+    const billing = await world.installation.stores.payments.getBilling(parseId('acct', id) ?? 0);
+    world.installation.payments?.stripe.saveMethod(billing?.customer ?? '', 'good');
   }
 }
 
