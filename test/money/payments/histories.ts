@@ -38,6 +38,7 @@ export interface Node {
   sync: PaymentSync;
   checkouts: Checkouts;
   receiver: EventReceiver;
+  stripe: ScriptedStripe;
   checker: PaymentChecker;
   dependencies: PaymentDependencies;
 }
@@ -90,6 +91,7 @@ export function openNode(world: HistoryWorld, stores: HistoryWorld['stores'][num
     sync,
     checkouts: new Checkouts(dependencies, sync, settings),
     receiver: new EventReceiver(dependencies, sync, null),
+    stripe,
     checker: new PaymentChecker(dependencies, sync),
   };
 }
@@ -190,10 +192,10 @@ async function deliver(node: () => Node, events: readonly StripeEvent[], random:
   else for (const event of some) await survive(() => receive(node(), event));
 }
 
-export function receive({ receiver }: Node, event: StripeEvent): Promise<void> {
-  const body = new TextEncoder().encode(JSON.stringify(event));
-  const headers = new Headers({ 'stripe-signature': 'verified elsewhere' });
-  return receiver.receive({ body, headers, address: '192.0.2.1', requestId: '' });
+export function receive({ receiver, stripe }: Node, event: StripeEvent): Promise<void> {
+  const { body, headers } = stripe.sign(event);
+  const request = { body: new TextEncoder().encode(body), headers: new Headers(headers) };
+  return receiver.receive({ ...request, address: '192.0.2.1', requestId: '' });
 }
 
 async function later({ bench, stripe }: HistoryWorld, { dependencies, sync }: Node, ms: number): Promise<void> {
