@@ -123,7 +123,14 @@ function changedRecharge(
 const PER_DAY_DEFAULT = 3;
 
 function latestOf({ paymentStore }: Call, { id }: Account): Promise<Payment[]> {
-  const page = { accountId: id, kind: 'auto_recharge', status: null, sinceMs: null, untilMs: null, after: null } as const;
+  const page = {
+    accountId: id,
+    kind: 'auto_recharge',
+    status: null,
+    sinceMs: null,
+    untilMs: null,
+    after: null,
+  } as const;
   return paymentStore.listPayments({ ...page, limit: bounds.rechargeFailuresMax });
 }
 

@@ -4,8 +4,7 @@ import type { AccountStore, PersonStore, Role, SignUpStore, TokenStore } from '.
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Catalog, CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
-import type { DeliveryStore, DestinationStore } from '../delivery/delivery.ts';
-import type { Mailer } from '../delivery/delivery.ts';
+import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import type { TargetHealth } from '../gateway/gateway.ts';

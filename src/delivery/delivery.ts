@@ -42,5 +42,5 @@ export { type Letter, type LetterFrame, renderHtml, renderText } from './render-
 export { nextTryMs } from './retries.ts';
 export { excerptOf, findUrlFault, type HttpMessage, type HttpOptions, postTo, type SendResult } from './send-http.ts';
 export { type MailMessage, type MailOutcome, type MailSender, makeMailSender } from './send-mail.ts';
-export { eventJson, makeWebhookSecret, webhookMessage } from './webhook.ts';
 export { makeNoticeSender, openUnsubscribe, type SendNotice, sealUnsubscribe } from './send-notice.ts';
+export { eventJson, makeWebhookSecret, webhookMessage } from './webhook.ts';

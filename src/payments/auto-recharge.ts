@@ -195,7 +195,14 @@ export class AutoRecharges {
     const nowMs = clock.nowMs();
     await ledger.flush();
     const billing = await store.getBilling(id);
-    const page = { accountId: id, kind: 'auto_recharge', status: null, sinceMs: null, untilMs: null, after: null } as const;
+    const page = {
+      accountId: id,
+      kind: 'auto_recharge',
+      status: null,
+      sinceMs: null,
+      untilMs: null,
+      after: null,
+    } as const;
     const [account, meters, latest, madeToday] = await Promise.all([
       accounts.getAccount(id),
       ledger.accountMeters(id, nowMs),

@@ -22,7 +22,7 @@ import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile
 import { openObservers } from './observe.ts';
 import { openPeople } from './open-mail.ts';
 import { openPayments } from './open-payments.ts';
-import { openStore } from './open-store.ts';
+import { type OpenStore, openStore } from './open-store.ts';
 import { PaymentWebhook } from './payment-webhook.ts';
 import { startRetaining } from './retain.ts';
 
@@ -149,8 +149,10 @@ async function startOn(
   const holder = new CatalogHolder(await stores.catalog.loadCatalog(), vault.open, () => clock.nowMs());
   const catalogReader = makeCatalogReader(stores.catalog, holder, store.ledger);
   const payments = await openPayments({ config, store, ledger: store.ledger, holder, observers }, closing);
-  const { recharges } = payments ?? { recharges: null };
-  const gateway = await makeGateway({ store, hashesOf, holder, recharges, observers, clock }, closing);
+  const gateway = await makeGateway(
+    { store, hashesOf, holder, recharges: payments?.recharges ?? null, observers, clock },
+    closing,
+  );
   const token = randomBytes(32).toString('base64url');
   const ports: { open: Listening | null } = { open: null };
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
@@ -162,7 +164,6 @@ async function startOn(
   const sources = { people, mailer, payments: payments?.service ?? null };
   const admin: AdminApi = makeAdmin({ ...known, ...sources, moveAdmin, messagesAt });
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
-
   const state: StopState = { isLeaving: false, isDraining: false };
   const following = feed && followNodes({ feed, epoch, gateway, catalogReader, moveAdmin, log });
   closing.push(() => following?.stop());
@@ -193,12 +194,16 @@ async function startOn(
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
   await inviteFirstOperator(config, options, store, clock, http.adminUrl());
-  const retention = { store: stores.retention, settings: () => holder.current.settings, clock, log };
-  const upkeep = { runAlone: store.runAlone, maintain: store.maintain, updatePlans: makePlanUpdates(store, gateway) };
-  closing.push(startRetaining({ ...retention, ...upkeep }));
-
+  closing.push(startUpkeep(store, gateway, log));
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
+}
+
+function startUpkeep(store: OpenStore, gateway: Gateway, log: LogWriter): () => void | Promise<void> {
+  const settings = () => gateway.catalog().settings;
+  const retention = { store: store.stores.retention, settings, clock: store.clock, log };
+  const { runAlone, maintain } = store;
+  return startRetaining({ ...retention, runAlone, maintain, updatePlans: makePlanUpdates(store, gateway) });
 }
 
 /** The public URL, else the listening address if the admin API has its own; null: the admin API's address. */

@@ -4,8 +4,7 @@ import type { AccountStore, PersonStore, SignUpStore, TokenStore } from '../acco
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
-import type { DeliveryStore, DestinationStore } from '../delivery/delivery.ts';
-import type { MailStore } from '../delivery/delivery.ts';
+import type { DeliveryStore, DestinationStore, MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import {

@@ -20,7 +20,7 @@ import { ScriptedStripe } from '../support/scripted-stripe.ts';
 import { storeKey } from '../support/serve-gateway.ts';
 
 export const CENT = 10_000_000;
-/** Of output; at 15 USD per million, 6 cents. */
+/** Output tokens; at 15 USD per million, 6 cents. */
 const TOKENS = 4_000;
 const PIECE_TOKENS = 500;
 export const LONG_COST = 25 * 3_000 + TOKENS * 15_000;
@@ -51,7 +51,7 @@ export interface RechargedNode {
   sync: PaymentSync;
 }
 
-/** What several nodes share. */
+/** The state that several nodes share. */
 export interface Till {
   stripe: ScriptedStripe;
   events: NewEvent[];
@@ -119,7 +119,15 @@ function isEventRow(row: unknown): row is EventRow {
 }
 
 export function rechargesOf({ stores }: RechargedNode, accountId: number): Promise<Payment[]> {
-  return stores.payments.listPayments({ accountId, kind: 'auto_recharge', status: null, sinceMs: null, untilMs: null, after: null, limit: 100 });
+  return stores.payments.listPayments({
+    accountId,
+    kind: 'auto_recharge',
+    status: null,
+    sinceMs: null,
+    untilMs: null,
+    after: null,
+    limit: 100,
+  });
 }
 
 /** Charges that the bank accepted. */

@@ -103,16 +103,15 @@ function writePerson(people: MemoryTables['people'], { person, link }: RowOf<'pe
   people.set(person.id, { person, linkHash });
 }
 
+function writeToken(tokens: MemoryTables['tokens'], { token, secretHash }: RowOf<'tokens'>): void {
+  const hash = secretHash ?? tokens.get(token.id)?.secretHash;
+  if (hash !== undefined) tokens.set(token.id, { token, secretHash: hash });
+}
+
 /** Writes one row that the tables can take. */
 export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): void {
-  if ('forget' in row) {
-    forgetRows(tables, row.table, row.forget.beforeMs);
-    return;
-  }
-  if ('carry' in row) {
-    carryEntries(tables, row.carry.account, row.carry.beforeMs);
-    return;
-  }
+  if ('forget' in row) return forgetRows(tables, row.table, row.forget.beforeMs);
+  if ('carry' in row) return carryEntries(tables, row.carry.account, row.carry.beforeMs);
   switch (row.table) {
     case 'accounts':
       tables.accounts.set(row.account.id, row.account);
@@ -123,11 +122,9 @@ export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): voi
     case 'key_secrets':
       writeKeySecret(tables, row);
       break;
-    case 'tokens': {
-      const secretHash = row.secretHash ?? tables.tokens.get(row.token.id)?.secretHash;
-      if (secretHash !== undefined) tables.tokens.set(row.token.id, { token: row.token, secretHash });
+    case 'tokens':
+      writeToken(tables.tokens, row);
       break;
-    }
     case 'people':
       writePerson(tables.people, row);
       break;

@@ -3,9 +3,8 @@
 import type { AccessToken, Account, Key, MailedLink, Person, SignUp } from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
-import type { Delivery, Destination } from '../../../src/delivery/delivery.ts';
+import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../src/events/events.ts';
-import type { QueuedMail } from '../../../src/delivery/delivery.ts';
 import type {
   AccountRow,
   DailyTotal,

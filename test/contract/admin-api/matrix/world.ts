@@ -3,8 +3,8 @@
 
 import { makeMailedSecret } from '../../../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../../../src/base/clock.ts';
-import { hashSecret } from '../../../../src/secrets/secrets.ts';
 import { parseId } from '../../../../src/base/ids.ts';
+import { hashSecret } from '../../../../src/secrets/secrets.ts';
 import { type Installation, makeInstallation, TOKEN, useKey } from '../installation.ts';
 import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
 
