@@ -171,7 +171,6 @@ async function startOn(
   const publicApi = makePublic(config, gateway, state, isStoreThere, observers, closing);
   const updateOperatorFile = () => writeOperatorFile(config, http, token);
   const { adminListen } = holder.current.settings;
-  const onLost = () => void stop();
   const http = listen(config, tls, {
     publicApi,
     admin,
@@ -181,7 +180,7 @@ async function startOn(
     observers,
     adminListen,
     onMoved: updateOperatorFile,
-    onLost,
+    onLost: () => void stop(),
   });
   ports.open = http;
   const start = { version: options.version, startedAtMs: clock.nowMs() };

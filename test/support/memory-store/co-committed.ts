@@ -110,8 +110,12 @@ function writeToken(tokens: MemoryTables['tokens'], { token, secretHash }: RowOf
 
 /** Writes one row that the tables can take. */
 export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): void {
-  if ('forget' in row) return forgetRows(tables, row.table, row.forget.beforeMs);
-  if ('carry' in row) return carryEntries(tables, row.carry.account, row.carry.beforeMs);
+  if ('forget' in row) forgetRows(tables, row.table, row.forget.beforeMs);
+  else if ('carry' in row) carryEntries(tables, row.carry.account, row.carry.beforeMs);
+  else writeKept(tables, row);
+}
+
+function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: unknown } | { carry: unknown }>): void {
   switch (row.table) {
     case 'accounts':
       tables.accounts.set(row.account.id, row.account);
