@@ -313,6 +313,7 @@ export const bounds = {
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,
   listMembersMax: 100,
+  lowBalancesMax: 10, // thresholds of one account
   idsMax: 100, // in one list request
   originCharactersMax: 300,
   keysPerAccountMax: 10_000, // created with the account's own tokens; operators may create more

@@ -75,6 +75,8 @@ export interface AccountTerms {
   creditLine: Nano;
   allowance: Nano | null;
   allowancePeriod: Period;
+  /** An event is emitted when less than one of these is left. Absent: unchanged, or none. */
+  lowBalances?: readonly Nano[];
 }
 
 /** Limits of a key. null: no limit. */

@@ -41,6 +41,7 @@ export const accountSchema = z
     allowance: amountShown.nullable(),
     allowance_period: periodField,
     allowance_used: amountShown,
+    low_balances: z.array(amountShown).describe('Thresholds of the event balance.low.'),
     created_at: timeShown,
   })
   .openapi('Account');
@@ -64,6 +65,7 @@ function accountJson({ account, meters }: AccountWithMeters): z.infer<typeof acc
     allowance: meters.allowance === null ? null : formatUsd(meters.allowance),
     allowance_period: meters.allowancePeriod,
     allowance_used: formatUsd(meters.allowanceUsed),
+    low_balances: meters.lowBalances.map((threshold) => formatUsd(threshold)),
     created_at: isoTime(account.createdAtMs),
   };
 }
@@ -77,6 +79,7 @@ function accountTermsJson({ account, meters }: { account: Account; meters: Omit<
     credit_line: formatUsd(meters.creditLine),
     allowance: meters.allowance === null ? null : formatUsd(meters.allowance),
     allowance_period: meters.allowancePeriod,
+    low_balances: (meters.lowBalances ?? []).map((threshold) => formatUsd(threshold)),
   };
 }
 
@@ -138,6 +141,10 @@ const changeable = {
   credit_line: amountField(0),
   allowance: amountField(0).nullable(),
   allowance_period: periodField,
+  low_balances: z
+    .array(amountField(0).refine((amount) => amount > 0, 'must be above zero'))
+    .max(bounds.lowBalancesMax, `must have at most ${bounds.lowBalancesMax} thresholds`)
+    .describe('The event balance.low is emitted when less than one of these is left.'),
 };
 
 const createBody = z.strictObject({
@@ -146,6 +153,7 @@ const createBody = z.strictObject({
   credit_line: changeable.credit_line.optional(),
   allowance: changeable.allowance.optional(),
   allowance_period: changeable.allowance_period.optional(),
+  low_balances: changeable.low_balances.optional(),
   credit: amountField(0).optional(),
   credit_kind: z.enum(['payment', 'promotion']).default('payment'),
   note: noteField.optional(),
@@ -257,9 +265,10 @@ async function storeAccount(call: CallWith<typeof createBody>, remember: Remembe
     credit_line: creditLine = 0,
     allowance = null,
     allowance_period: allowancePeriod = 'total',
+    low_balances: lowBalances = [],
   } = body;
   const account: Account = { id: newNumber(), name, groups, status: 'enabled', createdAtMs: call.clock.nowMs() };
-  const terms: AccountTerms = { enabled: true, creditLine, allowance, allowancePeriod };
+  const terms: AccountTerms = { enabled: true, creditLine, allowance, allowancePeriod, lowBalances };
   const credit = firstCredit(body);
   const object = formatId('acct', account.id);
   const shown = { ...accountTermsJson({ account, meters: terms }), credit: formatUsd(credit?.amount ?? 0) };
@@ -285,9 +294,10 @@ function changedAccount(
   }
   const { name = account.name, groups = account.groups, status = account.status } = body;
   const { allowance = meters.allowance, allowance_period: allowancePeriod = meters.allowancePeriod } = body;
+  const { low_balances: lowBalances = meters.lowBalances } = body;
   return {
     account: { ...account, name, groups, status },
-    terms: { enabled: status === 'enabled', creditLine, allowance, allowancePeriod },
+    terms: { enabled: status === 'enabled', creditLine, allowance, allowancePeriod, lowBalances },
   };
 }
 

@@ -69,6 +69,11 @@ export function amountNotNegative(value: string, name: string): string {
   return checked;
 }
 
+/** Amounts separated by commas; "none" is an empty list. */
+export function amounts(value: string, name: string): string[] {
+  return value === 'none' ? [] : list(value, name).map((member) => amountNotNegative(member, name));
+}
+
 /** A whole number, at least 1. */
 export function count(value: string, name: string): number {
   const parsed = value.startsWith('0') ? null : parseWholeNumber(value);

@@ -16,6 +16,7 @@ import type { Command, Invocation } from './command.ts';
 import {
   addresses,
   amountNotNegative,
+  amounts,
   choice,
   count,
   duration,
@@ -94,6 +95,12 @@ const accountFlags: Record<string, FieldFlag> = {
     ),
     needs: 'allowance',
   },
+  'low-balances': flag(
+    'A,B',
+    'low_balances',
+    amounts,
+    'emits an event when less than one of these amounts is left, or none',
+  ),
   'credit-line': flag('AMOUNT', 'credit_line', amountNotNegative, 'how far below zero its balance may go (default: 0)'),
 };
 

@@ -35,6 +35,7 @@ describe('a new account', () => {
       allowance: null,
       allowance_period: 'total',
       allowance_used: '0',
+      low_balances: [],
       created_at: '2026-11-20T10:00:00.000Z',
     });
     const entries = await ask('GET', `/api/v1/accounts/${body['id']}/entries`);

@@ -138,6 +138,7 @@ const accountTerms = () => ({
   credit_line: amounts(),
   allowance: amounts(null),
   allowance_period: periods(),
+  low_balances: values([['5.00', '1'], []], [['0'], ['-1'], [5], '5', null]),
 });
 const aRemark = () => values(['a remark'], ['', 7]);
 
