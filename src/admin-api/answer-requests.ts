@@ -11,7 +11,9 @@ import { catalogRoutes, modelRoutes } from './catalog.ts';
 import { makeChangeLock } from './changes.ts';
 import { codeBatchRoutes, redemptionRoutes } from './codes.ts';
 import { creditRoutes, refundRoutes } from './credits.ts';
+import { deliveryRoutes } from './deliveries.ts';
 import type { AdminDependencies } from './dependencies.ts';
+import { destinationRoutes } from './destinations.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
 import { invitationRoutes, makeAcceptVerified } from './invitations.ts';
 import { keyRoutes } from './keys.ts';
@@ -58,6 +60,8 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...autoRechargeRoutes,
     ...attentionRoutes,
     ...auditRoutes,
+    ...destinationRoutes,
+    ...deliveryRoutes,
     ...meRoutes,
   ];
   for (const route of routes) addRoute(app, route, dependencies, withChangeLock);

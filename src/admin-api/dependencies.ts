@@ -114,8 +114,6 @@ export interface AdminDependencies {
   events: EventStore;
   destinations: DestinationStore;
   deliveries: DeliveryStore;
-  /** Whether mails can be sent. */
-  isMailSetUp: boolean;
   ledger: Pick<LedgerGate, 'submit'> & LedgerReader;
   /** An audit context as co-committed rows. */
   auditRows(auditContext: AuditContext): unknown[];

@@ -198,14 +198,19 @@ export const destinationRoutes: AdminRoute[] = [
       const destination = await findDestination(call, call.params.id);
       if (destination.status === 'disabled')
         throw new TurnpikeError('conflict', 'The destination is disabled: enable it first.');
-      const { id, accountId: account } = destination;
-      const data = { destination: formatId('dest', id) };
-      const event = { atMs: call.clock.nowMs(), account, type: 'destination.tested', data, dedupe: null } as const;
-      await call.events.emit([event]);
+      await call.changeInTurn(() => emitTest(call, destination));
       return destinationJson(destination, call.clock.nowMs());
     },
   }),
 ];
+
+function emitTest(call: Call, { id, accountId }: Destination): Promise<void> {
+  const destination = formatId('dest', id);
+  const about = { atMs: call.clock.nowMs(), account: accountId, dedupe: null };
+  const note = changeNote('destination.test', destination, accountId, null, { event: 'destination.tested' });
+  const rows = call.auditRows(recordAudit(call, [note]));
+  return call.events.emit([{ ...about, type: 'destination.tested', data: { destination } }], rows);
+}
 
 async function storeNew(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
   const { principal, body, destinations, clock } = call;
@@ -256,8 +261,8 @@ async function placeOf(
 
 /** An account's mails go to its own people only, so that nobody can have mails sent to strangers. */
 async function mailAddress(call: Call, { accountId }: Place, asked: string): Promise<string> {
-  const { principal, people, isMailSetUp } = call;
-  if (!isMailSetUp) throw invalidMember('kind', 'must be webhook or slack: mail is not set up on this installation');
+  const { principal, people, mailer } = call;
+  if (mailer === null) throw invalidMember('kind', 'must be webhook or slack: mail is not set up on this installation');
   const parsed = emailField.safeParse(asked);
   if (!parsed.success) throw invalidMember('address', 'must be an email address, such as "ada@example.com"');
   if (principal.accountId === null) return parsed.data;

@@ -56,6 +56,9 @@ const topics: readonly Topic[] = [
   resource('refund', 'refunds the cost of a message'),
   resource('ledger', "lists an account's journal entries"),
   listing('audit', 'lists changes and who made them'),
+  ofEvents('event', 'lists events'),
+  ofEvents('destination', 'creates, lists, shows, updates, rotates and tests destinations of events'),
+  ofEvents('delivery', 'lists, shows and repeats deliveries of events'),
   onData('check', 'verifies the ledger from its stored rows'),
   onData('backup', 'writes a consistent copy of the store, also while the service runs'),
   onData('move', 'moves the installation in a data directory to PostgreSQL'),
@@ -75,6 +78,10 @@ function resource(name: string, summary: string): Topic {
 
 function listing(name: string, summary: string): Topic {
   return topic(name, summary, async () => (await import('./listings.ts')).listingCommands);
+}
+
+function ofEvents(name: string, summary: string): Topic {
+  return topic(name, summary, async () => (await import('./events.ts')).eventCommands);
 }
 
 function onData(name: string, summary: string): Topic {

@@ -46,9 +46,10 @@ export function destinationContext({ id }: Pick<Destination, 'id'>): string {
   return `destination:${id}`;
 }
 
-/** Whether the event is sent to the destination. */
+/** Whether the event is sent to the destination. Events from before it was created are not. */
 export function wantsEvent(destination: Destination, event: StoredEvent): boolean {
-  const { accountId, types, status, unsubscribedAtMs, id } = destination;
+  const { accountId, types, status, unsubscribedAtMs, id, createdAtMs } = destination;
+  if (event.atMs < createdAtMs) return false;
   if (status !== 'enabled' || (accountId !== null && (event.account !== accountId || !isForAccount(event))))
     return false;
   if (event.type === 'destination.tested') return event.data['destination'] === formatId('dest', id);

@@ -111,7 +111,7 @@ function post(message: HttpMessage, ip: string, signal: AbortSignal, ca: string 
   url.hostname = ip.includes(':') ? `[${ip}]` : ip;
   const settings: BunFetchRequestInit & { timeout: false } = {
     method: 'POST',
-    headers: { ...message.headers, host },
+    headers: { ...message.headers, host, 'accept-encoding': 'identity' },
     body: message.body,
     signal,
     redirect: 'manual',

@@ -45,8 +45,11 @@ export interface EventPage {
 }
 
 export interface EventStore {
-  /** Stores events that no other change reports. An event whose `dedupe` is stored already has no effect. */
-  emit(events: readonly NewEvent[]): Promise<void>;
+  /**
+   * Stores events that no other change reports, with further rows of the same transaction. An event whose `dedupe` is
+   * stored already has no effect.
+   */
+  emit(events: readonly NewEvent[], rows?: readonly unknown[]): Promise<void>;
   /** A fact that events depend on, such as since when a provider fails; '' if it was never stored. */
   readFact(name: string): Promise<string>;
   /** Stores the events if the fact still is `from`, and changes it. Throws Outpaced. */

@@ -6,7 +6,7 @@ import { type AuditContext, creationContext, type RememberedCreation } from '../
 import type { Clock } from '../base/clock.ts';
 import { type CatalogDocument, resealDocument, sealedCredentials } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import { mailContext, type QueuedMail } from '../delivery/delivery.ts';
+import { type Destination, destinationContext, mailContext, type QueuedMail } from '../delivery/delivery.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { type InstallationStore, isUnderPreviousSecret, SECRET_PROOF, type Vault } from '../secrets/secrets.ts';
@@ -70,11 +70,19 @@ async function resealAll(
   const mails = (await stores.mails.listSealedMails()).filter((mail) =>
     isLeft(mail.secretSealed ?? '', mailContext(mail)),
   );
+  const destinations = (await stores.destinations.listSealedDestinations()).filter((destination) =>
+    destination.secrets.some((secret) => isLeft(secret.sealed, destinationContext(destination))),
+  );
   const kept = await stores.installation.readInstallation(SIGN_IN_SECRET);
   const signIn = kept !== null && isLeft(kept, SIGN_IN_CONTEXT) ? kept : null;
-  if (!isUnderPrevious && documents.length + creations.length + mails.length === 0 && signIn === null) return;
+  if (
+    !isUnderPrevious &&
+    documents.length + creations.length + mails.length + destinations.length === 0 &&
+    signIn === null
+  )
+    return;
   const replaces = isUnderPrevious ? previous.proof : vault.proof;
-  const change = sealed(vault, { documents, creations, mails, signIn }, replaces);
+  const change = sealed(vault, { documents, creations, mails, destinations, signIn }, replaces);
   const since = epoch === null ? null : ({ epoch, account: 'any' } as const);
   await writeSecretChange(ledger, change, {
     ...auditContextOf(vault, previous, isUnderPrevious, clock.nowMs()),
@@ -100,11 +108,16 @@ interface FormerSeals {
   documents: readonly CatalogDocument[];
   creations: readonly RememberedCreation[];
   mails: readonly QueuedMail[];
+  destinations: readonly Destination[];
   /** The sealed secret of sign-in; null if it is sealed with the present secret, or does not exist. */
   signIn: string | null;
 }
 
-function sealed(vault: Vault, { documents, creations, mails, signIn }: FormerSeals, replaces: string): SecretChange {
+function sealed(
+  vault: Vault,
+  { documents, creations, mails, destinations, signIn }: FormerSeals,
+  replaces: string,
+): SecretChange {
   const reseal = (text: string, context: string) => vault.seal(vault.open(text, context), context);
   return {
     resealed:
@@ -114,8 +127,15 @@ function sealed(vault: Vault, { documents, creations, mails, signIn }: FormerSea
       return { ...creation, secretSealed: reseal(creation.secretSealed ?? '', creationContext(creation)) };
     }),
     mails: mails.map((mail) => ({ id: mail.id, secretSealed: reseal(mail.secretSealed ?? '', mailContext(mail)) })),
+    destinations: destinations.map((destination) => resealDestination(destination, reseal)),
     proof: { name: SECRET_PROOF, value: vault.proof, replaces },
   };
+}
+
+function resealDestination(destination: Destination, reseal: (text: string, context: string) => string): Destination {
+  const context = destinationContext(destination);
+  const secrets = destination.secrets.map((secret) => ({ ...secret, sealed: reseal(secret.sealed, context) }));
+  return { ...destination, secrets };
 }
 
 /** The audit context of the secret's change only: resealed objects have not changed. */

@@ -124,6 +124,10 @@ export async function makeGateway(
   };
 }
 
+export async function lookupHost(hostname: string): Promise<string[]> {
+  return (await lookup(hostname, { all: true })).map((found) => found.address);
+}
+
 /** Anybody who can read the data directory. */
 const LOCAL_OPERATOR: Principal = { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
 
@@ -171,7 +175,6 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     events: stores.events,
     destinations: stores.destinations,
     deliveries: stores.deliveries,
-    isMailSetUp: false,
     ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
     readEpoch: () => feed?.readEpoch() ?? null,
     usage: stores.usage,
@@ -203,7 +206,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
       gateway.running.cutKey(id);
       if (feed !== null) await spreadCut(ledger, id);
     },
-    lookup: async (hostname) => (await lookup(hostname, { all: true })).map((found) => found.address),
+    lookup: lookupHost,
     answered: (answered) => {
       if (!log.isOn) return;
       log.write(adminLine(answered, gateway.clock.nowMs()));

@@ -2,43 +2,42 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { CatalogHolder } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
-import { Dispatcher, makeChannels, type Send } from '../delivery/delivery.ts';
+import { bounds, type Config } from '../config.ts';
+import { Dispatcher, makeChannels, makeMailSender, makeNoticeSender, type Send } from '../delivery/delivery.ts';
 import type { NewEvent } from '../events/events.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import { makeOutbox } from '../storage/storage.ts';
+import { lookupHost } from './compose.ts';
 import { startJobs } from './jobs.ts';
 import { Leadership } from './leadership.ts';
 import type { OpenStore } from './open-store.ts';
 import { findExpiringKeys, findUnusualSpending } from './watch-accounts.ts';
 import { ProviderWatch } from './watch-providers.ts';
 
-interface EventParts {
+export interface EventParts {
+  config: Pick<Config, 'mail'>;
   store: OpenStore;
   gateway: Gateway;
   holder: CatalogHolder;
   clock: Clock;
   log: Pick<LogWriter, 'writeEvent'>;
   version: string;
-  lookup(hostname: string): Promise<readonly string[]>;
-  /** Sends mails; null: mail is not set up. */
-  mail: Send | null;
 }
 
 /** Starts at once. The returned function stops everything. */
 export function startEvents(parts: EventParts): () => Promise<void> {
-  const { store, gateway, holder, clock, log, version, lookup, mail } = parts;
+  const { store, gateway, holder, clock, log, version, config } = parts;
   const { stores, vault, ledger, outbox: reads } = store;
   const leadership = new Leadership(ledger, ledger, clock.nowMs);
   const channels = makeChannels({
     vault,
     nowMs: clock.nowMs,
     version,
-    lookup,
+    lookup: lookupHost,
     privateNetwork: () => holder.current.settings.webhookPrivateNetwork,
     accountName: async (id) => (await stores.accounts.getAccount(id))?.name ?? null,
-    mail,
+    mail: config.mail === null ? null : makeMailChannel(config.mail, store),
   });
   const outbox = makeOutbox(ledger, reads, () => leadership.name);
   const dispatcher = new Dispatcher({ outbox, channels, clock, random: Math.random });
@@ -65,6 +64,19 @@ export function startEvents(parts: EventParts): () => Promise<void> {
   return async () => {
     clearInterval(timer);
     await stopJobs();
+  };
+}
+
+function makeMailChannel(mail: NonNullable<Config['mail']>, { vault, stores }: OpenStore): Send {
+  const sendNotice = makeNoticeSender({ sender: makeMailSender(mail), vault, publicUrl: mail.publicUrl });
+  return async (destination, event) => {
+    const startedMs = performance.now();
+    const account = event.account === null ? null : await stores.accounts.getAccount(event.account);
+    const outcome = await sendNotice(destination, event, account?.name ?? null);
+    const ms = Math.round(performance.now() - startedMs);
+    // The words of the mail server are for operators, who find them in its log.
+    const error = outcome.isSent ? null : 'the mail server did not accept it';
+    return { ms, status: null, error, excerpt: null, isGone: false };
   };
 }
 

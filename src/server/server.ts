@@ -16,13 +16,14 @@ import { openSecretHashes } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { adoptSecret, openSignInSecret } from './change-secret.ts';
 import { makeAdmin, makeGateway, makePlanUpdates, makePublic } from './compose.ts';
+import { type EventParts, startEvents } from './events.ts';
 import { applyAtStart, inviteFirstOperator, openFirstAccount, prepareCatalog } from './first-start.ts';
 import { followNodes, makeCatalogReader } from './follow-nodes.ts';
 import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile } from './listen.ts';
 import { openObservers } from './observe.ts';
 import { openPeople } from './open-mail.ts';
 import { openPayments } from './open-payments.ts';
-import { type OpenStore, openStore } from './open-store.ts';
+import { openStore } from './open-store.ts';
 import { PaymentWebhook } from './payment-webhook.ts';
 import { startRetaining } from './retain.ts';
 
@@ -193,16 +194,19 @@ async function startOn(
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
   await inviteFirstOperator(config, options, store, clock, http.adminUrl());
-  closing.push(startUpkeep(store, gateway, log));
+  closing.push(...startUpkeep({ ...start, config, store, gateway, holder, clock, log }));
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }
 
-function startUpkeep(store: OpenStore, gateway: Gateway, log: LogWriter): () => void | Promise<void> {
+/** Retention, and delivery of events. Returns the functions that stop them. */
+function startUpkeep(parts: EventParts): (() => Promise<void>)[] {
+  const { store, gateway, clock, log } = parts;
   const settings = () => gateway.catalog().settings;
-  const retention = { store: store.stores.retention, settings, clock: store.clock, log };
+  const retention = { store: store.stores.retention, settings, clock, log };
   const { runAlone, maintain } = store;
-  return startRetaining({ ...retention, runAlone, maintain, updatePlans: makePlanUpdates(store, gateway) });
+  const upkeep = { runAlone, maintain, updatePlans: makePlanUpdates(store, gateway) };
+  return [startRetaining({ ...retention, ...upkeep }), startEvents(parts)];
 }
 
 /** The public URL, else the listening address if the admin API has its own; null: the admin API's address. */

@@ -15,7 +15,7 @@ import type {
 import type { AuditContext, RememberedCreation } from '../audit/audit.ts';
 import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import type { MailStore } from '../delivery/delivery.ts';
+import type { Destination, MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
@@ -266,6 +266,8 @@ export interface SecretChange {
   creations: readonly RememberedCreation[];
   /** The secrets of queued mails, resealed. */
   mails: readonly { id: number; secretSealed: string }[];
+  /** With their secrets resealed. */
+  destinations: readonly Destination[];
   /** Sealed texts of the installation, resealed. */
   resealed: readonly { name: string; value: string; replaces: string }[];
   proof: { name: string; value: string; replaces: string };
@@ -281,6 +283,7 @@ export async function writeSecretChange(
     ...change.documents.map((document) => ({ table: 'catalog' as const, put: document })),
     ...change.creations.map((creation) => ({ table: 'creations' as const, resealed: creation })),
     ...change.mails.map((mail) => ({ table: 'mails' as const, resealed: mail })),
+    ...change.destinations.map((resealed) => ({ table: 'destinations' as const, resealed })),
     ...change.resealed.map((fact) => ({ table: 'installation' as const, ...fact })),
     { table: 'installation', ...change.proof },
     ...auditRows(auditContext),

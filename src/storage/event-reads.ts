@@ -144,7 +144,7 @@ function listDeliveries(on: SqlReader): ReportReads['listDeliveries'] {
     );
     const found = `SELECT ${columns} ${range} LIMIT ${bindings.add(limit)}`;
     const ofEvent = columnsOf(on, 'v', ['at_ms', 'account_id'], ['type', 'document'], 'event_');
-    const text = `SELECT d.*, ${ofEvent} FROM (${found}) d JOIN events v ON v.seq = CAST(d.event_seq AS bigint) ORDER BY d.seq DESC`;
+    const text = `SELECT r.*, ${ofEvent} FROM (${found}) r JOIN events v ON v.seq = CAST(r.event_seq AS bigint) ORDER BY r.seq DESC`;
     return (await on.read<DeliveryTable>(text, ...bindings.values)).map(readDeliveryRow);
   };
 }

@@ -14,7 +14,7 @@ async function submit(gate: LedgerGate, coCommitted: CoCommittedRow[]): Promise<
 
 export function eventWrites(gate: LedgerGate): Pick<EventStore, 'emit' | 'changeFact'> {
   return {
-    emit: (events) => submit(gate, eventRows(events)),
+    emit: (events, rows = []) => submit(gate, [...eventRows(events), ...(rows as CoCommittedRow[])]),
     changeFact: (fact, events) => submit(gate, [{ table: 'facts', ...fact }, ...eventRows(events)]),
   };
 }

@@ -171,7 +171,6 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     events: stores.events,
     destinations: stores.destinations,
     deliveries: stores.deliveries,
-    isMailSetUp: false,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     usage: stores.usage,
     codes: stores.codes,

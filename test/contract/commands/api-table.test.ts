@@ -2,6 +2,7 @@
 
 import { beforeAll, expect, test } from 'bun:test';
 import type { ApiCommand } from '../../../src/commands/api-command.ts';
+import { eventTable } from '../../../src/commands/events.ts';
 import { listingTable } from '../../../src/commands/listings.ts';
 import { paymentKinds, paymentStatuses } from '../../../src/commands/payments.ts';
 import { codeKinds, creditKinds, periods, resourceTable, roles } from '../../../src/commands/resources.ts';
@@ -9,7 +10,7 @@ import { outcomes, usageFlags } from '../../../src/commands/usage.ts';
 import { type Document, type DocumentOperation, resolveSchema, type Schema } from '../admin-api/documented.ts';
 import { makeCommandWorld } from './command-world.ts';
 
-const table = [...resourceTable, ...listingTable];
+const table = [...resourceTable, ...listingTable, ...eventTable];
 let document: Document;
 beforeAll(async () => {
   using world = await makeCommandWorld();

@@ -5,6 +5,7 @@ import type { AccessToken } from '../../../src/accounts/accounts.ts';
 import { makeFirstOperator } from '../../../src/admin-api/admin-api.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
+import type { Destination } from '../../../src/delivery/delivery.ts';
 import { writeSecretChange } from '../../../src/storage/account-writes.ts';
 import { type OpenStores, openWorkbench, START_MS } from '../../money/ledger/workbench.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
@@ -33,6 +34,12 @@ const record: AuditRecord = {
   after: { id: 'b' },
 };
 const whole = { account: null, object: null, actor: null, sinceMs: null, untilMs: null, before: null, limit: 9 };
+
+const destination = (sealed: string): Destination => ({
+  ...{ id: 7, accountId: null, kind: 'webhook', name: '', address: 'https://example.com/', types: ['*'] },
+  ...{ secrets: [{ sealed, endsAtMs: null }], unsubscribedAtMs: null, madeBy: 'local', createdAtMs: 1 },
+  ...{ status: 'enabled', disabledReason: null, version: 1, failingSinceMs: null, deliveredAtMs: null },
+});
 
 export function secretChangeConformance(open: OpenStores): void {
   test('a key, a token and a person are found by any hash of their secret', async () => {
@@ -64,7 +71,7 @@ export function secretChangeConformance(open: OpenStores): void {
 
   test('credentials, creations and the proof change together, with an audit record', async () => {
     await using bench = await openWorkbench(open, 0);
-    const { installation, catalog, audit, mails, gate } = bench.stores;
+    const { installation, catalog, audit, mails, destinations, gate } = bench.stores;
     await installation.writeInstallation('secret_proof', 'former');
     await installation.writeInstallation('sealed', 'old');
     await catalog.saveCatalog([provider('old')], [], { audit: [], creation: creation('old') });
@@ -72,6 +79,7 @@ export function secretChangeConformance(open: OpenStores): void {
     expect(await audit.listSealedCreations()).toEqual([creation('old')]);
     const proof = { name: 'secret_proof', value: 'present', replaces: 'former' };
     const resealed = [{ name: 'sealed', value: 'new', replaces: 'old' }];
+    await destinations.createDestination(destination('old'), noAuditContext);
     await mails.putMail(mail('old'));
     const resealedMails = [{ id: 9, secretSealed: 'new' }];
     const change = {
@@ -80,6 +88,7 @@ export function secretChangeConformance(open: OpenStores): void {
       mails: resealedMails,
       resealed,
       proof,
+      destinations: [destination('new')],
     };
     await writeSecretChange(gate, change, { audit: [record], creation: null });
     expect(await installation.readInstallation('secret_proof')).toBe('present');
@@ -87,6 +96,7 @@ export function secretChangeConformance(open: OpenStores): void {
     expect(await catalog.loadCatalog()).toEqual([provider('new')]);
     expect(await audit.listSealedCreations()).toEqual([creation('new')]);
     expect(await mails.listSealedMails()).toEqual([mail('new')]);
+    expect(await destinations.listSealedDestinations()).toMatchObject([{ ...destination('new'), version: 2 }]);
     expect(await audit.listAudit(whole)).toMatchObject([{ ...record, seq: 1 }]);
   });
 }

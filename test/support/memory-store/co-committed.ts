@@ -168,10 +168,8 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
     case 'events':
     case 'destinations':
     case 'deliveries':
-      writeEventRow(tables, row);
-      break;
     case 'facts':
-      tables.installation.set(row.name, row.to);
+      writeEventRow(tables, row);
       break;
     case 'leader':
     case 'changes':

@@ -12,11 +12,13 @@ export function isDestinationOutpaced({ destinations }: MemoryTables, row: CoCom
   return destinations.get(row.destination.id)?.version !== row.replaces;
 }
 
-export function writeEventRow(tables: MemoryTables, row: Exclude<OutboxRow, { table: 'leader' | 'facts' }>): void {
+export function writeEventRow(tables: MemoryTables, row: Exclude<OutboxRow, { table: 'leader' }>): void {
   if (row.table === 'events') writeEvent(tables, row);
+  else if (row.table === 'facts') tables.installation.set(row.name, row.to);
   else if (row.table === 'destinations') {
     const destination: Destination = 'resealed' in row ? row.resealed : row.destination;
-    const version = 'replaces' in row ? row.replaces + 1 : Math.max(1, destination.version);
+    const isNew = !('replaces' in row || 'resealed' in row);
+    const version = isNew ? 1 : destination.version + 1;
     tables.destinations.set(destination.id, { ...destination, version });
   } else if ('redelivered' in row) {
     const { redelivered: seq, nowMs } = row;

@@ -133,6 +133,25 @@ function tokenMembers(world: World): Record<string, Variant[]> {
   };
 }
 
+const aWebhook = { kind: 'webhook', address: 'https://hooks.example.com/new', types: ['*'] };
+const destinationMembers = () => ({
+  name: texts(),
+  address: values(
+    ['https://example.com:8443/hook?of=alpha'],
+    [
+      ...['http://example.com/', 'https://127.0.0.1/', 'https://[::1]/', 'https://localhost/', 'https://10.1.2.3/'],
+      ...[
+        'https://user:word@example.com/',
+        'https://example.com/#part',
+        'https://example.com:25/',
+        'ftp://example.com/',
+      ],
+      ...['example.com', '', 7, null],
+    ],
+  ),
+  types: values([['key.*'], ['*', 'key.created']], [[], ['key.lost'], 'key.*', ['*', '*'], null]),
+});
+
 const anAccount = { name: texts(), groups: values([['bravo-group']], [['no-group'], [], null]) };
 const accountTerms = () => ({
   credit_line: amounts(),
@@ -231,6 +250,21 @@ export const bodyRules: Record<string, BodyRule> = {
       repair: values([true, false], ['yes', null]),
     }),
   },
+  'POST /api/v1/destinations': {
+    least: (account) => ({ ...aWebhook, ...(account !== null && { account }) }),
+    values: (world) => ({
+      ...destinationMembers(),
+      kind: values(['slack'], ['mail', 'fax', null]), // mail is not set up
+      account: accounts(world),
+    }),
+  },
+  'PATCH /api/v1/destinations/{id}': {
+    least: () => ({ name: 'renamed' }),
+    values: () => ({ ...destinationMembers(), status: values(['enabled', 'disabled'], ['failing', null]) }),
+  },
+  'POST /api/v1/destinations/{id}/rotate': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/destinations/{id}/test': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/deliveries/{id}/redeliver': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/usage/{request_id}/refunds': {
     least: () => ({}),
     values: () => ({

@@ -50,6 +50,8 @@ export const UNKNOWN_IDS = {
   person: 'person_000000000',
   usage: 'req_0000000000000000000000000',
   provider: 'no-provider',
+  destination: 'dest_000000000',
+  delivery: 'dlv_000000000',
   'code-batch': 'batch_000000000',
   payment: 'pay_000000000',
 };

@@ -43,6 +43,12 @@ export const queryValues: Record<string, Values> = {
     plain(`req_${'0'.repeat(25)}`),
     wrong('req_'),
   ],
+  destination: (world) => [
+    ...objectsOf(world, 'destination').map((named) => naming(named, ({ account }) => account === named.account)),
+    missing('dest_000000000'),
+  ],
+  'GET /api/v1/deliveries?status': () => [plain('failed'), plain('delivered', nothing), wrong('lost')],
+  type: () => [plain('key.created'), plain('backup.failed', nothing), wrong('key.lost')],
   month: () => [plain('2026-11'), plain('1999-12'), wrong('2026-13'), wrong('9999-01'), wrong('november')],
   step: () => [plain('hour'), plain('day'), wrong('week')],
   'GET /api/v1/usage/timeline?since': () => [

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AccessToken, Account, Key, Person } from '../../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../../src/audit/audit.ts';
 import { formatId } from '../../../../src/base/ids.ts';
+import type { Delivery, Destination } from '../../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../../src/events/events.ts';
 import type { AccountRow, MonthChange, NewEntry } from '../../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../../src/payments/payments.ts';
@@ -30,6 +31,8 @@ const open = [
   'mails',
   'payments',
   'billing',
+  'destinations',
+  'deliveries',
 ];
 
 export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {
@@ -64,6 +67,8 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
   if (!open.includes(table)) return [`changes ${table}`];
   const own = (account: number | null) =>
     account !== null && formatId('acct', account) === world.accountIds[principal.account ?? 'alpha'];
+  if (table === 'destinations' || table === 'deliveries')
+    return own((change.after as Destination | Delivery).accountId) ? [] : [`changes ${table} of another account`];
   if (table === 'events')
     return own((change.after as StoredEvent).account) ? [] : ['reports an event of another account'];
   if (table === 'audit')

@@ -3,7 +3,7 @@
 
 import { makeMailedSecret } from '../../../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../../../src/base/clock.ts';
-import { parseId } from '../../../../src/base/ids.ts';
+import { formatId, parseId } from '../../../../src/base/ids.ts';
 import { hashSecret } from '../../../../src/secrets/secrets.ts';
 import { type Installation, makeInstallation, TOKEN, useKey } from '../installation.ts';
 import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
@@ -25,7 +25,17 @@ export interface Principal {
   expiresAt: string | null;
 }
 
-export type ObjectKind = 'account' | 'key' | 'token' | 'person' | 'usage' | 'provider' | 'code-batch' | 'payment';
+export type ObjectKind =
+  | 'account'
+  | 'key'
+  | 'token'
+  | 'person'
+  | 'usage'
+  | 'provider'
+  | 'code-batch'
+  | 'payment'
+  | 'destination'
+  | 'delivery';
 
 export interface WorldObject {
   kind: ObjectKind;
@@ -130,6 +140,7 @@ export async function makeWorld(): Promise<World> {
   await addKeys(world);
   await addPeople(world);
   await addCodes(world);
+  await addDestinations(world);
   for (const id of Object.values(accountIds)) await ask('PATCH', `/api/v1/accounts/${id}/plan`, { plan: 'alpha-plan' });
   await addMailedLinks(world);
   await addPayments(world);
@@ -328,6 +339,31 @@ async function addPayments(world: World): Promise<void> {
   }
 }
 
+/** A destination of each account and one of the operators, with a delivery each. */
+async function addDestinations(world: World): Promise<void> {
+  const { ask, stores } = world.installation;
+  for (const account of ['alpha', 'bravo', 'delta', null] as const) {
+    const of = account ?? 'operators';
+    const label = labelOf('destination', of);
+    const { body } = await ask('POST', '/api/v1/destinations', {
+      ...{ kind: 'webhook', name: label, address: `https://hooks.example.com/${of}`, types: ['*'] },
+      ...(account !== null && { account: world.accountIds[account] }),
+    });
+    world.objects.push(worldObject('destination', `destination of ${of}`, String(body['id']), account, { label }));
+    world.words.push({ text: String(body['secret']), mayRead: () => false });
+    const destination = [...stores.tables.destinations.values()].at(-1);
+    const ofAccount = (event: { account: number | null }) => event.account === destination?.accountId;
+    const event = [...stores.tables.events.values()].find(account === null ? () => true : ofAccount);
+    if (destination === undefined || event === undefined) throw new Error(`there is no event of ${of}`);
+    const seq = stores.tables.deliveries.size + 1;
+    stores.tables.deliveries.set(seq, {
+      ...{ seq, eventSeq: event.seq, destinationId: destination.id, accountId: destination.accountId },
+      ...{ status: 'failed', tries: 1, createdAtMs: event.atMs, nextAtMs: null, doneAtMs: event.atMs, attempts: [] },
+    });
+    world.objects.push(worldObject('delivery', `delivery of ${of}`, formatId('dlv', seq), account));
+  }
+}
+
 async function endTokens(world: World): Promise<void> {
   world.installation.clock.advance(120_000);
   for (const principal of world.principals) {
@@ -375,6 +411,7 @@ function addObjectWords(world: World): void {
       principal.account === null ||
       (principal.account === object.account &&
         (principal.role === 'owner' || object.maker === principal.name || object.id === principal.id));
+    if (object.kind === 'delivery') continue; // its id is a number that other texts may have
     const isMaker = object.kind === 'token' && object.account === null;
     const isInReferences = object.kind === 'code-batch'; // of credits
     if (!isMaker && !isInReferences) world.words.push({ text: object.id, mayRead });
