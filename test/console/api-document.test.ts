@@ -19,7 +19,16 @@ import { errorTable } from '../../src/errors.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 
 /** Errors of the admin API and the sign-in only. */
-const NOT_PUBLIC = ['token_', 'sign_in_', 'second_factor_', 'cross_site_', 'role_not_allowed', 'conflict'];
+const NOT_PUBLIC = [
+  'payment',
+  'code_',
+  'token_',
+  'sign_in_',
+  'second_factor_',
+  'cross_site_',
+  'role_not_allowed',
+  'conflict',
+];
 
 let turnpike: Turnpike;
 let document: ApiDocument;

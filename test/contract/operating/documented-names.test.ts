@@ -22,7 +22,7 @@ const commands = new Map<string, Set<string>>();
 beforeAll(async () => {
   using world = await makeCommandWorld();
   const help = async (...words: string[]) => (await world.run(...words, '--help')).out;
-  const topics = [...(await help()).matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name]) => name as string);
+  const topics = [...(await help()).matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name as string);
   for (const topic of topics) {
     const page = await help(topic);
     const names = page.startsWith('usage: ')
