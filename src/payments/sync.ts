@@ -118,6 +118,9 @@ export class PaymentSync {
       operations: change === 0 ? [] : [creditOperation(payment, change)],
       coCommitted: this.#rows(payment, cause, isMoney ? [record] : [], events),
     });
+    // The ledger writes no rows with a repeated credit.
+    if (answers.some((answer) => answer.ok && answer.kind === 'credited' && answer.repeated))
+      throw new Outpaced('another change of the payment has this version');
     const refused = answers.find((answer) => !answer.ok);
     if (refused !== undefined) throw new Error(`the ledger answered a payment with ${JSON.stringify(refused)}`);
   }

@@ -1,0 +1,47 @@
+// Two nodes that look at one payment at the same time: the one that read the later state must not lose it.
+
+import { expect, test } from 'bun:test';
+import { type PaymentProvider, PaymentSync } from '../../../src/payments/payments.ts';
+import { openSqlite } from '../../storage/open-sqlite.ts';
+import { ScriptedStripe } from '../../support/scripted-stripe.ts';
+import { openWorkbench } from '../ledger/workbench.ts';
+import { begin, type HistoryWorld, openNode, ownOf } from './histories.ts';
+
+test('a refund that one node reads while another commits the payment is taken back', async () => {
+  await using bench = await openWorkbench(openSqlite, 0);
+  const stripe = new ScriptedStripe({ nowMs: bench.clock.nowMs });
+  const kills = { isDue: () => false };
+  const world: HistoryWorld = { stripe, stores: [bench.stores], bench, kills, random: () => 0.5 };
+  const node = openNode(world, bench.stores);
+  const account = await bench.addAccount(0);
+  const { id } = await begin(world, node, account, 2_000);
+  const payment = await node.dependencies.store.getPayment(id);
+  if (payment === null) throw new Error('the payment is not stored');
+  await node.checkouts.open(payment);
+  const { session } = ownOf(stripe, payment);
+  const source = session?.id ?? '';
+  stripe.payCheckout(source);
+
+  // The first node has read the row and the state without the refund; the second one reads both before the first commits.
+  const bothRead = Promise.withResolvers<void>();
+  const whole = node.dependencies.provider;
+  let reads = 0;
+  const readPayment: PaymentProvider['readPayment'] = async (of) => {
+    const state = await whole.readPayment(of);
+    if (++reads === 1) stripe.refund(ownOf(stripe, payment).intent?.id ?? '', 500);
+    if (reads === 2) bothRead.resolve();
+    if (reads <= 2) await bothRead.promise;
+    return state;
+  };
+  const provider = new Proxy(whole, {
+    get: (target, name) => (name === 'readPayment' ? readPayment : Reflect.get(target, name)),
+  });
+  const open = () => new PaymentSync({ ...node.dependencies, provider });
+  const first = open().sync(source);
+  while (reads === 0) await Bun.sleep(1);
+  await Promise.all([first, open().sync(source)]);
+
+  const meters = await bench.stores.ledger.accountMeters(account, bench.clock.nowMs());
+  expect(meters?.balance).toBe(15_000_000_000);
+  expect((await node.dependencies.store.getPayment(id))?.credited).toBe(15_000_000_000);
+});
