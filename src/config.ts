@@ -111,14 +111,14 @@ export const bounds = {
   rechargeWaitMsMax: 30_000, // how long a message waits for an automatic recharge
   rechargeWaitingMax: 4_096, // messages that wait on one node, with a fair share for each account
   rechargeWaitingPerAccountMax: 256,
-  rechargeAsksMax: 8, // of the ledger, by one message that waits
-  rechargesAtOnceMax: 256, // on one node, each of another account
-  rechargeTriesMax: 5, // when other nodes come first
-  rechargePollMs: 250, // between looks at a recharge of another node
-  rechargeCheckMs: 60_000, // after which a pending recharge is looked at without an event, and not waited for
-  rechargeFailuresMax: 3, // in a row, before recharges are switched off
-  rechargeFailedRestMs: 10 * 60 * 1000, // after a failure
-  rechargeRestMs: 15_000, // before a node looks again at an account that cannot be recharged
+  rechargeAsksMax: 8, // admission requests of one message that waits
+  rechargesAtOnceMax: 256, // recharges in progress on one node, one per account
+  rechargeTriesMax: 5, // tries to store a recharge while other nodes change the same account
+  rechargePollMs: 250, // interval at which a recharge of another node is checked
+  rechargeCheckMs: 60_000, // a recharge that is pending for longer is checked at Stripe, and messages no longer wait for it
+  rechargeFailuresMax: 3, // consecutive failures that switch automatic recharges off
+  rechargeFailedRestMs: 10 * 60 * 1000, // pause after a failed recharge
+  rechargeRestMs: 15_000, // pause before a node checks again an account that cannot be recharged
   rechargeErrorRestMs: 2_000,
   rechargeRestsMax: 10_000,
   rechargeCloseMsMax: 3_000,
@@ -244,7 +244,7 @@ export const bounds = {
   knownDeviceKeptMs: 180 * 24 * 60 * 60 * 1000,
   secondFactorGuessesMax: 10, // consecutive, with the right password
   secondFactorRestMs: 15 * 60 * 1000,
-  countedMs: 25 * 60 * 60 * 1000, // how long counters are kept; longer than the longest window
+  countedMs: 25 * 60 * 60 * 1000, // how long counters are kept; longer than their longest window
   secondFactorCodeMs: 2 * 60 * 1000, // longer than any clock setting accepts a code
   signInQuestionsMax: 256, // that wait for the sign-in thread
   signInWaitMsMax: 15_000,
@@ -259,56 +259,56 @@ export const bounds = {
   issuerAnswerMsMax: 5_000,
   issuerAnswerBytesMax: 1024 * 1024,
   // Mail
-  mailsAtOnce: 4, // over this process; each has a connection of its own
+  mailsAtOnce: 4, // SMTP connections of one process
   mailsWaitingMax: 1_024,
   mailConnectMsMax: 10_000, // also for the server's greeting
   mailSilenceMsMax: 30_000,
-  mailMsMax: 60_000, // for one mail, whatever the server does
-  mailLookMs: 5_000, // between looks for mails that are due, of each node
-  mailPauseMs: 2 * 60 * 1000, // after the first attempt; doubled each time; longer than an attempt takes
+  mailMsMax: 60_000, // time limit of one mail
+  mailLookMs: 5_000, // interval at which each node looks for mails that are due
+  mailPauseMs: 2 * 60 * 1000, // pause after the first attempt, doubled each time; longer than mailMsMax
   mailPauseMsMax: 6 * 60 * 60 * 1000,
   mailTriedMsMax: 3 * 24 * 60 * 60 * 1000,
-  mailRefusalsMax: 3, // attempts for a recipient whom the server refuses for good
-  mailFailureCharactersMax: 300, // of a server's response, in the log
-  mailNameCharactersMax: 60, // of a name that a person chose, in a mail to another person
+  mailRefusalsMax: 3, // attempts after which a permanently refused recipient is given up
+  mailFailureCharactersMax: 300, // logged part of an SMTP response
+  mailNameCharactersMax: 60, // longest user-chosen name shown in a mail to someone else
   // Stripe
-  stripeWaitMsMax: 10_000, // for one answer
-  stripeRetriesMax: 2, // after no answer, or a temporary error
+  stripeWaitMsMax: 10_000, // time limit of one response
+  stripeRetriesMax: 2, // retries after a timeout or a temporary error
   stripeCallsAtOnceMax: 32,
   stripeCallsWaitingMax: 512, // with those that run
   stripeAnswerBytesMax: 16 * 1024 * 1024,
-  stripeCauseCharactersMax: 500, // of an error in the log
+  stripeCauseCharactersMax: 500, // logged part of an error
   stripeCentsMax: 1_000_000_000_000,
   stripePageRows: 100,
-  stripePagesMax: 1_000, // of one list
+  stripePagesMax: 1_000, // pages read of one list
   stripeCompletedAtOnce: 8, // payments of a list whose refunds and disputes are read at the same time
   stripeIntentsOfInvoiceMax: 20,
   savedMethodsListedMax: 20,
   stripeKeysKeptMs: 20 * 60 * 60 * 1000, // Stripe keeps idempotency keys for at least a day
-  stripeStepKeyMs: 10 * 60 * 1000, // during which a step of a recharge keeps its idempotency key
-  stripeClockSecondsMax: 3_600, // between Stripe's clock and this one
+  stripeStepKeyMs: 10 * 60 * 1000, // how long a step of a recharge keeps its idempotency key
+  stripeClockSecondsMax: 3_600, // difference between Stripe's clock and this one
   stripeEventSecondsMax: 300, // age of a webhook request
   stripeEventBytesMax: 1024 * 1024,
   stripeSignatureCharactersMax: 4_096,
   // Payments
-  paymentSyncTriesMax: 12, // of one payment, when other changes of it come first
-  paymentCheckMsMin: 60_000, // until a pending payment is looked at again
+  paymentSyncTriesMax: 12, // tries to store a payment while others change it
+  paymentCheckMsMin: 60_000, // shortest interval at which a pending payment is checked
   paymentCheckMsMax: 6 * 60 * 60 * 1000,
   paymentSweepMs: 30_000,
   paymentsSweptAtOnce: 100,
-  paymentUnopenedMsMax: 24 * 60 * 60 * 1000, // after which a page that nobody got the address of is given up
-  paymentsPendingMax: 10, // of one account
-  paymentsPerDayMax: 200, // begun by one account
+  paymentUnopenedMsMax: 24 * 60 * 60 * 1000, // a payment whose page was never opened at Stripe is canceled after this time
+  paymentsPendingMax: 10, // pending payments of one account
+  paymentsPerDayMax: 200, // payments that one account may begin in a day
   paymentsCountedMs: 24 * 60 * 60 * 1000,
-  paymentRefusalEveryMs: 60_000, // between audit records of refused webhook requests
+  paymentRefusalEveryMs: 60_000, // shortest interval between audit records of refused webhook requests
   paymentEventsAtOnceMax: 16,
   paymentEventsWaitingMax: 256, // with those that run
-  paymentEventMsMax: 10_000, // for the body of a webhook request
-  paymentsComparedMax: 1_000, // in one call of a check, rounded up to a whole part
+  paymentEventMsMax: 10_000, // time limit for the body of a webhook request
+  paymentsComparedMax: 1_000, // payments compared in one call of a check, rounded up to a whole part
   paymentDifferencesMax: 200,
   paymentCheckPartMs: 24 * 60 * 60 * 1000,
   paymentCheckCallMsMax: 20_000,
-  paymentsCheckedDays: 30, // by default
+  paymentsCheckedDays: 30, // default range of a check
   // The admin API
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,
@@ -327,14 +327,14 @@ export const bounds = {
   codeGuessesPerAddressMax: 100,
   codeGuessersMax: 20_000, // accounts and addresses that are counted
   linkMs: 7 * 24 * 60 * 60 * 1000, // during which an invitation can be accepted
-  signUpLinkMs: 24 * 60 * 60 * 1000, // to confirm an email
+  signUpLinkMs: 24 * 60 * 60 * 1000, // lifetime of a link that confirms an email
   passwordResetLinkMs: 60 * 60 * 1000,
-  signUpsPerAddressMax: 10, // of one network in a day; mails, not accounts
-  signUpsPerDomainMax: 20, // in a day, of a domain that is neither listed nor that of a large mail provider
+  signUpsPerAddressMax: 10, // sign-up mails requested from one network in a day
+  signUpsPerDomainMax: 20, // sign-ups in a day from one domain that is neither listed nor a large mail provider's
   signUpMailsPerSignUpMax: 10, // mails in a day, for each account that the setting allows
-  invitationMailsPerAccountMax: 30, // in a day, by its own people
+  invitationMailsPerAccountMax: 30, // invitations that people of one account may send in a day
   mailsPerMailboxMax: 3, // about sign-ups in a day, about passwords in an hour
-  passwordResetsPerAddressMax: 10, // of one network in an hour
+  passwordResetsPerAddressMax: 10, // resets requested from one network in an hour
   passwordResetsPerHourMax: 500,
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
@@ -356,30 +356,30 @@ export const bounds = {
   eventsPollMs: 1_000,
   eventsSpreadAtOnce: 50,
   jobsPollMs: 5_000,
-  jobsFirstAfterMs: 60_000, // after the start
+  jobsFirstAfterMs: 60_000, // delay of the first run after the start
   jobsEveryMs: 60 * 60 * 1000,
   providersWatchedMs: 5_000,
-  keyExpiryNoticeMs: 7 * 24 * 60 * 60 * 1000, // before a key expires
-  usualDays: 14, // whose mean is what an account usually spends
-  unusualTimes: 3, // of it, above which a day is unusual
+  keyExpiryNoticeMs: 7 * 24 * 60 * 60 * 1000, // how long before its expiry a key is reported
+  usualDays: 14, // days whose mean is an account's usual spending
+  unusualTimes: 3, // multiple of the usual spending above which a day is unusual
   unusualSpendLeast: 1_000_000_000, // nanodollars in a day; less is never unusual
   destinationsPerAccountMax: 20,
   destinationsOfOperatorsMax: 100,
   destinationTypesMax: 50, // patterns of one destination
   destinationAddressCharactersMax: 2_000,
-  webhookSecretGraceMs: 24 * 60 * 60 * 1000, // during which a replaced secret still signs
-  deliveriesAtOnce: 64, // on the node that sends them
-  deliveriesFailingAtOnce: 16, // of those, to destinations whose last attempt failed or took long
+  webhookSecretGraceMs: 24 * 60 * 60 * 1000, // how long a replaced secret still signs
+  deliveriesAtOnce: 64, // deliveries in flight
+  deliveriesFailingAtOnce: 16, // deliveries in flight to destinations whose last attempt failed or was slow
   deliveriesPerAccountAtOnce: 8,
   deliveriesPerDestinationAtOnce: 4,
-  deliveriesWaitingMax: 1_000, // of one account at one destination; later events are not sent there
-  deliveriesExaminedMax: 5_000, // that are due, in one round
+  deliveriesWaitingMax: 1_000, // queue of one account at one destination; later events are stored as failed
+  deliveriesExaminedMax: 5_000, // due deliveries examined in one round
   deliveryMsMax: 15_000,
   deliverySlowMs: 5_000, // an attempt that takes longer counts as one of a failing destination
-  deliveryAnswerBytesMax: 4_096, // read of an answer
+  deliveryAnswerBytesMax: 4_096, // part of a response that is read
   deliveryExcerptCharactersMax: 300,
   deliveryAttemptsKept: 20,
-  deliveryWritesPauseMs: 100, // between two transactions
+  deliveryWritesPauseMs: 100, // pause between two transactions
   // Metrics and traces
   metricSeriesMax: 2_000, // of one metric; further names of models, providers and groups count as "other"
   metricDistributionsMax: 250, // of one histogram, which has a series per bucket

@@ -1,4 +1,4 @@
-// Whether people can sign up: the setting, a mail server, and the group of new accounts.
+// The state of sign-up. It is on if the setting is on, a mail server is configured and the group of new accounts exists.
 
 import type { AdminDependencies } from './dependencies.ts';
 

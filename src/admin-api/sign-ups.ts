@@ -1,5 +1,5 @@
-// Sign-up by mail, off by default: a person gives an email, confirms it with the link of a mail, and becomes the owner
-// of a new account. Answers never tell whether an email is known: the mail is written later, and says so to its reader.
+// Sign-up by mail, off by default. A person gives an email, confirms it with the link in a mail, and becomes the owner of
+// a new account. The response is the same for a known email: only the mail says that the person has an account.
 
 import { z } from '@hono/zod-openapi';
 import {
