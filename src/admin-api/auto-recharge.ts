@@ -5,14 +5,14 @@ import type { Account, AutoRecharge } from '../accounts/accounts.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { bounds } from '../config.ts';
-import { isSuspended, isWholeCents, type Payment, type SavedMethod } from '../payments/payments.ts';
+import { isSuspended, isWholeCents, latestRecharges, type Payment, type SavedMethod } from '../payments/payments.ts';
 import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { holders, holdersWhoChange } from './dependencies.ts';
 import { amountField, amountShown, countShown, idField, isoTime, timeShown } from './fields.ts';
 import { nanoOf, requirePayments, shownAmount } from './payments.ts';
-import { type AdminRoute, type Call, type CallWith, get, patch } from './route.ts';
+import { type AdminRoute, type CallWith, get, patch } from './route.ts';
 
 const methodSchema = z.object({
   kind: z.string().describe('Such as "card" or "us_bank_account".'),
@@ -57,7 +57,7 @@ export const autoRechargeRoutes: AdminRoute[] = [
     async handle(call) {
       const { account } = await findAccount(call, call.params.id);
       const method = (await call.payments?.recharges.savedMethod(account.id)) ?? null;
-      return autoRechargeJson(account, await latestOf(call, account), method);
+      return autoRechargeJson(account, await latestRecharges(call.paymentStore, account.id), method);
     },
   }),
   patch(
@@ -87,7 +87,7 @@ export const autoRechargeRoutes: AdminRoute[] = [
           call.forgetAccount(before.id);
           return after;
         });
-        return autoRechargeJson(account, await latestOf(call, account), method);
+        return autoRechargeJson(account, await latestRecharges(call.paymentStore, account.id), method);
       },
     },
   ),
@@ -121,18 +121,6 @@ function changedRecharge(
 }
 
 const PER_DAY_DEFAULT = 3;
-
-function latestOf({ paymentStore }: Call, { id }: Account): Promise<Payment[]> {
-  const page = {
-    accountId: id,
-    kind: 'auto_recharge',
-    status: null,
-    sinceMs: null,
-    untilMs: null,
-    after: null,
-  } as const;
-  return paymentStore.listPayments({ ...page, limit: bounds.rechargeFailuresMax });
-}
 
 /** Enabling it again is a change, too: earlier failures no longer count. */
 function auditJson(account: Account) {

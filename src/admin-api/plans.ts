@@ -6,7 +6,8 @@ import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import type { PlanSettings } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
-import { type Answer, type EventRow, type PlanMeter, type PlanTerms, readWindows } from '../ledger/ledger.ts';
+import { planJson } from '../gateway/gateway.ts';
+import type { Answer, EventRow, PlanMeter, PlanTerms } from '../ledger/ledger.ts';
 import { planEvent, planTerms } from '../payments/payments.ts';
 import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
@@ -84,7 +85,7 @@ export const planRoutes: AdminRoute[] = [
     async handle(call) {
       const isOperators = call.principal.accountId === null;
       const plans = [...call.catalog.current().plans.values()].filter(({ isOffered }) => isOperators || isOffered);
-      return answerByName(call, plans, (plan) => planJson(plan, isOperators));
+      return answerByName(call, plans, (plan) => settingsJson(plan, isOperators));
     },
   }),
   get('/accounts/{id}/plan', 'plan-show', 'Retrieve the plan of an account', holders, {
@@ -177,27 +178,11 @@ async function showPlan(call: Call, id: string): Promise<z.infer<typeof accountP
       paid_until: null,
       ends_at: null,
     };
-  return {
-    ...shown,
-    plan: plan.name,
-    title: call.catalog.current().plans.get(plan.name)?.title ?? null,
-    overflow: plan.overflow,
-    groups: plan.groups && [...plan.groups],
-    windows: readWindows(plan).map((window) => ({
-      length: window.length,
-      limit: formatUsd(window.limit),
-      used: formatUsd(window.used),
-      held: formatUsd(window.held),
-      remaining: formatUsd(window.remaining),
-      started_at: isoTime(window.startedAtMs),
-      resets_at: isoTime(window.resetsAtMs),
-    })),
-    paid_until: isoTime(plan.paidUntilMs),
-    ends_at: isoTime(plan.endsAtMs),
-  };
+  const { name, ...terms } = planJson(plan);
+  return { ...shown, plan: name, title: call.catalog.current().plans.get(name)?.title ?? null, ...terms };
 }
 
-function planJson(plan: PlanSettings, showsPrices: boolean): z.infer<typeof planSchema> {
+function settingsJson(plan: PlanSettings, showsPrices: boolean): z.infer<typeof planSchema> {
   const { limits } = plan;
   const limitOf = (length: string) => plan.windows.find((window) => window.length === length)?.limit;
   const shown = (limit: number | undefined) => (limit === undefined ? null : formatUsd(limit));

@@ -51,7 +51,7 @@ export { LastLevels } from './last-levels.ts';
 export type { Recharges } from './recharges.ts';
 export { listHealth, RouteHealth, type TargetHealth } from './route-health.ts';
 export { type CutReason, type Running, RunningMessages, Slots } from './running-messages.ts';
-export { type SelfServiceReader, SelfServiceReads } from './self-service.ts';
+export { planJson, type SelfServiceReader, SelfServiceReads } from './self-service.ts';
 export { SilenceWatches } from './silence-watch.ts';
 export { StreamHolds } from './stream-hold.ts';
 

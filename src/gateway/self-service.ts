@@ -86,10 +86,11 @@ function fundsWith(plan: PlanMeter, wallet: Nano, groups: readonly Group[], nowM
   return ofPlan + (plan.overflow || !groups.every(isCovered) ? wallet : 0);
 }
 
-function planJson(plan: PlanMeter) {
+/** A plan and its windows, as APIs show them. */
+export function planJson(plan: PlanMeter) {
   return {
     name: plan.name,
-    groups: plan.groups,
+    groups: plan.groups && [...plan.groups],
     overflow: plan.overflow,
     windows: readWindows(plan).map((window) => ({
       length: window.length,

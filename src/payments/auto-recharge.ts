@@ -11,7 +11,13 @@ import { machineTimers, sleep, type Timers } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import type { NewEvent } from '../events/events.ts';
 import { type AccountMeters, type EventRow, type LedgerGate, Outpaced } from '../ledger/ledger.ts';
-import { decideRecharge, type RechargeFacts, type RechargeTerms, startOfDayMs } from './decide-recharge.ts';
+import {
+  decideRecharge,
+  latestRecharges,
+  type RechargeFacts,
+  type RechargeTerms,
+  startOfDayMs,
+} from './decide-recharge.ts';
 import type { Billing, Payment, PaymentRow, PaymentStore } from './payment.ts';
 import { type PaymentProvider, ProviderError, type SavedMethod } from './provider.ts';
 import { centsOf, isPaid } from './settle-payment.ts';
@@ -195,18 +201,10 @@ export class AutoRecharges {
     const nowMs = clock.nowMs();
     await ledger.flush();
     const billing = await store.getBilling(id);
-    const page = {
-      accountId: id,
-      kind: 'auto_recharge',
-      status: null,
-      sinceMs: null,
-      untilMs: null,
-      after: null,
-    } as const;
     const [account, meters, latest, madeToday] = await Promise.all([
       accounts.getAccount(id),
       ledger.accountMeters(id, nowMs),
-      store.listPayments({ ...page, limit: bounds.rechargeFailuresMax }),
+      latestRecharges(store, id),
       store.countRechargesSince(id, startOfDayMs(nowMs)),
     ]);
     return account === null || meters === null ? null : { account, meters, billing, latest, madeToday };

@@ -5,7 +5,7 @@ import { DAY_MS } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import type { AccountMeters } from '../ledger/ledger.ts';
-import type { Billing, Payment } from './payment.ts';
+import type { Billing, Payment, PaymentStore } from './payment.ts';
 
 /** The operator's settings. */
 export interface RechargeTerms {
@@ -23,6 +23,12 @@ export interface RechargeFacts {
   latest: readonly Payment[];
   /** Auto-recharges of this day that have not failed. */
   madeToday: number;
+}
+
+/** The newest auto-recharges of an account, as many as a decision needs. */
+export function latestRecharges(store: Pick<PaymentStore, 'listPayments'>, accountId: number): Promise<Payment[]> {
+  const all = { status: null, sinceMs: null, untilMs: null, after: null };
+  return store.listPayments({ ...all, accountId, kind: 'auto_recharge', limit: bounds.rechargeFailuresMax });
 }
 
 export type NoRecharge =

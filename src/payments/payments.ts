@@ -23,7 +23,7 @@ export {
   readCode,
   type StoredCode,
 } from './codes.ts';
-export { decideRecharge, isSuspended, type RechargeTerms } from './decide-recharge.ts';
+export { decideRecharge, isSuspended, latestRecharges, type RechargeTerms } from './decide-recharge.ts';
 export {
   type Billing,
   creditReference,
