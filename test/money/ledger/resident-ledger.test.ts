@@ -33,7 +33,7 @@ import { sqliteRows } from '../../verify/simulation/stored-rows.ts';
 import { type OpenStore, simulate } from './simulation/simulate.ts';
 import { ask, failureOf, openWorkbench, type Workbench } from './workbench.ts';
 
-const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 12);
+const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 6);
 const FIRST_SEED = Number(process.env['SIMULATION_SEED'] ?? 1);
 const FASTER = 100; // Pauses before a repetition are this much shorter.
 
