@@ -44,8 +44,18 @@ export function useActors(ids: readonly (string | null)[]): (id: string | null) 
     if (id === 'start') return 'Service';
     if (id === 'stripe') return 'Stripe';
     if (id === 'anyone') return 'Unknown sender';
+    if (id === 'recipient') return 'Recipient of the mail';
     return people.get(id) || tokens.get(id) || id;
   };
+}
+
+/** Returns a function from the id of a destination to its name or address. */
+export function useDestinationNames(ids: readonly string[]): (id: string) => string {
+  const names = useNamesOf(ids, async (id) => {
+    const { name, address } = await call('GET /destinations/{id}', { id });
+    return { name: name || address };
+  });
+  return (id) => names.get(id) || id;
 }
 
 function useNamesOf(

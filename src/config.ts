@@ -336,6 +336,7 @@ export const bounds = {
   mailsPerMailboxMax: 3, // about sign-ups in a day, about passwords in an hour
   passwordResetsPerAddressMax: 10, // resets requested from one network in an hour
   passwordResetsPerHourMax: 500,
+  unsubscribesPerDayMax: 50, // of one destination, with undoing
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
   accountBodyBytesMax: 1024 * 1024, // with a token of an account, which sends no catalog

@@ -40,6 +40,7 @@ export {
 } from './mailed-link.ts';
 export {
   hasLinkShape,
+  isOwnAddress,
   type LinkChange,
   makeLinkSecret,
   type Person,

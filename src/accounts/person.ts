@@ -48,6 +48,16 @@ export interface PersonStore {
   updatePerson(person: Person, link: LinkChange, auditContext: AuditContext): Promise<void>;
 }
 
+/** Whether the email belongs to an enabled person of the account. */
+export async function isOwnAddress(
+  people: Pick<PersonStore, 'findPersonByEmail'>,
+  accountId: number,
+  email: string,
+): Promise<boolean> {
+  const person = await people.findPersonByEmail(email);
+  return person?.accountId === accountId && person.status === 'enabled';
+}
+
 const MARK = 'tk-inv-';
 
 /** The secret of a new one-time link, to be shown once. */

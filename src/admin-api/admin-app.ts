@@ -118,6 +118,7 @@ const OPEN = new Set([
   '/api/v1/sign-ups/accept',
   '/api/v1/password-resets',
   '/api/v1/password-resets/accept',
+  '/api/v1/unsubscribe',
 ]);
 
 export interface AdminEnvironment {

@@ -27,6 +27,7 @@ import { providerRoutes } from './providers.ts';
 import { addRoute } from './route.ts';
 import { signUpRoutes } from './sign-ups.ts';
 import { meRoutes, tokenRoutes } from './tokens.ts';
+import { unsubscribeRoutes } from './unsubscribe.ts';
 import { usageRoutes } from './usage.ts';
 import { totalRoutes } from './usage-totals.ts';
 
@@ -62,6 +63,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...auditRoutes,
     ...destinationRoutes,
     ...deliveryRoutes,
+    ...unsubscribeRoutes,
     ...meRoutes,
   ];
   for (const route of routes) addRoute(app, route, dependencies, withChangeLock);

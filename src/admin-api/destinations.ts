@@ -2,6 +2,7 @@
 // secret of a webhook is shown once; the URL of a Slack-compatible webhook is itself a secret and is never shown.
 
 import { z } from '@hono/zod-openapi';
+import { isOwnAddress } from '../accounts/accounts.ts';
 import { isPrivateAddress } from '../base/addresses.ts';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
@@ -165,10 +166,11 @@ export const destinationRoutes: AdminRoute[] = [
       const { address, ...members } = call.body;
       const found = await findDestination(call, call.params.id);
       const placed = address === undefined ? null : await placeOf(call, found, address);
-      const change = ({ secrets }: Destination): Partial<Destination> => ({
+      const change = ({ secrets, address: before }: Destination): Partial<Destination> => ({
         ...withoutUndefined(members),
         ...(members.status === 'enabled' && { disabledReason: null }),
         ...(placed !== null && { address: placed.address, secrets: placed.secrets ?? secrets }),
+        ...(placed !== null && placed.address !== before && { unsubscribedAtMs: null }),
       });
       return destinationJson(await storeChange(call, call.params.id, 'update', change), call.clock.nowMs());
     },
@@ -259,16 +261,16 @@ async function placeOf(
   return { address: url.origin, secrets: [{ sealed, endsAtMs: null }] };
 }
 
-/** An account's mails go to its own people only, so that nobody can have mails sent to strangers. */
-async function mailAddress(call: Call, { accountId }: Place, asked: string): Promise<string> {
-  const { principal, people, mailer } = call;
+/**
+ * An account's mails go to its own people only, also if an operator asks for them: nobody can have mails sent to strangers.
+ * It is checked again when a mail is sent. Operators choose their own addresses freely.
+ */
+async function mailAddress({ people, mailer }: Call, { accountId }: Place, asked: string): Promise<string> {
   if (mailer === null) throw invalidMember('kind', 'must be webhook or slack: mail is not set up on this installation');
   const parsed = emailField.safeParse(asked);
   if (!parsed.success) throw invalidMember('address', 'must be an email address, such as "ada@example.com"');
-  if (principal.accountId === null) return parsed.data;
-  const person = await people.findPersonByEmail(parsed.data);
-  if (person?.accountId === accountId && person?.status === 'enabled') return parsed.data;
-  throw invalidMember('address', 'must be the email address of a person of this account');
+  if (accountId === null || (await isOwnAddress(people, accountId, parsed.data))) return parsed.data;
+  throw invalidMember('address', 'must be the email address of an enabled person of the account');
 }
 
 async function refuseUrl(call: Call, { accountId }: Place, asked: string): Promise<void> {

@@ -8,7 +8,8 @@ import type { Requester } from '../base/timers.ts';
 export interface Actor {
   /**
    * "tok_…" for a token, "person_…" for a person, "local" for the operator of this machine, "start" for the service
-   * itself at its start, "stripe" for changes that follow from Stripe's state, "anyone" for a refused webhook request.
+   * itself at its start, "stripe" for changes that follow from Stripe's state, "anyone" for a refused webhook request,
+   * "recipient" for who used the link of a mail.
    */
   id: string;
   role: 'operator' | 'viewer' | 'owner' | 'member' | 'service';

@@ -227,8 +227,8 @@ export function afterAttempt(delivery: Delivery, result: SendResult, nowMs: numb
 }
 
 /** A destination that accepted nothing as long as a delivery was tried, or that wants no more, is disabled. */
-function reasonToDisable({ destination }: DueDelivery, after: Delivery, { isGone }: SendResult): string | null {
-  if (isGone) return 'it answered 410 Gone';
+function reasonToDisable({ destination }: DueDelivery, after: Delivery, result: SendResult): string | null {
+  if (result.isGone) return result.status === null ? result.error : 'it answered 410 Gone';
   const isSilent = (destination.deliveredAtMs ?? 0) < after.createdAtMs;
   return after.status === 'failed' && isSilent ? 'it accepted nothing for three days' : null;
 }

@@ -27,7 +27,7 @@ export function makeNoticeSender({ sender, vault, publicUrl }: NoticeParts): Sen
     const sentence = describeEvent(event);
     const url = `${publicUrl}/console/`;
     const letter = writeNotice({ title, sentence, atMs: event.atMs, account, url, isSecurity }, publicUrl);
-    const token = isSecurity ? null : sealUnsubscribe(vault, destination.id);
+    const token = isSecurity ? null : sealUnsubscribe(vault, destination);
     const frame = { publicUrl, unsubscribePage: token === null ? null : `${publicUrl}/console/unsubscribe#${token}` };
     return sender.send({
       id: `evt_${safeToBase62(event.seq, 9)}.${safeToBase62(destination.id, 9)}`, // the same for each attempt
@@ -42,15 +42,24 @@ export function makeNoticeSender({ sender, vault, publicUrl }: NoticeParts): Sen
 
 const CONTEXT = 'unsubscribe';
 
-/** A token that unsubscribes the destination, and reveals nothing. Only characters of base64url and ".". */
-export function sealUnsubscribe(vault: Pick<Vault, 'seal'>, destinationId: number): string {
-  return vault.seal(String(destinationId), CONTEXT);
+interface Subscribed {
+  /** The number of the destination. */
+  id: number;
+  /** Its address when the mail was sent. */
+  address: string;
 }
 
-/** The number of the destination; null for any other text. */
-export function openUnsubscribe(vault: Pick<Vault, 'open'>, token: string): number | null {
+/** A token that unsubscribes the destination while it has this address, and reveals nothing. Base64url and ".". */
+export function sealUnsubscribe(vault: Pick<Vault, 'seal'>, { id, address }: Subscribed): string {
+  return vault.seal(`${id} ${address}`, CONTEXT);
+}
+
+/** null for any other text. */
+export function openUnsubscribe(vault: Pick<Vault, 'open'>, token: string): Subscribed | null {
   try {
-    return parseWholeNumber(vault.open(token, CONTEXT));
+    const [id = '', address = ''] = vault.open(token, CONTEXT).split(' ');
+    const number = parseWholeNumber(id);
+    return number === null ? null : { id: number, address };
   } catch (failure) {
     if (failure instanceof SealBroken) return null;
     throw failure;

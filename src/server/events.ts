@@ -1,5 +1,6 @@
 // Composes what watches the service and delivers events.
 
+import { isOwnAddress } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CatalogHolder } from '../catalog/catalog.ts';
 import { bounds, type Config } from '../config.ts';
@@ -67,9 +68,14 @@ export function startEvents(parts: EventParts): () => Promise<void> {
   };
 }
 
+const NOT_OWN = 'its address is not that of an enabled person of the account';
+
 function makeMailChannel(mail: NonNullable<Config['mail']>, { vault, stores }: OpenStore): Send {
   const sendNotice = makeNoticeSender({ sender: makeMailSender(mail), vault, publicUrl: mail.publicUrl });
   return async (destination, event) => {
+    const { accountId, address } = destination;
+    if (accountId !== null && !(await isOwnAddress(stores.people, accountId, address)))
+      return { ms: 0, status: null, error: NOT_OWN, excerpt: null, isGone: true };
     const startedMs = performance.now();
     const account = event.account === null ? null : await stores.accounts.getAccount(event.account);
     const outcome = await sendNotice(destination, event, account?.name ?? null);

@@ -18,6 +18,7 @@ import { handlePublic, type PublicDependencies } from '../public-api/public-api.
 import { AUTH_PATH, type ConsoleAuth } from '../sign-in/sign-in.ts';
 import { type Observers, reportAnswer } from './observe.ts';
 import { type PaymentWebhook, WEBHOOK_PATH } from './payment-webhook.ts';
+import { answerUnsubscribe, UNSUBSCRIBE_PATH } from './unsubscribe.ts';
 
 const METRICS_PATH = '/metrics';
 
@@ -86,16 +87,18 @@ export function routeRequests(
     // Without a valid host there is no whole URL, which the admin API's routes need.
     const hasHost = URL.canParse(request.url);
     if (hasHost && path.startsWith(`${AUTH_PATH}/`)) return auth.fetch(request, { address, isOverTls: isSecure });
-    if (hasHost && path.startsWith(`${CONSOLE_PATH}/`)) {
+    const callAdmin = (asked: Request) => admin.fetch(asked, address, isSecure);
+    if (hasHost && (path === UNSUBSCRIBE_PATH || path.startsWith(`${CONSOLE_PATH}/`))) {
       try {
-        return await pages.fetch(request, isSecure);
+        if (path !== UNSUBSCRIBE_PATH) return await pages.fetch(request, isSecure);
+        return withSecurityHeaders(await answerUnsubscribe(request, callAdmin), isSecure);
       } catch (thrown) {
         const failure = asTurnpikeError(thrown);
         if (failure.status >= 500) observers.log.writeEvent('console_failure', { cause: describeFailure(thrown) });
         return withSecurityHeaders(refuse(failure, request, connection), isSecure);
       }
     }
-    if (hasHost) return withSecurityHeaders(await admin.fetch(request, address, isSecure), isSecure);
+    if (hasHost) return withSecurityHeaders(await callAdmin(request), isSecure);
     const noHost = new TurnpikeError('invalid_request', 'host: must be a host name, with an optional port.');
     return withSecurityHeaders(refuse(noHost, request, connection), isSecure);
   };
@@ -123,7 +126,8 @@ function isForOperator(request: Request, path: string): boolean {
   // Browsers at the address of the service; API clients get a 404.
   if (path === '/')
     return ['GET', 'HEAD'].includes(request.method) && /\btext\/html\b/.test(request.headers.get('accept') ?? '');
-  return path === METRICS_PATH || path === WEBHOOK_PATH || isWithin(path, ADMIN_PATH) || isWithin(path, CONSOLE_PATH);
+  if (path === METRICS_PATH || path === WEBHOOK_PATH || path === UNSUBSCRIBE_PATH) return true;
+  return isWithin(path, ADMIN_PATH) || isWithin(path, CONSOLE_PATH);
 }
 
 function isWithin(path: string, parent: string): boolean {

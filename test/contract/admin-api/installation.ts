@@ -29,6 +29,7 @@ import { openScriptedPayments, type ScriptedPayments } from '../../support/scrip
 import { type Document, faultsOfAnswer, readDocumentText } from './documented.ts';
 
 export const TOKEN = 'operator-token';
+export const VAULT_SECRET = Buffer.alloc(32, 7);
 export const NOW_MS = Date.UTC(2026, 10, 20, 10, 0, 0);
 
 /** Time limit of a provider test, which no test reaches. */
@@ -95,7 +96,7 @@ export async function makeNode<RetainedData extends Stores>(
   readEpoch: AdminDependencies['readEpoch'] = () => null,
   sendsMail = false,
 ): Promise<Installation<RetainedData>> {
-  const vault = openVault(Buffer.alloc(32, 7));
+  const vault = openVault(VAULT_SECRET);
   const open = (sealed: string, context: string) => vault.open(sealed, context);
   const notifications: string[] = [];
   const passwords: Installation['passwords'] = new Map();

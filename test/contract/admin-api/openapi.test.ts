@@ -48,7 +48,9 @@ test('every operation has a name made of resource and verb, one tag, and a descr
     for (const answer of Object.values(operation.responses))
       expect(answer).toMatchObject({ description: expect.any(String) });
     const isOpen =
-      /\/(?:openapi\.json|sign-in|(?:invitations|sign-ups|password-resets)\/\w+|sign-ups|password-resets)$/.test(name);
+      /\/(?:openapi\.json|sign-in|(?:invitations|sign-ups|password-resets)\/\w+|sign-ups|password-resets|unsubscribe)$/.test(
+        name,
+      );
     expect([name, operation.security]).toEqual([name, isOpen ? [] : [{ token: [] }]]);
   }
 });

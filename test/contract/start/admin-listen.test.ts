@@ -3,9 +3,9 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../support/free-port.ts';
 import { makeCertificate } from '../../support/make-certificate.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import { spawnTurnpike, startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
@@ -20,15 +20,6 @@ const operatorOf = ({ dataDirectory }: Turnpike) =>
 
 const apply = (turnpike: Turnpike, settings: object, more: object = {}) =>
   turnpike.admin('POST', '/apply', { document: { settings }, ...more });
-
-/** An unused port. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** The status of each route at an address: a message, the admin API, the metrics, a probe, another path. */
 async function statusesAt(url: string, { key, ...turnpike }: Turnpike, token = operatorOf({ key, ...turnpike }).token) {

@@ -46,7 +46,7 @@ test('a notice has the event in words, the same id in each attempt, and a token 
   expect(first?.text).toContain('The balance fell below 5.00 USD: 4.87 USD are available.');
   expect(first?.headers.get('subject')).toContain('Acme');
   const [, token = ''] = /unsubscribe\?token=([\w.-]+)>/.exec(first?.headers.get('list-unsubscribe') ?? '') ?? [];
-  expect(openUnsubscribe(vault, token)).toBe(destination.id);
+  expect(openUnsubscribe(vault, token)).toEqual(destination);
   expect(first?.headers.get('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click');
   for (const form of [first?.text, first?.html]) expect(form).toContain(`${publicUrl}/console/unsubscribe#`);
 });
@@ -66,9 +66,16 @@ test('a name of an account adds no header', async () => {
 });
 
 test('a token that is invented, altered or sealed for another purpose unsubscribes nothing', () => {
-  const token = sealUnsubscribe(vault, destination.id);
+  const token = sealUnsubscribe(vault, destination);
   const altered = `${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`;
   const other = openVault(Buffer.alloc(32, 8));
-  const tokens = ['', 'v1.', 'x', altered, vault.seal('7', 'mail:7'), sealUnsubscribe(other, 7)];
+  const tokens = [
+    '',
+    'v1.',
+    'x',
+    altered,
+    vault.seal('7', 'mail:7'),
+    sealUnsubscribe(other, { ...destination, id: 7 }),
+  ];
   for (const wrong of tokens) expect([wrong, openUnsubscribe(vault, wrong)]).toEqual([wrong, null]);
 });

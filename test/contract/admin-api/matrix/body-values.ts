@@ -339,6 +339,10 @@ export const bodyRules: Record<string, BodyRule> = {
     least: () => ({ token: mailedTokens['password-reset'], password: 'long enough' }),
     values: () => ({ token: values([], [7, null, ['x']]), password: passwords() }),
   },
+  'POST /api/v1/unsubscribe': {
+    least: () => ({ token: mailedTokens.unsubscribe }),
+    values: () => ({ token: values([], [7, null, ['x']]), undo: values([true, false], ['yes', null]) }),
+  },
   'POST /api/v1/providers/{name}/test': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/prices/update': {
     least: () => ({ dry_run: true }),

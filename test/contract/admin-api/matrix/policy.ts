@@ -114,6 +114,7 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/sign-ups/accept': rule(seenByEveryone, { isOpen: true }),
   'POST /api/v1/password-resets': rule(seenByEveryone, { isOpen: true }),
   'POST /api/v1/password-resets/accept': rule(seenByEveryone, { isOpen: true }),
+  'POST /api/v1/unsubscribe': rule(seenByEveryone, { isOpen: true }),
   'GET /api/v1/openapi.json': rule(seenByEveryone, { isOpen: true }),
 };
 

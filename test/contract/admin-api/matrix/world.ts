@@ -4,8 +4,9 @@
 import { makeMailedSecret } from '../../../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../../../src/base/clock.ts';
 import { formatId, parseId } from '../../../../src/base/ids.ts';
-import { hashSecret } from '../../../../src/secrets/secrets.ts';
-import { type Installation, makeInstallation, TOKEN, useKey } from '../installation.ts';
+import { sealUnsubscribe } from '../../../../src/delivery/delivery.ts';
+import { hashSecret, openVault } from '../../../../src/secrets/secrets.ts';
+import { type Installation, makeInstallation, TOKEN, useKey, VAULT_SECRET } from '../installation.ts';
 import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
 
 export type Role = 'operator' | 'viewer' | 'owner' | 'member';
@@ -168,10 +169,11 @@ export function principalNamed({ principals }: World, name: string): Principal {
   return found;
 }
 
-/** The secrets of mailed links, which any client can use. */
+/** The secrets of mailed links, which any client can use; the last one belongs to no destination. */
 export const mailedTokens = {
   'sign-up': makeMailedSecret('sign-up').reveal(),
   'password-reset': makeMailedSecret('password-reset').reveal(),
+  unsubscribe: sealUnsubscribe(openVault(VAULT_SECRET), { id: 7, address: 'ada@example.com' }),
 };
 
 /** A link for a new person, and one for a new password of a person of the installation. */
