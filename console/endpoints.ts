@@ -8,15 +8,21 @@ import type {
   AuditShape,
   CatalogChangeShape,
   CatalogShape,
+  CreatedDestinationShape,
   CreatedKeyShape,
   CreditShape,
+  DeliveryShape,
+  DestinationShape,
   EntryShape,
+  EventShape,
+  EventTypeShape,
   GroupShape,
   HoldShape,
   InvitationShape,
   InvitedPersonShape,
   KeyShape,
   ListedModelShape,
+  MailedShape,
   MeShape,
   ModelShape,
   PageShape,
@@ -28,9 +34,11 @@ import type {
   RefundShape,
   RotatedKeyShape,
   SettingShape,
+  SignedUpShape,
   SignInShape,
   StatementShape,
   TokenShape,
+  UnsubscribedShape,
   UsageShape,
   UsageTimelineShape,
   UsageTopShape,
@@ -60,6 +68,17 @@ export interface Endpoints {
   'GET /attention': AttentionListShape;
   'GET /audit': PageShape<AuditShape>;
   'GET /catalogue': CatalogShape;
+  'GET /deliveries': PageShape<DeliveryShape>;
+  'GET /deliveries/{id}': DeliveryShape;
+  'POST /deliveries/{id}/redeliver': DeliveryShape;
+  'GET /destinations': PageShape<DestinationShape>;
+  'POST /destinations': CreatedDestinationShape;
+  'GET /destinations/{id}': DestinationShape;
+  'PATCH /destinations/{id}': DestinationShape;
+  'POST /destinations/{id}/rotate': CreatedDestinationShape;
+  'POST /destinations/{id}/test': DestinationShape;
+  'GET /event-types': { data: EventTypeShape[] };
+  'GET /events': PageShape<EventShape>;
   'GET /groups': PageShape<GroupShape>;
   'POST /invitations/accept': AcceptedShape;
   'POST /invitations/show': InvitationShape;
@@ -73,6 +92,8 @@ export interface Endpoints {
   'GET /models': PageShape<ModelShape>;
   'GET /models/differences': PriceComparisonShape;
   'GET /openapi.json': ApiDocument;
+  'POST /password-resets': MailedShape;
+  'POST /password-resets/accept': AcceptedShape;
   'GET /people': PageShape<PersonShape>;
   'POST /people': InvitedPersonShape;
   'GET /people/{id}': PersonShape;
@@ -84,10 +105,13 @@ export interface Endpoints {
   'POST /providers/{name}/test': ProviderTestShape;
   'GET /settings': { data: SettingShape[] };
   'GET /sign-in': SignInShape;
+  'POST /sign-ups': MailedShape;
+  'POST /sign-ups/accept': SignedUpShape;
   'GET /tokens': PageShape<TokenShape>;
   'POST /tokens': CreatedTokenShape;
   'GET /tokens/{id}': TokenShape;
   'POST /tokens/{id}/revoke': TokenShape;
+  'POST /unsubscribe': UnsubscribedShape;
   'GET /usage': PageShape<UsageShape>;
   'GET /usage/{request_id}': ReceiptShape;
   'POST /usage/{request_id}/refunds': RefundShape;

@@ -48,5 +48,11 @@ export const periodTexts = {
 /** The states of a key that a list can be filtered by. */
 export const keyStatusLabels = { enabled: 'Enabled', disabled: 'Disabled', expired: 'Expired', revoked: 'Revoked' };
 
-/** Of accounts, keys, tokens and users. */
-export const statusLabels: Readonly<Record<string, string>> = { ...keyStatusLabels, invited: 'Invited' };
+export const deliveryStatusLabels = { pending: 'Pending', delivered: 'Delivered', failed: 'Failed' };
+
+/** Of accounts, keys, tokens, users, destinations and deliveries. */
+export const statusLabels: Readonly<Record<string, string>> = {
+  ...keyStatusLabels,
+  ...deliveryStatusLabels,
+  invited: 'Invited',
+};

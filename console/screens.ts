@@ -23,6 +23,7 @@ const accountReaders: readonly Role[] = ['operator', 'viewer', 'owner'];
 const installation: readonly Role[] = ['operator', 'viewer'];
 const operators: readonly Role[] = ['operator'];
 const keyCreators: readonly Role[] = ['operator', 'owner', 'member'];
+const accountManagers: readonly Role[] = ['operator', 'owner'];
 const ownersOnly: readonly Role[] = ['owner'];
 
 export const screens: readonly Screen[] = [
@@ -42,6 +43,22 @@ export const screens: readonly Screen[] = [
     path: '/usage/$requestId',
     load: async () => (await import('./features/requests/show.tsx')).UsageShow,
     roles: everyone,
+  },
+  {
+    path: '/events',
+    load: async () => (await import('./features/events/list.tsx')).EventList,
+    roles: accountReaders,
+    nav: { section: 'monitoring', label: 'Events', icon: 'bell' },
+  },
+  {
+    path: '/deliveries',
+    load: async () => (await import('./features/destinations/deliveries.tsx')).DeliveryList,
+    roles: accountReaders,
+  },
+  {
+    path: '/deliveries/$deliveryId',
+    load: async () => (await import('./features/destinations/delivery.tsx')).DeliveryShow,
+    roles: accountReaders,
   },
   {
     path: '/balance',
@@ -141,6 +158,22 @@ export const screens: readonly Screen[] = [
     nav: { section: 'administration', label: 'Settings', icon: 'sliders' },
   },
   {
+    path: '/destinations',
+    load: async () => (await import('./features/destinations/list.tsx')).DestinationList,
+    roles: accountReaders,
+    nav: { section: 'administration', label: 'Notifications', icon: 'send' },
+  },
+  {
+    path: '/destinations/new',
+    load: async () => (await import('./features/destinations/create.tsx')).DestinationCreate,
+    roles: accountManagers,
+  },
+  {
+    path: '/destinations/$destinationId',
+    load: async () => (await import('./features/destinations/show.tsx')).DestinationShow,
+    roles: accountReaders,
+  },
+  {
     path: '/tokens',
     load: async () => (await import('./features/tokens/list.tsx')).TokenList,
     roles: accountReaders,
@@ -164,5 +197,11 @@ export const screens: readonly Screen[] = [
 /** Pages before sign-in. A failed single sign-on returns to the second one. */
 export const publicScreens: readonly Omit<Screen, 'roles'>[] = [
   { path: '/invitation', load: async () => (await import('./features/sign-in/invitation.tsx')).InvitationAccept },
+  {
+    path: '/password-reset',
+    load: async () => (await import('./features/sign-in/password-reset.tsx')).PasswordReset,
+  },
+  { path: '/sign-up', load: async () => (await import('./features/sign-in/sign-up.tsx')).SignUp },
+  { path: '/unsubscribe', load: async () => (await import('./features/sign-in/unsubscribe.tsx')).Unsubscribe },
   { path: '/sign-in', load: async () => (await import('./features/sign-in/show.tsx')).SignInAgain },
 ];

@@ -18,6 +18,8 @@ interface TextLinkProps extends Place, AnchorProps {
 export const pathOf = {
   account: (id: string) => `/accounts/${id}`,
   key: (id: string) => `/keys/${id}`,
+  delivery: (id: string) => `/deliveries/${id}`,
+  destination: (id: string) => `/destinations/${id}`,
   model: (name: string) => `/models/${encodeURIComponent(name)}`,
   provider: (name: string) => `/providers/${encodeURIComponent(name)}`,
   request: (id: string) => `/usage/${id}`,
@@ -70,6 +72,7 @@ function untyped(search: Record<string, string> = {}): never {
 }
 
 const paths = {
+  bell: 'M6 17v-6a6 6 0 0 1 12 0v6M4 17h16M10.5 20.500h3',
   book: 'M5 4h10a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3zM5 17a3 3 0 0 1 3-3h10M9 8h5',
   building: 'M4 20V6l8-3v17M12 9l8 2v9M3 20h18M7 9h2M7 13h2M15 14h2M15 17h2',
   check: 'M5 12.5l4.5 4.5L19 7',
@@ -94,6 +97,7 @@ const paths = {
   print: 'M7 9V4h10v5M7 17H4V9h16v8h-3M7 14h10v6H7z',
   refresh: 'M20 12a8 8 0 1 1-2.5-5.8M20 4v4h-4',
   search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM16 16l4.5 4.5',
+  send: 'M4 11.500L20 4l-5 16-4-6.500zM11 13.500L20 4',
   shield: 'M12 3l8 3v5c0 5-3.4 8.4-8 10-4.600-1.600-8-5-8-10V6z',
   sliders: 'M4 7h9M17 7h3M15 5v4M4 12h3M11 12h9M9 10v4M4 17h11M19 17h1M17 15v4',
   stop: 'M6 6h12v12H6z',

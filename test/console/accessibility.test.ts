@@ -2,19 +2,16 @@
 // without data, as every role.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { publicScreens } from '../../console/screens.ts';
 import { invite } from '../contract/sign-in/browser.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
+import { findFaults, findFaultsOfLooks, PHONE } from './find-faults.ts';
 import { startChromium, visit } from './open-console.ts';
 import { type FilledService, fillService, pagesOf, roles, visitAs, type Walker, walkerFor } from './walk-pages.ts';
 
 setDefaultTimeout(300_000);
-
-const WIDE = { width: 1360, height: 900 };
-const PHONE = { width: 390, height: 844 };
 
 type Amount = 'full' | 'empty';
 let browser: Browser;
@@ -31,55 +28,6 @@ afterAll(async () => {
   await browser?.close();
   for (const { turnpike } of Object.values(services)) await turnpike.stop();
 });
-
-/** The serious and critical findings of axe, one per kind; `rules` limits the rules. */
-async function findFaults(page: Page, rules?: string[]): Promise<string[]> {
-  if ((await page.evaluate(() => 'axe' in window)) === false) await page.evaluate(axe.source);
-  return await page.evaluate(async (only) => {
-    const { axe: runner } = window as unknown as { axe: typeof import('axe-core') };
-    const { violations } = await runner.run(document, {
-      resultTypes: ['violations'],
-      ...(only !== undefined && { runOnly: { type: 'rule', values: only } }),
-    });
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => {
-        const first = nodes[0];
-        const where = `${first?.target} ${first?.html.slice(0, 120)}`;
-        return `${id}, ${nodes.length}: ${where} ${first?.failureSummary}`;
-      });
-  }, rules);
-}
-
-/** Checks the page wide and narrow, light and dark. In dark, only colors are checked if light was checked in full. */
-async function findFaultsOfLooks(page: Page, { settle }: Walker, isThorough: boolean): Promise<string[]> {
-  const faults: string[] = [];
-  const note = (look: string, found: string[]) => faults.push(...found.map((fault) => `${look} ${fault}`));
-  if (isThorough) {
-    note('wide', await findFaults(page));
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await settle();
-    note('wide dark', await findFaults(page, ['color-contrast', 'link-in-text-block']));
-    await page.emulateMedia({ colorScheme: 'light' });
-  }
-  await page.setViewportSize(PHONE);
-  await settle();
-  note('phone', [...(await findFaults(page)), ...(await findSideways(page))]);
-  await page.setViewportSize(WIDE);
-  return faults;
-}
-
-/** The elements that make the page scroll horizontally. */
-async function findSideways(page: Page): Promise<string[]> {
-  return await page.evaluate(() => {
-    const { scrollWidth, clientWidth } = document.documentElement;
-    if (scrollWidth <= clientWidth) return [];
-    const outside = [...document.querySelectorAll('main *')].filter(
-      (one) => one.getBoundingClientRect().right > clientWidth,
-    );
-    return [`${scrollWidth} px wide: ${outside.slice(0, 3).map((one) => one.outerHTML.slice(0, 160))}`];
-  });
-}
 
 describe.each(['full', 'empty'] as const)('with %s data', (amount) => {
   const seenBy = amount === 'full' ? [...roles] : (['operator', 'owner'] as const);
@@ -122,11 +70,12 @@ test.skipIf(chromium === null)('the pages before sign-in and the error pages are
 });
 
 /** The buttons that open a dialog, by page. */
-function dialogsOf({ accountId, keyId, requestId }: FilledService['places']): Record<string, string[]> {
+function dialogsOf({ accountId, keyId, requestId, destinationId }: FilledService['places']): Record<string, string[]> {
   return {
     [`/keys/${keyId}`]: ['Edit', 'Disable', 'Rotate', 'Revoke'],
     [`/usage/${requestId}`]: ['Refund …'],
     [`/accounts/${accountId}`]: ['Edit', 'Disable', 'Add credit'],
+    [`/destinations/${destinationId}`]: ['Edit', 'Disable', 'Rotate secret'],
     '/people': ['Invite user'],
     '/tokens': ['Create token', 'Revoke member of tests'],
     '/settings': ['Edit Drain timeout'],

@@ -11,7 +11,9 @@ export type Role = Screen['roles'][number];
 export const roles: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
 
 /** The values of the placeholders in the paths of the table of pages. */
-export type Places = Readonly<Record<'accountId' | 'keyId' | 'requestId' | 'modelName' | 'providerName', string>>;
+export type Places = Readonly<
+  Record<'accountId' | 'keyId' | 'requestId' | 'modelName' | 'providerName' | 'destinationId' | 'deliveryId', string>
+>;
 
 export interface FilledService {
   places: Places;
@@ -31,13 +33,26 @@ export async function fillService(turnpike: Turnpike, hasUsage: boolean): Promis
 
 async function withUsage(turnpike: Turnpike) {
   const { accounts, key, requestId } = await fillConsole(turnpike, 36);
-  return { accountId: accounts.acme, keyId: key.id, requestId };
+  return { accountId: accounts.acme, keyId: key.id, requestId, ...(await withDelivery(turnpike, accounts.acme)) };
 }
 
 async function withoutUsage(turnpike: Turnpike) {
   const { id } = await turnpike.admin('POST', '/accounts', { name: 'acme' });
   const { data } = (await turnpike.admin('GET', '/keys')) as { data: { id: string }[] };
-  return { accountId: String(id), keyId: data[0]?.id ?? '', requestId: `req_${'0'.repeat(25)}` };
+  const missing = { destinationId: 'dest_000000000', deliveryId: 'dlv_000000000' };
+  return { accountId: String(id), keyId: data[0]?.id ?? '', requestId: `req_${'0'.repeat(25)}`, ...missing };
+}
+
+/** A webhook of the account whose address cannot be reached, and a delivery to it. */
+async function withDelivery(turnpike: Turnpike, account: string) {
+  const webhook = { kind: 'webhook', address: 'https://hooks.invalid/turnpike', types: ['key.*', 'balance.low'] };
+  const { id } = await turnpike.admin('POST', '/destinations', { ...webhook, account });
+  await turnpike.admin('POST', `/destinations/${id}/test`, {});
+  for (;;) {
+    const { data } = (await turnpike.admin('GET', `/deliveries?destination=${id}`)) as { data: { id: string }[] };
+    if (data[0] !== undefined) return { destinationId: String(id), deliveryId: data[0].id };
+    await Bun.sleep(50);
+  }
 }
 
 /** The path below /console of every page that a role can open. */

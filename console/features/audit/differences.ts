@@ -56,6 +56,8 @@ export function nameOfObject({ before, after }: Pick<AuditShape, 'before' | 'aft
 export function pageOf(object: string): { to: string; search?: Record<string, string> } | null {
   if (/^key_[0-9A-Za-z]+$/.test(object)) return { to: pathOf.key(object) };
   if (/^acct_[0-9A-Za-z]+$/.test(object)) return { to: pathOf.account(object) };
+  if (/^dest_[0-9A-Za-z]+$/.test(object)) return { to: pathOf.destination(object) };
+  if (/^dlv_[0-9A-Za-z]+$/.test(object)) return { to: pathOf.delivery(object) };
   if (/^req_[0-9A-Za-z]+$/.test(object)) return { to: pathOf.request(object) };
   if (/^person_[0-9A-Za-z]+$/.test(object)) return { to: '/people', search: { person: object } };
   if (/^tok_[0-9A-Za-z]+$/.test(object)) return { to: '/tokens' };

@@ -5,21 +5,22 @@ import { Alert, Card, Divider, Stack, Text, TextInput, Title } from '@mantine/co
 import { useForm } from '@mantine/form';
 import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { InvitationShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call, callSignIn } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { roleLabels } from '../../labels.ts';
 import { useClearSession } from '../../me.tsx';
-import { ActionButton, ButtonLink, Icon, useGoTo } from '../../parts/link.tsx';
+import { ActionButton, Icon, useGoTo } from '../../parts/link.tsx';
 import { When } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
+import { Notice, useLinkSecret } from './link.tsx';
 import { PasswordField, passwordFault, SignInFailure } from './password.tsx';
 import { SingleSignOn } from './show.tsx';
 
 export function InvitationAccept() {
-  const secret = useSecretOfAddress();
+  const secret = useLinkSecret();
   return (
     <Card p="lg">
       {secret === '' ? (
@@ -32,14 +33,6 @@ export function InvitationAccept() {
       )}
     </Card>
   );
-}
-
-function useSecretOfAddress(): string {
-  const [secret] = useState(() => window.location.hash.slice(1));
-  useEffect(() => {
-    if (window.location.hash !== '') window.history.replaceState(window.history.state, '', window.location.pathname);
-  }, []);
-  return secret;
 }
 
 function OpenedLink({ secret }: { secret: string }) {
@@ -59,19 +52,6 @@ function OpenedLink({ secret }: { secret: string }) {
     );
   if (error !== null) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
   return data === undefined ? <Loading /> : <Acceptance secret={secret} shown={data} />;
-}
-
-function Notice({ title, text }: { title: string; text: string }) {
-  useDocumentTitle(`${title} · Turnpike`);
-  return (
-    <Stack>
-      <Title order={1} size="h3">
-        {title}
-      </Title>
-      <Text size="sm">{text}</Text>
-      <ButtonLink label="Go to sign-in" to="/" variant="default" />
-    </Stack>
-  );
 }
 
 function Acceptance({ secret, shown }: { secret: string; shown: InvitationShape }) {

@@ -6,9 +6,10 @@ import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { Navigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
+import type { SignInShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, callSignIn } from '../../api.ts';
 import { MeGate, useClearSession } from '../../me.tsx';
-import { ActionButton, Icon } from '../../parts/link.tsx';
+import { ActionButton, Icon, TextLink } from '../../parts/link.tsx';
 import { FailureNotice, Hint, PublicFrame } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import { PasswordField, SignInFailure } from './password.tsx';
@@ -72,8 +73,30 @@ function FirstStep({ onSecond }: { onSecond: () => void }) {
           <SingleSignOn name={data.oidc.name} />
         </>
       )}
+      <OtherWays signIn={data} />
+    </Stack>
+  );
+}
+
+/** What those who cannot sign in can do. */
+function OtherWays({ signIn }: { signIn: SignInShape | undefined }) {
+  if (signIn === undefined) return null;
+  return (
+    <Stack gap="xs">
+      {signIn.password_reset && (
+        <TextLink size="sm" to="/password-reset">
+          Forgot your password?
+        </TextLink>
+      )}
+      {signIn.sign_up !== null && (
+        <Text size="sm">
+          No account yet? <TextLink to="/sign-up">Sign up</TextLink>
+        </Text>
+      )}
       <Hint size="xs">
-        If you forgot your password or lost your second factor, ask the person who invited you for a new one-time link.
+        {signIn.password_reset
+          ? 'If you lost your second factor, ask the person who invited you for a new one-time link.'
+          : 'If you forgot your password or lost your second factor, ask the person who invited you for a new one-time link.'}
       </Hint>
     </Stack>
   );
@@ -223,7 +246,8 @@ function CodeForm({ isBackup, onStartAgain }: { isBackup: boolean; onStartAgain:
 }
 
 /** The return addresses that the service accepts. */
-const RETURNABLE = /^\/console\/(?!auth\/|sign-in|invitation)[\w\-./]*(?:\?[\w\-.=&%]*)?$/;
+const RETURNABLE =
+  /^\/console\/(?!auth\/|sign-in|sign-up|invitation|password-reset|unsubscribe)[\w\-./]*(?:\?[\w\-.=&%]*)?$/;
 
 export function SingleSignOn({ name }: { name: string }) {
   const redirecting = useMutation({

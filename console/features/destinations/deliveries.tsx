@@ -1,0 +1,108 @@
+// Deliveries: which event was sent to which destination, and with what result.
+
+import { Group } from '@mantine/core';
+import type { DeliveryShape } from '../../../src/admin-api/shapes.ts';
+import { useFilters } from '../../filters.ts';
+import { deliveryStatusLabels, optionsOf } from '../../labels.ts';
+import { useDestinationNames } from '../../names.ts';
+import { type Column, DataTable, NameLink, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
+import { SelectFilter } from '../../parts/fields.tsx';
+import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
+import { When } from '../../parts/money.tsx';
+import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { type Rows, useGet, useList } from '../../queries.ts';
+import { nameOfDestination } from './words.ts';
+
+const REFRESH_MS = 5_000;
+const LISTED_MAX = 200;
+
+export function DeliveryList() {
+  const { destination = '', status = '' } = useFilters().values;
+  const rows = useList('/deliveries', { query: { destination, status }, everyMs: REFRESH_MS });
+  return (
+    <>
+      <PageHead
+        title="Deliveries"
+        text="Every event that was sent to a destination, with its attempts."
+        actions={<ButtonLink label="Destinations" variant="default" icon="send" to="/destinations" />}
+      />
+      <DeliveryFilters destination={destination} />
+      <DeliveryTable rows={rows} />
+    </>
+  );
+}
+
+function DeliveryFilters({ destination }: { destination: string }) {
+  const { data } = useGet('/destinations', { query: { limit: LISTED_MAX } });
+  const options = (data?.data ?? []).map((row) => ({ value: row.id, label: nameOfDestination(row) }));
+  const isListed = destination === '' || options.some(({ value }) => value === destination);
+  return (
+    <Group mb="md" align="flex-end" gap="sm">
+      <SelectFilter
+        name="destination"
+        label="Destination"
+        w={260}
+        data={isListed ? options : [{ value: destination, label: destination }, ...options]}
+      />
+      <SelectFilter name="status" label="Status" data={optionsOf(deliveryStatusLabels)} />
+    </Group>
+  );
+}
+
+interface DeliveryTableProps {
+  rows: Rows<DeliveryShape>;
+  /** All are of the same destination. */
+  isOfOne?: boolean;
+}
+
+export function DeliveryTable({ rows, isOfOne = false }: DeliveryTableProps) {
+  const { values, clear } = useFilters();
+  const destinationName = useDestinationNames(isOfOne ? [] : rows.rows.map(({ destination }) => destination));
+  const destination: Column<DeliveryShape> = {
+    name: 'destination',
+    label: 'Destination',
+    from: 'md',
+    show: (row) => (
+      <TextLink to={pathOf.destination(row.destination)} size="sm">
+        {destinationName(row.destination)}
+      </TextLink>
+    ),
+  };
+  const isFiltered = !isOfOne && Object.keys(values).length > 0;
+  return (
+    <DataTable
+      label="Deliveries"
+      rows={rows}
+      keyOf={({ id }) => id}
+      linkTo={({ id }) => pathOf.delivery(id)}
+      columns={[
+        {
+          name: 'event',
+          label: 'Event',
+          show: (row) => <NameLink to={pathOf.delivery(row.id)} name={row.event.title} note={row.event.description} />,
+        },
+        ...(isOfOne ? [] : [destination]),
+        statusColumn(),
+        { name: 'tries', label: 'Attempts', align: 'right', from: 'sm', show: ({ tries }) => tries },
+        timeColumn<DeliveryShape>('created', 'Created', (row) => row.created_at, { from: 'sm', isRelative: true }),
+        { name: 'next', label: 'Next attempt', from: 'lg', show: (row) => <NextAttempt delivery={row} /> },
+      ]}
+      empty={
+        isFiltered ? (
+          <NoMatches title="No matching deliveries" text="Choose other filters." onClear={clear} />
+        ) : (
+          <EmptyState
+            icon="send"
+            title="No deliveries yet"
+            text="They appear here when an event happens or a test is sent."
+          />
+        )
+      }
+    />
+  );
+}
+
+export function NextAttempt({ delivery }: { delivery: DeliveryShape }) {
+  if (delivery.next_attempt_at !== null) return <When at={delivery.next_attempt_at} isRelative />;
+  return delivery.status === 'pending' && <Hint>After an earlier event</Hint>;
+}

@@ -1,0 +1,84 @@
+// What happened, newest first: the events that destinations can get.
+
+import { Code, Group, Stack, Text } from '@mantine/core';
+import type { EventShape } from '../../../src/admin-api/shapes.ts';
+import { useFilters } from '../../filters.ts';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { useNames } from '../../names.ts';
+import { type Column, DataTable, NoMatches, timeColumn } from '../../parts/data-table.tsx';
+import { AccountFilter, SelectFilter } from '../../parts/fields.tsx';
+import { ButtonLink } from '../../parts/link.tsx';
+import { When } from '../../parts/money.tsx';
+import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { useGet, useList } from '../../queries.ts';
+
+export function EventList() {
+  const me = useMe();
+  const { values, clear } = useFilters();
+  const { account = '', type = '' } = values;
+  const rows = useList('/events', { query: { account, type } });
+  const types = useGet('/event-types').data?.data ?? [];
+  const names = useNames(rows.rows.map((row) => ({ account: row.account, key: null })));
+  const accountColumn: Column<EventShape> = {
+    name: 'account',
+    label: 'Account',
+    from: 'md',
+    show: (row) => (row.account === null ? 'Installation' : names.account(row.account)),
+  };
+  return (
+    <>
+      <PageHead
+        title="Events"
+        text="What destinations can be notified of."
+        actions={<ButtonLink label="Notifications" variant="default" icon="send" to="/destinations" />}
+      />
+      <Group mb="md" align="flex-end" gap="sm">
+        <SelectFilter
+          name="type"
+          label="Type"
+          w={260}
+          data={types.map((one) => ({ value: one.type, label: `${one.title} (${one.type})` }))}
+        />
+        <AccountFilter name="account" />
+      </Group>
+      <DataTable
+        label="Events"
+        rows={rows}
+        keyOf={({ id }) => id}
+        columns={[
+          { name: 'event', label: 'Event', show: (row) => <EventCell row={row} /> },
+          ...(seesInstallation(me) ? [accountColumn] : []),
+          { name: 'type', label: 'Type', from: 'lg', show: (row) => <Code>{row.type}</Code> },
+          timeColumn<EventShape>('at', 'Time', ({ timestamp }) => timestamp, { from: 'sm' }),
+        ]}
+        empty={
+          Object.keys(values).length > 0 ? (
+            <NoMatches title="No matching events" text="Choose other filters." onClear={clear} />
+          ) : (
+            <EmptyState
+              icon="bell"
+              title="No events yet"
+              text="A low balance, a new API key or a failed payment is listed here."
+            />
+          )
+        }
+      />
+    </>
+  );
+}
+
+function EventCell({ row }: { row: EventShape }) {
+  return (
+    <Stack gap={0}>
+      <Text size="sm" fw={600}>
+        {row.title}
+      </Text>
+      <Hint size="xs" className="wrap">
+        {row.description}
+      </Hint>
+      <Hint size="xs" hiddenFrom="sm">
+        <When at={row.timestamp} isRelative />
+      </Hint>
+    </Stack>
+  );
+}

@@ -1,0 +1,63 @@
+// Chooses a password with the secret of a mailed link, for a new account or in place of a forgotten one.
+
+import { Stack, Title } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useDocumentTitle } from '@mantine/hooks';
+import { useState } from 'react';
+import { fieldFaults } from '../../form-faults.ts';
+import { ActionButton } from '../../parts/link.tsx';
+import { Hint } from '../../parts/page.tsx';
+import { isLinkUnknown, Notice, useNewPassword } from './link.tsx';
+import { PasswordField, passwordFault, SignInFailure } from './password.tsx';
+
+interface ChoosePasswordProps {
+  title: string;
+  text: string;
+  /** The label of the button. */
+  label: string;
+  accept: (password: string) => Promise<{ email: string }>;
+  /** Shown if another step is needed to sign in. */
+  done: { title: string; text: string };
+  /** The page that sends a new link. */
+  again: string;
+}
+
+export function ChoosePassword({ title, text, label, accept, done, again }: ChoosePasswordProps) {
+  useDocumentTitle(`${title} · Turnpike`);
+  const [isDone, setDone] = useState(false);
+  const form = useForm({ initialValues: { password: '' }, validate: { password: passwordFault } });
+  const choosing = useNewPassword(accept, () => setDone(true));
+  if (isDone) return <Notice {...done} />;
+  const faults = fieldFaults(choosing.error, ['password']);
+  if (faults === null && isLinkUnknown(choosing.error))
+    return (
+      <Notice
+        title="This link is no longer valid"
+        text="It was used, or it expired. Ask for a new one."
+        to={again}
+        label="Get a new link"
+      />
+    );
+  return (
+    <form onSubmit={form.onSubmit(({ password }) => choosing.mutate(password))} noValidate>
+      <Stack gap="md">
+        <Stack gap={4}>
+          <Title order={1} size="h3">
+            {title}
+          </Title>
+          <Hint>{text}</Hint>
+        </Stack>
+        <PasswordField
+          label="Password"
+          description="At least 10 characters. A phrase of several words is easy to remember."
+          autoComplete="new-password"
+          autoFocus
+          {...form.getInputProps('password')}
+          error={form.errors['password'] ?? faults?.['password']}
+        />
+        {faults === null && <SignInFailure failure={choosing.error} />}
+        <ActionButton label={label} isPrimary type="submit" fullWidth loading={choosing.isPending} />
+      </Stack>
+    </form>
+  );
+}

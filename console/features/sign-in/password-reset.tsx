@@ -1,0 +1,83 @@
+// A new password by mail: asks for the link, and chooses the password with it.
+
+import { Card, Stack, TextInput, Title } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useDocumentTitle } from '@mantine/hooks';
+import { useMutation } from '@tanstack/react-query';
+import { call } from '../../api.ts';
+import { fieldFaults } from '../../form-faults.ts';
+import { ActionButton, ButtonLink } from '../../parts/link.tsx';
+import { Hint } from '../../parts/page.tsx';
+import { ChoosePassword } from './choose-password.tsx';
+import { Notice, useLinkSecret } from './link.tsx';
+import { SignInFailure } from './password.tsx';
+
+export function PasswordReset() {
+  const token = useLinkSecret();
+  return (
+    <Card p="lg">
+      {token === '' ? (
+        <AskForLink />
+      ) : (
+        <ChoosePassword
+          key={token}
+          title="Choose a new password"
+          text="All of your sessions end. Your second factor stays."
+          label="Set password and sign in"
+          accept={(password) => call('POST /password-resets/accept', { body: { token, password } })}
+          done={{ title: 'Password changed', text: 'Sign in with your email address and your new password.' }}
+          again="/password-reset"
+        />
+      )}
+    </Card>
+  );
+}
+
+function AskForLink() {
+  useDocumentTitle('Forgot your password? · Turnpike');
+  const form = useForm({ initialValues: { email: '' } });
+  const asking = useMutation({
+    mutationFn: (body: typeof form.values) => call('POST /password-resets', { body }),
+  });
+  if (asking.data !== undefined)
+    return (
+      <Notice
+        title="Check your mail"
+        text={`If ${asking.data.email} has an account here, a mail with a link to choose a new password is on its way. The link works for one hour.`}
+        label="Back to sign-in"
+      />
+    );
+  const faults = fieldFaults(asking.error, ['email']);
+  return (
+    <form onSubmit={form.onSubmit((values) => asking.mutate(values))}>
+      <Stack gap="md">
+        <Stack gap={4}>
+          <Title order={1} size="h3">
+            Forgot your password?
+          </Title>
+          <Hint>Enter your email address to get a link with which you choose a new one.</Hint>
+        </Stack>
+        <EmailField {...form.getInputProps('email')} error={faults?.['email']} />
+        {faults === null && <SignInFailure failure={asking.error} />}
+        <ActionButton label="Send link" isPrimary type="submit" fullWidth loading={asking.isPending} />
+        <ButtonLink label="Back to sign-in" to="/" variant="subtle" />
+      </Stack>
+    </form>
+  );
+}
+
+export function EmailField(field: React.ComponentProps<typeof TextInput>) {
+  return (
+    <TextInput
+      label="Email"
+      type="email"
+      name="email"
+      autoComplete="username"
+      autoCapitalize="none"
+      spellCheck={false}
+      required
+      autoFocus
+      {...field}
+    />
+  );
+}

@@ -1,0 +1,102 @@
+// Sign-up: asks for a mail, and creates the account with the link in it. Offered only while sign-up is open.
+
+import { Card, Stack, TextInput, Title } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useDocumentTitle } from '@mantine/hooks';
+import { useMutation } from '@tanstack/react-query';
+import { call } from '../../api.ts';
+import { fieldFaults } from '../../form-faults.ts';
+import { ActionButton, ButtonLink } from '../../parts/link.tsx';
+import { FailureNotice, Loading } from '../../parts/page.tsx';
+import { useGet } from '../../queries.ts';
+import { ChoosePassword } from './choose-password.tsx';
+import { Notice, useLinkSecret } from './link.tsx';
+import { SignInFailure } from './password.tsx';
+import { EmailField } from './password-reset.tsx';
+
+export function SignUp() {
+  const token = useLinkSecret();
+  return (
+    <Card p="lg">
+      {token === '' ? (
+        <AskForAccount />
+      ) : (
+        <ChoosePassword
+          key={token}
+          title="Choose a password"
+          text="Your email address is confirmed with it. You sign in with both."
+          label="Create account and sign in"
+          accept={(password) => call('POST /sign-ups/accept', { body: { token, password } })}
+          done={{ title: 'Account created', text: 'Sign in with your email address and your new password.' }}
+          again="/sign-up"
+        />
+      )}
+    </Card>
+  );
+}
+
+function AskForAccount() {
+  const { data, error, refetch } = useGet('/sign-in');
+  if (error !== null) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  if (data.sign_up === null)
+    return <Notice title="Sign-up is not open" text="Ask the people who look after this service for an invitation." />;
+  return <SignUpForm domains={data.sign_up.domains} />;
+}
+
+const FIELDS = ['email', 'name', 'account_name'];
+
+function SignUpForm({ domains }: { domains: readonly string[] }) {
+  useDocumentTitle('Sign up · Turnpike');
+  const form = useForm({ initialValues: { email: '', name: '', account_name: '' } });
+  const asking = useMutation({
+    mutationFn: ({ account_name, ...values }: typeof form.values) =>
+      call('POST /sign-ups', { body: { ...values, ...(account_name.trim() !== '' && { account_name }) } }),
+  });
+  if (asking.data !== undefined)
+    return (
+      <Notice
+        title="Check your mail"
+        text={`A mail to ${asking.data.email} has a link with which you confirm the address and choose a password. The link works for one day.`}
+        label="Back to sign-in"
+      />
+    );
+  const faults = fieldFaults(asking.error, FIELDS);
+  return (
+    <form onSubmit={form.onSubmit((values) => asking.mutate(values))}>
+      <Stack gap="md">
+        <Title order={1} size="h3">
+          Sign up
+        </Title>
+        <Stack gap="sm">
+          <EmailField
+            description={
+              domains.length === 0 ? 'You get a link there to confirm it.' : `An address at ${domains.join(' or ')}.`
+            }
+            {...form.getInputProps('email')}
+            error={faults?.['email']}
+          />
+          <TextInput
+            label="Your name"
+            name="name"
+            autoComplete="name"
+            required
+            {...form.getInputProps('name')}
+            error={faults?.['name']}
+          />
+          <TextInput
+            label="Account name"
+            description="Your company or project. By default your own name."
+            name="account_name"
+            autoComplete="organization"
+            {...form.getInputProps('account_name')}
+            error={faults?.['account_name']}
+          />
+        </Stack>
+        {faults === null && <SignInFailure failure={asking.error} />}
+        <ActionButton label="Sign up" isPrimary type="submit" fullWidth loading={asking.isPending} />
+        <ButtonLink label="Sign in instead" to="/" variant="subtle" />
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,56 @@
+// Ends mails about events with the link of one of them, without signing in. Asks first: programs that look at links
+// must not unsubscribe anyone.
+
+import { Card, Stack, Text, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
+import { useMutation } from '@tanstack/react-query';
+import { call } from '../../api.ts';
+import { ActionButton } from '../../parts/link.tsx';
+import { Hint } from '../../parts/page.tsx';
+import { isLinkUnknown, Notice, useLinkSecret } from './link.tsx';
+import { SignInFailure } from './password.tsx';
+
+export function Unsubscribe() {
+  const token = useLinkSecret();
+  return (
+    <Card p="lg">
+      {token === '' ? (
+        <Notice title="Link missing" text="Open the link of the mail again." />
+      ) : (
+        <Choice key={token} token={token} />
+      )}
+    </Card>
+  );
+}
+
+function Choice({ token }: { token: string }) {
+  useDocumentTitle('Unsubscribe · Turnpike');
+  const choosing = useMutation({
+    mutationFn: (undo: boolean) => call('POST /unsubscribe', { body: { token, undo } }),
+  });
+  if (isLinkUnknown(choosing.error))
+    return <Notice title="This link is not valid" text="Use the link of a newer mail." />;
+  const { data } = choosing;
+  const isUnsubscribed = data?.subscribed === false;
+  return (
+    <Stack gap="md">
+      <Title order={1} size="h3">
+        {data === undefined ? 'Unsubscribe from these mails?' : isUnsubscribed ? 'Unsubscribed' : 'Subscribed again'}
+      </Title>
+      {data !== undefined && (
+        <Text size="sm" role="status" className="wrap">
+          {isUnsubscribed ? `${data.email} gets no more of these mails.` : `${data.email} gets these mails again.`}
+        </Text>
+      )}
+      <Hint>Mails about the security of the account, such as new API keys, are sent in any case.</Hint>
+      <SignInFailure failure={choosing.error} />
+      <ActionButton
+        label={isUnsubscribed ? 'Subscribe again' : 'Unsubscribe'}
+        isPrimary={!isUnsubscribed}
+        fullWidth
+        onClick={() => choosing.mutate(isUnsubscribed)}
+        loading={choosing.isPending}
+      />
+    </Stack>
+  );
+}
