@@ -98,7 +98,7 @@ async function checkDialog(page: Page, { settle }: Walker, name: string): Promis
   await dialog.waitFor({ timeout: 5_000 }).catch(() => {});
   if ((await dialog.count()) === 0) return [`${name}: opens nothing`];
   await settle();
-  const faults = await findFaultsOfLooks(page, { settle, walkTo: async () => {} }, true);
+  const faults = await findFaultsOfLooks(page, { settle }, true);
   for (let at = 0; at < 12; at++) {
     if (!(await isWithin(page, '[role="dialog"]'))) faults.push(`focus leaves after ${at} tabs`);
     await page.keyboard.press(at < 6 ? 'Tab' : 'Shift+Tab');
@@ -166,7 +166,7 @@ test.skipIf(chromium === null)('the keyboard alone reaches the content, pages an
   await page.keyboard.press('Enter');
   await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
   await settle();
-  expect(await findFaultsOfLooks(page, { walkTo, settle }, true)).toEqual([]);
+  expect(await findFaultsOfLooks(page, { settle }, true)).toEqual([]);
   await page.keyboard.press('Escape');
   await page.getByRole('menuitem', { name: 'Sign out' }).waitFor({ state: 'detached' });
   expect(await menu.evaluate((one) => one === document.activeElement)).toBe(true);
