@@ -177,7 +177,7 @@ async function prepare(turnpike: Turnpike, upstream: CountingUpstream): Promise<
 }
 
 /** Sends load until the service is dead and each client has read everything. */
-async function loadUntilDeath(service: Service, job: Job, world: World): Promise<Death> {
+async function loadUntilDeath(service: Service, job: Job, world: World, place: Place): Promise<Death> {
   const random = makeRandom(job.seed);
   const seen: Seen = { sightings: [], credits: new Map() };
   world.seen.push(seen);
@@ -188,7 +188,7 @@ async function loadUntilDeath(service: Service, job: Job, world: World): Promise
     killedAtMs ||= Date.now();
     child.kill('SIGKILL');
   };
-  const timer = setTimeout(kill, job.point.by === 'recovery' ? 100 + random() * 400 : LOAD_MS_MAX);
+  const timer = setTimeout(kill, LOAD_MS_MAX);
   let requests = 0;
   world.upstream.onRequest = () => {
     requests++;
@@ -198,14 +198,28 @@ async function loadUntilDeath(service: Service, job: Job, world: World): Promise
   };
   const nextMark = () => world.mark++;
   const isOver = () => child.exitCode !== null || child.signalCode !== null || child.killed;
+  const killAfterMs = 100 + random() * 400;
+  const killing = job.point.by === 'recovery' ? killWithHolds(place, killAfterMs, isOver, kill) : null;
   const loading = runClients({ turnpike: service, callers: world.callers, random, nextMark, isOver, seen });
-  await child.exited;
+  await Promise.all([child.exited, killing]);
   clearTimeout(timer);
   await loading;
   const fired = /^crash: \S+ (\d+)$/m.exec(await service.stderr);
   if (child.signalCode !== 'SIGKILL')
     throw new Error(`the service ended by itself, with ${child.exitCode}: ${await service.stderr}`);
   return { hasFired: byUpstream || fired !== null, killedAtMs: Number(fired?.[1] ?? killedAtMs) };
+}
+
+/** Kills after this time, once a hold is stored that the next start must end: young holds are in memory only. */
+async function killWithHolds(
+  { store, directory }: Place,
+  afterMs: number,
+  isOver: () => boolean,
+  kill: () => void,
+): Promise<void> {
+  await Bun.sleep(afterMs);
+  while (!isOver() && (await store.countHolds(directory)) === 0) await Bun.sleep(LOOK_MS);
+  kill();
 }
 
 /** Sends load while the database is killed and recovers, until each client has its last response. */

@@ -4,6 +4,7 @@
 import { readConfig } from '../../../src/config.ts';
 import type { CheckReport } from '../../../src/ledger/ledger.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
+import { databasePath, openForReading } from '../../../src/storage/sqlite/sqlite.ts';
 import { runOn, startPostgres } from '../../support/start-postgres.ts';
 import type { StoreName } from './points.ts';
 
@@ -12,6 +13,8 @@ export interface CrashedStore extends AsyncDisposable {
   preloads: readonly string[];
   variables: Record<string, string>;
   check(dataDirectory: string): Promise<CheckReport>;
+  /** Holds that are stored now: those that a killed service leaves. */
+  countHolds(dataDirectory: string): Promise<number>;
   /** Time until the holds of a killed node have ended. */
   settle(): Promise<void>;
   /** The server's process; null where there is none. */
@@ -23,6 +26,7 @@ export interface CrashedStore extends AsyncDisposable {
 /** A test's lease, the same again before another node acts, two renewals, and a margin for a busy machine. */
 const SETTLED_MS_MAX = 20_000;
 const REST_MS = 100;
+const COUNT_HOLDS = 'SELECT count(*) AS value FROM holds';
 const SECRET = Buffer.alloc(32, 'turnpike').toString('base64');
 
 export async function openCrashedStore(name: StoreName): Promise<CrashedStore> {
@@ -35,6 +39,10 @@ function openFile(): CrashedStore {
     preloads: ['./test/verify/crash/crash-points.ts'],
     variables: {},
     check: async (data) => checkStore(readConfig({ data }, {})),
+    async countHolds(data) {
+      using database = openForReading(databasePath(data));
+      return Number(database.prepare<{ value: number }, []>(COUNT_HOLDS).get()?.value);
+    },
     settle: async () => {},
     process: null,
     revive: async () => {},
@@ -52,10 +60,10 @@ async function openServer(): Promise<CrashedStore> {
     preloads: ['./test/support/short-leases.ts', './test/verify/crash/postgres-points.ts'],
     variables,
     check: (data) => checkStore(readConfig({ data }, variables)),
+    countHolds: async () => Number(await read(COUNT_HOLDS)),
     async settle() {
       const untilMs = Date.now() + SETTLED_MS_MAX;
-      while (Date.now() < untilMs && Number(await read('SELECT count(*) AS value FROM holds')) > 0)
-        await Bun.sleep(REST_MS);
+      while (Date.now() < untilMs && Number(await read(COUNT_HOLDS)) > 0) await Bun.sleep(REST_MS);
     },
     process: async () =>
       Number(await read(String.raw`SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1) AS value`)),

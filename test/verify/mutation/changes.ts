@@ -30,8 +30,8 @@ const told = mutate('src/storage/postgres/change-feed.ts', [
   [
     'told-account',
     'a refused change of an account sends no notification',
-    "operation.kind === 'set-account' && accounts.has(operation.account)",
-    "operation.kind === 'set-account'",
+    'if (isOfAccount && accounts.has(operation.account))',
+    'if (isOfAccount)',
   ],
   [
     'told-key',

@@ -12,8 +12,8 @@ const gateway = mutate('src/gateway/gateway.ts', [
   [
     'front-kept-offer',
     'an offer kept for one use does not serve another',
-    'kept.catalog === catalog && kept.name === name && kept.serves === serves',
-    'kept.catalog === catalog && kept.name === name',
+    'kept.name === name && kept.serves === serves && kept.plan === plan',
+    'kept.name === name && kept.plan === plan',
   ],
 ]);
 

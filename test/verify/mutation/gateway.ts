@@ -113,8 +113,8 @@ const streamHolds = mutate('src/gateway/stream-hold.ts', [
   [
     'look-of-this',
     'the money that a stream wanted which was given up ends no other',
-    '!isCovered && isOfThisStream && !counter.isFinal && !this.#isClosed',
-    '!isCovered && !counter.isFinal && !this.#isClosed',
+    'counter === this.#message.counter && !counter.isFinal && !this.#isClosed',
+    '!counter.isFinal && !this.#isClosed',
   ],
   [
     'rewind-checkpoint',
@@ -131,8 +131,8 @@ const streamHolds = mutate('src/gateway/stream-hold.ts', [
   [
     'look-stops',
     'invisible output beyond the hold is stopped',
-    'if (!isCovered && isOfThisStream && !counter.isFinal && !this.#isClosed) this.#message.stopForMoney();',
-    '',
+    'this.#message.stopForMoney();\n  }\n\n  #writeCheckpoint',
+    '}\n\n  #writeCheckpoint',
   ],
   [
     'look-closed',
@@ -315,7 +315,7 @@ const relays = mutate('src/gateway/relay.ts', [
   [
     'relay-covered',
     'output beyond the hold ends the stream',
-    'if (covering !== null && !(yield* withPings(message, wait, covering)) && endsForMoney(message)) {',
+    'if (covering !== null && !(yield* mayGoOn(message, wait, covering))) {',
     'if (covering === undefined) {',
   ],
   [

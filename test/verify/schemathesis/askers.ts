@@ -22,7 +22,10 @@ const catalog = {
     vendor: { kind: 'anthropic', base_url: 'http://127.0.0.1:1', private_network: true, api_key: 'sk-of-nobody' },
   },
   models: { 'vendor-model': { price: { input: '3', output: '15' }, routes: [{ provider: 'vendor' }] } },
+  plans: { pro: { title: 'Pro', windows: { '5h': '5', month: '50' } } },
+  settings: { sign_up: 'on', webhook_private_network: 'everyone' },
 };
+const DELIVERED_MS_MAX = 20_000;
 const IDS_SPARE = 3;
 /** They would revoke the tokens that they ask with. */
 const TWO_OWNERS = `[auth.wfc]
@@ -85,6 +88,9 @@ async function makeAccount(
   const email = `${account.toLowerCase().replace('_', '-')}@example.com`;
   const person = await turnpike.admin('POST', '/people', { role: 'member', account, email });
   const spareAccount = await turnpike.admin('POST', '/accounts', { name: 'spare' });
+  await turnpike.admin('PATCH', `/accounts/${account}/plan`, { plan: 'pro' });
+  const batch = await turnpike.admin('POST', '/code-batches', { name: 'fuzzed', amount: '5', count: 5 });
+  const payment = await turnpike.admin('POST', '/payments', { account, amount: '25' });
   const files = {
     'account-ids.txt': quoted([account]),
     'spare-account-ids.txt': quoted([spareAccount['id']]),
@@ -94,8 +100,27 @@ async function makeAccount(
     'spare-token-ids.txt': quoted(spareTokens.slice(1)),
     'person-ids.txt': quoted([person['id']]),
     'request-ids.txt': quoted([answer.headers.get('request-id')]),
+    'batch-ids.txt': quoted([batch['id']]),
+    'payment-ids.txt': quoted([payment['id']]),
+    ...(await makeDelivery(turnpike, account)),
   };
   return { account, token, files };
+}
+
+/** A destination on a port where nobody listens, with a delivery that failed. */
+async function makeDelivery({ admin }: TurnpikeProcess, account: string): Promise<Record<string, string>> {
+  const address = 'http://127.0.0.1:1/events';
+  const destination = await admin('POST', '/destinations', { account, kind: 'webhook', address, types: ['*'] });
+  await admin('POST', `/destinations/${destination['id']}/test`, {});
+  const untilMs = Date.now() + DELIVERED_MS_MAX;
+  for (;;) {
+    const { data } = await admin('GET', `/deliveries?destination=${destination['id']}`);
+    const [delivery] = data as { id: string }[];
+    if (delivery !== undefined)
+      return { 'destination-ids.txt': quoted([destination['id']]), 'delivery-ids.txt': quoted([delivery.id]) };
+    if (Date.now() > untilMs) throw new Error('the test event was not delivered');
+    await Bun.sleep(50);
+  }
 }
 
 async function makeKey({ url }: TurnpikeProcess, token: string): Promise<Record<string, unknown>> {

@@ -13,7 +13,14 @@ from schemathesis import GenerationMode
 # Not the common one, which begins anew with every case.
 chance = random.SystemRandom()
 
-REAL = {"groups": ["default"], "expires_at": "2099-01-01T00:00:00Z", "origins": ["https://app.example.com"]}
+REAL = {
+    "groups": ["default"],
+    "expires_at": "2099-01-01T00:00:00Z",
+    "ends_at": "2099-01-01T00:00:00Z",
+    "origins": ["https://app.example.com"],
+    "plan": "pro",
+}
+OF_ACCOUNTS = ("keys", "tokens", "people", "destinations", "payments")
 ACCOUNT = os.environ["SCHEMATHESIS_ACCOUNT"]  # empty: the token is an account's, which need not be named
 
 
@@ -24,7 +31,7 @@ def map_case(context, case):
         for name, value in REAL.items():
             if case.body.get(name) is not None:
                 case.body[name] = value
-        if ACCOUNT and case.operation.path in ("/api/v1/keys", "/api/v1/tokens", "/api/v1/people"):
+        if ACCOUNT and case.operation.path in [f"/api/v1/{name}" for name in OF_ACCOUNTS]:
             case.body["account"] = ACCOUNT
         else:
             case.body.pop("account", None)

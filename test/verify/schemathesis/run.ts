@@ -5,6 +5,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ScriptedStripe } from '../../support/scripted-stripe.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpike.ts';
 import { type Asker, makeAskers } from './askers.ts';
 
@@ -66,7 +67,18 @@ async function runQuietly(command: readonly string[]): Promise<boolean> {
 
 /** Every role in turn on one service, whose books must be right in the end. */
 async function runAll(command: string): Promise<Counts> {
-  await using turnpike = await spawnTurnpike(undefined, { TURNPIKE_TRUSTED_PROXIES: '127.0.0.1' });
+  const stripe = new ScriptedStripe();
+  const listening = await stripe.listen();
+  await using _stripe = { [Symbol.asyncDispose]: listening.stop };
+  await using turnpike = await spawnTurnpike(undefined, {
+    TURNPIKE_TRUSTED_PROXIES: '127.0.0.1',
+    TURNPIKE_PUBLIC_URL: 'https://turnpike.example.com',
+    TURNPIKE_STRIPE_SECRET_KEY: stripe.secretKey,
+    TURNPIKE_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+    TURNPIKE_STRIPE_API_URL: listening.url,
+    TURNPIKE_SMTP_URL: 'smtp://127.0.0.1:1', // mails are set up, and none leaves
+    TURNPIKE_MAIL_FROM: 'turnpike@example.com',
+  });
   const total: Counts = { passed: 0, failed: 0 };
   for await (const requesterId of makeAskers(turnpike)) {
     const counts = await runOne(command, turnpike, requesterId);
