@@ -158,7 +158,8 @@ interface MoneyMeter {
   window?: WindowLength | null;
   name: MeterName;
   available: number;
-  held: number;
+  /** What is available once all holds have ended without a charge. */
+  availableLater: number;
   retryAtMs: number | null;
 }
 
@@ -174,18 +175,25 @@ function findMoneyShort({ account, key }: Payer, amount: number, group: string, 
   const allowance = spendingAvailable(account.allowance, account.spending);
   const quota = spendingAvailable(key.quota, key.spending);
   if (amount <= wallet && amount <= allowance && amount <= quota) return null;
-  const held = account.held + (account.plan?.held ?? 0);
+  const walletLater = fundsLater(account, group, nowMs);
   const meters: MoneyMeter[] = [
-    funds?.isPlanOnly ? planMeter(account, wallet) : { name: 'wallet', available: wallet, held, retryAtMs: null },
+    funds?.isPlanOnly
+      ? planMeter(account, wallet, walletLater)
+      : { name: 'wallet', available: wallet, availableLater: walletLater, retryAtMs: null },
     {
       name: 'allowance',
       available: allowance,
-      held: account.spending.held,
+      availableLater: allowance + account.spending.held,
       retryAtMs: periodEndMs(account.allowancePeriod, nowMs),
     },
-    { name: 'quota', available: quota, held: key.spending.held, retryAtMs: periodEndMs(key.quotaPeriod, nowMs) },
+    {
+      name: 'quota',
+      available: quota,
+      availableLater: quota + key.spending.held,
+      retryAtMs: periodEndMs(key.quotaPeriod, nowMs),
+    },
   ];
-  const hopeless = meters.find(({ available, held }) => amount > available + held);
+  const hopeless = meters.find(({ availableLater }) => amount > availableLater);
   const short = hopeless ?? (meters.find(({ available }) => amount > available) as MoneyMeter);
   return refuse('insufficient', {
     meter: short.name,
@@ -198,11 +206,17 @@ function findMoneyShort({ account, key }: Payer, amount: number, group: string, 
   });
 }
 
+/** What wallet and plan would have if nothing were held. */
+function fundsLater(account: AccountRow, group: string, nowMs: number): Nano {
+  const { plan } = account;
+  return fundsLeft(fundsFor({ ...account, held: 0, plan: plan && { ...plan, held: 0 } }, group, nowMs));
+}
+
 /** The window that has the least left decides, and when it ends. */
-function planMeter({ plan }: AccountRow, available: number): MoneyMeter {
+function planMeter({ plan }: AccountRow, available: number, availableLater: number): MoneyMeter {
   const tightest = plan === null ? undefined : tightestWindow(plan);
   const retryAtMs = plan === null || tightest === undefined ? null : windowEndMs(plan, tightest);
-  return { name: 'plan', available, held: plan?.held ?? 0, retryAtMs, window: tightest?.length ?? null };
+  return { name: 'plan', available, availableLater, retryAtMs, window: tightest?.length ?? null };
 }
 
 function findRateShort(meters: Meters, operation: Admit | Take, isMessage: boolean, nowMs: number): Refusal | null {

@@ -21,15 +21,12 @@ export function rolledPlan(plan: PlanMeter, nowMs: number): PlanMeter {
 
 /**
  * The start of the window at `nowMs`; 0 for one that has not begun. A clock set back changes nothing. Once the plan is no
- * longer paid, no new window begins.
+ * longer paid, the windows stay as they were when the paid time ended.
  */
 function windowStartMs(plan: PlanMeter, { length, startMs }: PlanWindow, nowMs: number): number {
   const { anchorMs, paidUntilMs } = plan;
-  if (length === '5h') {
-    const isPaid = paidUntilMs === null || nowMs < paidUntilMs;
-    return isPaid && nowMs >= startMs + LENGTH_MS['5h'] ? 0 : startMs;
-  }
   const atMs = paidUntilMs === null ? nowMs : Math.min(nowMs, paidUntilMs - 1);
+  if (length === '5h') return atMs >= startMs + LENGTH_MS['5h'] ? 0 : startMs;
   return Math.max(startMs, anchoredStartMs(length, anchorMs, atMs));
 }
 
@@ -114,13 +111,17 @@ export function tightestWindow({ windows }: PlanMeter): PlanWindow | undefined {
   return tightest;
 }
 
-/** The plan after `paid` was charged (negative: returned) and `held` more is held. A window that has not begun begins. */
+/**
+ * The plan after `paid` was charged (negative: returned) and `held` more is held (negative: less). A window that has not
+ * begun begins when something is charged or held.
+ */
 export function withPlanUse(plan: PlanMeter, paid: Nano, held: Nano, nowMs: number): PlanMeter {
+  const isUsed = paid > 0 || held > 0;
   const windows = plan.windows.map(({ length, limit, used, startMs }) => ({
     length,
     limit,
     used: Math.min(NANO_MAX, Math.max(0, used + paid)),
-    startMs: startMs === 0 && length === '5h' ? nowMs : startMs,
+    startMs: isUsed && startMs === 0 && length === '5h' ? nowMs : startMs,
   }));
   return { ...plan, windows, held: plan.held + held };
 }

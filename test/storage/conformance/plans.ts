@@ -250,4 +250,29 @@ export function planTimeConformance(open: OpenStores): void {
     expect(await metersOf(bench)).toMatchObject({ used: [0] });
     await bench.release(running);
   });
+
+  test('of five hours: one more begins after the paid time if none was running, and none by a release', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const paidUntilMs = START_MS + DAY_MS;
+    await give(bench, { windows: [{ length: '5h', limit: 30 }], paidUntilMs, endsAtMs: paidUntilMs + DAY_MS });
+    await bench.settle(await bench.begin(30), 30);
+    const running = await bench.begin(0);
+    bench.clock.advance(DAY_MS);
+    await bench.takeLease('node-1');
+    expect(await metersOf(bench)).toMatchObject({ used: [0] });
+    await bench.release(running);
+    await bench.release(await bench.begin(10));
+    await bench.settle(await bench.begin(30), 30);
+    bench.clock.advance(10 * HOUR_MS);
+    await bench.takeLease('node-2');
+    expect(await metersOf(bench)).toMatchObject({ used: [30] });
+    expect(await bench.admit(1)).toMatchObject({ ok: false, behindHolds: false });
+  });
+
+  test('whose holds stand in the way of nothing that only the wallet pays', async () => {
+    await using bench = await openWorkbench(open, 5);
+    await give(bench, { groups: ['vip'] });
+    await bench.begin(50, { group: 'vip' });
+    expect(await bench.admit(20)).toMatchObject({ ok: false, meter: 'wallet', behindHolds: false });
+  });
 }

@@ -2,8 +2,14 @@
 
 import type { DailyTotal } from '../../../../src/ledger/ledger.ts';
 import type { MemoryTables } from '../../../support/memory-store/memory-store.ts';
-import { heldOf, runningOf } from './model.ts';
+import { runningOf } from './model.ts';
+import { planHeldOf } from './model-plans.ts';
+import { heldOf } from './model-rooms.ts';
 import type { Model } from './model-rows.ts';
+
+/** System accounts. */
+const PLANS = 7;
+const DEBTS = 8;
 
 /** Describes each fault of the rows. */
 export function findFaults(model: Model, tables: MemoryTables): string[] {
@@ -15,7 +21,9 @@ export function findFaults(model: Model, tables: MemoryTables): string[] {
     const row = tables.accountMeters.get(account.id);
     const { id } = account;
     expect(`balance of ${id}`, row?.balance, account.balance);
-    expect(`held of ${id}`, row?.held, heldOf(model, 'account', id));
+    expect(`debt of ${id}`, row?.debt, account.debt);
+    expect(`held of ${id}`, row?.held, heldOf(model, 'account', id) - planHeldOf(model, id));
+    expect(`held of the plan of ${id}`, row?.plan?.held ?? 0, planHeldOf(model, id));
     expect(`held of the allowance of ${id}`, row?.spending.held, heldOf(model, 'account', id));
     if (row === undefined) continue;
     if (row.balance - row.held < -row.creditLine) faults.push(`${id} is below its floor`);
@@ -30,11 +38,14 @@ export function findFaults(model: Model, tables: MemoryTables): string[] {
   expect('the number of holds', tables.holds.size, model.holds.size);
   for (const hold of model.holds.values())
     expect(hold.requestId, tables.holds.get(hold.requestId)?.amount, hold.amount);
+  for (const hold of model.holds.values())
+    expect(`the plan's part of ${hold.requestId}`, tables.holds.get(hold.requestId)?.fromPlan, hold.fromPlan);
   expect('the number of endings', tables.endings.size, model.endings.size);
   for (const [requestId, ending] of model.endings) {
     const record = tables.endings.get(requestId)?.record;
     expect(`the cost of ${requestId}`, record?.cost, ending.cost);
     expect(`what is written off of ${requestId}`, record?.writtenOff, ending.writtenOff);
+    expect(`what the plan paid of ${requestId}`, record?.planPaid, ending.planPaid);
     if (tables.holds.has(requestId)) faults.push(`${requestId} has ended and holds`);
   }
   for (const [name, claim] of model.claims) {
@@ -62,6 +73,12 @@ function findUnbalanced(model: Model, { entries }: MemoryTables): string[] {
   let sum = 0;
   for (const balance of balances.values()) sum += balance;
   if (sum !== 0) faults.push(`all accounts together have ${sum}`);
+  let owed = 0;
+  for (const { debt } of model.accounts.values()) owed += debt;
+  if ((balances.get(DEBTS) ?? 0) !== -owed) faults.push(`all debts are ${owed}, their entries ${balances.get(DEBTS)}`);
+  let left = model.planPayments;
+  for (const { planPaid } of model.endings.values()) left -= planPaid;
+  if ((balances.get(PLANS) ?? 0) !== left) faults.push(`plans have ${balances.get(PLANS)} left, not ${left}`);
   for (const { id, balance } of model.accounts.values())
     if ((balances.get(id) ?? 0) !== balance)
       faults.push(`the entries of ${id} are ${balances.get(id)}, not ${balance}`);
@@ -74,22 +91,25 @@ function findUnbalanced(model: Model, { entries }: MemoryTables): string[] {
 /** Compares the meters in a message's record with the entries before it and with its charge. */
 function findWrongMeters({ entries, endings }: MemoryTables): string[] {
   const balances = new Map<number, number>();
-  const taken = new Map<string, number>();
+  const taken = new Map<string, { all: number; ofWallet: number }>();
   const faults: string[] = [];
   for (const { account, debit, credit, amount, kind, reference } of entries) {
     const before = balances.get(account) ?? 0;
     balances.set(account, before + (credit === account ? amount : debit === account ? -amount : 0));
     if (kind !== 'usage') continue;
-    taken.set(String(reference), amount);
+    const sums = taken.get(String(reference)) ?? { all: 0, ofWallet: 0 };
+    const ofWallet = debit === account ? sums.ofWallet + amount : sums.ofWallet;
+    taken.set(String(reference), { all: sums.all + amount, ofWallet });
     const stated = endings.get(String(reference))?.record.meters?.balance.before;
     if (stated !== before) faults.push(`${reference} ended at a balance of ${before}, and says ${stated}`);
   }
   for (const [requestId, { record }] of endings) {
-    const took = taken.get(requestId) ?? 0;
+    const { all, ofWallet } = taken.get(requestId) ?? { all: 0, ofWallet: 0 };
     const { balance, quota, allowance } = record.meters ?? {};
     const used = [quota, allowance].filter((reading) => reading != null).map(({ before, after }) => after - before);
-    const stated = [balance === undefined ? null : balance.before - balance.after, ...used];
-    if (stated.some((amount) => amount !== took)) faults.push(`${requestId} took ${took}, and says ${stated}`);
+    const ofBalance = balance === undefined ? null : balance.before - balance.after;
+    if (ofBalance !== ofWallet || used.some((amount) => amount !== all))
+      faults.push(`${requestId} took ${all}, of the wallet ${ofWallet}, and says ${used} and ${ofBalance}`);
   }
   return faults;
 }

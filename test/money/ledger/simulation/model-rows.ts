@@ -1,6 +1,6 @@
 // Rows of the ledger's model: lists of events where the ledger keeps counters.
 
-import type { RateLimits, UsageRecord } from '../../../../src/ledger/ledger.ts';
+import type { PlanTerms, RateLimits, UsageRecord, WindowLength } from '../../../../src/ledger/ledger.ts';
 
 export type Period = 'total' | 'day' | 'week' | 'month';
 
@@ -27,11 +27,26 @@ export interface Spending {
   used: number;
 }
 
+export interface ModelWindow {
+  length: WindowLength;
+  limit: number;
+  used: number;
+  /** When it began; null for one of 5 hours that has not. */
+  fromMs: number | null;
+}
+
+export interface ModelPlan extends Omit<PlanTerms, 'windows'> {
+  windows: ModelWindow[];
+}
+
 export interface ModelAccount extends Spending {
   id: number;
   enabled: boolean;
   creditLine: number;
   balance: number;
+  /** Owed for reversed payments. */
+  debt: number;
+  plan: ModelPlan | null;
   buckets: Map<string, Bucket>;
 }
 
@@ -49,6 +64,7 @@ export interface ModelHold {
   key: number;
   group: string;
   amount: number;
+  fromPlan: number;
   node: string;
   epoch: number;
   left: boolean;
@@ -60,8 +76,10 @@ export interface ModelHold {
 export interface ModelEnding {
   account: number;
   key: number;
+  group: string;
   cost: number;
   writtenOff: number;
+  planPaid: number;
   outcome: string;
   by: string;
 }
@@ -76,6 +94,8 @@ export interface Model {
   claims: Map<string, { requestId: string; hash: string; atMs: number; isAnswered: boolean; failed: string[] }>;
   leases: Map<string, { epoch: number; expiresAtMs: number }>;
   credits: Map<string, number>;
+  /** Prices of plans that were paid. */
+  planPayments: number;
 }
 
 export function newModel(nowMs: number): Model {
@@ -88,5 +108,6 @@ export function newModel(nowMs: number): Model {
     claims: new Map(),
     leases: new Map(),
     credits: new Map(),
+    planPayments: 0,
   };
 }

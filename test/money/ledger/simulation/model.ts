@@ -2,7 +2,19 @@
 // beginnings. It shares no code with the ledger.
 
 import type { Operation, RateLimits } from '../../../../src/ledger/ledger.ts';
-import type { Bill, Bucket, Model, ModelAccount, ModelHold, ModelKey, Period, Spending } from './model-rows.ts';
+import { changePlan, covers, payPlan, planHeldOf, planLeft, setPlan, usePlan } from './model-plans.ts';
+import { heldOf, nameOfPeriod, roomOf, roomsOf, usedOf, walletNow } from './model-rooms.ts';
+import type {
+  Bill,
+  Bucket,
+  Model,
+  ModelAccount,
+  ModelEnding,
+  ModelHold,
+  ModelKey,
+  Period,
+  Spending,
+} from './model-rows.ts';
 
 type Of<Kind extends Operation['kind']> = Extract<Operation, { kind: Kind }>;
 
@@ -45,9 +57,11 @@ function expectOne(model: Model, operation: Operation): Expected {
     case 'set-key':
       return setKey(model, operation);
     case 'plan-payment':
+      return payPlan(model, operation);
     case 'set-plan':
+      return setPlan(model, operation);
     case 'change-plan':
-      throw new Error(`${operation.kind} is not simulated`);
+      return changePlan(model, operation);
     case 'renew':
       return renew(model, operation);
     case 'expire':
@@ -55,48 +69,9 @@ function expectOne(model: Model, operation: Operation): Expected {
   }
 }
 
-export function heldOf(model: Model, whose: 'account' | 'key', id: number): number {
-  return sum([...model.holds.values()].filter((hold) => hold[whose] === id).map(({ amount }) => amount));
-}
-
 export function runningOf(model: Model, whose: 'account' | 'key', id: number, group: string | null): number {
   const present = [...model.holds.values()].filter((hold) => hold[whose] === id && !hold.left);
   return present.filter((hold) => group === null || hold.group === group).length;
-}
-
-/** Amount used in the current period. */
-export function usedOf(model: Model, spending: Spending): number {
-  return spending.periodName === nameOfPeriod(spending.period, model.nowMs) ? spending.used : 0;
-}
-
-function nameOfPeriod(period: Period, atMs: number): string {
-  const day = new Date(atMs);
-  if (period === 'total') return 'total';
-  if (period === 'day') return day.toISOString().slice(0, 10);
-  if (period === 'month') return day.toISOString().slice(0, 7);
-  const daysSinceMonday = (day.getUTCDay() + 6) % 7;
-  return `week of ${new Date(atMs - daysSinceMonday * 86_400_000).toISOString().slice(0, 10)}`;
-}
-
-interface Room {
-  name: string;
-  now: number;
-  later: number;
-}
-
-/** Available amount of each money meter, now and if every hold were released without a charge. */
-function roomsOf(model: Model, account: ModelAccount, key: ModelKey): Room[] {
-  const heldByAccount = heldOf(model, 'account', account.id);
-  const later = [
-    account.balance + account.creditLine,
-    account.limit === null ? Number.POSITIVE_INFINITY : account.limit - usedOf(model, account),
-    key.limit === null ? Number.POSITIVE_INFINITY : key.limit - usedOf(model, key),
-  ] as const;
-  return [
-    { name: 'wallet', now: later[0] - heldByAccount, later: later[0] },
-    { name: 'allowance', now: later[1] - heldByAccount, later: later[1] },
-    { name: 'quota', now: later[2] - heldOf(model, 'key', key.id), later: later[2] },
-  ];
 }
 
 function findCaller(model: Model, operation: Of<'admit' | 'take'>): [ModelAccount, ModelKey] | Expected {
@@ -118,12 +93,12 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
   const [account, key] = caller;
   const { requestId, group, owner, limits, claim } = operation;
   const open = model.holds.get(requestId);
-  const given = () => Math.max(0, Math.min(...roomsOf(model, account, key).map(({ now }) => now)));
+  const given = () => roomOf(model, account, key, open?.group ?? group);
   if (open !== undefined) return { ok: true, kind: 'admitted', amount: open.amount, available: open.amount + given() };
   const claimed = claim === undefined ? null : findClaimTaken(model, operation, claim);
   if (claimed !== null && 'refused' in claimed) return claimed.refused;
   const refusal =
-    moneyShort(model, account, key, operation.least ?? operation.amount) ??
+    moneyShort(model, account, key, group, operation.least ?? operation.amount) ??
     rateShort(model, account, key, operation) ??
     (model.endings.has(requestId) ? ENDED : null);
   if (refusal !== null) return refusal;
@@ -131,7 +106,9 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
   const { node, epoch } = owner;
   const available = given();
   const amount = Math.min(operation.amount, available);
-  const of = { requestId, account: account.id, key: key.id, group, node, epoch, claim: claim?.name ?? null };
+  const fromPlan = Math.min(amount, planLeft(model, account, group).now);
+  if (fromPlan > 0) usePlan(model, account, 0, true);
+  const of = { requestId, account: account.id, key: key.id, group, node, epoch, claim: claim?.name ?? null, fromPlan };
   model.holds.set(requestId, { ...of, amount, left: false, checkpoint: null });
   if (claim !== undefined) {
     const failed = claimed?.failed ?? [];
@@ -141,9 +118,15 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
   return { ok: true, kind: 'admitted', amount, available };
 }
 
-function moneyShort(model: Model, account: ModelAccount, key: ModelKey, amount: number): Expected | null {
+function moneyShort(
+  model: Model,
+  account: ModelAccount,
+  key: ModelKey,
+  group: string,
+  amount: number,
+): Expected | null {
   if (amount === 0) return null;
-  const rooms = roomsOf(model, account, key);
+  const rooms = roomsOf(model, account, key, group);
   const hopeless = rooms.find(({ later }) => amount > later);
   const short = hopeless ?? rooms.find(({ now }) => amount > now);
   if (short === undefined) return null;
@@ -185,8 +168,8 @@ function isReversible(model: Model, requestId: string): boolean {
 function reverse(model: Model, account: ModelAccount, key: ModelKey, requestId: string): void {
   const ending = model.endings.get(requestId);
   if (ending === undefined || !isReversible(model, requestId)) return;
-  pay(model, account, key, ending.writtenOff - ending.cost);
-  model.endings.set(requestId, { ...ending, cost: 0, writtenOff: 0, by: 'forgiven' });
+  giveBack(model, account, key, ending, ending.cost - ending.writtenOff);
+  model.endings.set(requestId, { ...ending, cost: 0, writtenOff: 0, planPaid: 0, by: 'forgiven' });
 }
 
 function take(model: Model, operation: Of<'take'>): Expected {
@@ -264,13 +247,17 @@ function fill(bucket: Bucket, limits: RateLimits, nowMs: number, more: [number, 
 function extend(model: Model, operation: Of<'extend'>): Expected {
   const hold = model.holds.get(operation.requestId);
   if (hold === undefined) return ENDED;
-  const room = Math.max(
-    0,
-    Math.min(...roomsOf(model, accountOf(model, hold), keyOf(model, hold)).map(({ now }) => now)),
-  );
-  hold.amount = Math.min(operation.amount === 'same' ? hold.amount : operation.amount, hold.amount + room);
+  const account = accountOf(model, hold);
+  const room = roomOf(model, account, keyOf(model, hold), hold.group);
+  const amount = Math.min(operation.amount === 'same' ? hold.amount : operation.amount, hold.amount + room);
+  const morePlan = Math.min(amount - hold.amount, planLeft(model, account, hold.group).now);
+  if (morePlan > 0) usePlan(model, account, 0, true);
+  // A lower hold lets go of the wallet's part first.
+  hold.fromPlan = amount > hold.amount ? hold.fromPlan + morePlan : Math.min(hold.fromPlan, amount);
+  hold.amount = amount;
   hold.checkpoint = operation.checkpoint ?? hold.checkpoint;
-  return { ok: true, kind: 'extended', amount: hold.amount };
+  const isPlanOnly = covers(model, account, hold.group) && !account.plan?.overflow;
+  return { ok: true, kind: 'extended', amount, walletLeft: isPlanOnly ? null : walletNow(model, account) };
 }
 
 function leave(model: Model, operation: Of<'leave'>): Expected {
@@ -296,15 +283,18 @@ function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
   const account = accountOf(model, record);
   const key = keyOf(model, record);
   const paidBefore = ending.cost - ending.writtenOff;
-  const room = Math.max(0, Math.min(...roomsOf(model, account, key).map(({ now }) => now)));
   // The client got an error in place of the end of a stream, or of a whole message, which costs nothing.
   const isUnseen = record.outcome === 'completed';
   const cost = isUnseen && !record.stream ? 0 : record.cost;
   const outcome = isUnseen ? 'service_cut' : record.outcome;
-  const paidMore = Math.min(cost - paidBefore, room);
-  pay(model, account, key, paidMore);
+  const paidMore = Math.min(cost - paidBefore, roomOf(model, account, key, ending.group));
+  const planPaid =
+    paidMore < 0
+      ? giveBack(model, account, key, ending, -paidMore)
+      : pay(model, account, key, paidMore, Math.min(paidMore, planLeft(model, account, ending.group).now));
   const writtenOff = cost - paidBefore - paidMore;
-  model.endings.set(requestId, { ...ending, outcome, cost, writtenOff, by: 'corrected' });
+  const changed = { outcome, cost, writtenOff, planPaid: ending.planPaid + planPaid, by: 'corrected' };
+  model.endings.set(requestId, { ...ending, ...changed });
   return ENDED;
 }
 
@@ -316,7 +306,7 @@ function refund(model: Model, { requestId, amount: asked }: Of<'refund'>): Expec
   const amount = asked === 'all' ? paid : asked;
   if (amount > paid) return { ok: false, reason: 'below_available', available: paid };
   if (amount > 0) {
-    pay(model, account, keyOf(model, ending), -amount);
+    ending.planPaid += giveBack(model, account, keyOf(model, ending), ending, amount);
     ending.cost -= amount;
     if (ending.by === 'expire') ending.by = 'corrected';
   }
@@ -326,11 +316,11 @@ function refund(model: Model, { requestId, amount: asked }: Of<'refund'>): Expec
 function endHold(model: Model, hold: ModelHold, record: Bill, by: string): Expected {
   const account = accountOf(model, hold);
   const key = keyOf(model, hold);
-  model.holds.delete(hold.requestId);
   // The settlement may use its own hold, even if limits were lowered below it.
-  const rooms = roomsOf(model, account, key).map(({ now }) => Math.max(now, hold.amount));
-  const paid = Math.min(record.cost, ...rooms);
-  pay(model, account, key, paid);
+  const paid = Math.min(record.cost, hold.amount + roomOf(model, account, key, hold.group));
+  const planPaid = Math.min(paid, hold.fromPlan + planLeft(model, account, hold.group).now);
+  model.holds.delete(hold.requestId);
+  pay(model, account, key, paid, planPaid);
   const input = record.inputTokens + record.cacheWrite5mTokens + record.cacheWrite1hTokens;
   const tokens: [number, number, number] = [0, input * 60_000, record.outputTokens * 60_000];
   const bucket = account.buckets.get(hold.group);
@@ -338,16 +328,26 @@ function endHold(model: Model, hold: ModelHold, record: Bill, by: string): Expec
   key.bucket = fill(key.bucket, key.bucket.limits, model.nowMs, tokens);
   const writtenOff = record.cost - paid;
   const { outcome, cost } = record;
-  model.endings.set(hold.requestId, { account: account.id, key: key.id, outcome, cost, writtenOff, by });
-  return { ok: true, kind: 'ended', cost: record.cost, writtenOff };
+  const of = { account: account.id, key: key.id, group: hold.group };
+  model.endings.set(hold.requestId, { ...of, outcome, cost, writtenOff, planPaid, by });
+  return { ok: true, kind: 'ended', cost, writtenOff, walletLeft: paid > planPaid ? walletNow(model, account) : null };
 }
 
-function pay(model: Model, account: ModelAccount, key: ModelKey, paid: number): void {
-  account.balance -= paid;
+/** Returns a part of what was paid, to the wallet first. Returns the change of what the plan paid. */
+function giveBack(model: Model, account: ModelAccount, key: ModelKey, ending: ModelEnding, amount: number): number {
+  const fromWallet = Math.min(amount, ending.cost - ending.writtenOff - ending.planPaid);
+  return pay(model, account, key, -amount, fromWallet - amount);
+}
+
+/** Charges a cost, or returns one if negative. Returns the plan's part. */
+function pay(model: Model, account: ModelAccount, key: ModelKey, paid: number, planPaid: number): number {
+  account.balance -= paid - planPaid;
+  if (planPaid !== 0) usePlan(model, account, planPaid, planPaid > 0);
   for (const spending of [account, key]) {
     spending.used = Math.max(0, usedOf(model, spending) + paid);
     spending.periodName = nameOfPeriod(spending.period, model.nowMs);
   }
+  return planPaid;
 }
 
 function expire(model: Model): Expected {
@@ -375,25 +375,36 @@ function renew(model: Model, { node, epoch, leaseMs }: Of<'renew'>): Expected {
   return { ok: true, kind: 'lease', epoch: next };
 }
 
-function credit(model: Model, { account: id, amount, reference, source }: Of<'credit'>): Expected {
+function credit(model: Model, { account: id, amount, reference, source, isForced }: Of<'credit'>): Expected {
   const account = model.accounts.get(id);
   if (account === undefined) return { ok: false, reason: 'unknown_account' };
   const credited = reference === null ? undefined : model.credits.get(`${id}/${reference}`);
   if (credited !== undefined) return { ok: true, kind: 'credited', amount: credited, repeated: true };
-  const available = account.balance + account.creditLine - heldOf(model, 'account', id);
-  const owed = Math.max(0, -account.balance);
+  const available = walletNow(model, account);
+  const owed = Math.max(0, -account.balance) + account.debt;
   if (source === 'write_off' && (amount < 0 || owed < amount))
     return { ok: false, reason: 'below_available', available: owed };
-  if (amount < 0 && available + amount < 0) return { ok: false, reason: 'below_available', available };
+  if (amount < 0 && !isForced && available + amount < 0)
+    return { ok: false, reason: 'below_available', available: Math.max(0, available) };
   account.balance += amount;
+  settleDebt(model, account, amount > 0);
   if (reference !== null) model.credits.set(`${id}/${reference}`, amount);
   return { ok: true, kind: 'credited', amount, balance: account.balance, repeated: false };
 }
 
+/** A forced deduction beyond the floor and the holds is owed; a credit pays it with what is left. */
+function settleDebt(model: Model, account: ModelAccount, isCredit: boolean): void {
+  const left = walletNow(model, account) + account.debt;
+  const change = left < 0 ? -left : isCredit ? -Math.min(account.debt, left) : 0;
+  account.balance += change;
+  account.debt += change;
+}
+
 function setAccount(model: Model, { account: id, terms }: Of<'set-account'>): Expected {
   const empty = { id, balance: 0, limit: null, period: 'total', periodName: 'total', used: 0 } as const;
-  const account = model.accounts.get(id) ?? { ...empty, buckets: new Map(), enabled: true, creditLine: 0 };
-  if (account.balance + terms.creditLine < heldOf(model, 'account', id))
+  const unused = { buckets: new Map(), enabled: true, creditLine: 0, debt: 0, plan: null };
+  const account = model.accounts.get(id) ?? { ...empty, ...unused };
+  if (account.balance + terms.creditLine < heldOf(model, 'account', id) - planHeldOf(model, id))
     return { ok: false, reason: 'below_available' };
   const spending = changePeriod(model, account, terms.allowance, terms.allowancePeriod);
   model.accounts.set(id, { ...account, ...spending, enabled: terms.enabled, creditLine: terms.creditLine });
@@ -427,8 +438,4 @@ function keyOf(model: Model, of: { key: number }): ModelKey {
   const key = model.keys.get(of.key);
   if (key === undefined) throw new Error('the model lost a key');
   return key;
-}
-
-function sum(amounts: number[]): number {
-  return amounts.reduce((total, amount) => total + amount, 0);
 }

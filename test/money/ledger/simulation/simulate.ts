@@ -11,7 +11,9 @@ import { makeRandom } from '../../../support/random.ts';
 import { memoryRows, type StoredRows } from '../../../verify/simulation/stored-rows.ts';
 import { START_MS } from '../workbench.ts';
 import { findFaults } from './compare.ts';
-import { type Expected, expectBundle, usedOf } from './model.ts';
+import { type Expected, expectBundle } from './model.ts';
+import { windowsOf } from './model-plans.ts';
+import { usedOf } from './model-rooms.ts';
 import { type Model, newModel } from './model-rows.ts';
 import { World } from './world.ts';
 
@@ -106,6 +108,9 @@ async function findWrongUse(model: Model, stores: ReturnType<typeof memoryStores
     const meters = await stores.ledger.accountMeters(account.id, model.nowMs);
     if (meters?.allowanceUsed !== usedOf(model, account))
       faults.push(`used of ${account.id} is ${meters?.allowanceUsed}, should be ${usedOf(model, account)}`);
+    const windows = account.plan === null ? [] : windowsOf(model, account.plan);
+    const [stated, should] = [describeWindows(meters?.plan?.windows ?? []), describeWindows(windows)];
+    if (stated !== should) faults.push(`the windows of ${account.id} are ${stated}, should be ${should}`);
   }
   for (const key of model.keys.values()) {
     const meters = await stores.ledger.keyMeters(key.id, model.nowMs);
@@ -115,13 +120,18 @@ async function findWrongUse(model: Model, stores: ReturnType<typeof memoryStores
   return faults;
 }
 
+function describeWindows(windows: readonly { length: string; limit: number; used: number }[]): string {
+  return windows.map(({ length, limit, used }) => `${length} ${used}/${limit}`).join(', ');
+}
+
 const CLAIM_REFUSALS = ['claim_running', 'claim_answered', 'claim_mismatch'];
+const OTHERS = ['ended', 'not_owner', 'unknown_message', 'unknown_plan', 'below_available', 'bundle_refused'];
 const REFUSALS = ['insufficient', 'requests_rate', 'input_tokens_rate', 'output_tokens_rate', 'concurrency'];
 
 /** Checks that the simulation covered every kind of answer. */
 export function expectEveryAnswer(answered: ReadonlyMap<string, number>): void {
   for (const kind of ['admitted', 'extended', 'ended', 'credited', 'refunded', 'lease', 'expired', 'done'])
     expect([kind, (answered.get(kind) ?? 0) > 0]).toEqual([kind, true]);
-  for (const reason of [...REFUSALS, ...CLAIM_REFUSALS, 'ended', 'not_owner', 'unknown_message', 'bundle_refused'])
+  for (const reason of [...REFUSALS, ...CLAIM_REFUSALS, ...OTHERS])
     expect([reason, (answered.get(`not: ${reason}`) ?? 0) > 0]).toEqual([reason, true]);
 }

@@ -1,8 +1,8 @@
 // Random operations for the simulation, as clients, operators and failing nodes may send them: also repeated, late,
 // or on rows of others. The same random numbers give the same operations.
 
-import type { Credit, Operation, Owner, RateLimits, UsageRecord } from '../../../../src/ledger/ledger.ts';
-import { usageRecord } from '../workbench.ts';
+import type { Credit, Operation, Owner, PlanTerms, RateLimits, UsageRecord } from '../../../../src/ledger/ledger.ts';
+import { START_MS, usageRecord } from '../workbench.ts';
 
 /** Returns an integer from 0 to below `n`. */
 export type Draw = (n: number) => number;
@@ -21,6 +21,9 @@ const NODES = ['node-1', 'node-2', 'node-3'];
 const SOURCES = ['payment', 'promotion', 'adjustment', 'write_off'] as const;
 const OUTCOMES = ['completed', 'completed', 'upstream_cut', 'service_cut', 'client_gone', 'quota_cut'] as const;
 const LEASE_MS = 15_000;
+const LENGTHS = ['5h', 'day', 'week', 'month'] as const;
+const PLANS = ['small', 'large'];
+const DAY_MS = 86_400_000;
 
 export class World {
   readonly accounts = [1001, 1002, 1003];
@@ -32,6 +35,8 @@ export class World {
   #groupLimits = new Map<string, RateLimits>();
   #lastMessage = 0;
   #lastReference = 0;
+  #nowMs = START_MS;
+  #anchorMs = START_MS;
 
   constructor(draw: Draw, leaseMs = LEASE_MS) {
     this.#draw = draw;
@@ -61,12 +66,18 @@ export class World {
 
   /** Time that passes before the next batch. */
   pauseMs(): number {
+    const ms = this.#drawPauseMs();
+    this.#nowMs += ms;
+    return ms;
+  }
+
+  #drawPauseMs(): number {
     const turn = this.#draw(100);
     if (turn < 40) return 0;
     if (turn < 80) return this.#draw(50);
-    if (turn < 97 || this.#draw(2) === 0) return this.#draw(6_000);
-    if (turn < 99) return this.#draw(86_400_000);
-    return this.#draw(20 * 86_400_000);
+    if (turn < 95 || this.#draw(2) === 0) return this.#draw(6_000);
+    if (turn < 98) return this.#draw(3 * 3_600_000);
+    return this.#draw(turn < 99 ? DAY_MS : 20 * DAY_MS);
   }
 
   bundle(): Operation[] {
@@ -76,15 +87,17 @@ export class World {
 
   #operation(): Operation {
     const turn = this.#draw(100);
-    if (turn < 36) return this.#admit();
-    if (turn < 40) return this.#take();
-    if (turn < 50) return this.#extend();
-    if (turn < 54) return { kind: 'leave', requestId: this.#message().requestId };
-    if (turn < 78) return this.#end();
-    if (turn < 81) return this.#refund();
-    if (turn < 86) return this.#credit(this.#pick(this.accounts), this.#draw(60) === 0 ? 400 : 120 - this.#draw(160));
-    if (turn < 87) return this.#setAccount(this.#pick(this.accounts));
-    if (turn < 90) return this.#setKey(this.#pick(this.keys));
+    if (turn < 34) return this.#admit();
+    if (turn < 37) return this.#take();
+    if (turn < 46) return this.#extend();
+    if (turn < 50) return { kind: 'leave', requestId: this.#message().requestId };
+    if (turn < 73) return this.#end();
+    if (turn < 76) return this.#refund();
+    if (turn < 81) return this.#credit(this.#pick(this.accounts), this.#draw(60) === 0 ? 400 : 120 - this.#draw(160));
+    if (turn < 82) return this.#reversePayment(this.#pick(this.accounts));
+    if (turn < 83) return this.#setAccount(this.#pick(this.accounts));
+    if (turn < 86) return this.#setKey(this.#pick(this.keys));
+    if (turn < 90) return this.#plan(this.#pick([...this.accounts, ...this.accounts, 7]));
     if (turn < 98) return this.#renew();
     return { kind: 'expire' };
   }
@@ -138,6 +151,39 @@ export class World {
     // Debts are small, and so are write-offs of them. Some exceed the debt.
     const given = source === 'write_off' ? this.#draw(15) : amount;
     return { kind: 'credit', account, amount: given, source, reference, note: null };
+  }
+
+  #reversePayment(account: number): Operation {
+    const credit = this.#credit(account, -1 - this.#draw(250), 'payment');
+    return { ...credit, isForced: true } as Operation;
+  }
+
+  #plan(account: number): Operation {
+    const turn = this.#draw(10);
+    const plan = this.#draw(8) === 0 ? null : this.#planTerms();
+    if (turn < 5) return { kind: 'set-plan', account, plan, ...(this.#draw(3) === 0 && { keepsOverflow: true }) };
+    if (turn < 7) {
+      const amount = this.#draw(3) === 0 ? -20 : 20;
+      const reference = `reference ${this.#draw(4) === 0 ? this.#lastReference : ++this.#lastReference}`;
+      return { kind: 'plan-payment', account, amount, reference, note: null };
+    }
+    const { windows, groups, overflow } = this.#planTerms();
+    const changes = this.#pick([{ windows }, { groups }, { overflow }, { windows, groups }]);
+    return { kind: 'change-plan', account, name: this.#pick(PLANS), changes };
+  }
+
+  #planTerms(): PlanTerms {
+    const lengths = LENGTHS.filter(() => this.#draw(2) === 0);
+    const windows = (lengths.length === 0 ? [this.#pick(LENGTHS)] : lengths).map((length) => ({
+      length,
+      limit: this.#draw(400),
+    }));
+    if (this.#draw(3) === 0) this.#anchorMs = this.#nowMs - this.#draw(40) * this.#draw(DAY_MS);
+    const paidUntilMs = this.#draw(2) === 0 ? null : this.#nowMs + this.#draw(10 * DAY_MS) - DAY_MS;
+    const endsAtMs = this.#draw(2) === 0 ? null : (paidUntilMs ?? this.#nowMs) + this.#draw(4 * DAY_MS);
+    const groups = this.#draw(3) > 0 ? null : GROUPS.filter(() => this.#draw(2) === 0);
+    const overflow = this.#draw(2) === 0;
+    return { name: this.#pick(PLANS), windows, groups, anchorMs: this.#anchorMs, paidUntilMs, endsAtMs, overflow };
   }
 
   #setAccount(account: number): Operation {
