@@ -146,6 +146,7 @@ export const bounds = {
   reportRetryMs: 2_000,
   reportCharactersPerMs: 8_000, // how fast answers may come: the main thread still has to write them out
   rowsAtOnce: 100, // that are read or written without a pause
+  statementsPreparedMax: 200, // of rows that are written with others, for one connection
   rowsDroppedAtOnce: 200, // in one transaction, during which messages wait
   dropRestMs: 100, // between two of them: a shorter pause copies the log so often that messages slow down
   dropEveryMs: 60 * 60 * 1000,

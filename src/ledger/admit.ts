@@ -158,7 +158,7 @@ interface MoneyMeter {
   window?: WindowLength | null;
   name: MeterName;
   available: number;
-  /** What is available once all holds have ended without a charge. */
+  /** The same once all holds have ended without a charge. */
   availableLater: number;
   retryAtMs: number | null;
 }
@@ -206,7 +206,7 @@ function findMoneyShort({ account, key }: Payer, amount: number, group: string, 
   });
 }
 
-/** What wallet and plan would have if nothing were held. */
+/** The most that wallet and plan would have if nothing were held. */
 function fundsLater(account: AccountRow, group: string, nowMs: number): Nano {
   const { plan } = account;
   return fundsLeft(fundsFor({ ...account, held: 0, plan: plan && { ...plan, held: 0 } }, group, nowMs));

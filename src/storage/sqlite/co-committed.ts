@@ -1,6 +1,6 @@
 // Writes rows of other modules in the ledger's transaction. The total size of stored responses is bounded.
 
-import type { Database } from 'bun:sqlite';
+import type { Database, Statement } from 'bun:sqlite';
 import { assert } from '../../base/assert.ts';
 import { bounds } from '../../config.ts';
 import {
@@ -108,7 +108,21 @@ export function writeCoCommitted(database: Database, untyped: unknown): void {
   else if (row.table === 'answers') writeAnswer(database, row.answer);
   else if (row.table !== 'changes')
     for (const statement of coCommittedStatements(row))
-      checkChanged(statement, prepareText(database, statement.text).run(...statement.values).changes);
+      checkChanged(statement, preparedOnce(database, statement.text).run(...statement.values).changes);
+}
+
+const preparedTexts = new WeakMap<Database, Map<string, Statement>>();
+
+/** Preparing costs more than most writes. Few texts depend on a number of rows. */
+function preparedOnce(database: Database, text: string): Statement {
+  let prepared = preparedTexts.get(database);
+  if (prepared === undefined || prepared.size >= bounds.statementsPreparedMax) {
+    prepared = new Map();
+    preparedTexts.set(database, prepared);
+  }
+  const statement = prepared.get(text) ?? prepareText(database, text);
+  prepared.set(text, statement);
+  return statement;
 }
 
 type Statements = ReturnType<typeof prepareAnswerWrites>;

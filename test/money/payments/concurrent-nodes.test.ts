@@ -11,7 +11,7 @@ test('a refund that one node reads while another commits the payment is taken ba
   await using bench = await openWorkbench(openSqlite, 0);
   const stripe = new ScriptedStripe({ nowMs: bench.clock.nowMs });
   const kills = { isDue: () => false };
-  const world: HistoryWorld = { stripe, stores: [bench.stores], bench, kills, random: () => 0.5 };
+  const world: HistoryWorld = { stripe, stores: [bench.stores], bench, kills, reads: { last: 0 }, random: () => 0.5 };
   const node = openNode(world, bench.stores);
   const account = await bench.addAccount(0);
   const { id } = await begin(world, node, account, 2_000);

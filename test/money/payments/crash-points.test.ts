@@ -26,7 +26,7 @@ test('a node that ends at any step of a payment credits it once, and takes a ref
     let left = point;
     let isOver = false;
     const kills = { isDue: () => !isOver && --left === 0 };
-    const world: HistoryWorld = { stripe, stores: [bench.stores], bench, kills, random: () => 0.5 };
+    const world: HistoryWorld = { stripe, stores: [bench.stores], bench, kills, reads: { last: 0 }, random: () => 0.5 };
     const account = await bench.addAccount(0);
     const { payment, node } = await play(world, account);
     isOver = true;

@@ -28,6 +28,7 @@ import { ask, type Workbench } from '../ledger/workbench.ts';
 const cards: Card[] = ['good', 'good', 'good', 'good', 'declined', 'bank', 'authenticate'];
 const faults: StripeFault[] = ['unavailable', 'dropped', 'lost', 'broken'];
 const CENT = 10_000_000;
+const HISTORIES_PER_STRIPE = 25;
 
 /** The node ended before or after a step; whatever it had in memory is lost. */
 export class Killed extends Error {
@@ -50,6 +51,8 @@ export interface HistoryWorld {
   bench: Workbench;
   /** Whether the next step of a node ends it. */
   kills: { isDue(): boolean };
+  /** The number of events at Stripe when a state was last begun to be read. */
+  reads: { last: number };
   random: () => number;
 }
 
@@ -71,7 +74,10 @@ export function openNode(world: HistoryWorld, stores: HistoryWorld['stores'][num
       if (typeof value !== 'function' || name === 'listPayments') return value;
       return async (...given: unknown[]) => {
         kill(`before ${String(name)}`);
+        await turns(world.random);
+        if (name === 'readPayment') world.reads.last = stripe.state.events.length;
         const answer = await value(...given);
+        await turns(world.random);
         kill(`after ${String(name)}`);
         return answer;
       };
@@ -96,6 +102,11 @@ export function openNode(world: HistoryWorld, stores: HistoryWorld['stores'][num
   };
 }
 
+/** Lets others go on, so that nodes meet at every point. */
+async function turns(random: () => number): Promise<void> {
+  for (let left = Math.floor(random() * 6); left > 0; left--) await null;
+}
+
 export interface Sequence {
   payment: Payment;
   /** The account's credit by this payment, in the journal. */
@@ -114,16 +125,19 @@ export async function playHistory(world: HistoryWorld, accountId: number): Promi
   const payment = await begin(world, nodes[0] as Node, accountId, 50 + below(5_000));
   const { state } = stripe;
   const firstEvent = state.events.length;
-  world.kills.isDue = () => random() < 0.04;
-  stripe.faultOf = () => (random() < 0.04 ? pick(faults) : null);
+  const setFaults = (isOn: boolean) => {
+    world.kills.isDue = () => isOn && random() < 0.04;
+    stripe.faultOf = () => (isOn && random() < 0.04 ? pick(faults) : null);
+  };
+  setFaults(true);
   const node = () => pick(nodes);
   const events = () => state.events.slice(firstEvent);
   const own = () => ownOf(stripe, payment);
   const steps = 4 + below(14);
   for (let step = 0; step < steps; step++) {
-    const { session, intent, refunds, disputes } = own();
+    const { session } = own();
     await survive(async () => {
-      switch (below(14)) {
+      switch (below(15)) {
         case 0:
         case 1:
           await node().checkouts.open((await readPayment(node(), payment.id)) ?? payment);
@@ -133,21 +147,11 @@ export async function playHistory(world: HistoryWorld, accountId: number): Promi
           if (session !== undefined) stripe.payCheckout(session.id, pick(cards));
           break;
         case 4:
-          if (intent !== undefined) stripe.settleBankDebit(intent.id, below(3) > 0);
-          break;
         case 5:
-          if (intent !== undefined)
-            stripe.refund(intent.id, 1 + below(2_500), pick(['succeeded', 'succeeded', 'pending']));
-          break;
         case 6:
-          if (refunds.length > 0) stripe.endRefund(pick(refunds).id, pick(['succeeded', 'failed', 'canceled']));
-          break;
         case 7:
-          if (intent !== undefined)
-            stripe.openDispute(intent.id, { isInquiry: below(3) === 0, amount: 1 + below(5_000) });
-          break;
         case 8:
-          if (disputes.length > 0) stripe.closeDispute(pick(disputes).id, pick(['won', 'lost']));
+          actAsBank(stripe, own(), random);
           break;
         case 9:
           await spend(bench, accountId, below(3_000) * CENT);
@@ -156,6 +160,12 @@ export async function playHistory(world: HistoryWorld, accountId: number): Promi
           await later(world, node(), below(4) * 3_600_000 + 61_000);
           break;
         case 11:
+          if (session === undefined) break;
+          setFaults(false);
+          await meet(world, nodes, payment, session.id);
+          setFaults(true);
+          break;
+        case 12:
           if (below(8) === 0 && session !== undefined) stripe.expireCheckout(session.id);
           break;
         default:
@@ -163,10 +173,45 @@ export async function playHistory(world: HistoryWorld, accountId: number): Promi
       }
     });
   }
-  world.kills.isDue = () => false;
-  stripe.faultOf = () => null;
+  setFaults(false);
   await settleAll(world, nodes, payment, events(), random);
   return compare(world, nodes[0] as Node, payment);
+}
+
+/** A debit is settled, or money is taken back or given back. */
+function actAsBank(
+  stripe: ScriptedStripe,
+  { intent, refunds, disputes }: ReturnType<typeof ownOf>,
+  random: () => number,
+): void {
+  const below = (count: number) => Math.floor(random() * count);
+  const pick = <Value>(all: readonly Value[]): Value => all[below(all.length)] as Value;
+  const turn = below(5);
+  if (turn === 3 && refunds.length > 0)
+    stripe.endRefund(pick(refunds).id, pick(['succeeded', 'failed', 'canceled'] as const));
+  else if (turn === 4 && disputes.length > 0) stripe.closeDispute(pick(disputes).id, pick(['won', 'lost'] as const));
+  else if (intent === undefined) return;
+  else if (turn === 0) stripe.settleBankDebit(intent.id, below(3) > 0);
+  else if (turn === 1)
+    stripe.refund(intent.id, 1 + below(2_500), pick(['succeeded', 'succeeded', 'pending'] as const));
+  else if (turn === 2) stripe.openDispute(intent.id, { isInquiry: below(3) === 0, amount: 1 + below(5_000) });
+}
+
+/** All nodes look at the payment while the bank acts. What the last of them read must be in the journal. */
+async function meet(world: HistoryWorld, nodes: readonly Node[], payment: Payment, source: string): Promise<void> {
+  const { stripe, random } = world;
+  const { intent } = ownOf(stripe, payment);
+  const act = async () => {
+    await turns(random);
+    await turns(random);
+    if (random() < 0.5 || intent === undefined) stripe.payCheckout(source);
+    else stripe.refund(intent.id, 1 + Math.floor(random() * 500));
+  };
+  const looks = nodes.map(({ sync }) => turns(random).then(() => sync.sync(source, formatId('pay', payment.id))));
+  await Promise.all([survive(act), ...looks]);
+  if (world.reads.last !== stripe.state.events.length) return; // the bank acted after they had read
+  const stored = await (nodes[0] as Node).dependencies.store.getPayment(payment.id);
+  expect(stored?.credited).toBe(creditAtStripe(stripe, payment));
 }
 
 export async function begin(world: HistoryWorld, node: Node, accountId: number, cents: number): Promise<Payment> {
@@ -244,23 +289,29 @@ export function ownOf({ state }: ScriptedStripe, payment: Payment) {
   return { session, intent, refunds: ofIntent(state.refunds), disputes: ofIntent(state.disputes) };
 }
 
-export async function compare(world: HistoryWorld, { dependencies, checker }: Node, begun: Payment): Promise<Sequence> {
-  const { store } = dependencies;
-  const { session, intent, refunds, disputes } = ownOf(world.stripe, begun);
-  const payment = await store.getPayment(begun.id);
-  if (payment === null) throw new Error('the payment is missing');
+/** The credit that Stripe's books are worth. */
+function creditAtStripe(stripe: ScriptedStripe, payment: Payment): number {
+  const { intent, refunds, disputes } = ownOf(stripe, payment);
   const sum = (rows: readonly { amount: number; status: string }[], ...counted: string[]) =>
     rows.reduce((total, { amount, status }) => (counted.includes(status) ? total + amount : total), 0);
   const paid = intent?.status === 'succeeded' ? intent.amount_received : 0;
   const takenBack = sum(refunds, 'succeeded', 'pending') + sum(disputes, 'needs_response', 'lost');
-  const expected = Math.max(0, paid - takenBack) * CENT;
+  return Math.max(0, paid - takenBack) * CENT;
+}
+
+export async function compare(world: HistoryWorld, { dependencies, checker }: Node, begun: Payment): Promise<Sequence> {
+  const { store } = dependencies;
+  const { session, intent } = ownOf(world.stripe, begun);
+  const payment = await store.getPayment(begun.id);
+  if (payment === null) throw new Error('the payment is missing');
+  const expected = creditAtStripe(world.stripe, begun);
   const prefix = `stripe:${formatId('pay', payment.id)}:`;
   const journal = await store.sumCredits(payment.accountId, prefix);
   expect({ credited: payment.credited, journal, mismatch: payment.mismatch, isPaid: isPaid(payment.status) }).toEqual({
     credited: expected,
     journal: expected,
     mismatch: null,
-    isPaid: paid > 0,
+    isPaid: intent?.status === 'succeeded' && intent.amount_received > 0,
   });
   if (session !== undefined) {
     const range = { sinceMs: session.created * 1000 - 1, untilMs: session.created * 1000 + 1, isRepairing: false };
@@ -294,13 +345,19 @@ export async function playMany(
   firstSeed: number,
   count: number,
 ): Promise<number> {
-  const accounts = [bench.account, await bench.addAccount(0), await bench.addAccount(50_000_000_000)];
-  const stripe = new ScriptedStripe({ nowMs: bench.clock.nowMs });
+  let accounts: number[] = [];
+  let stripe = new ScriptedStripe({ nowMs: bench.clock.nowMs });
   const kills = { isDue: () => false };
   let credited = 0;
   for (let history = 0; history < count; history++) {
+    // The scripted Stripe looks through all that it has.
+    if (history % HISTORIES_PER_STRIPE === 0) {
+      stripe = new ScriptedStripe({ nowMs: bench.clock.nowMs });
+      accounts = [await bench.addAccount(0), await bench.addAccount(0), await bench.addAccount(50_000_000_000)];
+    }
     const seed = firstSeed + history;
-    const world: HistoryWorld = { stripe, stores: nodes, bench, kills, random: makeRandom(seed) };
+    const reads = { last: 0 };
+    const world: HistoryWorld = { stripe, stores: nodes, bench, kills, reads, random: makeRandom(seed) };
     try {
       const played = await playHistory(world, accounts[history % accounts.length] as number);
       if (played.credited > 0) credited++;

@@ -144,8 +144,8 @@ export class StripeApi {
     const slot = { fingerprint, storedAt: this.#state.now() };
     try {
       const answer = run();
-      this.#direct.set(key, { ...slot, answer });
-      return structuredClone(answer);
+      this.#direct.set(key, { ...slot, answer: structuredClone(answer) });
+      return answer;
     } catch (error) {
       if (error instanceof ApiError && error.isStored) this.#direct.set(key, { ...slot, answer: error });
       throw error;
@@ -249,9 +249,9 @@ function page(state: StripeState, { rows }: Listing, form: Form, path: string, e
   return { object: 'list', url: path, has_more: hasMore, data: data.map((row) => render(state, row, ofRows)) };
 }
 
-/** The object as the API shows it, with the properties that were asked for. */
+/** The object as the API shows it, with the properties that were asked for. It shares members with the state. */
 export function render(state: StripeState, object: object, expand: string[][] = []): object {
-  const shown: Record<string, unknown> = structuredClone(withoutHidden(object as StripeObject));
+  const shown: Record<string, unknown> = withoutHidden(object as StripeObject);
   const heads = new Map<string, string[][]>();
   for (const [head = '', ...rest] of expand) {
     const tails = heads.get(head) ?? [];

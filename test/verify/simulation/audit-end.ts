@@ -2,7 +2,7 @@
 
 import { checkLedger } from '../../../src/ledger/ledger.ts';
 import { type MemoryTables, sumMemory } from '../../support/memory-store/memory-store.ts';
-import { countHold, findBrokenMeters, type MeterSums } from './meter-sums.ts';
+import { countEntry, countHold, findBrokenMeters, noSums } from './meter-sums.ts';
 import type { World } from './world.ts';
 
 const CHECKED_ENTRIES_MAX = 3_000; // the sums of the in-memory store are slow beyond
@@ -10,13 +10,10 @@ const CHECKED_ENTRIES_MAX = 3_000; // the sums of the in-memory store are slow b
 export function findFaultsAtEnd({ database, auditor, nodes }: World): string[] {
   const { tables } = database;
   const faults: string[] = [];
-  const sums: MeterSums = { held: new Map(), running: new Map(), balances: new Map() };
+  const sums = noSums();
   for (const hold of tables.holds.values()) countHold(sums, hold, 1);
   let all = 0;
-  for (const { debit, credit, amount } of tables.entries) {
-    sums.balances.set(debit, (sums.balances.get(debit) ?? 0) - amount);
-    sums.balances.set(credit, (sums.balances.get(credit) ?? 0) + amount);
-  }
+  for (const entry of tables.entries) countEntry(sums, entry);
   for (const balance of sums.balances.values()) all += balance;
   if (all !== 0) faults.push(`all accounts together have ${all}`);
   faults.push(...findBrokenMeters(sums, { accounts: tables.accountMeters, keys: tables.keyMeters }));

@@ -13,7 +13,16 @@ import type {
 } from '../../../src/ledger/ledger.ts';
 import type { MemoryTables } from '../../support/memory-store/memory-store.ts';
 import { ClaimsAudit } from './claims-audit.ts';
-import { accountOverrun, countHold, findBrokenMeters, keyOverrun, type MeterSums } from './meter-sums.ts';
+import {
+  accountOverrun,
+  countEntry,
+  countHold,
+  findBrokenMeters,
+  keyOverrun,
+  type MeterSums,
+  noSums,
+  planOverrun,
+} from './meter-sums.ts';
 import type { Trace } from './trace.ts';
 
 const REVENUE = 3;
@@ -41,13 +50,13 @@ export class Auditor {
   readonly truths = new Map<string, Truth>();
   /** Whether the node that admitted this message still has it. */
   isRunning: (requestId: string) => boolean = () => false;
-  readonly sums: MeterSums = { held: new Map(), running: new Map(), balances: new Map() };
+  readonly sums: MeterSums = noSums();
   readonly holds = new Map<string, HoldRow>();
   readonly endings = new Map<string, Ending>();
   readonly #tables: MemoryTables;
   readonly #trace: Trace;
   readonly #leases = new Map<string, LeaseRow>();
-  readonly #overruns = new Map<number, number>();
+  readonly #overruns = new Map<string, number>();
   /** Billed and refunded amounts of a message's entries. */
   readonly #billed = new Map<string, number>();
   readonly #refunded = new Map<string, number>();
@@ -117,11 +126,11 @@ export class Auditor {
       this.#trace.fail(`the credit ${reference} of ${account} was told to be ${amount}, and is ${given}`);
   }
 
-  #addEntry({ account, debit, credit, amount, kind, reference }: NewEntry): void {
+  #addEntry(entry: NewEntry): void {
+    const { account, debit, credit, amount, kind, reference } = entry;
     if (debit === credit || !(amount > 0)) this.#trace.fail(`an entry moves ${amount} from ${debit} to ${credit}`);
-    const { balances } = this.sums;
-    balances.set(debit, (balances.get(debit) ?? 0) - amount);
-    balances.set(credit, (balances.get(credit) ?? 0) + amount);
+    countEntry(this.sums, entry);
+    if (kind === 'debt') this.#trace.count(credit === account ? 'debt began' : 'debt paid');
     if (reference === null) return;
     if (CREDITS.includes(kind)) {
       const name = `${account} ${reference}`;
@@ -187,8 +196,9 @@ export class Auditor {
 
   #addEnding(commit: Commit, ending: Ending): void {
     const { record, endedBy } = ending;
-    const { requestId, cost, writtenOff } = record;
+    const { requestId, cost, writtenOff, planPaid } = record;
     this.#trace.count(`ended: ${endedBy}`);
+    if (planPaid > 0) this.#trace.count(planPaid < cost - writtenOff ? 'paid by plan and wallet' : 'paid by a plan');
     if (writtenOff > 0) this.#trace.count('written off');
     if (this.endings.has(requestId)) this.#trace.fail(`${requestId} ended twice`);
     this.endings.set(requestId, ending);
@@ -261,15 +271,19 @@ export class Auditor {
       this.#trace.fail(`${requestId} is corrected to ${record.cost}, with refunds ${whole}, and cost ${cost}`);
   }
 
-  /** A quota may be exceeded where it was lowered below what was used; nothing is ever taken beyond it. */
+  /** A limit may be exceeded where it was lowered below what was used; nothing is ever taken beyond it. */
   #compareOverruns({ changes, termsSet }: Commit): void {
-    const compare = (id: number, overrun: number) => {
-      if (overrun > (this.#overruns.get(id) ?? 0) && !termsSet.has(id))
-        this.#trace.fail(`${id} is over its quota by ${overrun}`);
-      this.#overruns.set(id, overrun);
+    const compare = (id: number, what: string, overrun: number) => {
+      const name = `${what} of ${id}`;
+      if (overrun > (this.#overruns.get(name) ?? 0) && !termsSet.has(id))
+        this.#trace.fail(`the ${name} is exceeded by ${overrun}`);
+      this.#overruns.set(name, overrun);
     };
-    for (const account of changes.accounts.values()) compare(account.id, accountOverrun(account));
-    for (const key of changes.keys.values()) compare(key.id, keyOverrun(key));
+    for (const account of changes.accounts.values()) {
+      compare(account.id, 'allowance', accountOverrun(account));
+      compare(account.id, 'plan', planOverrun(account));
+    }
+    for (const key of changes.keys.values()) compare(key.id, 'quota', keyOverrun(key));
   }
 }
 
@@ -278,6 +292,7 @@ function describe(bundles: readonly Bundle[], changes: Changes, nowMs: number): 
   for (const { operations } of bundles) {
     for (const operation of operations) {
       if (operation.kind === 'admit') commit.admitted.set(operation.requestId, operation);
+      if (operation.kind === 'set-plan' || operation.kind === 'change-plan') commit.termsSet.add(operation.account);
       if (operation.kind === 'set-account') commit.termsSet.add(operation.account);
       if (operation.kind === 'set-key') commit.termsSet.add(operation.key);
       if (operation.kind !== 'extend') continue;

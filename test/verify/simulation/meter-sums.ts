@@ -1,19 +1,36 @@
 // Meters of accounts and keys, recomputed from all writes and compared with their rows.
 
-import type { AccountRow, Changes, HoldRow, KeyRow } from '../../../src/ledger/ledger.ts';
+import type { AccountRow, Changes, HoldRow, KeyRow, NewEntry } from '../../../src/ledger/ledger.ts';
+
+const DEBTS = 8;
 
 /** By the id of an account or key; ids of both are never the same. */
 export interface MeterSums {
   held: Map<number, number>;
+  /** The part of an account's holds that its plan holds. */
+  heldByPlan: Map<number, number>;
+  debts: Map<number, number>;
   /** By the key's id, or the account's id and a group. */
   running: Map<string, number>;
   /** Credits less debits, the system's own accounts among them. */
   balances: Map<number, number>;
 }
 
+export function noSums(): MeterSums {
+  return { held: new Map(), heldByPlan: new Map(), debts: new Map(), running: new Map(), balances: new Map() };
+}
+
+/** Adds the sides of an entry. */
+export function countEntry({ balances, debts }: MeterSums, { account, debit, credit, amount, kind }: NewEntry): void {
+  add(balances, debit, -amount);
+  add(balances, credit, amount);
+  if (kind === 'debt') add(debts, account, debit === DEBTS ? amount : -amount);
+}
+
 /** Adds what a hold takes of the meters, or with −1 takes it out. */
-export function countHold({ held, running }: MeterSums, hold: HoldRow, sign: 1 | -1): void {
-  const { account, key, group, amount } = hold;
+export function countHold({ held, heldByPlan, running }: MeterSums, hold: HoldRow, sign: 1 | -1): void {
+  const { account, key, group, amount, fromPlan } = hold;
+  add(heldByPlan, account, sign * fromPlan);
   add(held, account, sign * amount);
   add(held, key, sign * amount);
   if (hold.left) return;
@@ -30,10 +47,16 @@ export function findBrokenMeters(sums: MeterSums, changes: Pick<Changes, 'accoun
   for (const account of changes.accounts.values()) {
     const { id } = account;
     expect(`balance of ${id}`, account.balance, sums.balances.get(id));
-    expect(`held of ${id}`, account.held, sums.held.get(id));
+    const heldByPlan = sums.heldByPlan.get(id) ?? 0;
+    expect(`debt of ${id}`, account.debt, sums.debts.get(id));
+    expect(`held of ${id}`, account.held, (sums.held.get(id) ?? 0) - heldByPlan);
+    expect(`held of the plan of ${id}`, account.plan?.held ?? 0, heldByPlan);
     expect(`held of the allowance of ${id}`, account.spending.held, sums.held.get(id));
     if (account.balance - account.held < -account.creditLine)
       faults.push(`${id} is below its floor: ${account.balance} less ${account.held} held`);
+    if (account.debt < 0) faults.push(`${id} has a debt of ${account.debt}`);
+    for (const { length, used } of account.plan?.windows ?? [])
+      if (used < 0) faults.push(`${id} has used ${used} of its window of ${length}`);
     if (account.spending.used < 0) faults.push(`${id} has used ${account.spending.used}`);
     for (const [group, rates] of Object.entries(account.groups))
       expect(`running of ${id} in ${group}`, rates.running, sums.running.get(`${id} ${group}`));
@@ -49,6 +72,13 @@ export function findBrokenMeters(sums: MeterSums, changes: Pick<Changes, 'accoun
 /** By how much more is used and held than the allowance permits. */
 export function accountOverrun({ allowance, spending }: AccountRow): number {
   return allowance === null ? 0 : Math.max(0, spending.used + spending.held - allowance);
+}
+
+/** By how much more is used and held than the plan's windows permit together. */
+export function planOverrun({ plan }: AccountRow): number {
+  let overrun = 0;
+  for (const { limit, used } of plan?.windows ?? []) overrun = Math.max(overrun, used + (plan?.held ?? 0) - limit);
+  return overrun;
 }
 
 /** By how much more is used and held than the quota permits. */

@@ -1,13 +1,17 @@
 // Operators: credit with references, again where its answer was lost, corrections, terms that change under
 // messages that run, refunds of what was billed.
 
-import type { Answer, Credit, Operation } from '../../../src/ledger/ledger.ts';
+import type { Answer, Credit, Operation, PlanTerms } from '../../../src/ledger/ledger.ts';
 import type { Chance } from './chance.ts';
 import { Process } from './scheduler.ts';
 import type { World } from './world.ts';
 
 const CREDIT_TRIES = 5;
 const NO_RATES = { requestsPerMinute: null, inputTokensPerMinute: null, outputTokensPerMinute: null } as const;
+const LENGTHS = ['5h', 'day', 'week', 'month'] as const;
+const PLANS = ['small', 'large'];
+const DAY_MS = 86_400_000;
+const RUN_MS = 10 * 60_000; // some ends of windows and plans fall into a run
 const PERIODS = ['total', 'day', 'week', 'month'] as const;
 
 /** Actions of operators in one run. */
@@ -61,8 +65,9 @@ export class Operators {
     const chance = this.#chance;
     const account = chance.pick(this.#world.accounts);
     const { key, account: ofKey } = chance.pick(this.#world.callers);
-    const turn = chance.below(20);
-    if (turn < 8) this.#giveCredit(this.#credit(account, chance.below(this.#rule.creditMax)), 1);
+    const turn = chance.below(24);
+    if (turn >= 20) this.#changePlan(account, turn);
+    else if (turn < 8) this.#giveCredit(this.#credit(account, chance.below(this.#rule.creditMax)), 1);
     else if (turn < 10) void this.#ask(this.#credit(account, -chance.between(1, this.#rule.creditMax)));
     else if (turn < 13) void this.#ask(this.#setAccount(account));
     else if (turn < 16)
@@ -93,6 +98,47 @@ export class Operators {
     if (answer === null && tries < CREDIT_TRIES) again();
   }
 
+  /** Payments are reversed whatever is left of them, and plans are given, changed, paid and ended. */
+  #changePlan(account: number, turn: number): void {
+    const chance = this.#chance;
+    if (turn === 20) void this.#ask({ ...this.#credit(account, -1, 'payment'), ...this.#reversal() });
+    else if (turn < 23) void this.#ask({ kind: 'set-plan', account, plan: chance.is(0.2) ? null : this.#planTerms() });
+    else if (chance.is(0.5)) {
+      const { windows, groups, overflow } = this.#planTerms();
+      const changes = chance.pick([{ windows }, { groups }, { overflow }]);
+      void this.#ask({ kind: 'change-plan', account, name: chance.pick(PLANS), changes });
+    } else {
+      const reference = `reference ${++this.#references}`;
+      void this.#ask({ kind: 'plan-payment', account, amount: chance.is(0.2) ? -9 : 9, reference, note: null });
+    }
+  }
+
+  #reversal(): Pick<Credit, 'amount' | 'isForced'> {
+    return { amount: -this.#chance.between(1, this.#rule.creditMax), isForced: true };
+  }
+
+  /** Windows that end within the run, among others. */
+  #planTerms(): PlanTerms {
+    const chance = this.#chance;
+    const nowMs = this.#world.database.nowMs();
+    const lengths = LENGTHS.filter(() => chance.is(0.5));
+    const windows = (lengths.length === 0 ? (['day'] as const) : lengths).map((length) => ({
+      length,
+      limit: chance.below(this.#rule.creditMax),
+    }));
+    const soonMs = () => nowMs + chance.below(RUN_MS);
+    const paidUntilMs = chance.is(0.5) ? null : soonMs();
+    return {
+      name: chance.pick(PLANS),
+      windows,
+      groups: chance.is(0.7) ? null : [chance.pick(['default', 'vip'])],
+      anchorMs: soonMs() - 7 * DAY_MS,
+      paidUntilMs,
+      endsAtMs: chance.is(0.5) ? null : soonMs(),
+      overflow: chance.is(0.5),
+    };
+  }
+
   #refund(): void {
     const ended = [...this.#world.auditor.endings].slice(-12);
     if (ended.length === 0) return;
@@ -119,8 +165,8 @@ export class Operators {
     }
   }
 
-  #credit(account: number, amount: number): Credit {
-    const source = amount < 0 ? 'adjustment' : this.#chance.pick(['payment', 'promotion'] as const);
+  #credit(account: number, amount: number, of?: Credit['source']): Credit {
+    const source = of ?? (amount < 0 ? 'adjustment' : this.#chance.pick(['payment', 'promotion'] as const));
     return {
       kind: 'credit',
       account,

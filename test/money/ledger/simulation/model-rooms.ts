@@ -1,4 +1,4 @@
-// What the money meters of the ledger's model have left.
+// The money meters of the ledger's model.
 
 import { covers, planHeldOf, planLeft } from './model-plans.ts';
 import type { Model, ModelAccount, ModelKey, Period, Spending } from './model-rows.ts';
