@@ -192,8 +192,7 @@ function actAsBank(
   else if (turn === 4 && disputes.length > 0) stripe.closeDispute(pick(disputes).id, pick(['won', 'lost'] as const));
   else if (intent === undefined) return;
   else if (turn === 0) stripe.settleBankDebit(intent.id, below(3) > 0);
-  else if (turn === 1)
-    stripe.refund(intent.id, 1 + below(2_500), pick(['succeeded', 'succeeded', 'pending'] as const));
+  else if (turn === 1) stripe.refund(intent.id, 1 + below(2_500), pick(['succeeded', 'succeeded', 'pending'] as const));
   else if (turn === 2) stripe.openDispute(intent.id, { isInquiry: below(3) === 0, amount: 1 + below(5_000) });
 }
 

@@ -11,6 +11,7 @@ import { inputMutations } from './input.ts';
 import { moveMutations } from './moves.ts';
 import { applyMutation, type Mutation } from './mutation.ts';
 import { mutations } from './mutations.ts';
+import { paymentMutations } from './payments.ts';
 import { priceMutations } from './prices.ts';
 import { type Suite, suites } from './suites.ts';
 
@@ -57,6 +58,7 @@ function suitesOf(mutation: Mutation): readonly Suite[] {
   if (inputMutations.includes(mutation)) return [suites.input];
   if (frontMutations.includes(mutation)) return [suites.fronts];
   if (priceMutations.includes(mutation)) return [suites.prices];
+  if (paymentMutations.includes(mutation)) return [suites.payments];
   if (file.startsWith('src/gateway/')) return [suites.gateway];
   if (file.startsWith('src/usage/')) return [suites.usage];
   const isOfPostgres = file.startsWith('src/storage/postgres/');

@@ -1,5 +1,5 @@
-// Every guard of the ledger's core, of its store in PostgreSQL, of changes of several nodes, of a move, and of a message's money in
-// the gateway, as what is left of the code when it is taken out.
+// Every guard of the ledger's core, of its store in PostgreSQL, of changes of several nodes, of a move, of payments, and of a
+// message's money in the gateway, as what is left of the code when it is taken out.
 
 import { batchMutations } from './batches.ts';
 import { changeMutations } from './changes.ts';
@@ -11,6 +11,8 @@ import { inputMutations } from './input.ts';
 import { moveMutations } from './moves.ts';
 import type { Mutation } from './mutation.ts';
 import { nodeMutations } from './nodes.ts';
+import { paymentMutations } from './payments.ts';
+import { planMutations } from './plans.ts';
 import { postgresMutations } from './postgres.ts';
 import { priceMutations } from './prices.ts';
 
@@ -26,4 +28,6 @@ export const mutations: readonly Mutation[] = [
   ...inputMutations,
   ...frontMutations,
   ...priceMutations,
+  ...paymentMutations,
+  ...planMutations,
 ];

@@ -73,6 +73,10 @@ export const suites = {
     'test/contract/post-messages/200-price-changes.test.ts',
     'test/contract/commands/catalogue.test.ts',
   ]),
+  payments: suite([
+    ...['settle-payment', 'decide-recharge'].map((name) => `test/unit/payments/${name}.test.ts`),
+    ...['concurrent-nodes', 'histories'].map((name) => `test/money/payments/${name}.test.ts`),
+  ]),
   fronts: suite([
     ...testsIn('test/unit/fronts'),
     ...testsIn('test/unit/fronts/chat-completions'),
