@@ -154,7 +154,7 @@ export async function playHistory(world: HistoryWorld, accountId: number): Promi
           actAsBank(stripe, own(), random);
           break;
         case 9:
-          await spend(bench, accountId, below(3_000) * CENT);
+          await spend(bench, accountId, random());
           break;
         case 10:
           await later(world, node(), below(4) * 3_600_000 + 61_000);
@@ -249,8 +249,10 @@ async function later({ bench, stripe }: HistoryWorld, { dependencies, sync }: No
   await sweepPayments({ dependencies, sync, resumeRecharge: null, report }, new AbortController().signal);
 }
 
-/** A message's cost. */
-async function spend({ stores }: Workbench, account: number, amount: number): Promise<void> {
+/** Messages cost a part of what is available, or all of it. */
+async function spend({ stores, clock }: Workbench, account: number, drawn: number): Promise<void> {
+  const meters = await stores.ledger.accountMeters(account, clock.nowMs());
+  const amount = Math.floor((meters?.available ?? 0) * Math.min(1, drawn * 2));
   if (amount === 0) return;
   await ask(stores.gate, {
     kind: 'credit',

@@ -76,6 +76,8 @@ export const suites = {
   payments: suite([
     ...['settle-payment', 'decide-recharge'].map((name) => `test/unit/payments/${name}.test.ts`),
     ...['concurrent-nodes', 'histories'].map((name) => `test/money/payments/${name}.test.ts`),
+    'test/storage/sqlite.test.ts',
+    'test/contract/payments/webhooks.test.ts',
   ]),
   fronts: suite([
     ...testsIn('test/unit/fronts'),
