@@ -6,6 +6,7 @@ import type {
   AccountShape,
   AttentionListShape,
   AuditShape,
+  AutoRechargeShape,
   CatalogChangeShape,
   CatalogShape,
   CreatedDestinationShape,
@@ -26,11 +27,14 @@ import type {
   MeShape,
   ModelShape,
   PageShape,
+  PaymentOptionsShape,
+  PaymentShape,
   PersonShape,
   PriceComparisonShape,
   ProviderShape,
   ProviderTestShape,
   ReceiptShape,
+  RedemptionShape,
   RefundShape,
   RotatedKeyShape,
   SettingShape,
@@ -60,9 +64,13 @@ export interface Endpoints {
   'POST /accounts': AccountShape;
   'GET /accounts/{id}': AccountShape;
   'PATCH /accounts/{id}': AccountShape;
+  'GET /accounts/{id}/auto-recharge': AutoRechargeShape;
+  'PATCH /accounts/{id}/auto-recharge': AutoRechargeShape;
   'POST /accounts/{id}/credits': CreditShape;
   'GET /accounts/{id}/entries': PageShape<EntryShape>;
   'GET /accounts/{id}/holds': PageShape<HoldShape>;
+  'POST /accounts/{id}/portal': { url: string };
+  'POST /accounts/{id}/redemptions': RedemptionShape;
   'GET /accounts/{id}/statement': StatementShape;
   'POST /apply': { changes: CatalogChangeShape[] };
   'GET /attention': AttentionListShape;
@@ -94,6 +102,10 @@ export interface Endpoints {
   'GET /openapi.json': ApiDocument;
   'POST /password-resets': MailedShape;
   'POST /password-resets/accept': AcceptedShape;
+  'GET /payment-options': PaymentOptionsShape;
+  'GET /payments': PageShape<PaymentShape>;
+  'POST /payments': PaymentShape;
+  'GET /payments/{id}': PaymentShape;
   'GET /people': PageShape<PersonShape>;
   'POST /people': InvitedPersonShape;
   'GET /people/{id}': PersonShape;

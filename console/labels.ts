@@ -50,9 +50,26 @@ export const keyStatusLabels = { enabled: 'Enabled', disabled: 'Disabled', expir
 
 export const deliveryStatusLabels = { pending: 'Pending', delivered: 'Delivered', failed: 'Failed' };
 
-/** Of accounts, keys, tokens, users, destinations and deliveries. */
+export const paymentStatusLabels = {
+  pending: 'Pending',
+  paid: 'Paid',
+  partially_refunded: 'Partially refunded',
+  refunded: 'Refunded',
+  disputed: 'Disputed',
+  failed: 'Failed',
+  canceled: 'Canceled',
+};
+
+export const paymentKindLabels = {
+  checkout: 'Recharge',
+  auto_recharge: 'Automatic recharge',
+  subscription: 'Plan',
+};
+
+/** Of accounts, keys, tokens, users, destinations, deliveries and payments. */
 export const statusLabels: Readonly<Record<string, string>> = {
   ...keyStatusLabels,
   ...deliveryStatusLabels,
+  ...paymentStatusLabels,
   invited: 'Invited',
 };

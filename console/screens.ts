@@ -61,10 +61,20 @@ export const screens: readonly Screen[] = [
     roles: accountReaders,
   },
   {
-    path: '/balance',
-    load: async () => (await import('./features/billing/balance.tsx')).OwnBalanceShow,
+    path: '/billing',
+    load: async () => (await import('./features/billing/overview.tsx')).BillingShow,
     roles: ownersOnly,
-    nav: { section: 'monitoring', label: 'Balance', icon: 'wallet' },
+    nav: { section: 'monitoring', label: 'Billing', icon: 'wallet' },
+  },
+  {
+    path: '/billing/payments',
+    load: async () => (await import('./features/payments/of-account.tsx')).AccountPayments,
+    roles: ownersOnly,
+  },
+  {
+    path: '/billing/transactions',
+    load: async () => (await import('./features/billing/transactions.tsx')).TransactionList,
+    roles: ownersOnly,
   },
   {
     path: '/keys',
@@ -136,14 +146,30 @@ export const screens: readonly Screen[] = [
     roles: accountReaders,
   },
   {
-    path: '/accounts/$accountId/balance',
-    load: async () => (await import('./features/billing/balance.tsx')).BalanceShow,
-    roles: accountReaders,
+    path: '/accounts/$accountId/billing',
+    load: async () => (await import('./features/billing/overview.tsx')).BillingShow,
+    roles: installation,
+  },
+  {
+    path: '/accounts/$accountId/payments',
+    load: async () => (await import('./features/payments/of-account.tsx')).AccountPayments,
+    roles: installation,
+  },
+  {
+    path: '/accounts/$accountId/transactions',
+    load: async () => (await import('./features/billing/transactions.tsx')).TransactionList,
+    roles: installation,
   },
   {
     path: '/accounts/$accountId/statement',
     load: async () => (await import('./features/billing/statement.tsx')).StatementShow,
     roles: accountReaders,
+  },
+  {
+    path: '/payments',
+    load: async () => (await import('./features/payments/list.tsx')).PaymentList,
+    roles: installation,
+    nav: { section: 'customers', label: 'Payments', icon: 'card' },
   },
   {
     path: '/people',

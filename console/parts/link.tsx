@@ -33,6 +33,15 @@ export function TextLink({ to, search, children, ...anchor }: TextLinkProps) {
   );
 }
 
+/** Opens a page of another site in a new tab, which learns nothing of this one. */
+export function ExternalLink({ href, children, ...anchor }: AnchorProps & { href: string; children: ReactNode }) {
+  return (
+    <Anchor href={href} target="_blank" rel="noopener noreferrer" size="sm" {...anchor}>
+      {children}
+    </Anchor>
+  );
+}
+
 interface Labelled extends Omit<ButtonProps, 'leftSection'> {
   label: ReactNode;
   icon?: IconName | undefined;
@@ -75,6 +84,7 @@ const paths = {
   bell: 'M6 17v-6a6 6 0 0 1 12 0v6M4 17h16M10.5 20.500h3',
   book: 'M5 4h10a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3zM5 17a3 3 0 0 1 3-3h10M9 8h5',
   building: 'M4 20V6l8-3v17M12 9l8 2v9M3 20h18M7 9h2M7 13h2M15 14h2M15 17h2',
+  card: 'M3 6h18v12H3zM3 10h18M7 15h4',
   check: 'M5 12.5l4.5 4.5L19 7',
   copy: 'M9 9h10v11H9zM5 15V4h10',
   cross: 'M6 6l12 12M18 6L6 18',

@@ -11,7 +11,7 @@ import { bounds } from '../config.ts';
 import type { AccountMeters } from '../ledger/ledger.ts';
 import { invalidMember, invalidRequest, noObject } from './admin-app.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
-import { type AdminDependencies, holders, maySeeAccount, operator } from './dependencies.ts';
+import { type AdminDependencies, holders, holdersWhoChange, maySeeAccount, operator } from './dependencies.ts';
 import {
   amountField,
   amountShown,
@@ -203,12 +203,13 @@ export const accountRoutes: AdminRoute[] = [
     answer: [accountSchema, 'The account'],
     handle: async (call) => accountJson(await findAccount(call, call.params.id)),
   }),
-  patch('/accounts/{id}', 'account-change', 'Update an account', operator, {
+  patch('/accounts/{id}', 'account-change', 'Update an account; owners its `low_balances` only', holdersWhoChange, {
     params,
     body: changeBody,
     answer: [accountSchema, 'The updated account'],
     async handle(call) {
       const { id } = call.params;
+      if (call.principal.accountId !== null) refuseOperatorsMembers(call);
       const changed = await call.changeInTurn(async () => {
         const before = await findAccount(call, id);
         const { account, terms } = changedAccount(before, call.body);
@@ -223,6 +224,12 @@ export const accountRoutes: AdminRoute[] = [
     },
   }),
 ];
+
+/** Throws invalid_request for what only an operator can change. */
+function refuseOperatorsMembers({ body: { low_balances: _, ...others } }: CallWith<typeof changeBody>): void {
+  for (const [name, value] of Object.entries(others))
+    if (value !== undefined) throw invalidMember(name, 'can be set by operators only');
+}
 
 function accountFilter(name: string | undefined, group: string | undefined): (account: Account) => boolean {
   const part = name?.toLowerCase();

@@ -5,6 +5,7 @@ import type { accountSchema } from './accounts.ts';
 import type { changeSchema } from './apply.ts';
 import type { attentionListSchema, attentionSchema } from './attention.ts';
 import type { auditSchema } from './audit.ts';
+import type { autoRechargeSchema } from './auto-recharge.ts';
 import type {
   catalogSchema,
   comparisonSchema,
@@ -38,6 +39,7 @@ export type AccountShape = z.infer<typeof accountSchema>;
 export type AttentionListShape = z.infer<typeof attentionListSchema>;
 export type AttentionShape = z.infer<typeof attentionSchema>;
 export type AuditShape = z.infer<typeof auditSchema>;
+export type AutoRechargeShape = z.infer<typeof autoRechargeSchema>;
 export type CatalogShape = z.infer<typeof catalogSchema>;
 export type CatalogChangeShape = z.infer<typeof changeSchema>;
 export type CodeBatchShape = z.infer<typeof codeBatchSchema>;

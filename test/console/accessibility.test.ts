@@ -4,30 +4,49 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { publicScreens } from '../../console/screens.ts';
+import { startWithStripe } from '../contract/payments/payments-service.ts';
 import { invite } from '../contract/sign-in/browser.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
+import { type FilledPayments, fillPayments } from './fill-payments.ts';
 import { findFaults, findFaultsOfLooks, PHONE } from './find-faults.ts';
 import { startChromium, visit } from './open-console.ts';
-import { type FilledService, fillService, pagesOf, roles, visitAs, type Walker, walkerFor } from './walk-pages.ts';
+import {
+  type FilledService,
+  fillService,
+  pagesOf,
+  type Role,
+  roles,
+  visitAs,
+  type Walker,
+  walkerFor,
+} from './walk-pages.ts';
 
 setDefaultTimeout(300_000);
 
 type Amount = 'full' | 'empty';
 let browser: Browser;
-const services = {} as Record<Amount, { turnpike: Turnpike } & FilledService>;
+const services = {} as Record<Amount, { turnpike: Turnpike } & FilledService & AsyncDisposable>;
+let payments: FilledPayments;
 beforeAll(async () => {
   if (chromium === null) return;
   browser = await startChromium();
-  for (const amount of ['full', 'empty'] as const) {
-    const turnpike = await startTurnpike();
-    services[amount] = { turnpike, ...(await fillService(turnpike, amount === 'full')) };
-  }
+  const [paid, empty] = [await startWithStripe(), await startTurnpike()]; // the other one takes no payments
+  services.full = { ...paid, ...(await fillService(paid.turnpike, true)) };
+  services.empty = { turnpike: empty, ...(await fillService(empty, false)), [Symbol.asyncDispose]: empty.stop };
+  payments = await fillPayments(paid, services.full.places.accountId);
 });
 afterAll(async () => {
   await browser?.close();
-  for (const { turnpike } of Object.values(services)) await turnpike.stop();
+  for (const service of Object.values(services)) await service[Symbol.asyncDispose]();
 });
+
+/** Pages in a state that their address names. */
+function viewsOf(role: Role): string[] {
+  const { paid, failed, pending } = payments;
+  if (role === 'operator') return [`/payments?show=${failed}`];
+  return [`/billing?payment=${paid}&outcome=paid`, `/billing?payment=${pending}&outcome=canceled`];
+}
 
 describe.each(['full', 'empty'] as const)('with %s data', (amount) => {
   const seenBy = amount === 'full' ? [...roles] : (['operator', 'owner'] as const);
@@ -38,7 +57,8 @@ describe.each(['full', 'empty'] as const)('with %s data', (amount) => {
     await using visitor = await visitAs(browser, turnpike, people[role], { isDark: !isThorough });
     const walker = walkerFor(visitor.page, turnpike.url);
     const faults: Record<string, string[]> = {};
-    for (const path of pagesOf(role, places)) {
+    const views = isThorough ? viewsOf(role) : [];
+    for (const path of [...pagesOf(role, places), ...views]) {
       await walker.walkTo(path);
       const found = await findFaultsOfLooks(visitor.page, walker, isThorough);
       if (found.length > 0) faults[path] = found;

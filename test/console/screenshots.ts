@@ -1,12 +1,14 @@
 // Takes screenshots of pages for review, from a service with data, or without (--empty):
 // bun test/console/screenshots.ts [--empty] [--role owner] [--out DIRECTORY] [--looks wide-light,phone-dark] /keys /usage …
-// {acme}, {key} and {request} in a path are replaced by ids. Prints the problems of each page.
+// {acme}, {key}, {request}, and the names of payments such as {failed} in a path are replaced by ids. Prints the problems of each page.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startTurnpike } from '../support/start-turnpike.ts';
+import { startWithStripe } from '../contract/payments/payments-service.ts';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { fillConsole } from './fill-console.ts';
+import { fillPayments } from './fill-payments.ts';
 import { startChromium, visit } from './open-console.ts';
 
 const { values, positionals } = parseArgs({
@@ -21,8 +23,11 @@ const { values, positionals } = parseArgs({
 });
 
 mkdirSync(values.out, { recursive: true });
-await using turnpike = await startTurnpike();
+await using service = values.empty ? null : await startWithStripe();
+await using unpaid = values.empty ? await startTurnpike() : null;
+const turnpike = (service?.turnpike ?? unpaid) as Turnpike;
 const filled = await fillConsole(turnpike, values.empty ? 0 : 60);
+const payments = service === null ? {} : await fillPayments(service, filled.accounts.acme);
 const token = filled.tokens[values.role as 'operator'];
 const browser = await startChromium();
 for (const look of values.looks.split(',')) {
@@ -32,7 +37,8 @@ for (const look of values.looks.split(',')) {
     const place = path
       .replace('{acme}', filled.accounts.acme)
       .replace('{key}', filled.key.id)
-      .replace('{request}', filled.requestId);
+      .replace('{request}', filled.requestId)
+      .replace(/\{(\w+)\}/, (_, name: string) => payments[name as 'paid'] ?? '');
     await visitor.goTo(place);
     const name = `${path.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'overview'}-${look}.png`;
     await visitor.page.screenshot({ path: join(values.out, name), fullPage: true });

@@ -64,7 +64,7 @@ test.skipIf(chromium === null)('an unknown object shows a page with a heading an
   for (const path of [
     '/keys/key_00000000',
     '/accounts/acct_00000000',
-    '/accounts/acct_00000000/balance',
+    '/accounts/acct_00000000/billing',
     '/providers/nobody',
   ]) {
     await visitor.goTo(path);

@@ -1,6 +1,6 @@
 // One account: funds, usage, settings, users, keys and recent requests.
 
-import { Alert, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useParams } from '@tanstack/react-router';
 import type { AccountShape, KeyShape, PersonShape } from '../../../src/admin-api/shapes.ts';
@@ -11,12 +11,13 @@ import { useMe } from '../../me.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { type Column, DataTable, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
-import { ActionButton, ButtonLink, Icon, TextLink } from '../../parts/link.tsx';
+import { ActionButton, ButtonLink, TextLink } from '../../parts/link.tsx';
 import { formatMoney, Money, nanoOf, UsedBar, When } from '../../parts/money.tsx';
 import { Facts, Hint, Loading, PageFailure, PageHead, Section, StatTile } from '../../parts/page.tsx';
 import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
 import { CreditButton, creditLineNote } from '../billing/credit.tsx';
+import { FundsNotices, usePathOfBilling } from '../billing/page.tsx';
 import { KeyLink } from '../keys/list.tsx';
 import { nameOfPerson, PersonInvite } from '../people/invite.tsx';
 import { RecentRequests } from '../requests/recent.tsx';
@@ -35,7 +36,7 @@ export function AccountShow() {
     <>
       <PageHead title={data.name} actions={<Actions account={data} />} />
       <Stack>
-        <Notices account={data} />
+        <FundsNotices account={data} />
         <Tiles account={data} />
         <UseOverTime of={{ account: data.id }} />
         <SimpleGrid cols={{ base: 1, md: 2 }}>
@@ -51,14 +52,10 @@ export function AccountShow() {
 
 function Actions({ account }: { account: AccountShape }) {
   const { role } = useMe();
+  const pathOfBilling = usePathOfBilling();
   return (
     <>
-      <ButtonLink
-        label="Balance and transactions"
-        variant="default"
-        to={`/accounts/${account.id}/balance`}
-        icon="wallet"
-      />
+      <ButtonLink label="Billing" variant="default" to={pathOfBilling(account.id)} icon="wallet" />
       <ButtonLink label="Monthly statement" variant="default" to={`/accounts/${account.id}/statement`} icon="print" />
       {role === 'operator' && (
         <>
@@ -87,21 +84,6 @@ function StatusButton({ account }: { account: AccountShape }) {
       change={change}
       input={'disabled'}
     />
-  );
-}
-
-function Notices({ account }: { account: AccountShape }) {
-  if (account.status === 'disabled')
-    return (
-      <Alert color="gray" icon={<Icon name="stop" />}>
-        This account is disabled. Requests with its keys are rejected.
-      </Alert>
-    );
-  if (nanoOf(account.available) > 0n) return null;
-  return (
-    <Alert color="orange" icon={<Icon name="warning" />}>
-      No funds available. New requests are rejected until credit is added.
-    </Alert>
   );
 }
 

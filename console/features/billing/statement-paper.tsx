@@ -4,8 +4,9 @@ import { Box, Divider, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
-import { entryKindLabels } from '../../labels.ts';
+import { entryKindLabels, paymentKindLabels, paymentStatusLabels } from '../../labels.ts';
 import { type Column, PlainTable } from '../../parts/data-table.tsx';
+import { ExternalLink } from '../../parts/link.tsx';
 import { digitsOf, formatExactMoney, nanoOf, usdOf, When } from '../../parts/money.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
 
@@ -24,6 +25,7 @@ export function StatementPaper({ account, statement, nameOfKey }: StatementPaper
       <Head account={account} statement={statement} />
       <Sums statement={statement} />
       <Entries statement={statement} />
+      <Payments statement={statement} />
       <UsedTable
         title="Usage by model"
         head="Model"
@@ -170,6 +172,70 @@ function Entries({ statement: { entries, has_more_entries: hasMore } }: { statem
         </Hint>
       )}
     </section>
+  );
+}
+
+type Payment = StatementShape['payments'][number];
+
+/** Taxes and fees are no part of the balance: only the credited amounts are entries. */
+function Payments({ statement: { payments } }: { statement: StatementShape }) {
+  if (payments.length === 0) return null;
+  const figure = (name: string, label: string, usd: (payment: Payment) => string | null): Column<Payment> => {
+    const amounts = payments.map(usd).filter((one) => one !== null);
+    const sum = usdOf(amounts.reduce((total, one) => total + nanoOf(one), 0n));
+    return {
+      name,
+      label,
+      align: 'right',
+      show: (payment) => <span className="tabular">{formatExactMoney(usd(payment) ?? '0')}</span>,
+      total: <span className="tabular">{formatExactMoney(sum)}</span>,
+    };
+  };
+  const isAny = (usd: (payment: Payment) => string | null) => payments.some((one) => nanoOf(usd(one) ?? '0') !== 0n);
+  const optional = (name: string, label: string, usd: (payment: Payment) => string | null) =>
+    isAny(usd) ? [figure(name, label, usd)] : [];
+  return (
+    <section aria-labelledby="statement-payments">
+      <PartTitle id="statement-payments">Payments</PartTitle>
+      <PlainTable
+        label="Payments"
+        isPadded={false}
+        rows={payments}
+        keyOf={({ id }) => id}
+        columns={[
+          { name: 'at', label: 'Day', show: (payment) => <PaymentName payment={payment} />, total: 'Total' },
+          figure('amount', 'Amount', ({ amount }) => amount),
+          ...optional('tax', 'Tax', ({ tax }) => tax),
+          figure('total', 'Paid', ({ total }) => total),
+          ...optional('refunded', 'Refunded', ({ refunded }) => refunded),
+          ...optional('disputed', 'Disputed', ({ disputed }) => disputed),
+          ...optional('fee', 'Fee', ({ fee }) => fee),
+        ]}
+      />
+      <Hint size="xs" mt="xs">
+        Begun in this month and paid, as they are now. Taxes and fees are no part of the balance.
+      </Hint>
+    </section>
+  );
+}
+
+function PaymentName({ payment: { created_at: at, kind, status, id, receipt_url: receipt } }: { payment: Payment }) {
+  return (
+    <>
+      <span className="tabular">{at.slice(0, 10)}</span> {paymentKindLabels[kind]}
+      {status !== 'paid' && ` (${paymentStatusLabels[status].toLowerCase()})`}
+      <Hint size="xs" className="wrap">
+        {id}
+        {receipt !== null && (
+          <>
+            {' · '}
+            <ExternalLink href={receipt} size="xs">
+              Receipt
+            </ExternalLink>
+          </>
+        )}
+      </Hint>
+    </>
   );
 }
 

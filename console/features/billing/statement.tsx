@@ -4,13 +4,13 @@ import { NativeSelect, Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
-import { useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { csvLine, saveFile } from '../../parts/csv-button.tsx';
-import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
+import { ActionButton, ButtonLink } from '../../parts/link.tsx';
 import { FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import { monthsSince } from './daily-balance.ts';
+import { usePathOfBilling } from './page.tsx';
 import { StatementPaper } from './statement-paper.tsx';
 
 const monthName = new Intl.DateTimeFormat('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' });
@@ -50,7 +50,7 @@ export function StatementShow() {
 }
 
 function Actions({ account, statement }: { account: AccountShape; statement?: StatementShape }) {
-  const me = useMe();
+  const pathOfBilling = usePathOfBilling();
   const { set } = useFilters();
   const months = monthsSince(account.created_at, Date.now(), MONTHS_MAX);
   const shown = statement?.month ?? months[0] ?? '';
@@ -58,11 +58,7 @@ function Actions({ account, statement }: { account: AccountShape; statement?: St
     saveFile(`statement-${of.account}-${of.month}.csv`, [statementCsv(of, account.name)]);
   return (
     <>
-      <ButtonLink
-        variant="default"
-        label="Balance"
-        to={me.account?.id === account.id ? '/balance' : `${pathOf.account(account.id)}/balance`}
-      />
+      <ButtonLink variant="default" label="Billing" to={pathOfBilling(account.id)} />
       <NativeSelect
         aria-label="Month"
         data={months.includes(shown) ? months : [shown, ...months]}
@@ -101,6 +97,11 @@ const COLUMNS = [
   'cost',
   'written_off',
   'amount',
+  'tax',
+  'total',
+  'refunded',
+  'disputed',
+  'fee',
   'reference',
   'note',
 ] as const;
@@ -119,6 +120,18 @@ export function statementCsv(statement: StatementShape, accountName: string): st
       amount: change,
       reference,
       note,
+    })),
+    ...statement.payments.map(({ created_at: at, kind, amount, tax, total, refunded, disputed, fee, id }) => ({
+      part: 'payment',
+      name: kind,
+      at,
+      amount,
+      tax,
+      total,
+      refunded,
+      disputed,
+      fee,
+      reference: id,
     })),
     ...statement.by_model.map(({ model, ...used }) => ({ part: 'model', name: model, ...used })),
     ...statement.by_key.map(({ key, ...used }) => ({ part: 'key', name: key, ...used })),

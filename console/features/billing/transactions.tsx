@@ -10,20 +10,25 @@ import { type Column, DataTable, NoMatches } from '../../parts/data-table.tsx';
 import { DayFilter, SelectFilter } from '../../parts/fields.tsx';
 import { pathOf, TextLink } from '../../parts/link.tsx';
 import { formatMoney, nanoOf, When } from '../../parts/money.tsx';
-import { EmptyState, Heading, Hint } from '../../parts/page.tsx';
+import { EmptyState, Hint } from '../../parts/page.tsx';
 import { useList } from '../../queries.ts';
+import { BillingPage, usePathOfBilling } from './page.tsx';
 
 const DAY_MS = 86_400_000;
 
-export function Journal({ accountId }: { accountId: string }) {
+export function TransactionList() {
+  return <BillingPage name="transactions">{({ id }) => <Journal accountId={id} />}</BillingPage>;
+}
+
+function Journal({ accountId }: { accountId: string }) {
   const { values, clear } = useFilters();
   const query = queryOf(values);
   const rows = useList('/accounts/{id}/entries', { id: accountId, query });
   const isFiltered = Object.keys(query).length > 0;
   return (
-    <section aria-labelledby="balance-journal">
+    <div>
       <Group justify="space-between" align="flex-end" mb="sm">
-        <Heading id="balance-journal">Transactions</Heading>
+        <JournalFilters />
         <CsvButton
           path="/accounts/{id}/entries"
           id={accountId}
@@ -32,10 +37,9 @@ export function Journal({ accountId }: { accountId: string }) {
           fileName={`journal-${accountId}.csv`}
         />
       </Group>
-      <JournalFilters />
       <DataTable
         label="Transactions"
-        columns={columns}
+        columns={columnsFor(accountId)}
         rows={rows}
         keyOf={({ seq }) => String(seq)}
         empty={
@@ -50,7 +54,7 @@ export function Journal({ accountId }: { accountId: string }) {
           )
         }
       />
-    </section>
+    </div>
   );
 }
 
@@ -67,7 +71,7 @@ function queryOf({ kind, since, until }: Record<string, string>): Query {
 function JournalFilters() {
   const { usage: _, ...kinds } = entryKindLabels;
   return (
-    <Group mb="sm" gap="sm" align="flex-end">
+    <Group gap="sm" align="flex-end">
       <SelectFilter
         name="kind"
         label="Type"
@@ -80,13 +84,20 @@ function JournalFilters() {
   );
 }
 
-const columns: readonly Column<EntryShape>[] = [
-  { name: 'at', label: 'Time', from: 'sm', show: ({ at }) => <When at={at} /> },
-  { name: 'kind', label: 'Type', show: (row) => <KindCell row={row} /> },
-  { name: 'reference', label: 'Reference', from: 'md', show: (row) => <Reference row={row} /> },
-  { name: 'note', label: 'Note', from: 'lg', show: ({ note }) => <LongText text={note} /> },
-  { name: 'change', label: 'Amount', align: 'right', show: (row) => <Change row={row} /> },
-];
+function columnsFor(accountId: string): Column<EntryShape>[] {
+  return [
+    { name: 'at', label: 'Time', from: 'sm', show: ({ at }) => <When at={at} /> },
+    { name: 'kind', label: 'Type', show: (row) => <KindCell row={row} accountId={accountId} /> },
+    {
+      name: 'reference',
+      label: 'Reference',
+      from: 'md',
+      show: (row) => <Reference row={row} accountId={accountId} />,
+    },
+    { name: 'note', label: 'Note', from: 'lg', show: ({ note }) => <LongText text={note} /> },
+    { name: 'change', label: 'Amount', align: 'right', show: (row) => <Change row={row} /> },
+  ];
+}
 
 const csvColumns: readonly CsvColumn<EntryShape>[] = [
   { name: 'at', value: ({ at }) => at },
@@ -99,12 +110,12 @@ const csvColumns: readonly CsvColumn<EntryShape>[] = [
 ];
 
 /** On a phone, the reference and the time have no columns of their own. */
-function KindCell({ row }: { row: EntryShape }) {
+function KindCell({ row, accountId }: { row: EntryShape; accountId: string }) {
   return (
     <Stack gap={0}>
       <span>{entryKindLabels[row.kind]}</span>
       <Hint size="xs" hiddenFrom="md" component="div">
-        <Reference row={row} />
+        <Reference row={row} accountId={accountId} />
       </Hint>
       <Hint size="xs" hiddenFrom="sm" component="div">
         <When at={row.at} />
@@ -119,7 +130,20 @@ function requestOf({ kind, reference }: EntryShape): string | null {
   return isOfMessage ? (/req_[0-9A-Za-z]{25}/.exec(reference ?? '')?.[0] ?? null) : null;
 }
 
-function Reference({ row }: { row: EntryShape }) {
+/** The payment of an entry. The reference of a payment that was entered by hand has another form. */
+function paymentOf({ reference }: EntryShape): string | null {
+  return /^stripe:(pay_[0-9A-Za-z]{9}):\d+$/.exec(reference ?? '')?.[1] ?? null;
+}
+
+function Reference({ row, accountId }: { row: EntryShape; accountId: string }) {
+  const pathOfBilling = usePathOfBilling();
+  const payment = paymentOf(row);
+  if (payment !== null)
+    return (
+      <TextLink to={pathOfBilling(accountId, 'payments')} search={{ show: payment }}>
+        {payment}
+      </TextLink>
+    );
   const requestId = requestOf(row);
   if (requestId === null) return <LongText text={row.reference} />;
   return (

@@ -85,11 +85,11 @@ function attentionWords(one: AttentionShape, role: Role): AttentionWords {
   const name = one.account_name ?? one.account ?? '';
   const money = (usd: string | null) => formatMoney(usd ?? '0');
   if (one.kind === 'balance_low') {
-    const to = role === 'owner' ? '/balance' : `/accounts/${one.account}/balance`;
+    const to = role === 'owner' ? '/billing' : `/accounts/${one.account}/billing`;
     return {
       title: `${name}: ${money(one.available)} available`,
       text: balanceText(one),
-      link: { to, label: 'View balance' },
+      link: { to, label: 'View billing' },
     };
   }
   if (one.kind === 'provider_failing')

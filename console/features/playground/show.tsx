@@ -255,6 +255,6 @@ function ToBalance() {
   const account = key?.account ?? null;
   const isOfOthers = me.account === null && account !== null;
   if (me.role !== 'owner' && !isOfOthers) return null;
-  const to = isOfOthers ? `${pathOf.account(account)}/balance` : '/balance';
-  return <ButtonLink label="View balance" size="xs" variant="default" mt="xs" to={to} />;
+  const to = isOfOthers ? `${pathOf.account(account)}/billing` : '/billing';
+  return <ButtonLink label="View billing" size="xs" variant="default" mt="xs" to={to} />;
 }

@@ -25,18 +25,31 @@ export interface PaymentsService extends AsyncDisposable {
   post(body: string, headers: Record<string, string>): Promise<Response>;
 }
 
-export async function startPayments(settings: object = {}): Promise<PaymentsService> {
+export interface StripeService extends AsyncDisposable {
+  stripe: ScriptedStripe;
+  turnpike: Turnpike;
+}
+
+/** A service that takes payments, without an account. */
+export async function startWithStripe(document: object = {}): Promise<StripeService> {
   const stripe = new ScriptedStripe();
   const listening = await stripe.listen();
-  const turnpike = await startTurnpike(
-    { settings },
-    {
-      TURNPIKE_PUBLIC_URL: 'https://turnpike.example.com',
-      TURNPIKE_STRIPE_SECRET_KEY: stripe.secretKey,
-      TURNPIKE_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
-      TURNPIKE_STRIPE_API_URL: listening.url,
-    },
-  );
+  const turnpike = await startTurnpike(document, {
+    TURNPIKE_PUBLIC_URL: 'https://turnpike.example.com',
+    TURNPIKE_STRIPE_SECRET_KEY: stripe.secretKey,
+    TURNPIKE_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+    TURNPIKE_STRIPE_API_URL: listening.url,
+  });
+  const stop = async () => {
+    await turnpike[Symbol.asyncDispose]();
+    await listening.stop();
+  };
+  return { stripe, turnpike, [Symbol.asyncDispose]: stop };
+}
+
+export async function startPayments(settings: object = {}): Promise<PaymentsService> {
+  const started = await startWithStripe({ settings });
+  const { stripe, turnpike } = started;
   const { account } = await turnpike.makeKey({ credit: '0' });
   const { token } = await turnpike.admin('POST', '/tokens', { role: 'owner', account });
   const ask: PaymentsService['ask'] = async (method, path, body, headers = {}) => {
@@ -73,10 +86,7 @@ export async function startPayments(settings: object = {}): Promise<PaymentsServ
       }
       return statuses;
     },
-    async [Symbol.asyncDispose]() {
-      await turnpike[Symbol.asyncDispose]();
-      await listening.stop();
-    },
+    [Symbol.asyncDispose]: started[Symbol.asyncDispose],
   };
 }
 

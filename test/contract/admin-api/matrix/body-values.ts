@@ -159,6 +159,11 @@ const accountTerms = () => ({
   allowance_period: periods(),
   low_balances: values([['5.00', '1'], []], [['0'], ['-1'], [5], '5', null]),
 });
+/** The same value, which only operators may set. */
+function forOperators({ isBeyond, ...variant }: Variant): Variant {
+  return { ...variant, isBeyond: (principal, ...more) => principal.account !== null || isBeyond(principal, ...more) };
+}
+
 const aRemark = () => values(['a remark'], ['', 7]);
 
 const aModel = { kind: 'model', name: 'alpha-model' };
@@ -178,8 +183,15 @@ export const bodyRules: Record<string, BodyRule> = {
     }),
   },
   'PATCH /api/v1/accounts/{id}': {
-    least: () => ({ name: 'renamed-works' }),
-    values: () => ({ ...anAccount, ...accountTerms(), status: values(['enabled', 'disabled'], ['revoked', null]) }),
+    least: () => ({ low_balances: ['7.00'] }),
+    values() {
+      const { low_balances, ...terms } = accountTerms();
+      const members = { ...anAccount, ...terms, status: values(['enabled', 'disabled'], ['revoked', null]) };
+      return {
+        low_balances,
+        ...Object.fromEntries(Object.entries(members).map(([name, all]) => [name, all.map(forOperators)])),
+      };
+    },
   },
   'POST /api/v1/accounts/{id}/credits': {
     least: () => ({ amount: '1.00' }),
@@ -193,16 +205,9 @@ export const bodyRules: Record<string, BodyRule> = {
   'PATCH /api/v1/accounts/{id}/plan': {
     least: () => ({ overflow: true }),
     values: () => ({
-      plan: [
-        { value: 'alpha-plan', isBeyond: (principal) => principal.account !== null },
-        { value: null, isBeyond: (principal) => principal.account !== null },
-        ...values([], ['no-plan', 7]),
-      ],
+      plan: values(['alpha-plan', null], ['no-plan', 7]).map(forOperators),
       overflow: values([true, false], ['yes', null]),
-      ends_at: [
-        { value: inDays(1), isBeyond: (principal) => principal.account !== null },
-        ...values([], [inDays(-1), 7]),
-      ],
+      ends_at: values([inDays(1)], [inDays(-1), 7]).map(forOperators),
     }),
   },
   'POST /api/v1/code-batches': {

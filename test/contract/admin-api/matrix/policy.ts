@@ -39,7 +39,7 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/accounts': rule(operatorOnly, { done: 201 }),
   'GET /api/v1/accounts': rule(seenByHolders, { lists: 'account' }),
   'GET /api/v1/accounts/{id}': rule(seenByHolders, { object: 'account' }),
-  'PATCH /api/v1/accounts/{id}': rule(operatorOnly, { object: 'account' }),
+  'PATCH /api/v1/accounts/{id}': rule(changedByHolders, { object: 'account' }),
   'POST /api/v1/accounts/{id}/credits': rule(operatorOnly, { object: 'account', done: 201 }),
   'GET /api/v1/accounts/{id}/entries': rule(seenByHolders, { object: 'account' }),
   'GET /api/v1/accounts/{id}/holds': rule(seenByHolders, { object: 'account' }),

@@ -92,7 +92,7 @@ function redemptionFaults(
   own: (account: number | null) => boolean,
 ): string[] {
   const isOwn = {
-    accountMeters: () => own((after as AccountRow).id) && (hasMore(before, after) || hasOtherOverflow(before, after)),
+    accountMeters: () => own((after as AccountRow).id) && (hasMore(before, after) || hasOtherWishes(before, after)),
     entries: () => own((after as NewEntry).account) && (after as NewEntry).reference?.startsWith('code:') === true,
     monthChanges: () => own((after as MonthChange).account),
     codes: () => own((after as StoredCode).redemption?.account ?? null) && (before as StoredCode).redemption === null,
@@ -175,11 +175,12 @@ function hasMore(before: unknown, after: unknown): boolean {
   return (after as AccountRow).balance > (before as AccountRow).balance;
 }
 
-/** Nothing else has changed. */
-function hasOtherOverflow(before: unknown, after: unknown): boolean {
+/** Nothing has changed but the thresholds of notices and whether the wallet pays beyond the plan. */
+function hasOtherWishes(before: unknown, after: unknown): boolean {
   const { plan, ...row } = before as AccountRow;
-  const overflow = (after as AccountRow).plan?.overflow ?? false;
-  return plan !== null && isSame({ ...row, plan: { ...plan, overflow } }, after as object);
+  const { plan: planAfter, lowBalances } = after as AccountRow;
+  const overflow = planAfter?.overflow ?? false;
+  return isSame({ ...row, lowBalances, plan: plan && { ...plan, overflow } }, after as object);
 }
 
 function tokenOf(row: unknown): AccessToken | undefined {

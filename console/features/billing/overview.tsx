@@ -1,21 +1,26 @@
-// The balance of an account: funds, daily balance, holds and transactions.
+// The overview of an account's billing: funds, ways to add to them, daily balance and holds.
 
-import { Alert, Card, Group, NativeSelect, SimpleGrid, Skeleton, Stack } from '@mantine/core';
-import { useParams } from '@tanstack/react-router';
+import { Card, Group, NativeSelect, SimpleGrid, Skeleton, Stack } from '@mantine/core';
 import { useState } from 'react';
 import type { AccountShape, HoldShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { periodTexts } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { type Names, useNames } from '../../names.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { ActionButton, Icon, pathOf, TextLink, useGoTo } from '../../parts/link.tsx';
+import { ActionButton, pathOf, TextLink, useGoTo } from '../../parts/link.tsx';
 import { formatMoney, Money, nanoOf, UsedBar, usdOf, When } from '../../parts/money.tsx';
-import { FailureNotice, Heading, Hint, Loading, PageFailure, PageHead, StatTile } from '../../parts/page.tsx';
+import { FailureNotice, Heading, Hint, StatTile } from '../../parts/page.tsx';
 import { TimeChart } from '../../parts/time-chart.tsx';
 import { type Rows, useGet, useList } from '../../queries.ts';
+import { AutoRecharge } from './auto-recharge.tsx';
 import { CreditButton, creditLineNote } from './credit.tsx';
 import { type DayBalance, dailyBalances, daysOf, monthsSince } from './daily-balance.ts';
-import { Journal } from './transactions.tsx';
+import { LowBalances } from './low-balances.tsx';
+import { BillingPage, FundsNotices } from './page.tsx';
+import { PaymentReturn } from './payment-return.tsx';
+import { PortalButton } from './portal.tsx';
+import { Recharge } from './recharge.tsx';
+import { Redeem } from './redeem.tsx';
 
 const heldNote = (count: number, hasMore: boolean) =>
   count === 0 && !hasMore
@@ -25,42 +30,43 @@ const heldNote = (count: number, hasMore: boolean) =>
 const REFRESH_MS = 5_000;
 const MONTHS_MAX = 36;
 
-export function OwnBalanceShow() {
-  const { account } = useMe();
-  return account === null ? null : <Balance accountId={account.id} />;
-}
-
-export function BalanceShow() {
-  const { accountId = '' } = useParams({ strict: false });
-  return <Balance accountId={accountId} />;
-}
-
-function Balance({ accountId }: { accountId: string }) {
-  const me = useMe();
-  const { data: account, error, refetch } = useGet('/accounts/{id}', { id: accountId, everyMs: REFRESH_MS });
-  const holds = useList('/accounts/{id}/holds', { id: accountId, everyMs: REFRESH_MS });
-  if (account === undefined || account.id !== accountId)
-    return error === null ? <Loading /> : <PageFailure failure={error} onRetry={() => void refetch()} />;
-  const isOwn = me.account?.id === accountId;
+export function BillingShow() {
   return (
-    <Stack gap="lg">
-      <div>
-        <PageHead
-          title={isOwn ? 'Balance' : `Balance of ${account.name}`}
-          text="Available funds, holds of running requests, and all transactions."
-          actions={
-            <>
-              <StatementChoice account={account} />
-              {me.role === 'operator' && <CreditButton account={account} />}
-            </>
-          }
-        />
-        <BalanceTiles account={account} holds={holds} />
-      </div>
-      <BalanceChart accountId={accountId} />
+    <BillingPage name="billing" actions={(account) => <Actions account={account} />}>
+      {(account) => <Overview account={account} />}
+    </BillingPage>
+  );
+}
+
+function Actions({ account }: { account: AccountShape }) {
+  const { role } = useMe();
+  return (
+    <>
+      <StatementChoice account={account} />
+      {role === 'owner' && <PortalButton accountId={account.id} />}
+      {role === 'operator' && <CreditButton account={account} />}
+    </>
+  );
+}
+
+function Overview({ account }: { account: AccountShape }) {
+  const { role } = useMe();
+  const holds = useList('/accounts/{id}/holds', { id: account.id, everyMs: REFRESH_MS });
+  const options = useGet('/payment-options').data;
+  return (
+    <>
+      <PaymentReturn />
+      <FundsNotices account={account} />
+      <FundsTiles account={account} holds={holds} />
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        {role === 'owner' && options !== undefined && <Recharge options={options} />}
+        {options?.provider != null && <AutoRecharge accountId={account.id} options={options} />}
+        <LowBalances account={account} />
+        {role !== 'viewer' && <Redeem accountId={account.id} />}
+      </SimpleGrid>
+      <BalanceChart accountId={account.id} />
       <HoldTable holds={holds} />
-      <Journal accountId={accountId} />
-    </Stack>
+    </>
   );
 }
 
@@ -83,22 +89,21 @@ function StatementChoice({ account }: { account: AccountShape }) {
   );
 }
 
-function BalanceTiles({ account, holds }: { account: AccountShape; holds: Rows<HoldShape> }) {
-  const isEmpty = nanoOf(account.available) <= 0n;
+function FundsTiles({ account, holds }: { account: AccountShape; holds: Rows<HoldShape> }) {
+  const isOwing = nanoOf(account.debt) > 0n;
   return (
     <Stack>
-      {account.status === 'disabled' && (
-        <Notice text="This account is disabled. Requests with its keys are rejected." />
-      )}
-      {isEmpty && <Notice text="No funds available. New requests are rejected until credit is added." />}
-      <SimpleGrid cols={{ base: 2, lg: 4 }}>
+      <SimpleGrid cols={{ base: 2, lg: isOwing ? 5 : 4 }}>
         <StatTile
           label="Available"
           value={<Money usd={account.available} />}
           note="Can be spent by new requests"
-          {...(isEmpty && { color: 'red' })}
+          {...(nanoOf(account.available) <= 0n && { color: 'red' })}
         />
         <StatTile label="Balance" value={<Money usd={account.balance} />} note="Sum of all transactions" />
+        {isOwing && (
+          <StatTile label="Debt" value={<Money usd={account.debt} />} note="Paid by the next credit" color="red" />
+        )}
         <StatTile
           label="Reserved"
           value={<Money usd={account.held} />}
@@ -118,14 +123,6 @@ function BalanceTiles({ account, holds }: { account: AccountShape; holds: Rows<H
         </Card>
       )}
     </Stack>
-  );
-}
-
-function Notice({ text }: { text: string }) {
-  return (
-    <Alert color="orange" icon={<Icon name="warning" />}>
-      {text}
-    </Alert>
   );
 }
 

@@ -1,0 +1,62 @@
+// The amounts below which an account's users are notified.
+
+import { Stack, TagsInput } from '@mantine/core';
+import { useState } from 'react';
+import type { AccountShape } from '../../../src/admin-api/shapes.ts';
+import { call } from '../../api.ts';
+import { fieldFaults } from '../../form-faults.ts';
+import { useMe } from '../../me.tsx';
+import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
+import { formatMoney } from '../../parts/money.tsx';
+import { Hint, Section } from '../../parts/page.tsx';
+import { useChange } from '../../queries.ts';
+
+const FIELDS = ['low_balances'];
+
+export function LowBalances({ account }: { account: AccountShape }) {
+  const { role } = useMe();
+  return (
+    <Section
+      title="Low balance notices"
+      text="A notice is sent each time that less than one of these amounts becomes available."
+    >
+      {role === 'viewer' ? (
+        <Hint>{account.low_balances.map(formatMoney).join(', ') || 'None'}</Hint>
+      ) : (
+        // Another form when another user changes the amounts.
+        <LowBalancesForm key={account.low_balances.join()} account={account} />
+      )}
+    </Section>
+  );
+}
+
+function LowBalancesForm({ account: { id, low_balances: before } }: { account: AccountShape }) {
+  const [amounts, setAmounts] = useState(before);
+  const change = useChange(
+    () => call('PATCH /accounts/{id}', { id, body: { low_balances: amounts.map((text) => text.replace(/^\$/, '')) } }),
+    { done: 'Low balance notices updated.' },
+  );
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        change.mutate(undefined);
+      }}
+      noValidate
+    >
+      <Stack>
+        <TagsInput
+          label="Amounts (USD)"
+          description="Press Enter to add one."
+          {...(amounts.length === 0 && { placeholder: '5.00' })}
+          acceptValueOnBlur
+          value={amounts}
+          onChange={setAmounts}
+          error={fieldFaults(change.error, FIELDS)?.['low_balances']}
+        />
+        <FormFailure failure={change.error} fields={FIELDS} />
+        <FormActions label="Save" isPending={change.isPending} isDisabled={amounts.join() === before.join()} />
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,107 @@
+// The frame of the billing pages of an account: title, links between the pages, and notices about its funds.
+
+import { Alert, Group, Stack } from '@mantine/core';
+import { useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { AccountShape } from '../../../src/admin-api/shapes.ts';
+import { useMe } from '../../me.tsx';
+import { ButtonLink, Icon, pathOf } from '../../parts/link.tsx';
+import { formatMoney, nanoOf } from '../../parts/money.tsx';
+import { Loading, PageFailure, PageHead } from '../../parts/page.tsx';
+import { useGet } from '../../queries.ts';
+
+const pageTitles = { billing: 'Billing', payments: 'Payments', transactions: 'Transactions' };
+const pageTexts = {
+  billing: 'Available funds, recharges, and holds of running requests.',
+  payments: 'Recharges and other payments, with their receipts.',
+  transactions: 'Every change of the balance: credits and the cost of each request.',
+};
+const linkLabels = { ...pageTitles, billing: 'Overview' };
+
+type BillingPageName = keyof typeof pageTitles;
+
+const REFRESH_MS = 5_000;
+
+interface BillingPageProps {
+  name: BillingPageName;
+  actions?: (account: AccountShape) => ReactNode;
+  children: (account: AccountShape) => ReactNode;
+}
+
+/** A page of the account in the address, or else of the user's own account. */
+export function BillingPage({ name, actions, children }: BillingPageProps) {
+  const me = useMe();
+  const { accountId = me.account?.id ?? '' } = useParams({ strict: false });
+  const { data: account, error, refetch } = useGet('/accounts/{id}', { id: accountId, everyMs: REFRESH_MS });
+  if (account === undefined || account.id !== accountId)
+    return error === null ? <Loading /> : <PageFailure failure={error} onRetry={() => void refetch()} />;
+  const title = pageTitles[name];
+  return (
+    <>
+      <PageHead
+        title={me.account?.id === accountId ? title : `${title} of ${account.name}`}
+        text={pageTexts[name]}
+        actions={actions?.(account)}
+      />
+      <Stack gap="lg">
+        <BillingLinks accountId={accountId} current={name} />
+        {children(account)}
+      </Stack>
+    </>
+  );
+}
+
+/** The path of a billing page, by whether the account is the user's own. */
+export function usePathOfBilling(): (accountId: string, name?: BillingPageName) => string {
+  const me = useMe();
+  return (accountId, name = 'billing') => {
+    if (me.account?.id !== accountId) return `${pathOf.account(accountId)}/${name}`;
+    return name === 'billing' ? '/billing' : `/billing/${name}`;
+  };
+}
+
+function BillingLinks({ accountId, current }: { accountId: string; current: BillingPageName }) {
+  const pathOfBilling = usePathOfBilling();
+  return (
+    <Group component="nav" aria-label="Billing" gap={4} className="no-print">
+      {(Object.keys(linkLabels) as BillingPageName[]).map((name) => (
+        <ButtonLink
+          key={name}
+          label={linkLabels[name]}
+          to={pathOfBilling(accountId, name)}
+          size="sm"
+          px="sm"
+          {...(name === current ? { variant: 'light', 'aria-current': 'page' } : { variant: 'subtle', color: 'gray' })}
+        />
+      ))}
+    </Group>
+  );
+}
+
+/** What keeps the account from spending, if anything. */
+export function FundsNotices({ account }: { account: AccountShape }) {
+  const isOwing = nanoOf(account.debt) > 0n;
+  return (
+    <>
+      {account.status === 'disabled' && (
+        <Notice text="This account is disabled. Requests with its keys are rejected." isGray />
+      )}
+      {isOwing && (
+        <Notice
+          text={`The account owes ${formatMoney(account.debt)}: a payment was refunded or disputed after it was spent. The next credit pays it first.`}
+        />
+      )}
+      {nanoOf(account.available) <= 0n && (
+        <Notice text="No funds available. New requests are rejected until credit is added." />
+      )}
+    </>
+  );
+}
+
+function Notice({ text, isGray = false }: { text: string; isGray?: boolean }) {
+  return (
+    <Alert color={isGray ? 'gray' : 'orange'} icon={<Icon name={isGray ? 'stop' : 'warning'} />}>
+      {text}
+    </Alert>
+  );
+}

@@ -1,0 +1,138 @@
+// What became of a payment, for a user who returns from the page of the payment provider. The address names the payment
+// and what the provider's page reported; what is shown is what the API says.
+
+import { Alert, Anchor, Group, Loader, Stack, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import type { PaymentShape } from '../../../src/admin-api/shapes.ts';
+import { useFilters } from '../../filters.ts';
+import { paymentStatusLabels } from '../../labels.ts';
+import { ActionButton, ExternalLink, Icon } from '../../parts/link.tsx';
+import { formatMoney } from '../../parts/money.tsx';
+import { FailureNotice } from '../../parts/page.tsx';
+import { useGet } from '../../queries.ts';
+
+const LOOK_MS = 2_000;
+/** A payment that is not settled then takes longer, such as a bank debit. */
+const LOOKING_MS_MAX = 90_000;
+
+export function PaymentReturn() {
+  const { values, set } = useFilters();
+  const { payment: id, outcome } = values;
+  if (id === undefined) return null;
+  return (
+    <ReturnedPayment
+      key={id}
+      id={id}
+      isCanceled={outcome === 'canceled'}
+      onClose={() => set({ payment: null, outcome: null })}
+    />
+  );
+}
+
+interface ReturnedPaymentProps {
+  id: string;
+  isCanceled: boolean;
+  onClose: () => void;
+}
+
+function ReturnedPayment({ id, isCanceled, onClose }: ReturnedPaymentProps) {
+  const queries = useQueryClient();
+  const [round, setRound] = useState(0);
+  const [isLate, setLate] = useState(false);
+  const [isSettled, setSettled] = useState(isCanceled);
+  const { data, error } = useGet('/payments/{id}', {
+    id,
+    everyMs: isSettled || isLate ? undefined : LOOK_MS,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: starts anew with each round
+  useEffect(() => {
+    setLate(false);
+    const late = setTimeout(() => setLate(true), LOOKING_MS_MAX);
+    return () => clearTimeout(late);
+  }, [round]);
+  const status = data?.status;
+  useEffect(() => {
+    if (status === undefined || status === 'pending') return;
+    setSettled(true);
+    void queries.invalidateQueries(); // the balance has changed with the payment
+  }, [status, queries]);
+  if (data === undefined) return <FailureNotice failure={error} title="The payment cannot be shown" />;
+  const { title, text, color, icon } = wordsOf(data, isCanceled, isLate);
+  return (
+    <Alert
+      color={color}
+      title={title}
+      icon={icon}
+      role="status"
+      withCloseButton
+      onClose={onClose}
+      closeButtonLabel="Close"
+    >
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm">{text}</Text>
+        <Group gap="md">
+          {data.receipt_url !== null && <ExternalLink href={data.receipt_url}>Receipt</ExternalLink>}
+          {isCanceled && data.checkout_url !== null && (
+            <Anchor href={data.checkout_url} size="sm">
+              Continue this payment
+            </Anchor>
+          )}
+          {status === 'pending' && !isCanceled && isLate && (
+            <ActionButton label="Check again" size="xs" onClick={() => setRound(round + 1)} />
+          )}
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
+
+interface ReturnWords {
+  title: string;
+  text: string;
+  color: string;
+  icon: ReactNode;
+}
+
+function wordsOf(payment: PaymentShape, isCanceled: boolean, isLate: boolean): ReturnWords {
+  const { status, credited, failure, mismatch } = payment;
+  const warning = <Icon name="warning" />;
+  if (mismatch !== null)
+    return {
+      title: 'Payment not credited',
+      text: `The payment does not match what was ordered: ${mismatch}. Contact the operator of this installation.`,
+      color: 'orange',
+      icon: warning,
+    };
+  if (status === 'paid')
+    return {
+      title: 'Payment received',
+      text: `${formatMoney(credited)} was added to the balance.`,
+      color: 'teal',
+      icon: <Icon name="check" />,
+    };
+  if (status === 'pending' && isCanceled)
+    return { title: 'Payment canceled', text: 'Nothing was charged.', color: 'gray', icon: <Icon name="stop" /> };
+  if (status === 'pending')
+    return {
+      title: 'Payment is being processed',
+      text: isLate
+        ? 'Stripe has not confirmed it yet. Payments by bank can take days. The balance changes once it is confirmed.'
+        : 'Waiting for the confirmation of Stripe. This page updates by itself.',
+      color: 'blue',
+      icon: isLate ? <Icon name="history" /> : <Loader size={18} />,
+    };
+  if (status === 'failed' || status === 'canceled')
+    return {
+      title: status === 'failed' ? 'Payment failed' : 'Payment canceled',
+      text: failure?.message ?? 'Nothing was charged.',
+      color: status === 'failed' ? 'red' : 'gray',
+      icon: warning,
+    };
+  return {
+    title: paymentStatusLabels[status],
+    text: `${formatMoney(credited)} of this payment is credited.`,
+    color: 'yellow',
+    icon: warning,
+  };
+}

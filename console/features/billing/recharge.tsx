@@ -1,0 +1,87 @@
+// Buys credit on the page of the payment provider: an offered amount, or another within the operator's bounds.
+
+import { Chip, Group, Stack, Text, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useState } from 'react';
+import type { PaymentOptionsShape } from '../../../src/admin-api/shapes.ts';
+import { fieldFaults } from '../../form-faults.ts';
+import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
+import { formatMoney, nanoOf } from '../../parts/money.tsx';
+import { Hint, Section } from '../../parts/page.tsx';
+import { useCreate } from '../../queries.ts';
+
+const OTHER = 'other';
+const FIELDS = ['amount'];
+
+export function Recharge({ options }: { options: PaymentOptionsShape }) {
+  return (
+    <Section
+      title="Recharge"
+      {...(options.provider !== null && { text: 'You pay on a page of Stripe, by card or bank.' })}
+    >
+      {options.provider === null ? (
+        <Hint>This installation takes no payments online. Ask its operator for credit, or redeem a code.</Hint>
+      ) : (
+        <RechargeForm options={options} />
+      )}
+    </Section>
+  );
+}
+
+function RechargeForm({ options: { amounts, minimum, maximum } }: { options: PaymentOptionsShape }) {
+  const [choice, setChoice] = useState(amounts[0] ?? OTHER);
+  const [typed, setTyped] = useState('');
+  const paying = useCreate('POST /payments', {
+    onDone({ checkout_url: url }) {
+      if (url !== null) window.location.assign(url);
+      else notifications.show({ message: 'This payment was already completed.', color: 'yellow' });
+    },
+  });
+  const amount = choice === OTHER ? typed.trim() : choice;
+  const range = `${formatMoney(minimum)} to ${formatMoney(maximum)}, without taxes`;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        paying.mutate({ amount });
+      }}
+      noValidate
+    >
+      <Stack>
+        <Chip.Group value={choice} onChange={(value) => setChoice(value as string)}>
+          <Group gap="xs" role="radiogroup" aria-label="Amount">
+            {amounts.map((usd) => (
+              <Chip key={usd} value={usd} name="amount">
+                {formatMoney(usd)}
+              </Chip>
+            ))}
+            <Chip value={OTHER} name="amount">
+              Other amount
+            </Chip>
+          </Group>
+        </Chip.Group>
+        {choice === OTHER && (
+          <TextInput
+            label="Amount (USD)"
+            description={range}
+            inputMode="decimal"
+            leftSection="$"
+            maw={260}
+            value={typed}
+            onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+            error={fieldFaults(paying.error, FIELDS)?.['amount']}
+          />
+        )}
+        {choice !== OTHER && (
+          <Text size="sm">{`${formatMoney(amount)} is added to the balance. Taxes may be added to the price.`}</Text>
+        )}
+        <FormFailure failure={paying.error} fields={choice === OTHER ? FIELDS : []} />
+        <FormActions
+          label="Continue to payment"
+          isPending={paying.isPending || paying.data?.checkout_url != null}
+          isDisabled={nanoOf(amount) <= 0n}
+        />
+      </Stack>
+    </form>
+  );
+}
