@@ -19,7 +19,7 @@ const filtered = [
   '/usage?model=llama',
   '/usage?model=nobody-used-it',
 ];
-const ofTheAccount = ['/accounts/$accountId', '/accounts/$accountId/balance', '/accounts/$accountId/statement'];
+const ofTheAccount = ['/accounts/$accountId', '/accounts/$accountId/statement'];
 
 const chromium = await startChromium();
 try {
@@ -31,7 +31,7 @@ try {
 async function measureAll(service: Service, ids: Ids): Promise<void> {
   const [requestId] = await newest(service, ids.key);
   if (requestId === undefined) throw new Error('the busiest key has no requests');
-  const missing = { destinationId: 'dest_000000000', deliveryId: 'dlv_000000000' };
+  const missing = { batchId: 'batch_000000000', destinationId: 'dest_000000000', deliveryId: 'dlv_000000000' };
   const names = { modelName: 'sandbox-echo', providerName: 'sandbox', ...missing };
   const places: Places = { accountId: ids.account, keyId: ids.key, requestId, ...names };
   const owner = await post(service, service.token, '/tokens', { role: 'owner', name: 'owner', account: ids.account });

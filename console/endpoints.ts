@@ -3,12 +3,16 @@
 
 import type {
   AcceptedShape,
+  AccountPlanShape,
   AccountShape,
   AttentionListShape,
   AuditShape,
   AutoRechargeShape,
   CatalogChangeShape,
   CatalogShape,
+  CodeBatchShape,
+  CodeShape,
+  CreatedCodeBatchShape,
   CreatedDestinationShape,
   CreatedKeyShape,
   CreditShape,
@@ -30,6 +34,7 @@ import type {
   PaymentOptionsShape,
   PaymentShape,
   PersonShape,
+  PlanShape,
   PriceComparisonShape,
   ProviderShape,
   ProviderTestShape,
@@ -69,6 +74,8 @@ export interface Endpoints {
   'POST /accounts/{id}/credits': CreditShape;
   'GET /accounts/{id}/entries': PageShape<EntryShape>;
   'GET /accounts/{id}/holds': PageShape<HoldShape>;
+  'GET /accounts/{id}/plan': AccountPlanShape;
+  'PATCH /accounts/{id}/plan': AccountPlanShape;
   'POST /accounts/{id}/portal': { url: string };
   'POST /accounts/{id}/redemptions': RedemptionShape;
   'GET /accounts/{id}/statement': StatementShape;
@@ -76,6 +83,11 @@ export interface Endpoints {
   'GET /attention': AttentionListShape;
   'GET /audit': PageShape<AuditShape>;
   'GET /catalogue': CatalogShape;
+  'GET /code-batches': PageShape<CodeBatchShape>;
+  'POST /code-batches': CreatedCodeBatchShape;
+  'GET /code-batches/{id}': CodeBatchShape;
+  'PATCH /code-batches/{id}': CodeBatchShape;
+  'GET /code-batches/{id}/codes': PageShape<CodeShape>;
   'GET /deliveries': PageShape<DeliveryShape>;
   'GET /deliveries/{id}': DeliveryShape;
   'POST /deliveries/{id}/redeliver': DeliveryShape;
@@ -111,6 +123,7 @@ export interface Endpoints {
   'GET /people/{id}': PersonShape;
   'PATCH /people/{id}': PersonShape;
   'POST /people/{id}/link': InvitedPersonShape;
+  'GET /plans': PageShape<PlanShape>;
   'GET /prices': { data: ListedModelShape[] };
   'GET /providers': PageShape<ProviderShape>;
   'GET /providers/{name}': ProviderShape;

@@ -67,6 +67,11 @@ export const screens: readonly Screen[] = [
     nav: { section: 'monitoring', label: 'Billing', icon: 'wallet' },
   },
   {
+    path: '/billing/plan',
+    load: async () => (await import('./features/plans/of-account.tsx')).AccountPlan,
+    roles: ownersOnly,
+  },
+  {
     path: '/billing/payments',
     load: async () => (await import('./features/payments/of-account.tsx')).AccountPayments,
     roles: ownersOnly,
@@ -114,6 +119,12 @@ export const screens: readonly Screen[] = [
     nav: { section: 'catalog', label: 'Groups', icon: 'layers' },
   },
   {
+    path: '/plans',
+    load: async () => (await import('./features/plans/list.tsx')).PlanList,
+    roles: installation,
+    nav: { section: 'catalog', label: 'Plans', icon: 'calendar' },
+  },
+  {
     path: '/providers',
     load: async () => (await import('./features/providers/list.tsx')).ProviderList,
     roles: installation,
@@ -151,6 +162,11 @@ export const screens: readonly Screen[] = [
     roles: installation,
   },
   {
+    path: '/accounts/$accountId/plan',
+    load: async () => (await import('./features/plans/of-account.tsx')).AccountPlan,
+    roles: installation,
+  },
+  {
     path: '/accounts/$accountId/payments',
     load: async () => (await import('./features/payments/of-account.tsx')).AccountPayments,
     roles: installation,
@@ -170,6 +186,17 @@ export const screens: readonly Screen[] = [
     load: async () => (await import('./features/payments/list.tsx')).PaymentList,
     roles: installation,
     nav: { section: 'customers', label: 'Payments', icon: 'card' },
+  },
+  {
+    path: '/codes',
+    load: async () => (await import('./features/codes/list.tsx')).CodeBatchList,
+    roles: installation,
+    nav: { section: 'customers', label: 'Redemption codes', icon: 'gift' },
+  },
+  {
+    path: '/codes/$batchId',
+    load: async () => (await import('./features/codes/show.tsx')).CodeBatchShow,
+    roles: installation,
   },
   {
     path: '/people',

@@ -17,6 +17,7 @@ interface TextLinkProps extends Place, AnchorProps {
 
 export const pathOf = {
   account: (id: string) => `/accounts/${id}`,
+  codeBatch: (id: string) => `/codes/${id}`,
   key: (id: string) => `/keys/${id}`,
   delivery: (id: string) => `/deliveries/${id}`,
   destination: (id: string) => `/destinations/${id}`,
@@ -84,6 +85,7 @@ const paths = {
   bell: 'M6 17v-6a6 6 0 0 1 12 0v6M4 17h16M10.5 20.500h3',
   book: 'M5 4h10a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3zM5 17a3 3 0 0 1 3-3h10M9 8h5',
   building: 'M4 20V6l8-3v17M12 9l8 2v9M3 20h18M7 9h2M7 13h2M15 14h2M15 17h2',
+  calendar: 'M4 6h16v14H4zM4 10h16M8 3v5M16 3v5',
   card: 'M3 6h18v12H3zM3 10h18M7 15h4',
   check: 'M5 12.5l4.5 4.5L19 7',
   copy: 'M9 9h10v11H9zM5 15V4h10',
@@ -92,6 +94,7 @@ const paths = {
   down: 'M6 9l6 6 6-6',
   download: 'M12 4v11M7.5 11l4.5 4.5L16.5 11M5 20h14',
   gauge: 'M4 18a9 9 0 1 1 16 0M12 15l4-5M4 18h16',
+  gift: 'M4 11h16v9H4zM3 7h18v4H3zM12 7v13M12 7c-5 0-5-4-2.500-4S12 7 12 7c0-1 0-4 2.500-4S17 7 12 7',
   history: 'M4 12a8 8 0 1 0 2.5-5.8M4 4v4h4M12 8v4l3 2',
   key: 'M14 10a5 5 0 1 1-3-3l8-4v4l-2 1v2h-2zM8 13.5v.01',
   layers: 'M12 4l9 5-9 5-9-5zM4 13.5l8 4.5 8-4.5',

@@ -28,10 +28,11 @@ type Amount = 'full' | 'empty';
 let browser: Browser;
 const services = {} as Record<Amount, { turnpike: Turnpike } & FilledService & AsyncDisposable>;
 let payments: FilledPayments;
+const plans = { pro: { title: 'Pro', price: '20.00', windows: { '5h': '2.00', month: '40.00' }, is_offered: true } };
 beforeAll(async () => {
   if (chromium === null) return;
   browser = await startChromium();
-  const [paid, empty] = [await startWithStripe(), await startTurnpike()]; // the other one takes no payments
+  const [paid, empty] = [await startWithStripe({ plans }), await startTurnpike()]; // the other one takes no payments
   services.full = { ...paid, ...(await fillService(paid.turnpike, true)) };
   services.empty = { turnpike: empty, ...(await fillService(empty, false)), [Symbol.asyncDispose]: empty.stop };
   payments = await fillPayments(paid, services.full.places.accountId);
@@ -100,6 +101,8 @@ function dialogsOf({ accountId, keyId, requestId, destinationId }: FilledService
     '/tokens': ['Create token', 'Revoke member of tests'],
     '/settings': ['Edit Drain timeout'],
     '/groups': ['Create group', 'Edit default'],
+    '/plans': ['Create plan', 'Edit pro'],
+    '/codes': ['Create codes'],
     '/models/sandbox-echo': ['Delete'],
     '/profile': ['Set up'],
     '/playground': ['Code'],

@@ -12,7 +12,10 @@ export const roles: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
 
 /** The values of the placeholders in the paths of the table of pages. */
 export type Places = Readonly<
-  Record<'accountId' | 'keyId' | 'requestId' | 'modelName' | 'providerName' | 'destinationId' | 'deliveryId', string>
+  Record<
+    'accountId' | 'batchId' | 'keyId' | 'requestId' | 'modelName' | 'providerName' | 'destinationId' | 'deliveryId',
+    string
+  >
 >;
 
 export interface FilledService {
@@ -33,13 +36,17 @@ export async function fillService(turnpike: Turnpike, hasUsage: boolean): Promis
 
 async function withUsage(turnpike: Turnpike) {
   const { accounts, key, requestId } = await fillConsole(turnpike, 36);
-  return { accountId: accounts.acme, keyId: key.id, requestId, ...(await withDelivery(turnpike, accounts.acme)) };
+  const batch = await turnpike.admin('POST', '/code-batches', { name: 'spring campaign', amount: '5.00', count: 3 });
+  const [code] = batch['codes'] as string[];
+  await turnpike.admin('POST', `/accounts/${accounts.acme}/redemptions`, { code });
+  const delivery = await withDelivery(turnpike, accounts.acme);
+  return { accountId: accounts.acme, batchId: String(batch['id']), keyId: key.id, requestId, ...delivery };
 }
 
 async function withoutUsage(turnpike: Turnpike) {
   const { id } = await turnpike.admin('POST', '/accounts', { name: 'acme' });
   const { data } = (await turnpike.admin('GET', '/keys')) as { data: { id: string }[] };
-  const missing = { destinationId: 'dest_000000000', deliveryId: 'dlv_000000000' };
+  const missing = { batchId: 'batch_000000000', destinationId: 'dest_000000000', deliveryId: 'dlv_000000000' };
   return { accountId: String(id), keyId: data[0]?.id ?? '', requestId: `req_${'0'.repeat(25)}`, ...missing };
 }
 

@@ -10,9 +10,10 @@ import { formatMoney, nanoOf } from '../../parts/money.tsx';
 import { Loading, PageFailure, PageHead } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 
-const pageTitles = { billing: 'Billing', payments: 'Payments', transactions: 'Transactions' };
+const pageTitles = { billing: 'Billing', plan: 'Plan', payments: 'Payments', transactions: 'Transactions' };
 const pageTexts = {
   billing: 'Available funds, recharges, and holds of running requests.',
+  plan: 'Allowances that pay for requests before the balance does.',
   payments: 'Recharges and other payments, with their receipts.',
   transactions: 'Every change of the balance: credits and the cost of each request.',
 };

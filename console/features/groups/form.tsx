@@ -10,17 +10,10 @@ import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { matchesPattern } from '../../patterns.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { countOrNull } from '../models/form-values.ts';
-
-const limitLabels = {
-  rpm: 'Requests per minute (RPM)',
-  input_tpm: 'Input tokens per minute',
-  output_tpm: 'Output tokens per minute',
-  concurrency: 'Concurrent requests',
-};
+import { limitLabels, limitNames } from './limits.ts';
 
 const coveredText = (names: string, more: number) => `Matches ${names}${more > 0 ? ` and ${more} more` : ''}.`;
 
-const LIMITS = ['rpm', 'input_tpm', 'output_tpm', 'concurrency'] as const;
 const NAMES_SHOWN_MAX = 6;
 
 interface GroupFormProps {
@@ -73,7 +66,7 @@ export function GroupForm({ group, modelNames, onDone }: GroupFormProps) {
           Limits per account
         </Text>
         <SimpleGrid cols={2} spacing="sm">
-          {LIMITS.map((limit) => (
+          {limitNames.map((limit) => (
             <TextInput
               key={limit}
               label={limitLabels[limit]}
@@ -122,6 +115,6 @@ function documentOf({ name: _, models, multiplier, ...limits }: Fields): object 
   return {
     models,
     multiplier: multiplier.trim(),
-    ...Object.fromEntries(LIMITS.map((limit) => [limit, countOrNull(limits[limit])])),
+    ...Object.fromEntries(limitNames.map((limit) => [limit, countOrNull(limits[limit])])),
   };
 }

@@ -11,6 +11,7 @@ import { EmptyState, FailureNotice, PageHead } from '../../parts/page.tsx';
 import { type Costs, useCosts, useGet, useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { GroupForm } from './form.tsx';
+import { limitTexts } from './limits.ts';
 
 const modelCount = (count: number) => (count === 1 ? '1 model' : `${count} models`);
 
@@ -152,12 +153,7 @@ const limitsColumn: Column<GroupShape> = {
   label: 'Limits per account',
   from: 'md',
   show: (group) => {
-    const limits = [
-      group.rpm === null ? null : `${formatCount(group.rpm)} requests/min`,
-      group.input_tpm === null ? null : `${formatCount(group.input_tpm)} input tokens/min`,
-      group.output_tpm === null ? null : `${formatCount(group.output_tpm)} output tokens/min`,
-      group.concurrency === null ? null : `${formatCount(group.concurrency)} concurrent`,
-    ].filter((limit) => limit !== null);
+    const limits = limitTexts(group);
     return (
       <Text size="sm" {...(limits.length === 0 && { c: 'dimmed' })}>
         {limits.length === 0 ? 'No limits' : limits.join(' · ')}

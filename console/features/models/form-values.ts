@@ -213,7 +213,7 @@ function textOf(value: string | number | null): string {
   return value === null ? '' : String(value);
 }
 
-function textOrNull(text: string): string | null {
+export function textOrNull(text: string): string | null {
   return text.trim() === '' ? null : text.trim();
 }
 

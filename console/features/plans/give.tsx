@@ -1,0 +1,90 @@
+// Gives an account a plan by hand, changes its end, or ends it. For operators.
+
+import { Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import type { AccountPlanShape } from '../../../src/admin-api/shapes.ts';
+import { call } from '../../api.ts';
+import { fieldFaults } from '../../form-faults.ts';
+import { ConfirmButton, DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
+import { Icon } from '../../parts/link.tsx';
+import { useChange, useList } from '../../queries.ts';
+
+const FIELDS = ['plan', 'ends_at'];
+
+export function PlanGiveButton({ plan }: { plan: AccountPlanShape }) {
+  const ending = useChange(() => call('PATCH /accounts/{id}/plan', { id: plan.account, body: { plan: null } }), {
+    done: 'Plan ended.',
+  });
+  const hasPlan = plan.plan !== null;
+  return (
+    <Group gap="xs">
+      {hasPlan && (
+        <ConfirmButton
+          size="xs"
+          variant="default"
+          label="End plan"
+          title="End the plan now?"
+          text="The balance pays for all further requests. What is left of the allowance is lost."
+          change={ending}
+          input={undefined}
+        />
+      )}
+      <DialogButton
+        size="xs"
+        leftSection={<Icon name={hasPlan ? 'pencil' : 'plus'} sizePx={16} />}
+        label={hasPlan ? 'Edit' : 'Give plan'}
+        title={hasPlan ? 'Edit plan' : 'Give plan'}
+      >
+        {(close) => <GiveForm plan={plan} onDone={close} />}
+      </DialogButton>
+    </Group>
+  );
+}
+
+function GiveForm({ plan, onDone }: { plan: AccountPlanShape; onDone: () => void }) {
+  const plans = useList('/plans', { query: { limit: 1000 } }).rows;
+  const initialValues = { plan: plan.plan ?? '', ends_at: plan.ends_at?.slice(0, 10) ?? '' };
+  const form = useForm({ initialValues });
+  const change = useChange((body: object) => call('PATCH /accounts/{id}/plan', { id: plan.account, body }), {
+    done: 'Plan updated.',
+    onDone,
+  });
+  const submit = form.onSubmit(({ plan: name, ends_at: day }) =>
+    change.mutate(
+      {
+        ...(name !== initialValues.plan && { plan: name }),
+        ...(day !== initialValues.ends_at && { ends_at: day === '' ? null : `${day}T00:00:00Z` }),
+      },
+      { onError: (failure) => form.setErrors(fieldFaults(failure, FIELDS) ?? {}) },
+    ),
+  );
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack>
+        <NativeSelect
+          label="Plan"
+          description="A change keeps what is used, by the length of the window."
+          data={[
+            ...(plan.plan === null ? [{ value: '', label: 'Choose a plan' }] : []),
+            ...plans.map(({ name, title }) => ({ value: name, label: title })),
+          ]}
+          data-autofocus
+          {...form.getInputProps('plan')}
+        />
+        <TextInput
+          label="Ends (00:00 UTC)"
+          description="Empty: the plan does not end."
+          type="date"
+          {...form.getInputProps('ends_at')}
+        />
+        <FormFailure failure={change.error} fields={FIELDS} />
+        <FormActions
+          label="Save"
+          onCancel={onDone}
+          isPending={change.isPending}
+          isDisabled={!form.isDirty() || form.values.plan === ''}
+        />
+      </Stack>
+    </form>
+  );
+}

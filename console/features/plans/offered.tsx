@@ -1,0 +1,73 @@
+// The plans that are offered to account holders, with their prices and allowances.
+
+import { Badge, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import type { AccountPlanShape, PlanShape } from '../../../src/admin-api/shapes.ts';
+import { useMe } from '../../me.tsx';
+import { formatMoney } from '../../parts/money.tsx';
+import { FailureNotice, Heading, Hint } from '../../parts/page.tsx';
+import { useList } from '../../queries.ts';
+import { limitTexts } from '../groups/limits.ts';
+import { allowanceTexts } from './windows.ts';
+
+/** For owners; operators give plans by hand. */
+export function OfferedPlans({ plan }: { plan: AccountPlanShape }) {
+  const { role } = useMe();
+  const plans = useList('/plans', { query: { limit: 1000 }, isEnabled: role === 'owner' });
+  const offered = plans.rows.filter(({ offered: isOffered }) => isOffered);
+  if (role !== 'owner') return null;
+  if (plans.failure !== null) return <FailureNotice failure={plans.failure} onRetry={plans.reload} />;
+  if (offered.length === 0) return plans.isLoading ? null : <Hint>This installation offers no plans.</Hint>;
+  return (
+    <section aria-labelledby="offered-plans">
+      <Heading mb="sm" id="offered-plans">
+        Offered plans
+      </Heading>
+      <SimpleGrid cols={{ base: 1, xs: 2, lg: 3 }}>
+        {offered.map((one) => (
+          <OfferedPlan key={one.name} offered={one} plan={plan} />
+        ))}
+      </SimpleGrid>
+    </section>
+  );
+}
+
+interface OfferedPlanProps {
+  offered: PlanShape;
+  /** What the account has now. */
+  plan: AccountPlanShape;
+}
+
+function OfferedPlan({ offered, plan }: OfferedPlanProps) {
+  const limits = limitTexts(offered.limits);
+  const isCurrent = plan.plan === offered.name;
+  return (
+    <Card component="article" aria-label={offered.title}>
+      <Stack gap="xs" h="100%">
+        <Group justify="space-between" wrap="nowrap">
+          <Text fw={600} className="wrap">
+            {offered.title}
+          </Text>
+          {isCurrent && <Badge style={{ flex: 'none' }}>Current plan</Badge>}
+        </Group>
+        <Text>
+          <Text span fz={24} fw={650} className="tabular">
+            {formatMoney(offered.price)}
+          </Text>{' '}
+          <Text span size="sm" c="dimmed">
+            per month
+          </Text>
+        </Text>
+        {allowanceTexts(offered).map((text) => (
+          <Text key={text} size="sm">
+            {text}
+          </Text>
+        ))}
+        {offered.groups.length > 0 && <Hint size="xs">{`Pays for requests in: ${offered.groups.join(', ')}`}</Hint>}
+        {limits.length > 0 && <Hint size="xs">{limits.join(' · ')}</Hint>}
+        <Group mt="auto" pt="xs">
+          {!isCurrent && <Hint>Ask the operator for it.</Hint>}
+        </Group>
+      </Stack>
+    </Card>
+  );
+}
