@@ -7,6 +7,7 @@ import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
+import { TextLink } from '../../parts/link.tsx';
 import { formatMoney } from '../../parts/money.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useChange } from '../../queries.ts';
@@ -18,7 +19,12 @@ export function LowBalances({ account }: { account: AccountShape }) {
   return (
     <Section
       title="Low balance notices"
-      text="A notice is sent each time that less than one of these amounts becomes available."
+      text={
+        <>
+          A notice is sent when the available funds fall below one of these amounts, to the{' '}
+          <TextLink to="/destinations">destinations of notifications</TextLink>.
+        </>
+      }
     >
       {role === 'viewer' ? (
         <Hint>{account.low_balances.map(formatMoney).join(', ') || 'None'}</Hint>
