@@ -22,7 +22,10 @@ export function LowBalances({ account }: { account: AccountShape }) {
       text={
         <>
           A notice is sent when the available funds fall below one of these amounts, to the{' '}
-          <TextLink to="/destinations">destinations of notifications</TextLink>.
+          <TextLink to="/destinations" underline="always">
+            destinations of notifications
+          </TextLink>
+          .
         </>
       }
     >

@@ -72,9 +72,13 @@ function ReturnedPayment({ id, isCanceled, onClose }: ReturnedPaymentProps) {
       <Stack gap="xs" align="flex-start">
         <Text size="sm">{text}</Text>
         <Group gap="md">
-          {data.receipt_url !== null && <ExternalLink href={data.receipt_url}>Receipt</ExternalLink>}
+          {data.receipt_url !== null && (
+            <ExternalLink href={data.receipt_url} c="inherit" underline="always">
+              Receipt
+            </ExternalLink>
+          )}
           {isCanceled && data.checkout_url !== null && (
-            <Anchor href={data.checkout_url} size="sm">
+            <Anchor href={data.checkout_url} size="sm" c="inherit" underline="always">
               Continue this payment
             </Anchor>
           )}

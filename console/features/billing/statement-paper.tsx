@@ -229,7 +229,7 @@ function PaymentName({ payment: { created_at: at, kind, status, id, receipt_url:
         {receipt !== null && (
           <>
             {' · '}
-            <ExternalLink href={receipt} size="xs">
+            <ExternalLink href={receipt} size="xs" underline="always">
               Receipt
             </ExternalLink>
           </>
