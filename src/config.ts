@@ -310,6 +310,13 @@ export const bounds = {
   paymentCheckPartMs: 24 * 60 * 60 * 1000,
   paymentCheckCallMsMax: 20_000,
   paymentsCheckedDays: 30, // default range of a check
+  planPriceKnownMs: 5 * 60 * 1000, // how long a price that was checked at Stripe is taken as right
+  planPricesKnownMax: 1_000,
+  subscriptionPageMs: 10 * 60 * 1000, // how long a repeated request opens the same page
+  subscriptionsFoundMax: 10, // subscriptions of a customer that are looked at before another is sold
+  plansWatchedMs: 10 * 60 * 1000,
+  planEndNoticeMs: 3 * 24 * 60 * 60 * 1000, // how long before its end a plan is reported
+  planEndedNoticeMs: 2 * 24 * 60 * 60 * 1000, // how long after its end a plan is still reported
   // The admin API
   nameCharactersMax: 200,
   noteCharactersMax: 1_000,

@@ -26,6 +26,7 @@ import { priceUpdateRoutes } from './price-update.ts';
 import { providerRoutes } from './providers.ts';
 import { addRoute } from './route.ts';
 import { signUpRoutes } from './sign-ups.ts';
+import { subscriptionRoutes } from './subscriptions.ts';
 import { meRoutes, tokenRoutes } from './tokens.ts';
 import { unsubscribeRoutes } from './unsubscribe.ts';
 import { usageRoutes } from './usage.ts';
@@ -59,6 +60,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...passwordResetRoutes,
     ...paymentRoutes,
     ...autoRechargeRoutes,
+    ...subscriptionRoutes,
     ...attentionRoutes,
     ...auditRoutes,
     ...destinationRoutes,

@@ -9,7 +9,14 @@ import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import type { TargetHealth } from '../gateway/gateway.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
-import type { AutoRecharges, Checkouts, CodeStore, PaymentChecker, PaymentStore } from '../payments/payments.ts';
+import type {
+  AutoRecharges,
+  Checkouts,
+  CodeStore,
+  PaymentChecker,
+  PaymentStore,
+  PlanSales,
+} from '../payments/payments.ts';
 import type { ProbeResult, ProviderEndpoint } from '../providers/providers.ts';
 import type { SecretHashes, Vault } from '../secrets/secrets.ts';
 
@@ -87,6 +94,7 @@ export interface PaymentService {
   checkouts: Checkouts;
   recharges: AutoRecharges;
   checker: PaymentChecker;
+  sales: PlanSales;
 }
 
 export interface AdminDependencies {

@@ -213,7 +213,7 @@ export const paymentRoutes: AdminRoute[] = [
     conflict: 'No payments are taken here',
     answer: [paymentCheckSchema, 'The differences'],
     async handle(call) {
-      const { checker } = requirePayments(call);
+      const { checker, sales } = requirePayments(call);
       const nowMs = call.clock.nowMs();
       const { until = nowMs, since = until - bounds.paymentsCheckedDays * bounds.paymentCheckPartMs } = call.body;
       if (until > nowMs + bounds.paymentCheckPartMs) throw invalidMember('until', 'must not be in the future');
@@ -224,6 +224,14 @@ export const paymentRoutes: AdminRoute[] = [
         untilMs: until,
         isRepairing,
       });
+      // Once, with the last part of the range.
+      const plans = checkedUntilMs < until ? [] : [...call.catalog.current().plans.values()];
+      for (const plan of plans) {
+        const message = plan.stripePrice === null ? null : await sales.findPriceFault(plan);
+        if (message === null) continue;
+        const nothing = { payment: null, account: null, worth: null, credited: null };
+        differences.push({ ...nothing, kind: 'plan_price', source: plan.stripePrice, message: `${plan.name}: ${message}` });
+      }
       return {
         ok: differences.length === 0,
         compared,
@@ -256,7 +264,7 @@ async function findPayment({ paymentStore, principal }: Call, id: string): Promi
   throw noObject('payment', id);
 }
 
-function refuseDisabled({ id, status }: Account): void {
+export function refuseDisabled({ id, status }: Account): void {
   if (status === 'enabled') return;
   throw new TurnpikeError('conflict', `The account ${formatId('acct', id)} is disabled.`);
 }

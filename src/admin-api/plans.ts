@@ -7,8 +7,8 @@ import { formatUsd } from '../base/money.ts';
 import type { PlanSettings } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
 import { planJson } from '../gateway/gateway.ts';
-import type { Answer, EventRow, PlanMeter, PlanTerms } from '../ledger/ledger.ts';
-import { planEvent, planTerms } from '../payments/payments.ts';
+import { type Answer, type EventRow, Outpaced, type PlanMeter, type PlanTerms } from '../ledger/ledger.ts';
+import { type Billing, planEvent, planTerms } from '../payments/payments.ts';
 import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
@@ -62,6 +62,13 @@ export const accountPlanSchema = z
     ),
     paid_until: timeShown.nullable().describe('From then on no new window begins; null: no end.'),
     ends_at: timeShown.nullable(),
+    subscription: z
+      .object({
+        cancels_at: timeShown.nullable().describe('When it ends; null: it renews.'),
+        next_plan: z.string().nullable().describe('The plan from the next period on; null: the same.'),
+      })
+      .nullable()
+      .describe('The subscription that pays the plan; null: the plan was given, or there is none.'),
   })
   .openapi('AccountPlan');
 
@@ -96,7 +103,7 @@ export const planRoutes: AdminRoute[] = [
   patch('/accounts/{id}/plan', 'plan-change', 'Give an account a plan, change or end it', holdersWhoChange, {
     params,
     body: changeBody,
-    conflict: 'The account has no plan',
+    conflict: 'The account has no plan, or a subscription pays it and only `overflow` can be changed',
     answer: [accountPlanSchema, 'The plan and its windows'],
     async handle(call) {
       const { id } = call.params;
@@ -115,24 +122,46 @@ function refuseOperatorsMembers({ body }: CallWith<typeof changeBody>): void {
 
 async function changePlan(call: CallWith<typeof changeBody>, id: string): Promise<void> {
   const { account, meters } = await findAccount(call, id);
+  const { plan, overflow, ends_at } = call.body;
+  const isOverflowOnly = plan === undefined && ends_at === undefined;
+  const billing = isOverflowOnly ? null : await call.paymentStore.getBilling(account.id);
+  if (isSubscribed(call, billing))
+    throw new TurnpikeError(
+      'conflict',
+      'A subscription pays the plan of this account: change or cancel the subscription. Only overflow can be changed here.',
+    );
   const before = planAt(meters.plan, call.clock.nowMs());
   const after = await changedTerms(call, before);
   if (after === null && before === null) return;
   const note = changeNote('plan.update', id, account.id, termsJson(before), termsJson(after));
   const event = planEvent(account.id, before, after, call.clock.nowMs());
+  const changed = after !== null && isOverflowOnly ? overflow : undefined;
   const [answer] = await call.ledger.submit({
-    operations: [{ kind: 'set-plan', account: account.id, plan: after }],
+    operations: [
+      after !== null && changed !== undefined
+        ? { kind: 'change-plan', account: account.id, name: after.name, changes: { overflow: changed } }
+        : { kind: 'set-plan', account: account.id, plan: after },
+    ],
     coCommitted: [
       ...call.auditRows(recordAudit(call, [note])),
       ...(event === null ? [] : [{ table: 'events', event } satisfies EventRow]),
+      // A subscription that begins meanwhile outpaces this change.
+      ...(billing === null ? [] : [{ table: 'billing', billing: { ...billing, version: billing.version + 1 } }]),
     ],
   });
   checkDone(answer);
   call.forgetAccount(account.id);
 }
 
+/** Whether a subscription decides about the account's plan. */
+function isSubscribed({ payments }: Pick<Call, 'payments'>, billing: Billing | null): boolean {
+  return payments !== null && billing !== null && billing.subscription !== null;
+}
+
 function checkDone(answer: Answer | undefined): void {
-  if (answer?.ok !== true) throw new Error(`the ledger answered a plan with ${JSON.stringify(answer)}`);
+  if (answer?.ok === true) return;
+  if (answer?.reason === 'unknown_plan') throw new Outpaced('the account has another plan by now');
+  throw new Error(`the ledger answered a plan with ${JSON.stringify(answer)}`);
 }
 
 /** The terms after the change; null: none. Throws invalid_request, and conflict without a plan to change. */
@@ -163,10 +192,11 @@ function termsJson(terms: PlanTerms | null) {
   };
 }
 
-async function showPlan(call: Call, id: string): Promise<z.infer<typeof accountPlanSchema>> {
+export async function showPlan(call: Call, id: string): Promise<z.infer<typeof accountPlanSchema>> {
   const { account, meters } = await findAccount(call, id);
   const plan = planAt(meters.plan, call.clock.nowMs());
-  const shown = { account: formatId('acct', account.id) };
+  const billing = call.payments === null ? null : await call.paymentStore.getBilling(account.id);
+  const shown = { account: formatId('acct', account.id), subscription: subscriptionJson(billing) };
   if (plan === null)
     return {
       ...shown,
@@ -180,6 +210,12 @@ async function showPlan(call: Call, id: string): Promise<z.infer<typeof accountP
     };
   const { name, ...terms } = planJson(plan);
   return { ...shown, plan: name, title: call.catalog.current().plans.get(name)?.title ?? null, ...terms };
+}
+
+function subscriptionJson(billing: Billing | null): z.infer<typeof accountPlanSchema>['subscription'] {
+  if (billing === null || billing.subscription === null) return null;
+  const { cancelsAtMs = null, nextPlan = null } = billing;
+  return { cancels_at: isoTime(cancelsAtMs), next_plan: nextPlan };
 }
 
 function settingsJson(plan: PlanSettings, showsPrices: boolean): z.infer<typeof planSchema> {

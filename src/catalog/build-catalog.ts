@@ -82,6 +82,7 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   rechargeMax: '1000',
   autoRechargesPerDayMax: 5,
   stripeAutomaticTax: false,
+  planGraceHours: 72,
 });
 
 /**

@@ -78,6 +78,7 @@ const settingDescriptions: Readonly<Record<SettingName, string>> = {
   recharge_max: 'largest amount in USD of a recharge, in whole cents',
   auto_recharges_per_day_max: 'largest number of automatic recharges of an account in a day (UTC); 0: none',
   stripe_automatic_tax: 'whether Stripe Tax computes taxes on payments, see operating.md',
+  plan_grace_hours: 'hours for which a plan lasts after its paid period while its renewal is not paid, see payments.md',
 };
 
 /** All settings, with the values of these documents. */

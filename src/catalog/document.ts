@@ -315,6 +315,10 @@ const settingsMembers = {
   recharge_max: rechargeAmount,
   auto_recharges_per_day_max: z.int().min(0).max(1_000),
   stripe_automatic_tax: z.boolean(),
+  plan_grace_hours: z
+    .int()
+    .min(2, 'must be at least 2: Stripe charges a renewal about an hour after the period')
+    .max(720),
 };
 export const settingsInput = z
   .strictObject(settingsMembers)

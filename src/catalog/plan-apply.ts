@@ -67,8 +67,18 @@ function checkRemovedGroups({ read, staying, report }: Basis, removedGroups: rea
   }
 }
 
-/** Finds plans with a group that does not exist after the file. */
+/** Finds plans with a group that does not exist after the file, and two plans that are sold at one price of Stripe. */
 function checkPlans({ read, staying, report }: Basis): void {
+  const planOfPrice = new Map<string, string>();
+  for (const { kind, name, document } of staying)
+    if (kind === 'plan' && !read.plans.has(name) && typeof document['stripe_price'] === 'string')
+      planOfPrice.set(document['stripe_price'], name);
+  for (const [name, plan] of read.plans) {
+    const price = plan?.stripe_price ?? null;
+    const other = price === null ? undefined : planOfPrice.get(price);
+    if (other !== undefined) report(['plans', name, 'stripe_price'], `the plan "${other}" has this price`);
+    if (price !== null) planOfPrice.set(price, name);
+  }
   const hasGroup = (name: string) => read.groups.has(name) || staying.some(isNamed('group', name));
   for (const [name, plan] of read.plans)
     for (const [index, group] of (plan?.groups ?? []).entries())

@@ -47,7 +47,7 @@ const topics: readonly Topic[] = [
   resource('person', 'invites, lists, disables and enables people, and creates their one-time links'),
   listing('model', 'lists and shows models, and compares their prices with the price list'),
   listing('group', 'lists groups'),
-  topic('plan', 'lists plans, and shows, gives, updates and ends those of accounts', async () => [
+  topic('plan', 'lists plans, and shows, gives, sells, updates and ends those of accounts', async () => [
     ...(await import('./listings.ts')).listingCommands,
     ...(await import('./resources.ts')).resourceCommands,
   ]),

@@ -346,7 +346,22 @@ const planDetails: readonly Column[] = [
     (row) => (row['windows'] as Row[]).map((one) => `${one['used']} of ${one['limit']} per ${one['length']}`),
   ],
   ...columns('groups paid_until ends_at'),
+  ['SUBSCRIPTION', (row) => subscriptionText(row['subscription'] as Row | null)],
 ];
+function subscriptionText(subscription: Row | null): string | null {
+  if (subscription === null) return null;
+  const { cancels_at: cancelsAt, next_plan: nextPlan } = subscription;
+  if (cancelsAt !== null) return `canceled, ends ${cancelsAt}`;
+  return nextPlan === null ? 'renews' : `becomes ${nextPlan}`;
+}
+
+async function printSubscribed({ world, json }: Invocation, answer: Row): Promise<number> {
+  const { url } = answer;
+  if (json) await world.write(`${JSON.stringify(answer, null, 2)}\n`);
+  else await world.write(url === null ? 'The subscription was changed.\n' : `To be paid at: ${url}\n`);
+  return 0;
+}
+
 const planFlags: Record<string, FieldFlag> = {
   overflow: flag('yes|no', 'overflow', yesOrNo, 'whether the wallet pays for what the plan does not (default: yes)'),
   ends: flag('TIME', 'ends_at', time, 'when the plan ends, such as 2027-01-31T00:00:00Z (default: never)'),
@@ -364,6 +379,24 @@ const plans: readonly ApiCommand[] = [
     needsChange: true,
     columns: planDetails,
   }),
+  describe(
+    'plan subscribe ACCOUNT PLAN',
+    'begins the subscription of an account, to be paid by its holder, or changes it to another plan',
+    'POST /accounts/{id}/subscription',
+    { print: printSubscribed },
+  ),
+  describe(
+    'plan cancel ACCOUNT',
+    'cancels the subscription of an account with its paid period',
+    'POST /accounts/{id}/subscription/cancel',
+    { columns: planDetails },
+  ),
+  describe(
+    'plan resume ACCOUNT',
+    'undoes the cancellation, or a planned change, of a subscription',
+    'POST /accounts/{id}/subscription/resume',
+    { columns: planDetails },
+  ),
   describe('plan end ACCOUNT', 'ends the plan of an account at once', 'PATCH /accounts/{id}/plan', {
     body: { plan: null },
     columns: planDetails,

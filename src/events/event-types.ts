@@ -224,6 +224,13 @@ const plans = {
     data: { plan: z.string() },
     describe: (data) => `The plan ${data.plan} ended.`,
   }),
+  'subscription.refused': define({
+    title: 'Subscription refused',
+    severity: 'error',
+    audience: 'account',
+    data: { subscription: z.string(), reason: z.string() },
+    describe: (data) => `The subscription ${data.subscription} was ended, and its payment is returned: ${data.reason}.`,
+  }),
   'plan.payment_failed': define({
     title: 'Payment of the plan failed',
     severity: 'error',

@@ -7,15 +7,17 @@ import { formatUsd } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { creditReference, type Payment } from './payment.ts';
 import type { PaymentState } from './provider.ts';
+import type { SubscriptionSync } from './receive-event.ts';
 import { creditOf, findForeign } from './settle-payment.ts';
 import type { PaymentDependencies, PaymentSync } from './sync.ts';
 
 /**
  * `not_credited`: paid, and less was credited. `not_paid`: credited, and less was paid. `mismatched`: the provider's
  * payment is not what was asked for, and was not credited. `unknown`: a payment of a customer of ours that is not stored.
- * `journal`: the entries of a payment are not what is stored with it.
+ * `journal`: the entries of a payment are not what is stored with it. `plan_price`: the price of a plan is another one at
+ * the provider, so that it is not sold.
  */
-export const differenceKinds = ['not_credited', 'not_paid', 'mismatched', 'unknown', 'journal'] as const;
+export const differenceKinds = ['not_credited', 'not_paid', 'mismatched', 'unknown', 'journal', 'plan_price'] as const;
 
 export interface PaymentDifference {
   kind: (typeof differenceKinds)[number];
@@ -48,10 +50,12 @@ export interface CheckRange {
 export class PaymentChecker {
   readonly #on: PaymentDependencies;
   readonly #sync: PaymentSync;
+  readonly #subscriptions: SubscriptionSync | null;
 
-  constructor(dependencies: PaymentDependencies, sync: PaymentSync) {
+  constructor(dependencies: PaymentDependencies, sync: PaymentSync, subscriptions: SubscriptionSync | null = null) {
     this.#on = dependencies;
     this.#sync = sync;
+    this.#subscriptions = subscriptions;
   }
 
   /** Compares whole parts of the range until there are many payments, or differences. Throws ProviderError. */
@@ -83,7 +87,7 @@ export class PaymentChecker {
       let difference = await compare();
       // A change may have been under way.
       if (difference !== null && source !== null) {
-        if (isRepairing) await this.#sync.sync(source, difference.payment);
+        if (isRepairing) await this.#repair(source, difference.payment);
         difference = await compare();
       }
       if (difference !== null) check.differences.push(difference);
@@ -101,6 +105,11 @@ export class PaymentChecker {
       last = rows.at(-1) ?? null;
       more = rows.length === bounds.rowsAtOnce;
     }
+  }
+
+  async #repair(source: string, named: string | null): Promise<void> {
+    const payment = await this.#sync.sync(source, named);
+    if (payment?.subscription != null) await this.#subscriptions?.sync(payment.subscription);
   }
 
   async #find(source: string, named: string | null): Promise<Payment | null> {

@@ -20,7 +20,7 @@ export interface CheckoutSettings {
 }
 
 /** Page of the console that shows payments. */
-const RETURN_PATH = '/console/billing';
+export const RETURN_PATH = '/console/billing';
 
 export class Checkouts {
   readonly #on: PaymentDependencies;

@@ -66,6 +66,12 @@ export interface Billing {
   rechargeFailure: { atMs: number; payment: number; failure: PaymentFailure } | null;
   /** The provider's id of the subscription that has not ended. */
   subscription: string | null;
+  /** When that subscription ends; null or absent: it renews. */
+  cancelsAtMs?: number | null;
+  /** The plan from its next period on; null or absent: the same. */
+  nextPlan?: string | null;
+  /** A subscription that was ended at once, and whose payment is returned. */
+  refusedSubscription?: string;
 }
 
 /** A webhook event that was handled. Kept for `bounds.paymentEventKeptMs`: later ones are only read again, not credited. */

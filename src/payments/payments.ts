@@ -37,7 +37,8 @@ export {
   paymentStatuses,
   type StoredStatus,
 } from './payment.ts';
-export { type PlanTimes, planEvent, planTerms, updatePlans } from './plans.ts';
+export { type PlanSaleParts, PlanSales } from './plan-sales.ts';
+export { endedEvent, type PlanTimes, planEvent, planTerms, updatePlans } from './plans.ts';
 export {
   type EventSubject,
   type NewCheckout,

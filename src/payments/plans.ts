@@ -39,13 +39,18 @@ export function planEvent(
 ): NewEvent | null {
   const told = { atMs, account, dedupe: null };
   const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-  if (after === null) return before && { ...told, type: 'plan.ended', data: { plan: before.name } };
+  if (after === null) return before && endedEvent(account, before, atMs);
   const plan = after.name;
   if (before === null) return { ...told, type: 'plan.started', data: { plan, ends_at: time(after.endsAtMs) } };
   if (before.name !== plan) return { ...told, type: 'plan.changed', data: { plan, former: before.name } };
   const paidUntil = time(after.paidUntilMs);
   if (paidUntil === null || after.paidUntilMs === before.paidUntilMs) return null;
   return { ...told, type: 'plan.renewed', data: { plan, paid_until: paidUntil } };
+}
+
+/** Once for each time that a plan was given or bought: changes keep its anchor. */
+export function endedEvent(account: number, { name, anchorMs }: PlanTerms, atMs: number): NewEvent {
+  return { atMs, account, type: 'plan.ended', data: { plan: name }, dedupe: `plan.ended:${account}:${anchorMs}` };
 }
 
 interface UpdateParts {

@@ -26,6 +26,8 @@ export interface PaymentProvider {
   readPayment(source: string): Promise<PaymentState | null>;
   /** Ends a payment that is not paid yet, so that it never can be. Returns its state, which is `paid` if it was too late. */
   cancelPayment(source: string): Promise<PaymentState | null>;
+  /** Returns what is left of a paid payment to its payer; a repeated call returns nothing more. */
+  refundPayment(source: string): Promise<void>;
   /** The source of the payment that a reference of an event belongs to; null if it is none of this service. */
   findPayment(reference: string): Promise<string | null>;
   /** All payments of this service created in the range, newest first, with those of subscriptions. */

@@ -75,7 +75,9 @@ export class EventReceiver {
 
   async #syncPayment(source: string, named: string | null, cause: SyncCause): Promise<void> {
     const payment = await this.#sync.sync(source, named, cause);
-    if (payment?.subscription != null) await this.#subscriptions?.sync(payment.subscription);
+    if (payment?.kind !== 'subscription') return;
+    if (payment.subscription !== null) await this.#subscriptions?.sync(payment.subscription);
+    if (cause.event !== null) await this.#sync.note({ ...cause.event, payment: payment.id });
   }
 
   async #note({ event }: SyncCause): Promise<void> {

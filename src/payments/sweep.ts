@@ -4,11 +4,13 @@ import { formatId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { Payment, PaymentRow } from './payment.ts';
+import type { SubscriptionSync } from './receive-event.ts';
 import { type PaymentDependencies, type PaymentSync, postponed } from './sync.ts';
 
 export interface Sweep {
   dependencies: PaymentDependencies;
   sync: PaymentSync;
+  subscriptions?: SubscriptionSync;
   /** Continues an auto-recharge whose process ended before the provider had it. */
   resumeRecharge: ((payment: Payment) => Promise<void>) | null;
   report(payment: Payment, failure: unknown): void;
@@ -29,10 +31,11 @@ export async function sweepPayments(sweep: Sweep, signal: AbortSignal): Promise<
   return due.length;
 }
 
-async function look({ dependencies, sync, resumeRecharge }: Sweep, payment: Payment): Promise<void> {
+async function look({ dependencies, sync, subscriptions, resumeRecharge }: Sweep, payment: Payment): Promise<void> {
   const { ledger, clock } = dependencies;
   if (payment.source !== null) {
     await sync.sync(payment.source, formatId('pay', payment.id));
+    if (payment.subscription !== null) await subscriptions?.sync(payment.subscription);
     return;
   }
   const nowMs = clock.nowMs();

@@ -100,7 +100,7 @@ export class PaymentSync {
     if (state === null || foreign !== null) return this.#refuse(payment, state, foreign ?? '', cause, nowMs);
     const settled = settle(payment, state, nowMs);
     if (settled === null) {
-      if (cause.event !== null) await this.note({ ...cause.event, payment: payment.id });
+      if (cause.event !== null && isNotedHere(payment)) await this.note({ ...cause.event, payment: payment.id });
       return payment;
     }
     await this.#commit(payment, settled, cause);
@@ -174,7 +174,8 @@ export class PaymentSync {
 
   #rows(payment: Payment, { event }: SyncCause, audit: readonly AuditRecord[], events: readonly NewEvent[]): unknown[] {
     const rows: PaymentRow[] = [{ table: 'payments', payment }];
-    if (event !== null) rows.push({ table: 'payment_events', event: { ...event, payment: payment.id } });
+    if (event !== null && isNotedHere(payment))
+      rows.push({ table: 'payment_events', event: { ...event, payment: payment.id } });
     return [
       ...rows,
       ...this.#on.auditRows({ audit, creation: null }),
@@ -198,6 +199,11 @@ export class PaymentSync {
     await ledger.submit({ operations: [], coCommitted: [{ table: 'payments', payment }] satisfies PaymentRow[] });
     return true;
   }
+}
+
+/** An event about a subscription's payment is handled once the subscription is looked at, too: then its receiver notes it. */
+function isNotedHere({ kind }: Payment): boolean {
+  return kind !== 'subscription';
 }
 
 /** A payment that nothing has been asked of the provider for. */

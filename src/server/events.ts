@@ -5,15 +5,17 @@ import type { Clock } from '../base/clock.ts';
 import type { CatalogHolder } from '../catalog/catalog.ts';
 import { bounds, type Config } from '../config.ts';
 import { Dispatcher, makeChannels, makeMailSender, makeNoticeSender, type Send } from '../delivery/delivery.ts';
-import type { NewEvent } from '../events/events.ts';
+import type { EventStore, NewEvent } from '../events/events.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import { makeOutbox } from '../storage/storage.ts';
 import { lookupHost } from './compose.ts';
 import { startJobs } from './jobs.ts';
 import { Leadership } from './leadership.ts';
+import { type Payments, paymentJobs } from './open-payments.ts';
 import type { OpenStore } from './open-store.ts';
 import { findExpiringKeys, findUnusualSpending } from './watch-accounts.ts';
+import { watchPlans } from './watch-plans.ts';
 import { ProviderWatch } from './watch-providers.ts';
 
 export interface EventParts {
@@ -24,11 +26,12 @@ export interface EventParts {
   clock: Clock;
   log: Pick<LogWriter, 'writeEvent'>;
   version: string;
+  payments: Payments | null;
 }
 
 /** Starts at once. The returned function stops everything. */
 export function startEvents(parts: EventParts): () => Promise<void> {
-  const { store, gateway, holder, clock, log, version, config } = parts;
+  const { store, gateway, holder, clock, log, version, config, payments } = parts;
   const { stores, vault, ledger, outbox: reads } = store;
   const leadership = new Leadership(ledger, ledger, clock.nowMs);
   const channels = makeChannels({
@@ -48,6 +51,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     clock,
   });
   const everyMs = bounds.jobsEveryMs;
+  const plans = { stores, subscriptions: payments?.subscriptions ?? null, clock, log };
   const stopJobs = startJobs({
     leadership,
     dispatcher,
@@ -57,8 +61,10 @@ export function startEvents(parts: EventParts): () => Promise<void> {
       { name: 'expiring keys', everyMs, run: (signal) => findExpiringKeys({ stores, clock, signal }) },
       { name: 'unusual spending', everyMs, run: (signal) => findUnusualSpending({ stores, clock, signal }) },
       { name: 'waiting deliveries', everyMs, run: () => dispatcher.resume() },
+      { name: 'plans', everyMs: bounds.plansWatchedMs, run: (signal) => watchPlans({ ...plans, signal }) },
+      ...paymentJobs(payments, log),
     ],
-    onFailure: (task, failure) => stores.events.emit([upkeepFailed(task, describeFailure(failure), clock.nowMs())]),
+    onFailure: makeUpkeepReport(stores.events, clock),
   });
   const timer = setInterval(() => void watch.round().catch(() => {}), bounds.providersWatchedMs);
   timer.unref();
@@ -86,14 +92,13 @@ function makeMailChannel(mail: NonNullable<Config['mail']>, { vault, stores }: O
   };
 }
 
-/** Once a day for each task. */
-export function upkeepFailed(task: string, reason: string, atMs: number): NewEvent {
-  const day = new Date(atMs).toISOString().slice(0, 10);
-  return {
-    atMs,
-    account: null,
-    type: 'upkeep.failed',
-    data: { task, reason: reason.slice(0, bounds.nameCharactersMax) },
-    dedupe: `upkeep.failed:${task}:${day}`,
+/** Reports a task that failed as an event, once a day for each task. Never rejects: its failure is in the log. */
+export function makeUpkeepReport(events: Pick<EventStore, 'emit'>, clock: Clock) {
+  return async (task: string, failure: unknown): Promise<void> => {
+    const atMs = clock.nowMs();
+    const reason = describeFailure(failure).slice(0, bounds.nameCharactersMax);
+    const dedupe = `upkeep.failed:${task}:${new Date(atMs).toISOString().slice(0, 10)}`;
+    const event: NewEvent = { atMs, account: null, type: 'upkeep.failed', data: { task, reason }, dedupe };
+    await events.emit([event]).catch(() => {});
   };
 }

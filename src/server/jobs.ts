@@ -13,6 +13,8 @@ import type { Leadership } from './leadership.ts';
 /** A job that runs now and then. */
 export interface SeldomJob {
   name: string;
+  /** Delay of the first run after the start. */
+  firstAfterMs?: number;
   everyMs: number;
   run(signal: AbortSignal): Promise<void>;
 }
@@ -30,7 +32,9 @@ export interface JobParts {
 /** Starts at once. The returned function stops the jobs, and waits for attempts in progress. */
 export function startJobs(parts: JobParts): () => Promise<void> {
   const stopping = new AbortController();
-  const ended = Promise.all([deliver(parts, stopping.signal), runSeldom(parts, stopping.signal)]);
+  const { signal } = stopping;
+  // Each in a loop of its own: a slow provider delays no other job.
+  const ended = Promise.all([deliver(parts, signal), ...parts.seldom.map((job) => runSeldom(parts, job, signal))]);
   return async () => {
     stopping.abort();
     await ended;
@@ -60,21 +64,18 @@ async function deliver({ leadership, dispatcher, log }: JobParts, signal: AbortS
   }
 }
 
-async function runSeldom(parts: JobParts, signal: AbortSignal): Promise<void> {
-  const { leadership, seldom, clock, log } = parts;
-  const dueMs = new Map(seldom.map(({ name }) => [name, clock.nowMs() + bounds.jobsFirstAfterMs]));
+async function runSeldom(parts: JobParts, job: SeldomJob, signal: AbortSignal): Promise<void> {
+  const { leadership, clock, log } = parts;
+  let dueMs = clock.nowMs() + (job.firstAfterMs ?? bounds.jobsFirstAfterMs);
   while (!signal.aborted) {
     await rest(bounds.jobsPollMs, signal);
-    if (signal.aborted || !(await leadership.isHeld().catch(() => false))) continue;
-    for (const job of seldom) {
-      if (clock.nowMs() < (dueMs.get(job.name) ?? 0) || signal.aborted) continue;
-      dueMs.set(job.name, clock.nowMs() + job.everyMs);
-      try {
-        await job.run(signal);
-      } catch (failure) {
-        log.writeEvent('job_failed', { job: job.name, cause: describeFailure(failure) });
-        if (!isUnavailable(failure)) await parts.onFailure(job.name, failure).catch(() => {});
-      }
+    if (signal.aborted || clock.nowMs() < dueMs || !(await leadership.isHeld().catch(() => false))) continue;
+    dueMs = clock.nowMs() + job.everyMs;
+    try {
+      await job.run(signal);
+    } catch (failure) {
+      log.writeEvent('job_failed', { job: job.name, cause: describeFailure(failure) });
+      if (!isUnavailable(failure)) await parts.onFailure(job.name, failure).catch(() => {});
     }
   }
 }

@@ -1,12 +1,12 @@
-// Composes payments: the provider that is configured, its webhook route, and the background look at pending payments.
+// Composes payments: the provider that is configured, the service that the admin API uses, and the background look at
+// pending payments.
 
 import type { PaymentService } from '../admin-api/admin-api.ts';
 import { formatId } from '../base/ids.ts';
 import { parseUsd } from '../base/money.ts';
 import type { CatalogHolder, Settings } from '../catalog/catalog.ts';
 import { bounds, type Config } from '../config.ts';
-import type { NodeLedger } from '../ledger/ledger.ts';
-import { describeFailure } from '../observability/observability.ts';
+import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import {
   AutoRecharges,
   Checkouts,
@@ -15,15 +15,20 @@ import {
   PaymentChecker,
   type PaymentDependencies,
   PaymentSync,
+  PlanSales,
+  PlanSubscriptions,
   type RechargeTerms,
   type Sweep,
   sweepPayments,
 } from '../payments/payments.ts';
 import { Secret } from '../secrets/secrets.ts';
 import { auditRows } from '../storage/storage.ts';
+import type { SeldomJob } from './jobs.ts';
 import type { Observers } from './observe.ts';
 import type { OpenStore } from './open-store.ts';
 import type { Closing } from './server.ts';
+
+const HOUR_MS = 60 * 60 * 1000;
 
 export interface Payments {
   service: PaymentService;
@@ -31,19 +36,21 @@ export interface Payments {
   dependencies: PaymentDependencies;
   sync: PaymentSync;
   recharges: AutoRecharges;
+  subscriptions: PlanSubscriptions;
 }
 
 interface PaymentParts {
   config: Config;
   store: OpenStore;
-  ledger: NodeLedger;
   holder: CatalogHolder;
   observers: Observers;
+  /** The plan of an account has changed. */
+  planChanged(account: number): void;
 }
 
-/** null unless a provider is configured. Starts the background look at pending payments. */
+/** null unless a provider is configured. */
 export async function openPayments(
-  { config, store, ledger, holder, observers }: PaymentParts,
+  { config, store, holder, observers, planChanged }: PaymentParts,
   closing: Closing,
 ): Promise<Payments | null> {
   const { stripe, publicUrl } = config;
@@ -53,7 +60,7 @@ export async function openPayments(
     webhookSecret: new Secret(stripe.webhookSecret),
     apiUrl: stripe.apiUrl,
   });
-  const { stores } = store;
+  const { stores, ledger } = store;
   const dependencies: PaymentDependencies = {
     provider,
     store: stores.payments,
@@ -62,10 +69,14 @@ export async function openPayments(
     clock: observers.clock,
   };
   const sync = new PaymentSync(dependencies);
-  const checkouts = new Checkouts(dependencies, sync, () => ({
-    publicUrl,
-    isTaxAutomatic: holder.current.settings.stripeAutomaticTax,
-  }));
+  const settings = () => ({ publicUrl, isTaxAutomatic: holder.current.settings.stripeAutomaticTax });
+  const checkouts = new Checkouts(dependencies, sync, settings);
+  const subscriptions = new PlanSubscriptions({
+    ...dependencies,
+    plans: () => holder.current.plans,
+    graceMs: () => holder.current.settings.planGraceHours * HOUR_MS,
+    changed: planChanged,
+  });
   const recharges = new AutoRecharges({
     ...dependencies,
     accounts: stores.accounts,
@@ -75,10 +86,16 @@ export async function openPayments(
     report: (failure) => observers.log.writeEvent('recharge_failure', { cause: describeFailure(failure) }),
   });
   closing.push(() => recharges.close());
-  const service = { provider: provider.name, recharges, checkouts, checker: new PaymentChecker(dependencies, sync) };
-  const payments = { service, receiver: new EventReceiver(dependencies, sync, null), dependencies, sync, recharges };
-  startSweeping(payments, observers, () => true, closing);
-  return payments;
+  const checker = new PaymentChecker(dependencies, sync, subscriptions);
+  const sales = new PlanSales({ ...dependencies, subscriptions, settings });
+  return {
+    service: { provider: provider.name, recharges, checkouts, checker, sales },
+    receiver: new EventReceiver(dependencies, sync, subscriptions),
+    dependencies,
+    sync,
+    recharges,
+    subscriptions,
+  };
 }
 
 function termsOf(settings: Settings): RechargeTerms {
@@ -90,41 +107,18 @@ function termsOf(settings: Settings): RechargeTerms {
   };
 }
 
-/** `isLeading`: whether this node runs background jobs. The returned function stops it. */
-function startSweeping(
-  { dependencies, sync, recharges }: Payments,
-  { log }: Pick<Observers, 'log'>,
-  isLeading: () => boolean | Promise<boolean>,
-  closing: Closing,
-): void {
-  const stopping = new AbortController();
+/** Payments that are pending are looked at, on the node that leads. */
+export function paymentJobs(payments: Payments | null, log: Pick<LogWriter, 'writeEvent'>): SeldomJob[] {
+  if (payments === null) return [];
+  const { dependencies, sync, subscriptions, recharges } = payments;
   const sweep: Sweep = {
     dependencies,
     sync,
+    subscriptions,
     resumeRecharge: (payment) => recharges.resume(payment),
     report: (payment, failure) =>
       log.writeEvent('payment_not_checked', { payment: formatId('pay', payment.id), cause: describeFailure(failure) }),
   };
-  let running: Promise<unknown> = Promise.resolve();
-  let isRunning = false;
-  const run = async () => {
-    try {
-      if (await isLeading()) await sweepPayments(sweep, stopping.signal);
-    } catch (failure) {
-      log.writeEvent('payments_not_checked', { cause: describeFailure(failure) });
-    } finally {
-      isRunning = false;
-    }
-  };
-  const timer = setInterval(() => {
-    if (isRunning) return; // a slow provider: the next pass begins when this one has ended
-    isRunning = true;
-    running = run();
-  }, bounds.paymentSweepMs);
-  timer.unref();
-  closing.push(async () => {
-    clearInterval(timer);
-    stopping.abort();
-    await running;
-  });
+  const run = async (signal: AbortSignal) => void (await sweepPayments(sweep, signal));
+  return [{ name: 'pending payments', firstAfterMs: 0, everyMs: bounds.paymentSweepMs, run }];
 }

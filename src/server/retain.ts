@@ -24,6 +24,8 @@ interface RetainParts {
   maintain: OpenStore['maintain'];
   /** Gives accounts what their plans have now; resolves to their number. */
   updatePlans(signal: AbortSignal): Promise<number>;
+  /** Reports a task that failed. Never rejects. */
+  failed(task: string, failure: unknown): Promise<void>;
 }
 
 /** Number of dropped rows, by table. */
@@ -64,6 +66,7 @@ async function retainUntil(parts: RetainParts, signal: AbortSignal): Promise<voi
       await parts.runAlone(() => dropOld({ ...parts, dropped, signal }));
     } catch (failure) {
       parts.log.writeEvent('old_rows_not_dropped', { cause: describeFailure(failure) });
+      await parts.failed('retention', failure);
     }
     await parts.runAlone(() => updateHolders(parts, signal));
     if (Object.values(dropped).some((rows) => rows > 0)) parts.log.writeEvent('old_rows_dropped', dropped);
@@ -72,17 +75,18 @@ async function retainUntil(parts: RetainParts, signal: AbortSignal): Promise<voi
 }
 
 /** A change of plans updates them at once, unless its node stopped meanwhile. */
-async function updateHolders({ updatePlans, log }: RetainParts, signal: AbortSignal): Promise<void> {
+async function updateHolders({ updatePlans, failed, log }: RetainParts, signal: AbortSignal): Promise<void> {
   try {
     const accounts = await updatePlans(signal);
     if (accounts > 0) log.writeEvent('plans_updated', { accounts });
   } catch (failure) {
     log.writeEvent('plans_not_updated', { cause: describeFailure(failure) });
+    await failed('update of plans', failure);
   }
 }
 
 /** Whether everything was done. */
-async function maintain({ maintain: tendStore, log }: RetainParts): Promise<boolean> {
+async function maintain({ maintain: tendStore, failed, log }: RetainParts): Promise<boolean> {
   if (tendStore === null) return true;
   try {
     const { monthsMade, monthsDropped, monthsLeft, leasesDropped } = await tendStore();
@@ -95,6 +99,7 @@ async function maintain({ maintain: tendStore, log }: RetainParts): Promise<bool
     return monthsLeft.length === 0;
   } catch (failure) {
     log.writeEvent('store_not_tended', { cause: describeFailure(failure) });
+    await failed('maintenance of the store', failure);
     return false;
   }
 }

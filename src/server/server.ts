@@ -16,7 +16,7 @@ import { openSecretHashes } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { adoptSecret, openSignInSecret } from './change-secret.ts';
 import { makeAdmin, makeGateway, makePlanUpdates, makePublic } from './compose.ts';
-import { type EventParts, startEvents } from './events.ts';
+import { type EventParts, makeUpkeepReport, startEvents } from './events.ts';
 import { applyAtStart, inviteFirstOperator, openFirstAccount, prepareCatalog } from './first-start.ts';
 import { followNodes, makeCatalogReader } from './follow-nodes.ts';
 import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile } from './listen.ts';
@@ -149,7 +149,8 @@ async function startOn(
   await prepareCatalog(config, store, clock.nowMs());
   const holder = new CatalogHolder(await stores.catalog.loadCatalog(), vault.open, () => clock.nowMs());
   const catalogReader = makeCatalogReader(stores.catalog, holder, store.ledger);
-  const payments = await openPayments({ config, store, ledger: store.ledger, holder, observers }, closing);
+  const planChanged = (account: number) => gateway.authenticator.keys.forgetAccount(account);
+  const payments = await openPayments({ config, store, holder, observers, planChanged }, closing);
   const gateway = await makeGateway(
     { store, hashesOf, holder, recharges: payments?.recharges ?? null, observers, clock },
     closing,
@@ -168,8 +169,7 @@ async function startOn(
   const state: StopState = { isLeaving: false, isDraining: false };
   const following = feed && followNodes({ feed, epoch, gateway, catalogReader, moveAdmin, log });
   closing.push(() => following?.stop());
-  const isStoreThere = () => following?.isHearing() ?? true;
-  const publicApi = makePublic(config, gateway, state, isStoreThere, observers, closing);
+  const publicApi = makePublic(config, gateway, state, () => following?.isHearing() ?? true, observers, closing);
   const updateOperatorFile = () => writeOperatorFile(config, http, token);
   const { adminListen } = holder.current.settings;
   const http = listen(config, tls, {
@@ -194,7 +194,7 @@ async function startOn(
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
   await inviteFirstOperator(config, options, store, clock, http.adminUrl());
-  closing.push(...startUpkeep({ ...start, config, store, gateway, holder, clock, log }));
+  closing.push(...startUpkeep({ ...start, config, store, gateway, holder, clock, log, payments }));
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }
@@ -205,7 +205,8 @@ function startUpkeep(parts: EventParts): (() => Promise<void>)[] {
   const settings = () => gateway.catalog().settings;
   const retention = { store: store.stores.retention, settings, clock, log };
   const { runAlone, maintain } = store;
-  const upkeep = { runAlone, maintain, updatePlans: makePlanUpdates(store, gateway) };
+  const failed = makeUpkeepReport(store.stores.events, clock);
+  const upkeep = { runAlone, maintain, failed, updatePlans: makePlanUpdates(store, gateway) };
   return [startRetaining({ ...retention, ...upkeep }), startEvents(parts)];
 }
 

@@ -1,6 +1,7 @@
 // Payments over a scripted Stripe in process and the stores of a test: the real sync, pages, webhooks and check.
 
 import type { Clock } from '../../src/base/clock.ts';
+import type { PlanSettings } from '../../src/catalog/catalog.ts';
 import {
   AutoRecharges,
   Checkouts,
@@ -9,6 +10,8 @@ import {
   PaymentChecker,
   type PaymentDependencies,
   PaymentSync,
+  PlanSales,
+  PlanSubscriptions,
 } from '../../src/payments/payments.ts';
 import { Secret } from '../../src/secrets/secrets.ts';
 import { auditRows } from '../../src/storage/storage.ts';
@@ -23,6 +26,8 @@ export interface ScriptedPayments {
   receiver: EventReceiver;
   checker: PaymentChecker;
   recharges: AutoRecharges;
+  subscriptions: PlanSubscriptions;
+  sales: PlanSales;
 }
 
 export const PUBLIC_URL = 'https://turnpike.example.com';
@@ -31,6 +36,7 @@ export async function openScriptedPayments(
   stores: Pick<Stores, 'accounts' | 'payments' | 'ledger' | 'gate'>,
   clock: Clock,
   stripe = new ScriptedStripe({ nowMs: clock.nowMs }),
+  plans: () => ReadonlyMap<string, PlanSettings> = () => new Map(),
 ): Promise<ScriptedPayments> {
   const provider = await openStripe(
     { secretKey: new Secret(stripe.secretKey), webhookSecret: new Secret(stripe.webhookSecret), apiUrl: null },
@@ -52,13 +58,22 @@ export async function openScriptedPayments(
     terms: () => ({ minimum: 0, maximum: 10 ** 12, perDayMax: 10, isTaxAutomatic: false }),
     report: () => {},
   });
+  const settings = () => ({ publicUrl: PUBLIC_URL, isTaxAutomatic: false });
+  const subscriptions = new PlanSubscriptions({
+    ...dependencies,
+    plans,
+    graceMs: () => 72 * 3600 * 1000,
+    changed: () => {},
+  });
   return {
     stripe,
     dependencies,
     sync,
-    checkouts: new Checkouts(dependencies, sync, () => ({ publicUrl: PUBLIC_URL, isTaxAutomatic: false })),
-    receiver: new EventReceiver(dependencies, sync, null),
-    checker: new PaymentChecker(dependencies, sync),
+    checkouts: new Checkouts(dependencies, sync, settings),
+    receiver: new EventReceiver(dependencies, sync, subscriptions),
+    checker: new PaymentChecker(dependencies, sync, subscriptions),
     recharges,
+    subscriptions,
+    sales: new PlanSales({ ...dependencies, subscriptions, settings }),
   };
 }

@@ -49,6 +49,20 @@ export async function cancelPayment(calls: StripeCalls, source: string): Promise
   return readPayment(calls, source);
 }
 
+export async function refundPayment(calls: StripeCalls, source: string): Promise<void> {
+  const state = await readPayment(calls, source);
+  const intent = state?.paymentIntent ?? null;
+  if (state?.status !== 'paid' || intent === null || state.refundedCents >= state.totalCents) return;
+  const idempotencyKey = `${source}:refund:${state.refundedCents}`;
+  await calls
+    .ask('refund a payment', withId, (client) =>
+      client.refunds.create({ payment_intent: intent, reason: 'duplicate' }, { idempotencyKey }),
+    )
+    .catch((error: unknown) => {
+      if (!(error instanceof StripeRefusal && error.stripeCode === 'charge_already_refunded')) throw error;
+    });
+}
+
 /** Voids an open invoice, or deletes a draft. */
 export async function voidInvoice(calls: StripeCalls, source: string): Promise<void> {
   const found = await readInvoice(calls, source);

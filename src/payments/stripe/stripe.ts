@@ -8,7 +8,7 @@ import type { PaymentProvider } from '../provider.ts';
 import { makeClient, openCalls, type Send } from './call-stripe.ts';
 import { createCustomer, openPortal, readSavedMethod, startCheckout } from './checkout.ts';
 import { readEvent } from './read-event.ts';
-import { cancelPayment, findPayment, listPayments, readPayment } from './read-payments.ts';
+import { cancelPayment, findPayment, listPayments, readPayment, refundPayment } from './read-payments.ts';
 import { startRecharge } from './recharge.ts';
 import { openSubscriptions } from './subscriptions.ts';
 
@@ -62,6 +62,7 @@ export function providerOver(
     startRecharge: (recharge) => startRecharge(calls, recharge, nowMs()),
     readPayment: (source) => readPayment(calls, source),
     cancelPayment: (source) => cancelPayment(calls, source),
+    refundPayment: (source) => refundPayment(calls, source),
     findPayment: (reference) => findPayment(calls, reference),
     listPayments: (range) => listPayments(calls, range),
     readEvent: (body, headers, atMs) => readEvent(body, headers, isLive, (signature) => verify(body, signature, atMs)),

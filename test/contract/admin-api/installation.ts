@@ -101,10 +101,11 @@ export async function makeNode<RetainedData extends Stores>(
   const notifications: string[] = [];
   const passwords: Installation['passwords'] = new Map();
   const counters: Installation['counters'] = new Map();
+  const catalog = new CatalogHolder(await stores.catalog.loadCatalog(), open);
   const parts: Parts<RetainedData> = {
     clock,
     stores,
-    catalog: new CatalogHolder(await stores.catalog.loadCatalog(), open),
+    catalog,
     vault,
     notifications,
     answers: [],
@@ -129,7 +130,7 @@ export async function makeNode<RetainedData extends Stores>(
       oidcName: null,
     },
     publicOrigin: null,
-    payments: await openScriptedPayments(stores, clock),
+    payments: await openScriptedPayments(stores, clock, undefined, () => catalog.current.plans),
     failures: 0,
     refusal: null,
   };

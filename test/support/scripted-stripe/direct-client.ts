@@ -62,7 +62,7 @@ export function directClient(api: StripeApi, faultOf: FaultOf): Stripe {
     invoicePayments: { list: list('/v1/invoice_payments') },
     paymentIntents: { retrieve: on('GET', '/v1/payment_intents') },
     charges: { retrieve: on('GET', '/v1/charges') },
-    refunds: { list: list('/v1/refunds') },
+    refunds: { list: list('/v1/refunds'), create: create('/v1/refunds') },
     disputes: { list: list('/v1/disputes') },
     creditNotes: { list: list('/v1/credit_notes') },
     prices: { retrieve: on('GET', '/v1/prices') },

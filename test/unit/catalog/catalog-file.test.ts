@@ -121,6 +121,7 @@ describe('the documented example', () => {
       rechargeMax: '1000',
       autoRechargesPerDayMax: 5,
       stripeAutomaticTax: false,
+      planGraceHours: 72,
     });
   });
 

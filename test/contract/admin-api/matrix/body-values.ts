@@ -210,6 +210,12 @@ export const bodyRules: Record<string, BodyRule> = {
       ends_at: values([inDays(1)], [inDays(-1), 7]).map(forOperators),
     }),
   },
+  'POST /api/v1/accounts/{id}/subscription': {
+    least: () => ({ plan: 'alpha-plan' }),
+    values: () => ({ plan: values([], ['no-plan', 7, null]) }),
+  },
+  'POST /api/v1/accounts/{id}/subscription/cancel': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/accounts/{id}/subscription/resume': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/code-batches': {
     least: () => ({ name: 'summer', amount: '1.00', count: 1 }),
     values: () => ({

@@ -18,7 +18,7 @@ export interface RouteRule {
   counts: ObjectKind | null;
   /** The status on success. */
   done: number;
-  /** A revoked key stays revoked; a disabled person gets no link. */
+  /** A revoked key stays revoked; a disabled person gets no link, and a disabled account no subscription. */
   refusesRevoked: boolean;
   /** Whether the route needs no token. */
   isOpen: boolean;
@@ -98,6 +98,9 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/plans': rule(seenByEveryone),
   'GET /api/v1/accounts/{id}/plan': rule(seenByHolders, { object: 'account' }),
   'PATCH /api/v1/accounts/{id}/plan': rule(changedByHolders, { object: 'account' }),
+  'POST /api/v1/accounts/{id}/subscription': rule(changedByHolders, { object: 'account', refusesRevoked: true }),
+  'POST /api/v1/accounts/{id}/subscription/cancel': rule(changedByHolders, { object: 'account', done: 409 }), // there is none
+  'POST /api/v1/accounts/{id}/subscription/resume': rule(changedByHolders, { object: 'account', done: 409 }),
   'GET /api/v1/providers': rule(ofTheInstallation),
   'GET /api/v1/providers/{name}': rule(ofTheInstallation, { object: 'provider' }),
   'POST /api/v1/providers/{name}/test': rule(operatorOnly, { object: 'provider' }),

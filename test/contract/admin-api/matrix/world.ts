@@ -99,7 +99,7 @@ const catalog = {
     ]),
   ),
   groups: { 'alpha-group': { models: ['alpha-*'] }, 'bravo-group': { models: ['bravo-*'] } },
-  plans: { 'alpha-plan': { title: 'Alpha', windows: { day: '1' } } },
+  plans: { 'alpha-plan': { title: 'Alpha', price: '10', windows: { day: '1' }, is_offered: true } },
   settings: { sign_up: 'on' },
 };
 const BEHIND_THE_PRICE = [
@@ -117,7 +117,9 @@ const stranger = { role: 'operator', account: null, isKnown: false, id: '', expi
 export async function makeWorld(): Promise<World> {
   const installation = await makeInstallation({ sendsMail: true });
   const { ask } = installation;
-  await ask('POST', '/api/v1/apply', { document: catalog });
+  const stripe_price = installation.payments?.stripe.addPrice(1_000).id;
+  const plans = { 'alpha-plan': { ...catalog.plans['alpha-plan'], stripe_price } };
+  await ask('POST', '/api/v1/apply', { document: { ...catalog, plans } });
   const accountIds = {
     alpha: await makeAccount(installation, 'alpha'),
     bravo: await makeAccount(installation, 'bravo'),
@@ -147,6 +149,7 @@ export async function makeWorld(): Promise<World> {
   await addPayments(world);
   await endTokens(world);
   await ask('PATCH', `/api/v1/accounts/${accountIds.delta}`, { status: 'disabled' });
+  for (const object of world.objects) if (object.id === accountIds.delta) object.isRevoked = true;
   addWords(world);
   addSecrets(world);
   world.snapshot = takeSnapshot(installation.stores.tables);
