@@ -48,8 +48,9 @@ export interface SubscriptionProvider {
   /** Those of a customer that have not ended. */
   list(customer: string): Promise<SubscriptionState[]>;
   /**
-   * Changes the price: `now` prorates and charges at once, and nothing changes until that is paid (`actionUrl` is
-   * where the holder pays, when the saved method failed); `period_end` changes it for the next period.
+   * Changes the price: with `now`, a new period begins at once and is charged, less what is left of the present one, and
+   * nothing changes until that is paid (`actionUrl` is where the holder pays, when the saved method failed); `period_end`
+   * changes it for the next period.
    */
   change(change: SubscriptionChange): Promise<{ state: SubscriptionState; actionUrl: string | null }>;
   /** Ends it with its paid period, and drops a change planned for then. */
@@ -209,7 +210,8 @@ export interface SubscriptionState {
   price: string;
   /** The price from the next period on, if it will change. */
   nextPrice: string | null;
-  startedAtMs: number;
+  /** The beginning of its first period, or of the one that a change to another price began; periods follow it. */
+  anchorMs: number;
   periodStartMs: number;
   periodEndMs: number;
   /** The end of the last period that is paid; null while `pending`. */

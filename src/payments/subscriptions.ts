@@ -205,7 +205,7 @@ export class PlanSubscriptions {
     const graceEndsAtMs = paidUntilMs + this.#on.graceMs();
     const endsAtMs = state.endsAtMs === null ? graceEndsAtMs : Math.min(state.endsAtMs, graceEndsAtMs);
     const overflow = planAt(present, nowMs)?.overflow ?? true;
-    const times = { anchorMs: state.startedAtMs, paidUntilMs, endsAtMs, overflow };
+    const times = { anchorMs: state.anchorMs, paidUntilMs, endsAtMs, overflow };
     const plan = this.#planOfPrice(state.price);
     if (plan !== null) return planTerms(plan, times);
     if (present !== null && billing.subscription === state.id) return { ...present, ...times };

@@ -173,7 +173,7 @@ export const subscription = z.object({
   status: z.string(),
   customer: idOf,
   metadata,
-  start_date: seconds,
+  billing_cycle_anchor: seconds,
   cancel_at: seconds.nullable(),
   cancel_at_period_end: z.boolean(),
   ended_at: seconds.nullable(),

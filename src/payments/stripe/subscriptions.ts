@@ -90,6 +90,8 @@ async function changeNow(
   if (item.price.id !== priceId)
     present = await update(calls, id, {
       items: [{ id: item.id, price: priceId }],
+      // A new period begins: what is left of the former one would buy a whole allowance for the price of its last day.
+      billing_cycle_anchor: 'now',
       proration_behavior: 'always_invoice',
       payment_behavior: 'pending_if_incomplete',
     });
@@ -177,7 +179,7 @@ function priceState({ id, active, currency, unit_amount: amountCents, recurring 
 
 /** The state from Stripe's object. Pure. */
 export function subscriptionState(found: Subscription): SubscriptionState {
-  const { id, customer, metadata, start_date, cancel_at, ended_at } = found;
+  const { id, customer, metadata, cancel_at, ended_at } = found;
   const item = itemOf(found);
   const periodEnd = item.current_period_end;
   const endsAt = ended_at ?? cancel_at ?? (found.cancel_at_period_end ? periodEnd : null);
@@ -191,7 +193,7 @@ export function subscriptionState(found: Subscription): SubscriptionState {
     metadata: { account: metadata[metadataNames.account] ?? null, plan: metadata[metadataNames.plan] ?? null },
     price: item.price.id,
     nextPrice: status === 'ended' ? null : nextPriceOf(found),
-    startedAtMs: start_date * 1000,
+    anchorMs: found.billing_cycle_anchor * 1000,
     periodStartMs: item.current_period_start * 1000,
     periodEndMs: periodEnd * 1000,
     paidUntilMs: paidUntil === null ? null : paidUntil * 1000,

@@ -235,13 +235,18 @@ export interface Subscription {
   customer: string;
   currency: string;
   start_date: number;
+  billing_cycle_anchor: number;
   cancel_at: number | null;
   cancel_at_period_end: boolean;
   canceled_at: number | null;
   ended_at: number | null;
   default_payment_method: string | null;
   latest_invoice: string | null;
-  pending_update: { expires_at: number; subscription_items: { id: string; price: string }[] } | null;
+  pending_update: {
+    expires_at: number;
+    billing_cycle_anchor: number | null;
+    subscription_items: { id: string; price: string }[];
+  } | null;
   schedule: string | null;
   automatic_tax: { enabled: boolean };
   metadata: Metadata;

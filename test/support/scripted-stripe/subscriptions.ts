@@ -39,6 +39,7 @@ export function addSubscription(
     customer,
     currency: price.currency,
     start_date: start,
+    billing_cycle_anchor: start,
     cancel_at: null,
     cancel_at_period_end: false,
     canceled_at: null,
@@ -110,6 +111,8 @@ export interface SubscriptionUpdate {
   cancelsAtPeriodEnd: boolean | null;
   proration: string | null;
   behaviour: string | null;
+  /** A new period begins now. */
+  isAnchoredNow: boolean;
 }
 
 export function updateSubscription(state: StripeState, subscription: Subscription, update: SubscriptionUpdate) {
@@ -142,20 +145,32 @@ function changePrice(state: StripeState, subscription: Subscription, price: Pric
   const length = item.current_period_end - item.current_period_start;
   const left = Math.max(0, item.current_period_end - state.now());
   const share = (amount: number | null) => Math.round(((amount ?? 0) * left) / length);
-  const difference = share(price.unit_amount) - share(item.price.unit_amount);
+  const anchor = update.isAnchoredNow ? state.now() : null;
+  const wanted = anchor === null ? share(price.unit_amount) : (price.unit_amount ?? 0);
+  const difference = wanted - share(item.price.unit_amount);
   const invoice = invoiceOf(state, subscription, 'subscription_update', difference);
   finalizeInvoice(state, invoice);
   if (invoice.status === 'open' && !collect(state, subscription, invoice)) {
     if (update.behaviour === 'pending_if_incomplete') {
       subscription.pending_update = {
         expires_at: state.now() + PENDING_SECONDS,
+        billing_cycle_anchor: anchor,
         subscription_items: [{ id: item.id, price: price.id }],
       };
       return;
     }
     subscription.status = 'past_due';
   }
+  applyPrice(subscription, price, anchor);
+}
+
+function applyPrice(subscription: Subscription, price: Price, anchor: number | null): void {
+  const item = itemOf(subscription);
   item.price = price;
+  if (anchor === null) return;
+  subscription.billing_cycle_anchor = anchor;
+  item.current_period_start = anchor;
+  item.current_period_end = periodEnd(anchor, price);
 }
 
 function dropPending(state: StripeState, subscription: Subscription): void {
@@ -329,7 +344,8 @@ export function applyPayment(state: StripeState, invoice: Invoice): void {
   if (subscription === undefined || invoice.status !== 'paid' || subscription.latest_invoice !== invoice.id) return;
   const pending = subscription.pending_update?.subscription_items[0];
   if (pending !== undefined) {
-    itemOf(subscription).price = need(state.prices, pending.price);
+    const anchor = subscription.pending_update?.billing_cycle_anchor ?? null;
+    applyPrice(subscription, need(state.prices, pending.price), anchor);
     subscription.pending_update = null;
     state.emit('customer.subscription.pending_update_applied', subscription);
     state.emit('customer.subscription.updated', subscription);

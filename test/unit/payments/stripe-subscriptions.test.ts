@@ -44,7 +44,7 @@ test('a subscription is active and paid until the end of its period', async () =
     metadata: { payment: null, account: 'acct_one' },
   });
   const listed = await Array.fromAsync(
-    provider.listPayments({ sinceMs: first.startedAtMs - 1_000, untilMs: stripe.state.now() * 1000 + 1_000 }),
+    provider.listPayments({ sinceMs: first.anchorMs - 1_000, untilMs: stripe.state.now() * 1000 + 1_000 }),
   );
   expect(listed).toEqual([payment]); // the session is no payment of its own
   expect(stripe.events.at(-1)?.data.object.id).toBe(source);
@@ -77,13 +77,15 @@ test('a renewal that fails is past due, until it is paid or ends', async () => {
   expect(await provider.subscriptions.list(customer)).toEqual([]);
 });
 
-test('a change now is charged in proportion', async () => {
+test('a change now begins a period, and is charged less what is left of the former one', async () => {
   const { stripe, provider, id, first, large } = await subscribed();
   stripe.advance((first.periodEndMs - first.periodStartMs) / 2);
   const { state, actionUrl } = await provider.subscriptions.change({ subscription: id, price: large, when: 'now' });
   expect(actionUrl).toBeNull();
-  expect(state).toMatchObject({ price: large, periodEndMs: first.periodEndMs, paidUntilMs: first.periodEndMs });
-  expect(await readState(provider, state.latestPayment ?? '')).toMatchObject({ status: 'paid', creditCents: 1_500 });
+  expect(state).toMatchObject({ price: large, paidUntilMs: state.periodEndMs, anchorMs: state.periodStartMs });
+  expect(state.periodStartMs).toBeGreaterThan(first.periodStartMs);
+  expect(state.periodEndMs).toBeGreaterThan(first.periodEndMs);
+  expect(await readState(provider, state.latestPayment ?? '')).toMatchObject({ status: 'paid', creditCents: 4_000 });
   const again = await provider.subscriptions.change({ subscription: id, price: large, when: 'now' });
   expect(again.state.latestPayment).toBe(state.latestPayment);
 });

@@ -100,7 +100,7 @@ test('a paid subscription starts its plan, and every further event changes nothi
   await Promise.all([sync.sync(id), sync.sync(id), sync.sync(id)]);
   expect(await plan()).toMatchObject({
     name: 'small',
-    anchorMs: first.startedAtMs,
+    anchorMs: first.anchorMs,
     paidUntilMs: first.periodEndMs,
     endsAtMs: first.periodEndMs + GRACE_MS,
     overflow: true,
