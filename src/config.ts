@@ -304,6 +304,7 @@ export const bounds = {
   paymentRefusalEveryMs: 60_000, // shortest interval between audit records of refused webhook requests
   paymentEventsAtOnceMax: 16,
   paymentEventsWaitingMax: 256, // with those that run
+  paymentEventWaitMs: 60 * 60 * 1000, // how long after the first payment the doctor misses events
   paymentEventMsMax: 10_000, // time limit for the body of a webhook request
   paymentsComparedMax: 1_000, // payments compared in one call of a check, rounded up to a whole part
   paymentDifferencesMax: 200,
@@ -368,6 +369,7 @@ export const bounds = {
   jobsFirstAfterMs: 60_000, // delay of the first run after the start
   jobsEveryMs: 60 * 60 * 1000,
   providersWatchedMs: 5_000,
+  backupReportEveryMs: 60 * 60 * 1000, // a backup that fails for the same reason is reported once in this time
   keyExpiryNoticeMs: 7 * 24 * 60 * 60 * 1000, // how long before its expiry a key is reported
   usualDays: 14, // days whose mean is an account's usual spending
   unusualTimes: 3, // multiple of the usual spending above which a day is unusual

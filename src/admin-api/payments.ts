@@ -230,7 +230,12 @@ export const paymentRoutes: AdminRoute[] = [
         const message = plan.stripePrice === null ? null : await sales.findPriceFault(plan);
         if (message === null) continue;
         const nothing = { payment: null, account: null, worth: null, credited: null };
-        differences.push({ ...nothing, kind: 'plan_price', source: plan.stripePrice, message: `${plan.name}: ${message}` });
+        differences.push({
+          ...nothing,
+          kind: 'plan_price',
+          source: plan.stripePrice,
+          message: `${plan.name}: ${message}`,
+        });
       }
       return {
         ok: differences.length === 0,

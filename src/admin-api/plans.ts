@@ -132,8 +132,9 @@ async function changePlan(call: CallWith<typeof changeBody>, id: string): Promis
     );
   const before = planAt(meters.plan, call.clock.nowMs());
   const after = await changedTerms(call, before);
-  if (after === null && before === null) return;
-  const note = changeNote('plan.update', id, account.id, termsJson(before), termsJson(after));
+  const [shown, changedTo] = [termsJson(before), termsJson(after)];
+  if (JSON.stringify(shown) === JSON.stringify(changedTo)) return;
+  const note = changeNote('plan.update', id, account.id, shown, changedTo);
   const event = planEvent(account.id, before, after, call.clock.nowMs());
   const changed = after !== null && isOverflowOnly ? overflow : undefined;
   const [answer] = await call.ledger.submit({

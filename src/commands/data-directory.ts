@@ -1,7 +1,8 @@
 // The commands on a data directory: `turnpike check`, `backup`, `move` and `secret`. They open the store themselves,
 // whether the service runs or not.
 
-import type { Config } from '../config.ts';
+import { bounds, type Config } from '../config.ts';
+import { openClient } from './admin-client.ts';
 import {
   type BackupReport,
   type Command,
@@ -64,11 +65,15 @@ const backup: Command = {
   flags: storeFlags,
   async run(invocation) {
     const { world, positionals } = invocation;
+    const controller = new AbortController();
     const report = await ask(invocation, async (maintenance, config) => {
-      const controller = new AbortController();
       using _signals = listenToSignals(() => controller.abort()); // so that an unfinished copy is removed
       return await maintenance.backUp(config, positionals[0] ?? '', controller.signal);
+    }).catch(async (failure) => {
+      if (!controller.signal.aborted) await reportFailure(invocation, String((failure as Error).message));
+      throw failure;
     });
+    if (report.check?.ok === false) await reportFailure(invocation, 'the ledger of the copy violates invariants');
     await printObject(invocation, { ...report }, [
       ...columns('file'),
       ['SIGN-IN FILE', 'sign_in_file'],
@@ -81,6 +86,18 @@ const backup: Command = {
     return report.check?.ok === false ? 1 : 0;
   },
 };
+
+/** Tells the service, if one runs, so that it reports the failure as an event. */
+async function reportFailure(invocation: Invocation, reason: string): Promise<void> {
+  try {
+    const client = await openClient(invocation);
+    await client.post('/backup-failures', {
+      reason: reason.replace(/\p{Cc}+/gu, ' ').slice(0, bounds.nameCharactersMax),
+    });
+  } catch {
+    // The command itself fails, and says why.
+  }
+}
 
 function backupAdvice({ check: checked, secret, previous_secret: previous, sign_in_file: signIn }: BackupReport) {
   return [

@@ -126,6 +126,8 @@ export interface DeliveryStore {
   getDelivery(seq: number): Promise<ListedDelivery | null>;
   /** Newest first. */
   listDeliveries(page: DeliveryPage, requester?: Requester): Promise<ListedDelivery[]>;
+  /** Deliveries that wait, and the time at which the first of them became due; null: none is. */
+  countDeliveries(): Promise<{ waiting: number; dueSinceMs: number | null }>;
   /** Makes the delivery due now, whatever waits before it. */
   redeliver(seq: number, nowMs: number, auditContext: AuditContext): Promise<void>;
 }

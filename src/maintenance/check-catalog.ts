@@ -13,7 +13,7 @@ import { type CatalogFacts, error, type Facts, type Findings, known, warning } f
 
 const APPLY = 'with "turnpike apply"';
 
-export function* checkCatalog({ catalog: facts, nowMs }: Facts): Findings {
+export function* checkCatalog({ catalog: facts, sendsMail, nowMs }: Facts): Findings {
   if (facts === null) return;
   if ('failure' in facts.catalog) {
     yield error('catalogue_unreadable', 'catalogue', {
@@ -27,6 +27,7 @@ export function* checkCatalog({ catalog: facts, nowMs }: Facts): Findings {
   for (const provider of catalog.providers.values()) yield* checkProvider(provider, facts);
   yield* checkRoutes(catalog);
   yield* checkGroups(catalog);
+  yield* checkSignUp(catalog, sendsMail);
   yield* checkPriceList(catalog, nowMs);
   for (const { model, route, retiresOn } of comparePrices(catalog, list, nowMs).retiring)
     if ((parseTimeMs(retiresOn) ?? 0) - nowMs <= bounds.retirementWarningMs)
@@ -34,6 +35,19 @@ export function* checkCatalog({ catalog: facts, nowMs }: Facts): Findings {
         message: `The provider retires ${route} on ${retiresOn}, according to its price list: this route fails from then on.`,
         remedy: `Give the model another route ${APPLY}, or remove it.`,
       });
+}
+
+function* checkSignUp({ settings, groups }: Catalog, sendsMail: boolean): Findings {
+  if (settings.signUp !== 'on' || (sendsMail && groups.has(settings.signUpGroup))) return;
+  const reason = sendsMail
+    ? `there is no group "${settings.signUpGroup}" (sign_up_group)`
+    : 'this environment names no mail server (TURNPIKE_SMTP_URL)';
+  yield warning('sign_up_closed', 'setting sign_up', {
+    message: `Sign-up is on, but ${reason}: nobody can sign up.`,
+    remedy: sendsMail
+      ? `Add the group, or change sign_up_group, ${APPLY}.`
+      : 'Set up a mail server, see docs/operating.md.',
+  });
 }
 
 /** Models whose prices come from a list; a stated price is the operator's own affair. */
@@ -100,6 +114,18 @@ function* checkGroups({ models, groups }: Catalog): Findings {
           : 'No group is configured, so no key can use a model.',
       remedy: 'turnpike apply FILE',
     });
+}
+
+/** A payment whose events do not arrive is credited late, by the look at pending payments. */
+export function* checkPayments({ database, takesPayments, nowMs }: Facts): Findings {
+  const { lastPaymentAtMs = null, lastPaymentEventAtMs = null } = known(database?.survey) ?? {};
+  if (!takesPayments || lastPaymentAtMs === null || lastPaymentEventAtMs !== null) return;
+  const ageMs = nowMs - lastPaymentAtMs;
+  if (ageMs < bounds.paymentEventWaitMs || ageMs > bounds.paymentEventKeptMs) return;
+  yield warning('payment_events_missing', 'payments', {
+    message: 'Payments were begun, and Stripe has sent no event about any: credit is late, and refunds are not seen.',
+    remedy: 'Add the webhook endpoint in Stripe with its event types, and set its signing secret: docs/stripe.md.',
+  });
 }
 
 export function* checkAccounts({ database }: Facts): Findings {

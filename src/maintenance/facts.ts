@@ -36,6 +36,9 @@ export interface Facts {
   signInFaults: readonly string[];
   catalog: CatalogFacts | null;
   operatorFile: Fallible<OperatorFile> | null;
+  /** Whether the environment has a mail server, and Stripe. */
+  sendsMail: boolean;
+  takesPayments: boolean;
   /** The address that the settings name. */
   listen: Config['listen'];
   service: ServiceFacts;

@@ -59,6 +59,8 @@ export async function gatherFacts(
     signInFaults: store.postgres === null ? signInFaultsIn(dataDirectory) : [],
     catalog: survey && catalogFacts({ ...config, dataDirectory }, survey),
     operatorFile,
+    sendsMail: config.mail !== null,
+    takesPayments: config.stripe !== null,
     listen: config.listen,
     service,
   };

@@ -8,7 +8,7 @@ import { type CheckReport, checkLedger } from '../ledger/ledger.ts';
 import * as postgres from '../storage/postgres/postgres.ts';
 import { databasePath, readStoredVersion, sumLedger } from '../storage/sqlite/sqlite.ts';
 import { backUp } from './back-up.ts';
-import { checkAccounts, checkCatalog } from './check-catalog.ts';
+import { checkAccounts, checkCatalog, checkPayments } from './check-catalog.ts';
 import { checkDatabase, checkSignIn } from './check-database.ts';
 import { checkDirectory } from './check-directory.ts';
 import { checkSecret } from './check-secret.ts';
@@ -25,6 +25,7 @@ const CHECKS: readonly ((facts: Facts) => Findings)[] = [
   checkDatabase,
   checkSignIn,
   checkCatalog,
+  checkPayments,
   checkAccounts,
   checkProcess,
   checkService,

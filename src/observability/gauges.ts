@@ -7,6 +7,15 @@ import type { LogWriter } from './log-line.ts';
 import type { Telemetry } from './otlp/otlp.ts';
 import type { FamilyTerms, GaugeReading, MetricRegistry, Reading } from './registry.ts';
 
+const PAYMENT_STATUSES = [
+  'pending',
+  'failed',
+  'canceled',
+  'paid',
+  'partially_refunded',
+  'refunded',
+  'disputed',
+] as const;
 const ROUTE_STATES = ['ready', 'open', 'half_open', 'resting'] as const;
 
 /** The parts of the service whose values are read. */
@@ -20,6 +29,9 @@ export interface Readings {
   http: { requestsInFlight(): number; certificateExpiresAtMs(): number | null };
   /** `held` in nanodollars. */
   openHolds(): Promise<{ count: number; held: number; oldestAtMs: number | null }>;
+  countDeliveries(): Promise<{ waiting: number; dueSinceMs: number | null }>;
+  /** null: no payments are taken. */
+  payments: { countByStatus(): Promise<{ status: string; count: number }[]>; refusedEvents(): number } | null;
   log: Pick<LogWriter, 'droppedCount'>;
   /** null without a collector. */
   telemetry: Telemetry | null;
@@ -30,6 +42,8 @@ interface Sources extends Readings {
   health: UpstreamHealth;
   /** Read once per scrape, by the first of the metrics of holds. */
   holds: ReturnType<Readings['openHolds']> | null;
+  /** The same of deliveries. */
+  deliveries: ReturnType<Readings['countDeliveries']> | null;
 }
 
 /** By metric name. */
@@ -110,6 +124,34 @@ const GAUGES: Readonly<Record<string, Gauge>> = {
       const nowMs = gateway.clock.nowMs();
       return Math.max(0, nowMs - ((await holds)?.oldestAtMs ?? nowMs)) / 1000;
     },
+  },
+  turnpike_deliveries_waiting: {
+    help: 'Deliveries of events that are neither accepted nor given up',
+    async read(sources) {
+      sources.deliveries = sources.countDeliveries();
+      return (await sources.deliveries).waiting;
+    },
+  },
+  turnpike_deliveries_overdue_seconds: {
+    help: 'How long the delivery that became due first has been waiting to be sent; 0 if none is due',
+    async read({ deliveries, gateway }) {
+      const nowMs = gateway.clock.nowMs();
+      return Math.max(0, nowMs - ((await deliveries)?.dueSinceMs ?? nowMs)) / 1000;
+    },
+  },
+  turnpike_payments: {
+    help: 'Payments in the store, by status',
+    labels: { status: PAYMENT_STATUSES },
+    async read({ payments }) {
+      const counts = (await payments?.countByStatus()) ?? [];
+      const countOf = (status: string) => counts.find((one) => one.status === status)?.count ?? 0;
+      return PAYMENT_STATUSES.map((status): GaugeReading => [[status], countOf(status)]);
+    },
+  },
+  turnpike_payment_events_refused_total: {
+    help: 'Webhook requests that were not verified as those of the payment provider',
+    type: 'counter',
+    read: ({ payments }) => payments?.refusedEvents() ?? 0,
   },
   turnpike_upstream_up: {
     help: '0 if the last attempts at a provider all failed, otherwise 1',
@@ -200,7 +242,7 @@ const GAUGES: Readonly<Record<string, Gauge>> = {
 };
 
 export function addGauges(registry: MetricRegistry, readings: Readings, health: UpstreamHealth): void {
-  const sources: Sources = { ...readings, health, holds: null };
+  const sources: Sources = { ...readings, health, holds: null, deliveries: null };
   for (const [name, { read, type = 'gauge', ...terms }] of Object.entries(GAUGES))
     registry.reading({ name, ...terms }, type, () => read(sources));
 }

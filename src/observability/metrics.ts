@@ -34,6 +34,7 @@ const OUTCOMES = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'serv
 const TOKEN_KINDS = ['input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h'] as const;
 const SOURCES = ['reported', 'estimated', 'none'] as const;
 const WRITE_OFF_REASONS = ['prompt', 'output'] as const;
+const DESTINATION_KINDS = ['webhook', 'mail', 'slack'] as const;
 const CODES = Object.keys(errorTable);
 
 const OWN_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5];
@@ -130,6 +131,11 @@ export class ServiceMetrics {
     help: 'Time from the start of an attempt until it fails, or its first events or whole message arrive',
     labels: { provider: null },
   });
+  readonly #deliveryAttempts = this.#registry.counter({
+    name: 'turnpike_delivery_attempts_total',
+    help: 'Attempts to deliver an event to a destination, on this node',
+    labels: { kind: DESTINATION_KINDS, result: ['accepted', 'failed'] },
+  });
   readonly #eventLoopDelay = this.#histogram('turnpike_event_loop_delay_seconds', OWN_SECONDS, {
     help: 'Delay of timers on the event loop',
   }).of();
@@ -153,6 +159,11 @@ export class ServiceMetrics {
     for (const provider of providers.keys()) if (!this.#attemptsOf.has(provider)) this.#findAttempts(provider);
     for (const model of models.keys()) for (const reason of WRITE_OFF_REASONS) this.#writtenOff.of(model, reason);
     return this.#registry.scrape();
+  }
+
+  /** An event was sent to a destination. */
+  countDelivery(kind: string, isAccepted: boolean): void {
+    this.#deliveryAttempts.of(kind, isAccepted ? 'accepted' : 'failed').value++;
   }
 
   /** Health of a provider in the last attempts of ended messages. */

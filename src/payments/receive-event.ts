@@ -26,6 +26,8 @@ export class EventReceiver {
   readonly #sync: PaymentSync;
   readonly #subscriptions: SubscriptionSync | null;
   readonly #refusals = { count: 0, recordedAtMs: Number.NEGATIVE_INFINITY };
+  /** Requests refused since the start. */
+  refusedCount = 0;
 
   constructor(dependencies: PaymentDependencies, sync: PaymentSync, subscriptions: SubscriptionSync | null) {
     this.#on = dependencies;
@@ -109,6 +111,7 @@ export class EventReceiver {
   async #refuse({ address, requestId }: EventRequest, failure: ProviderError): Promise<void> {
     const { ledger, auditRows, clock } = this.#on;
     this.#refusals.count++;
+    this.refusedCount++;
     const nowMs = clock.nowMs();
     if (nowMs - this.#refusals.recordedAtMs < bounds.paymentRefusalEveryMs) return;
     const record: AuditRecord = {

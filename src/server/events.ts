@@ -7,7 +7,7 @@ import { bounds, type Config } from '../config.ts';
 import { Dispatcher, makeChannels, makeMailSender, makeNoticeSender, type Send } from '../delivery/delivery.ts';
 import type { EventStore, NewEvent } from '../events/events.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';
-import { describeFailure, type LogWriter } from '../observability/observability.ts';
+import { describeFailure, type LogWriter, type ServiceMetrics } from '../observability/observability.ts';
 import { makeOutbox } from '../storage/storage.ts';
 import { lookupHost } from './compose.ts';
 import { startJobs } from './jobs.ts';
@@ -25,13 +25,14 @@ export interface EventParts {
   holder: CatalogHolder;
   clock: Clock;
   log: Pick<LogWriter, 'writeEvent'>;
+  metrics: Pick<ServiceMetrics, 'countDelivery'>;
   version: string;
   payments: Payments | null;
 }
 
 /** Starts at once. The returned function stops everything. */
 export function startEvents(parts: EventParts): () => Promise<void> {
-  const { store, gateway, holder, clock, log, version, config, payments } = parts;
+  const { store, gateway, holder, clock, log, metrics, version, config, payments } = parts;
   const { stores, vault, ledger, outbox: reads } = store;
   const leadership = new Leadership(ledger, ledger, clock.nowMs);
   const channels = makeChannels({
@@ -44,7 +45,8 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     mail: config.mail === null ? null : makeMailChannel(config.mail, store),
   });
   const outbox = makeOutbox(ledger, reads, () => leadership.name);
-  const dispatcher = new Dispatcher({ outbox, channels, clock, random: Math.random });
+  const onAttempt = (kind: string, { error }: { error: string | null }) => metrics.countDelivery(kind, error === null);
+  const dispatcher = new Dispatcher({ outbox, channels, clock, random: Math.random, onAttempt });
   const watch = new ProviderWatch({
     events: stores.events,
     health: () => listHealth(gateway.health, gateway.catalog()),

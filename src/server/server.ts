@@ -22,8 +22,8 @@ import { followNodes, makeCatalogReader } from './follow-nodes.ts';
 import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile } from './listen.ts';
 import { openObservers } from './observe.ts';
 import { openPeople } from './open-mail.ts';
-import { openPayments } from './open-payments.ts';
-import { openStore } from './open-store.ts';
+import { openPayments, type Payments } from './open-payments.ts';
+import { type OpenStore, openStore } from './open-store.ts';
 import { PaymentWebhook } from './payment-webhook.ts';
 import { startRetaining } from './retain.ts';
 
@@ -185,18 +185,30 @@ async function startOn(
   });
   ports.open = http;
   const start = { version: options.version, startedAtMs: clock.nowMs() };
-  const openHolds = () => stores.ledger.openHolds();
   const { metrics, telemetry } = observers;
-  metrics.addReadings({ ...start, gateway, bodies: publicApi.bodies, http, openHolds, log, telemetry });
+  const readings = storeReadings(store, payments);
+  metrics.addReadings({ ...start, ...readings, gateway, bodies: publicApi.bodies, http, log, telemetry });
   closing.push(() => http.stop(false));
   updateOperatorFile();
   if (http.adminUrl() !== http.url) options.print(`admin API on ${http.adminUrl()}`);
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
   await inviteFirstOperator(config, options, store, clock, http.adminUrl());
-  closing.push(...startUpkeep({ ...start, config, store, gateway, holder, clock, log, payments }));
+  closing.push(...startUpkeep({ ...start, config, store, gateway, holder, clock, log, metrics, payments }));
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
+}
+
+/** Readings of the store for the metrics. */
+function storeReadings({ stores }: OpenStore, payments: Payments | null) {
+  return {
+    openHolds: () => stores.ledger.openHolds(),
+    countDeliveries: () => stores.deliveries.countDeliveries(),
+    payments: payments && {
+      countByStatus: () => stores.payments.countByStatus(),
+      refusedEvents: () => payments.receiver.refusedCount,
+    },
+  };
 }
 
 /** Retention, and delivery of events. Returns the functions that stop them. */

@@ -1,6 +1,13 @@
 // Reads of events, destinations and deliveries, the same for both databases. Lists of what grows are reports.
 
-import type { Destination, DestinationStore, DueDelivery, ListedDelivery, Outbox } from '../delivery/delivery.ts';
+import type {
+  DeliveryStore,
+  Destination,
+  DestinationStore,
+  DueDelivery,
+  ListedDelivery,
+  Outbox,
+} from '../delivery/delivery.ts';
 import type { EventStore } from '../events/events.ts';
 import {
   type DeliveryTable,
@@ -44,12 +51,20 @@ type DestinationReads = Pick<
   'getDestination' | 'listDestinations' | 'countDestinations' | 'listSealedDestinations'
 >;
 
-export function eventShortReads(on: SqlReader): Pick<ShortReads, 'getEvent' | 'getDelivery' | keyof DestinationReads> {
+type DeliveryShortReads = Pick<DeliveryStore, 'getDelivery' | 'countDeliveries'>;
+
+export function eventShortReads(on: SqlReader): Pick<ShortReads, 'getEvent'> & DeliveryShortReads & DestinationReads {
   const event = on.prepare<EventTable>(`SELECT ${eventColumns(on, 'v')} FROM events v WHERE v.seq = $1`);
   const delivery = on.prepare<DeliveryTable>(
     `SELECT ${deliveryColumns(on)} FROM deliveries r JOIN events v ON v.seq = r.event_seq WHERE r.seq = $1`,
   );
+  // Two parts, so that each has its index.
+  const counts = on.prepare<{ waiting: number; dueSinceMs: number | null }>(
+    `SELECT (SELECT ${on.number('count(*)')} FROM deliveries d WHERE d.status = 'pending') AS waiting,
+       (SELECT ${on.number('min(d.next_at_ms)')} FROM deliveries d WHERE d.next_at_ms IS NOT NULL) AS "dueSinceMs"`,
+  );
   return {
+    countDeliveries: async () => (await counts())[0] ?? { waiting: 0, dueSinceMs: null },
     async getEvent(seq) {
       const [row] = await event(seq);
       return row === undefined ? null : readEventRow(row);

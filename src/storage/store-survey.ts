@@ -16,6 +16,9 @@ export interface StoreSurvey {
   usableKeys: number;
   /** The newest time in journal, usage and audit log; null if there is none. */
   newestAtMs: number | null;
+  /** When the last payment was begun, and the last event of the payment provider was handled; null: never. */
+  lastPaymentAtMs: number | null;
+  lastPaymentEventAtMs: number | null;
   /** Accounts in a group that does not exist, a hundred at most. */
   lostGroups: { account: string; name: string; group: string }[];
   documents: CatalogDocument[];
@@ -31,7 +34,13 @@ export interface DocumentSyntax {
 
 export interface SurveyRows {
   installation: { name: string; value: string }[];
-  counts: { accounts: number; usable_keys: number; newest_at_ms: number | null }[];
+  counts: {
+    accounts: number;
+    usable_keys: number;
+    newest_at_ms: number | null;
+    payment_at_ms: number | null;
+    payment_event_at_ms: number | null;
+  }[];
   lostGroups: { id: number; name: string; group_name: string }[];
   documents: { document: string }[];
 }
@@ -50,6 +59,8 @@ export function surveyTexts(of: DocumentSyntax) {
         (SELECT ${number('COUNT(*)')} FROM keys k JOIN accounts a ON a.id = k.account_id
           WHERE ${of.text('k', 'status')} = 'enabled' AND ${of.text('a', 'status')} = 'enabled'
             AND ${isUnexpired('k')}) AS usable_keys,
+        (SELECT ${number('MAX(created_at_ms)')} FROM payments) AS payment_at_ms,
+        (SELECT ${number('MAX(at_ms)')} FROM payment_events) AS payment_event_at_ms,
         (SELECT ${number('MAX(newest.at_ms)')} FROM (
           SELECT MAX(at_ms) AS at_ms FROM usage_records
           UNION ALL SELECT last.at_ms FROM (SELECT at_ms FROM entries ORDER BY seq DESC LIMIT 1) last
@@ -71,6 +82,8 @@ export function describeSurvey(rows: SurveyRows): StoreSurvey {
     accounts: counts?.accounts ?? 0,
     usableKeys: counts?.usable_keys ?? 0,
     newestAtMs: counts?.newest_at_ms ?? null,
+    lastPaymentAtMs: counts?.payment_at_ms ?? null,
+    lastPaymentEventAtMs: counts?.payment_event_at_ms ?? null,
     lostGroups: rows.lostGroups.map((row) => ({
       account: formatId('acct', row.id),
       name: row.name,

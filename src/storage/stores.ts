@@ -109,7 +109,7 @@ export type ShortReads = AccessReads &
   Pick<SampleStore, 'loadSamples'> &
   Pick<AnswerStore, 'findAnswer'> &
   Pick<EventStore, 'getEvent'> &
-  Pick<DeliveryStore, 'getDelivery'> &
+  Pick<DeliveryStore, 'getDelivery' | 'countDeliveries'> &
   Omit<DestinationStore, keyof ReturnType<typeof destinationWrites>> &
   MailReads &
   Omit<LedgerReader, keyof ReportReads> &
@@ -146,7 +146,7 @@ export function assembleStores(
       ...eventWrites(gate),
     },
     destinations: { ...reads, ...destinationWrites(gate) },
-    deliveries: { getDelivery: reads.getDelivery, listDeliveries, ...deliveryWrites(gate) },
+    deliveries: { ...reads, listDeliveries, ...deliveryWrites(gate) },
     mails: { ...reads, ...mailWrites(gate) },
     signUps: { ...reads, ...signUpWrites(gate) },
     retention: retentionStore(gate, { ...retentionReads, readInstallation }),

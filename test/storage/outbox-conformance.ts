@@ -234,6 +234,8 @@ function bounding(open: Open): void {
     const countOf = (lane: number) => bench.outbox.countWaiting(2, lane, 10_000);
     expect(await countOf(7)).toBeLessThanOrEqual(bounds.deliveriesWaitingMax + bounds.eventsSpreadAtOnce);
     expect(await countOf(8)).toBe(1);
+    const { waiting, dueSinceMs } = await bench.stores.deliveries.countDeliveries();
+    expect([waiting, dueSinceMs]).toEqual([(await countOf(7)) + 1, expect.any(Number)]);
     await bench.dispatcher.finish();
     bench.answers.clear();
   });

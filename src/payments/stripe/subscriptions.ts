@@ -91,7 +91,7 @@ async function changeNow(
     present = await update(calls, id, {
       items: [{ id: item.id, price: priceId }],
       // A new period begins: what is left of the former one would buy a whole allowance for the price of its last day.
-      billing_cycle_anchor: 'now',
+      billing_cycle_anchor: { type: 'now' },
       proration_behavior: 'always_invoice',
       payment_behavior: 'pending_if_incomplete',
     });

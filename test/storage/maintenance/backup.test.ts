@@ -82,6 +82,11 @@ describe('a backup', () => {
     expect(reports.some(({ check }) => (check?.open_holds ?? 0) > 0)).toBe(true);
     expect(await turnpike.check()).toMatchObject({ ok: true });
     expect(readdirSync(directory).filter((name) => name.includes('partial'))).toEqual([]);
+    // One that fails is an event of the running service.
+    const file = join(directory, 'nowhere', 'a.db');
+    expect((await runTurnpike(['backup', file, '--data', turnpike.dataDirectory])).exitCode).toBe(1);
+    const { data } = await turnpike.admin('GET', '/events?type=backup.failed');
+    expect(data).toMatchObject([{ data: { reason: expect.stringContaining('there is no directory') } }]);
   });
 
   test('includes the write-ahead log of a killed service', async () => {

@@ -38,6 +38,8 @@ const survey = {
   usableKeys: 3,
   newestAtMs: NOW_MS - 1_000,
   hasFormerHashKeys: true,
+  lastPaymentAtMs: null,
+  lastPaymentEventAtMs: null,
   lostGroups: [],
   documents: [],
 };
@@ -107,6 +109,8 @@ function factsOf(changes: Partial<Facts> = {}): Facts {
     secret: { is: secretState },
     catalog: catalogOf(catalogFile),
     operatorFile: { is: { url: 'http://127.0.0.1:8080', listen: '127.0.0.1:8080', pid: 1 } },
+    sendsMail: true,
+    takesPayments: true,
     listen: { hostname: '127.0.0.1', port: 8080 },
     service: answers,
     ...changes,
@@ -317,6 +321,21 @@ const faults: [string, Partial<Facts>, string[]][] = [
       }),
     },
     ['warning group_offers_nothing group vip'],
+  ],
+  [
+    'sign-up without a group',
+    { catalog: catalogOf({ ...catalogFile, settings: { sign_up: 'on', sign_up_group: 'nobody' } }) },
+    ['warning sign_up_closed setting sign_up'],
+  ],
+  [
+    'sign-up without a mail server',
+    { catalog: catalogOf({ ...catalogFile, settings: { sign_up: 'on' } }), sendsMail: false },
+    ['warning sign_up_closed setting sign_up'],
+  ],
+  [
+    'payments without events',
+    { database: { ...database, survey: { is: { ...survey, lastPaymentAtMs: NOW_MS - DAY_MS } } } },
+    ['warning payment_events_missing payments'],
   ],
   [
     'an empty catalog',

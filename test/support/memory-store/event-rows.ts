@@ -35,7 +35,8 @@ function writeEvent({ events }: MemoryTables, { event }: Extract<OutboxRow, { ta
   events.set(seq, { ...event, seq });
 }
 
-type EventReads = Pick<ShortReads, 'getEvent' | 'getDelivery' | 'getDestination' | 'listDestinations'> &
+type EventReads = Pick<ShortReads, 'getEvent' | 'getDelivery' | 'countDeliveries' | 'getDestination'> &
+  Pick<ShortReads, 'listDestinations'> &
   Pick<ShortReads, 'countDestinations' | 'listSealedDestinations'> &
   Pick<ReportReads, 'listEvents' | 'listDeliveries'>;
 
@@ -50,6 +51,11 @@ export function eventReads({ events, destinations, deliveries }: MemoryTables): 
   return {
     getEvent: async (seq) => events.get(seq) ?? null,
     getDelivery: async (seq) => listed(seq),
+    async countDeliveries() {
+      const due = [...deliveries.values()].flatMap(({ nextAtMs }) => nextAtMs ?? []);
+      const waiting = [...deliveries.values()].filter(({ status }) => status === 'pending').length;
+      return { waiting, dueSinceMs: due.length === 0 ? null : Math.min(...due) };
+    },
     getDestination: async (id) => destinations.get(id) ?? null,
     async listDestinations({ accountId, after, limit }) {
       const of = inOrder().filter(

@@ -124,7 +124,7 @@ export const routes: Record<string, Route> = {
       cancelsAtPeriodEnd: cancels === undefined ? null : cancels === 'true',
       proration: textOrNull(form['proration_behavior']),
       behaviour: textOrNull(form['payment_behavior']),
-      isAnchoredNow: form['billing_cycle_anchor'] === 'now',
+      isAnchoredNow: member(form, 'billing_cycle_anchor')['type'] === 'now',
     });
   },
   'DELETE /v1/subscriptions/{id}': (state, _form, id) => cancelSubscription(state, need(state.subscriptions, id)),

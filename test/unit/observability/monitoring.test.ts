@@ -86,7 +86,7 @@ describe('an unused service', () => {
 
   test('has names that begin with turnpike_ and end with their unit or with _total', () => {
     const units =
-      /_(seconds|bytes|usd|bundles|total|info|up|available|messages|holds|keys|admissions|endings|flight|routes)$/;
+      /_(seconds|bytes|usd|bundles|total|info|up|available|messages|holds|keys|admissions|endings|flight|routes|waiting|payments)$/;
     for (const [name, { type, help }] of readFamilies(unused)) {
       expect(name).toMatch(/^turnpike_[a-z_]+$/);
       expect(name).toMatch(type === 'counter' ? /_total$/ : units);
@@ -109,6 +109,7 @@ describe('an unused service', () => {
       'runtime',
       'source',
       'state',
+      'status',
       'stream',
       'version',
     ];

@@ -18,8 +18,10 @@ export interface RouteRule {
   counts: ObjectKind | null;
   /** The status on success. */
   done: number;
-  /** A revoked key stays revoked; a disabled person gets no link, and a disabled account no subscription. */
+  /** A revoked key stays revoked; a disabled person gets no link. */
   refusesRevoked: boolean;
+  /** A disabled account gets no subscription. */
+  refusesDisabled: boolean;
   /** Whether the route needs no token. */
   isOpen: boolean;
 }
@@ -89,6 +91,7 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/destinations/{id}/test': rule(changedByHolders, { object: 'destination' }),
   'GET /api/v1/event-types': rule(seenByHolders),
   'GET /api/v1/events': rule(seenByHolders),
+  'POST /api/v1/backup-failures': rule(operatorOnly),
   'GET /api/v1/deliveries': rule(seenByHolders, { lists: 'delivery' }),
   'GET /api/v1/deliveries/{id}': rule(seenByHolders, { object: 'delivery' }),
   'POST /api/v1/deliveries/{id}/redeliver': rule(changedByHolders, { object: 'delivery' }),
@@ -98,7 +101,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/plans': rule(seenByEveryone),
   'GET /api/v1/accounts/{id}/plan': rule(seenByHolders, { object: 'account' }),
   'PATCH /api/v1/accounts/{id}/plan': rule(changedByHolders, { object: 'account' }),
-  'POST /api/v1/accounts/{id}/subscription': rule(changedByHolders, { object: 'account', refusesRevoked: true }),
+  'POST /api/v1/accounts/{id}/subscription': rule(changedByHolders, { object: 'account', refusesDisabled: true }),
   'POST /api/v1/accounts/{id}/subscription/cancel': rule(changedByHolders, { object: 'account', done: 409 }), // there is none
   'POST /api/v1/accounts/{id}/subscription/resume': rule(changedByHolders, { object: 'account', done: 409 }),
   'GET /api/v1/providers': rule(ofTheInstallation),
@@ -160,6 +163,7 @@ export function statusOf(
   if (reach === 'nothing' || (method !== 'GET' && principal.account === 'delta')) return 403; // delta is disabled
   if (object === 'none') return 404;
   if (object !== null && !isWithin(reach, principal, object)) return 404;
+  if (object?.account === 'delta' && rule.refusesDisabled) return 409;
   return object?.isRevoked && rule.refusesRevoked ? 409 : rule.done;
 }
 
@@ -173,6 +177,7 @@ function rule([viewer, owner, member]: Reaches, more: Partial<RouteRule> = {}): 
     counts: null,
     done: 200,
     refusesRevoked: false,
+    refusesDisabled: false,
     isOpen: false,
     ...more,
   };

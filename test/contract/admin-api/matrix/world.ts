@@ -149,7 +149,6 @@ export async function makeWorld(): Promise<World> {
   await addPayments(world);
   await endTokens(world);
   await ask('PATCH', `/api/v1/accounts/${accountIds.delta}`, { status: 'disabled' });
-  for (const object of world.objects) if (object.id === accountIds.delta) object.isRevoked = true;
   addWords(world);
   addSecrets(world);
   world.snapshot = takeSnapshot(installation.stores.tables);
