@@ -209,6 +209,11 @@ function planChangeTests(open: OpenStores): void {
 }
 
 export function planTimeConformance(open: OpenStores): void {
+  windowBeginTests(open);
+  paidTimeTests(open);
+}
+
+function windowBeginTests(open: OpenStores): void {
   test('of a plan begin at its anchor, and one of five hours with a message', async () => {
     await using bench = await openWorkbench(open, 0);
     const windows = [
@@ -230,6 +235,28 @@ export function planTimeConformance(open: OpenStores): void {
     expect(await metersOf(bench)).toMatchObject({ used: [0, 0] });
   });
 
+  test('of five hours do not begin when a message returns what it held', async () => {
+    await using bench = await openWorkbench(open, 0);
+    await give(bench, { windows: [{ length: '5h', limit: 30 }] });
+    const running = await bench.begin(5);
+    bench.clock.advance(6 * HOUR_MS);
+    await bench.release(running);
+    bench.clock.advance(4 * HOUR_MS);
+    await bench.takeLease('node-1');
+    await bench.settle(await bench.begin(30), 30);
+    bench.clock.advance(2 * HOUR_MS);
+    expect(await metersOf(bench)).toMatchObject({ used: [30] });
+  });
+
+  test('whose holds stand in the way of nothing that only the wallet pays', async () => {
+    await using bench = await openWorkbench(open, 5);
+    await give(bench, { groups: ['vip'] });
+    await bench.begin(50, { group: 'vip' });
+    expect(await bench.admit(20)).toMatchObject({ ok: false, meter: 'wallet', behindHolds: false });
+  });
+}
+
+function paidTimeTests(open: OpenStores): void {
   test('of a plan do not begin anew once it is no longer paid, and end with it', async () => {
     await using bench = await openWorkbench(open, 5);
     const paidUntilMs = START_MS + DAY_MS;
@@ -264,25 +291,5 @@ export function planTimeConformance(open: OpenStores): void {
     await bench.takeLease('node-2');
     expect(await metersOf(bench)).toMatchObject({ used: [30] });
     expect(await bench.admit(1)).toMatchObject({ ok: false, behindHolds: false });
-  });
-
-  test('of five hours do not begin when a message returns what it held', async () => {
-    await using bench = await openWorkbench(open, 0);
-    await give(bench, { windows: [{ length: '5h', limit: 30 }] });
-    const running = await bench.begin(5);
-    bench.clock.advance(6 * HOUR_MS);
-    await bench.release(running);
-    bench.clock.advance(4 * HOUR_MS);
-    await bench.takeLease('node-1');
-    await bench.settle(await bench.begin(30), 30);
-    bench.clock.advance(2 * HOUR_MS);
-    expect(await metersOf(bench)).toMatchObject({ used: [30] });
-  });
-
-  test('whose holds stand in the way of nothing that only the wallet pays', async () => {
-    await using bench = await openWorkbench(open, 5);
-    await give(bench, { groups: ['vip'] });
-    await bench.begin(50, { group: 'vip' });
-    expect(await bench.admit(20)).toMatchObject({ ok: false, meter: 'wallet', behindHolds: false });
   });
 }
