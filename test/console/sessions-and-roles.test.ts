@@ -9,7 +9,7 @@ import { chromium } from '../verify/clients/open-browser.ts';
 import { startChromium } from './open-console.ts';
 import { type FilledService, fillService, pagesOf, visitAs, walkerFor } from './walk-pages.ts';
 
-setDefaultTimeout(180_000);
+setDefaultTimeout(300_000);
 
 let turnpike: Turnpike;
 let browser: Browser;
