@@ -22,6 +22,7 @@ const groupLabels = {
   recharge: 'Automatic recharges',
   code: 'Codes',
   plan: 'Plan',
+  subscription: 'Subscriptions',
   key: 'API keys',
   token: 'Admin tokens',
   person: 'Users',

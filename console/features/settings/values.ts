@@ -41,6 +41,7 @@ const settingNames = {
   recharge_max: 'Maximum recharge',
   auto_recharges_per_day_max: 'Automatic recharges per day',
   stripe_automatic_tax: 'Taxes by Stripe Tax',
+  plan_grace_hours: 'Grace period of unpaid plans in hours',
 } as Readonly<Record<string, string>>;
 
 export const sectionTitles = {
@@ -118,6 +119,7 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   recharge_max: 'payments',
   auto_recharges_per_day_max: 'payments',
   stripe_automatic_tax: 'payments',
+  plan_grace_hours: 'payments',
 };
 
 /** A setting that is not in this list belongs to "Other". */
