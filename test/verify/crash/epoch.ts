@@ -10,7 +10,7 @@ import { attachTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { type Callers, runClients, type Seen } from './clients.ts';
 import { type Comparison, compareBooks, compareRound } from './compare.ts';
 import { type CountingUpstream, startCountingUpstream } from './counting-upstream.ts';
-import type { CrashPoint, StoreName } from './points.ts';
+import { type CrashPoint, LOAD_BEGINS, type StoreName } from './points.ts';
 import { type Books, emptyBooks, readBooks } from './read-books.ts';
 import { type CrashedStore, openCrashedStore } from './store.ts';
 
@@ -231,6 +231,7 @@ async function loadThroughOutage(service: Service, job: Job, world: World, { sto
   const { callers } = world;
   const nextMark = () => world.mark++;
   const loading = runClients({ turnpike: service, callers, random, nextMark, isOver: () => isOver, seen });
+  service.child.kill(LOAD_BEGINS);
   const isOfTime = job.point.by === 'time';
   const database = (await store.process?.()) as number;
   const timer = setTimeout(() => process.kill(database, 'SIGQUIT'), isOfTime ? 100 + random() * 2_000 : LOAD_MS_MAX);

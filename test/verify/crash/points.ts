@@ -19,6 +19,9 @@ export const storeNames = ['sqlite', 'postgres'] as const;
 
 export type StoreName = (typeof storeNames)[number];
 
+/** Tells the service that the load begins which is to reach a point of the database. */
+export const LOAD_BEGINS = 'SIGUSR2';
+
 /** Minimum age of a stream at `late-stream`: well above the part that may be lost. */
 export const LATE_STREAM_MS = 4_000;
 

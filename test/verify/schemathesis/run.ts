@@ -11,6 +11,7 @@ import { type Asker, makeAskers } from './askers.ts';
 
 const INSTALL_MS_MAX = 240_000;
 const SECONDS_LEAST = 12; // in less it does not come to every operation
+const AGAIN_TIMES = 4;
 const RUN_MS_GRACE = 60_000; // what schemathesis takes beyond its time, to shrink and to report
 const seconds = Number(process.env['SCHEMATHESIS_SECONDS'] ?? 60);
 /** Without one every run asks something else. */
@@ -81,7 +82,9 @@ async function runAll(command: string): Promise<Counts> {
   });
   const total: Counts = { passed: 0, failed: 0 };
   for await (const requesterId of makeAskers(turnpike)) {
-    const counts = await runOne(command, turnpike, requesterId);
+    let counts = await runOne(command, turnpike, requesterId, 1);
+    // A busy machine may spend the time before the first request.
+    if (counts.requests === 0) counts = await runOne(command, turnpike, requesterId, AGAIN_TIMES);
     total.passed += counts.passed;
     total.failed += counts.failed;
   }
@@ -91,16 +94,21 @@ async function runAll(command: string): Promise<Counts> {
 }
 
 /** One role; what schemathesis prints is shown where it found something. */
-async function runOne(command: string, { url }: TurnpikeProcess, requesterId: Asker): Promise<Counts> {
+async function runOne(
+  command: string,
+  { url }: TurnpikeProcess,
+  requesterId: Asker,
+  times: number,
+): Promise<Counts & { requests: number }> {
   const place = join(directory, requesterId.name.replaceAll(' ', '-'));
-  mkdirSync(place);
+  mkdirSync(place, { recursive: true });
   for (const file of ['hooks.py', 'schemathesis.toml']) cpSync(join(import.meta.dir, file), join(place, file));
   for (const [name, text] of Object.entries(requesterId.files)) writeFileSync(join(place, name), text);
   writeFileSync(
     join(place, 'schemathesis.toml'),
     `${readFileSync(join(place, 'schemathesis.toml'), 'utf8')}\n${requesterId.settings}`,
   );
-  const timeMax = Math.max(SECONDS_LEAST, Math.round(seconds * requesterId.share));
+  const timeMax = Math.max(SECONDS_LEAST, Math.round(seconds * requesterId.share)) * times;
   const child = Bun.spawn(
     [
       ...[command, 'run', `${url}/api/v1/openapi.json`, '--checks=all', `--max-time=${timeMax}`, '--no-color'],
@@ -118,10 +126,10 @@ async function runOne(command: string, { url }: TurnpikeProcess, requesterId: As
   );
   const output = await new Response(child.stdout).text();
   const exitCode = await child.exited;
-  const { requests, ...counts } = readCounts(join(place, 'report.json'), exitCode);
+  const counts = readCounts(join(place, 'report.json'), exitCode);
   if (counts.failed > 0) console.log(output);
   console.log(
-    `${requesterId.name}: ${requests} requests, ${counts.passed} operations as documented, ${counts.failed} failures`,
+    `${requesterId.name}: ${counts.requests} requests, ${counts.passed} operations as documented, ${counts.failed} failures`,
   );
   return counts;
 }
