@@ -79,6 +79,9 @@ export interface Endpoints {
   'POST /accounts/{id}/portal': { url: string };
   'POST /accounts/{id}/redemptions': RedemptionShape;
   'GET /accounts/{id}/statement': StatementShape;
+  'POST /accounts/{id}/subscription': { url: string | null; plan: AccountPlanShape };
+  'POST /accounts/{id}/subscription/cancel': AccountPlanShape;
+  'POST /accounts/{id}/subscription/resume': AccountPlanShape;
   'POST /apply': { changes: CatalogChangeShape[] };
   'GET /attention': AttentionListShape;
   'GET /audit': PageShape<AuditShape>;

@@ -12,6 +12,7 @@ import { formatMoney, Money, nanoOf, UsedBar, usdOf, When } from '../../parts/mo
 import { FailureNotice, Heading, Hint, StatTile } from '../../parts/page.tsx';
 import { TimeChart } from '../../parts/time-chart.tsx';
 import { type Rows, useGet, useList } from '../../queries.ts';
+import { PurchaseReturn } from '../plans/purchase-return.tsx';
 import { AutoRecharge } from './auto-recharge.tsx';
 import { CreditButton, creditLineNote } from './credit.tsx';
 import { type DayBalance, dailyBalances, daysOf, monthsSince } from './daily-balance.ts';
@@ -56,6 +57,7 @@ function Overview({ account }: { account: AccountShape }) {
   return (
     <>
       <PaymentReturn />
+      <PurchaseReturn />
       <FundsNotices account={account} />
       <FundsTiles account={account} holds={holds} />
       <SimpleGrid cols={{ base: 1, md: 2 }}>

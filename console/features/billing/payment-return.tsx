@@ -3,7 +3,7 @@
 
 import { Alert, Anchor, Group, Loader, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import type { PaymentShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { paymentStatusLabels } from '../../labels.ts';
@@ -38,25 +38,14 @@ interface ReturnedPaymentProps {
 
 function ReturnedPayment({ id, isCanceled, onClose }: ReturnedPaymentProps) {
   const queries = useQueryClient();
-  const [round, setRound] = useState(0);
-  const [isLate, setLate] = useState(false);
-  const [isSettled, setSettled] = useState(isCanceled);
-  const { data, error } = useGet('/payments/{id}', {
-    id,
-    everyMs: isSettled || isLate ? undefined : LOOK_MS,
-  });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: starts anew with each round
-  useEffect(() => {
-    setLate(false);
-    const late = setTimeout(() => setLate(true), LOOKING_MS_MAX);
-    return () => clearTimeout(late);
-  }, [round]);
+  const { everyMs, isLate, lookAgain, settle } = useBoundedLooks(isCanceled);
+  const { data, error } = useGet('/payments/{id}', { id, everyMs });
   const status = data?.status;
   useEffect(() => {
     if (status === undefined || status === 'pending') return;
-    setSettled(true);
+    settle();
     void queries.invalidateQueries(); // the balance has changed with the payment
-  }, [status, queries]);
+  }, [status, queries, settle]);
   if (data === undefined) return <FailureNotice failure={error} title="The payment cannot be shown" />;
   const { title, text, color, icon } = wordsOf(data, isCanceled, isLate);
   return (
@@ -83,12 +72,39 @@ function ReturnedPayment({ id, isCanceled, onClose }: ReturnedPaymentProps) {
             </Anchor>
           )}
           {status === 'pending' && !isCanceled && isLate && (
-            <ActionButton label="Check again" size="xs" onClick={() => setRound(round + 1)} />
+            <ActionButton label="Check again" size="xs" onClick={lookAgain} />
           )}
         </Group>
       </Stack>
     </Alert>
   );
+}
+
+interface BoundedLooks {
+  /** For useGet; undefined: no more looks. */
+  everyMs: number | undefined;
+  isLate: boolean;
+  lookAgain: () => void;
+  settle: () => void;
+}
+
+/** Looks every two seconds until it is settled, for a bounded time. */
+export function useBoundedLooks(isSettledAlready: boolean): BoundedLooks {
+  const [round, setRound] = useState(0);
+  const [isLate, setLate] = useState(false);
+  const [isSettled, setSettled] = useState(isSettledAlready);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: starts anew with each round
+  useEffect(() => {
+    setLate(false);
+    const late = setTimeout(() => setLate(true), LOOKING_MS_MAX);
+    return () => clearTimeout(late);
+  }, [round]);
+  return {
+    everyMs: isSettled || isLate ? undefined : LOOK_MS,
+    isLate,
+    lookAgain: () => setRound(round + 1),
+    settle: useCallback(() => setSettled(true), []),
+  };
 }
 
 interface ReturnWords {

@@ -63,13 +63,16 @@ const columns: Column<PlanShape>[] = [
   {
     name: 'name',
     label: 'Plan',
-    show: ({ name, title }) => (
+    show: (plan) => (
       <Stack gap={0}>
         <Text size="sm" fw={600} className="wrap">
-          {title}
+          {plan.title}
         </Text>
         <Hint size="xs" className="wrap">
-          {name}
+          {plan.name}
+        </Hint>
+        <Hint size="xs" hiddenFrom="sm">
+          {allowanceTexts(plan).join(', ')}
         </Hint>
       </Stack>
     ),

@@ -10,6 +10,7 @@ import { useChange, useGet } from '../../queries.ts';
 import { BillingPage } from '../billing/page.tsx';
 import { PlanGiveButton } from './give.tsx';
 import { OfferedPlans } from './offered.tsx';
+import { SubscriptionState } from './subscription.tsx';
 import { windowLabels, windowTexts } from './windows.ts';
 
 const REFRESH_MS = 5_000;
@@ -35,12 +36,13 @@ function CurrentPlan({ plan }: { plan: AccountPlanShape }) {
   return (
     <Section
       title={plan.plan === null ? 'No plan' : (plan.title ?? plan.plan)}
-      aside={role === 'operator' && <PlanGiveButton plan={plan} />}
+      aside={role === 'operator' && plan.subscription === null && <PlanGiveButton plan={plan} />}
     >
       {plan.plan === null ? (
         <Hint>The balance pays for all requests of this account.</Hint>
       ) : (
         <>
+          <SubscriptionState plan={plan} />
           <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} spacing="lg">
             {plan.windows.map((window) => (
               <PlanWindow key={window.length} window={window} />

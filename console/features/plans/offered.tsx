@@ -1,12 +1,13 @@
-// The plans that are offered to account holders, with their prices and allowances.
+// The plans that are offered to account holders, with a button to buy each or to change to it.
 
 import { Badge, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { AccountPlanShape, PlanShape } from '../../../src/admin-api/shapes.ts';
 import { useMe } from '../../me.tsx';
 import { formatMoney } from '../../parts/money.tsx';
 import { FailureNotice, Heading, Hint } from '../../parts/page.tsx';
-import { useList } from '../../queries.ts';
+import { useGet, useList } from '../../queries.ts';
 import { limitTexts } from '../groups/limits.ts';
+import { BuyButton } from './subscription.tsx';
 import { allowanceTexts } from './windows.ts';
 
 /** For owners; operators give plans by hand. */
@@ -14,6 +15,7 @@ export function OfferedPlans({ plan }: { plan: AccountPlanShape }) {
   const { role } = useMe();
   const plans = useList('/plans', { query: { limit: 1000 }, isEnabled: role === 'owner' });
   const offered = plans.rows.filter(({ offered: isOffered }) => isOffered);
+  const present = offered.find(({ name }) => name === plan.plan) ?? null;
   if (role !== 'owner') return null;
   if (plans.failure !== null) return <FailureNotice failure={plans.failure} onRetry={plans.reload} />;
   if (offered.length === 0) return plans.isLoading ? null : <Hint>This installation offers no plans.</Hint>;
@@ -24,7 +26,7 @@ export function OfferedPlans({ plan }: { plan: AccountPlanShape }) {
       </Heading>
       <SimpleGrid cols={{ base: 1, xs: 2, lg: 3 }}>
         {offered.map((one) => (
-          <OfferedPlan key={one.name} offered={one} plan={plan} />
+          <OfferedPlan key={one.name} offered={one} plan={plan} present={present} />
         ))}
       </SimpleGrid>
     </section>
@@ -35,9 +37,11 @@ interface OfferedPlanProps {
   offered: PlanShape;
   /** What the account has now. */
   plan: AccountPlanShape;
+  /** The same, if it is offered. */
+  present: PlanShape | null;
 }
 
-function OfferedPlan({ offered, plan }: OfferedPlanProps) {
+function OfferedPlan({ offered, plan, present }: OfferedPlanProps) {
   const limits = limitTexts(offered.limits);
   const isCurrent = plan.plan === offered.name;
   return (
@@ -65,9 +69,16 @@ function OfferedPlan({ offered, plan }: OfferedPlanProps) {
         {offered.groups.length > 0 && <Hint size="xs">{`Pays for requests in: ${offered.groups.join(', ')}`}</Hint>}
         {limits.length > 0 && <Hint size="xs">{limits.join(' · ')}</Hint>}
         <Group mt="auto" pt="xs">
-          {!isCurrent && <Hint>Ask the operator for it.</Hint>}
+          {!isCurrent && <Purchase offered={offered} plan={plan} present={present} />}
         </Group>
       </Stack>
     </Card>
   );
+}
+
+function Purchase({ offered, plan, present }: OfferedPlanProps) {
+  const options = useGet('/payment-options').data;
+  if (plan.subscription?.next_plan === offered.name) return <Hint>The plan from the next month on.</Hint>;
+  if (!offered.for_sale || options?.provider == null) return <Hint>Ask the operator for it.</Hint>;
+  return <BuyButton offered={offered} plan={plan} presentPrice={present?.price ?? null} />;
 }
