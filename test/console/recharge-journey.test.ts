@@ -1,4 +1,4 @@
-// The owner of an account pays, and lets the saved method be charged, using the page alone: the whole service over a
+// The owner of an account pays, lets the saved method be charged, and buys a plan, using the page alone: the whole service over a
 // scripted Stripe, whose own pages are opened in the same Chromium.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
@@ -26,6 +26,7 @@ const document = {
 };
 
 const stripe = new ScriptedStripe();
+const plan = { title: 'Pro', price: '20.00', windows: { '5h': '2.00', month: '40.00' }, is_offered: true };
 let api: Awaited<ReturnType<ScriptedStripe['listen']>>;
 let turnpike: Turnpike;
 let browser: Browser;
@@ -41,7 +42,8 @@ beforeAll(async () => {
   };
   const flags = ['--listen', `127.0.0.1:${port}`];
   [turnpike, browser] = await Promise.all([spawnTurnpike(undefined, environment, flags), startChromium()]);
-  await turnpike.admin('POST', '/apply', { document });
+  const plans = { pro: { ...plan, stripe_price: stripe.addPrice(2_000).id } };
+  await turnpike.admin('POST', '/apply', { document: { ...document, plans } });
 });
 afterAll(async () => {
   await browser?.close();
@@ -107,3 +109,33 @@ test.skipIf(chromium === null)(
     expect((await turnpike.check()).ok).toBe(true);
   },
 );
+
+test.skipIf(chromium === null)('an owner buys a plan on the page of Stripe, cancels it and resumes it', async () => {
+  const { account } = await turnpike.makeKey({ name: 'Globex', credit: '0' });
+  const owner = await signUp(turnpike, 'ada@example.com', 'owner', account);
+  await using visitor = await visitAs(browser, turnpike, owner);
+  const { page } = visitor;
+  const actions = actionsOn(page);
+  await visitor.goTo('/billing/plan');
+  await actions.see('No plan');
+  await actions.press('button', 'Buy Pro');
+  await actions.see('Checkout');
+  await page.getByRole('button', { name: 'Pay $20.00' }).click();
+  await page.getByText('Purchase is being processed').waitFor();
+  await deliver();
+  await page.getByText('The plan of the account is Pro.').waitFor();
+
+  await page.getByRole('navigation', { name: 'Billing' }).getByRole('link', { name: 'Plan' }).click();
+  await regionOf(page, 'Pro').getByText('Subscribed').waitFor();
+  await actions.press('button', 'Cancel subscription');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel subscription' }).click();
+  await page.getByText('The subscription is canceled.').waitFor();
+  await actions.press('button', 'Resume subscription');
+  await regionOf(page, 'Pro').getByText('Subscribed').waitFor();
+  await deliver();
+  expect(await turnpike.admin('GET', `/accounts/${account}/plan`)).toMatchObject({
+    plan: 'pro',
+    subscription: { cancels_at: null },
+  });
+  expect(visitor.problems).toEqual([]);
+});
