@@ -345,6 +345,7 @@ export const bounds = {
   mailsPerMailboxMax: 3, // about sign-ups in a day, about passwords in an hour
   passwordResetsPerAddressMax: 10, // resets requested from one network in an hour
   passwordResetsPerHourMax: 500,
+  sentByHandPerHourMax: 100, // tests and repeated deliveries of an account
   unsubscribesPerDayMax: 50, // of one destination, with undoing
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,

@@ -10,7 +10,7 @@ import { askedAccount } from './accounts.ts';
 import { noObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { accountOf, holders, holdersWhoChange, operator, type Principal } from './dependencies.ts';
-import { findDestination } from './destinations.ts';
+import { boundSending, findDestination } from './destinations.ts';
 import { accountField, countShown, idField, isoTime, noteField, timeShown } from './fields.ts';
 import { after, answerPage, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get, list, post } from './route.ts';
@@ -167,6 +167,8 @@ export const deliveryRoutes: AdminRoute[] = [
     conflict: 'The destination is disabled, or the delivery waits for an earlier one',
     answer: [deliverySchema, 'The delivery, which is due now'],
     async handle(call) {
+      await findDelivery(call, call.params.id);
+      await boundSending(call);
       await call.changeInTurn(() => redeliver(call, call.params.id));
       return deliveryJson(await findDelivery(call, call.params.id));
     },

@@ -4,6 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { isOwnAddress } from '../accounts/accounts.ts';
 import { isPrivateAddress } from '../base/addresses.ts';
+import { DAY_MS } from '../base/clock.ts';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import {
@@ -25,6 +26,7 @@ import { accountOf, holders, holdersWhoChange, refuseBeyond } from './dependenci
 import { accountField, actorShown, emailField, idField, isoTime, nameField, timeShown } from './fields.ts';
 import { after, answerPage } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
+import { refuseMore } from './sign-ups.ts';
 
 const TYPE = /^(\*|[a-z_]+\.(\*|[a-z_]+))$/;
 const TYPE_WORDS = 'must be a type of event, such as "payment.failed", or a pattern: "payment.*", "*"';
@@ -200,11 +202,21 @@ export const destinationRoutes: AdminRoute[] = [
       const destination = await findDestination(call, call.params.id);
       if (destination.status === 'disabled')
         throw new TurnpikeError('conflict', 'The destination is disabled: enable it first.');
+      await boundSending(call);
       await call.changeInTurn(() => emitTest(call, destination));
       return destinationJson(destination, call.clock.nowMs());
     },
   }),
 ];
+
+/**
+ * Bounds what a holder sends by hand, so that nobody can flood somebody else's address through this service. Throws
+ * too_many_failures.
+ */
+export async function boundSending(call: Call): Promise<void> {
+  const { accountId } = call.principal;
+  if (accountId !== null) await refuseMore(call, `sent-by-hand:${accountId}`, bounds.sentByHandPerHourMax, DAY_MS / 24);
+}
 
 function emitTest(call: Call, { id, accountId }: Destination): Promise<void> {
   const destination = formatId('dest', id);

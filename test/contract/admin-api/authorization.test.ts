@@ -1,7 +1,7 @@
 // Authorization: every route × every principal × every object × every field that a body can have. Routes come from
 // the running application; the expected results are in matrix/policy.ts.
 
-import { beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from './installation.ts';
@@ -41,8 +41,6 @@ import {
 } from './matrix/world.ts';
 
 const SHOWN_FAULTS_MAX = 25;
-
-setDefaultTimeout(300_000); // some 100,000 requests in one test
 
 let world: World;
 let document: OpenapiDocument;

@@ -1,6 +1,7 @@
 // Events as mails of a running service: to whom they are sent, and how their recipients unsubscribe.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { bounds } from '../../../src/config.ts';
 import { readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
@@ -107,4 +108,20 @@ test('mails of an account are sent to its enabled people only, also if an operat
     disabled_reason: 'its address is not that of an enabled person of the account',
   });
   expect(mailsTo(email)).toHaveLength(before);
+});
+
+test('a holder can send a bounded number of tests, and an operator more', async () => {
+  const person = await turnpike.admin('POST', '/people', { email: 'flood@example.com', role: 'owner', account });
+  await turnpike.admin('PATCH', `/people/${person['id']}`, { status: 'enabled' });
+  const { id } = await addMail('flood@example.com', account);
+  const { token } = await turnpike.admin('POST', '/tokens', { name: 'owner', role: 'owner', account });
+  const sendTest = async () => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const url = `${turnpike.url}/api/v1/destinations/${id}/test`;
+    return (await fetch(url, { method: 'POST', headers, body: '{}' })).status;
+  };
+  const statuses: number[] = [];
+  for (let times = 0; times <= bounds.sentByHandPerHourMax; times++) statuses.push(await sendTest());
+  expect(statuses.map((status) => (status === 200 ? '' : status)).join('')).toBe('429');
+  await turnpike.admin('POST', `/destinations/${id}/test`, {});
 });
