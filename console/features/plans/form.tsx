@@ -102,7 +102,7 @@ function AmountFields({ form }: AmountFieldsProps) {
     <>
       <TextInput
         label="Price per month (USD)"
-        description="As shown to account holders. Stripe charges its own price."
+        description="It must equal the price at Stripe, or the plan cannot be bought."
         inputMode="decimal"
         maw={320}
         {...form.getInputProps('price')}
