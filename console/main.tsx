@@ -10,6 +10,7 @@ import {
   type MantineColorsTuple,
   MantineProvider,
   Modal,
+  Notification,
 } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
@@ -62,6 +63,7 @@ const theme = createTheme({
     Card: Card.extend({ defaultProps: { withBorder: true } }),
     Modal: Modal.extend({ defaultProps: { closeButtonProps } }),
     Drawer: Drawer.extend({ defaultProps: { closeButtonProps } }),
+    Notification: Notification.extend({ defaultProps: { closeButtonProps } }),
   },
 });
 

@@ -143,10 +143,7 @@ describe.skipIf(cannotStartPostgres)('check of a database of PostgreSQL', () => 
     expect(await check(hollow)).toMatchObject({ ok: true });
     await runOn(hollow, `INSERT INTO schema_versions VALUES (${LATEST + 2}, 'too-late', ${LATEST + 2})`);
     expect(await faultOf(hollow)).toContain(`have version ${LATEST + 2}, this release uses version ${LATEST}: use the`);
-    await runOn(
-      hollow,
-      `DELETE FROM schema_versions WHERE version > ${LATEST}; UPDATE schema_versions SET version = ${LATEST - 1}`,
-    );
+    await runOn(hollow, `DELETE FROM schema_versions WHERE version >= ${LATEST}`);
     expect(await faultOf(hollow)).toContain('start the service once to migrate them');
   });
 
