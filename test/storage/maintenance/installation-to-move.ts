@@ -16,9 +16,12 @@ import {
   sqliteStores,
   sumLedger,
 } from '../../../src/storage/sqlite/sqlite.ts';
+import { secretIn } from '../../contract/admin-api/mailing.ts';
 import { Workbench } from '../../money/ledger/workbench.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
+import { readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
+import { ScriptedStripe } from '../../support/scripted-stripe.ts';
 import { spawnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
 export interface InstallationToMove {
@@ -61,7 +64,7 @@ async function makeInstallation(): Promise<InstallationToMove> {
   const first = await useFirst(directory);
   const rotated = await runTurnpike(['secret', 'rotate', '--data', directory]);
   if (rotated.exitCode !== 0) throw new Error(rotated.error);
-  await useAgain(directory, first.key);
+  await useAgain(directory, first);
   await useForMonths(databasePath(directory));
   const read = (name: string) => readFileSync(join(directory, name), 'utf8').trim();
   const secrets = { TURNPIKE_SECRET: read('secret'), TURNPIKE_PREVIOUS_SECRET: read('secret.previous') };
@@ -98,10 +101,57 @@ async function makeOnce(directory: string, account: string): Promise<void> {
   if (response.status !== 201) throw new Error(await response.text());
 }
 
-/** The first key is rehashed with the new secret, the others are not. */
-async function useAgain(directory: string, key: string): Promise<void> {
-  await using turnpike = await spawnTurnpike(directory);
-  await postMessage(turnpike, key);
+/** The first key is rehashed with the new secret, the others are not. Payments, codes, mails and events have rows. */
+async function useAgain(directory: string, { key, account }: { key: string; account: string }): Promise<void> {
+  const stripe = new ScriptedStripe();
+  const listening = await stripe.listen();
+  const smtp = await startScriptedSmtp();
+  {
+    await using turnpike = await spawnTurnpike(directory, {
+      TURNPIKE_PUBLIC_URL: 'https://turnpike.example.com',
+      TURNPIKE_STRIPE_SECRET_KEY: stripe.secretKey,
+      TURNPIKE_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+      TURNPIKE_STRIPE_API_URL: listening.url,
+      TURNPIKE_SMTP_URL: smtp.url,
+      TURNPIKE_MAIL_FROM: 'turnpike@example.com',
+    });
+    await postMessage(turnpike, key);
+    await turnpike.admin('POST', '/apply', { document: { settings: { sign_up: 'on' } } });
+    await signUp(turnpike, smtp);
+    await addDelivery(turnpike);
+    await turnpike.admin('POST', '/code-batches', { name: 'spring', amount: '1.00', count: 2 });
+    await pay(turnpike, stripe, account);
+  }
+  await smtp[Symbol.asyncDispose]();
+  await listening.stop();
+}
+
+async function signUp(turnpike: Turnpike, smtp: ScriptedSmtp): Promise<void> {
+  const ask = (email: string) => turnpike.admin('POST', '/sign-ups', { email, name: 'Bea', account_name: 'Bea Ltd' });
+  await ask('bea@example.com');
+  const [mail] = await smtp.untilMails(1);
+  const token = secretIn(readMail(mail?.raw ?? ''));
+  await turnpike.admin('POST', '/sign-ups/accept', { token, password: 'long enough' });
+  smtp.script = () => '451 Try again later'; // so that the next mail waits
+  await ask('cyd@example.com');
+}
+
+/** It stays undelivered: there is no such host. */
+async function addDelivery(turnpike: Turnpike): Promise<void> {
+  const address = 'https://hooks.invalid/turnpike';
+  const { id } = await turnpike.admin('POST', '/destinations', { kind: 'webhook', address, types: ['*'] });
+  await turnpike.admin('POST', `/destinations/${id}/test`, {});
+  while (((await turnpike.admin('GET', '/deliveries'))['data'] as unknown[]).length === 0) await Bun.sleep(20);
+}
+
+async function pay(turnpike: Turnpike, stripe: ScriptedStripe, account: string): Promise<void> {
+  const { id } = await turnpike.admin('POST', '/payments', { account, amount: '10.00' });
+  const session = [...stripe.state.sessions.values()].find(({ metadata }) => metadata['turnpike_payment'] === id);
+  stripe.payCheckout(session?.id ?? '');
+  for (const event of stripe.takeEvents()) {
+    const { body, headers } = stripe.sign(event);
+    await fetch(`${turnpike.url}/webhooks/stripe`, { method: 'POST', body, headers });
+  }
 }
 
 /** Uses the stores directly, with a clock that the test sets: a test cannot wait for months. */
