@@ -137,7 +137,7 @@ describe.skipIf(cannotStartPostgres || isOverPostgres)('a move that is cut short
     child.kill('SIGKILL');
     await child.exited;
     const rows = await rowsIn(database.url);
-    expect(rows['accounts']).toBe(3);
+    expect(rows['accounts']).toBe(4);
     expect((await serve(copy.directory)).error).toContain('may have been committed');
     const ran = await runTurnpike(moveWords(copy.directory, database.url));
     expect([ran.exitCode, (JSON.parse(ran.out) as MoveReport).rows]).toEqual([0, null]);
