@@ -40,7 +40,6 @@ enabled = false
 
 /** The askers, made one after another: what one has ended or disabled is not the next one's. */
 export async function* makeAskers(turnpike: TurnpikeProcess): AsyncGenerator<Asker> {
-  await turnpike.admin('POST', '/apply', { document: catalog });
   const seen = await makeAccount(turnpike, 'owner');
   const { token: local } = JSON.parse(readFileSync(join(turnpike.dataDirectory, 'operator.json'), 'utf8'));
   yield { name: 'operator', share: 0.4, ...seen, settings: bearer(local) }; // its token cannot be revoked in a run
@@ -73,6 +72,7 @@ async function makeAccount(
   turnpike: TurnpikeProcess,
   role: 'owner' | 'member',
 ): Promise<{ account: string; token: string; files: Record<string, string> }> {
+  await turnpike.admin('POST', '/apply', { document: catalog }); // what an operator before may have changed
   const account = String((await turnpike.admin('POST', '/accounts', { name: 'fuzzed', credit: '1000' }))['id']);
   const token = await makeToken(turnpike, role, account);
   const key = await makeKey(turnpike, token);
