@@ -81,10 +81,10 @@ async function runAll(command: string): Promise<Counts> {
     TURNPIKE_MAIL_FROM: 'turnpike@example.com',
   });
   const total: Counts = { passed: 0, failed: 0 };
-  for await (const requesterId of makeAskers(turnpike)) {
-    let counts = await runOne(command, turnpike, requesterId, 1);
+  for await (const asker of makeAskers(turnpike)) {
+    let counts = await runOne(command, turnpike, asker, 1);
     // A busy machine may spend the time before the first request.
-    if (counts.requests === 0) counts = await runOne(command, turnpike, requesterId, AGAIN_TIMES);
+    if (counts.requests === 0) counts = await runOne(command, turnpike, asker, AGAIN_TIMES);
     total.passed += counts.passed;
     total.failed += counts.failed;
   }
@@ -97,18 +97,18 @@ async function runAll(command: string): Promise<Counts> {
 async function runOne(
   command: string,
   { url }: TurnpikeProcess,
-  requesterId: Asker,
+  asker: Asker,
   times: number,
 ): Promise<Counts & { requests: number }> {
-  const place = join(directory, requesterId.name.replaceAll(' ', '-'));
+  const place = join(directory, asker.name.replaceAll(' ', '-'));
   mkdirSync(place, { recursive: true });
   for (const file of ['hooks.py', 'schemathesis.toml']) cpSync(join(import.meta.dir, file), join(place, file));
-  for (const [name, text] of Object.entries(requesterId.files)) writeFileSync(join(place, name), text);
+  for (const [name, text] of Object.entries(asker.files)) writeFileSync(join(place, name), text);
   writeFileSync(
     join(place, 'schemathesis.toml'),
-    `${readFileSync(join(place, 'schemathesis.toml'), 'utf8')}\n${requesterId.settings}`,
+    `${readFileSync(join(place, 'schemathesis.toml'), 'utf8')}\n${asker.settings}`,
   );
-  const timeMax = Math.max(SECONDS_LEAST, Math.round(seconds * requesterId.share)) * times;
+  const timeMax = Math.max(SECONDS_LEAST, Math.round(seconds * asker.share)) * times;
   const child = Bun.spawn(
     [
       ...[command, 'run', `${url}/api/v1/openapi.json`, '--checks=all', `--max-time=${timeMax}`, '--no-color'],
@@ -117,7 +117,7 @@ async function runOne(
     ],
     {
       cwd: place,
-      env: { ...process.env, PYTHONPATH: place, SCHEMATHESIS_ACCOUNT: requesterId.account },
+      env: { ...process.env, PYTHONPATH: place, SCHEMATHESIS_ACCOUNT: asker.account },
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'inherit',
@@ -129,7 +129,7 @@ async function runOne(
   const counts = readCounts(join(place, 'report.json'), exitCode);
   if (counts.failed > 0) console.log(output);
   console.log(
-    `${requesterId.name}: ${counts.requests} requests, ${counts.passed} operations as documented, ${counts.failed} failures`,
+    `${asker.name}: ${counts.requests} requests, ${counts.passed} operations as documented, ${counts.failed} failures`,
   );
   return counts;
 }
