@@ -146,7 +146,7 @@ export const bounds = {
   reportRetryMs: 2_000,
   reportCharactersPerMs: 8_000, // how fast answers may come: the main thread still has to write them out
   rowsAtOnce: 100, // that are read or written without a pause
-  statementsPreparedMax: 200, // of rows that are written with others, for one connection
+  statementsPreparedMax: 200, // prepared statements for co-committed rows, per connection
   rowsDroppedAtOnce: 200, // in one transaction, during which messages wait
   dropRestMs: 100, // between two of them: a shorter pause copies the log so often that messages slow down
   dropEveryMs: 60 * 60 * 1000,
@@ -346,7 +346,7 @@ export const bounds = {
   passwordResetsPerAddressMax: 10, // resets requested from one network in an hour
   passwordResetsPerHourMax: 500,
   sentByHandPerHourMax: 100, // tests and repeated deliveries of an account
-  unsubscribesPerDayMax: 50, // of one destination, with undoing
+  unsubscribesPerDayMax: 50, // per destination; subscribing again counts too
   rateLimitMax: 1_000_000_000,
   applyNodesMax: 200_000,
   accountBodyBytesMax: 1024 * 1024, // with a token of an account, which sends no catalog

@@ -210,8 +210,8 @@ export const destinationRoutes: AdminRoute[] = [
 ];
 
 /**
- * Bounds what a holder sends by hand, so that nobody can flood somebody else's address through this service. Throws
- * too_many_failures.
+ * Limits the tests and repeated deliveries that a holder sends, so that nobody can flood an address through this service.
+ * Throws too_many_failures.
  */
 export async function boundSending(call: Call): Promise<void> {
   const { accountId } = call.principal;
@@ -274,8 +274,8 @@ async function placeOf(
 }
 
 /**
- * An account's mails go to its own people only, also if an operator asks for them: nobody can have mails sent to strangers.
- * It is checked again when a mail is sent. Operators choose their own addresses freely.
+ * An account's mails go only to its enabled people, even if an operator creates the destination, so that nobody can have
+ * mails sent to strangers. This is checked again when a mail is sent. Mails to operators can go to any address.
  */
 async function mailAddress({ people, mailer }: Call, { accountId }: Place, asked: string): Promise<string> {
   if (mailer === null) throw invalidMember('kind', 'must be webhook or slack: mail is not set up on this installation');

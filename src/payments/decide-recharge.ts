@@ -1,4 +1,4 @@
-// Whether an account is recharged now: a decision over what is stored, without effects.
+// Decides from stored facts whether to recharge an account now. Pure.
 
 import type { Account } from '../accounts/accounts.ts';
 import { DAY_MS } from '../base/clock.ts';

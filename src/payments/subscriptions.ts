@@ -121,7 +121,7 @@ export class PlanSubscriptions {
     if (state.paidUntilMs === null || meters === null) return true;
     if (this.#isOver(found, state.paidUntilMs)) {
       if (invoice?.actionUrl != null) {
-        const left = await provider.cancelPayment(invoice.source); // nobody shall pay for what has ended
+        const left = await provider.cancelPayment(invoice.source); // an ended subscription must not be charged
         if (left?.status === 'paid') return false;
       }
       if (state.status !== 'ended') await provider.subscriptions.end(state.id);

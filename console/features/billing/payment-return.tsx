@@ -1,9 +1,9 @@
-// What became of a payment, for a user who returns from the page of the payment provider. The address names the payment
-// and what the provider's page reported; what is shown is what the API says.
+// Shows the result of a payment to a user who returns from the payment provider's page. The URL names the payment and the
+// outcome that the page reported; the status shown comes from the API.
 
-import { Alert, Anchor, Group, Loader, Stack, Text } from '@mantine/core';
+import { Anchor, Loader } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useCallback, useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import type { PaymentShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { paymentStatusLabels } from '../../labels.ts';
@@ -11,10 +11,7 @@ import { ActionButton, ExternalLink, Icon } from '../../parts/link.tsx';
 import { formatMoney } from '../../parts/money.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
-
-const LOOK_MS = 2_000;
-/** A payment that is not settled then takes longer, such as a bank debit. */
-const LOOKING_MS_MAX = 90_000;
+import { ReturnNotice, type ReturnWords, useBoundedPolling } from './return-notice.tsx';
 
 export function PaymentReturn() {
   const { values, set } = useFilters();
@@ -38,7 +35,7 @@ interface ReturnedPaymentProps {
 
 function ReturnedPayment({ id, isCanceled, onClose }: ReturnedPaymentProps) {
   const queries = useQueryClient();
-  const { everyMs, isLate, lookAgain, settle } = useBoundedLooks(isCanceled);
+  const { everyMs, isLate, pollAgain, settle } = useBoundedPolling(isCanceled);
   const { data, error } = useGet('/payments/{id}', { id, everyMs });
   const status = data?.status;
   useEffect(() => {
@@ -47,71 +44,23 @@ function ReturnedPayment({ id, isCanceled, onClose }: ReturnedPaymentProps) {
     void queries.invalidateQueries(); // the balance has changed with the payment
   }, [status, queries, settle]);
   if (data === undefined) return <FailureNotice failure={error} title="The payment cannot be shown" />;
-  const { title, text, color, icon } = wordsOf(data, isCanceled, isLate);
   return (
-    <Alert
-      color={color}
-      title={title}
-      icon={icon}
-      role="status"
-      withCloseButton
-      onClose={onClose}
-      closeButtonLabel="Close"
-    >
-      <Stack gap="xs" align="flex-start">
-        <Text size="sm">{text}</Text>
-        <Group gap="md">
-          {data.receipt_url !== null && (
-            <ExternalLink href={data.receipt_url} c="inherit" underline="always">
-              Receipt
-            </ExternalLink>
-          )}
-          {isCanceled && data.checkout_url !== null && (
-            <Anchor href={data.checkout_url} size="sm" c="inherit" underline="always">
-              Continue this payment
-            </Anchor>
-          )}
-          {status === 'pending' && !isCanceled && isLate && (
-            <ActionButton label="Check again" size="xs" onClick={lookAgain} />
-          )}
-        </Group>
-      </Stack>
-    </Alert>
+    <ReturnNotice words={wordsOf(data, isCanceled, isLate)} onClose={onClose}>
+      {data.receipt_url !== null && (
+        <ExternalLink href={data.receipt_url} c="inherit" underline="always">
+          Receipt
+        </ExternalLink>
+      )}
+      {isCanceled && data.checkout_url !== null && (
+        <Anchor href={data.checkout_url} size="sm" c="inherit" underline="always">
+          Continue this payment
+        </Anchor>
+      )}
+      {status === 'pending' && !isCanceled && isLate && (
+        <ActionButton label="Check again" size="xs" onClick={pollAgain} />
+      )}
+    </ReturnNotice>
   );
-}
-
-interface BoundedLooks {
-  /** For useGet; undefined: no more looks. */
-  everyMs: number | undefined;
-  isLate: boolean;
-  lookAgain: () => void;
-  settle: () => void;
-}
-
-/** Looks every two seconds until it is settled, for a bounded time. */
-export function useBoundedLooks(isSettledAlready: boolean): BoundedLooks {
-  const [round, setRound] = useState(0);
-  const [isLate, setLate] = useState(false);
-  const [isSettled, setSettled] = useState(isSettledAlready);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: starts anew with each round
-  useEffect(() => {
-    setLate(false);
-    const late = setTimeout(() => setLate(true), LOOKING_MS_MAX);
-    return () => clearTimeout(late);
-  }, [round]);
-  return {
-    everyMs: isSettled || isLate ? undefined : LOOK_MS,
-    isLate,
-    lookAgain: () => setRound(round + 1),
-    settle: useCallback(() => setSettled(true), []),
-  };
-}
-
-interface ReturnWords {
-  title: string;
-  text: string;
-  color: string;
-  icon: ReactNode;
 }
 
 function wordsOf(payment: PaymentShape, isCanceled: boolean, isLate: boolean): ReturnWords {

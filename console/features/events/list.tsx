@@ -1,4 +1,4 @@
-// What happened, newest first: the events that destinations can get.
+// Lists events, newest first.
 
 import { Code, Group, Stack, Text } from '@mantine/core';
 import type { EventShape } from '../../../src/admin-api/shapes.ts';

@@ -1,15 +1,14 @@
-// What became of the purchase of a plan, for a user who returns from the page of the payment provider.
+// Shows the result of a plan purchase to a user who returns from the payment provider's page.
 
-import { Alert, Loader, Stack, Text } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { Loader } from '@mantine/core';
 import { useFilters } from '../../filters.ts';
 import { useMe } from '../../me.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
-import { useBoundedLooks } from '../billing/payment-return.tsx';
+import { ReturnNotice, type ReturnWords, useBoundedPolling } from '../billing/return-notice.tsx';
 
-/** The address names the plan and what the provider's page reported; what is shown is what the API says. */
+/** The URL names the plan and the outcome that the page reported; the state shown comes from the API. */
 export function PurchaseReturn() {
   const { account } = useMe();
   const { values, set } = useFilters();
@@ -34,38 +33,19 @@ interface PurchaseProps {
 }
 
 function Purchase({ accountId, name, isCanceled, onClose }: PurchaseProps) {
-  const { everyMs, isLate, lookAgain, settle } = useBoundedLooks(isCanceled);
+  const { everyMs, isLate, pollAgain, settle } = useBoundedPolling(isCanceled);
   const { data, error } = useGet('/accounts/{id}/plan', { id: accountId, everyMs });
   if (data === undefined) return <FailureNotice failure={error} title="The plan cannot be shown" />;
   const isActive = data.plan === name && data.subscription !== null;
   if (isActive && everyMs !== undefined) settle();
-  const { title, text, color, icon } = wordsOf(data.title ?? name, isActive, isCanceled, isLate);
   return (
-    <Alert
-      color={color}
-      title={title}
-      icon={icon}
-      role="status"
-      withCloseButton
-      onClose={onClose}
-      closeButtonLabel="Close"
-    >
-      <Stack gap="xs" align="flex-start">
-        <Text size="sm">{text}</Text>
-        {!isActive && !isCanceled && isLate && <ActionButton label="Check again" size="xs" onClick={lookAgain} />}
-      </Stack>
-    </Alert>
+    <ReturnNotice words={wordsOf(data.title ?? name, isActive, isCanceled, isLate)} onClose={onClose}>
+      {!isActive && !isCanceled && isLate && <ActionButton label="Check again" size="xs" onClick={pollAgain} />}
+    </ReturnNotice>
   );
 }
 
-interface Words {
-  title: string;
-  text: string;
-  color: string;
-  icon: ReactNode;
-}
-
-function wordsOf(title: string, isActive: boolean, isCanceled: boolean, isLate: boolean): Words {
+function wordsOf(title: string, isActive: boolean, isCanceled: boolean, isLate: boolean): ReturnWords {
   if (isActive)
     return {
       title: 'Plan active',

@@ -1,6 +1,6 @@
 // A new password by mail: asks for the link, and chooses the password with it.
 
-import { Card, Stack, TextInput, Title } from '@mantine/core';
+import { Card, Stack, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
@@ -10,7 +10,7 @@ import { ActionButton, ButtonLink } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { ChoosePassword } from './choose-password.tsx';
 import { Notice, useLinkSecret } from './link.tsx';
-import { SignInFailure } from './password.tsx';
+import { EmailField, SignInFailure } from './password.tsx';
 
 export function PasswordReset() {
   const token = useLinkSecret();
@@ -63,21 +63,5 @@ function AskForLink() {
         <ButtonLink label="Back to sign-in" to="/" variant="subtle" />
       </Stack>
     </form>
-  );
-}
-
-export function EmailField(field: React.ComponentProps<typeof TextInput>) {
-  return (
-    <TextInput
-      label="Email"
-      type="email"
-      name="email"
-      autoComplete="username"
-      autoCapitalize="none"
-      spellCheck={false}
-      required
-      autoFocus
-      {...field}
-    />
   );
 }

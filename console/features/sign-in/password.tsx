@@ -1,9 +1,25 @@
-// The password field, its length rules, and sign-in failures.
+// The email and password fields, the length rules of passwords, and sign-in failures.
 
-import { Alert, PasswordInput, type PasswordInputProps } from '@mantine/core';
+import { Alert, PasswordInput, type PasswordInputProps, TextInput, type TextInputProps } from '@mantine/core';
 import { ApiFailure } from '../../api.ts';
 import { Icon } from '../../parts/link.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
+
+export function EmailField(field: TextInputProps) {
+  return (
+    <TextInput
+      label="Email"
+      type="email"
+      name="email"
+      autoComplete="username"
+      autoCapitalize="none"
+      spellCheck={false}
+      required
+      autoFocus
+      {...field}
+    />
+  );
+}
 
 interface PasswordFieldProps extends PasswordInputProps {
   /** For password managers. */

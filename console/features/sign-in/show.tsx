@@ -12,7 +12,7 @@ import { MeGate, useClearSession } from '../../me.tsx';
 import { ActionButton, Icon, TextLink } from '../../parts/link.tsx';
 import { FailureNotice, Hint, PublicFrame } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
-import { PasswordField, SignInFailure } from './password.tsx';
+import { EmailField, PasswordField, SignInFailure } from './password.tsx';
 
 const issuerRefusals = {
   person_unknown: 'No account exists for this email address. Ask an operator to invite you.',
@@ -137,18 +137,7 @@ function PasswordForm({ onSecond }: { onSecond: () => void }) {
   return (
     <form onSubmit={form.onSubmit((values) => signingIn.mutate(values))}>
       <Stack gap="sm">
-        <TextInput
-          label="Email"
-          type="email"
-          name="email"
-          autoComplete="username"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
-          withAsterisk={false}
-          autoFocus
-          {...form.getInputProps('email')}
-        />
+        <EmailField withAsterisk={false} {...form.getInputProps('email')} />
         <PasswordField
           label="Password"
           autoComplete="current-password"

@@ -11,8 +11,7 @@ import { FailureNotice, Loading } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import { ChoosePassword } from './choose-password.tsx';
 import { Notice, useLinkSecret } from './link.tsx';
-import { SignInFailure } from './password.tsx';
-import { EmailField } from './password-reset.tsx';
+import { EmailField, SignInFailure } from './password.tsx';
 
 export function SignUp() {
   const token = useLinkSecret();

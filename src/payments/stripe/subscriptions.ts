@@ -206,7 +206,7 @@ function statusOf({ status }: Subscription): SubscriptionState['status'] {
   if (status === 'incomplete') return 'pending';
   if (status === 'active' || status === 'trialing') return 'active';
   if (status === 'canceled' || status === 'incomplete_expired') return 'ended';
-  return 'past_due'; // also `unpaid` and `paused`: there is a subscription, and nobody pays for its period
+  return 'past_due'; // also `unpaid` and `paused`: the subscription exists, but its period is not paid
 }
 
 /** The period has begun before its invoice is paid: Stripe finalizes the invoice of a renewal after about an hour. */
