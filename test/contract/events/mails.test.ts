@@ -35,6 +35,14 @@ async function untilMail(address: string, count: number) {
     if (Date.now() > endMs) throw new Error(`${mailsTo(address).length} of ${count} mails to ${address} arrived`);
   return mailsTo(address)[count - 1];
 }
+async function untilTested(destination: unknown): Promise<void> {
+  const path = `/deliveries?destination=${destination}&status=delivered`;
+  for (const endMs = Date.now() + 30_000; ; await Bun.sleep(20)) {
+    const { data } = (await turnpike.admin('GET', path)) as { data: { event: { type: string } }[] };
+    if (data.some(({ event }) => event.type === 'destination.tested')) return;
+    if (Date.now() > endMs) throw new Error('the test event was not delivered');
+  }
+}
 /** Like a mail program (RFC 8058). */
 const press = (address: string) =>
   fetch(address.replace('https://console.example.com', turnpike.url), {
@@ -98,6 +106,8 @@ test('mails of an account are sent to its enabled people only, also if an operat
   await expect(addMail(email, account)).rejects.toThrow('must be the email address of an enabled person');
   await turnpike.admin('PATCH', `/people/${person['id']}`, { status: 'enabled' });
   const { id } = await addMail(email, account);
+  await turnpike.admin('POST', `/destinations/${id}/test`, {});
+  await untilTested(id); // deliveries are in order: none of an earlier event is left
   const before = mailsTo(email).length;
   await turnpike.admin('PATCH', `/people/${person['id']}`, { status: 'disabled' });
   await turnpike.admin('POST', '/keys', { account });
