@@ -85,22 +85,32 @@ describe.skipIf(cannotStartPostgres)('the secret of nodes on one database', () =
    */
   function callEverywhere(nodes: ReadonlyMap<string, TurnpikeProcess>, secrets: readonly string[], token: string) {
     const refused: string[] = [];
+    const callsOf = new Map<TurnpikeProcess, Set<Promise<void>>>();
     let served = 0;
     let isOver = false;
+    const call = async (node: TurnpikeProcess, turn: number) => {
+      const status = await statusOf(node, secrets[(turn * 5) % secrets.length] as string);
+      const seen = turn % 7 === 0 ? await tokenStatus(node, token) : 200;
+      if (status === 200 && seen === 200) served++;
+      else refused.push(`${status} ${seen}`);
+    };
     const callers = Array.from({ length: 4 }, async (_, caller) => {
       for (let turn = caller; !isOver; turn++) {
         const node = [...nodes.values()][turn % nodes.size] as TurnpikeProcess;
-        const status = await statusOf(node, secrets[(turn * 5) % secrets.length] as string);
-        const seen = turn % 7 === 0 ? await tokenStatus(node, token) : 200;
-        if (status === 200 && seen === 200) served++;
-        else refused.push(`${status} ${seen}`);
+        const running = callsOf.get(node) ?? new Set();
+        callsOf.set(node, running);
+        const called = call(node, turn).finally(() => running.delete(called));
+        running.add(called);
+        await called;
       }
     });
+    /** Waits for the calls that are running at a node. */
+    const callsEnded = async (node: TurnpikeProcess) => void (await Promise.allSettled(callsOf.get(node) ?? []));
     const end = async () => {
       isOver = true;
       await Promise.all(callers);
     };
-    return { refused, served: () => served, end };
+    return { refused, served: () => served, callsEnded, end };
   }
 
   async function until(isSo: () => Promise<boolean>): Promise<void> {
@@ -117,11 +127,11 @@ describe.skipIf(cannotStartPostgres)('the secret of nodes on one database', () =
     const { secrets, token } = await furnish(nodes.get('one') as TurnpikeProcess);
     await until(async () => (await statusOf(nodes.get('other') as TurnpikeProcess, secrets[0] as string)) === 200);
     const load = callEverywhere(nodes, secrets, token);
-    /** Leaves the rotation before it stops and joins it when it listens again. Requests in progress finish. */
+    /** Gets no new calls before it stops, and gets them again when it listens. Calls in progress finish. */
     const restart = async (name: string, environment: Environment) => {
       const node = nodes.get(name) as TurnpikeProcess;
       nodes.delete(name);
-      await Bun.sleep(200);
+      await load.callsEnded(node);
       await node.stop();
       nodes.set(name, await start(name, environment));
     };
