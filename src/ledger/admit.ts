@@ -36,7 +36,7 @@ import type {
   WindowLength,
 } from './operation.ts';
 import { tightestWindow, windowEndMs } from './plan.ts';
-import type { AccountRow, Effect, IdempotencyRow, RateMeters, Rows } from './rows.ts';
+import type { AccountRow, Effect, IdempotencyRow, PlanMeter, RateMeters, Rows } from './rows.ts';
 import { assertAmount } from './usage-record.ts';
 
 /** Account and key in the current period, and their drained rates, which are changed once the decision is made. */
@@ -155,7 +155,7 @@ function readMeters(rows: Rows, operation: Admit | Take): Meters | Effect {
 }
 
 interface MoneyMeter {
-  window?: WindowLength | null;
+  window?: WindowLength;
   name: MeterName;
   available: number;
   /** The same once all holds have ended without a charge. */
@@ -178,7 +178,7 @@ function findMoneyShort({ account, key }: Payer, amount: number, group: string, 
   const walletLater = fundsLater(account, group, nowMs);
   const meters: MoneyMeter[] = [
     funds?.isPlanOnly
-      ? planMeter(account, wallet, walletLater)
+      ? planMeter(account.plan as PlanMeter, wallet, walletLater)
       : { name: 'wallet', available: wallet, availableLater: walletLater, retryAtMs: null },
     {
       name: 'allowance',
@@ -201,7 +201,7 @@ function findMoneyShort({ account, key }: Payer, amount: number, group: string, 
     available: Math.max(0, short.available),
     retryAtMs: short.retryAtMs,
     behindHolds: hopeless === undefined,
-    ...(short.window != null && { window: short.window }),
+    ...(short.window !== undefined && { window: short.window }),
     hasPlan,
   });
 }
@@ -213,10 +213,9 @@ function fundsLater(account: AccountRow, group: string, nowMs: number): Nano {
 }
 
 /** The window that has the least left decides, and when it ends. */
-function planMeter({ plan }: AccountRow, available: number, availableLater: number): MoneyMeter {
-  const tightest = plan === null ? undefined : tightestWindow(plan);
-  const retryAtMs = plan === null || tightest === undefined ? null : windowEndMs(plan, tightest);
-  return { name: 'plan', available, availableLater, retryAtMs, window: tightest?.length ?? null };
+function planMeter(plan: PlanMeter, available: number, availableLater: number): MoneyMeter {
+  const tightest = tightestWindow(plan);
+  return { name: 'plan', available, availableLater, retryAtMs: windowEndMs(plan, tightest), window: tightest.length };
 }
 
 function findRateShort(meters: Meters, operation: Admit | Take, isMessage: boolean, nowMs: number): Refusal | null {

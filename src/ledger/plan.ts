@@ -104,11 +104,10 @@ export function readWindows(plan: PlanMeter): WindowReading[] {
 }
 
 /** The window that has the least left. */
-export function tightestWindow({ windows }: PlanMeter): PlanWindow | undefined {
-  let tightest = windows[0];
-  for (const window of windows)
-    if (tightest !== undefined && window.limit - window.used < tightest.limit - tightest.used) tightest = window;
-  return tightest;
+export function tightestWindow({ windows }: PlanMeter): PlanWindow {
+  return windows.reduce((tightest, window) =>
+    window.limit - window.used < tightest.limit - tightest.used ? window : tightest,
+  );
 }
 
 /**
