@@ -195,18 +195,22 @@ export class AutoRecharges {
     }
   }
 
-  /** Reads the facts of a decision. The version of the billing facts is read first: storing a recharge checks it. */
+  /**
+   * Reads the facts of a decision, in an order that shows a recharge by another node whenever it happens: before the payments
+   * are read, as a payment, and its credit in the meters; afterwards, storing a recharge finds another version of the billing
+   * facts.
+   */
   async #readFacts(id: number): Promise<RechargeFacts | null> {
     const { store, accounts, ledger, clock } = this.#parts;
     const nowMs = clock.nowMs();
     await ledger.flush();
     const billing = await store.getBilling(id);
-    const [account, meters, latest, madeToday] = await Promise.all([
+    const [account, latest, madeToday] = await Promise.all([
       accounts.getAccount(id),
-      ledger.accountMeters(id, nowMs),
       latestRecharges(store, id),
       store.countRechargesSince(id, startOfDayMs(nowMs)),
     ]);
+    const meters = await ledger.accountMeters(id, nowMs);
     return account === null || meters === null ? null : { account, meters, billing, latest, madeToday };
   }
 

@@ -2,6 +2,7 @@
 // arrive at, and the messages of every node go on after it.
 
 import { describe, expect, test } from 'bun:test';
+import type { Account } from '../../src/accounts/accounts.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { PostgresGate, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
 import { eventsOf } from '../contract/post-messages/world.ts';
@@ -20,6 +21,7 @@ import {
   type RechargedNode,
   rechargesOf,
   startRecharged,
+  TERMS,
   type Till,
 } from './recharged-service.ts';
 
@@ -28,7 +30,8 @@ interface Nodes extends AsyncDisposable {
   nodes: RechargedNode[];
 }
 
-async function openNodes(): Promise<Nodes> {
+/** `storeFor` wraps the store from which the recharges of the second node read. */
+async function openNodes(storeFor?: Parameters<typeof startRecharged>[3]): Promise<Nodes> {
   const till = openTill();
   let first: OpenedPostgres | null = null;
   const openFirst = async (clock: Clock) => {
@@ -46,7 +49,8 @@ async function openNodes(): Promise<Nodes> {
     return { stores, sums: () => sumLedger(url), close };
   };
   const nodes = [await startRecharged(till, { open: openFirst, node: 'node-1' })];
-  for (const node of ['node-2', 'node-3']) nodes.push(await startRecharged(till, { open: openOther, node }));
+  nodes.push(await startRecharged(till, { open: openOther, node: 'node-2' }, TERMS, storeFor));
+  nodes.push(await startRecharged(till, { open: openOther, node: 'node-3' }));
   return {
     till,
     nodes,
@@ -80,6 +84,28 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     const meters = await firstOf(cluster).stores.ledger.accountMeters(holder.account, Date.now());
     expect(meters).toMatchObject({ balance: 1_020 * CENT - 30 * LONG_COST, held: 0 });
     expect(await firstOf(cluster).service.check()).toMatchObject({ ok: true, open_holds: 0 });
+  });
+
+  test('recharge once if one node begins and ends a recharge while another decides', async () => {
+    let beforeReading = async () => {};
+    await using cluster = await openNodes((store) => ({
+      ...store,
+      listPayments: async (query) => {
+        await beforeReading();
+        return await store.listPayments(query);
+      },
+    }));
+    const [one, other] = cluster.nodes as [RechargedNode, RechargedNode];
+    const holder = await addHolder(one, cluster.till, 0);
+    const account = (await one.stores.accounts.getAccount(holder.account)) as Account;
+    const wait = ({ recharges }: RechargedNode) => recharges.wait(account, 10_000, new AbortController().signal);
+    beforeReading = async () => {
+      beforeReading = async () => {};
+      expect(await wait(one)).toBe(true);
+    };
+    expect(await wait(other)).toBe(true);
+    expect(paidCharges(cluster.till)).toBe(1);
+    expect(await rechargesOf(one, holder.account)).toMatchObject([{ status: 'paid' }]);
   });
 
   test('try a declined card once', async () => {

@@ -62,7 +62,13 @@ export function openTill(): Till {
   return { stripe: new ScriptedStripe(), events: [], failures: [] };
 }
 
-export async function startRecharged(till: Till, parts: Parts = {}, terms = TERMS): Promise<RechargedNode> {
+/** `storeFor` wraps the store from which recharges read. */
+export async function startRecharged(
+  till: Till,
+  parts: Parts = {},
+  terms = TERMS,
+  storeFor = (store: Stores['payments']) => store,
+): Promise<RechargedNode> {
   const { stripe, events, failures } = till;
   const made: Omit<RechargedNode, 'service'>[] = [];
   const settings = { secretKey: new Secret(stripe.secretKey), webhookSecret: new Secret(stripe.webhookSecret) };
@@ -81,7 +87,15 @@ export async function startRecharged(till: Till, parts: Parts = {}, terms = TERM
       const shared = { provider, store: stores.payments, ledger: gate, clock };
       const sync = new PaymentSync({ ...shared, auditRows: () => [] });
       const report = (failure: unknown) => failures.push(failure);
-      const recharges = new AutoRecharges({ ...shared, accounts: stores.accounts, sync, terms: () => terms, report });
+      const store = storeFor(stores.payments);
+      const recharges = new AutoRecharges({
+        ...shared,
+        store,
+        accounts: stores.accounts,
+        sync,
+        terms: () => terms,
+        report,
+      });
       made.push({ stores, ledger, recharges, sync });
       return recharges;
     },
