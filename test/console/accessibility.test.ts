@@ -9,7 +9,7 @@ import { invite } from '../contract/sign-in/browser.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type FilledPayments, fillPayments } from './fill-payments.ts';
-import { findFaults, findFaultsOfLooks, PHONE } from './find-faults.ts';
+import { findFaults, findFaultsOfLooks, findSideways, PHONE } from './find-faults.ts';
 import { startChromium, visit } from './open-console.ts';
 import {
   type FilledService,
@@ -53,15 +53,18 @@ describe.each(['full', 'empty'] as const)('with %s data', (amount) => {
   const seenBy = amount === 'full' ? [...roles] : (['operator', 'owner'] as const);
   test.skipIf(chromium === null).each([...seenBy])('every page is accessible in the role %s', async (role) => {
     const { turnpike, places, people } = services[amount];
-    // Operators and owners see everything that viewers and members see, so one full check is enough.
+    // Operators and owners see everything that viewers and members see: others are checked in one look, a dark phone.
     const isThorough = amount === 'full' && (role === 'operator' || role === 'owner');
-    await using visitor = await visitAs(browser, turnpike, people[role], { isDark: !isThorough });
-    const walker = walkerFor(visitor.page, turnpike.url);
+    await using visitor = await visitAs(browser, turnpike, people[role], { isDark: !isThorough, isPhone: !isThorough });
+    const { page } = visitor;
+    const walker = walkerFor(page, turnpike.url);
     const faults: Record<string, string[]> = {};
     const views = isThorough ? viewsOf(role) : [];
     for (const path of [...pagesOf(role, places), ...views]) {
       await walker.walkTo(path);
-      const found = await findFaultsOfLooks(visitor.page, walker, isThorough);
+      const found = isThorough
+        ? await findFaultsOfLooks(page, walker)
+        : [...(await findFaults(page)), ...(await findSideways(page))];
       if (found.length > 0) faults[path] = found;
     }
     expect(faults).toEqual({});
@@ -83,7 +86,7 @@ test.skipIf(chromium === null)('the pages before sign-in and the error pages are
     const walker = walkerFor(page, turnpike.url);
     for (const path of paths) {
       await walker.walkTo(path);
-      const found = await findFaultsOfLooks(page, walker, true);
+      const found = await findFaultsOfLooks(page, walker);
       if (found.length > 0) faults[path] = found;
     }
   }
@@ -121,7 +124,7 @@ async function checkDialog(page: Page, { settle }: Walker, name: string): Promis
   await dialog.waitFor({ timeout: 5_000 }).catch(() => {});
   if ((await dialog.count()) === 0) return [`${name}: opens nothing`];
   await settle();
-  const faults = await findFaultsOfLooks(page, { settle }, true);
+  const faults = await findFaults(page); // its colors in dark are those of the pages
   for (let at = 0; at < 12; at++) {
     if (!(await isWithin(page, '[role="dialog"]'))) faults.push(`focus leaves after ${at} tabs`);
     await page.keyboard.press(at < 6 ? 'Tab' : 'Shift+Tab');
@@ -189,7 +192,7 @@ test.skipIf(chromium === null)('the keyboard alone reaches the content, pages an
   await page.keyboard.press('Enter');
   await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
   await settle();
-  expect(await findFaultsOfLooks(page, { settle }, true)).toEqual([]);
+  expect(await findFaultsOfLooks(page, { settle })).toEqual([]);
   await page.keyboard.press('Escape');
   await page.getByRole('menuitem', { name: 'Sign out' }).waitFor({ state: 'detached' });
   expect(await menu.evaluate((one) => one === document.activeElement)).toBe(true);

@@ -32,29 +32,23 @@ export async function findFaults(page: Page, rules: 'all' | 'colors' | 'others' 
 }
 
 /** Checks the page wide and narrow, light and dark. Colors are checked once in each scheme. */
-export async function findFaultsOfLooks(
-  page: Page,
-  { settle }: Pick<Walker, 'settle'>,
-  isThorough: boolean,
-): Promise<string[]> {
+export async function findFaultsOfLooks(page: Page, { settle }: Pick<Walker, 'settle'>): Promise<string[]> {
   const faults: string[] = [];
   const note = (look: string, found: string[]) => faults.push(...found.map((fault) => `${look} ${fault}`));
-  if (isThorough) {
-    note('wide', await findFaults(page));
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await settle();
-    note('wide dark', await findFaults(page, 'colors'));
-    await page.emulateMedia({ colorScheme: 'light' });
-  }
+  note('wide', await findFaults(page));
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await settle();
+  note('wide dark', await findFaults(page, 'colors'));
+  await page.emulateMedia({ colorScheme: 'light' });
   await page.setViewportSize(PHONE);
   await settle();
-  note('phone', [...(await findFaults(page, isThorough ? 'others' : 'all')), ...(await findSideways(page))]);
+  note('phone', [...(await findFaults(page, 'others')), ...(await findSideways(page))]);
   await page.setViewportSize(WIDE);
   return faults;
 }
 
 /** The elements that make the page scroll horizontally. */
-async function findSideways(page: Page): Promise<string[]> {
+export async function findSideways(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
     if (scrollWidth <= clientWidth) return [];

@@ -68,6 +68,6 @@ describe.skipIf(cannotFault)('a disk that fails again and again', () => {
       expect(turnpike.disk.given).toBeGreaterThan(20);
       await expectBooks(turnpike, provider, account, all);
     },
-    SECONDS * 1_000 + 25_000,
+    SECONDS * 1_000 + 180_000, // a busy machine takes long to settle
   );
 });
