@@ -31,8 +31,7 @@ interface Nodes extends AsyncDisposable {
 }
 
 /** `storeFor` wraps the store from which the recharges of the second node read. */
-async function openNodes(storeFor?: Parameters<typeof startRecharged>[3]): Promise<Nodes> {
-  const till = openTill();
+async function openNodes(till = openTill(), storeFor?: Parameters<typeof startRecharged>[3]): Promise<Nodes> {
   let first: OpenedPostgres | null = null;
   const openFirst = async (clock: Clock) => {
     first = await openPostgresLanes(clock);
@@ -86,9 +85,16 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     expect(await firstOf(cluster).service.check()).toMatchObject({ ok: true, open_holds: 0 });
   });
 
-  test('recharge once if one node begins and ends a recharge while another decides', async () => {
+  test('recharge once if one node is paid while another decides', async () => {
+    const { promise: paying, resolve: pay } = Promise.withResolvers<void>();
+    const till = openTill();
+    const { send } = till;
+    till.send = async (url, init) => {
+      if (init?.method === 'POST' && url.includes('/payment_intents')) await paying;
+      return await send(url, init);
+    };
     let beforeReading = async () => {};
-    await using cluster = await openNodes((store) => ({
+    await using cluster = await openNodes(till, (store) => ({
       ...store,
       listPayments: async (query) => {
         await beforeReading();
@@ -96,15 +102,19 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
       },
     }));
     const [one, other] = cluster.nodes as [RechargedNode, RechargedNode];
-    const holder = await addHolder(one, cluster.till, 0);
+    const holder = await addHolder(one, till, 0);
     const account = (await one.stores.accounts.getAccount(holder.account)) as Account;
     const wait = ({ recharges }: RechargedNode) => recharges.wait(account, 10_000, new AbortController().signal);
+    const first = wait(one);
+    while ((await rechargesOf(one, holder.account)).length === 0) await Bun.sleep(5);
     beforeReading = async () => {
       beforeReading = async () => {};
-      expect(await wait(one)).toBe(true);
+      await Bun.sleep(50); // meanwhile everything else is read
+      pay();
+      expect(await first).toBe(true);
     };
     expect(await wait(other)).toBe(true);
-    expect(paidCharges(cluster.till)).toBe(1);
+    expect(paidCharges(till)).toBe(1);
     expect(await rechargesOf(one, holder.account)).toMatchObject([{ status: 'paid' }]);
   });
 

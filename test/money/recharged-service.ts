@@ -54,12 +54,15 @@ export interface RechargedNode {
 /** The state that several nodes share. */
 export interface Till {
   stripe: ScriptedStripe;
+  /** How nodes reach it. */
+  send: ScriptedStripe['send'];
   events: NewEvent[];
   failures: unknown[];
 }
 
 export function openTill(): Till {
-  return { stripe: new ScriptedStripe(), events: [], failures: [] };
+  const stripe = new ScriptedStripe();
+  return { stripe, send: stripe.send, events: [], failures: [] };
 }
 
 /** `storeFor` wraps the store from which recharges read. */
@@ -69,10 +72,10 @@ export async function startRecharged(
   terms = TERMS,
   storeFor = (store: Stores['payments']) => store,
 ): Promise<RechargedNode> {
-  const { stripe, events, failures } = till;
+  const { stripe, send, events, failures } = till;
   const made: Omit<RechargedNode, 'service'>[] = [];
   const settings = { secretKey: new Secret(stripe.secretKey), webhookSecret: new Secret(stripe.webhookSecret) };
-  const provider = await openStripe({ ...settings, apiUrl: null }, { send: stripe.send, retriesMax: 0 });
+  const provider = await openStripe({ ...settings, apiUrl: null }, { send, retriesMax: 0 });
   const service = await startControlled({
     answer: async (_, signal) => streamOf(LONG, {}, signal),
     ...parts,
