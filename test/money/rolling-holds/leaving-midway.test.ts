@@ -32,6 +32,7 @@ beforeAll(async () => {
   turnpike = await startTurnpike({
     providers: { scripted: { kind: 'anthropic', base_url: upstream.url, private_network: true } },
     models: { quarters: model, kinds: model, words: model },
+    settings: { shed_loop_delay_ms: 60_000 }, // a busy machine refuses none
   });
 });
 afterAll(async () => {
@@ -87,7 +88,7 @@ async function leaveMidway(secret: string, model: string, seed: number): Promise
   const decoder = new TextDecoder();
   for (let read = 0; read < deltasBeforeLeaving(seed); ) {
     const { done, value } = await reader.read();
-    if (done) throw new Error('the stream ended before its reader left');
+    if (done) throw new Error(`the stream (${response.status}) ended before its reader left`);
     read += decoder.decode(value, { stream: true }).split('event: content_block_delta').length - 1;
   }
   leaving.abort();
