@@ -7,7 +7,7 @@ import { ChangeFeed, PostgresGate, prepareDatabase } from '../../src/storage/pos
 import { makeCertificate } from '../support/make-certificate.ts';
 import { cannotStartPostgres, runOn, startPostgres } from '../support/start-postgres.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const PASSWORD = 'p@ss/wörd:%?';
 const LEASE = { kind: 'renew', node: 'node-1', epoch: null, leaseMs: 1_000 } as const;

@@ -12,7 +12,7 @@ import { runOn } from '../../support/start-postgres.ts';
 import { serveCommand } from '../../support/start-turnpike.ts';
 import { readRows, storeVariables } from '../../support/test-store.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const directories: string[] = [];
 afterEach(() => {

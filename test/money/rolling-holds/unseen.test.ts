@@ -170,7 +170,7 @@ describe('thinking that is not visible in the stream', () => {
     });
     expect([end.balance >= 0, end.balance < 100_000, end.held]).toEqual([true, true, '0']);
     expect(produced[0]?.isFinished).toBe(false);
-  }, 20_000);
+  }, 180_000);
 
   test('is not assumed for a stream without thinking', async () => {
     produced = [];
