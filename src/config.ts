@@ -130,6 +130,11 @@ export const bounds = {
   sandboxSchemaStepsMax: 20_000, // values, keywords, characters and comparisons, to make one value of a schema
   sandboxSchemaDepthMax: 64, // levels of values and of alternatives
   providerCredentialsMax: 100,
+  authCharactersMax: 2_048, // of each member of `auth`
+  credentialLoadMsMax: 10_000,
+  credentialAheadMs: 5 * 60_000, // before it expires, a credential is read again
+  credentialReloadMsLeast: 5_000, // between two readings of a credential
+  credentialRetryMsMax: 60_000,
   providerProbeMsMax: 10_000,
   providerTestMsMax: 30_000, // of all its credentials: afterwards no further one is probed
   providerProbeCharactersMax: 500,

@@ -322,13 +322,20 @@ const planWritten = z.object({
   stripe_price: z.string().nullable(),
   is_offered: z.boolean(),
 });
+const authWritten = z.looseObject({ type: z.string() }).describe('As in the applied file; never a secret.');
 const providerWritten = z.object({
   kind: z.string(),
   base_url: z.string().optional(),
   private_network: z.boolean(),
   bearer: z.boolean().optional(),
+  auth: authWritten.optional(),
+  region: z.string().optional(),
+  project: z.string().optional(),
   credentials: z
-    .record(z.string(), z.object({ account: idField('acct').nullable(), group: z.string().nullable() }))
+    .record(
+      z.string(),
+      z.object({ auth: authWritten.optional(), account: idField('acct').nullable(), group: z.string().nullable() }),
+    )
     .optional(),
 });
 const settingValue = z.union([z.int(), z.boolean(), z.string(), z.array(z.string()), z.null()]);

@@ -24,11 +24,8 @@ const NOT_TESTED: ProbeResult = {
  * The overall result, with the error of the first failed credential; `credentials` is empty if the provider has none.
  * Never rejects: a failure is the result.
  */
-async function testProvider(
-  { probe, clock }: AdminDependencies,
-  { name, kind, baseUrl, isBearer, credentials }: ProviderSettings,
-) {
-  const probeWith = (credential: Credential['secret'] | null) => probe({ name, kind, baseUrl, isBearer, credential });
+async function testProvider({ probe, clock }: AdminDependencies, { credentials, ...endpoint }: ProviderSettings) {
+  const probeWith = (credential: Credential['secret'] | null) => probe({ ...endpoint, credential });
   if (credentials.length === 0) return { ...(await probeWith(null)), credentials: [] };
   const startedMs = clock.nowMs();
   const tests: [Credential, ProbeResult][] = [];

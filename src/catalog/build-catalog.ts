@@ -6,6 +6,7 @@ import { parseId } from '../base/ids.ts';
 import type { Nano } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { Secret } from '../secrets/secrets.ts';
+import type { Auth } from './auth.ts';
 import {
   DEFAULT_CREDENTIAL,
   groupInput,
@@ -37,7 +38,7 @@ import {
   type Settings,
 } from './model.ts';
 import { catalogAt, nextPriceChangeMs } from './price-changes.ts';
-import { type CatalogDocument, type DocumentKind, sealedCredentials } from './store.ts';
+import { type CatalogDocument, type DocumentKind, storedCredentials } from './store.ts';
 
 /** A stored document that this version cannot read. Its message names the document and every fault. */
 export class DocumentBroken extends Error {
@@ -85,6 +86,17 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   planGraceHours: 72,
 });
 
+/** Makes the secrets of credentials with `auth`. */
+export interface Auths {
+  /** `text` is the opened `api_key`, which some types need; null without one. The same credential gives the same secret. */
+  open(auth: Auth, text: string | null, kind: string): Secret;
+  /** Ends the refreshing of all others. */
+  keepOnly(secrets: ReadonlySet<Secret>): void;
+}
+
+/** Where no credential is used. */
+const NO_AUTHS: Auths = { open: () => new Secret(''), keepOnly: () => undefined };
+
 /**
  * Builds the snapshot, with the first version of each price. `open` unseals a credential. Throws DocumentBroken for a document of another version, and for
  * a credential that cannot be decrypted.
@@ -92,12 +104,13 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
 export function buildCatalog(
   documents: readonly CatalogDocument[],
   open: (sealed: string, context: string) => string,
+  auths: Auths = NO_AUTHS,
 ): Catalog {
   const ofKind = (kind: DocumentKind) => documents.filter((entry) => entry.kind === kind);
   const models = ofKind('model').map(modelFrom);
   const settings = ofKind('settings')[0];
   return Object.freeze({
-    providers: frozenMap(ofKind('provider').map((entry) => named(providerFrom(entry, open)))),
+    providers: frozenMap(ofKind('provider').map((entry) => named(providerFrom(entry, open, auths)))),
     models: frozenMap(models.map(named)),
     aliases: frozenMap(models.flatMap((model) => model.aliases.map((alias): [string, string] => [alias, model.name]))),
     groups: frozenMap(ofKind('group').map((entry) => named(groupFrom(entry)))),
@@ -106,22 +119,45 @@ export function buildCatalog(
   });
 }
 
-function providerFrom(entry: CatalogDocument, open: (sealed: string, context: string) => string): ProviderSettings {
-  const { kind, base_url, bearer = false, credentials } = readDocument(storedProvider, entry);
+function providerFrom(
+  entry: CatalogDocument,
+  open: (sealed: string, context: string) => string,
+  auths: Auths,
+): ProviderSettings {
+  const {
+    kind,
+    base_url,
+    bearer = false,
+    region = null,
+    project = null,
+    ...stored
+  } = readDocument(storedProvider, entry);
   const { name } = entry;
-  const opened = sealedCredentials(entry).map(({ name: credential, sealed, context }) => {
+  const { credentials } = stored;
+  const opened = storedCredentials(entry).map(({ name: credential, sealed, context }) => {
+    const auth = credential === DEFAULT_CREDENTIAL ? stored.auth : credentials[credential]?.auth;
     const { account: accountId = null, group = null } = credentials[credential] ?? {};
     const account = accountId === null ? null : parseId('acct', accountId);
     // An invalid restriction must not be dropped: anyone could use the credential.
     assert(accountId === null || account !== null, 'the schema accepted an invalid account');
     try {
-      return Object.freeze({ name: credential, secret: new Secret(open(sealed, context)), account, group });
+      const text = sealed === null ? null : open(sealed, context);
+      const secret = auth === undefined ? new Secret(text ?? '') : auths.open(auth, text, kind);
+      return Object.freeze({ name: credential, secret, account, group });
     } catch (cause) {
       const which = credential === DEFAULT_CREDENTIAL ? 'the credential' : `the credential "${credential}"`;
       throw new DocumentBroken(`${which} of provider "${name}" cannot be decrypted`, { cause });
     }
   });
-  return Object.freeze({ name, kind, baseUrl: base_url, isBearer: bearer, credentials: Object.freeze(opened) });
+  return Object.freeze({
+    name,
+    kind,
+    baseUrl: base_url,
+    isBearer: bearer,
+    region,
+    project,
+    credentials: Object.freeze(opened),
+  });
 }
 
 function modelFrom(entry: CatalogDocument): Model {
@@ -142,9 +178,14 @@ function modelFrom(entry: CatalogDocument): Model {
 }
 
 function routeFrom(modelName: string, given: ModelInput['routes'][number]): Route {
-  const { model, cost, cost_changes, ...route } = given;
+  const { model, protocol = null, cost, cost_changes, ...route } = given;
   const upstreamModel = model ?? modelName;
-  return Object.freeze({ ...route, upstreamModel, cost: cost === null ? null : pricesFrom(cost, cost_changes) });
+  return Object.freeze({
+    ...route,
+    upstreamModel,
+    protocol,
+    cost: cost === null ? null : pricesFrom(cost, cost_changes),
+  });
 }
 
 /** The first version of a price, with the later ones. */
@@ -262,6 +303,7 @@ function named<Value extends { name: string }>(value: Value): [string, Value] {
 /** The snapshot in force, with the prices in force: a price change replaces it at its time. */
 export class CatalogHolder {
   readonly #open: (sealed: string, context: string) => string;
+  readonly #auths: Auths;
   readonly #nowMs: () => number;
   #current: Catalog;
   #nextChangeMs: number;
@@ -271,10 +313,12 @@ export class CatalogHolder {
     documents: readonly CatalogDocument[],
     open: (sealed: string, context: string) => string,
     nowMs: () => number = Date.now,
+    auths: Auths = NO_AUTHS,
   ) {
     this.#open = open;
+    this.#auths = auths;
     this.#nowMs = nowMs;
-    this.#current = catalogAt(buildCatalog(documents, open), nowMs());
+    this.#current = catalogAt(buildCatalog(documents, open, auths), nowMs());
     this.#nextChangeMs = nextPriceChangeMs(this.#current);
   }
 
@@ -286,7 +330,9 @@ export class CatalogHolder {
 
   /** Replaces the current snapshot. Throws DocumentBroken and then changes nothing. */
   swap(documents: readonly CatalogDocument[]): void {
-    this.#replace(buildCatalog(documents, this.#open));
+    this.#replace(buildCatalog(documents, this.#open, this.#auths));
+    const credentials = [...this.#current.providers.values()].flatMap((provider) => provider.credentials);
+    this.#auths.keepOnly(new Set(credentials.map(({ secret }) => secret)));
   }
 
   #replace(catalog: Catalog): void {

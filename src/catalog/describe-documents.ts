@@ -32,13 +32,19 @@ export function describeDocuments(documents: readonly CatalogDocument[]) {
 
 /** Without `base_url` inside the service; further credentials without their secrets. */
 function describeProvider(document: JsonObject) {
-  const { kind, base_url, private_network, bearer = false, credentials } = storedProvider.parse(document);
-  const further = Object.entries(credentials).map(([name, { account, group }]) => [name, { account, group }] as const);
+  const { kind, base_url, private_network, bearer = false, credentials, ...stored } = storedProvider.parse(document);
+  const { auth, region, project } = stored;
+  const further = Object.entries(credentials).map(
+    ([name, { auth, account, group }]) => [name, { ...(auth !== undefined && { auth }), account, group }] as const,
+  );
   return {
     kind,
     ...(base_url !== '' && { base_url }),
     private_network,
     ...(bearer && { bearer }),
+    ...(auth !== undefined && { auth }),
+    ...(region !== undefined && { region }),
+    ...(project !== undefined && { project }),
     ...(further.length > 0 && { credentials: Object.fromEntries(further) }),
   };
 }

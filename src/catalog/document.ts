@@ -7,6 +7,7 @@ import { parseId } from '../base/ids.ts';
 import { formatDecimal, formatUsd, NANO_MAX, type Nano, parseDecimal, parseUsd } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
+import { authInput } from './auth.ts';
 
 export const SANDBOX_KIND = 'sandbox'; // the provider kind inside the service
 export const MESSAGES_KIND = 'anthropic'; // the kind with the Messages protocol
@@ -145,9 +146,13 @@ const COST_WORDS = 'must be rates such as { input: "…", output: "…" }, or "c
 const price = z.strictObject(priceMembers, {
   error: (issue) => (issue.input === undefined || issue.input === null ? PRICE_MISSING : undefined),
 });
+/** The protocol of a model at a provider whose kind has several; without it, the model's name tells. */
+export const ROUTE_PROTOCOLS = ['messages', 'converse', 'responses', 'chat-completions', 'gemini'] as const;
+export type RouteProtocol = (typeof ROUTE_PROTOCOLS)[number];
 const routeMembers = z.strictObject({
   provider: plainName,
   model: modelName.nullable().default(null),
+  protocol: z.enum(ROUTE_PROTOCOLS).exactOptional(), // absent unless set, as earlier versions do not know it
   priority: z.int().min(0).max(1_000).default(0),
   weight: z.int().min(0).max(1_000).default(1),
   concurrency: z.int().min(1).max(1_000_000).nullable().default(null),
@@ -367,9 +372,14 @@ const credential = z
     'contains a variable that was not expanded: the process that reads the file must expand it',
   )
   .refine(
-    (text) => /^[\x21-\x7e]*$/.test(text.replaceAll(/\$\{[^}]*\}/g, '')),
+    (text) => text.startsWith('{') || /^[\x21-\x7e]*$/.test(text.replaceAll(/\$\{[^}]*\}/g, '')),
     'must be printable characters without spaces',
   );
+
+const region = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the name of a region, such as us-east-1, europe-west1 or global');
+const project = z.string().regex(/^[a-z0-9][a-z0-9:.-]{1,127}$/, 'must be the id of a project');
 
 export function providerMembers(kinds: readonly string[]) {
   return z.strictObject({
@@ -379,6 +389,9 @@ export function providerMembers(kinds: readonly string[]) {
     credentials: z.unknown().optional(), // read one by one, each with its own faults
     private_network: z.boolean().default(false),
     bearer: z.boolean().default(false),
+    auth: authInput.exactOptional(),
+    region: region.exactOptional(),
+    project: project.exactOptional(),
   });
 }
 
@@ -391,6 +404,7 @@ const accountId = z
 export const credentialInput = z
   .strictObject({
     api_key: credential.optional(),
+    auth: authInput.exactOptional(),
     account: accountId.nullable().default(null),
     group: plainName.nullable().default(null),
   })
@@ -417,7 +431,8 @@ export type SettingsInput = z.output<typeof storedSettings>;
 
 /** A stored credential, sealed for its provider and name; an account is given by its id. */
 const storedCredential = z.strictObject({
-  api_key_sealed: z.string(),
+  api_key_sealed: z.string().nullable(),
+  auth: authInput.exactOptional(),
   account: accountId.nullable(),
   group: plainName.nullable(),
 });
@@ -428,6 +443,9 @@ export const storedProvider = z.strictObject({
   private_network: z.boolean(),
   bearer: z.literal(true).exactOptional(), // absent unless set, as earlier versions do not know it
   api_key_sealed: z.string().nullable(),
+  auth: authInput.exactOptional(),
+  region: region.exactOptional(),
+  project: project.exactOptional(),
   credentials: z.record(plainName, storedCredential).default({}),
 });
 export const storedModel = z.strictObject({

@@ -3,7 +3,7 @@
 import { BrokenInvariant } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import type { Serves, SettingsInput } from './document.ts';
+import type { RouteProtocol, Serves, SettingsInput } from './document.ts';
 
 /** USD per million tokens, in units of 10^-12 USD. */
 export interface Rates {
@@ -30,6 +30,8 @@ export interface ModelPrice {
 export interface Route {
   provider: string;
   upstreamModel: string;
+  /** The model's protocol at a provider whose kind has several; null: its name tells. */
+  protocol: RouteProtocol | null;
   /** Lower is tried first. */
   priority: number;
   /** The share among routes of the same priority. */
@@ -110,6 +112,9 @@ export interface ProviderSettings {
   baseUrl: string;
   /** Credentials are sent as `authorization: Bearer` instead of the kind's own header. */
   isBearer: boolean;
+  /** At a cloud; null for other kinds. */
+  region: string | null;
+  project: string | null;
   /** Empty: the provider needs none. */
   credentials: readonly Credential[];
 }

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../wire/wire.ts';
+import { type Auth, needsSecret } from './auth.ts';
 import { type CatalogFile, readCatalogFile } from './catalog-file.ts';
 import { type CredentialInput, type ProviderInput, storedSchemas } from './document.ts';
 import type { Fault } from './fault.ts';
@@ -38,7 +39,8 @@ function checkCredentials({ read, standing: stored, staying, report }: Basis): v
     for (const [name, credential] of credentials) {
       if (credential === null) continue;
       const path = ['providers', provider, 'credentials', name];
-      if (credential.api_key === undefined && !standing.has(name))
+      const sealed = standing.get(name)?.['api_key_sealed'];
+      if (credential.api_key === undefined && isKeyNeeded(credential.auth) && typeof sealed !== 'string')
         report([...path, 'api_key'], 'is missing: no credential of this name is stored');
       if (credential.group !== null && !hasGroup(credential.group))
         report([...path, 'group'], `there is no group "${credential.group}"`);
@@ -46,6 +48,9 @@ function checkCredentials({ read, standing: stored, staying, report }: Basis): v
   }
   for (const [name, provider] of read.providers) {
     const before = standingOf(name);
+    const isMissing = provider?.api_key === undefined && typeof before?.['api_key_sealed'] !== 'string';
+    if (provider?.auth !== undefined && needsSecret(provider.auth) && isMissing)
+      report(['providers', name, 'api_key'], `is missing: auth of the type ${provider.auth.type} needs it`);
     if (provider === null || before === undefined || provider.base_url === '') continue;
     if (originOf(before['base_url']) === originOf(provider.base_url)) continue;
     for (const place of keptCredentials(provider, read.credentials.get(name), before))
@@ -93,35 +98,44 @@ function checkPlans({ read, staying, report }: Basis): void {
 /** The credential members of a provider's document; `given` are the file's further credentials, if it has the key. */
 function credentialMembers(
   name: string,
-  { base_url, api_key }: ProviderInput,
+  { base_url, api_key, auth }: ProviderInput,
   given: ReadonlyMap<string, CredentialInput | null> | undefined,
   before: JsonObject | undefined,
   seals: PlanSeals,
 ): { api_key_sealed: string | null; credentials: JsonObject } {
   if (base_url === '') return { api_key_sealed: null, credentials: {} };
   const standing = furtherOf(before);
-  const api_key_sealed = sealKept(api_key, before?.['api_key_sealed'], credentialContext(name), seals);
+  const sealedBefore = isKeyNeeded(auth) ? before?.['api_key_sealed'] : null;
+  const api_key_sealed = sealKept(api_key, sealedBefore, credentialContext(name), seals);
   if (given === undefined) return { api_key_sealed, credentials: Object.fromEntries(standing) };
   const credentials = [...given].flatMap(([credential, input]) => {
     if (input === null) return [];
-    const { api_key: text, account, group } = input;
+    const { api_key: text, auth, account, group } = input;
     const context = credentialContext(name, credential);
-    const sealed = sealKept(text, standing.get(credential)?.['api_key_sealed'], context, seals);
-    return [[credential, { api_key_sealed: sealed, account, group }] as const];
+    const sealedBefore = isKeyNeeded(auth) ? standing.get(credential)?.['api_key_sealed'] : null;
+    const sealed = sealKept(text, sealedBefore, context, seals);
+    return [[credential, { api_key_sealed: sealed, ...(auth !== undefined && { auth }), account, group }] as const];
   });
   return { api_key_sealed, credentials: Object.fromEntries(credentials) };
 }
 
+/** Whether a credential has a sealed text, which a file may leave as it is. */
+function isKeyNeeded(auth: Auth | undefined): boolean {
+  return auth === undefined || needsSecret(auth);
+}
+
 /** Paths of the provider's credentials that the file keeps. */
 function keptCredentials(
-  { api_key }: ProviderInput,
+  { api_key, auth }: ProviderInput,
   given: ReadonlyMap<string, CredentialInput | null> | undefined,
   before: JsonObject,
 ): string[][] {
-  const isKept = (name: string) =>
-    given === undefined || (given.has(name) && given.get(name)?.api_key === undefined && given.get(name) !== null);
+  const isKept = (name: string) => {
+    const one = given?.get(name);
+    return given === undefined || (one != null && one.api_key === undefined && isKeyNeeded(one.auth));
+  };
   return [
-    ...(api_key === undefined && typeof before['api_key_sealed'] === 'string' ? [[]] : []),
+    ...(api_key === undefined && isKeyNeeded(auth) && typeof before['api_key_sealed'] === 'string' ? [[]] : []),
     ...[...furtherOf(before).keys()].filter(isKept).map((name) => ['credentials', name]),
   ];
 }
@@ -320,13 +334,22 @@ function* wantedDocuments(
 ): Generator<Omit<ObjectDocument, 'origin'>> {
   for (const [name, provider] of read.providers) {
     if (provider === null) continue;
-    const { kind, base_url, private_network, bearer } = provider;
+    const { kind, base_url, private_network, bearer, auth, region, project } = provider;
     const before = standing.get(keyOf('provider', name))?.document;
     const sealed = credentialMembers(name, provider, read.credentials.get(name), before, options);
     yield {
       kind: 'provider',
       name,
-      document: { kind, base_url, private_network, ...(bearer && { bearer: true as const }), ...sealed },
+      document: {
+        kind,
+        base_url,
+        private_network,
+        ...(bearer && { bearer: true as const }),
+        ...(auth !== undefined && { auth }),
+        ...(region !== undefined && { region }),
+        ...(project !== undefined && { project }),
+        ...sealed,
+      },
     };
   }
   for (const [name, model] of read.models) {

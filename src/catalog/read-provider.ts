@@ -2,6 +2,7 @@
 
 import { findPrivateHost, isPrivateAddress, parseAddress } from '../base/addresses.ts';
 import { bounds } from '../config.ts';
+import { authInput, kindOfAuth, needsSecret } from './auth.ts';
 import type { CredentialInput, ProviderInput } from './document.ts';
 import {
   credentialInput,
@@ -45,15 +46,28 @@ function privateNetworkFault(provider: string, address: string): Fault {
   };
 }
 
-const DEFAULT_BASE_URLS: Record<string, string> = {
-  anthropic: 'https://api.anthropic.com',
-  gemini: 'https://generativelanguage.googleapis.com',
-  'openai-responses': 'https://api.openai.com',
+const DEFAULT_BASE_URLS: Readonly<Record<string, (region: string) => string>> = {
+  anthropic: () => 'https://api.anthropic.com',
+  gemini: () => 'https://generativelanguage.googleapis.com',
+  'openai-responses': () => 'https://api.openai.com',
+  bedrock: (region) => `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`,
+  vertex: vertexBaseUrl,
 };
 
-/** Default base URL of a provider kind; null if it must be given. */
-export function defaultBaseUrl(kind: string): string | null {
-  return DEFAULT_BASE_URLS[kind] ?? null;
+function vertexBaseUrl(region: string): string {
+  if (region === 'global') return 'https://aiplatform.googleapis.com';
+  if (region === 'us' || region === 'eu') return `https://aiplatform.${region}.rep.googleapis.com`;
+  return `https://${region}-aiplatform.googleapis.com`;
+}
+
+/** Kinds whose address and requests depend on a region, and those that need a project. */
+const REGIONAL: readonly string[] = ['bedrock', 'vertex'];
+const OF_PROJECT: readonly string[] = ['vertex'];
+
+/** Default base URL of a provider kind; null if it must be given, or depends on a region. */
+export function defaultBaseUrl(kind: string, region: string | null = null): string | null {
+  if (REGIONAL.includes(kind) && region === null) return null;
+  return DEFAULT_BASE_URLS[kind]?.(region ?? '') ?? null;
 }
 
 type ProviderPath = [section: string, name: string];
@@ -70,7 +84,7 @@ export function readProvider(
   faults.push(...misfits);
   if (members === null || misfits.length > 0) return null;
   const { credentials: _, ...others } = members;
-  const base_url = members.base_url ?? DEFAULT_BASE_URLS[members.kind] ?? '';
+  const base_url = members.base_url ?? defaultBaseUrl(members.kind, members.region) ?? '';
   return { ...others, base_url: base_url.replace(/\/+$/, '') };
 }
 
@@ -107,11 +121,13 @@ function findMisfits(members: ReadonlyMap<string, unknown>, kinds: readonly stri
   const baseUrl = members.get('base_url');
   if (typeof kind !== 'string') return [];
   if (kind === SANDBOX_KIND)
-    return ['base_url', 'api_key', 'credentials']
+    return ['base_url', 'api_key', 'auth', 'credentials']
       .filter((name) => members.has(name))
       .map((name) => faultOf(name, 'is only for providers outside the service'));
   if (members.get('bearer') === true && kind !== MESSAGES_KIND)
     return [faultOf('bearer', `is only for the kind ${MESSAGES_KIND}: other kinds send the header of their provider`)];
+  const ofCloud = findCloudMisfits(members, kind, faultOf);
+  if (ofCloud.length > 0) return ofCloud;
   if (baseUrl === undefined && (DEFAULT_BASE_URLS[kind] !== undefined || !kinds.includes(kind))) return [];
   if (baseUrl === undefined || baseUrl === '')
     return [faultOf('base_url', `is missing: the kind ${kind} has no default address`)];
@@ -120,6 +136,43 @@ function findMisfits(members: ReadonlyMap<string, unknown>, kinds: readonly stri
     return [faultOf('base_url', 'must be an http or https URL without user, query and fragment')];
   const privateHost = members.get('private_network') === true ? null : findPrivateHost(baseUrl);
   return privateHost === null ? [] : [privateNetworkFault(path[1], privateHost)];
+}
+
+/** Faults of the members `region`, `project` and `auth`, also those of further credentials. */
+function findCloudMisfits(
+  members: ReadonlyMap<string, unknown>,
+  kind: string,
+  faultOf: (member: string, message: string) => Fault,
+): Fault[] {
+  const faults: Fault[] = [];
+  for (const [name, kinds] of [
+    ['region', REGIONAL],
+    ['project', OF_PROJECT],
+  ] as const) {
+    if (members.has(name) && !kinds.includes(kind))
+      faults.push(faultOf(name, `is only for the kinds ${kinds.join(', ')}`));
+    if (!members.has(name) && kinds.includes(kind)) faults.push(faultOf(name, `is missing: the kind ${kind} needs it`));
+  }
+  const message = authMisfit(members, kind);
+  if (message !== null) faults.push(faultOf('auth', message));
+  for (const [name, one] of membersOf(members.get('credentials') ?? {}, [], [])) {
+    const message = authMisfit(membersOf(one, [], []), kind);
+    if (message !== null) {
+      const fault = faultOf('credentials', message);
+      faults.push({ ...fault, path: [...fault.path, name, 'auth'] });
+    }
+  }
+  return faults;
+}
+
+/** Why a credential's `auth` does not fit the kind or its `api_key`; null: it fits, or has faults of its own. */
+function authMisfit(members: ReadonlyMap<string, unknown>, kind: string): string | null {
+  const auth = authInput.safeParse(members.get('auth')).data;
+  if (auth === undefined) return null;
+  const only = kindOfAuth(auth);
+  if (only !== null && only !== kind) return `of the type ${auth.type} is only for the kind ${only}`;
+  if (members.has('api_key') && !needsSecret(auth)) return `of the type ${auth.type} cannot be combined with api_key`;
+  return null;
 }
 
 /** Kinds whose addresses may have Azure's older API version query, and no other. */

@@ -1,7 +1,7 @@
 // The store interface of the catalog: named documents, replaced together.
 
 import type { AuditContext } from '../audit/audit.ts';
-import { type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
+import { type JsonObject, objectOf } from '../wire/wire.ts';
 import { DEFAULT_CREDENTIAL } from './document.ts';
 
 /** `price_list` is a list newer than that of this version. */
@@ -36,17 +36,23 @@ export function credentialContext(provider: string, credential: string = DEFAULT
   return credential === DEFAULT_CREDENTIAL ? `provider:${provider}` : `provider:${provider}:${credential}`;
 }
 
-/** A provider's credentials, first that of `api_key`, then others by name; empty for other documents. */
-export function sealedCredentials({ kind, name: provider, document }: CatalogDocument) {
+/**
+ * A provider's credentials, first its own, then others by name; empty for other documents. `sealed` is null for one that
+ * has `auth` alone.
+ */
+export function storedCredentials({ kind, name: provider, document }: CatalogDocument) {
   if (kind !== 'provider') return [];
   const further = Object.entries(objectOf(document['credentials'])).sort(([one], [other]) => (one < other ? -1 : 1));
-  const sealedTexts: [name: string, sealed: JsonValue | undefined][] = [
-    [DEFAULT_CREDENTIAL, document['api_key_sealed']],
-    ...further.map(([name, one]): [string, JsonValue | undefined] => [name, objectOf(one)['api_key_sealed']]),
-  ];
-  return sealedTexts.flatMap(([name, sealed]) =>
-    typeof sealed === 'string' ? [{ name, sealed, context: credentialContext(provider, name) }] : [],
-  );
+  return [[DEFAULT_CREDENTIAL, document] as const, ...further].flatMap(([name, holder]) => {
+    const { api_key_sealed: text, auth } = objectOf(holder);
+    const sealed = typeof text === 'string' ? text : null;
+    return sealed === null && auth === undefined ? [] : [{ name, sealed, context: credentialContext(provider, name) }];
+  });
+}
+
+/** Those that are sealed. */
+export function sealedCredentials(entry: CatalogDocument) {
+  return storedCredentials(entry).flatMap(({ sealed, ...one }) => (sealed === null ? [] : [{ ...one, sealed }]));
 }
 
 /** The document with its credentials resealed; null without any. Throws what `open` throws. */

@@ -120,6 +120,7 @@ export function makeAttempt(
     provider: endpoint,
     request,
     upstreamModel: route.upstreamModel,
+    protocol: route.protocol,
     maxTokens,
     version: clientRequest.version,
     betas: clientRequest.betas,

@@ -32,14 +32,14 @@ function makeTargets(providers: Catalog['providers'], offer: Offer, account: num
     const settings = providers.get(route.provider);
     if (settings === undefined) continue; // removed meanwhile
     const place = `${route.provider}\n${route.upstreamModel}`;
-    const { name, kind, baseUrl, isBearer } = settings;
+    const { name, kind, baseUrl, isBearer, region, project } = settings;
     const credentials = usableCredentials(settings, offer, account);
     for (const credential of credentials)
       targets.push({
         route,
         settings,
         credential,
-        endpoint: { name, kind, baseUrl, isBearer, credential: credential?.secret ?? null },
+        endpoint: { name, kind, baseUrl, isBearer, region, project, credential: credential?.secret ?? null },
         weight: route.weight / credentials.length,
         routeKey: `${offer.model.name}\n${place}`,
         healthKey: credential === null ? place : `${place}\n${credential.name}`,

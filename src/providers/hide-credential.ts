@@ -30,9 +30,11 @@ export function hiding<Value>(promise: Promise<Value>, credential: Secret | null
   });
 }
 
-/** The same error; a ProviderFault loses the credential. */
+/** The same error; a ProviderFault loses the credential, which learns if the provider refused it. */
 export function hideInFault(thrown: unknown, credential: Secret | null): unknown {
-  return thrown instanceof ProviderFault && credential !== null ? redactFault(thrown, credential) : thrown;
+  if (!(thrown instanceof ProviderFault) || credential === null) return thrown;
+  if (thrown.kind === 'credentials') credential.onRefused();
+  return redactFault(thrown, credential);
 }
 
 function redactFault(fault: ProviderFault, credential: Secret): ProviderFault {
@@ -47,15 +49,16 @@ function redactOrNull(text: string | null, credential: Secret): string | null {
   return text === null ? null : redactCredential(text, credential);
 }
 
-const formsOfCredential = new WeakMap<Secret, readonly string[]>();
+const formsOfParts = new WeakMap<readonly string[], readonly string[]>();
 
-/** Encoded once: credentials live as long as their catalog. */
+/** Encoded once for as long as the credential stays the same. */
 function formsOf(credential: Secret | null): readonly string[] {
   if (credential === null) return [];
-  let forms = formsOfCredential.get(credential);
+  const parts = credential.parts();
+  let forms = formsOfParts.get(parts);
   if (forms === undefined) {
-    forms = encode(credential.reveal().trim());
-    formsOfCredential.set(credential, forms);
+    forms = parts.flatMap((part) => encode(part.trim()));
+    formsOfParts.set(parts, forms);
   }
   return forms;
 }

@@ -2,6 +2,7 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
+import type { Secret } from '../secrets/secrets.ts';
 import type { JsonObject, StreamEvent } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
 import { hideInFault, hideInReply, hiding } from './hide-credential.ts';
@@ -34,31 +35,69 @@ interface ApiMethods
     Partial<Pick<Provider, 'countTokens' | 'embed'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
   send(attempt: Attempt): Promise<Response>;
+  /** Tests the connection in another way than by a list of models. Throws ProviderFault. */
+  probe?(api: Api, endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply>;
   /** Reads that answer. Throws ProviderFault. */
   read(response: Response, attempt: Attempt): Promise<ProviderReply>;
 }
 
 /** The provider of a kind; without `countTokens` it counts no tokens. Its faults and replies hide the credential. */
-export function apiProvider(kind: string, api: Api, { send, read, countTokens, embed, ...rest }: ApiMethods): Provider {
+export function apiProvider(
+  kind: string,
+  api: Api,
+  { send, read, countTokens, embed, probe, ...rest }: ApiMethods,
+): Provider {
   return {
     kind,
     async submit(attempt) {
       const { credential } = attempt.provider;
+      const loading = credential?.ready() ?? null;
       try {
+        if (loading !== null) await awaitCredential(loading, attempt.signal);
         return hideInReply(await read(await send(attempt), attempt), credential);
       } catch (thrown) {
         throw hideInFault(thrown, credential);
       }
     },
     countTokens: async (attempt) =>
-      countTokens === undefined ? null : hiding(countTokens(attempt), attempt.provider.credential),
+      countTokens === undefined
+        ? null
+        : withCredential(attempt.provider.credential, attempt.signal, () => countTokens(attempt)),
     ...(embed !== undefined && {
-      embed: (attempt: Attempt) => hiding(embed(attempt), attempt.provider.credential),
+      embed: (attempt: Attempt) => withCredential(attempt.provider.credential, attempt.signal, () => embed(attempt)),
     }),
     countLocally: () => null,
-    probe: (endpoint, signal) => hiding(probeApi(api, endpoint, signal), endpoint.credential),
+    probe: (endpoint, signal) =>
+      withCredential(endpoint.credential, signal, () => (probe ?? probeApi)(api, endpoint, signal)),
     ...rest,
   };
+}
+
+/** Sends once the credential is there; the faults do not contain it. */
+function withCredential<Value>(
+  credential: Secret | null,
+  signal: AbortSignal,
+  send: () => Promise<Value>,
+): Promise<Value> {
+  const loading = credential?.ready() ?? null;
+  return hiding(loading === null ? send() : awaitCredential(loading, signal).then(send), credential);
+}
+
+/** Waits for a credential that is not known yet. Throws ProviderFault (credentials, aborted). */
+async function awaitCredential(loading: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(new ProviderFault('aborted', 'aborted by this service'));
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    if (signal.aborted) onAbort();
+    await Promise.race([loading, aborted]);
+  } catch (thrown) {
+    if (thrown instanceof ProviderFault) throw thrown;
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new ProviderFault('credentials', `the credential cannot be read: ${why}`, { cause: thrown });
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 /** Forwards, of the client's headers, only the trace context. Throws ProviderFault (credentials). */
@@ -77,14 +116,16 @@ export function makeHeaders(
     headers['traceparent'] = trace.traceparent;
     if (trace.tracestate !== null) headers['tracestate'] = trace.tracestate;
   }
-  const key = provider.credential?.reveal().trim();
-  if (key === undefined) return headers;
+  const { credential } = provider;
+  if (credential === null || credential.use === 'aws') return headers; // signed by its kind
+  const key = credential.reveal().trim();
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new ProviderFault(
       'credentials',
       "the provider's credential is empty or has characters that a header cannot contain",
     );
-  headers[keyHeader] = keyHeader === 'authorization' ? `Bearer ${key}` : key;
+  if (credential.use === 'bearer' || keyHeader === 'authorization') headers['authorization'] = `Bearer ${key}`;
+  else headers[keyHeader] = key;
   return headers;
 }
 
@@ -102,6 +143,8 @@ export function post(
 
 interface KeptHeaders extends Pick<Attempt, 'version' | 'betas'> {
   accept: string;
+  /** The credential's text when they were made. */
+  key: string | undefined;
   /** The runtime copies them faster than it reads an object. */
   headers: Headers;
 }
@@ -115,10 +158,11 @@ function headersOf(api: Api, attempt: Attempt, accept: string): UpstreamCall['he
   if (own !== undefined) return { ...api.headers(attempt, accept), ...own };
   if (trace || selectors) return api.headers(attempt, accept);
   const kept = keptHeaders.get(provider);
-  if (kept !== undefined && kept.accept === accept && kept.version === version && kept.betas === betas)
-    return kept.headers;
+  const key = provider.credential?.reveal();
+  const isSame = kept?.accept === accept && kept.version === version && kept.betas === betas && kept.key === key;
+  if (kept !== undefined && isSame) return kept.headers;
   const headers = new Headers(api.headers(attempt, accept));
-  keptHeaders.set(provider, { accept, version, betas, headers });
+  keptHeaders.set(provider, { accept, version, betas, key, headers });
   return headers;
 }
 

@@ -13,12 +13,17 @@ export interface ProviderEndpoint {
   /** The credential is sent as `authorization: Bearer`, whatever the kind's own header is; absent: no. */
   isBearer?: boolean;
   credential: Secret | null;
+  /** At a cloud; absent or null for other kinds. */
+  region?: string | null;
+  project?: string | null;
 }
 
 export interface Attempt {
   provider: ProviderEndpoint;
   request: MessageRequest;
   upstreamModel: string;
+  /** The model's protocol at a provider whose kind has several; absent or null: its name tells. */
+  protocol?: string | null;
   /** The client's max_tokens, with default and clamped to the model's limit. Absent when only tokens are counted. */
   maxTokens: number;
   /** The client's `<vendor>-version`; null if absent. */

@@ -7,7 +7,8 @@ import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { claudeGeneration, type Generation } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 
-type Changes = Record<string, JsonValue | undefined>;
+/** Members of a body with their new values; undefined: left out. */
+export type Changes = Record<string, JsonValue | undefined>;
 
 /** Parameters that only providers of the other protocol accept. */
 const UNKNOWN: Changes = { frequency_penalty: undefined, presence_penalty: undefined, seed: undefined };
@@ -149,8 +150,8 @@ export function convertHeaders(source: HeaderSource, accept: string): Record<str
   return headers;
 }
 
-/** The body of POST /v1/messages. Throws ProviderFault (rejected). */
-export function convertMessageBody(attempt: Attempt): string {
+/** The body of POST /v1/messages; `more` has changes for a platform. Throws ProviderFault (rejected). */
+export function convertMessageBody(attempt: Attempt, more: Changes = {}): string {
   const { request, upstreamModel, maxTokens } = attempt;
   const { top_k, top_p, diagnostics } = request.body;
   const changes: Changes = {};
@@ -167,6 +168,7 @@ export function convertMessageBody(attempt: Attempt): string {
   )
     changes['diagnostics'] = { ...diagnostics, previous_message_id: null };
   changeConversation(changes, attempt);
+  Object.assign(changes, more);
   return Object.keys(changes).length === 0 ? request.text : rewriteRequest(request, changes);
 }
 

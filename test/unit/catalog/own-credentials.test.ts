@@ -12,7 +12,8 @@ function provider(...credentials: [string, Partial<Credential>?][]): ProviderSet
     group: null,
     ...bound,
   }));
-  return { name: 'p', kind: 'anthropic', baseUrl: 'https://p.example', isBearer: false, credentials: all };
+  const address = { baseUrl: 'https://p.example', isBearer: false, region: null, project: null };
+  return { name: 'p', kind: 'anthropic', ...address, credentials: all };
 }
 const names = (settings: ProviderSettings, account: number, group: string) =>
   credentialsFor(settings, { account, group }).map((credential) => credential?.name ?? null);

@@ -382,6 +382,7 @@ describe('the record and the route', () => {
       provider: 'p',
       upstreamModel: 'm',
       priority: 0,
+      protocol: null,
       weight: 1,
       concurrency: null,
       cost: priceOf({ input: '2', output: '4' }),

@@ -13,6 +13,7 @@ export function makeTarget(
   const route: Route = {
     provider,
     upstreamModel: 'm',
+    protocol: null,
     priority: 0,
     weight: 1,
     concurrency: null,
@@ -26,6 +27,8 @@ export function makeTarget(
     kind: 'anthropic',
     baseUrl: '',
     isBearer: false,
+    region: null,
+    project: null,
     credentials: credential === null ? [] : [credential],
   };
   const endpoint = { name: provider, kind: 'anthropic', baseUrl: '', credential: credential?.secret ?? null };
