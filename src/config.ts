@@ -2,11 +2,13 @@
 // service runs belong to the catalog (`settings:` of apply).
 
 import { type ListenAddress, parseListenAddress, parseRange } from './base/addresses.ts';
+import { type CredentialSettings, readCredentialSettings } from './credential-settings.ts';
 import { type MailSettings, readMail } from './mail-settings.ts';
 import { readStripe, type StripeCredentials } from './payment-settings.ts';
 import { type OidcSettings, readOidc, readPublicUrl } from './sign-in-settings.ts';
 import { readTelemetry, type TelemetrySettings } from './telemetry-settings.ts';
 
+export type { CredentialSettings } from './credential-settings.ts';
 export type { MailSettings } from './mail-settings.ts';
 export type { StripeCredentials } from './payment-settings.ts';
 export type { OidcSettings } from './sign-in-settings.ts';
@@ -135,6 +137,11 @@ export const bounds = {
   credentialAheadMs: 5 * 60_000, // before it expires, a credential is read again
   credentialReloadMsLeast: 5_000, // between two readings of a credential
   credentialRetryMsMax: 60_000,
+  credentialWaitMsMax: 24 * 60 * 60_000, // until it is read again, whenever it expires
+  credentialFileLookMs: 5_000,
+  credentialRereadMs: 5 * 60_000, // of secret managers, and of identities without an expiry
+  credentialBytesMax: 64 * 1024, // of a file, and of the answer of a secret manager
+  credentialCauseCharactersMax: 300, // of a reason, for operators
   providerProbeMsMax: 10_000,
   providerTestMsMax: 30_000, // of all its credentials: afterwards no further one is probed
   providerProbeCharactersMax: 500,
@@ -438,6 +445,8 @@ export interface Config {
   telemetry: TelemetrySettings | null;
   /** Faults of the telemetry variables. They stop `serve`, but no other command. */
   telemetryFaults: readonly string[];
+  /** What credentials with `auth` may read on this host. */
+  credentials: CredentialSettings;
 }
 
 /** Flags of `serve`, which take precedence over their variables. */
@@ -480,6 +489,8 @@ const KNOWN = [
   'STRIPE_SECRET_KEY',
   'STRIPE_WEBHOOK_SECRET',
   'STRIPE_API_URL',
+  'CREDENTIAL_DIRECTORIES',
+  'CREDENTIAL_VARIABLES',
 ].map((name) => `TURNPIKE_${name}`);
 
 /**
@@ -534,10 +545,11 @@ export function inspectConfig(
   const mail = readMail(read, publicUrl, faults);
   const stripe = readStripe(environment, publicUrl, faults);
   const telemetryFaults = new Set<string>(); // a set, because both signals share variables
+  const dataDirectory = flags.data ?? read('TURNPIKE_DATA') ?? './data';
   const config = Object.freeze({
     listen,
     adminListen,
-    dataDirectory: flags.data ?? read('TURNPIKE_DATA') ?? './data',
+    dataDirectory,
     databaseUrl,
     secretBase64,
     previousSecretBase64,
@@ -556,6 +568,7 @@ export function inspectConfig(
     stripe,
     telemetry: readTelemetry(read, telemetryFaults),
     telemetryFaults: [...telemetryFaults],
+    credentials: readCredentialSettings(environment, dataDirectory, faults),
   });
   return { config, faults };
 }

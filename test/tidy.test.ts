@@ -43,7 +43,16 @@ const edge = [...middle, 'gateway', 'http'];
 const mayImport: Record<string, readonly string[]> = {
   base: [],
   errors: ['base'],
-  config: ['base', 'errors', 'sign-in-settings', 'mail-settings', 'payment-settings', 'telemetry-settings'],
+  config: [
+    'base',
+    'errors',
+    'credential-settings',
+    'sign-in-settings',
+    'mail-settings',
+    'payment-settings',
+    'telemetry-settings',
+  ],
+  'credential-settings': [],
   'sign-in-settings': [],
   'mail-settings': ['base'],
   'payment-settings': ['sign-in-settings'],
@@ -60,6 +69,7 @@ const mayImport: Record<string, readonly string[]> = {
   ledger: domain,
   usage: domain,
   providers: domain,
+  credentials: [...ground, 'secrets', 'catalog'],
   payments: [...ground, 'audit', 'secrets', 'events', 'accounts', 'catalog', 'ledger'],
   delivery: [...ground, 'secrets', 'audit', 'events', 'accounts'],
   gateway: middle,
@@ -88,6 +98,7 @@ const mayImport: Record<string, readonly string[]> = {
     'worker-scripts',
     'payments',
     'delivery',
+    'credentials',
   ],
   main: [...ground, 'commands', 'maintenance', 'server'],
 };
@@ -113,6 +124,9 @@ const packageHomes: Record<string, RegExp> = {
   nodemailer: /^src\/delivery\/send-mail\.ts$/,
   kysely: /^src\/storage\/postgres\/open-sign-in\.ts$/,
   '@opentelemetry': /^src\/observability\/otlp\//,
+  '@azure': /^src\/credentials\/azure-identity\.ts$/,
+  '@aws-sdk': /^src\/credentials\/aws-identity\.ts$/,
+  'google-auth-library': /^src\/credentials\/google-identity\.ts$/,
 };
 
 const forbiddenFolders = ['utils', 'helpers', 'common', 'services', 'handlers', 'types'];
@@ -318,11 +332,13 @@ describe('in one place only stand', () => {
     expect(placeFaults((path) => path.startsWith('src/http/'), isUse)).toEqual([]);
   });
 
-  test('calls over the network: src/providers/upstream.ts, src/payments/stripe, src/delivery/send-http.ts, and the commands’ client', () => {
+  test('calls over the network: src/providers/upstream.ts, src/credentials/request-json.ts, src/payments/stripe, src/delivery/send-http.ts, and the commands’ client', () => {
     const names = ['fetch', 'globalThis.fetch', 'Bun.fetch', 'Bun.connect'];
     const isUse = (_text: string, node: Node) => isCallExpression(node) && names.includes(node.expression.getText());
     const isAllowed = (path: string) =>
-      /^src\/(?:providers\/upstream\.ts$|payments\/stripe\/|delivery\/send-http\.ts$|commands\/)/.test(path);
+      /^src\/(?:providers\/upstream\.ts$|credentials\/request-json\.ts$|payments\/stripe\/|delivery\/send-http\.ts$|commands\/)/.test(
+        path,
+      );
     expect(placeFaults(isAllowed, isUse)).toEqual([]);
   });
 });

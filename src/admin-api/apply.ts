@@ -148,6 +148,7 @@ async function planChecked(
     ...(await findUsedGroups(dependencies, plan.questions.removedGroups)),
     ...(await findUsedPlans(dependencies, plan.questions.removedPlans)),
     ...(await findMissingAccounts(dependencies, plan.questions.accounts)),
+    ...(await findUnreadableAuths(dependencies, plan.questions.auths)),
   ];
   if (faults.length > 0) throw invalidRequest(faults);
   return plan;
@@ -204,4 +205,15 @@ async function findMissingAccounts(
     if (number === null || (await accounts.getAccount(number)) === null) missing.add(id);
   }
   return asked.flatMap(({ id, path }) => (missing.has(id) ? [{ path, message: `there is no account "${id}"` }] : []));
+}
+
+/** Credentials that refer to what this host does not let be read. */
+async function findUnreadableAuths(
+  { findAuthFault }: AdminDependencies,
+  asked: Plan['questions']['auths'],
+): Promise<Fault[]> {
+  const found = await Promise.all(asked.map(async ({ auth, path }) => ({ fault: await findAuthFault(auth), path })));
+  return found.flatMap(({ fault, path }) =>
+    fault === null ? [] : [{ path: [...path, fault.member], message: fault.message }],
+  );
 }

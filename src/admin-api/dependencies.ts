@@ -3,7 +3,7 @@
 import type { AccountStore, PersonStore, Role, SignUpStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Catalog, CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
+import type { Auth, Catalog, CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
@@ -158,6 +158,8 @@ export interface AdminDependencies {
   endKeyMessages(keyId: number): void | Promise<void>;
   /** Resolves a host's addresses, to detect private ones. */
   lookup(hostname: string): Promise<readonly string[]>;
+  /** What `auth` may not read on this host, and the member that names it; null: it may read all of it. */
+  findAuthFault(auth: Auth): Promise<{ member: string; message: string } | null>;
   /** Called for every answered request, with its audit records. */
   answered(answered: AdminAnswered): void;
   /** Logs internal failures; clients only see the request id. */

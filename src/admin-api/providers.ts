@@ -56,7 +56,14 @@ export const providerSchema = z
     base_url: z.string().nullable(),
     has_credential: z.boolean(),
     credentials: z
-      .array(z.object({ name: z.string(), account: idField('acct').nullable(), group: z.string().nullable() }))
+      .array(
+        z.object({
+          name: z.string(),
+          auth: z.string().nullable().describe('The type of its `auth`; null if its text was given in `api_key`.'),
+          account: idField('acct').nullable(),
+          group: z.string().nullable(),
+        }),
+      )
       .describe('The scope of each credential: one account, one group, or, if both are null, all others.'),
     models: z.array(z.string()).describe('The models with a route to the provider, by name.'),
     health: z
@@ -147,8 +154,9 @@ function providerJson(
     kind,
     base_url: baseUrl === '' ? null : baseUrl,
     has_credential: credentials.length > 0,
-    credentials: credentials.map(({ name, account, group }) => ({
+    credentials: credentials.map(({ name, authType = null, account, group }) => ({
       name,
+      auth: authType,
       account: account === null ? null : formatId('acct', account),
       group,
     })),

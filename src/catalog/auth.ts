@@ -2,6 +2,7 @@
 // clear: the secret that a type needs is the provider's `api_key`, which is sealed.
 
 import { z } from 'zod';
+import { findPrivateHost } from '../base/addresses.ts';
 import { bounds } from '../config.ts';
 
 const text = z
@@ -15,7 +16,15 @@ const role = {
   role_arn: text.regex(/^arn:[\w-]+:iam::\d{12}:role\/\S+$/, 'must be the ARN of a role').exactOptional(),
   external_id: text.exactOptional(),
 };
+const accessKeyId = text.regex(/^\w{16,128}$/, 'must be the id of an access key, such as AKIAIOSFODNN7EXAMPLE');
 const uuid = z.guid('must be a UUID');
+
+/** Other paths of Vault return its own tokens. */
+function isOfKeyValueEngine(path: string): boolean {
+  const [first = '', ...others] = path.split('/');
+  if (['auth', 'sys', 'identity', 'cubbyhole'].includes(first)) return false;
+  return [first, ...others].every((part) => !/^\.+$/.test(part));
+}
 
 const types = [
   z.strictObject({
@@ -24,27 +33,39 @@ const types = [
     field,
   }),
   z.strictObject({ type: z.literal('file'), path: text.regex(/^\//, 'must be an absolute path'), field }),
-  z.strictObject({ type: z.literal('aws_secret'), secret: text, region: text.exactOptional(), field }),
+  z.strictObject({
+    type: z.literal('aws_secret'),
+    secret: text,
+    region: text
+      .regex(/^[a-z]{2}(?:-[a-z]+)+-\d$/, 'must be the name of a region of AWS, such as us-east-1')
+      .exactOptional(),
+    field,
+  }),
   z.strictObject({
     type: z.literal('google_secret'),
     secret: text.regex(
-      /^projects\/[^/\s]+\/secrets\/[\w-]+(\/versions\/\w+)?$/,
+      /^projects\/[a-z0-9][a-z0-9:.-]*\/secrets\/[\w-]+(?:\/versions\/\w+)?$/,
       'must be projects/PROJECT/secrets/NAME, with or without /versions/VERSION',
     ),
     field,
   }),
   z.strictObject({
     type: z.literal('azure_secret'),
-    secret: z.url('must be the URL of a secret, such as https://NAME.vault.azure.net/secrets/NAME'),
+    secret: text.regex(
+      /^https:\/\/[a-z0-9-]+\.vault\.(?:azure\.net|azure\.cn|usgovcloudapi\.net)\/secrets\/[A-Za-z0-9-]+(?:\/[0-9a-f]{32})?$/,
+      'must be the URL of a secret, such as https://NAME.vault.azure.net/secrets/NAME',
+    ),
     field,
   }),
   z.strictObject({
     type: z.literal('vault'),
-    secret: text.regex(/^[\w.-]+(\/[\w.-]+)+$/, 'must be a path such as secret/data/turnpike'),
+    secret: text
+      .regex(/^[\w.-]+(?:\/[\w.-]+)+$/, 'must be a path such as secret/data/turnpike')
+      .refine(isOfKeyValueEngine, 'must be the path of a secret of a key-value engine'),
     field: text,
   }),
   z.strictObject({ type: z.literal('aws'), profile: text.exactOptional(), ...role }),
-  z.strictObject({ type: z.literal('aws_keys'), access_key_id: text, ...role }),
+  z.strictObject({ type: z.literal('aws_keys'), access_key_id: accessKeyId, ...role }),
   z.strictObject({
     type: z.literal('google'),
     path: text.regex(/^\//, 'must be an absolute path').exactOptional(),
@@ -57,7 +78,7 @@ const types = [
 export const authInput = z.discriminatedUnion('type', types, {
   error: (issue) =>
     issue.code === 'invalid_union'
-      ? `type must be one of ${types.map(({ shape }) => shape.type.value).join(', ')}`
+      ? `must be one of ${types.map(({ shape }) => shape.type.value).join(', ')}`
       : undefined,
 });
 export type Auth = z.output<typeof authInput>;
@@ -82,4 +103,37 @@ const KINDS_OF_IDENTITIES: Readonly<Partial<Record<AuthType, string>>> = {
 /** The only provider kind that a type is for; null: any. */
 export function kindOfAuth({ type }: Auth): string | null {
   return KINDS_OF_IDENTITIES[type] ?? null;
+}
+
+/** The clouds whose identities become tokens, which say all that the identity may do. */
+export type TokenCloud = 'google' | 'azure';
+
+const TOKEN_CLOUDS: Readonly<Partial<Record<AuthType, TokenCloud>>> = {
+  google: 'google',
+  google_key: 'google',
+  azure: 'azure',
+  azure_client: 'azure',
+};
+
+/** Hosts of a cloud's models. Azure also has hosts of its customers below azure.com, such as cloudapp.azure.com. */
+const TOKEN_HOSTS: Readonly<Record<TokenCloud, { pattern: RegExp; words: string }>> = {
+  google: { pattern: /\.googleapis\.com$/, words: 'googleapis.com' },
+  azure: {
+    pattern: /\.(?:services\.ai|models\.ai|openai|cognitiveservices)\.azure\.(?:com|us|cn)$/,
+    words: 'services.ai.azure.com, openai.azure.com or cognitiveservices.azure.com',
+  },
+};
+
+/** The cloud whose tokens a type sends; null: it sends none. */
+export function tokenCloudOf({ type }: Auth): TokenCloud | null {
+  return TOKEN_CLOUDS[type] ?? null;
+}
+
+/** Why tokens of the cloud are not sent to an address; null: they are. */
+export function tokenHostFault(cloud: TokenCloud, baseUrl: string): string | null {
+  const url = URL.parse(baseUrl);
+  const { pattern, words } = TOKEN_HOSTS[cloud];
+  if (url !== null && url.protocol === 'https:' && pattern.test(url.hostname)) return null;
+  if (findPrivateHost(baseUrl) !== null) return null;
+  return `must be at ${words} with https, or a private IP address: other hosts are not sent tokens`;
 }

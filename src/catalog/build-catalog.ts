@@ -86,10 +86,19 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   planGraceHours: 72,
 });
 
+/** A credential with `auth`, and where it is sent. */
+export interface AuthHolder {
+  provider: string;
+  credential: string;
+  kind: string;
+  region: string | null;
+  baseUrl: string;
+}
+
 /** Makes the secrets of credentials with `auth`. */
 export interface Auths {
   /** `text` is the opened `api_key`, which some types need; null without one. The same credential gives the same secret. */
-  open(auth: Auth, text: string | null, kind: string): Secret;
+  open(auth: Auth, text: string | null, holder: AuthHolder): Secret;
   /** Ends the refreshing of all others. */
   keepOnly(secrets: ReadonlySet<Secret>): void;
 }
@@ -142,8 +151,9 @@ function providerFrom(
     assert(accountId === null || account !== null, 'the schema accepted an invalid account');
     try {
       const text = sealed === null ? null : open(sealed, context);
-      const secret = auth === undefined ? new Secret(text ?? '') : auths.open(auth, text, kind);
-      return Object.freeze({ name: credential, secret, account, group });
+      const holder = { provider: name, credential, kind, region, baseUrl: base_url };
+      const secret = auth === undefined ? new Secret(text ?? '') : auths.open(auth, text, holder);
+      return Object.freeze({ name: credential, secret, authType: auth?.type ?? null, account, group });
     } catch (cause) {
       const which = credential === DEFAULT_CREDENTIAL ? 'the credential' : `the credential "${credential}"`;
       throw new DocumentBroken(`${which} of provider "${name}" cannot be decrypted`, { cause });

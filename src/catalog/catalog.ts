@@ -1,7 +1,7 @@
 // The door of the catalog: models, groups, routes and prices.
 
-export type { Auth } from './auth.ts';
-export { type Auths, buildCatalog, CatalogHolder, DEFAULT_SETTINGS } from './build-catalog.ts';
+export { type Auth, type TokenCloud, tokenHostFault } from './auth.ts';
+export { type AuthHolder, type Auths, buildCatalog, CatalogHolder, DEFAULT_SETTINGS } from './build-catalog.ts';
 export { comparePrices, type PriceComparison, type PriceDifference } from './compare-prices.ts';
 export { describeDocuments } from './describe-documents.ts';
 export { describeSettings } from './describe-settings.ts';

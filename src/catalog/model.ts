@@ -3,6 +3,7 @@
 import { BrokenInvariant } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import type { Secret } from '../secrets/secrets.ts';
+import type { AuthType } from './auth.ts';
 import type { RouteProtocol, Serves, SettingsInput } from './document.ts';
 
 /** USD per million tokens, in units of 10^-12 USD. */
@@ -100,6 +101,8 @@ export interface Credential {
   /** Its name within the provider; "default" for the one under `api_key`. */
   name: string;
   secret: Secret;
+  /** The type of its `auth`; null or absent: its text was given. */
+  authType?: AuthType | null;
   /** The account or group that alone may use it; null: unrestricted. At most one is set. */
   account: number | null;
   group: string | null;

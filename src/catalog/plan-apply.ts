@@ -39,8 +39,8 @@ function checkCredentials({ read, standing: stored, staying, report }: Basis): v
     for (const [name, credential] of credentials) {
       if (credential === null) continue;
       const path = ['providers', provider, 'credentials', name];
-      const sealed = standing.get(name)?.['api_key_sealed'];
-      if (credential.api_key === undefined && isKeyNeeded(credential.auth) && typeof sealed !== 'string')
+      const kept = keptSeal(credential.auth, standing.get(name));
+      if (credential.api_key === undefined && isKeyNeeded(credential.auth) && kept === null)
         report([...path, 'api_key'], 'is missing: no credential of this name is stored');
       if (credential.group !== null && !hasGroup(credential.group))
         report([...path, 'group'], `there is no group "${credential.group}"`);
@@ -48,7 +48,7 @@ function checkCredentials({ read, standing: stored, staying, report }: Basis): v
   }
   for (const [name, provider] of read.providers) {
     const before = standingOf(name);
-    const isMissing = provider?.api_key === undefined && typeof before?.['api_key_sealed'] !== 'string';
+    const isMissing = provider?.api_key === undefined && keptSeal(provider?.auth, before) === null;
     if (provider?.auth !== undefined && needsSecret(provider.auth) && isMissing)
       report(['providers', name, 'api_key'], `is missing: auth of the type ${provider.auth.type} needs it`);
     if (provider === null || before === undefined || provider.base_url === '') continue;
@@ -105,15 +105,13 @@ function credentialMembers(
 ): { api_key_sealed: string | null; credentials: JsonObject } {
   if (base_url === '') return { api_key_sealed: null, credentials: {} };
   const standing = furtherOf(before);
-  const sealedBefore = isKeyNeeded(auth) ? before?.['api_key_sealed'] : null;
-  const api_key_sealed = sealKept(api_key, sealedBefore, credentialContext(name), seals);
+  const api_key_sealed = sealKept(api_key, keptSeal(auth, before), credentialContext(name), seals);
   if (given === undefined) return { api_key_sealed, credentials: Object.fromEntries(standing) };
   const credentials = [...given].flatMap(([credential, input]) => {
     if (input === null) return [];
     const { api_key: text, auth, account, group } = input;
     const context = credentialContext(name, credential);
-    const sealedBefore = isKeyNeeded(auth) ? standing.get(credential)?.['api_key_sealed'] : null;
-    const sealed = sealKept(text, sealedBefore, context, seals);
+    const sealed = sealKept(text, keptSeal(auth, standing.get(credential)), context, seals);
     return [[credential, { api_key_sealed: sealed, ...(auth !== undefined && { auth }), account, group }] as const];
   });
   return { api_key_sealed, credentials: Object.fromEntries(credentials) };
@@ -124,30 +122,37 @@ function isKeyNeeded(auth: Auth | undefined): boolean {
   return auth === undefined || needsSecret(auth);
 }
 
+/** The stored secret that a file may leave as it is; null: none, or that of another type, which is sent in another way. */
+function keptSeal(auth: Auth | undefined, before: JsonObject | undefined): string | null {
+  const sealed = before?.['api_key_sealed'];
+  const isSameType = objectOf(before?.['auth'])['type'] === auth?.type;
+  return typeof sealed === 'string' && isKeyNeeded(auth) && isSameType ? sealed : null;
+}
+
 /** Paths of the provider's credentials that the file keeps. */
 function keptCredentials(
   { api_key, auth }: ProviderInput,
   given: ReadonlyMap<string, CredentialInput | null> | undefined,
   before: JsonObject,
 ): string[][] {
+  const stored = furtherOf(before);
   const isKept = (name: string) => {
     const one = given?.get(name);
-    return given === undefined || (one != null && one.api_key === undefined && isKeyNeeded(one.auth));
+    return given === undefined || (one != null && one.api_key === undefined && keptSeal(one.auth, stored.get(name)));
   };
   return [
-    ...(api_key === undefined && isKeyNeeded(auth) && typeof before['api_key_sealed'] === 'string' ? [[]] : []),
-    ...[...furtherOf(before).keys()].filter(isKept).map((name) => ['credentials', name]),
+    ...(api_key === undefined && keptSeal(auth, before) !== null ? [[]] : []),
+    ...[...stored.keys()].filter(isKept).map((name) => ['credentials', name]),
   ];
 }
 
 /** A credential equal to the stored one keeps its seal, so that applying a file again changes nothing. */
 function sealKept(
   text: string | undefined,
-  before: JsonValue | undefined,
+  standing: string | null,
   context: string,
   { seal, unseal }: PlanSeals,
 ): string | null {
-  const standing = typeof before === 'string' ? before : null;
   if (text === undefined) return standing;
   try {
     if (standing !== null && unseal(standing, context) === text) return standing;
@@ -213,6 +218,8 @@ export interface Plan {
     removedPlans: string[];
     /** Account ids in the file's credentials, with their paths. */
     accounts: { id: string; path: Fault['path'] }[];
+    /** What credentials may read on the host, with their paths. */
+    auths: { auth: Auth; path: Fault['path'] }[];
   };
 }
 
@@ -243,7 +250,8 @@ export function planApply(stored: readonly CatalogDocument[], file: unknown, opt
   const removedPlans = remove.filter(({ kind }) => kind === 'plan').map(({ name }) => name);
   checkRemovedGroups(basis, removedGroups);
   checkPlans(basis);
-  const questions = { providers: providersToLookUp(read), removedGroups, removedPlans, accounts: accountsOf(read) };
+  const lookedUp = { providers: providersToLookUp(read), accounts: accountsOf(read), auths: authsOf(read) };
+  const questions: Plan['questions'] = { ...lookedUp, removedGroups, removedPlans };
   const plan: Plan = { faults, changes: [], put: [], remove: [], questions };
   if (faults.length > 0) return plan;
   for (const wanted of wantedDocuments(read, standing, options)) {
@@ -258,6 +266,7 @@ export function planApply(stored: readonly CatalogDocument[], file: unknown, opt
   const isChanged = (name: string) => plan.put.some(isNamed('provider', name));
   questions.providers = questions.providers.filter(({ name }) => isChanged(name));
   questions.accounts = questions.accounts.filter(({ path }) => isChanged(String(path[1])));
+  questions.auths = questions.auths.filter(({ path }) => isChanged(String(path[1])));
   plan.remove.push(...remove.map(({ kind, name }) => ({ kind, name })));
   plan.changes.push(...plan.remove.map((removed): Change => ({ action: 'delete', ...removed })));
   return plan;
@@ -278,6 +287,20 @@ function accountsOf(read: CatalogFile): Plan['questions']['accounts'] {
         : [{ id: credential.account, path: ['providers', provider, 'credentials', name, 'account'] }],
     ),
   );
+}
+
+function authsOf(read: CatalogFile): Plan['questions']['auths'] {
+  const own = [...read.providers].map(([name, provider]) => ({
+    auth: provider?.auth,
+    path: ['providers', name, 'auth'],
+  }));
+  const further = [...read.credentials].flatMap(([provider, credentials]) =>
+    [...credentials].map(([name, credential]) => ({
+      auth: credential?.auth,
+      path: ['providers', provider, 'credentials', name, 'auth'],
+    })),
+  );
+  return [...own, ...further].flatMap(({ auth, path }) => (auth === undefined ? [] : [{ auth, path }]));
 }
 
 /** An object to remove must exist, and must not be in the file. */

@@ -2,7 +2,7 @@
 
 import { findPrivateHost, isPrivateAddress, parseAddress } from '../base/addresses.ts';
 import { bounds } from '../config.ts';
-import { authInput, kindOfAuth, needsSecret } from './auth.ts';
+import { authInput, kindOfAuth, needsSecret, tokenCloudOf, tokenHostFault } from './auth.ts';
 import type { CredentialInput, ProviderInput } from './document.ts';
 import {
   credentialInput,
@@ -153,25 +153,62 @@ function findCloudMisfits(
       faults.push(faultOf(name, `is only for the kinds ${kinds.join(', ')}`));
     if (!members.has(name) && kinds.includes(kind)) faults.push(faultOf(name, `is missing: the kind ${kind} needs it`));
   }
-  const message = authMisfit(members, kind);
-  if (message !== null) faults.push(faultOf('auth', message));
-  for (const [name, one] of membersOf(members.get('credentials') ?? {}, [], [])) {
-    const message = authMisfit(membersOf(one, [], []), kind);
-    if (message !== null) {
-      const fault = faultOf('credentials', message);
-      faults.push({ ...fault, path: [...fault.path, name, 'auth'] });
-    }
+  const own = authMisfit(members, kind);
+  if (own !== null) faults.push(faultOf(own.member, own.message));
+  const credentials = membersOf(members.get('credentials') ?? {}, [], []);
+  const further = [...credentials].map(([name, one]) => ({ name, members: membersOf(one, [], []) }));
+  for (const { name, members: given } of further) {
+    const misfit = authMisfit(given, kind);
+    if (misfit === null) continue;
+    const fault = faultOf('credentials', misfit.message);
+    faults.push({ ...fault, path: [...fault.path, name, misfit.member] });
   }
+  const baseUrl = members.get('base_url');
+  const message =
+    typeof baseUrl === 'string' && faults.length === 0
+      ? addressMisfit([members, ...further.map((one) => one.members)], baseUrl)
+      : null;
+  if (message !== null) faults.push(faultOf('base_url', message));
   return faults;
 }
 
+interface Misfit {
+  member: 'auth' | 'api_key';
+  message: string;
+}
+
 /** Why a credential's `auth` does not fit the kind or its `api_key`; null: it fits, or has faults of its own. */
-function authMisfit(members: ReadonlyMap<string, unknown>, kind: string): string | null {
+function authMisfit(members: ReadonlyMap<string, unknown>, kind: string): Misfit | null {
   const auth = authInput.safeParse(members.get('auth')).data;
   if (auth === undefined) return null;
   const only = kindOfAuth(auth);
-  if (only !== null && only !== kind) return `of the type ${auth.type} is only for the kind ${only}`;
-  if (members.has('api_key') && !needsSecret(auth)) return `of the type ${auth.type} cannot be combined with api_key`;
+  const misfit = (message: string): Misfit => ({ member: 'auth', message: `of the type ${auth.type} ${message}` });
+  if (only !== null && only !== kind) return misfit(`is only for the kind ${only}`);
+  if (members.has('api_key') && !needsSecret(auth)) return misfit('cannot be combined with api_key');
+  if ('external_id' in auth && auth.role_arn === undefined) return misfit('needs role_arn with external_id');
+  const key = members.get('api_key');
+  if (auth.type === 'google_key' && typeof key === 'string' && !isServiceAccountKey(key))
+    return { member: 'api_key', message: 'must be the JSON of a key of a service account' };
+  return null;
+}
+
+/** Other types of JSON would name files and addresses that the service then reads. */
+function isServiceAccountKey(text: string): boolean {
+  try {
+    return membersOf(JSON.parse(text), [], []).get('type') === 'service_account';
+  } catch {
+    return false;
+  }
+}
+
+/** Why the address must not be sent the tokens of one of the credentials; null: it may. */
+function addressMisfit(credentials: readonly ReadonlyMap<string, unknown>[], baseUrl: string): string | null {
+  for (const credential of credentials) {
+    const auth = authInput.safeParse(credential.get('auth')).data;
+    const cloud = auth === undefined ? null : tokenCloudOf(auth);
+    const fault = cloud === null ? null : tokenHostFault(cloud, baseUrl);
+    if (auth !== undefined && fault !== null) return `${fault} (auth of the type ${auth.type})`;
+  }
   return null;
 }
 

@@ -1,25 +1,51 @@
 // Credentials that change while the service runs: references to files and secret managers, and identities at clouds. Their
 // libraries are loaded when the first such credential is configured.
 
-import type { Auth, Auths } from '../catalog/catalog.ts';
+import type { Auth, AuthHolder, Auths } from '../catalog/catalog.ts';
+import type { CredentialSettings } from '../config.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import { LiveSecret } from './live-secret.ts';
+import { LiveSecret, type Timer } from './live-secret.ts';
 import { loaderOf } from './loaders.ts';
+
+export { findAuthFault } from './find-auth-fault.ts';
+
+/** A credential cannot be read (`failure` says why), or can be read again (null). */
+export interface CredentialState extends Pick<AuthHolder, 'provider' | 'credential'> {
+  type: Auth['type'];
+  failure: string | null;
+}
+
+interface LiveCredentialsOptions {
+  settings: CredentialSettings;
+  nowMs(): number;
+  /** Called at each change between the two. */
+  onState(state: CredentialState): void;
+}
 
 /** All live credentials of a node. */
 export class LiveCredentials implements Auths {
-  readonly #nowMs: () => number;
+  readonly #options: LiveCredentialsOptions;
+  readonly #timer: Timer;
   readonly #secrets = new Map<string, LiveSecret>();
+  readonly #stopped = new AbortController();
 
-  constructor(nowMs: () => number = Date.now) {
-    this.#nowMs = nowMs;
+  constructor(options: LiveCredentialsOptions) {
+    this.#options = options;
+    this.#timer = { nowMs: options.nowMs, after };
   }
 
-  open(auth: Auth, text: string | null, kind: string): Secret {
-    const name = JSON.stringify([auth, text, kind]);
+  open(auth: Auth, text: string | null, holder: AuthHolder): Secret {
+    const name = JSON.stringify([holder, auth, text]);
     const known = this.#secrets.get(name);
     if (known !== undefined) return known;
-    const secret = new LiveSecret(loaderOf(auth, text, kind), this.#nowMs);
+    const { settings, onState } = this.#options;
+    const { provider, credential } = holder;
+    const secret = new LiveSecret({
+      load: loaderOf(auth, text, { holder, settings, nowMs: this.#options.nowMs }),
+      timer: this.#timer,
+      stopped: this.#stopped.signal,
+      onState: (failure) => onState({ provider, credential, type: auth.type, failure }),
+    });
     this.#secrets.set(name, secret);
     return secret;
   }
@@ -33,6 +59,13 @@ export class LiveCredentials implements Auths {
   }
 
   close(): void {
+    this.#stopped.abort();
     this.keepOnly(new Set());
   }
+}
+
+function after(ms: number, call: () => void): () => void {
+  const timer = setTimeout(call, ms);
+  timer.unref();
+  return () => clearTimeout(timer);
 }

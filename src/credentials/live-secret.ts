@@ -8,7 +8,7 @@ export interface Loaded {
   /** For `use: 'aws'` the JSON of AwsKeys. */
   text: string;
   use: SecretUse;
-  /** Every part that must not be shown; absent: the text. */
+  /** Every text that must not be shown, also of what it was made from; absent: the text. */
   parts?: readonly string[];
   /** When providers begin to refuse it, in milliseconds since 1970; null: not known. */
   expiresAtMs: number | null;
@@ -16,25 +16,44 @@ export interface Loaded {
   rereadMs: number | null;
 }
 
-/** Reads a credential. Rejects with an Error whose message is for the operator and has no secret. */
-export type Load = (signal: AbortSignal) => Promise<Loaded>;
+/**
+ * Reads a credential; with `isFresh` without an answer from an earlier reading. Rejects with an Error whose message is for
+ * the operator and has no secret.
+ */
+export type Load = (signal: AbortSignal, isFresh: boolean) => Promise<Loaded>;
+
+export interface Timer {
+  nowMs(): number;
+  /** Calls once, later. Returns a function that cancels it. */
+  after(ms: number, call: () => void): () => void;
+}
+
+interface LiveSecretOptions {
+  load: Load;
+  timer: Timer;
+  /** Aborts readings in progress. */
+  stopped: AbortSignal;
+  /** Called when reading begins to fail, with the reason, and with null when it works again. */
+  onState(failure: string | null): void;
+}
 
 /** Begins to load at once. */
 export class LiveSecret extends Secret {
-  readonly #load: Load;
-  readonly #nowMs: () => number;
-  readonly #closed = new AbortController();
+  readonly #options: LiveSecretOptions;
   #loaded: Loaded | null = null;
+  /** With those of the text before it, which messages in progress still use. */
+  #parts: readonly string[] = NO_PARTS;
   #loading: Promise<void> | null = null;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #cancelTimer: () => void = () => undefined;
+  #failure: Error | null = null;
   #failures = 0;
   #nextLoadMs = 0;
+  #isClosed = false;
 
-  constructor(load: Load, nowMs: () => number) {
+  constructor(options: LiveSecretOptions) {
     super('');
-    this.#load = load;
-    this.#nowMs = nowMs;
-    this.#begin().catch(() => undefined); // whoever needs it asks `ready`
+    this.#options = options;
+    this.#refresh(false);
   }
 
   override reveal(): string {
@@ -46,21 +65,38 @@ export class LiveSecret extends Secret {
     return this.#loaded?.use ?? 'key';
   }
 
+  /** After a failure, messages do not wait for the source again until a few seconds have passed. */
   override ready(): Promise<void> | null {
-    return this.#isUsable() ? null : this.#begin();
+    if (this.#isUsable()) return null;
+    if (this.#loading === null && this.#failure !== null && this.#nowMs() < this.#nextLoadMs)
+      return Promise.reject(this.#failure);
+    return this.#begin(false);
   }
 
   override onRefused(): void {
-    if (this.#nowMs() >= this.#nextLoadMs) this.#begin().catch(() => undefined);
+    if (this.#nowMs() >= this.#nextLoadMs) this.#refresh(true);
+  }
+
+  override reread(): Promise<void> {
+    return this.#begin(true);
+  }
+
+  override identity(): unknown {
+    return this.#loaded?.use === 'key' ? this.#loaded.text : this;
   }
 
   override parts(): readonly string[] {
-    return this.#loaded?.parts ?? NO_PARTS;
+    return this.#parts;
   }
 
+  /** Ends the refreshing. A message that still has it can read it. */
   close(): void {
-    this.#closed.abort();
-    clearTimeout(this.#timer);
+    this.#isClosed = true;
+    this.#cancelTimer();
+  }
+
+  #nowMs(): number {
+    return this.#options.timer.nowMs();
   }
 
   #isUsable(): boolean {
@@ -69,41 +105,69 @@ export class LiveSecret extends Secret {
     return expiresAtMs === null || this.#nowMs() < expiresAtMs;
   }
 
-  /** One attempt at a time; after a failure the next waits. */
-  #begin(): Promise<void> {
-    this.#loading ??= this.#read().finally(() => {
+  /** In the background: `ready` and `onState` report what fails. */
+  #refresh(isFresh: boolean): void {
+    this.#begin(isFresh).catch(() => undefined);
+  }
+
+  /** One reading at a time. */
+  #begin(isFresh: boolean): Promise<void> {
+    this.#loading ??= this.#read(isFresh).finally(() => {
       this.#loading = null;
     });
     return this.#loading;
   }
 
-  async #read(): Promise<void> {
-    clearTimeout(this.#timer);
+  async #read(isFresh: boolean): Promise<void> {
+    this.#cancelTimer();
     try {
-      const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(bounds.credentialLoadMsMax)]);
-      const loaded = await this.#load(signal);
-      this.#loaded = { ...loaded, parts: loaded.parts ?? [loaded.text] };
+      const signal = AbortSignal.any([this.#options.stopped, AbortSignal.timeout(bounds.credentialLoadMsMax)]);
+      this.#accept(await settleBy(this.#options.load(signal, isFresh), signal));
+      if (this.#failure !== null) this.#options.onState(null);
+      this.#failure = null;
       this.#failures = 0;
     } catch (thrown) {
+      const failure = thrown instanceof Error ? thrown : new Error(String(thrown));
+      const isNew = this.#failure === null && !this.#options.stopped.aborted;
+      this.#failure = failure;
       this.#failures++;
-      throw thrown;
+      if (isNew) this.#options.onState(failure.message);
+      throw failure;
     } finally {
       this.#schedule();
     }
   }
 
+  #accept(loaded: Loaded): void {
+    const parts = loaded.parts ?? [loaded.text];
+    const before = this.#loaded?.parts ?? NO_PARTS;
+    if (parts.some((part) => !before.includes(part))) this.#parts = [...new Set([...parts, ...before])];
+    this.#loaded = { ...loaded, parts };
+  }
+
   #schedule(): void {
-    if (this.#closed.signal.aborted) return;
     const nowMs = this.#nowMs();
     this.#nextLoadMs = nowMs + bounds.credentialReloadMsLeast;
+    if (this.#isClosed || this.#options.stopped.aborted) return;
     const delayMs = this.#failures > 0 ? retryDelayMs(this.#failures) : refreshDelayMs(this.#loaded, nowMs);
-    if (delayMs === null) return;
-    this.#timer = setTimeout(() => void this.#begin().catch(() => undefined), delayMs);
-    this.#timer.unref();
+    if (delayMs !== null) this.#cancelTimer = this.#options.timer.after(delayMs, () => this.#refresh(false));
   }
 }
 
 const NO_PARTS: readonly string[] = [];
+
+/** Not every library can be aborted. */
+async function settleBy(loading: Promise<Loaded>, signal: AbortSignal): Promise<Loaded> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(new Error(`there was no answer within ${bounds.credentialLoadMsMax / 1000} s`));
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    if (signal.aborted) onAbort();
+    return await Promise.race([loading, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
 
 function retryDelayMs(failures: number): number {
   return Math.min(bounds.credentialReloadMsLeast * 2 ** Math.min(failures - 1, 16), bounds.credentialRetryMsMax);
@@ -113,8 +177,9 @@ function retryDelayMs(failures: number): number {
 function refreshDelayMs(loaded: Loaded | null, nowMs: number): number | null {
   if (loaded === null) return null;
   const { expiresAtMs, rereadMs } = loaded;
-  const leftMs = expiresAtMs === null ? Number.POSITIVE_INFINITY : expiresAtMs - nowMs;
+  if (expiresAtMs === null && rereadMs === null) return null;
+  const leftMs = expiresAtMs === null ? bounds.credentialWaitMsMax : expiresAtMs - nowMs;
   const aheadMs = leftMs - Math.min(bounds.credentialAheadMs, leftMs / 2);
-  const delayMs = Math.min(aheadMs, rereadMs ?? Number.POSITIVE_INFINITY);
-  return delayMs === Number.POSITIVE_INFINITY ? null : Math.max(bounds.credentialReloadMsLeast, delayMs);
+  const delayMs = Math.min(aheadMs, rereadMs ?? aheadMs, bounds.credentialWaitMsMax);
+  return Math.max(bounds.credentialReloadMsLeast, delayMs);
 }

@@ -58,7 +58,7 @@ interface TrackedTarget extends Omit<TargetHealth, 'state' | 'untilMs'> {
   /** A changed address or credential resets the state. */
   baseUrl: string;
   isBearer: boolean;
-  secret: string | null;
+  identity: unknown;
   /** null while the circuit is closed. */
   openUntilMs: number | null;
   /** Times opened since the circuit was last closed. */
@@ -187,7 +187,7 @@ export class RouteHealth {
       model: route.upstreamModel,
       baseUrl: settings.baseUrl,
       isBearer: settings.isBearer,
-      secret: credential?.secret.reveal() ?? null,
+      identity: credential?.secret.identity() ?? null,
       failuresInARow: 0,
       inFlight: 0,
       lastFailure: null,
@@ -285,7 +285,7 @@ function doubled(firstMs: number, times: number): number {
 
 function isReplaced(tracked: TrackedTarget, { settings, credential }: Target): boolean {
   if (tracked.baseUrl !== settings.baseUrl || tracked.isBearer !== settings.isBearer) return true;
-  return tracked.secret !== (credential?.secret.reveal() ?? null);
+  return tracked.identity !== (credential?.secret.identity() ?? null);
 }
 
 function isIdleAndWell(

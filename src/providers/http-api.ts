@@ -67,8 +67,12 @@ export function apiProvider(
       embed: (attempt: Attempt) => withCredential(attempt.provider.credential, attempt.signal, () => embed(attempt)),
     }),
     countLocally: () => null,
-    probe: (endpoint, signal) =>
-      withCredential(endpoint.credential, signal, () => (probe ?? probeApi)(api, endpoint, signal)),
+    async probe(endpoint, signal) {
+      const { credential } = endpoint;
+      const reading = credential?.reread() ?? null; // a test tells of a source that fails, even if an earlier text is in use
+      if (reading !== null) await awaitCredential(reading, signal);
+      return hiding((probe ?? probeApi)(api, endpoint, signal), credential);
+    },
     ...rest,
   };
 }
@@ -83,6 +87,9 @@ function withCredential<Value>(
   return hiding(loading === null ? send() : awaitCredential(loading, signal).then(send), credential);
 }
 
+/** How the fault of a credential begins that was not sent. */
+export const UNREAD = 'the credential cannot be read';
+
 /** Waits for a credential that is not known yet. Throws ProviderFault (credentials, aborted). */
 async function awaitCredential(loading: Promise<void>, signal: AbortSignal): Promise<void> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -94,7 +101,7 @@ async function awaitCredential(loading: Promise<void>, signal: AbortSignal): Pro
   } catch (thrown) {
     if (thrown instanceof ProviderFault) throw thrown;
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new ProviderFault('credentials', `the credential cannot be read: ${why}`, { cause: thrown });
+    throw new ProviderFault('credentials', `${UNREAD}: ${why}`, { cause: thrown });
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

@@ -2,6 +2,7 @@
 
 import { bounds } from '../config.ts';
 import { redactCredential } from './hide-credential.ts';
+import { UNREAD } from './http-api.ts';
 import { type FaultKind, type ProbeReply, type Provider, type ProviderEndpoint, ProviderFault } from './provider.ts';
 
 export interface ProbeResult {
@@ -65,6 +66,7 @@ function wordsOfFault(fault: ProviderFault, { credential }: ProviderEndpoint): s
   const said = saysStatus ? fault.message : `${fault.status}: ${fault.message}`;
   switch (fault.kind) {
     case 'credentials':
+      if (fault.message.startsWith(UNREAD)) return `${UNREAD.replace('t', 'T')}${fault.message.slice(UNREAD.length)}.`;
       return credential === null
         ? `It requires a credential, and none is configured: add an api_key to the file and apply it (${said}).`
         : `It rejects the credential, or the credential lacks a permission (${said}).`;

@@ -50,6 +50,14 @@ export class Secret {
   }
   /** A provider refused it: one that is refreshed is read again soon. */
   onRefused(): void {}
+  /** Reads it anew, for a test; null if it never changes. Rejects with an Error for the operator. */
+  reread(): Promise<void> | null {
+    return null;
+  }
+  /** Equal until another credential takes its place: a refreshed token of the same identity does not count as another. */
+  identity(): unknown {
+    return this.#text;
+  }
   /** Every text that must not be shown; the same array until one of them changes. */
   parts(): readonly string[] {
     this.#parts ??= [this.#text];

@@ -142,6 +142,7 @@ interface AdminParts {
   observers: Observers;
   version: string;
   moveAdmin: AdminDependencies['moveAdmin'];
+  findAuthFault: AdminDependencies['findAuthFault'];
   people: MadeSignIn;
   mailer: AdminDependencies['mailer'];
   messagesAt: AdminDependencies['messagesAt'];
@@ -207,6 +208,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
       if (feed !== null) await spreadCut(ledger, id);
     },
     lookup: lookupHost,
+    findAuthFault: parts.findAuthFault,
     answered: (answered) => {
       if (!log.isOn) return;
       log.write(adminLine(answered, gateway.clock.nowMs()));

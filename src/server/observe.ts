@@ -2,6 +2,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
+import type { CredentialState } from '../credentials/credentials.ts';
 import type { MessageReport } from '../gateway/gateway.ts';
 import {
   type LogWriter,
@@ -52,4 +53,10 @@ export function reportAnswer({ log, metrics, telemetry, clock }: Observers, answ
   metrics.countAnswer(answered);
   telemetry?.traceAnswer(answered);
   if (log.isOn) log.write(requestLine(answered, clock.nowMs()));
+}
+
+/** The credential of a provider cannot be read, or can be read again. */
+export function reportCredential({ log }: Observers, { failure, type, ...holder }: CredentialState): void {
+  const event = failure === null ? 'credential_resumed' : 'credential_failed';
+  log.writeEvent(event, { ...holder, auth: type, ...(failure !== null && { cause: failure }) });
 }

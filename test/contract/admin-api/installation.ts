@@ -14,6 +14,8 @@ import {
 } from '../../../src/admin-api/admin-api.ts';
 import { formatId, newRequestId, parseId } from '../../../src/base/ids.ts';
 import { CatalogHolder, firstDocuments } from '../../../src/catalog/catalog.ts';
+import { readConfig } from '../../../src/config.ts';
+import { findAuthFault } from '../../../src/credentials/credentials.ts';
 import { type Mailer, makeMailer } from '../../../src/delivery/delivery.ts';
 import type { TurnpikeError } from '../../../src/errors.ts';
 import type { TargetHealth } from '../../../src/gateway/gateway.ts';
@@ -197,6 +199,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     forgetAccount: (id) => void notifications.push(`forget account ${id}`),
     endKeyMessages: (id) => void notifications.push(`end messages of key ${id}`),
     lookup: async (hostname) => addresses.get(hostname) ?? ['203.0.113.9'],
+    findAuthFault: async (auth) => findAuthFault(auth, readConfig({}, {}).credentials),
     answered: (answered) => void answers.push(answered),
     report: (requestId, thrown) => void notifications.push(`${requestId} failed: ${thrown}`),
   };

@@ -41,7 +41,7 @@ describe('a provider', () => {
       kind: 'anthropic',
       base_url: 'https://api.example.com',
       has_credential: true,
-      credentials: [{ name: 'default', account: null, group: null }],
+      credentials: [{ name: 'default', auth: null, account: null, group: null }],
       models: ['big', 'big-too'],
       health: null,
       routes: [],
@@ -209,10 +209,10 @@ describe('a provider with several credentials', () => {
     const { body } = await installation.ask('GET', '/api/v1/providers/vendor');
     expect(body['has_credential']).toBe(true);
     expect(body['credentials']).toEqual([
-      { name: 'default', account: null, group: null },
-      { name: 'acme', account, group: null },
-      { name: 'inner', account: null, group: 'sandbox' },
-      { name: 'second', account: null, group: null },
+      { name: 'default', auth: null, account: null, group: null },
+      { name: 'acme', auth: null, account, group: null },
+      { name: 'inner', auth: null, account: null, group: 'sandbox' },
+      { name: 'second', auth: null, account: null, group: null },
     ]);
     expect(JSON.stringify(body)).not.toContain('sk-canary');
   });

@@ -1,0 +1,105 @@
+// Identities at Azure: a client secret, or what the environment has (a service principal, workload identity, a managed
+// identity). None of them asks a person.
+
+import type { TokenCredential } from '@azure/identity';
+import { isWholeNumber } from '../base/checked-number.ts';
+import { bounds } from '../config.ts';
+import { checkTokenHost } from './check-token-host.ts';
+import type { Loaded } from './live-secret.ts';
+import { CredentialFault, explainFault, type LoadContext } from './load-context.ts';
+
+export interface AzureClient {
+  tenantId: string;
+  clientId: string;
+  secret: string;
+}
+
+/** A token of this host; `clientId` selects one of its managed identities. Throws CredentialFault. */
+export async function loadAzureIdentity(
+  clientId: string | undefined,
+  context: LoadContext,
+  signal: AbortSignal,
+): Promise<Loaded> {
+  checkTokenHost('azure', context.holder);
+  return loadedOf(await azureToken(clientId, scopeOf(context.holder.baseUrl), context, signal), []);
+}
+
+/** A token of a service principal by its client secret. Throws CredentialFault. */
+export async function loadAzureClient(client: AzureClient, context: LoadContext, signal: AbortSignal): Promise<Loaded> {
+  checkTokenHost('azure', context.holder);
+  const { tenantId, clientId } = client;
+  const secret = client.secret.trim();
+  try {
+    const { ClientSecretCredential } = await import('@azure/identity');
+    const credential = new ClientSecretCredential(tenantId, clientId, secret, optionsOf(context));
+    return loadedOf(await requestToken(credential, scopeOf(context.holder.baseUrl), signal), [secret]);
+  } catch (thrown) {
+    throw explainFault(`Azure gave no token for the client ${clientId}`, thrown, [secret]);
+  }
+}
+
+interface AzureToken {
+  token: string;
+  expiresOnTimestamp: number;
+}
+
+/** The identity of this host. Throws CredentialFault. */
+export async function azureToken(
+  clientId: string | undefined,
+  scope: string,
+  context: LoadContext,
+  signal: AbortSignal,
+): Promise<AzureToken> {
+  const { settings } = context;
+  try {
+    const library = await import('@azure/identity');
+    const { EnvironmentCredential, WorkloadIdentityCredential, ManagedIdentityCredential } = library;
+    const options = optionsOf(context);
+    const managed = clientId === undefined ? options : { ...options, clientId };
+    const chain: TokenCredential[] = [
+      ...(settings.hasAzureSecret ? [new EnvironmentCredential(options)] : []),
+      ...(settings.hasAzureWorkload ? [new WorkloadIdentityCredential(managed)] : []),
+      new ManagedIdentityCredential(managed),
+    ];
+    return await requestToken(new library.ChainedTokenCredential(...chain), scope, signal);
+  } catch (thrown) {
+    const isMissing = thrown instanceof Error && /CredentialUnavailable/.test(thrown.name);
+    if (isMissing || (thrown instanceof Error && /ChainedTokenCredential/.test(thrown.message)))
+      throw new CredentialFault(
+        'the metadata server did not answer, and no variables of Azure are set: this host has no identity at Azure',
+      );
+    throw explainFault('the identity at Azure gave no token', thrown);
+  }
+}
+
+async function requestToken(credential: TokenCredential, scope: string, signal: AbortSignal): Promise<AzureToken> {
+  const token = await credential.getToken(scope, { abortSignal: signal });
+  if (token === null || token.token === '') throw new CredentialFault('Azure answered without a token');
+  return token;
+}
+
+function loadedOf({ token, expiresOnTimestamp }: AzureToken, inputs: readonly string[]): Loaded {
+  const isKnown = isWholeNumber(expiresOnTimestamp);
+  return {
+    text: token,
+    use: 'bearer',
+    parts: [token, ...inputs],
+    expiresAtMs: isKnown ? expiresOnTimestamp : null,
+    rereadMs: isKnown ? null : bounds.credentialRereadMs,
+  };
+}
+
+/** An authority that the environment names is trusted: the library would ask the public cloud about it. */
+function optionsOf({ settings: { azureAuthorityHost } }: LoadContext) {
+  if (azureAuthorityHost === null) return {};
+  return { authorityHost: azureAuthorityHost, disableInstanceDiscovery: true };
+}
+
+/** Claude, and other models at addresses of Foundry, take tokens for ai.azure.com; older and sovereign addresses do not. */
+export function scopeOf(baseUrl: string): string {
+  const host = URL.parse(baseUrl)?.hostname ?? '';
+  const sovereign = /\.azure\.(us|cn)$/.exec(host)?.[1];
+  if (sovereign !== undefined) return `https://cognitiveservices.azure.${sovereign}/.default`;
+  const isOlder = /\.(?:openai|cognitiveservices)\.azure\.com$/.test(host);
+  return `https://${isOlder ? 'cognitiveservices' : 'ai'}.azure.com/.default`;
+}

@@ -1,0 +1,31 @@
+// Opens the catalog with the credentials of its providers.
+
+import type { AdminDependencies } from '../admin-api/admin-api.ts';
+import { CatalogHolder } from '../catalog/catalog.ts';
+import type { Config } from '../config.ts';
+import { findAuthFault, LiveCredentials } from '../credentials/credentials.ts';
+import { prepareCatalog } from './first-start.ts';
+import { type Observers, reportCredential } from './observe.ts';
+import type { OpenStore } from './open-store.ts';
+import type { Closing } from './server.ts';
+
+interface OpenCatalog {
+  holder: CatalogHolder;
+  findAuthFault: AdminDependencies['findAuthFault'];
+}
+
+export async function openCatalog(
+  config: Config,
+  store: OpenStore,
+  observers: Observers,
+  closing: Closing,
+): Promise<OpenCatalog> {
+  const { vault, stores, clock } = store;
+  await prepareCatalog(config, store, clock.nowMs());
+  const nowMs = () => clock.nowMs();
+  const onState = (state: Parameters<typeof reportCredential>[1]) => reportCredential(observers, state);
+  const credentials = new LiveCredentials({ settings: config.credentials, nowMs, onState });
+  closing.push(() => credentials.close());
+  const holder = new CatalogHolder(await stores.catalog.loadCatalog(), vault.open, nowMs, credentials);
+  return { holder, findAuthFault: (auth) => findAuthFault(auth, config.credentials) };
+}
