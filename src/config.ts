@@ -133,7 +133,8 @@ export const bounds = {
   sandboxSchemaDepthMax: 64, // levels of values and of alternatives
   providerCredentialsMax: 100,
   authCharactersMax: 2_048, // of each member of `auth`
-  credentialLoadMsMax: 10_000,
+  credentialLoadMsMax: 8_000, // less than the test of a provider, which then tells the reason
+  credentialAbortMsMax: 500, // until a reading that was aborted has told its reason
   credentialAheadMs: 5 * 60_000, // before it expires, a credential is read again
   credentialReloadMsLeast: 5_000, // between two readings of a credential
   credentialRetryMsMax: 60_000,

@@ -229,10 +229,10 @@ function ratesText(rates: unknown): string {
   return known === null ? '-' : `${known['input']}/${known['output']}`;
 }
 
-/** "acme (acct_…)", "vip (group vip)"; the name alone for a credential that everyone uses. */
-function credentialText({ name, account, group }: Row): string {
-  if (account !== null) return `${name} (${account})`;
-  return group === null ? String(name) : `${name} (group ${group})`;
+/** "acme (acct_…)", "vip (file, group vip)"; the name alone for a given key that everyone uses. */
+function credentialText({ name, auth = null, account, group }: Row): string {
+  const facts = [auth, account, group === null ? null : `group ${group}`].filter((fact) => fact !== null);
+  return facts.length === 0 ? String(name) : `${name} (${facts.join(', ')})`;
 }
 
 /** Such as "3 ready, 1 open". */

@@ -6,7 +6,7 @@ import type { Auth } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { awsLoaded } from './interpret-text.ts';
 import type { Loaded } from './live-secret.ts';
-import { explainFault, type LoadContext } from './load-context.ts';
+import { answerBy, explainFault, type LoadContext } from './load-context.ts';
 
 type AwsAuth = Extract<Auth, { type: 'aws' | 'aws_keys' }>;
 
@@ -21,21 +21,27 @@ export interface AwsIdentity {
 const ROLE_SECONDS = 3_600; // what every role allows
 
 /** Reads everything anew: a library that keeps keys would not see that they were rotated. Throws CredentialFault. */
-export async function loadAwsIdentity(auth: AwsAuth, text: string, { holder }: LoadContext): Promise<Loaded> {
+export async function loadAwsIdentity(
+  auth: AwsAuth,
+  text: string,
+  { holder }: LoadContext,
+  signal: AbortSignal,
+): Promise<Loaded> {
   const inputs = text === '' ? [] : [text];
   try {
     const source = await sourceOf(auth, text, holder.region);
-    const found = auth.role_arn === undefined ? await source() : await assumeRole(auth, source, holder.region);
-    return loadedOf(found, inputs);
+    const finding = auth.role_arn === undefined ? source() : assumeRole(auth, source, holder.region);
+    return loadedOf(await answerBy(finding, signal, noAnswer(auth)), inputs);
   } catch (thrown) {
     throw explainFault(whatFailed(auth, thrown), thrown, inputs);
   }
 }
 
 /** The identity of this host, for the requests of the service itself. Throws CredentialFault. */
-export async function findHostIdentity(region: string): Promise<AwsIdentity> {
+export async function findHostIdentity(region: string, signal: AbortSignal): Promise<AwsIdentity> {
   try {
-    return await (await sourceOf({ type: 'aws' }, '', region))();
+    const source = await sourceOf({ type: 'aws' }, '', region);
+    return await answerBy(source(), signal, noAnswer({ type: 'aws' }));
   } catch (thrown) {
     throw explainFault(whatFailed({ type: 'aws' }, thrown), thrown);
   }
@@ -89,6 +95,12 @@ function loadedOf({ accessKeyId, secretAccessKey, sessionToken, expiration }: Aw
     ),
     rereadMs: isWholeNumber(expiresAtMs) ? null : bounds.credentialRereadMs,
   };
+}
+
+function noAnswer({ role_arn: role }: AwsAuth): string {
+  return role === undefined
+    ? 'the metadata server of AWS, or STS, did not answer'
+    : `STS did not answer, which was asked for the role ${role}`;
 }
 
 function whatFailed({ role_arn: role, type }: AwsAuth, thrown: unknown): string {

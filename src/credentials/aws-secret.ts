@@ -13,7 +13,7 @@ export async function readAwsSecret(auth: AwsSecret, context: LoadContext, signa
   const region = regionOf(auth, context);
   const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
   const base = context.settings.secretsManagerUrl ?? `https://secretsmanager.${region}.${domain}`;
-  const identity = await findHostIdentity(region);
+  const identity = await findHostIdentity(region, signal);
   const { accessKeyId, secretAccessKey, sessionToken } = identity;
   const url = new URL('/', base);
   const body = JSON.stringify({ SecretId: auth.secret });

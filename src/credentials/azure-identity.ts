@@ -6,7 +6,7 @@ import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import { checkTokenHost } from './check-token-host.ts';
 import type { Loaded } from './live-secret.ts';
-import { CredentialFault, explainFault, type LoadContext } from './load-context.ts';
+import { answerBy, CredentialFault, explainFault, type LoadContext } from './load-context.ts';
 
 export interface AzureClient {
   tenantId: string;
@@ -32,7 +32,8 @@ export async function loadAzureClient(client: AzureClient, context: LoadContext,
   try {
     const { ClientSecretCredential } = await import('@azure/identity');
     const credential = new ClientSecretCredential(tenantId, clientId, secret, optionsOf(context));
-    return loadedOf(await requestToken(credential, scopeOf(context.holder.baseUrl), signal), [secret]);
+    const token = requestToken(credential, scopeOf(context.holder.baseUrl), signal);
+    return loadedOf(await answerBy(token, signal, "Azure's token endpoint did not answer"), [secret]);
   } catch (thrown) {
     throw explainFault(`Azure gave no token for the client ${clientId}`, thrown, [secret]);
   }
@@ -50,26 +51,40 @@ export async function azureToken(
   context: LoadContext,
   signal: AbortSignal,
 ): Promise<AzureToken> {
-  const { settings } = context;
+  const { name, credential } = await hostCredential(clientId, context);
   try {
-    const library = await import('@azure/identity');
-    const { EnvironmentCredential, WorkloadIdentityCredential, ManagedIdentityCredential } = library;
-    const options = optionsOf(context);
-    const managed = clientId === undefined ? options : { ...options, clientId };
-    const chain: TokenCredential[] = [
-      ...(settings.hasAzureSecret ? [new EnvironmentCredential(options)] : []),
-      ...(settings.hasAzureWorkload ? [new WorkloadIdentityCredential(managed)] : []),
-      new ManagedIdentityCredential(managed),
-    ];
-    return await requestToken(new library.ChainedTokenCredential(...chain), scope, signal);
+    return await answerBy(requestToken(credential, scope, signal), signal, NO_ANSWER[name]);
   } catch (thrown) {
-    const isMissing = thrown instanceof Error && /CredentialUnavailable/.test(thrown.name);
-    if (isMissing || (thrown instanceof Error && /ChainedTokenCredential/.test(thrown.message)))
-      throw new CredentialFault(
-        'the metadata server did not answer, and no variables of Azure are set: this host has no identity at Azure',
-      );
-    throw explainFault('the identity at Azure gave no token', thrown);
+    if (/Network unreachable|network_error|IMDS endpoint/.test(messageOf(thrown)))
+      throw new CredentialFault(NO_ANSWER[name]);
+    throw explainFault(`Azure gave no token for the ${name}`, thrown);
   }
+}
+
+const NO_ANSWER = {
+  'service principal of the environment': "Azure's token endpoint did not answer",
+  'workload identity': "Azure's token endpoint did not answer",
+  'managed identity':
+    'the metadata server did not answer, and the environment names no other identity: this host has no identity at Azure',
+} as const;
+
+interface HostCredential {
+  name: keyof typeof NO_ANSWER;
+  credential: TokenCredential;
+}
+
+/** The first that the environment has, as DefaultAzureCredential has them. */
+async function hostCredential(clientId: string | undefined, context: LoadContext): Promise<HostCredential> {
+  const { EnvironmentCredential, WorkloadIdentityCredential, ManagedIdentityCredential } = await import(
+    '@azure/identity'
+  );
+  const options = optionsOf(context);
+  const { hasAzureSecret, hasAzureWorkload } = context.settings;
+  if (hasAzureSecret && clientId === undefined)
+    return { name: 'service principal of the environment', credential: new EnvironmentCredential(options) };
+  const selected = clientId === undefined ? options : { ...options, clientId };
+  if (hasAzureWorkload) return { name: 'workload identity', credential: new WorkloadIdentityCredential(selected) };
+  return { name: 'managed identity', credential: new ManagedIdentityCredential(selected) };
 }
 
 async function requestToken(credential: TokenCredential, scope: string, signal: AbortSignal): Promise<AzureToken> {
@@ -102,4 +117,8 @@ export function scopeOf(baseUrl: string): string {
   if (sovereign !== undefined) return `https://cognitiveservices.azure.${sovereign}/.default`;
   const isOlder = /\.(?:openai|cognitiveservices)\.azure\.com$/.test(host);
   return `https://${isOlder ? 'cognitiveservices' : 'ai'}.azure.com/.default`;
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : '';
 }

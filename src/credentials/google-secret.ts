@@ -8,7 +8,7 @@ const BASE = 'https://secretmanager.googleapis.com/v1';
 
 /** `secret`: projects/PROJECT/secrets/NAME, with or without /versions/VERSION. Throws CredentialFault. */
 export async function readGoogleSecret(secret: string, context: LoadContext, signal: AbortSignal): Promise<string> {
-  const { text: token } = await loadHostIdentity(undefined, context);
+  const { text: token } = await loadHostIdentity(undefined, context, signal);
   const version = /\/versions\//.test(secret) ? secret : `${secret}/versions/latest`;
   const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
   const request = { who: 'Google Secret Manager', url: `${BASE}/${version}:access`, headers, body: null, signal };

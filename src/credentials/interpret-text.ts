@@ -29,11 +29,10 @@ export function loadText(readText: ReadText, field: string | undefined, rereadMs
 /** The member of a JSON object; the text itself without a `field`. Faults repeat nothing of the text. */
 export function pickField(text: string, field: string | undefined): string {
   if (field === undefined) return text;
-  const value = parseObject(text)?.[field];
-  if (value === undefined)
-    throw new CredentialFault(
-      parseObject(text) === null ? 'the secret is not a JSON object' : `the secret has no member "${field}"`,
-    );
+  const object = parseObject(text);
+  if (object === null) throw new CredentialFault('the secret is not a JSON object');
+  if (!Object.hasOwn(object, field)) throw new CredentialFault(`the secret has no member "${field}"`);
+  const value = object[field];
   if (typeof value === 'string') return value.trim();
   if (typeof value === 'object' && value !== null) return JSON.stringify(value);
   throw new CredentialFault(`the member "${field}" of the secret is neither a text nor an object`);
@@ -59,7 +58,7 @@ async function interpret(text: string, context: LoadContext, signal: AbortSignal
     case 'bedrock':
       return awsKeys(object, text);
     case 'vertex':
-      return (await import('./google-identity.ts')).loadGoogleKey(text, context);
+      return (await import('./google-identity.ts')).loadGoogleKey(text, context, signal);
     case 'foundry': {
       const { loadAzureClient } = await import('./azure-identity.ts');
       const [tenantId, clientId, secret] = textsOf(object, ['tenant_id', 'client_id', 'client_secret']);

@@ -156,10 +156,11 @@ export class LiveSecret extends Secret {
 
 const NO_PARTS: readonly string[] = [];
 
-/** Not every library can be aborted. */
+/** Not every library can be aborted; loaders know better what did not answer. */
 async function settleBy(loading: Promise<Loaded>, signal: AbortSignal): Promise<Loaded> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(new Error(`there was no answer within ${bounds.credentialLoadMsMax / 1000} s`));
+  const failure = new Error(`there was no answer within ${bounds.credentialLoadMsMax / 1000} s`);
+  const onAbort = () => void setTimeout(() => reject(failure), bounds.credentialAbortMsMax);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     if (signal.aborted) onAbort();

@@ -37,6 +37,19 @@ export function hideTokens(text: string, secrets: readonly string[]): string {
     .trim();
 }
 
+/** Rejects with a CredentialFault if the promise is not settled when the signal is aborted. */
+export async function answerBy<Value>(promise: Promise<Value>, signal: AbortSignal, fault: string): Promise<Value> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(new CredentialFault(fault));
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    if (signal.aborted) onAbort();
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
 const HIDDEN = '[redacted]';
 const SECRET_CHARACTERS_LEAST = 4;
 /** JSON web tokens, tokens of Google and Vault, and long texts in base64 or hexadecimal digits. */

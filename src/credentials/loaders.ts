@@ -43,11 +43,11 @@ export function loaderOf(auth: Auth, text: string | null, context: LoadContext):
       );
     case 'aws':
     case 'aws_keys':
-      return async () => (await import('./aws-identity.ts')).loadAwsIdentity(auth, given, context);
+      return async (signal) => (await import('./aws-identity.ts')).loadAwsIdentity(auth, given, context, signal);
     case 'google':
-      return async () => (await import('./google-identity.ts')).loadGoogleIdentity(auth.path, context);
+      return async (signal) => (await import('./google-identity.ts')).loadGoogleIdentity(auth.path, context, signal);
     case 'google_key':
-      return async () => (await import('./google-identity.ts')).loadGoogleKey(given, context);
+      return async (signal) => (await import('./google-identity.ts')).loadGoogleKey(given, context, signal);
     case 'azure':
       return async (signal) => (await import('./azure-identity.ts')).loadAzureIdentity(auth.client_id, context, signal);
     case 'azure_client': {

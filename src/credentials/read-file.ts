@@ -17,12 +17,12 @@ export async function readCredentialFile(
 ): Promise<string> {
   const place = await checkFilePlace(path, settings, isIdentity);
   if (place === null) throw new CredentialFault(`the file ${path} does not exist`);
-  return readRegularFile(place, path);
+  return readRegularFile(place, path, constants.O_NOFOLLOW);
 }
 
 /** The text of a file that the environment itself names. Throws CredentialFault. */
 export async function readHostFile(path: string): Promise<string> {
-  return readRegularFile(path, path);
+  return readRegularFile(path, path, 0);
 }
 
 /**
@@ -52,7 +52,7 @@ export async function checkFilePlace(
 }
 
 /** Tokens that platforms mount beside secrets, for their own APIs. */
-const OF_PLATFORM = /\/(?:kubernetes\.io|[\w.]*eks\.amazonaws\.com|azure\/tokens)\//;
+const OF_PLATFORM = /\/(?:kubernetes\.io|[\w.]*eks\.amazonaws\.com|(?:azure\/)?tokens)\//;
 
 function isBelow(path: string, directory: string): boolean {
   const base = resolve(directory);
@@ -68,10 +68,10 @@ async function resolveLinks(path: string): Promise<string | null> {
 }
 
 /** `shown` is the path in faults. */
-async function readRegularFile(place: string, shown: string): Promise<string> {
+async function readRegularFile(place: string, shown: string, flags: number): Promise<string> {
   try {
     // Opening a pipe without O_NONBLOCK would wait for its writer.
-    await using file = await open(place, constants.O_RDONLY | constants.O_NONBLOCK);
+    await using file = await open(place, constants.O_RDONLY | constants.O_NONBLOCK | flags);
     const found = await file.stat();
     if (!found.isFile()) throw new CredentialFault(`${shown} is not a regular file`);
     if (found.size > bounds.credentialBytesMax)

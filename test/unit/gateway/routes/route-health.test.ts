@@ -3,6 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../../src/config.ts';
+import { LiveSecret } from '../../../../src/credentials/live-secret.ts';
 import { RouteHealth, type Target } from '../../../../src/gateway/route-health.ts';
 import { ProviderFault } from '../../../../src/providers/providers.ts';
 import { makeTarget } from './make-target.ts';
@@ -174,6 +175,25 @@ test('a changed credential resets the state', () => {
   expect(health.list()).toHaveLength(1);
   permit.failed(new ProviderFault('credentials', 'no').kind, null);
   expect(health.breakerState(fresh)).toBe('ready');
+});
+
+test('a refreshed token of the same identity does not reset the state, and one that is not loaded yet can be tracked', async () => {
+  const { health } = begin();
+  const texts = ['first', 'second'];
+  const secret = new LiveSecret({
+    load: async () => ({ text: texts.shift() ?? '', use: 'bearer', expiresAtMs: null, rereadMs: null }),
+    timer: { nowMs: () => 0, after: () => () => undefined },
+    stopped: new AbortController().signal,
+    onState: () => undefined,
+  });
+  const credential = { name: 'default', secret, account: null, group: null };
+  const target = { ...makeTarget('live'), credential };
+  fail(health, target, FAILURES_MAX);
+  expect(health.breakerState(target)).toBe('open');
+  await secret.ready();
+  await secret.reread();
+  expect(secret.reveal()).toBe('second');
+  expect(health.breakerState(target)).toBe('open');
 });
 
 test('the listed health contains no secret', () => {
