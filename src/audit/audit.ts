@@ -107,6 +107,8 @@ export interface AuditStore {
 export type JsonMembers = Record<string, unknown>;
 
 const SECRET_NAME = /secret|sealed|api_key|password|credential|^token$|^key$/i;
+/** Names where a credential is, such as a secret of a secret manager, which the audit must show. */
+const REFERENCE_NAME = 'auth';
 const MASK = '[secret]';
 const OTHER_MASK = '[another secret]';
 
@@ -134,6 +136,7 @@ function masked(members: JsonMembers | null, mask: string, before: unknown = nul
 }
 
 function maskValue(name: string, value: unknown, mask: string, before: unknown): unknown {
+  if (name === REFERENCE_NAME) return value;
   if (typeof value === 'string' && SECRET_NAME.test(name)) return value === before ? MASK : mask;
   if (Array.isArray(value)) return value.map((member) => maskValue('', member, mask, null));
   if (typeof value === 'object' && value !== null) return masked(value as JsonMembers, mask, before);

@@ -111,6 +111,17 @@ describe('auth', () => {
     ]);
   });
 
+  test('is in the audit log with the name of the secret that it refers to', async () => {
+    const auth = { type: 'aws_secret', secret: 'turnpike/vendor' };
+    await apply({ auth });
+    await apply({ auth: { ...auth, secret: 'another/vendor' } });
+    const { body } = await installation.ask('GET', '/api/v1/audit?limit=1');
+    expect((body['data'] as Json[])[0]).toMatchObject({
+      before: { auth },
+      after: { auth: { ...auth, secret: 'another/vendor' } },
+    });
+  });
+
   test('stays when the installation’s secret changes, beside keys that are sealed anew', async () => {
     await apply({ auth: file, credentials: { keyed: { api_key: 'sk-1' }, other: { auth: file } } });
     const seals = { open: (sealed: string) => sealed, seal: (text: string) => `new ${text}` };

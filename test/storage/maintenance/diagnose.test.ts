@@ -303,6 +303,19 @@ const faults: [string, Partial<Facts>, string[]][] = [
     ['warning credential_missing provider remote'],
   ],
   [
+    'a public provider whose credential is a file',
+    {
+      catalog: catalogOf({
+        ...catalogFile,
+        providers: {
+          ...catalogFile.providers,
+          remote: { kind: 'anthropic', auth: { type: 'file', path: '/run/secrets/x' } },
+        },
+      }),
+    },
+    [],
+  ],
+  [
     'one route to a missing provider',
     { catalog: catalogOf(catalogFile, ['provider local']) },
     ['warning route_leads_nowhere model one'],

@@ -59,7 +59,10 @@ async function furnish(turnpike: TurnpikeProcess) {
           base_url: upstream.url,
           api_key: CREDENTIAL,
           private_network: true,
-          credentials: { further: { api_key: 'sk-provider-of-a-group', group: 'sandbox' } },
+          credentials: {
+            further: { api_key: 'sk-provider-of-a-group', group: 'sandbox' },
+            referenced: { auth: { type: 'file', path: '/run/secrets/provider' }, group: 'sandbox' },
+          },
         },
       },
       models: { remote: { price: { input: '1', output: '5' }, routes: [{ provider: 'remote' }] } },
@@ -140,6 +143,8 @@ describe('a secret that is kept in a file', () => {
     expect(await findingsOf()).toEqual(['previous_secret_not_needed']);
     expect(await statusOf(turnpike, used, 'remote')).toBe(200);
     expect(upstream.requests.at(-1)?.headers['x-api-key']).toBe(CREDENTIAL);
+    const { credentials } = await turnpike.admin('GET', '/providers/remote');
+    expect(credentials).toContainEqual({ name: 'referenced', auth: 'file', account: null, group: 'sandbox' });
     expect([await statusOf(turnpike, used), await statusOf(turnpike, madeMeanwhile.secret)]).toEqual([200, 200]);
     expect(await tokenStatus(turnpike, token)).toBe(200);
     expect(await createOnce(turnpike, token, account)).toBe(created);
