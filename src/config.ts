@@ -446,7 +446,7 @@ export interface Config {
   telemetry: TelemetrySettings | null;
   /** Faults of the telemetry variables. They stop `serve`, but no other command. */
   telemetryFaults: readonly string[];
-  /** What credentials with `auth` may read on this host. */
+  /** Limits of what credentials with `auth` read on this host. */
   credentials: CredentialSettings;
 }
 

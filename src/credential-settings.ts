@@ -1,4 +1,4 @@
-// What `auth` may read on this host, and where secret managers are, as config.ts reads them from the environment.
+// Limits of what `auth` reads on this host, and addresses of secret managers, as config.ts reads them from the environment.
 
 /** HashiCorp Vault, by the variables of its own tools; null without VAULT_ADDR. */
 interface VaultAccess {

@@ -158,7 +158,7 @@ export interface AdminDependencies {
   endKeyMessages(keyId: number): void | Promise<void>;
   /** Resolves a host's addresses, to detect private ones. */
   lookup(hostname: string): Promise<readonly string[]>;
-  /** What `auth` may not read on this host, and the member that names it; null: it may read all of it. */
+  /** A fault of `auth` that names what this host does not let be read, and the member that names it; null: none. */
   findAuthFault(auth: Auth): Promise<{ member: string; message: string } | null>;
   /** Called for every answered request, with its audit records. */
   answered(answered: AdminAnswered): void;

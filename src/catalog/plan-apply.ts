@@ -218,7 +218,7 @@ export interface Plan {
     removedPlans: string[];
     /** Account ids in the file's credentials, with their paths. */
     accounts: { id: string; path: Fault['path'] }[];
-    /** What credentials may read on the host, with their paths. */
+    /** References and identities of credentials, with their paths. */
     auths: { auth: Auth; path: Fault['path'] }[];
   };
 }

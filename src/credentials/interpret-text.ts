@@ -1,4 +1,4 @@
-// What the text of a reference is: an API key, or JSON that the provider's kind knows as an identity.
+// Interprets the text of a reference: an API key, or JSON that the provider's kind knows as an identity.
 
 import { bounds } from '../config.ts';
 import type { Loaded } from './live-secret.ts';

@@ -1,4 +1,4 @@
-// What loaders know beside their `auth`, and the faults that they explain to operators.
+// The context of loaders, and faults explained to operators.
 
 import type { AuthHolder } from '../catalog/catalog.ts';
 import { bounds, type CredentialSettings } from '../config.ts';

@@ -9,6 +9,7 @@ import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpik
 
 const FIRST = 'sk-upstream-first-6b1f0c';
 const SECOND = 'sk-upstream-second-93ad2e';
+const OWN = 'sk-upstream-of-acme-5d20e7';
 const MESSAGE = { model: 'claude', max_tokens: 16, messages: [{ role: 'user', content: 'Hello' }] };
 
 const directory = realpathSync(mkdtempSync(join(tmpdir(), 'turnpike-credential-')));
@@ -45,6 +46,7 @@ beforeAll(async () => {
     TURNPIKE_LOG: 'json',
     TURNPIKE_CREDENTIAL_DIRECTORIES: directory,
     TURNPIKE_TRUSTED_PROXIES: '127.0.0.1',
+    ACME_API_KEY: OWN,
   });
   stderr = new Response(turnpike.process.stderr).text();
 });
@@ -95,6 +97,18 @@ describe('a credential in a file', () => {
     expect(await admin('POST', '/apply', { document })).toMatchObject({ changes: [] });
   });
 
+  test('of an account alone is a reference of its own', async () => {
+    upstream.play(scripts.message());
+    const { secret, account } = await turnpike.makeKey();
+    const { providers, ...others } = documentWith({ type: 'file', path });
+    const credentials = { acme: { auth: { type: 'env', name: 'ACME_API_KEY' }, account } };
+    await admin('POST', '/apply', {
+      document: { providers: { vendor: { ...providers.vendor, credentials } }, ...others },
+    });
+    expect(await post(secret)).toBe(200);
+    expect(keysSent().at(-1)).toBe(OWN);
+  });
+
   test('outside the directories is refused with the path of the fault', async () => {
     const refused = turnpike.admin('POST', '/apply', { document: documentWith({ type: 'file', path: '/etc/passwd' }) });
     await expect(refused).rejects.toThrow('"providers","vendor","auth","path"');
@@ -106,7 +120,7 @@ describe('a credential in a file', () => {
     turnpike.process.kill('SIGTERM');
     await turnpike.process.exited;
     const log = await stderr;
-    for (const text of [...seen, log]) for (const key of [FIRST, SECOND]) expect(text).not.toContain(key.slice(3));
+    for (const text of [...seen, log]) for (const key of [FIRST, SECOND, OWN]) expect(text).not.toContain(key.slice(3));
     const lines = log.split('\n').filter((line) => line.includes('"credential_'));
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       {

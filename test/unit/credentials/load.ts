@@ -6,7 +6,7 @@ import type { Loaded } from '../../../src/credentials/live-secret.ts';
 import type { LoadContext } from '../../../src/credentials/load-context.ts';
 import { loaderOf } from '../../../src/credentials/loaders.ts';
 
-/** What `auth` gives with these variables of the environment, for a provider of this kind. */
+/** Loads `auth` with these variables of the environment, for a provider of this kind. */
 export function makeLoad(
   auth: Auth,
   environment: Record<string, string> = {},
