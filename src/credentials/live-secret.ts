@@ -65,12 +65,14 @@ export class LiveSecret extends Secret {
     return this.#loaded?.use ?? 'key';
   }
 
-  /** After a failure, messages do not wait for the source again until a few seconds have passed. */
+  /**
+   * For a few seconds after a reading, no message waits for another one: it failed, or gave what has expired by this
+   * clock, which the provider then decides.
+   */
   override ready(): Promise<void> | null {
     if (this.#isUsable()) return null;
-    if (this.#loading === null && this.#failure !== null && this.#nowMs() < this.#nextLoadMs)
-      return Promise.reject(this.#failure);
-    return this.#begin(false);
+    if (this.#loading !== null || this.#nowMs() >= this.#nextLoadMs) return this.#begin(false);
+    return this.#failure === null ? null : Promise.reject(this.#failure);
   }
 
   override onRefused(): void {

@@ -83,7 +83,9 @@ const columns: Column<ProviderShape>[] = [
     from: 'sm',
     show: ({ credentials }) => (
       <Text size="sm" {...(credentials.length === 0 && { c: 'dimmed' })}>
-        {credentials.length === 0 ? 'None' : credentials.map(({ name }) => name).join(', ')}
+        {credentials.length === 0
+          ? 'None'
+          : credentials.map(({ name, auth }) => (auth ? `${name} (${auth})` : name)).join(', ')}
       </Text>
     ),
   },

@@ -112,9 +112,10 @@ describe('a credential that expires', () => {
     expect(readings).toHaveLength(2);
   });
 
-  test('that has expired on arrival is not read again at once', async () => {
-    const { answer, advance, readings } = makeWorld();
+  test('that has expired on arrival, by this clock, is not read again at once, and the provider decides', async () => {
+    const { secret, answer, advance, readings } = makeWorld();
     await answer('late', { livesMs: -MINUTE_MS });
+    expect([secret.ready(), secret.reveal()]).toEqual([null, 'late']);
     await advance(bounds.credentialReloadMsLeast - 1);
     expect(readings).toHaveLength(1);
   });
