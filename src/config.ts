@@ -132,6 +132,7 @@ export const bounds = {
   sandboxSchemaStepsMax: 20_000, // values, keywords, characters and comparisons, to make one value of a schema
   sandboxSchemaDepthMax: 64, // levels of values and of alternatives
   providerCredentialsMax: 100,
+  residenciesMax: 32, // of a provider or group
   authCharactersMax: 2_048, // of each member of `auth`
   credentialLoadMsMax: 8_000, // less than the test of a provider, which then tells the reason
   credentialAbortMsMax: 500, // until a reading that was aborted has told its reason

@@ -23,6 +23,7 @@ import {
   priceListIn,
   type Rates,
   type Route,
+  routesWithinResidency,
 } from '../catalog/catalog.ts';
 import { everyone, installation, seesProviderCost } from './dependencies.ts';
 import { amountShown, countShown, dayShown, idField, isoTime, rateShown, timeShown } from './fields.ts';
@@ -40,12 +41,13 @@ async function visibleCatalog({
   principal,
 }: Call): Promise<{ groups: Group[]; models: Model[] }> {
   const { accountId } = principal;
-  const { groups, models, ...rest } = catalog.current();
+  const current = catalog.current();
+  const { groups, models } = current;
   if (accountId === null) return { groups: [...groups.values()], models: [...models.values()] };
   const nowMs = clock.nowMs();
   const plan = planAt((await ledger.accountMeters(accountId, nowMs))?.plan ?? null, nowMs);
   const names = groupsUnder((await accounts.getAccount(accountId))?.groups ?? [], plan);
-  const offers = listOffers({ groups, models, ...rest }, { account: accountId, keyModels: null, groups: names });
+  const offers = listOffers(current, { account: accountId, keyModels: null, groups: names });
   return {
     groups: [...groups.values()].filter((group) => names.includes(group.name)),
     models: offers.map((offer) => offer.model),
@@ -99,7 +101,7 @@ export const modelSchema = z
     default_max_tokens: countShown,
     groups: z
       .array(z.string())
-      .describe('The groups that include it; for a token of an account, only the account’s groups.'),
+      .describe('The groups that offer it; for a token of an account, only the account’s groups.'),
     routes: z.array(routeSchema).describe('Empty for a token of one account.'),
     created_at: timeShown,
   })
@@ -114,6 +116,10 @@ export const groupSchema = z
     input_tpm: orNone,
     output_tpm: orNone,
     concurrency: orNone,
+    residency: z
+      .array(z.string())
+      .nullable()
+      .describe('Messages go only to providers whose residency is within these; null: to all.'),
   })
   .openapi('Group');
 
@@ -154,7 +160,14 @@ export const modelRoutes: AdminRoute[] = [
     async handle(call) {
       const { models, groups } = await visibleCatalog(call);
       const showsRoutes = seesProviderCost(call.principal);
-      return answerByName(call, models, (model) => modelJson(model, groups, showsRoutes));
+      const current = call.catalog.current();
+      const sells = (group: Group, model: Model) =>
+        matchesAnyPattern(group.models, model.name) &&
+        (group.residency === null || routesWithinResidency(current, group, model.routes).length > 0);
+      return answerByName(call, models, (model) => {
+        const sellers = groups.filter((group) => sells(group, model)).map(({ name }) => name);
+        return modelJson(model, sellers.sort(), showsRoutes);
+      });
     },
   }),
   get('/models/differences', 'model-compare', 'Compare prices with the price list', installation, {
@@ -176,7 +189,7 @@ export const modelRoutes: AdminRoute[] = [
   }),
 ];
 
-function modelJson(model: Model, groups: readonly Group[], showsRoutes: boolean): z.infer<typeof modelSchema> {
+function modelJson(model: Model, groups: string[], showsRoutes: boolean): z.infer<typeof modelSchema> {
   return {
     name: model.name,
     display_name: model.displayName,
@@ -189,10 +202,7 @@ function modelJson(model: Model, groups: readonly Group[], showsRoutes: boolean)
     max_input_tokens: model.maxInputTokens,
     max_output_tokens: model.maxOutputTokens,
     default_max_tokens: model.defaultMaxTokens,
-    groups: groups
-      .filter((group) => matchesAnyPattern(group.models, model.name))
-      .map(({ name }) => name)
-      .sort(),
+    groups,
     routes: showsRoutes ? model.routes.map((route) => routeJson(model, route)) : [],
     created_at: model.createdAt,
   };
@@ -249,6 +259,7 @@ function groupJson(group: Group): z.infer<typeof groupSchema> {
     input_tpm: group.limits.inputTokensPerMinute,
     output_tpm: group.limits.outputTokensPerMinute,
     concurrency: group.limits.concurrency,
+    residency: group.residency && [...group.residency],
   };
 }
 
@@ -310,6 +321,7 @@ const groupWritten = z.object({
   input_tpm: orNone,
   output_tpm: orNone,
   concurrency: orNone,
+  residency: z.array(z.string()).optional(),
 });
 const amountOrNone = amountShown.nullable();
 const planWritten = z.object({
@@ -331,6 +343,7 @@ const providerWritten = z.object({
   auth: authWritten.optional(),
   region: z.string().optional(),
   project: z.string().optional(),
+  residency: z.array(z.string()).optional(),
   credentials: z
     .record(
       z.string(),

@@ -54,6 +54,10 @@ export const providerSchema = z
     name: z.string(),
     kind: z.string(),
     base_url: z.string().nullable(),
+    residency: z
+      .array(z.string())
+      .nullable()
+      .describe('Where it processes data, as configured; null if that is not stated.'),
     has_credential: z.boolean(),
     credentials: z
       .array(
@@ -144,7 +148,7 @@ function findProvider({ providers }: Catalog, name: string): ProviderSettings {
 
 function providerJson(
   dependencies: AdminDependencies,
-  { name: provider, kind, baseUrl, credentials }: ProviderSettings,
+  { name: provider, kind, baseUrl, residency, credentials }: ProviderSettings,
 ): z.infer<typeof providerSchema> {
   const health = dependencies.health(provider);
   const models = [...dependencies.catalog.current().models.values()];
@@ -153,6 +157,7 @@ function providerJson(
     name: provider,
     kind,
     base_url: baseUrl === '' ? null : baseUrl,
+    residency: residency && [...residency],
     has_credential: credentials.length > 0,
     credentials: credentials.map(({ name, authType = null, account, group }) => ({
       name,

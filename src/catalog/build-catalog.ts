@@ -139,6 +139,7 @@ function providerFrom(
     bearer = false,
     region = null,
     project = null,
+    residency = null,
     ...stored
   } = readDocument(storedProvider, entry);
   const { name } = entry;
@@ -166,6 +167,7 @@ function providerFrom(
     isBearer: bearer,
     region,
     project,
+    residency: residency && Object.freeze(residency),
     credentials: Object.freeze(opened),
   });
 }
@@ -245,6 +247,7 @@ function groupFrom(entry: CatalogDocument): Group {
       outputTokensPerMinute: group.output_tpm,
       concurrency: group.concurrency,
     }),
+    residency: group.residency === undefined ? null : Object.freeze(group.residency),
   });
 }
 

@@ -47,6 +47,7 @@ export {
   readPriceList,
 } from './price-list/price-list.ts';
 export { defaultBaseUrl, findPrivateAddress, findPrivateProviders } from './read-provider.ts';
+export { isWithinResidency, routesWithinResidency } from './residency.ts';
 export {
   type CallerScope,
   checkFeatures,

@@ -33,7 +33,7 @@ export function describeDocuments(documents: readonly CatalogDocument[]) {
 /** Without `base_url` inside the service; further credentials without their secrets. */
 function describeProvider(document: JsonObject) {
   const { kind, base_url, private_network, bearer = false, credentials, ...stored } = storedProvider.parse(document);
-  const { auth, region, project } = stored;
+  const { auth, region, project, residency } = stored;
   const further = Object.entries(credentials).map(
     ([name, { auth, account, group }]) => [name, { ...(auth !== undefined && { auth }), account, group }] as const,
   );
@@ -45,6 +45,7 @@ function describeProvider(document: JsonObject) {
     ...(auth !== undefined && { auth }),
     ...(region !== undefined && { region }),
     ...(project !== undefined && { project }),
+    ...(residency !== undefined && { residency }),
     ...(further.length > 0 && { credentials: Object.fromEntries(further) }),
   };
 }

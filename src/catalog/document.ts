@@ -218,6 +218,17 @@ export const listedModel = z.preprocess(
   }),
 );
 
+/** Names of places where data is processed. In lower case only, so that "EU" is not another place than "eu". */
+const residency = z
+  .array(
+    z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be a name such as "eu", of at most 32 characters of a-z, 0-9 and "-"'),
+  )
+  .min(1, 'must not be empty: omit it if there is none')
+  .max(bounds.residenciesMax)
+  .refine((places) => new Set(places).size === places.length, 'must not contain a name twice');
+
 export const groupInput = z.strictObject({
   models: z.array(pattern).min(1, 'must not be empty: a group needs a pattern such as "*"').max(LIST_ENTRIES_MAX),
   multiplier: multiplier.default('1'),
@@ -225,6 +236,7 @@ export const groupInput = z.strictObject({
   input_tpm: countOrNone,
   output_tpm: countOrNone,
   concurrency: countOrNone,
+  residency: residency.exactOptional(), // absent unless set, as earlier versions do not know it
 });
 
 const windowAmount = amount
@@ -392,6 +404,7 @@ export function providerMembers(kinds: readonly string[]) {
     auth: authInput.exactOptional(),
     region: region.exactOptional(),
     project: project.exactOptional(),
+    residency: residency.exactOptional(),
   });
 }
 
@@ -446,6 +459,7 @@ export const storedProvider = z.strictObject({
   auth: authInput.exactOptional(),
   region: region.exactOptional(),
   project: project.exactOptional(),
+  residency: residency.exactOptional(),
   credentials: z.record(plainName, storedCredential).default({}),
 });
 export const storedModel = z.strictObject({

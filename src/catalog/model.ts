@@ -75,6 +75,8 @@ export interface Group {
   multiplierMillionths: bigint;
   /** Apply to each account of the group separately. */
   limits: RateLimits;
+  /** Where data of its messages may be processed; null: anywhere. */
+  residency: readonly string[] | null;
 }
 
 /** A plan that accounts can have. */
@@ -118,6 +120,8 @@ export interface ProviderSettings {
   /** At a cloud; null for other kinds. */
   region: string | null;
   project: string | null;
+  /** Where it processes data, by the operator's word; null: not stated. */
+  residency: readonly string[] | null;
   /** Empty: the provider needs none. */
   credentials: readonly Credential[];
 }

@@ -357,7 +357,7 @@ function* wantedDocuments(
 ): Generator<Omit<ObjectDocument, 'origin'>> {
   for (const [name, provider] of read.providers) {
     if (provider === null) continue;
-    const { kind, base_url, private_network, bearer, auth, region, project } = provider;
+    const { kind, base_url, private_network, bearer, auth, region, project, residency } = provider;
     const before = standing.get(keyOf('provider', name))?.document;
     const sealed = credentialMembers(name, provider, read.credentials.get(name), before, options);
     yield {
@@ -371,6 +371,7 @@ function* wantedDocuments(
         ...(auth !== undefined && { auth }),
         ...(region !== undefined && { region }),
         ...(project !== undefined && { project }),
+        ...(residency !== undefined && { residency }),
         ...sealed,
       },
     };

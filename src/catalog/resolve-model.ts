@@ -5,6 +5,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { Serves } from './document.ts';
 import type { Catalog, Credential, Group, Model, ProviderSettings, Route } from './model.ts';
 import type { Speed } from './price.ts';
+import { routesWithinResidency } from './residency.ts';
 
 interface CompiledPattern {
   head: string;
@@ -80,7 +81,7 @@ export interface Offer {
   model: Model;
   /** The caller's first group that offers the model: its multiplier and limits apply. */
   group: Group;
-  /** At least one, each to a known provider with a credential that the caller may use. */
+  /** At least one, each to a known provider within the group's residency, with a credential that the caller may use. */
   routes: readonly Route[];
   /** Only through credentials of the caller's account, even if the catalog changes before they are used. */
   ownOnly?: true;
@@ -110,10 +111,21 @@ export function resolveModel(
   const offer = model?.serves === serves ? offerOf(catalog, caller, model) : null;
   if (offer !== null) return offer;
   const shown = requestedName.slice(0, bounds.modelNameCharactersMax);
-  throw new TurnpikeError(
-    'model_not_found',
-    `model: ${shown}: the model does not exist, or this key does not have access to it`,
-  );
+  const text = `model: ${shown}: the model does not exist, or this key does not have access to it`;
+  const cause = model?.serves === serves ? residencyCause(catalog, caller, model) : null;
+  throw new TurnpikeError('model_not_found', text, cause === null ? {} : { cause });
+}
+
+/** Why the model is not offered, for operators, if residency is the reason; null if it is not. */
+function residencyCause(catalog: Catalog, { keyModels, groups }: CallerScope, model: Model): string | null {
+  if (keyModels !== null && !matchesAnyPattern(keyModels, model.name)) return null;
+  for (const name of groups) {
+    const group = catalog.groups.get(name);
+    if (group === undefined || !matchesAnyPattern(group.models, model.name)) continue;
+    if (model.routes.length > 0 && routesWithinResidency(catalog, group, model.routes).length === 0)
+      return `no route of the model ${model.name} is within the residency of the group ${name} (${group.residency?.join(', ')})`;
+  }
+  return null;
 }
 
 /** Everything that a caller may buy, or only what serves one use, in the catalog's order. */
@@ -150,7 +162,7 @@ function offerOf(catalog: Catalog, caller: CallerScope, model: Model): Offer | n
   for (const groupName of caller.groups) {
     const group = catalog.groups.get(groupName);
     if (group === undefined || !matchesAnyPattern(group.models, model.name)) continue;
-    const routes = usableRoutes(catalog, model, { account: caller.account, group: groupName });
+    const routes = usableRoutes(catalog, group, model, caller.account);
     if (routes.length > 0) return { model, group, routes };
   }
   return null;
@@ -168,7 +180,10 @@ export function groupUnder(
   return given.length === 0 ? group : { ...group, limits: { ...group.limits, ...Object.fromEntries(given) } };
 }
 
-function usableRoutes({ providers }: Catalog, { routes }: Model, buyer: Buyer): readonly Route[] {
+function usableRoutes(catalog: Catalog, group: Group, model: Model, account: number): readonly Route[] {
+  const { providers } = catalog;
+  const routes = routesWithinResidency(catalog, group, model.routes);
+  const buyer: Buyer = { account, group: group.name };
   const isUsable = ({ provider }: Route) => {
     const settings = providers.get(provider);
     return settings !== undefined && credentialsFor(settings, buyer).length > 0;

@@ -41,7 +41,7 @@ export const listingTable: readonly ApiCommand[] = [
     { print: printDifferences },
   ),
   describe('group list', 'lists the groups with their models, price factors and limits', 'GET /groups', {
-    columns: columns('name models multiplier rpm input_tpm output_tpm concurrency'),
+    columns: columns('name models multiplier rpm input_tpm output_tpm concurrency residency'),
     whenEmpty: 'There are no groups: add some with "turnpike apply".',
   }),
   describe('plan list', 'lists the plans with their price per month and their allowances', 'GET /plans', {
@@ -185,6 +185,7 @@ async function printProvider(invocation: Invocation, provider: Row): Promise<num
   const health = provider['health'] as Row | null;
   await printObject(invocation, provider, [
     ...providerColumns,
+    ['RESIDENCY', 'residency'],
     ['CREDENTIALS', (row) => (row['credentials'] as Row[]).map(credentialText)],
     ['MODELS', 'models'],
     upColumn,

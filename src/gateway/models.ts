@@ -101,7 +101,7 @@ export function describeOneModel({ catalog, scope, providers }: Shown, id: strin
     return JSON.stringify(describeModel(resolveModel(catalog, scope, id), catalog, providers));
   } catch (failure) {
     if (failure instanceof TurnpikeError && failure.code === 'model_not_found') {
-      throw new TurnpikeError('model_not_found', failure.message, { status: 404 });
+      throw new TurnpikeError('model_not_found', failure.message, { ...failure.details, status: 404 });
     }
     throw failure;
   }

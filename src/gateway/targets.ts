@@ -8,6 +8,7 @@ import {
   type Offer,
   type ProviderSettings,
   type Route,
+  routesWithinResidency,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { isJsonObject, isThinking, jsonObjects, type MessageRequest, objectOf } from '../wire/wire.ts';
@@ -17,18 +18,28 @@ import type { BreakerState, RouteHealth, Target } from './route-health.ts';
 /** Targets that are the same for every account, by the model's routes; valid for one set of providers. */
 const shared = new WeakMap<readonly Route[], { providers: Catalog['providers']; targets: readonly Target[] }>();
 
-/** All targets of an offer. At least one, unless the catalog changed since the offer was made. */
-export function listTargets({ providers }: Catalog, offer: Offer, account: number): readonly Target[] {
-  const known = shared.get(offer.routes);
+/**
+ * All targets of an offer. At least one, unless the catalog changed since the offer was made: what a provider or the group
+ * now states about residency applies.
+ */
+export function listTargets(catalog: Catalog, offer: Offer, account: number): readonly Target[] {
+  const { providers } = catalog;
+  const routes = routesWithinResidency(catalog, offer.group, offer.routes);
+  const known = shared.get(routes);
   if (known !== undefined && known.providers === providers) return known.targets;
-  const targets = makeTargets(providers, offer, account);
-  if (isForEveryone(providers, offer)) shared.set(offer.routes, { providers, targets });
+  const targets = makeTargets(providers, routes, offer, account);
+  if (isForEveryone(catalog, routes, offer)) shared.set(routes, { providers, targets });
   return targets;
 }
 
-function makeTargets(providers: Catalog['providers'], offer: Offer, account: number): Target[] {
+function makeTargets(
+  providers: Catalog['providers'],
+  routes: readonly Route[],
+  offer: Offer,
+  account: number,
+): Target[] {
   const targets: Target[] = [];
-  for (const route of offer.routes) {
+  for (const route of routes) {
     const settings = providers.get(route.provider);
     if (settings === undefined) continue; // removed meanwhile
     const place = `${route.provider}\n${route.upstreamModel}`;
@@ -61,10 +72,12 @@ function usableCredentials(
   return ownOnly === true ? credentials.filter((credential) => credential?.account === account) : credentials;
 }
 
-function isForEveryone(providers: Catalog['providers'], { model, routes }: Offer): boolean {
+/** Whether every account in groups of this residency has the same targets. */
+function isForEveryone(catalog: Catalog, routes: readonly Route[], { model, group }: Offer): boolean {
   const isShared = ({ account, group }: Credential) => account === null && group === null;
   return (
-    routes === model.routes && routes.every(({ provider }) => providers.get(provider)?.credentials.every(isShared))
+    routes === routesWithinResidency(catalog, group, model.routes) &&
+    routes.every(({ provider }) => catalog.providers.get(provider)?.credentials.every(isShared))
   );
 }
 

@@ -4,9 +4,11 @@ import { parseTimeMs } from '../base/checked-number.ts';
 import {
   type Catalog,
   comparePrices,
+  type Group,
   matchesAnyPattern,
   type ProviderSettings,
   priceListIn,
+  routesWithinResidency,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { type CatalogFacts, error, type Facts, type Findings, known, warning } from './facts.ts';
@@ -99,13 +101,16 @@ function* checkRoutes({ models, providers }: Catalog): Findings {
   }
 }
 
-function* checkGroups({ models, groups }: Catalog): Findings {
-  for (const group of groups.values())
+function* checkGroups(catalog: Catalog): Findings {
+  const { models, groups } = catalog;
+  for (const group of groups.values()) {
+    yield* checkResidency(catalog, group);
     if (![...models.keys()].some((name) => matchesAnyPattern(group.models, name)))
       yield warning('group_offers_nothing', `group ${group.name}`, {
         message: `No model matches its patterns (${group.models.join(', ')}): keys in it cannot use any model.`,
         remedy: `Change its patterns, or add models, ${APPLY}.`,
       });
+  }
   if (models.size === 0 || groups.size === 0)
     yield warning('nothing_sold', 'catalogue', {
       message:
@@ -114,6 +119,22 @@ function* checkGroups({ models, groups }: Catalog): Findings {
           : 'No group is configured, so no key can use a model.',
       remedy: 'turnpike apply FILE',
     });
+}
+
+/** Models that a group names, or all that it matches, without a route within its residency: they are not sold there. */
+function* checkResidency(catalog: Catalog, group: Group): Findings {
+  if (group.residency === null) return;
+  const matched = [...catalog.models.values()].filter(
+    ({ name, routes }) => routes.length > 0 && matchesAnyPattern(group.models, name),
+  );
+  const hidden = matched.filter(({ routes }) => routesWithinResidency(catalog, group, routes).length === 0);
+  const named = hidden.filter(({ name }) => group.models.includes(name));
+  const listed = hidden.length === matched.length ? hidden : named;
+  if (listed.length === 0) return;
+  yield warning('residency_without_route', `group ${group.name}`, {
+    message: `No provider of these models has a residency within ${group.residency.join(', ')}, so the group does not sell them: ${listed.map(({ name }) => name).join(', ')}.`,
+    remedy: `Give the models a route to a provider with such a residency, or state the residency of their providers, ${APPLY}.`,
+  });
 }
 
 /** A payment whose events do not arrive is credited late, by the look at pending payments. */

@@ -282,8 +282,8 @@ export function requestLine(answered: Answered, nowMs: number): LogLine {
   }
   // A replay: the cost is in the line of the original message.
   if (clientRequest !== null && clientRequest.replayOf !== null) line['replay_of'] = clientRequest.replayOf;
-  // The code explains a refusal; only internal and store failures have a cause.
-  if (failure !== null && failure.status >= 500 && failure.details.cause !== undefined)
-    line['cause'] = describeFailure(failure.details.cause);
+  // The code explains other refusals. A model that residency hides is refused like an unknown one.
+  const hasCause = failure !== null && (failure.status >= 500 || failure.code === 'model_not_found');
+  if (hasCause && failure.details.cause !== undefined) line['cause'] = describeFailure(failure.details.cause);
   return line;
 }

@@ -62,6 +62,12 @@ export function GroupForm({ group, modelNames, onDone }: GroupFormProps) {
           maw={240}
           {...form.getInputProps('multiplier')}
         />
+        <TagsInput
+          label="Data residency"
+          description="Only providers whose residency is within these, such as eu. Leave empty for all providers."
+          acceptValueOnBlur
+          {...form.getInputProps('residency')}
+        />
         <Text size="sm" fw={600}>
           Limits per account
         </Text>
@@ -104,6 +110,7 @@ function fieldsOf(group: GroupShape | null) {
     name: group?.name ?? '',
     models: [...(group?.models ?? [])],
     multiplier: group?.multiplier ?? '1',
+    residency: [...(group?.residency ?? [])],
     rpm: text(group?.rpm),
     input_tpm: text(group?.input_tpm),
     output_tpm: text(group?.output_tpm),
@@ -111,10 +118,11 @@ function fieldsOf(group: GroupShape | null) {
   };
 }
 
-function documentOf({ name: _, models, multiplier, ...limits }: Fields): object {
+function documentOf({ name: _, models, multiplier, residency, ...limits }: Fields): object {
   return {
     models,
     multiplier: multiplier.trim(),
+    ...(residency.length > 0 && { residency }),
     ...Object.fromEntries(limitNames.map((limit) => [limit, countOrNull(limits[limit])])),
   };
 }

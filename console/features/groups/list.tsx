@@ -7,7 +7,7 @@ import { formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Column, DataTable, moneyColumn, NameLink } from '../../parts/data-table.tsx';
 import { ActionButton, ButtonLink, Icon, TextLink } from '../../parts/link.tsx';
-import { EmptyState, FailureNotice, PageHead } from '../../parts/page.tsx';
+import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
 import { type Costs, useCosts, useGet, useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { GroupForm } from './form.tsx';
@@ -118,10 +118,13 @@ function EditModal({ edited, models, onDone }: EditModalProps) {
 const nameColumn: Column<GroupShape> = {
   name: 'name',
   label: 'Group',
-  show: ({ name }) => (
-    <Text size="sm" fw={600} style={{ overflowWrap: 'break-word' }}>
-      {name}
-    </Text>
+  show: ({ name, residency }) => (
+    <>
+      <Text size="sm" fw={600} style={{ overflowWrap: 'break-word' }}>
+        {name}
+      </Text>
+      {residency !== null && <Hint size="xs">{`Data stays in ${residency.join(', ')}`}</Hint>}
+    </>
   ),
 };
 

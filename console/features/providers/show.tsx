@@ -76,6 +76,7 @@ function Connection({ provider }: { provider: ProviderShape }) {
         facts={[
           { name: 'Type', value: kindName(provider.kind) },
           { name: 'Address', value: provider.base_url ?? 'Built in' },
+          provider.residency && { name: 'Data residency', value: provider.residency.join(', ') },
           { name: 'Health', value: <ProviderHealth provider={provider} /> },
           health && { name: 'Last response', value: <When at={health.last_success_at} isRelative /> },
           health && { name: 'Last failure', value: <When at={health.last_failure_at} isRelative /> },

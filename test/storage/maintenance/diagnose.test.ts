@@ -336,6 +336,20 @@ const faults: [string, Partial<Facts>, string[]][] = [
     ['warning group_offers_nothing group vip'],
   ],
   [
+    'a group that names a model without a route within its residency',
+    {
+      catalog: catalogOf({
+        ...catalogFile,
+        groups: {
+          default: { models: ['*'] },
+          eu: { models: ['one'], residency: ['eu'] },
+          none: { models: ['*'], residency: ['eu'] },
+        },
+      }),
+    },
+    ['warning residency_without_route group eu', 'warning residency_without_route group none'],
+  ],
+  [
     'sign-up without a group',
     { catalog: catalogOf({ ...catalogFile, settings: { sign_up: 'on', sign_up_group: 'nobody' } }) },
     ['warning sign_up_closed setting sign_up'],

@@ -78,6 +78,7 @@ describe('the documented example', () => {
         outputTokensPerMinute: 400_000,
         concurrency: 50,
       },
+      residency: null,
     });
     expect(catalog.groups.get('default')?.limits.concurrency).toBeNull();
     expect(catalog.providers.get('anthropic')?.credentials[0]?.secret.reveal()).toBe('sk-ant-1');

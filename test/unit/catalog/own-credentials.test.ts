@@ -12,7 +12,7 @@ function provider(...credentials: [string, Partial<Credential>?][]): ProviderSet
     group: null,
     ...bound,
   }));
-  const address = { baseUrl: 'https://p.example', isBearer: false, region: null, project: null };
+  const address = { baseUrl: 'https://p.example', isBearer: false, region: null, project: null, residency: null };
   return { name: 'p', kind: 'anthropic', ...address, credentials: all };
 }
 const names = (settings: ProviderSettings, account: number, group: string) =>

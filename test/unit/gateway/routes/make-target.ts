@@ -29,6 +29,7 @@ export function makeTarget(
     isBearer: false,
     region: null,
     project: null,
+    residency: null,
     credentials: credential === null ? [] : [credential],
   };
   const endpoint = { name: provider, kind: 'anthropic', baseUrl: '', credential: credential?.secret ?? null };
