@@ -100,6 +100,8 @@ export const bounds = {
   credentialCooldownMsMax: 60 * 60 * 1000, // whatever the provider's retry-after says
   cooldownProbesMax: 16, // consecutive failed probes during a cooldown before probing pauses
   cooldownProbeMs: 1_000, // the first pause; doubled each time
+  firstTokenDecayMs: 120_000, // time constant of the mean that models with `prefer: latency` compare
+  firstTokenTrialMs: 10_000, // in which one stream at most is sent to a target only to measure it
   routeTargetsMax: 5_000, // a target is a model at a provider with one credential; their health is kept
   conversationsRememberedMax: 20_000,
   conversationNameCharactersMax: 4_096, // of a session name, and of a message that identifies a conversation

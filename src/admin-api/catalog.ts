@@ -18,6 +18,7 @@ import {
   type Model,
   type ModelPrice,
   matchesAnyPattern,
+  PREFERENCES,
   type PriceDifference,
   type PriceList,
   priceListIn,
@@ -83,6 +84,7 @@ const routeSchema = z.object({
     .describe('Price minus cost, before the price multiplier of a group; null if the cost is unknown.'),
 });
 const servesShown = z.enum(['messages', 'embeddings']).describe('What the model may be used for.');
+const preferShown = z.enum(PREFERENCES).describe('How it chooses among routes of equal priority.');
 export const modelSchema = z
   .object({
     name: z.string(),
@@ -99,6 +101,7 @@ export const modelSchema = z
     max_input_tokens: countShown.nullable(),
     max_output_tokens: countShown.nullable(),
     default_max_tokens: countShown,
+    prefer: preferShown,
     groups: z
       .array(z.string())
       .describe('The groups that offer it; for a token of an account, only the account’s groups.'),
@@ -202,6 +205,7 @@ function modelJson(model: Model, groups: string[], showsRoutes: boolean): z.infe
     max_input_tokens: model.maxInputTokens,
     max_output_tokens: model.maxOutputTokens,
     default_max_tokens: model.defaultMaxTokens,
+    prefer: model.prefersLatency ? 'latency' : 'weight',
     groups,
     routes: showsRoutes ? model.routes.map((route) => routeJson(model, route)) : [],
     created_at: model.createdAt,
@@ -302,6 +306,7 @@ const modelWritten = z.object({
   max_input_tokens: orNone,
   max_output_tokens: orNone,
   default_max_tokens: countShown,
+  prefer: preferShown.optional(),
   routes: z.array(
     z.object({
       provider: z.string(),

@@ -88,6 +88,11 @@ export const providerSchema = z
           failures_in_a_row: countShown,
           in_flight: countShown,
           last_failure: z.object({ fault: z.string(), at: timeShown }).nullable(),
+          first_token_ms: countShown
+            .nullable()
+            .describe(
+              'Mean first-token time of recent streams; null unless a model with `prefer: latency` measured it.',
+            ),
         }),
       )
       .describe(
@@ -181,6 +186,7 @@ function providerJson(
       until: isoTime(state.untilMs),
       failures_in_a_row: state.failuresInARow,
       in_flight: state.inFlight,
+      first_token_ms: state.firstTokenMs === null ? null : Math.round(state.firstTokenMs),
       last_failure: state.lastFailure && { fault: state.lastFailure.kind, at: isoTime(state.lastFailure.atMs) },
     })),
   };

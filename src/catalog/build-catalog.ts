@@ -184,6 +184,7 @@ function modelFrom(entry: CatalogDocument): Model {
     maxOutputTokens: stored.max_output_tokens,
     maxInputTokens: stored.max_input_tokens,
     defaultMaxTokens: stored.default_max_tokens,
+    prefersLatency: stored.prefer === 'latency',
     routes: Object.freeze(stored.routes.map((route) => routeFrom(entry.name, route))),
     createdAt: stored.created_at,
   });

@@ -5,7 +5,14 @@ export { type AuthHolder, type Auths, buildCatalog, CatalogHolder, DEFAULT_SETTI
 export { comparePrices, type PriceComparison, type PriceDifference } from './compare-prices.ts';
 export { describeDocuments } from './describe-documents.ts';
 export { describeSettings } from './describe-settings.ts';
-export { DEFAULT_MAX_TOKENS, formatRate, MESSAGES_KIND, readDecimalRate, type Serves } from './document.ts';
+export {
+  DEFAULT_MAX_TOKENS,
+  formatRate,
+  MESSAGES_KIND,
+  PREFERENCES,
+  readDecimalRate,
+  type Serves,
+} from './document.ts';
 export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';
 export type {

@@ -149,6 +149,8 @@ const price = z.strictObject(priceMembers, {
 /** The protocol of a model at a provider whose kind has several; without it, the model's name tells. */
 export const ROUTE_PROTOCOLS = ['messages', 'converse', 'responses', 'chat-completions', 'gemini'] as const;
 export type RouteProtocol = (typeof ROUTE_PROTOCOLS)[number];
+/** How a model chooses among routes of equal priority. */
+export const PREFERENCES = ['weight', 'latency'] as const;
 const routeMembers = z.strictObject({
   provider: plainName,
   model: modelName.nullable().default(null),
@@ -175,6 +177,7 @@ const modelMembers = {
   max_output_tokens: countOrNone,
   max_input_tokens: countOrNone,
   default_max_tokens: count.default(DEFAULT_MAX_TOKENS),
+  prefer: z.enum(PREFERENCES).exactOptional(), // absent unless set, as earlier versions do not know it
   routes: z
     .array(route, { error: (issue) => (issue.input === undefined ? 'is missing: a model needs a route' : undefined) })
     .min(1, 'must not be empty: a model needs a route')

@@ -55,6 +55,8 @@ export interface Model {
   maxOutputTokens: number | null;
   maxInputTokens: number | null;
   defaultMaxTokens: number;
+  /** Uses the faster of two routes that the weights draw, by first-token time. */
+  prefersLatency: boolean;
   routes: readonly Route[];
   createdAt: string;
 }

@@ -140,7 +140,7 @@ async function printModel(invocation: Invocation, model: Row): Promise<number> {
     ...parts.map(([part, rate]): Column => [part.toUpperCase(), () => rate]),
     ['PRICE FROM', 'price_from'],
     ['TAKEN FROM LIST OF', (row) => (row['price_source'] as Row | null)?.['catalogue']],
-    ...columns('groups max_input_tokens max_output_tokens created_at'),
+    ...columns('groups max_input_tokens max_output_tokens prefer created_at'),
   ]);
   const routes = model['routes'] as Row[];
   const changes = [
@@ -193,7 +193,7 @@ async function printProvider(invocation: Invocation, provider: Row): Promise<num
     ['LAST FAILURE', () => health?.['last_failure_at']],
   ]);
   await printParts(invocation, provider['routes'] as Row[], [
-    ...columns('model credential state until failures_in_a_row in_flight'),
+    ...columns('model credential state until failures_in_a_row in_flight first_token_ms'),
     ['LAST FAILURE', ({ last_failure: last }) => last && `${(last as Row)['fault']} at ${(last as Row)['at']}`],
   ]);
   return 0;

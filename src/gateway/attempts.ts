@@ -40,9 +40,10 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
   const admissionRequest = { account: caller.account.id, key: caller.key.id, offer, request };
   const { targets, conversation } = findTargets(gateway, catalog, admissionRequest);
   const attemptIterator = new AttemptIterator(targets, catalog.settings.attemptsSeconds);
+  const isTimed = conversation !== null && offer.model.prefersLatency && message.isStream;
   let failure: TurnpikeError | null = null;
   for (let target = attemptIterator.next(); target !== null; target = attemptIterator.next()) {
-    const permit = gateway.health.enter(target);
+    const permit = gateway.health.enter(target, isTimed);
     if (permit === null) continue;
     attemptIterator.begin(target);
     const attempt = new OpenAttempt(target, permit);

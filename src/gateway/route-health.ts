@@ -4,6 +4,7 @@
 import type { Catalog, Credential, ProviderSettings, Route } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import type { FaultKind, ProviderEndpoint } from '../providers/providers.ts';
+import { FirstTokenTime } from './first-token-time.ts';
 
 /** A route with one credential of its provider. */
 export interface Target {
@@ -29,7 +30,7 @@ export type BreakerState = 'ready' | 'open' | 'resting' | 'full';
 
 /** Leave to try a target. Every permit is finished, at least once. */
 export interface Permit {
-  /** An answer has begun; `isWhole`: it is complete. */
+  /** An answer has begun, a stream with its first content; `isWhole`: it is complete. */
   answered(isWhole: boolean): void;
   /** The attempt failed, or its answer broke off. */
   failed(kind: FaultKind, retryAfterMs: number | null): void;
@@ -52,9 +53,11 @@ export interface TargetHealth {
   failuresInARow: number;
   inFlight: number;
   lastFailure: { kind: FaultKind; atMs: number } | null;
+  /** Mean time to the first content of measured streams; null without any. */
+  firstTokenMs: number | null;
 }
 
-interface TrackedTarget extends Omit<TargetHealth, 'state' | 'untilMs'> {
+interface TrackedTarget extends Omit<TargetHealth, 'state' | 'untilMs' | 'firstTokenMs'> {
   /** A changed address or credential resets the state. */
   baseUrl: string;
   isBearer: boolean;
@@ -70,6 +73,7 @@ interface TrackedTarget extends Omit<TargetHealth, 'state' | 'untilMs'> {
   failedProbes: number;
   /** A probe is in progress. */
   isProbed: boolean;
+  firstToken: FirstTokenTime;
 }
 
 /** Faults that say nothing about the provider: rejected content, and requests that this service aborted. */
@@ -112,8 +116,21 @@ export class RouteHealth {
     return this.#known(target)?.lastFailure?.kind ?? null;
   }
 
-  /** null if the target is full, is being probed, or its next probe is not due. */
-  enter(target: Target): Permit | null {
+  /** The first-token time to expect of a stream, for comparison; 0 for a target that should be measured. */
+  expectedFirstTokenMs(target: Target): number {
+    return this.#known(target)?.firstToken.expectedMs(this.#nowMs()) ?? 0;
+  }
+
+  /** The mean first-token time; NaN, which no comparison holds for, before the first measurement. */
+  meanFirstTokenMs(target: Target): number {
+    return this.#known(target)?.firstToken.meanMs ?? Number.NaN;
+  }
+
+  /**
+   * null if the target is full, is being probed, or its next probe is not due. `isTimed`: the time to the answer, which is
+   * a stream, is measured.
+   */
+  enter(target: Target, isTimed = false): Permit | null {
     if (this.#isFull(target)) return null;
     const tracked = this.#known(target) ?? this.#add(target);
     const isWell = tracked.cooldownUntilMs === 0 && tracked.openUntilMs === null; // the common case: avoids reading the clock
@@ -125,7 +142,9 @@ export class RouteHealth {
     if (isProbe) tracked.isProbed = true;
     this.#carry(target.routeKey, 1);
     tracked.inFlight++;
-    return new IssuedPermit(this.#hooks, target.routeKey, tracked, isProbe, isCoolingDown);
+    const permit = new IssuedPermit(this.#hooks, target.routeKey, tracked, isProbe, isCoolingDown);
+    if (isTimed) permit.time(this.#nowMs);
+    return permit;
   }
 
   /** Targets used since the start, in order of first use. */
@@ -197,6 +216,7 @@ export class RouteHealth {
       nextProbeMs: 0,
       failedProbes: 0,
       isProbed: false,
+      firstToken: new FirstTokenTime(),
     };
     this.#tracked.set(target.healthKey, tracked);
     return tracked;
@@ -227,6 +247,7 @@ class IssuedPermit implements Permit {
   #isProbe: boolean;
   #isOver = false;
   #hasAnswered = false;
+  #timed: { nowMs: () => number; startedMs: number } | null = null;
 
   constructor(hooks: PermitHooks, routeKey: string, tracked: TrackedTarget, isProbe: boolean, isCoolingDown: boolean) {
     this.#hooks = hooks;
@@ -240,6 +261,12 @@ class IssuedPermit implements Permit {
     return this.#isProbe;
   }
 
+  /** Measures the time from now to the answer. */
+  time(nowMs: () => number): void {
+    this.#timed = { nowMs, startedMs: nowMs() };
+    this.tracked.firstToken.began(this.#timed.startedMs);
+  }
+
   answered(isWhole: boolean): void {
     if (this.#isOver) return;
     const { tracked, cooldownUntilMs } = this;
@@ -248,6 +275,10 @@ class IssuedPermit implements Permit {
     close(tracked);
     if (cooldownUntilMs === tracked.cooldownUntilMs) tracked.cooldownUntilMs = 0;
     if (isWhole) tracked.failuresInARow = 0;
+    if (this.#timed === null) return;
+    const atMs = this.#timed.nowMs();
+    tracked.firstToken.measured(Math.max(0, atMs - this.#timed.startedMs), atMs);
+    this.#timed = null;
   }
 
   failed(kind: FaultKind, retryAfterMs: number | null): void {
@@ -297,7 +328,8 @@ function isIdleAndWell(
 
 function describe(tracked: TrackedTarget, nowMs: number): TargetHealth {
   const { provider, credential, model, failuresInARow, inFlight, lastFailure, openUntilMs, cooldownUntilMs } = tracked;
-  const known = { provider, credential, model, failuresInARow, inFlight, lastFailure };
+  const firstTokenMs = tracked.firstToken.meanMs;
+  const known = { provider, credential, model, failuresInARow, inFlight, lastFailure, firstTokenMs };
   if (nowMs < cooldownUntilMs) return { ...known, state: 'resting', untilMs: cooldownUntilMs };
   if (openUntilMs === null) return { ...known, state: 'ready', untilMs: null };
   return { ...known, state: nowMs < openUntilMs ? 'open' : 'half_open', untilMs: openUntilMs };

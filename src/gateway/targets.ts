@@ -11,7 +11,7 @@ import {
   routesWithinResidency,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import { isJsonObject, isThinking, jsonObjects, type MessageRequest, objectOf } from '../wire/wire.ts';
+import { isJsonObject, isThinking, type JsonObject, jsonObjects, type MessageRequest, objectOf } from '../wire/wire.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import type { BreakerState, RouteHealth, Target } from './route-health.ts';
 
@@ -86,14 +86,16 @@ const RANKS: Readonly<Record<BreakerState, number>> = { ready: 0, open: 1, resti
 /** The inputs of the order. */
 interface OrderInputs extends Pick<Conversation, 'drawOf' | 'kept'> {
   health: Pick<RouteHealth, 'breakerState' | 'waitMs'>;
+  /** By which the faster of the two that the draw puts first is chosen; absent: the draw decides. */
+  expectedMs?: ((target: Target) => number) | undefined;
 }
 
 /** All targets, including full ones: they may have a free slot when their turn comes. */
-export function orderTargets(targets: readonly Target[], { health, drawOf, kept }: OrderInputs): Target[] {
+export function orderTargets(targets: readonly Target[], { health, drawOf, kept, expectedMs }: OrderInputs): Target[] {
   const ranked = targets.map((target) => {
     const rank = RANKS[health.breakerState(target)];
     const waitMs = rank === RANKS.ready ? 0 : health.waitMs(target);
-    const lot = target.healthKey === kept ? -1 : arrivalTime(drawOf(target.healthKey), target.weight);
+    const lot = target.healthKey === kept ? KEPT_LOT : arrivalTime(drawOf(target.healthKey), target.weight);
     return { target, rank, waitMs, lot };
   });
   ranked.sort(
@@ -103,8 +105,20 @@ export function orderTargets(targets: readonly Target[], { health, drawOf, kept 
       one.target.route.priority - other.target.route.priority ||
       one.lot - other.lot,
   );
-  return ranked.map(({ target }) => target);
+  const inOrder = ranked.map(({ target }) => target);
+  const [first, second] = ranked;
+  if (expectedMs === undefined || first === undefined || second === undefined) return inOrder;
+  const isPair =
+    first.lot !== KEPT_LOT &&
+    second.rank === RANKS.ready &&
+    second.target.route.priority === first.target.route.priority;
+  if (isPair && second.target.weight > 0 && expectedMs(second.target) < expectedMs(first.target) * NOTICEABLY_FASTER)
+    inOrder.splice(0, 2, second.target, first.target);
+  return inOrder;
 }
+
+const NOTICEABLY_FASTER = 0.8; // closer times are equal: the weights decide
+const KEPT_LOT = -1; // before all others
 
 /**
  * Arrival time of a Poisson process with rate `weight`: each target comes first with its share of the weight, and
@@ -138,10 +152,19 @@ export function findTargets(
   if (targets.length < 2) return { targets, conversation: null };
   const conversation = conversations.find(key, request);
   const { drawOf, kept } = conversation;
-  const inOrder = orderTargets(targets, { health, drawOf, kept });
+  const inOrder = orderTargets(targets, { health, drawOf, kept, expectedMs: speedsFor(health, offer, request) });
   if (!isBound(request)) return { targets: inOrder, conversation };
   const [home] = orderTargets(targets, { health: ALL_WELL, drawOf, kept });
   return { targets: inOrder.filter((target) => home !== undefined && isSameCustomer(target, home)), conversation };
+}
+
+/**
+ * Only streams measure targets that need it. Whole answers, whose times are not comparable, follow the measurements of
+ * streams. A conversation that may not lose its thinking is drawn, so that every node finds the same target for it.
+ */
+function speedsFor(health: RouteHealth, { model }: Offer, { body, stream }: MessageRequest): OrderInputs['expectedMs'] {
+  if (!model.prefersLatency || keepsThinking(body)) return undefined;
+  return (target) => (stream ? health.expectedFirstTokenMs(target) : health.meanFirstTokenMs(target));
 }
 
 const ALL_WELL: OrderInputs['health'] = { breakerState: () => 'ready', waitMs: () => 0 };
@@ -151,9 +174,14 @@ const ALL_WELL: OrderInputs['health'] = { breakerState: () => 'ready', waitMs: (
  * another of its customers without an error, so only the conversation's own target may answer.
  */
 function isBound({ body }: MessageRequest): boolean {
+  return (
+    keepsThinking(body) && jsonObjects(body['messages']).some(({ content }) => jsonObjects(content).some(isThinking))
+  );
+}
+
+function keepsThinking(body: JsonObject): boolean {
   const binding = objectOf(body['thinking'])['block_binding'];
-  if (!isJsonObject(binding) || binding['prefix_mismatch_behavior'] === 'drop_block') return false;
-  return jsonObjects(body['messages']).some(({ content }) => jsonObjects(content).some(isThinking));
+  return isJsonObject(binding) && binding['prefix_mismatch_behavior'] !== 'drop_block';
 }
 
 /** Other credentials of a provider may belong to another of its customers. */

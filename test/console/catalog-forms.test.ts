@@ -46,6 +46,7 @@ const documents = apply([], {
       max_input_tokens: 5,
       max_output_tokens: 6,
       default_max_tokens: 7,
+      prefer: 'latency',
       routes: [
         { provider: 'main', model: 'x', priority: 2, weight: 0, concurrency: 9, cost: price },
         { provider: 'other', cost: { input: '0.1', output: '0.2' } },

@@ -88,6 +88,13 @@ export function RouteFieldset({ form, providers }: { form: Form; providers: read
           {form.errors['routes']}
         </Text>
       )}
+      {routes.length > 1 && (
+        <Switch
+          label="Prefer the faster of equal routes"
+          description="By the first-token time of recent streams. Otherwise by weight."
+          {...form.getInputProps('prefersLatency', { type: 'checkbox' })}
+        />
+      )}
       <Group>
         <ActionButton
           label="Add route"

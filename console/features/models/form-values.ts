@@ -54,6 +54,8 @@ export interface ModelFields {
   max_input_tokens: string;
   max_output_tokens: string;
   default_max_tokens: string;
+  /** `prefer: latency`. */
+  prefersLatency: boolean;
   routes: RouteFields[];
 }
 
@@ -86,6 +88,7 @@ export function blankModel(provider = ''): ModelFields {
     max_input_tokens: '',
     max_output_tokens: '',
     default_max_tokens: '4096',
+    prefersLatency: false,
     routes: [blankRoute(provider)],
   };
 }
@@ -104,6 +107,7 @@ export function fieldsOfModel(name: string, model: WrittenModel, listed: Written
     max_input_tokens: textOf(model.max_input_tokens),
     max_output_tokens: textOf(model.max_output_tokens),
     default_max_tokens: textOf(model.default_max_tokens),
+    prefersLatency: model.prefer === 'latency',
     routes: model.routes.map(fieldsOfRoute),
   };
 }
@@ -167,6 +171,7 @@ export function documentOfModel(fields: ModelFields): object {
     max_input_tokens: countOrNull(fields.max_input_tokens),
     max_output_tokens: countOrNull(fields.max_output_tokens),
     default_max_tokens: countOrNull(fields.default_max_tokens) ?? 4096,
+    ...(fields.prefersLatency && { prefer: 'latency' }),
     routes: fields.routes.map(documentOfRoute),
   };
 }

@@ -120,6 +120,7 @@ function ModelFacts({ model }: { model: ModelShape }) {
           value: model.groups.length === 0 ? 'No group' : model.groups.join(', '),
         },
         { name: 'Serves', value: model.serves },
+        model.prefer === 'latency' ? { name: 'Equal routes', value: 'By first-token time' } : null,
         { name: 'Created', value: <When at={model.created_at} /> },
       ]}
     />

@@ -152,6 +152,13 @@ const stateColumns: Column<RouteState>[] = [
   },
   { name: 'running', label: 'Running', align: 'right', from: 'md', show: (route) => formatCount(route.in_flight) },
   {
+    name: 'speed',
+    label: 'First token',
+    align: 'right',
+    from: 'md',
+    show: ({ first_token_ms: ms }) => (ms === null ? 'Not measured' : `${formatCount(ms)} ms`),
+  },
+  {
     name: 'failure',
     label: 'Last failure',
     from: 'sm',

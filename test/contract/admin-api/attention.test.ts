@@ -138,6 +138,7 @@ test('a provider is listed if it is down or has routes that fail too often', asy
     failuresInARow: 0,
     inFlight: 0,
     lastFailure: null,
+    firstTokenMs: null,
     ...more,
   });
   installation.routeStates.push(state('one', {}), state('two', { state: 'resting' }));

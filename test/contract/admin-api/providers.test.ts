@@ -73,7 +73,7 @@ describe('a provider', () => {
   });
 
   test('is shown with its usage by model and credential, without usage of other providers', async () => {
-    const used = { credential: 'default', model: 'm', failuresInARow: 5, inFlight: 2 };
+    const used = { credential: 'default', model: 'm', failuresInARow: 5, inFlight: 2, firstTokenMs: 312.5 };
     const lastFailure = { kind: 'timeout' as const, atMs: NOW_MS };
     installation.routeStates.push(
       { provider: 'sandbox', ...used, state: 'open', untilMs: NOW_MS + 5_000, lastFailure },
@@ -88,6 +88,7 @@ describe('a provider', () => {
         until: '2026-11-20T10:00:05.000Z',
         failures_in_a_row: 5,
         in_flight: 2,
+        first_token_ms: 313,
         last_failure: { fault: 'timeout', at: '2026-11-20T10:00:00.000Z' },
       },
     ]);

@@ -27,13 +27,19 @@ test('the list has a line for each provider, with the number of models routed to
     ['small', 'ready'],
     ['other', 'open'],
   ] as const) {
-    const facts = { credential: 'default', untilMs: null, failuresInARow: 0, inFlight: 0, lastFailure: null };
+    const measured = {
+      failuresInARow: 0,
+      inFlight: 0,
+      lastFailure: null,
+      firstTokenMs: model === 'other' ? 420 : null,
+    };
+    const facts = { credential: 'default', untilMs: null, ...measured };
     world.installation.routeStates.push({ provider: 'vendor', model, state, ...facts });
   }
   const { out } = await world.run('provider', 'list');
   const { out: shown } = await world.run('provider', 'show', 'vendor');
   world.installation.routeStates.length = 0;
-  expect(shown).toMatch(/^other +default +open +- +0 +0 +-$/m);
+  expect(shown).toMatch(/^other +default +open +- +0 +0 +420 +-$/m);
   expect(out.split('\n')).toEqual([
     'NAME     KIND       BASE URL            CREDENTIAL  MODELS  UP   ROUTES',
     'sandbox  sandbox    -                   no          1       -    -',

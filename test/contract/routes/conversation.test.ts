@@ -25,6 +25,7 @@ await world.admin('POST', '/apply', {
     providers,
     models: {
       twins: { price, routes: [0, 1].map((place) => ({ provider: `equal-${place}`, model: 'm' })) },
+      quick: { price, prefer: 'latency', routes: [0, 1].map((place) => ({ provider: `equal-${place}`, model: 'q' })) },
       uneven: {
         price,
         routes: [0, 1].map((place) => ({ provider: `equal-${place}`, model: 'u', weight: place === 0 ? 3 : 1 })),
@@ -97,6 +98,25 @@ test('first turns with the same text are distributed by weight', async () => {
   expect(heavy + light).toBe(120);
   expect(heavy).toBeGreaterThan(70); // 90 are expected; 71 is four standard deviations below
   expect(light).toBeGreaterThan(10);
+});
+
+test('streams of a model that prefers latency are measured, and other messages are not', async () => {
+  const measured = async () => {
+    const { data } = (await world.admin('GET', '/providers')) as { data: { routes: Json[] }[] };
+    const routes = data.flatMap((provider) => provider.routes);
+    return routes.filter((route) => route['first_token_ms'] !== null).map(({ model }) => model);
+  };
+  for (const members of [{ model: 'quick' }, { model: 'twins', stream: true }]) {
+    const response = await world.post(secret, bodyOf(members));
+    expect(response.status).toBe(200);
+    await response.text();
+  }
+  expect(await measured()).toEqual([]);
+  for (let time = 0; time < 4; time++)
+    await (await world.post(secret, bodyOf({ model: 'quick', stream: true }))).text();
+  const models = await measured();
+  expect(models.length).toBeGreaterThan(0);
+  expect(new Set(models)).toEqual(new Set(['q']));
 });
 
 describe('thinking that must not be lost', () => {
