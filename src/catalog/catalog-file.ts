@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { CredentialInput, GroupInput, ModelInput, PlanInput, ProviderInput, SettingsInput } from './document.ts';
 import { groupInput, modelInput, modelName, plainName, planInput, settingsInput, vendorPrefixes } from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
-import { findListed, type PriceList } from './price-list/price-list.ts';
+import { findListed, findListedCost, type Platform, type PriceList } from './price-list/price-list.ts';
 import { readCredentials, readProvider } from './read-provider.ts';
 
 /** A model's members as if the file stated every price. */
@@ -19,14 +19,25 @@ type Path = readonly (string | number)[];
 const FROM_LIST = 'catalogue';
 const STAND_IN = { input: '0', output: '0' }; // after a fault, so that it is not reported twice
 
+/** The platform of a provider by its name; null for one that is unknown. */
+export type PlatformOf = (provider: unknown) => Platform | null;
+
 /** Fills in values from the list for model `name`. After a fault, the members serve only to find further faults. */
-export function takeListed(list: PriceList, name: string, object: unknown, path: Path, faults: Fault[]): Taken {
+export function takeListed(
+  list: PriceList,
+  name: string,
+  object: unknown,
+  path: Path,
+  faults: Fault[],
+  platformOf: PlatformOf,
+): Taken {
   if (typeof object !== 'object' || object === null || Array.isArray(object))
     return { members: object, listedOn: null };
   const members = membersOf(object, [], []);
   const listedOn = takePrice(list, name, members, path, faults);
   const routes = members.get('routes');
-  const withCost = (route: unknown, at: number) => takeCost(list, name, route, [...path, 'routes', at], faults);
+  const withCost = (route: unknown, at: number) =>
+    takeCost(list, name, route, [...path, 'routes', at], faults, platformOf);
   if (Array.isArray(routes)) members.set('routes', routes.map(withCost));
   return { members: Object.fromEntries(members), listedOn };
 }
@@ -73,12 +84,20 @@ function namesOf(name: string, members: ReadonlyMap<string, unknown>): string[] 
   return [name, ...others.filter((other) => typeof other === 'string')];
 }
 
-function takeCost(list: PriceList, name: string, route: unknown, path: Path, faults: Fault[]): unknown {
+function takeCost(
+  list: PriceList,
+  name: string,
+  route: unknown,
+  path: Path,
+  faults: Fault[],
+  platformOf: PlatformOf,
+): unknown {
   const members = membersOf(route, [], []);
   if (members.get('cost') !== FROM_LIST) return route;
   const upstream = members.get('model') ?? name;
-  const listed = typeof upstream === 'string' ? findListed(list, [upstream]) : null;
-  const message = 'the price list has no entry for the model of this route: set the cost';
+  const platform = platformOf(members.get('provider')) ?? { kind: '', region: null };
+  const listed = typeof upstream === 'string' ? findListedCost(list, platform, upstream) : null;
+  const message = 'the price list has no entry for the model of this route at its provider: set the cost';
   if (listed === null) faults.push({ path: [...path, 'cost'], message });
   if (members.has('cost_changes'))
     faults.push({ path: [...path, 'cost_changes'], message: 'cannot be combined with cost: catalogue' });
@@ -105,12 +124,16 @@ export interface CatalogFile {
 
 const SECTIONS = ['vendor_prefixes', 'providers', 'models', 'groups', 'plans', 'settings'];
 
-/** Reads a file (docs/configuration.md) and adds all faults of its members. */
+/**
+ * Reads a file (docs/configuration.md) and adds all faults of its members. `stored` finds the platform of a provider that
+ * the file does not have.
+ */
 export function readCatalogFile(
   value: unknown,
   kinds: readonly string[],
   list: PriceList,
   faults: Fault[],
+  stored: PlatformOf,
 ): CatalogFile {
   const sections = membersOf(value ?? {}, [], faults);
   for (const name of sections.keys())
@@ -129,6 +152,11 @@ export function readCatalogFile(
     return objects;
   };
   const credentials: CatalogFile['credentials'] = new Map();
+  const given = membersOf(sections.get('providers') ?? {}, [], []);
+  const platformOf: PlatformOf = (provider) =>
+    typeof provider === 'string' && given.has(provider)
+      ? platformIn(membersOf(given.get(provider), [], []))
+      : stored(provider);
   return {
     credentials,
     providers: readSection('providers', plainName, (object, path) => {
@@ -137,7 +165,7 @@ export function readCatalogFile(
       if (given !== null) credentials.set(path[1], given);
       return provider;
     }),
-    models: readSection('models', modelName, (object, path) => readModel(list, object, path, faults)),
+    models: readSection('models', modelName, (object, path) => readModel(list, object, path, faults, platformOf)),
     references: readReferences(sections.get('models')),
     groups: readSection('groups', plainName, (object, path) => readPart(groupInput, object, path, faults)),
     plans: readSection('plans', plainName, (object, path) => readPart(planInput, object, path, faults)),
@@ -153,13 +181,20 @@ function readModel(
   object: unknown,
   path: [section: string, name: string],
   faults: Fault[],
+  platformOf: PlatformOf,
 ): ModelInput | null {
   const found: Fault[] = [];
-  const { members, listedOn } = takeListed(list, path[1], object, path, found);
+  const { members, listedOn } = takeListed(list, path[1], object, path, found, platformOf);
   const model = readPart(modelInput, members, path, faults);
   faults.push(...found);
   if (model === null || found.length > 0) return null;
   return listedOn === null ? model : { ...model, price_source: { catalogue: listedOn } };
+}
+
+/** The platform that the members of a provider name; null without a kind. */
+export function platformIn(members: ReadonlyMap<string, unknown>): Platform | null {
+  const [kind, region] = [members.get('kind'), members.get('region')];
+  return typeof kind === 'string' ? { kind, region: typeof region === 'string' ? region : null } : null;
 }
 
 /** Names by position in the file; null for invalid ones, which are reported already. */

@@ -46,6 +46,7 @@ export {
 export { laterPrices } from './price-changes.ts';
 export {
   findListed,
+  findListedCost,
   includedPriceList,
   type ListedModel,
   listedModels,

@@ -6,7 +6,13 @@ import { formatRate, type PriceChangeInput, type PriceInput, SANDBOX_KIND } from
 import type { Catalog, Model, ModelPrice, Route } from './model.ts';
 import { printRates } from './price.ts';
 import { laterPrices } from './price-changes.ts';
-import { findListed, type ListedModel, type PriceList } from './price-list/price-list.ts';
+import {
+  findListed,
+  findListedCost,
+  type ListedModel,
+  type Platform,
+  type PriceList,
+} from './price-list/price-list.ts';
 
 /** One part of a price or of a route's cost. Rates are decimals in USD, `long_context.above` is in tokens. */
 export interface PriceDifference {
@@ -39,14 +45,18 @@ export function comparePrices(catalog: Catalog, list: PriceList, nowMs: number):
   const comparison: PriceComparison = { differences: [], unknown: [], retiring: [] };
   for (const model of catalog.models.values()) {
     const routes = model.routes.filter((route) => catalog.providers.get(route.provider)?.kind !== SANDBOX_KIND);
-    if (routes.length > 0) compareModel(model, routes, list, nowMs, comparison);
+    const platformOf = ({ provider }: Route) => catalog.providers.get(provider) ?? NO_PLATFORM;
+    if (routes.length > 0) compareModel(model, routes, platformOf, list, nowMs, comparison);
   }
   return comparison;
 }
 
+const NO_PLATFORM: Platform = { kind: '', region: null };
+
 function compareModel(
   model: Model,
   routes: readonly Route[],
+  platformOf: (route: Route) => Platform,
   list: PriceList,
   nowMs: number,
   comparison: PriceComparison,
@@ -60,7 +70,7 @@ function compareModel(
   else differences.push(...differencesOf(priced, model.price, listed, nowMs));
   for (const route of routes) {
     const routeName = `${route.provider}/${route.upstreamModel}`;
-    const listedRoute = findListed(list, [route.upstreamModel]);
+    const listedRoute = findListedCost(list, platformOf(route), route.upstreamModel);
     if (listedRoute === null) continue;
     const costed = { model: name, route: routeName, configuredAsOf: null };
     if (route.cost !== null) differences.push(...differencesOf(costed, route.cost, listedRoute, nowMs));

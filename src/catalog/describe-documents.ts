@@ -54,7 +54,7 @@ function describeModel(document: JsonObject, name: string, list: PriceList) {
   const { price, price_changes, price_source, created_at: _, ...members } = storedModel.parse(document);
   const priced = { ...members, price, price_changes };
   if (price_source === undefined) return priced;
-  const { members: taken, listedOn } = takeListed(list, name, { ...members, catalogue: true }, [], []);
+  const { members: taken, listedOn } = takeListed(list, name, { ...members, catalogue: true }, [], [], () => null);
   const listed = taken as Partial<typeof priced>;
   const isAsListed =
     listedOn === price_source.catalogue &&

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../wire/wire.ts';
 import { type Auth, needsSecret } from './auth.ts';
-import { type CatalogFile, readCatalogFile } from './catalog-file.ts';
+import { type CatalogFile, platformIn, readCatalogFile } from './catalog-file.ts';
 import { type CredentialInput, type ProviderInput, storedSchemas } from './document.ts';
 import type { Fault } from './fault.ts';
 import { priceListIn } from './price-list/price-list.ts';
@@ -231,9 +231,11 @@ export interface Plan {
  */
 export function planApply(stored: readonly CatalogDocument[], file: unknown, options: PlanOptions): Plan {
   const faults: Fault[] = [];
-  const read = readCatalogFile(file, options.kinds, priceListIn(stored), faults);
   const current = stored.filter(isObject);
   const standing = new Map(current.map((entry) => [keyOf(entry.kind, entry.name), entry]));
+  const read = readCatalogFile(file, options.kinds, priceListIn(stored), faults, (provider) =>
+    platformIn(new Map(Object.entries(standing.get(keyOf('provider', String(provider)))?.document ?? {}))),
+  );
   const named = new Set((options.remove ?? []).map(({ kind, name }) => keyOf(kind, name)));
   const remove = current.filter(
     (entry) =>

@@ -9,7 +9,7 @@ import {
   versionsOf,
 } from './compare-prices.ts';
 import { type PriceInput, type RatesInput, storedModel } from './document.ts';
-import { findListed, type ListedModel, type PriceList } from './price-list/price-list.ts';
+import { findListed, isPlatform, type ListedModel, type PriceList } from './price-list/price-list.ts';
 import type { CatalogDocument } from './store.ts';
 
 export interface PriceUpdate {
@@ -21,7 +21,7 @@ export interface PriceUpdate {
 
 /**
  * A model takes the list's price if its own comes from a list, and not from a newer row; a stated price never changes. A
- * cost that equals the replaced price is replaced with it. `names` limits the update; null: all models.
+ * cost that equals the replaced price is replaced with it, except at a platform, which has its own prices. `names` limits the update; null: all models.
  */
 export function planPriceUpdate(
   documents: readonly CatalogDocument[],
@@ -30,6 +30,11 @@ export function planPriceUpdate(
   names: readonly string[] | null,
 ): PriceUpdate {
   const update: PriceUpdate = { models: [], changes: [], put: [] };
+  const platforms = new Set(
+    documents
+      .filter(({ kind, document }) => kind === 'provider' && isPlatform(String(document['kind'])))
+      .map(({ name }) => name),
+  );
   for (const entry of documents) {
     if (entry.kind !== 'model' || names?.includes(entry.name) === false) continue;
     const model = storedModel.parse(entry.document);
@@ -40,7 +45,7 @@ export function planPriceUpdate(
     const after = [price, price_changes] as const;
     if (asOf === model.price_source?.catalogue && isDeepStrictEqual(before, after)) continue;
     const routes = model.routes.map((route) =>
-      isDeepStrictEqual([route.cost, route.cost_changes], before)
+      !platforms.has(route.provider) && isDeepStrictEqual([route.cost, route.cost_changes], before)
         ? { ...route, cost: price, cost_changes: price_changes }
         : route,
     );

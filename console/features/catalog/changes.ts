@@ -29,6 +29,7 @@ export interface ChangeLine {
 const sections = { provider: 'providers', model: 'models', group: 'groups', plan: 'plans' } as const;
 const SECRETS = ['api_key'];
 const FROM_LIST = 'catalogue';
+const PLATFORMS = ['bedrock', 'vertex', 'foundry']; // kinds whose listed costs are not those of the vendor
 
 /** The changed fields of one object; none if it is deleted. `prices` resolves prices that are taken from the price list. */
 export function linesOfChange(
@@ -39,7 +40,10 @@ export function linesOfChange(
 ): ChangeLine[] {
   if (change.action === 'delete') return [];
   const sides = sidesOf(change, current, document);
-  const [before, after] = change.kind === 'model' ? sides.map((side) => priced(change.name, side, prices)) : sides;
+  const providers = Object.entries({ ...current.providers, ...document.providers }) as [string, { kind?: string }][];
+  const platforms = new Set(providers.filter(([, { kind }]) => PLATFORMS.includes(kind ?? '')).map(([name]) => name));
+  const [before, after] =
+    change.kind === 'model' ? sides.map((side) => priced(change.name, platforms, side, prices)) : sides;
   if (before === undefined || after === undefined) return [];
   const names = change.fields ?? [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names.flatMap((name) => linesOfMember(name, before, after));
@@ -65,6 +69,7 @@ function sidesOf(
 /** Replaces references to the price list with the listed prices. */
 function priced(
   name: string,
+  platforms: ReadonlySet<string>,
   model: Record<string, unknown>,
   prices: readonly ListedModelShape[],
 ): Record<string, unknown> {
@@ -72,13 +77,15 @@ function priced(
     const row = prices.find((one) => [one.name, ...one.aliases].some((known) => names.includes(known)));
     return { price: row?.price ?? FROM_LIST, changes: row?.price_changes ?? [] };
   };
-  const withListedCost = <Route extends { model?: string }>(route: Route) => {
+  const withListedCost = <Route extends { model?: string; provider?: string }>(route: Route) => {
+    // The service finds the price of the platform, which may not be the vendor's.
+    if (platforms.has(route.provider ?? '')) return route;
     const { price: cost, changes: cost_changes } = listed([route.model ?? name]);
     return { ...route, cost, cost_changes };
   };
   const { catalogue, routes, ...members } = model as {
     catalogue?: true;
-    routes?: { model?: string; cost?: unknown }[];
+    routes?: { model?: string; provider?: string; cost?: unknown }[];
   };
   const aliases = (members as { aliases?: string[] }).aliases ?? [];
   const { price, changes: price_changes } = listed([name, ...aliases, routes?.[0]?.model]);

@@ -112,6 +112,11 @@ export function fieldsOfModel(name: string, model: WrittenModel, listed: Written
   };
 }
 
+/** Whether a row is a model to sell, and not the price of a platform for its routes. */
+export function isOfVendor({ name, family }: Pick<ListedModelShape, 'name' | 'family'>): boolean {
+  return !name.startsWith(`${family}/`);
+}
+
 /** The fields of a model from the price list, with one route. */
 export function fieldsOfListed(listed: ListedModelShape, provider: string): ModelFields {
   return {

@@ -13,7 +13,14 @@ import { EmptyState, FailureNotice, Heading, Hint, Loading, PageHead } from '../
 import { useGet, useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { PriceFieldset, RouteFieldset } from './form-fields.tsx';
-import { blankModel, documentOfModel, fieldsOfListed, fieldsOfModel, type ModelFields } from './form-values.ts';
+import {
+  blankModel,
+  documentOfModel,
+  fieldsOfListed,
+  fieldsOfModel,
+  isOfVendor,
+  type ModelFields,
+} from './form-values.ts';
 
 export function ModelCreate() {
   const { values } = useFilters();
@@ -27,7 +34,7 @@ export function ModelCreate() {
 
 /** The models of the price list that do not exist yet, by vendor. */
 function FromList({ form }: { form: UseFormReturnType<ModelFields> }) {
-  const listed = useGet('/prices').data?.data ?? [];
+  const listed = (useGet('/prices').data?.data ?? []).filter(isOfVendor);
   const models = useList('/models', { query: { limit: 1000 } });
   const sold = new Set(models.rows.map(({ name }) => name));
   const free = listed.filter(({ name }) => !sold.has(name));

@@ -8,6 +8,7 @@ import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/
 import { useGet, useList } from '../../queries.ts';
 import type { CatalogDocument, CatalogEdit } from '../catalog/changes.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
+import { isOfVendor } from '../models/form-values.ts';
 import {
   type Connection,
   ConnectionForm,
@@ -168,7 +169,7 @@ function ModelChoice({ provider, kind }: { provider: string; kind: string }) {
     done: 'Models saved.',
     onDone: () => goTo('/models', { provider }),
   });
-  const listed = prices.data?.data ?? [];
+  const listed = (prices.data?.data ?? []).filter(isOfVendor);
   const families = [...new Set(listed.map((model) => model.family))];
   const shown = listed.filter((model) => model.family === family);
   const sold = new Map(models.rows.map((model) => [model.name, model]));

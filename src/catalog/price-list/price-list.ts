@@ -7,12 +7,15 @@ import { listedModel, modelName, plainName } from '../document.ts';
 import { type Fault, formatFault, membersOf, readPart } from '../fault.ts';
 import type { CatalogDocument } from '../store.ts';
 import anthropic from './anthropic.json' with { type: 'json' };
+import bedrock from './bedrock.json' with { type: 'json' };
 import deepseek from './deepseek.json' with { type: 'json' };
+import foundry from './foundry.json' with { type: 'json' };
 import gemini from './gemini.json' with { type: 'json' };
 import minimax from './minimax.json' with { type: 'json' };
 import mistral from './mistral.json' with { type: 'json' };
 import moonshot from './moonshot.json' with { type: 'json' };
 import openai from './openai.json' with { type: 'json' };
+import vertex from './vertex.json' with { type: 'json' };
 import xai from './xai.json' with { type: 'json' };
 import zhipu from './zhipu.json' with { type: 'json' };
 
@@ -31,7 +34,20 @@ export interface PriceList {
 
 type Path = readonly (string | number)[];
 
-const files = { anthropic, deepseek, gemini, minimax, mistral, moonshot, openai, xai, zhipu };
+const files = {
+  anthropic,
+  deepseek,
+  gemini,
+  minimax,
+  mistral,
+  moonshot,
+  openai,
+  xai,
+  zhipu,
+  bedrock,
+  vertex,
+  foundry,
+};
 const LIST_KIND = 'price_list'; // its only document is the list in use
 
 let included: PriceList | null = null;
@@ -63,6 +79,35 @@ export function findListed({ models, aliases }: PriceList, names: readonly strin
     if (listed !== undefined) return listed;
   }
   return null;
+}
+
+/** Where a route is served: the kind of its provider, and its region if the kind has one. */
+export interface Platform {
+  kind: string;
+  region: string | null;
+}
+
+/** Kinds of platforms that sell models of several vendors at their own prices. Their families have the same names. */
+const PLATFORM_KINDS: readonly string[] = ['bedrock', 'vertex', 'foundry'];
+
+export function isPlatform(kind: string): boolean {
+  return PLATFORM_KINDS.includes(kind);
+}
+
+/**
+ * The entry for the cost of a route: that of its platform, if its provider is one, and never that of the vendor, whose
+ * prices differ; otherwise that of the model. A platform's rows are named after it: "bedrock/us.anthropic.claude-…"
+ * where the model's name tells the place, "bedrock/us-east-1/…" for one region, and at Vertex "vertex/…" for the global
+ * endpoint and "vertex/regional/…" for all others.
+ */
+export function findListedCost(list: PriceList, { kind, region }: Platform, upstreamModel: string): ListedModel | null {
+  if (!isPlatform(kind)) return findListed(list, [upstreamModel]);
+  if (kind === 'vertex')
+    return findListed(list, [region === 'global' ? `vertex/${upstreamModel}` : `vertex/regional/${upstreamModel}`]);
+  return findListed(list, [
+    ...(region === null ? [] : [`${kind}/${region}/${upstreamModel}`]),
+    `${kind}/${upstreamModel}`,
+  ]);
 }
 
 const listFile = z.strictObject({

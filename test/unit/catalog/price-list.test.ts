@@ -194,9 +194,11 @@ describe('the price list', () => {
   });
 
   test('uses the common names of models', () => {
-    for (const { name, displayName } of listed) {
+    for (const { name, family, displayName } of listed) {
       expect(displayName).not.toBe('');
-      expect(name).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
+      // Rows of platforms are named after them: platform-prices.test.ts.
+      expect(name.replace(`${family}/`, '')).toMatch(/^[a-z0-9][a-z0-9.:@/-]*$/);
+      if (!name.startsWith(`${family}/`)) expect(name).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
     }
     expect(listedModels('anthropic').every(({ displayName }) => displayName.startsWith('Claude '))).toBe(true);
   });

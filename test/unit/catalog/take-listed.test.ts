@@ -163,11 +163,11 @@ describe('a route that says "cost: catalogue"', () => {
     const cost = 'catalogue';
     const own = { price: listedPrice, aliases: ['claude-sonnet-4-6'], routes: [{ provider: 'anthropic', cost }] };
     expect(faultsOf('ours', own)).toEqual([
-      'models.ours.routes.0.cost: the price list has no entry for the model of this route: set the cost',
+      'models.ours.routes.0.cost: the price list has no entry for the model of this route at its provider: set the cost',
     ]);
     const routes = [{ provider: 'anthropic' }, { provider: 'anthropic', model: 'llama3.2', cost }];
     expect(faultsOf('claude-sonnet-4-6', { catalogue: true, routes })).toEqual([
-      'models.claude-sonnet-4-6.routes.1.cost: the price list has no entry for the model of this route: set the cost',
+      'models.claude-sonnet-4-6.routes.1.cost: the price list has no entry for the model of this route at its provider: set the cost',
     ]);
   });
 
