@@ -9,7 +9,7 @@ import { hideInFault, hideInReply, hiding } from './hide-credential.ts';
 import { readObject, readUpstreamRequestId } from './parse-json.ts';
 import type { Attempt, ProbeReply, Provider, ProviderEndpoint, ProviderReply } from './provider.ts';
 import { ProviderFault } from './provider.ts';
-import { type EventConverter, PulledStream } from './pull-stream.ts';
+import { type EventConverter, type EventParser, PulledStream } from './pull-stream.ts';
 import { cancelBody, fetchUpstream, type MapFault, readFault, type UpstreamCall } from './upstream.ts';
 
 type KeyHeader = 'authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
@@ -18,10 +18,18 @@ type KeyHeader = 'authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
 export type HeaderSource = Pick<Attempt, 'provider' | 'trace'> &
   Partial<Pick<Attempt, 'version' | 'betas' | 'selectors'>>;
 
+export interface SignedRequest {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
 export interface Api {
   url(endpoint: Pick<ProviderEndpoint, 'baseUrl'>, path: string): string;
   headers(source: HeaderSource, accept: string): Record<string, string>;
   mapFault: MapFault;
+  /** The headers with a signature of the request; absent: requests are not signed. Throws ProviderFault (credentials). */
+  sign?(request: SignedRequest, endpoint: ProviderEndpoint): Promise<Record<string, string>>;
   modelsPath: string;
   /** Gets an invalid request in a connection test if there is no list of models; null: there always is one. */
   messagePath: string | null;
@@ -144,8 +152,13 @@ export function post(
   body: string,
   accept = attempt.request.stream ? 'text/event-stream' : 'application/json',
 ): Promise<Response> {
-  const { signal } = attempt;
-  return fetchUpstream({ url, headers: headersOf(api, attempt, accept), body, signal, mapFault: api.mapFault });
+  const { signal, provider } = attempt;
+  const { mapFault } = api;
+  if (api.sign === undefined)
+    return fetchUpstream({ url, headers: headersOf(api, attempt, accept), body, signal, mapFault });
+  return api
+    .sign({ url, headers: api.headers(attempt, accept), body }, provider)
+    .then((headers) => fetchUpstream({ url, headers, body, signal, mapFault }));
 }
 
 interface KeptHeaders extends Pick<Attempt, 'version' | 'betas'> {
@@ -215,6 +228,8 @@ interface AnswerReader {
   converter(): EventConverter;
   /** The events of a whole answer. Throws ProviderFault. */
   whole(): Promise<StreamEvent[]>;
+  /** The content type of a stream, and its parser; absent: server-sent events. */
+  framing?: { contentType: string; parser(): EventParser };
 }
 
 /** The answer in the form that was requested. Throws ProviderFault. */
@@ -235,14 +250,16 @@ export async function openStream(
   reader: AnswerReader,
 ): Promise<ProviderReply> {
   const upstreamRequestId = readUpstreamRequestId(response.headers);
-  const contentType = response.headers.get('content-type') ?? 'text/event-stream';
+  const streamType = reader.framing?.contentType ?? 'text/event-stream';
+  const contentType = response.headers.get('content-type') ?? streamType;
   if (contentType.includes('json')) {
     const batches = [await reader.whole()];
     return { form: 'stream', events: { next: async () => batches.shift() ?? null }, upstreamRequestId };
   }
-  if (!contentType.includes('text/event-stream') || response.body === null) {
+  if (!contentType.includes(streamType) || response.body === null) {
     await cancelBody(response);
     throw new ProviderFault('failed', 'the provider answered with neither events nor JSON', { upstreamRequestId });
   }
-  return { form: 'stream', events: new PulledStream(response.body, signal, reader.converter()), upstreamRequestId };
+  const events = new PulledStream(response.body, signal, reader.converter(), reader.framing?.parser());
+  return { form: 'stream', events, upstreamRequestId };
 }

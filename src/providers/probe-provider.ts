@@ -32,7 +32,8 @@ export async function probeProvider(
   const signal = AbortSignal.timeout(msMax);
   try {
     const reply = await provider.probe(endpoint, signal);
-    return { ok: true, ...reply, ms: elapsed(), fault: null, message: wordsOfReply(reply, endpoint) };
+    const message = reply.message ?? wordsOfReply(reply, endpoint);
+    return { ok: true, ...reply, ms: elapsed(), fault: null, message };
   } catch (thrown) {
     const fault = asFault(thrown, msMax);
     // One line of bounded length, without the credential.

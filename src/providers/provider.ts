@@ -106,6 +106,8 @@ export interface ProbeReply {
   status: number | null;
   /** Number of models for this credential; null if unknown. */
   models: number | null;
+  /** The result in words; absent: the usual sentence for its status. */
+  message?: string;
 }
 
 /** A provider kind. Stateless: the attempt has everything about one provider. */

@@ -18,6 +18,14 @@ export interface EventConverter {
   end(): StreamEvent[];
 }
 
+/** Splits bytes, cut anywhere, into events. */
+export interface EventParser {
+  /** The events that these bytes completed; throws after those before a fault. */
+  push(bytes: Uint8Array): Iterable<ServerSentEvent>;
+  /** For converters that pass deltas; absent: the parser has none. See EventStreamParser. */
+  pushPlain?(bytes: Uint8Array): PlainDeltas | null;
+}
+
 const IGNORES: EventReceiver = { onEvents: () => undefined, onFault: () => undefined };
 
 export function endedEarly(upstreamRequestId: string | null): ProviderFault {
@@ -29,15 +37,21 @@ export class PulledStream implements EventSource {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #signal: AbortSignal;
   readonly #converter: EventConverter;
-  readonly #parser = new EventStreamParser();
+  readonly #parser: EventParser;
   /** Gets the result of the pending read. */
   #receiver: EventReceiver = IGNORES;
   #mapFault: ((fault: ProviderFault) => ProviderFault) | null = null;
   #fault: ProviderFault | null = null; // thrown after the preceding events
   #isEnded = false;
 
-  constructor(body: ReadableStream<Uint8Array>, signal: AbortSignal, converter: EventConverter) {
+  constructor(
+    body: ReadableStream<Uint8Array>,
+    signal: AbortSignal,
+    converter: EventConverter,
+    parser: EventParser = new EventStreamParser(),
+  ) {
     this.#reader = body.getReader();
+    this.#parser = parser;
     this.#signal = signal;
     this.#converter = converter;
   }
@@ -99,7 +113,7 @@ export class PulledStream implements EventSource {
 
   /** The events completed by a chunk, up to a fault or the end of the message; null without any. */
   #take(chunk: Uint8Array): StreamEvent[] | PlainDeltas | null {
-    const deltas = this.#converter.passesDeltas === true ? this.#parser.pushPlain(chunk) : null;
+    const deltas = this.#converter.passesDeltas === true ? (this.#parser.pushPlain?.(chunk) ?? null) : null;
     if (deltas !== null) return deltas.texts.length > 0 ? deltas : null;
     const events: StreamEvent[] = [];
     try {
