@@ -1,6 +1,7 @@
 // Turns, the pairing of tool calls with results, and JSON in signatures, for providers of other protocols.
 
 import { createHash } from 'node:crypto';
+import { assert } from '../base/assert.ts';
 import type { JsonObject, JsonValue } from '../wire/wire.ts';
 import { isJsonObject, JsonWeight, jsonObjects, objectOf, textOf, weighJson } from '../wire/wire.ts';
 import { refuseField } from './lost-fields.ts';
@@ -88,6 +89,39 @@ export function checkCalls(turns: readonly Turn[], { pathOfUnanswered, mayRepeat
 
 function idOf({ block }: PlacedBlock): string {
   return textOf(block['id']);
+}
+
+/** The ids of the tool calls of a conversation, as sent to a provider: of its form, and unique. */
+export class CallIds {
+  readonly #form: RegExp;
+  readonly #open = new Map<string, string>();
+  readonly #used = new Set<string>();
+
+  constructor(form: RegExp) {
+    this.#form = form;
+  }
+
+  /** Throws ProviderFault (rejected) for the id of a call that has no result yet. */
+  begin(id: string, path: string): string {
+    if (this.#open.has(id)) refuseField(path, '`tool_use` ids must be unique');
+    const short = this.#form.test(id) ? id : `call_${hashId(id)}`;
+    // Some providers repeat call ids in every turn; here an id identifies one call of the conversation.
+    const callId = this.#used.has(short) ? `call_${hashId(`${id}\n${this.#used.size}`)}` : short;
+    this.#used.add(callId);
+    this.#open.set(id, callId);
+    return callId;
+  }
+
+  answer(id: string): string {
+    const callId = this.#open.get(id);
+    assert(callId !== undefined, 'every result has its call');
+    this.#open.delete(id);
+    return callId;
+  }
+}
+
+function hashId(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
 /** Hashed, so that the provider can distinguish users without identifying them; null without a user. */

@@ -1,10 +1,16 @@
 // Converts the conversation to input items: reasoning before its calls, tool results before other content. Pure.
 
-import { createHash } from 'node:crypto';
-import { assert } from '../../base/assert.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { shortenToolName } from '../client-tools.ts';
-import { checkCalls, joinTurns, NO_PREFILL, type PlacedBlock, placeBlocks, SignedJson } from '../conversation.ts';
+import {
+  CallIds,
+  checkCalls,
+  joinTurns,
+  NO_PREFILL,
+  type PlacedBlock,
+  placeBlocks,
+  SignedJson,
+} from '../conversation.ts';
 import { passAddress, refuseField } from '../lost-fields.ts';
 import { decodeReasoning } from './reasoning-signature.ts';
 
@@ -105,7 +111,7 @@ interface Reasoning {
   signed: SignedJson;
 }
 
-const CALL_ID_CHARACTERS_MAX = 64;
+const CALL_ID = /^.{0,64}$/s;
 
 /** Throws ProviderFault (rejected), its message starting with the path of the unsupported content. */
 export function convertMessages(body: JsonObject, home: string | null): JsonObject[] {
@@ -113,7 +119,7 @@ export function convertMessages(body: JsonObject, home: string | null): JsonObje
   if (messages.at(-1)?.['role'] === 'assistant') refuseField(`messages.${messages.length - 1}`, NO_PREFILL);
   const turns = joinTurns(messages, () => []); // system messages between calls and results are allowed
   checkCalls(turns, { pathOfUnanswered: ({ path }) => path, mayRepeatResults: false });
-  const calls = new Calls();
+  const calls = new CallIds(CALL_ID);
   const reasoning = { home, signed: new SignedJson() };
   const items = messages.flatMap((message, index) => {
     const placed = placeBlocks(message['content'], `messages.${index}.content`);
@@ -124,34 +130,7 @@ export function convertMessages(body: JsonObject, home: string | null): JsonObje
   return withoutLooseReasoning(items);
 }
 
-/** The ids of the tool calls of a conversation, as sent to the provider: short and unique. */
-class Calls {
-  readonly #open = new Map<string, string>();
-  readonly #used = new Set<string>();
-
-  begin(id: string, path: string): string {
-    if (this.#open.has(id)) refuseField(path, '`tool_use` ids must be unique');
-    const short = id.length <= CALL_ID_CHARACTERS_MAX ? id : `call_${hash(id)}`;
-    // Some providers repeat call ids in every turn; here an id identifies one call of the conversation.
-    const callId = this.#used.has(short) ? `call_${hash(`${id}\n${this.#used.size}`)}` : short;
-    this.#used.add(callId);
-    this.#open.set(id, callId);
-    return callId;
-  }
-
-  answer(id: string): string {
-    const callId = this.#open.get(id);
-    assert(callId !== undefined, 'every result has its call');
-    this.#open.delete(id);
-    return callId;
-  }
-}
-
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
-}
-
-function convertUser(placed: readonly PlacedBlock[], calls: Calls): JsonObject[] {
+function convertUser(placed: readonly PlacedBlock[], calls: CallIds): JsonObject[] {
   const isResult = ({ block }: PlacedBlock) => block['type'] === 'tool_result';
   const results = placed.filter(isResult).map(({ block, path }) => ({
     type: 'function_call_output',
@@ -161,7 +140,7 @@ function convertUser(placed: readonly PlacedBlock[], calls: Calls): JsonObject[]
   return [...results, ...messageItem('user', placed.filter((one) => !isResult(one)).flatMap(convertBlock))];
 }
 
-function convertAssistantBlock({ block, path }: PlacedBlock, calls: Calls, reasoning: Reasoning): JsonObject[] {
+function convertAssistantBlock({ block, path }: PlacedBlock, calls: CallIds, reasoning: Reasoning): JsonObject[] {
   switch (block['type']) {
     case 'text': {
       const text = textOf(block['text']);
