@@ -91,6 +91,8 @@ export const bounds = {
   sampledAccountsStoredMax: 64, // per model; only these are stored and used for estimates: 150 KB
   // Upstream
   upstreamEventBytesMax: 16 * 1024 * 1024,
+  upstreamFrameBytesMax: 24 * 1024 * 1024, // of Bedrock's event stream, whose payloads are in base64
+  upstreamFrameHeaderBytesMax: 128 * 1024,
   upstreamBodyBytesMax: 64 * 1024 * 1024,
   upstreamErrorBytesMax: 64 * 1024,
   attemptsMax: 8,

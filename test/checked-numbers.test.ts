@@ -19,6 +19,7 @@ const looseNumbers: Record<string, string> = {
     'a budget of thinking is passed on, and read by usage/read-thinking.ts',
   'src/gateway/message-record.ts': 'asks only whether a count was reported',
   'src/providers/anthropic/convert-request.ts': 'sampling for the provider',
+  'src/providers/bedrock/convert-request.ts': 'sampling for the provider',
   'src/providers/models.ts': 'a budget of thinking is compared, and becomes a word',
   'src/providers/embeddings.ts': 'parts of vectors are relayed',
   'src/providers/gemini/clean-schema.ts': 'bounds in the schema of a tool',

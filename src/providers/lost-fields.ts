@@ -50,6 +50,10 @@ export const LOST_FIELDS = {
     refused: REFUSED,
     dropped: [...DROPPED, 'metadata', 'service_tier', 'output_config.task_budget', DISABLE_PARALLEL],
   },
+  bedrock: {
+    refused: REFUSED,
+    dropped: [...DROPPED, 'metadata', 'service_tier', 'top_k', 'output_config.task_budget', DISABLE_PARALLEL],
+  },
 } as const satisfies Record<string, LostFields>;
 
 /** Members of content blocks and tools that are dropped, for every kind. */

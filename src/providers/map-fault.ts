@@ -93,7 +93,10 @@ const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const OUR_IDENTIFIERS: readonly RegExp[] = [
   /\bsk-[A-Za-z0-9_-]{8,}/g,
   /\b(org|req|acct|wrkspc|workspace|apikey|key)[_-](?=[A-Za-z0-9]*\d)[A-Za-z0-9]{12,}\b/g,
-  new RegExp(`(?<=\\b(organi[sz]ation|org|workspace|account|request)\\b[^\\n]{0,40})${UUID}`, 'gi'),
+  new RegExp(`(?<=\\b(organi[sz]ation|org|workspace|account|request(?:id)?)\\b[^\\n]{0,40})${UUID}`, 'gi'),
+  /\barn:aws[\w-]*:[\w-]*:[^\s"'`,;()]*/g,
+  /\b(?:AKIA|ASIA|AROA|AIDA|ABSK)[A-Za-z0-9+/=]{12,}/g,
+  /(?<=\baccount\b[^\n]{0,40})\b\d{12}\b/gi,
 ];
 
 /** The text without identifiers of our account at the provider; those of messages and tools stay. */

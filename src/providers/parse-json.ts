@@ -34,7 +34,7 @@ function faultOf({ what, upstreamRequestId }: ParsedText, words: string): Provid
   return new ProviderFault('failed', `the provider sent ${what} that ${words}`, { upstreamRequestId });
 }
 
-const REQUEST_ID_HEADERS = ['request-id', 'x-request-id', 'apim-request-id', 'x-generation-id'];
+const REQUEST_ID_HEADERS = ['request-id', 'x-request-id', 'apim-request-id', 'x-generation-id', 'x-amzn-requestid'];
 
 /** The provider's request id, under its family's header name; null without one. */
 export function readUpstreamRequestId(headers: Headers): string | null {

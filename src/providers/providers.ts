@@ -1,6 +1,7 @@
 // The door of providers: the interface, and one implementation per kind.
 
 import { anthropic } from './anthropic/anthropic.ts';
+import { bedrock } from './bedrock/bedrock.ts';
 import { gemini } from './gemini/gemini.ts';
 import { openai } from './openai/openai.ts';
 import { openaiResponses } from './openai-responses/openai-responses.ts';
@@ -28,5 +29,6 @@ export const providerKinds: ReadonlyMap<string, Provider> = new Map([
   [openai.kind, openai],
   [openaiResponses.kind, openaiResponses],
   [gemini.kind, gemini],
+  [bedrock.kind, bedrock],
   [sandbox.kind, sandbox],
 ]);

@@ -24,11 +24,12 @@ const kindTexts = {
   openai: 'Any provider or server that implements Chat Completions. Needs an address.',
   'openai-responses': 'OpenAI, through the Responses API.',
   gemini: 'Google, through the Gemini API.',
+  bedrock: 'Claude and other models at Amazon Bedrock. Needs a region.',
   sandbox: 'Simulated responses inside this service. Needs no API key.',
 } as Record<string, string>;
 
 /** Most requested kinds first. */
-const ORDER = ['anthropic', 'openai-responses', 'gemini', 'openai', 'sandbox'];
+const ORDER = ['anthropic', 'openai-responses', 'gemini', 'bedrock', 'openai', 'sandbox'];
 
 export function ProviderCreate() {
   const catalog = useGet('/catalogue');

@@ -15,6 +15,7 @@ const kindLabels = {
   openai: 'Chat Completions',
   'openai-responses': 'OpenAI',
   gemini: 'Google Gemini',
+  bedrock: 'Amazon Bedrock',
   sandbox: 'Sandbox',
 } as Record<string, string>;
 

@@ -24,6 +24,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   openai: 'openai',
   'openai-responses': 'openai',
   gemini: 'gcp.gemini',
+  bedrock: 'aws.bedrock',
 };
 
 /** The well-known name of a provider kind, or our own name. */

@@ -40,7 +40,8 @@ export const anthropic = apiProvider('anthropic', api, {
     }),
 });
 
-function convertMessage(answer: Answer<JsonValue>): WholeReply {
+/** A whole answer of the protocol, unchanged. Throws ProviderFault. */
+export function convertMessage(answer: Answer<JsonValue>): WholeReply {
   const { value: message, text, upstreamRequestId } = requireObject(answer);
   if (message['type'] === 'error') throw mapErrorEvent(message, upstreamRequestId);
   if (message['type'] === 'message') return { form: 'message', message, text, upstreamRequestId };
@@ -48,7 +49,7 @@ function convertMessage(answer: Answer<JsonValue>): WholeReply {
 }
 
 /** Passes events on unchanged, except the provider's keep-alives. */
-function convertEvents(upstreamRequestId: string | null): EventConverter {
+export function convertEvents(upstreamRequestId: string | null): EventConverter {
   let isBegun = false;
   let isDone = false;
   return {

@@ -108,7 +108,8 @@ function asUserMessage(message: JsonObject): JsonObject {
 }
 
 // Signatures of other kinds, see their files. A provider's own are plain base64, without a dot.
-const FOREIGN = /^(?:gemini\.(?:call|text|end|thought)|openai-responses\.\d+|turnpike\.chat\.\d+)\./;
+const FOREIGN =
+  /^(?:gemini\.(?:call|text|end|thought)|openai-responses\.\d+|bedrock\.(?:text|redacted|unsigned)|turnpike\.chat\.\d+)\./;
 
 /** The messages without such blocks; undefined if there are none. */
 export function dropForeignThinking(request: Pick<MessageRequest, 'text' | 'body'>): JsonValue | undefined {

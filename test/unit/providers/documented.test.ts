@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { DROPPED_MEMBERS, LOST_FIELDS, type LostFields } from '../../../src/providers/lost-fields.ts';
 
 const page = readFileSync(join(import.meta.dir, '..', '..', '..', 'docs', 'providers.md'), 'utf8');
-const TITLES = { openai: 'OpenAI Chat Completions', 'openai-responses': 'OpenAI Responses', gemini: 'Gemini' };
+const TITLES = {
+  openai: 'OpenAI Chat Completions',
+  'openai-responses': 'OpenAI Responses',
+  gemini: 'Gemini',
+  bedrock: 'Amazon Bedrock',
+};
 const namesIn = (text: string) => [...text.matchAll(/`([\w.]+)`/g)].map((match) => match[1] ?? '');
 
 test.each(Object.entries(LOST_FIELDS) as [keyof typeof TITLES, LostFields][])(

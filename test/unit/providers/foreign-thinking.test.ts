@@ -3,6 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { dropForeignThinking } from '../../../src/providers/anthropic/convert-request.ts';
+import { markSignature, UNSIGNED } from '../../../src/providers/bedrock/reasoning-signature.ts';
 import { placeSignature } from '../../../src/providers/gemini/call-ids.ts';
 import { thinksByDefault } from '../../../src/providers/models.ts';
 import { encodeReasoning } from '../../../src/providers/openai-responses/reasoning-signature.ts';
@@ -19,6 +20,9 @@ const foreign = [
   placeSignature('call', 'c2lnbmVk'),
   encodeReasoning({ id: 'rs_1', parts: [], encryptedContent: 'gAAAA' } as never, 'h'),
   'turnpike.chat.1.eyJtb2RlbCI6Im0ifQ',
+  markSignature('text', 'h', 'c2lnbmVk'),
+  markSignature('redacted', 'h', 'c2VhbGVk'),
+  UNSIGNED,
 ];
 
 test('thinking signed by another kind is left out, and the content beside it stays', () => {

@@ -7,7 +7,7 @@ import { Secret } from '../../../../src/secrets/secrets.ts';
 import { makeRandom } from '../../../support/random.ts';
 import { type Script, scripts, startScriptedUpstream } from '../../../support/scripted-upstream.ts';
 import { faultOf } from '../make-attempt.ts';
-import type { Driver } from './driver.ts';
+import { bytesOf, type Driver, streamTypeOf } from './driver.ts';
 import { drivers } from './drivers.ts';
 import { attemptOf, providerOf, THINKING } from './exchange.ts';
 import { replyOf, text } from './model-reply.ts';
@@ -17,9 +17,9 @@ import { leadHost } from './network.ts';
 const begin =
   (driver: Driver, ending: (answer: Parameters<Script>[0]) => void, isRead: Promise<void> = never): Script =>
   async (answer) => {
-    answer.begin(200, { 'content-type': 'text/event-stream' });
+    answer.begin(200, { 'content-type': streamTypeOf(driver) });
     const reply = driver.fit(replyOf([text('Something long enough for several events')]));
-    await answer.write(driver.stream(reply, makeRandom(1)).slice(0, 4).join(''));
+    await answer.write(bytesOf(driver, driver.stream(reply, makeRandom(1)).slice(0, 4)));
     await isRead;
     ending(answer);
   };
@@ -131,13 +131,22 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
     expect(named.connectionCount).toBe(0);
   });
 
-  test('is probed by its list of models, and a refused credential is reported', async () => {
-    await using upstream = await startScriptedUpstream(scripts.json(driver.models), (answer) =>
+  test('is probed by its list of models or a free refusal, and a refused credential is reported', async () => {
+    const { models } = driver;
+    const hasList = typeof models === 'string';
+    const first: Script = (answer) => {
+      const { status, body } = hasList ? { status: 200, body: models } : models;
+      answer.send(status, { 'content-type': 'application/json' }, body);
+    };
+    await using upstream = await startScriptedUpstream(first, (answer) =>
       answer.send(401, { 'content-type': 'application/json' }, `{"error":{"message":"No: ${driver.credential}"}}`),
     );
     using _host = leadHost(driver.baseUrl, upstream.url);
-    expect(await probeProvider(providerOf(driver), endpointOf(driver))).toMatchObject({ ok: true, models: 2 });
-    expect(upstream.requests[0]).toMatchObject({ method: 'GET', body: '' });
+    expect(await probeProvider(providerOf(driver), endpointOf(driver))).toMatchObject({
+      ok: true,
+      models: hasList ? 2 : null,
+    });
+    expect(upstream.requests[0]).toMatchObject(hasList ? { method: 'GET', body: '' } : { method: 'POST', body: '{}' });
     expect(upstream.requests[0]?.path).not.toContain(driver.credential);
     const refused = await probeProvider(providerOf(driver), endpointOf(driver));
     expect(refused).toMatchObject({ ok: false, fault: 'credentials' });

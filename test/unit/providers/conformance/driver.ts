@@ -66,6 +66,8 @@ export interface Driver {
    * kind allows it.
    */
   stream(reply: ModelReply, random: () => number): string[];
+  /** The bytes of an event, and their content type; absent: server-sent events as text. */
+  framing?: { contentType: string; encode(event: string): Uint8Array };
   /** The number of final events that add nothing to the message. */
   eventsAfterEnd: number;
   whole(reply: ModelReply): string;
@@ -82,8 +84,10 @@ export interface Driver {
   /** An error in the middle of a stream, and its fault. */
   midway: { event: string; kind: FaultKind };
   refusals: Readonly<Record<string, Refusal>>;
-  /** The response to a probe, with two models. */
-  models: string;
+  /** The response to a probe, with two models; or the refusal that a probe expects, if there is no list. */
+  models: string | { status: number; body: string };
+  /** The kinds whose seals it gets back beside its own. */
+  sharesSealsWith?: readonly string[];
   layout: Layout;
   /** The conversation of a request, and the names of its tools. */
   read(body: string): { facts: Fact[]; tools: { name: string; schema: unknown }[] };
@@ -111,6 +115,16 @@ export function piecesOf(text: string, random: () => number): string[] {
     at = end;
   }
   return pieces;
+}
+
+/** The bytes of events. */
+export function bytesOf({ framing }: Pick<Driver, 'framing'>, events: readonly string[]): Uint8Array {
+  return framing === undefined ? Buffer.from(events.join('')) : Buffer.concat(events.map(framing.encode));
+}
+
+/** The content type of a stream. */
+export function streamTypeOf({ framing }: Pick<Driver, 'framing'>): string {
+  return framing?.contentType ?? 'text/event-stream';
 }
 
 /** Merges several lists, keeping the order of each. */

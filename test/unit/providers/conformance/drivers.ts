@@ -1,12 +1,26 @@
 // All kinds of providers, and all families of Chat Completions. A new kind is added here, and is covered by all tests of this folder.
 
 import { anthropicDriver } from './anthropic-wire.ts';
+import { bedrockClaudeDriver, converseDriver } from './bedrock-wire.ts';
 import { chatDrivers } from './chat-wire.ts';
 import type { Driver } from './driver.ts';
 import { geminiDriver } from './gemini-wire.ts';
 import { responsesDriver } from './responses-wire.ts';
 
-export const drivers: readonly Driver[] = [anthropicDriver, ...chatDrivers, responsesDriver, geminiDriver];
+export const drivers: readonly Driver[] = [
+  anthropicDriver,
+  ...chatDrivers,
+  responsesDriver,
+  geminiDriver,
+  bedrockClaudeDriver,
+  converseDriver,
+];
 
 /** One of each kind, for properties shared by the families. */
-export const kinds: readonly Driver[] = [anthropicDriver, chatDrivers[0] as Driver, responsesDriver, geminiDriver];
+export const kinds: readonly Driver[] = [
+  anthropicDriver,
+  chatDrivers[0] as Driver,
+  responsesDriver,
+  geminiDriver,
+  converseDriver,
+];

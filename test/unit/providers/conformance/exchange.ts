@@ -5,7 +5,7 @@ import { Secret } from '../../../../src/secrets/secrets.ts';
 import type { StreamEvent } from '../../../../src/wire/wire.ts';
 import { makeRandom } from '../../../support/random.ts';
 import { makeAttempt } from '../make-attempt.ts';
-import type { Driver, Json } from './driver.ts';
+import { bytesOf, type Driver, type Json, streamTypeOf } from './driver.ts';
 import { type ModelReply, STOP_SEQUENCE, TOOL_NAMES } from './model-reply.ts';
 import { answerHost, bodyOf, cutBytes, type SentRequest } from './network.ts';
 import { type ReadMessage, readEvents, readWhole } from './read-events.ts';
@@ -77,11 +77,11 @@ export async function ask(
   return outcome;
 }
 
-const STREAMED = { 'content-type': 'text/event-stream', 'x-request-id': 'theirs-1' };
 const WHOLE = { 'content-type': 'application/json', 'x-request-id': 'theirs-1' };
 
-export function streamed(pieces: readonly Uint8Array[]): Response {
-  return new Response(bodyOf(pieces), { headers: STREAMED });
+export function streamed(driver: Driver, pieces: readonly Uint8Array[]): Response {
+  const headers = { 'content-type': streamTypeOf(driver), 'x-request-id': 'theirs-1' };
+  return new Response(bodyOf(pieces), { headers });
 }
 
 export function json(text: string, status = 200, headers: Record<string, string> = {}): Response {
@@ -125,7 +125,9 @@ export async function answerOf(
   const outcome = await ask(driver, attemptOf(driver, asked, changes), (request) => {
     const sentReply = withToolNamesOf(driver, reply, request);
     if (!isStreamed) return json(driver.whole(sentReply));
-    return streamed(cutBytes(noisy(driver.stream(sentReply, random), random), random));
+    const events = driver.stream(sentReply, random);
+    const bytes = driver.framing === undefined ? Buffer.from(noisy(events, random)) : bytesOf(driver, events);
+    return streamed(driver, cutBytes(bytes, random));
   });
   if (outcome.fault !== null) throw outcome.fault;
   const message = isStreamed ? readEvents(outcome.events) : readWhole(outcome.text ?? '');

@@ -4,12 +4,10 @@
 import { describe, expect, test } from 'bun:test';
 import { ProviderFault as Fault, type FaultKind, type ProviderFault } from '../../../../src/providers/providers.ts';
 import { makeRandom } from '../../../support/random.ts';
-import type { Driver } from './driver.ts';
+import { bytesOf, type Driver } from './driver.ts';
 import { drivers } from './drivers.ts';
 import { ask, attemptOf, json, type Outcome, streamed, THINKING } from './exchange.ts';
 import { replyOf, text } from './model-reply.ts';
-
-const encode = (words: string) => new TextEncoder().encode(words);
 
 /** The faults for a request with this response, streamed and whole. */
 async function faultsOf(driver: Driver, answer: () => Response): Promise<ProviderFault[]> {
@@ -25,7 +23,8 @@ async function faultsOf(driver: Driver, answer: () => Response): Promise<Provide
 
 async function streamOf(driver: Driver, ...events: string[]): Promise<Outcome> {
   const attempt = attemptOf(driver, { stream: true, thinking: THINKING });
-  return await ask(driver, attempt, () => streamed(events.map(encode)));
+  const pieces = events.map((event) => bytesOf(driver, [event]));
+  return await ask(driver, attempt, () => streamed(driver, pieces));
 }
 
 const STATUSES: readonly [status: number, kind: FaultKind][] = [

@@ -55,9 +55,8 @@ export function bodyOf(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array
   });
 }
 
-/** The bytes of a text in random chunks, which may split characters. */
-export function cutBytes(text: string, random: () => number): Uint8Array[] {
-  const bytes = new TextEncoder().encode(text);
+/** The bytes in random chunks, which may split characters. */
+export function cutBytes(bytes: Uint8Array, random: () => number): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; ) {
     const size = random() < 0.5 ? 1 + Math.floor(random() * 40) : 1 + Math.floor(random() * 2_000);

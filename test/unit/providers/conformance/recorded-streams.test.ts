@@ -6,8 +6,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeRandom } from '../../../support/random.ts';
 import { anthropicDriver } from './anthropic-wire.ts';
+import { bedrockClaudeDriver, converseDriver } from './bedrock-wire.ts';
 import { chatDrivers } from './chat-wire.ts';
-import type { Driver } from './driver.ts';
+import { bytesOf, type Driver } from './driver.ts';
 import { ask, attemptOf, type Outcome, streamed, THINKING } from './exchange.ts';
 import { geminiDriver } from './gemini-wire.ts';
 import { call, replyOf, text, thinking } from './model-reply.ts';
@@ -34,7 +35,11 @@ function familyOf(name: string): Driver {
 
 const reply = replyOf([thinking('Hm — 日本'), text('Grüße 🗼'), call('toolu_1', 'look', '{"at": [1, "ü"]}')]);
 const recordings: [string, Driver, Buffer][] = [
-  ['anthropic', anthropicDriver, Buffer.from(anthropicDriver.stream(reply, makeRandom(1)).join(''))],
+  ...[anthropicDriver, bedrockClaudeDriver, converseDriver].map((driver): [string, Driver, Buffer] => [
+    driver.name,
+    driver,
+    Buffer.from(bytesOf(driver, driver.stream(reply, makeRandom(1)))),
+  ]),
   ...recordingsOf('openai', familyOf),
   ...recordingsOf('openai-responses', () => responsesDriver),
   ...recordingsOf('gemini', () => geminiDriver),
@@ -42,7 +47,7 @@ const recordings: [string, Driver, Buffer][] = [
 
 function take(driver: Driver, pieces: readonly Uint8Array[]): Promise<Outcome> {
   const attempt = attemptOf(driver, { stream: true, thinking: THINKING });
-  return ask(driver, attempt, () => streamed(pieces));
+  return ask(driver, attempt, () => streamed(driver, pieces));
 }
 
 const resultText = ({ events, fault }: Outcome) =>

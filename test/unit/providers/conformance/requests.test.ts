@@ -47,16 +47,18 @@ async function sentOf(driver: Driver, members: Json): Promise<{ body: Json | nul
 const twoCalls = [call('toolu_aaaa1', 'look', '{"at":1}'), call('toolu_bbbb2', 'get_weather', '{}')];
 
 /** The tool choice in each protocol; null if it has none. */
-function choicesOf({ kind, name }: Driver): Record<string, unknown> {
+function choicesOf({ kind, name, speaksMessages }: Driver): Record<string, unknown> {
   const chosen = 'get_weather';
+  if (speaksMessages)
+    return {
+      auto: { type: 'auto' },
+      any: { type: 'any' },
+      none: { type: 'none' },
+      tool: { type: 'tool', name: chosen },
+    };
   switch (kind) {
-    case 'anthropic':
-      return {
-        auto: { type: 'auto' },
-        any: { type: 'any' },
-        none: { type: 'none' },
-        tool: { type: 'tool', name: chosen },
-      };
+    case 'bedrock':
+      return { auto: { auto: {} }, any: { any: {} }, none: undefined, tool: { tool: { name: chosen } } };
     case 'gemini':
       return {
         auto: { mode: 'AUTO' },

@@ -31,7 +31,8 @@ export async function writeDialogue(driver: Driver, dialogue: Dialogue): Promise
   for (const [turn, exchange] of dialogue.exchanges.entries()) {
     const { asked, aside, by } = exchange;
     writer.user(asked, aside);
-    const others = kinds.filter(({ kind }) => kind !== driver.kind);
+    const isOther = ({ kind }: Driver) => kind !== driver.kind && driver.sharesSealsWith?.includes(kind) !== true;
+    const others = kinds.filter(isOther);
     const other = by === 0 ? driver : (others[by % others.length] as Driver);
     await writer.assistant(other, exchange, turn);
     writer.results(exchange);

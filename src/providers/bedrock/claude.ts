@@ -1,0 +1,53 @@
+// Claude by InvokeModel: the body and the events are those of the Messages protocol, each event in base64.
+
+import type { JsonValue, ServerSentEvent, StreamEvent } from '../../wire/wire.ts';
+import { makeEvent } from '../../wire/wire.ts';
+import { convertEvents } from '../anthropic/anthropic.ts';
+import { convertPlatformBody } from '../claude-platforms.ts';
+import { readBudget } from '../models.ts';
+import { parseObject } from '../parse-json.ts';
+import { type Attempt, ProviderFault } from '../provider.ts';
+import type { EventConverter } from '../pull-stream.ts';
+import { baseModel } from './model-ids.ts';
+
+const CHUNK = 'chunk';
+/** Bedrock's own counts and times, in the last event. */
+const METRICS = 'amazon-bedrock-invocationMetrics';
+
+/** Converts frames to the vendor's events: those within chunks, without what Bedrock adds. */
+export function convertChunks(upstreamRequestId: string | null): EventConverter {
+  const events = convertEvents(upstreamRequestId);
+  return {
+    get isDone() {
+      return events.isDone;
+    },
+    take: (frame) => (frame.name === CHUNK ? events.take(openChunk(frame, upstreamRequestId)).map(withoutMetrics) : []),
+    end: () => events.end(),
+  };
+}
+
+function openChunk({ text }: ServerSentEvent, upstreamRequestId: string | null): ServerSentEvent {
+  const { bytes } = parseObject(text, { what: 'an event', upstreamRequestId });
+  if (typeof bytes !== 'string')
+    throw new ProviderFault('failed', 'the provider sent a chunk without bytes', { upstreamRequestId });
+  return { name: 'message', text: Buffer.from(bytes, 'base64').toString('utf8') };
+}
+
+function withoutMetrics(event: StreamEvent): StreamEvent {
+  if (!(METRICS in event.value)) return event;
+  const { [METRICS]: _, ...rest } = event.value;
+  return makeEvent({ ...rest, type: event.name });
+}
+
+/** The model whose tokens are counted, which cannot be an inference profile; null: its name is not known. */
+export function countedModel(model: string): string | null {
+  const base = baseModel(model);
+  return base.startsWith('anthropic.') ? base : null;
+}
+
+/** The input of CountTokens: the body that InvokeModel would get. Throws ProviderFault (rejected). */
+export function countInput(attempt: Attempt): JsonValue {
+  const maxTokens = (readBudget(attempt.request.body) ?? 0) + 1; // the counter refuses a budget that is not below it
+  const body = convertPlatformBody({ ...attempt, maxTokens }, 'bedrock');
+  return { invokeModel: { body: Buffer.from(body).toString('base64') } };
+}

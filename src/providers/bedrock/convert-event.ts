@@ -1,0 +1,196 @@
+// Converts the events of ConverseStream to Messages events, without I/O. A whole answer is turned into the same events.
+
+import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
+import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
+import { ProviderFault } from '../provider.ts';
+import { endedEarly } from '../pull-stream.ts';
+import { markSignature, UNSIGNED } from './reasoning-signature.ts';
+
+/** The parts of the request that the response depends on. */
+export interface AnswerTerms {
+  requestId: string;
+  /** The model shown to the client. */
+  model: string;
+  /** The model that signs its reasoning. */
+  home: string;
+  /** Tool names of the client by Converse's. */
+  names: ReadonlyMap<string, string>;
+  /** Ids of the conversation's calls so far. */
+  callIds: ReadonlySet<string>;
+  stopSequences: readonly JsonValue[];
+  upstreamRequestId: string | null;
+}
+
+const CALLS_MAX = 1_000;
+/** The model failed. Ending normally would leave an agent without an answer. */
+const FAILURES: readonly string[] = ['malformed_model_output', 'malformed_tool_use'];
+const STOP_REASONS: Readonly<Record<string, string>> = {
+  max_tokens: 'max_tokens',
+  model_context_window_exceeded: 'model_context_window_exceeded',
+  stop_sequence: 'stop_sequence',
+  guardrail_intervened: 'refusal',
+  content_filtered: 'refusal',
+};
+/** The answer may end in the middle of a call. */
+const CUT: readonly string[] = ['max_tokens', 'model_context_window_exceeded', 'refusal'];
+
+export class ConverseConverter {
+  readonly #terms: AnswerTerms;
+  readonly #composer: MessageComposer;
+  readonly #callIds: Set<string>;
+  #calls = 0;
+  #toolIndex: JsonValue | undefined; // of the open block, if it is a call
+  #stopReason: string | null = null;
+  #usage: JsonObject | null = null;
+
+  constructor(terms: AnswerTerms) {
+    this.#terms = terms;
+    this.#callIds = new Set(terms.callIds);
+    const { requestId, model } = terms;
+    this.#composer = new MessageComposer({ id: messageIdOf(requestId), model, signature: UNSIGNED });
+  }
+
+  /** Both of the events that end an answer have come. */
+  get isComplete(): boolean {
+    return this.#stopReason !== null && this.#usage !== null;
+  }
+
+  /** The Messages events of one event, often none. Throws ProviderFault. */
+  push(name: string, event: JsonObject): StreamEvent[] {
+    switch (name) {
+      case 'contentBlockStart':
+        return this.#begin(event);
+      case 'contentBlockDelta':
+        return this.#grow(event);
+      case 'contentBlockStop':
+        this.#toolIndex = undefined;
+        return this.#composer.closeBlock();
+      case 'messageStop':
+        this.#stop(textOf(event['stopReason']));
+        return [];
+      case 'metadata':
+        this.#usage = convertUsage(objectOf(event['usage']));
+        return [];
+      default:
+        return [];
+    }
+  }
+
+  /** The end of the message, with its counts if they came. Throws ProviderFault if the answer did not end. */
+  end(): StreamEvent[] {
+    const { upstreamRequestId, stopSequences } = this.#terms;
+    if (this.#stopReason === null) throw endedEarly(upstreamRequestId);
+    const said = STOP_REASONS[this.#stopReason] ?? 'end_turn';
+    const reason = this.#composer.hasTool && !CUT.includes(said) ? 'tool_use' : said;
+    // Converse does not say which sequence it was.
+    const only = stopSequences.length === 1 ? stopSequences[0] : undefined;
+    const sequence = reason === 'stop_sequence' && typeof only === 'string' ? only : null;
+    return this.#composer.finish(reason, sequence, this.#usage ?? {}, CUT.includes(reason));
+  }
+
+  #begin({ start, contentBlockIndex: index }: JsonObject): StreamEvent[] {
+    const { toolUse } = objectOf(start);
+    if (!isJsonObject(toolUse)) return [];
+    const name = textOf(toolUse['name']);
+    if (name === '') throw this.#fault('the provider called a tool without a name');
+    if (this.#calls >= CALLS_MAX) throw this.#fault('the provider called too many tools at once');
+    this.#toolIndex = index;
+    return this.#composer.beginTool(this.#showId(textOf(toolUse['toolUseId'])), this.#terms.names.get(name) ?? name);
+  }
+
+  /** Models may repeat their ids in every answer; clients need a distinct one for each call of a conversation. */
+  #showId(given: string): string {
+    const own = given.replaceAll(/[^\w-]/g, '_');
+    const place = this.#calls++;
+    const isFree = own !== '' && !this.#callIds.has(own);
+    const shown = isFree ? own : `toolu_${this.#terms.requestId.replace(/^req_/, '')}_${place}`;
+    this.#callIds.add(shown);
+    return shown;
+  }
+
+  #grow({ delta, contentBlockIndex: index }: JsonObject): StreamEvent[] {
+    const { text, toolUse, reasoningContent } = objectOf(delta);
+    if (isJsonObject(toolUse)) {
+      if (this.#toolIndex === undefined || this.#toolIndex !== index)
+        throw this.#fault('the provider sent input for a tool call that is not open');
+      return this.#composer.toolInput(textOf(toolUse['input']));
+    }
+    if (typeof text === 'string') return this.#composer.text(text);
+    if (!isJsonObject(reasoningContent)) return []; // citations, which only point to the request's content
+    return this.#think(reasoningContent);
+  }
+
+  #think({ text, signature, redactedContent }: JsonObject): StreamEvent[] {
+    const { home } = this.#terms;
+    const sealed = textOf(signature);
+    const redacted = textOf(redactedContent);
+    return [
+      ...this.#composer.thinking(textOf(text)),
+      ...this.#composer.signature(sealed && markSignature('text', home, sealed)),
+      ...(redacted === '' ? [] : this.#composer.closeBlock()),
+      ...this.#composer.signature(redacted && markSignature('redacted', home, redacted)),
+    ];
+  }
+
+  #stop(reason: string): void {
+    if (FAILURES.includes(reason)) throw this.#fault(`the model failed (${reason})`);
+    this.#stopReason = reason;
+  }
+
+  #fault(message: string): ProviderFault {
+    return new ProviderFault('failed', message, { upstreamRequestId: this.#terms.upstreamRequestId });
+  }
+}
+
+/** Cached tokens are beside the input. Unknown counts are left out. */
+function convertUsage(usage: JsonObject): JsonObject {
+  const [input, output] = [countOf(usage['inputTokens']), countOf(usage['outputTokens'])];
+  const [read, written] = [countOf(usage['cacheReadInputTokens']) ?? 0, countOf(usage['cacheWriteInputTokens']) ?? 0];
+  return {
+    // A prompt cannot be empty.
+    ...(input !== null &&
+      input + read + written > 0 && {
+        input_tokens: input,
+        cache_creation_input_tokens: written,
+        cache_read_input_tokens: read,
+      }),
+    ...(output !== null && { output_tokens: output }),
+  };
+}
+
+/** The events of a whole answer. Throws ProviderFault. */
+export function convertAnswer(answer: JsonObject, terms: AnswerTerms): StreamEvent[] {
+  const converter = new ConverseConverter(terms);
+  const message = objectOf(answer['output'])['message'];
+  if (!isJsonObject(message))
+    throw new ProviderFault('failed', 'the provider answered with JSON that is not an answer of Converse', {
+      upstreamRequestId: terms.upstreamRequestId,
+    });
+  const events = jsonObjects(message['content']).flatMap((block, contentBlockIndex) => {
+    const { toolUse, reasoningContent } = block;
+    const push = (name: string, rest: JsonObject) => converter.push(name, { contentBlockIndex, ...rest });
+    return [
+      ...push('contentBlockStart', { start: isJsonObject(toolUse) ? { toolUse } : {} }),
+      ...deltasOf(block, toolUse, reasoningContent).flatMap((delta) => push('contentBlockDelta', { delta })),
+      ...push('contentBlockStop', {}),
+    ];
+  });
+  converter.push('messageStop', { stopReason: answer['stopReason'] ?? '' });
+  if (isJsonObject(answer['usage'])) converter.push('metadata', { usage: answer['usage'] });
+  return [...events, ...converter.end()];
+}
+
+function deltasOf(block: JsonObject, toolUse?: JsonValue, reasoning?: JsonValue): JsonObject[] {
+  if (isJsonObject(toolUse)) return [{ toolUse: { input: JSON.stringify(toolUse['input'] ?? {}) } }];
+  if (isJsonObject(reasoning)) {
+    const { reasoningText, redactedContent } = reasoning;
+    const { text, signature } = objectOf(reasoningText);
+    return [{ text }, { signature }, { redactedContent }].flatMap((part) =>
+      Object.values(part).some((value) => textOf(value) !== '') ? [{ reasoningContent: part as JsonObject }] : [],
+    );
+  }
+  const cited = jsonObjects(objectOf(block['citationsContent'])['content']).map(({ text }) => textOf(text));
+  const text = textOf(block['text']) + cited.join('');
+  return text === '' ? [] : [{ text }];
+}

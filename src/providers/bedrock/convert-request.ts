@@ -1,0 +1,153 @@
+// Converts a message request to Converse's. Pure.
+
+import type { JsonObject, JsonValue } from '../../wire/wire.ts';
+import { exactBody, isJsonObject, objectOf, textOf } from '../../wire/wire.ts';
+import { completeSchema, findClientTool, gatherTools, shortenToolName } from '../client-tools.ts';
+import { refuseField, refuseFields } from '../lost-fields.ts';
+import { claudeGeneration, nearestEffort, readEffort, readThinking } from '../models.ts';
+import type { Attempt } from '../provider.ts';
+import { calledNames, convertMessages, convertSystem, isBreakpoint, pushCachePoint } from './convert-messages.ts';
+import { type Family, familyOf } from './families.ts';
+import { homeOf, isClaude } from './model-ids.ts';
+
+const FORMAT_NAME = 'output';
+const NO_CALL = 'This answer must not call a tool.';
+const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
+
+/** The body of Converse and ConverseStream. Throws ProviderFault (rejected) with the field's path. */
+export function convertBody(attempt: Attempt): string {
+  const { request, maxTokens, upstreamModel } = attempt;
+  const exact = exactBody(request); // tool inputs and schemas as they were written
+  if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model requires at least 1');
+  const family = familyOf(upstreamModel);
+  const additionalModelRequestFields = convertOwnFields(request.body, family);
+  const outputConfig = convertOutput(exact, request.body, upstreamModel);
+  return JSON.stringify({
+    ...convertPrompt(exact, upstreamModel, family),
+    inferenceConfig: convertInference(request.body, attempt),
+    ...(Object.keys(additionalModelRequestFields).length > 0 && { additionalModelRequestFields }),
+    ...(Object.keys(outputConfig).length > 0 && { outputConfig }),
+  });
+}
+
+/** The input of CountTokens. Throws ProviderFault (rejected). */
+export function convertCountInput({ request, upstreamModel }: Attempt): JsonValue {
+  return { converse: convertPrompt(exactBody(request), upstreamModel, familyOf(upstreamModel)) };
+}
+
+function convertPrompt(body: JsonObject, model: string, family: Family): JsonObject {
+  refuseFields(body, 'bedrock');
+  const messages = convertMessages(body['messages'], { family, home: homeOf(model) });
+  const { tools, choice, isForbidden } = convertTools(body, family);
+  const system = convertSystem(body['system'], family);
+  if (isForbidden) system.push({ text: NO_CALL });
+  return {
+    messages,
+    ...(system.length > 0 && { system }),
+    ...(tools.length > 0 && { toolConfig: { tools, ...(choice !== null && { toolChoice: choice }) } }),
+  };
+}
+
+interface Tools {
+  tools: JsonObject[];
+  choice: JsonObject | null;
+  /** The client allows no call. Converse has no such choice, so a sentence says it. */
+  isForbidden: boolean;
+}
+
+/** Converse requires tools for a conversation with calls, whether or not they may be called again. */
+function convertTools(body: JsonObject, family: Family): Tools {
+  const called = calledNames(body['messages']);
+  const given = gatherTools(body);
+  const isForbidden = given.length === 0 || objectOf(body['tool_choice'])['type'] === 'none';
+  if (isForbidden && called.length === 0) return { tools: [], choice: null, isForbidden: false };
+  const tools = given.map(({ tool, path }) => convertTool(tool, path, family));
+  if (given.length === 0)
+    tools.push(...called.map((name) => toolSpec(shortenToolName(name), undefined, NO_PARAMETERS)));
+  pushCachePoint(tools, family.cachePoints && !family.plainSchemas && given.some(({ tool }) => isBreakpoint(tool)));
+  return { tools, choice: isForbidden ? null : convertChoice(body['tool_choice']), isForbidden };
+}
+
+function convertTool(tool: JsonObject, path: string, family: Family): JsonObject {
+  const { type, name } = tool;
+  const known = findClientTool(type);
+  if (known === null && typeof type === 'string' && type !== 'custom')
+    refuseField(
+      `${path}.type`,
+      `a tool of type "${type.slice(0, 64)}" is not available for the provider of this model`,
+    );
+  if (typeof name !== 'string' || name === '') refuseField(`${path}.name`, 'Field required');
+  const schema = known?.parameters ?? completeSchema(objectOf(tool['input_schema']));
+  const description = known?.description ?? tool['description'];
+  return toolSpec(shortenToolName(name), description, family.plainSchemas ? plainSchema(schema) : schema);
+}
+
+function toolSpec(name: string, description: JsonValue | undefined, json: JsonObject): JsonObject {
+  const isDescribed = typeof description === 'string' && description !== '';
+  return { toolSpec: { name, ...(isDescribed && { description }), inputSchema: { json } } };
+}
+
+/** The top level with the only members that the family accepts; with definitions, which others refer to, unchanged. */
+function plainSchema(schema: JsonObject): JsonObject {
+  if ('$defs' in schema || 'definitions' in schema) return schema;
+  const { properties = {}, required } = schema;
+  return { type: 'object', properties, ...(required !== undefined && { required }) };
+}
+
+function convertChoice(choice: JsonValue | undefined): JsonObject | null {
+  if (!isJsonObject(choice)) return null;
+  const { type, name } = choice;
+  if (type === 'auto' || type === 'any') return { [type]: {} };
+  if (type === 'tool') return { tool: { name: shortenToolName(textOf(name)) } };
+  return refuseField('tool_choice.type', "Input should be 'auto', 'any', 'tool' or 'none'");
+}
+
+/** Clients that send -1 mean "unset"; Converse accepts temperatures up to 1. */
+function convertInference(body: JsonObject, { maxTokens, upstreamModel }: Attempt): JsonObject {
+  const { temperature, top_p: topP, stop_sequences: stops } = body;
+  const isThinkingClaude = isClaude(upstreamModel) && readThinking(body) === 'on';
+  const takesSampling =
+    !isClaude(upstreamModel) || (claudeGeneration(upstreamModel).takesSampling && !isThinkingClaude);
+  const isSet = (value: JsonValue | undefined): value is number =>
+    takesSampling && typeof value === 'number' && value >= 0;
+  const stopSequences = Array.isArray(stops) ? stops.filter((stop) => stop !== '') : [];
+  return {
+    maxTokens,
+    ...(isSet(temperature) && { temperature: Math.min(temperature, 1) }),
+    ...(isSet(topP) && { topP }),
+    ...(stopSequences.length > 0 && { stopSequences }),
+  };
+}
+
+/** The parameters that Converse passes to the model as they are. */
+function convertOwnFields(body: JsonObject, { thinking, topK, efforts }: Family): JsonObject {
+  const fields: JsonObject = {};
+  const { top_k } = body;
+  if (typeof top_k === 'number' && top_k >= 0) {
+    if (topK === 'top_k') fields['top_k'] = top_k;
+    if (topK === 'inferenceConfig') fields['inferenceConfig'] = { topK: top_k };
+  }
+  const isOn = readThinking(body) === 'on';
+  const effort = nearestEffort(readEffort(body), efforts) ?? efforts.at(-1) ?? null;
+  if (thinking === 'thinking' && isOn) {
+    fields['thinking'] = body['thinking'] as JsonValue;
+    delete fields['top_k']; // not allowed with thinking
+  } else if (thinking === 'reasoningConfig' && isOn)
+    fields['reasoningConfig'] = { type: 'enabled', maxReasoningEffort: effort };
+  else if (thinking === 'reasoning_effort') fields['reasoning_effort'] = isOn ? effort : (efforts[0] ?? null); // it always thinks: otherwise least
+  return fields;
+}
+
+function convertOutput(exact: JsonObject, body: JsonObject, model: string): JsonObject {
+  const config = objectOf(body['output_config']);
+  const format = objectOf(exact['output_config'])['format'] ?? exact['output_format']; // the second is the older name
+  const effort = isClaude(model) && claudeGeneration(model).efforts !== 'none' ? config['effort'] : undefined;
+  return { ...(typeof effort === 'string' && { effort }), ...(isJsonObject(format) && convertFormat(format)) };
+}
+
+function convertFormat({ type, schema }: JsonObject): JsonObject {
+  if (type !== 'json_schema' || !isJsonObject(schema))
+    refuseField('output_config.format', "Input should have the type 'json_schema' and a schema");
+  const jsonSchema = { name: FORMAT_NAME, schema: JSON.stringify(schema) };
+  return { textFormat: { type, structure: { jsonSchema } } };
+}

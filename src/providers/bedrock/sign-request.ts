@@ -1,0 +1,77 @@
+// Signs requests with AWS Signature Version 4.
+
+import { createHash, createHmac } from 'node:crypto';
+import type { AwsKeys, Secret } from '../../secrets/secrets.ts';
+import { objectOf, textOf } from '../../wire/wire.ts';
+import type { SignedRequest } from '../http-api.ts';
+import { parseErrorJson } from '../map-fault.ts';
+import { ProviderFault } from '../provider.ts';
+
+const SERVICE = 'bedrock';
+
+/** The hash that the signer asks for, by the runtime. */
+class Sha256 {
+  readonly #hash: ReturnType<typeof createHash> | ReturnType<typeof createHmac>;
+
+  constructor(key?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', bytesOf(key));
+  }
+
+  update(bytes: string | ArrayBuffer | ArrayBufferView): void {
+    this.#hash.update(bytesOf(bytes));
+  }
+
+  digest(): Promise<Uint8Array> {
+    return Promise.resolve(new Uint8Array(this.#hash.digest()));
+  }
+
+  reset(): void {}
+}
+
+function bytesOf(source: string | ArrayBuffer | ArrayBufferView): Uint8Array {
+  if (typeof source === 'string') return Buffer.from(source);
+  return ArrayBuffer.isView(source)
+    ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+    : new Uint8Array(source);
+}
+
+/**
+ * The headers with the signature, for a credential with the use `aws`; those that proxies may change are not signed. The
+ * path must have each segment encoded once. Throws ProviderFault (credentials).
+ */
+export async function signRequest(
+  { url, headers, body }: SignedRequest,
+  { credential, region, now }: { credential: Secret; region: string; now: Date },
+): Promise<Record<string, string>> {
+  const { host, hostname, pathname, protocol } = new URL(url);
+  const { SignatureV4 } = await import('@smithy/signature-v4');
+  const signer = new SignatureV4({ credentials: readKeys(credential), region, service: SERVICE, sha256: Sha256 });
+  const signed = await signer.sign(
+    {
+      method: 'POST',
+      protocol,
+      hostname,
+      path: pathname,
+      headers: { host, 'content-type': headers['content-type'] ?? '' },
+      body,
+    },
+    { signingDate: now },
+  );
+  const { host: _, ...own } = signed.headers; // the runtime writes it
+  return { ...headers, ...own };
+}
+
+function readKeys(credential: Secret): AwsKeys {
+  const { accessKeyId, secretAccessKey, sessionToken } = objectOf(parseErrorJson(credential.reveal()));
+  if (!isHeaderText(accessKeyId) || textOf(secretAccessKey) === '' || !isHeaderText(sessionToken ?? 'none'))
+    throw new ProviderFault('credentials', "the provider's credential has no AWS access key");
+  return {
+    accessKeyId: textOf(accessKeyId),
+    secretAccessKey: textOf(secretAccessKey),
+    ...(typeof sessionToken === 'string' && { sessionToken }),
+  };
+}
+
+function isHeaderText(value: unknown): boolean {
+  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
+}
