@@ -44,7 +44,10 @@ export async function judgeBodies(judge: Judge, check: Check): Promise<void> {
     }
   }
   check(`${count} conversations`, count > DIALOGUES);
-  const wrong = { messages: [{ role: 'user', content: [{ text: 'a', image: {} }] }], inferenceConfig: { maxTokens: '9' } };
+  const wrong = {
+    messages: [{ role: 'user', content: [{ text: 'a', image: {} }] }],
+    inferenceConfig: { maxTokens: '9' },
+  };
   const { faults } = await judge.ask({ ask: 'faults', operation: 'Converse', body: JSON.stringify(wrong) });
   check('a wrong body is noticed', (faults as unknown[]).length > 1);
   await judgeCount(judge, check);

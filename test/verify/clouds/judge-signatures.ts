@@ -1,6 +1,6 @@
 // Requests over a real socket, whose signatures botocore verifies from what arrived.
 
-import { probeProvider, type ProviderEndpoint, providerKinds } from '../../../src/providers/providers.ts';
+import { type ProviderEndpoint, probeProvider, providerKinds } from '../../../src/providers/providers.ts';
 import { Secret, type SecretUse } from '../../../src/secrets/secrets.ts';
 import { type RecordedRequest, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { faultOf, makeAttempt } from '../../unit/providers/make-attempt.ts';
@@ -54,7 +54,12 @@ export async function judgeSignatures(judge: Judge, check: Check): Promise<void>
         [true, 'converse'],
         [false, 'converse'],
       ] as const) {
-        const attempt = makeAttempt('', { model: 'm', max_tokens: 9, stream, messages: [{ role: 'user', content: 'ü 🗼' }] });
+        const attempt = makeAttempt('', {
+          model: 'm',
+          max_tokens: 9,
+          stream,
+          messages: [{ role: 'user', content: 'ü 🗼' }],
+        });
         const provider = endpointOf(keys, '');
         await faultOf(bedrock.submit({ ...attempt, provider, upstreamModel: model, protocol }));
         const request = arrived();
@@ -71,7 +76,10 @@ export async function judgeSignatures(judge: Judge, check: Check): Promise<void>
   const [model = ''] = MODELS;
   await faultOf(bedrock.countTokens({ ...counted, provider, upstreamModel: `eu.${model}` }));
   const counting = arrived();
-  check('the counter gets the foundation model', counting.path.endsWith('/anthropic.claude-sonnet-4-5-20250929-v1%3A0/count-tokens'));
+  check(
+    'the counter gets the foundation model',
+    counting.path.endsWith('/anthropic.claude-sonnet-4-5-20250929-v1%3A0/count-tokens'),
+  );
   await judgeRequest(judge, check, 'a count below a path', counting, WITH_TOKEN);
   await probeProvider(bedrock, provider);
   const probe = arrived();

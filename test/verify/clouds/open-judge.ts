@@ -19,7 +19,8 @@ export async function openJudge(directory: string): Promise<Judge | null> {
   const requirements = join(import.meta.dir, 'requirements.txt');
   const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--no-compile', '--disable-pip-version-check'];
   const isThere =
-    (await isDone(['python3', '-m', 'venv', join(directory, 'venv')])) && (await isDone([python, ...pip, '-r', requirements]));
+    (await isDone(['python3', '-m', 'venv', join(directory, 'venv')])) &&
+    (await isDone([python, ...pip, '-r', requirements]));
   return isThere ? startJudge(python) : null;
 }
 

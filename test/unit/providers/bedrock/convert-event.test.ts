@@ -1,0 +1,130 @@
+// Answers of Converse: how they end, and what a provider may get wrong.
+
+import { expect, test } from 'bun:test';
+import { type AnswerTerms, ConverseConverter, convertAnswer } from '../../../../src/providers/bedrock/convert-event.ts';
+import type { JsonObject } from '../../../../src/wire/wire.ts';
+import { readEvents } from '../conformance/read-events.ts';
+
+const terms = (changes: Partial<AnswerTerms> = {}): AnswerTerms => ({
+  requestId: 'req_ours',
+  model: 'amazon.nova-pro-v1:0',
+  home: 'h',
+  names: new Map([['short', 'a long name']]),
+  callIds: new Set(['tooluse_taken']),
+  stopSequences: ['END'],
+  upstreamRequestId: 'theirs-1',
+  ...changes,
+});
+type Events = readonly (readonly [name: string, event: JsonObject])[];
+const textDelta = (text: string, contentBlockIndex = 0) =>
+  ['contentBlockDelta', { contentBlockIndex, delta: { text } }] as const;
+const startTool = (toolUseId: string, name: string, contentBlockIndex = 0) =>
+  ['contentBlockStart', { contentBlockIndex, start: { toolUse: { toolUseId, name } } }] as const;
+const toolDelta = (input: string, contentBlockIndex = 0) =>
+  ['contentBlockDelta', { contentBlockIndex, delta: { toolUse: { input } } }] as const;
+const stop = (contentBlockIndex = 0) => ['contentBlockStop', { contentBlockIndex }] as const;
+const end = (stopReason: string) => ['messageStop', { stopReason }] as const;
+
+function convert(events: Events, changes: Partial<AnswerTerms> = {}) {
+  const converter = new ConverseConverter(terms(changes));
+  const converted = events.flatMap(([name, event]) => converter.push(name, event));
+  return readEvents([...converted, ...converter.end()]);
+}
+
+test.each([
+  ['end_turn', 'end_turn', null],
+  ['max_tokens', 'max_tokens', null],
+  ['model_context_window_exceeded', 'model_context_window_exceeded', null],
+  ['guardrail_intervened', 'refusal', null],
+  ['content_filtered', 'refusal', null],
+  ['stop_sequence', 'stop_sequence', 'END'],
+  ['a_reason_of_the_future', 'end_turn', null],
+])('the stop reason %s becomes %s', (said, stopReason, stopSequence) => {
+  expect(convert([textDelta('Hi'), stop(), end(said)])).toMatchObject({ stopReason, stopSequence });
+});
+
+test('of several stop sequences none is named, because Converse does not say which it met', () => {
+  const events = [textDelta('Hi'), end('stop_sequence')];
+  expect(convert(events, { stopSequences: ['A', 'B'] })).toMatchObject({
+    stopReason: 'stop_sequence',
+    stopSequence: null,
+  });
+});
+
+test.each(['malformed_model_output', 'malformed_tool_use'])('%s is a failure, not an end', (reason) => {
+  expect(() => convert([textDelta('Hi'), stop(), end(reason)])).toThrow(`the model failed (${reason})`);
+});
+
+test('a call that was cut by a limit is not a fault, and one that was not is', () => {
+  const cut = [startTool('tooluse_1', 'look'), toolDelta('{"a":')];
+  for (const reason of ['max_tokens', 'model_context_window_exceeded', 'guardrail_intervened'])
+    expect(convert([...cut, end(reason)]).blocks).toMatchObject([{ input: '{"a":' }]);
+  expect(() => convert([...cut, stop(), end('tool_use')])).toThrow('not a JSON object');
+  expect(() => convert([startTool('tooluse_1', 'look'), toolDelta('[1]'), end('tool_use')])).toThrow();
+});
+
+test('calls get the names of the client, and ids that the conversation does not have', () => {
+  const { blocks, stopReason } = convert([
+    startTool('tooluse_taken', 'short'),
+    toolDelta('{}'),
+    stop(),
+    startTool('tooluse_2', 'look', 1),
+    stop(1),
+    startTool('tooluse_2', 'look', 2),
+    stop(2),
+    end('end_turn'),
+  ]);
+  expect(blocks).toMatchObject([
+    { id: 'toolu_ours_0', name: 'a long name' },
+    { id: 'tooluse_2', input: '{}' },
+    { id: 'toolu_ours_2' },
+  ]);
+  expect(stopReason).toBe('tool_use');
+});
+
+test('input without its call, a call without a name, and too many calls are failures', () => {
+  for (const events of [
+    [toolDelta('{}')],
+    [startTool('tooluse_1', 'look'), toolDelta('{}', 1)],
+    [startTool('tooluse_1', 'look'), stop(), toolDelta('{}')],
+    [startTool('tooluse_1', '')],
+    Array.from({ length: 1_001 }, (_, at) => startTool(`tooluse_${at}`, 'look', at)),
+  ] as Events[])
+    expect(() => convert(events)).toThrow('the provider ');
+});
+
+test('an answer without its end is a failure', () => {
+  expect(() => convert([textDelta('Hi'), stop()])).toThrow('the stream ended before the message was complete');
+});
+
+test('counts that are no whole numbers are left out, and unknown events change nothing', () => {
+  const usage = {
+    inputTokens: -1,
+    outputTokens: 1.5,
+    cacheReadInputTokens: '7',
+    cacheWriteInputTokens: Number.POSITIVE_INFINITY,
+  } as never;
+  const events: Events = [
+    ['anEventOfTheFuture', { text: 'x' }],
+    textDelta('Hi'),
+    end('end_turn'),
+    ['metadata', { usage }],
+  ];
+  expect(convert(events)).toMatchObject({ blocks: [{ text: 'Hi' }], usage: {} });
+  expect(convert([textDelta('Hi'), end('end_turn')]).usage).toEqual({});
+});
+
+test('a whole answer with citations and reasoning has their text', () => {
+  const content = [
+    { reasoningContent: { reasoningText: { text: 'Hm.', signature: 'SIG' } } },
+    { reasoningContent: { redactedContent: 'QUJD' } },
+    { citationsContent: { content: [{ text: 'It is ' }, { text: 'so.' }], citations: [] } },
+    { image: { format: 'png' } },
+  ];
+  const answer = { output: { message: { role: 'assistant', content } }, stopReason: 'end_turn' } as JsonObject;
+  expect(readEvents(convertAnswer(answer, terms())).blocks).toEqual([
+    { type: 'thinking', thinking: 'Hm.', signature: 'bedrock.text.h.SIG' },
+    { type: 'thinking', thinking: '', signature: 'bedrock.redacted.h.QUJD' },
+    { type: 'text', text: 'It is so.' },
+  ]);
+});
