@@ -51,20 +51,20 @@ export const bedrock = apiProvider('bedrock', api, {
       : `converse${request.stream ? '-stream' : ''}`;
     const body = isClaude ? convertPlatformBody(attempt, 'bedrock') : convertBody(attempt);
     const accept = request.stream ? FRAMES_TYPE : 'application/json';
+    if (request.stream) loadCodec().catch(() => undefined); // meanwhile; `read` waits for it, and fails if it did
     return post(api, attempt, modelUrl(provider.baseUrl, upstreamModel, operation), body, accept);
   },
 
   async read(response, attempt) {
     const upstreamRequestId = readUpstreamRequestId(response.headers);
-    const codec = await loadCodec();
-    const framing = { contentType: FRAMES_TYPE, parser: () => new FrameParser(codec, upstreamRequestId) };
+    const framing = attempt.request.stream ? await framingOf(upstreamRequestId) : undefined;
     if (speaksMessages(attempt)) return readClaude(response, attempt, framing, upstreamRequestId);
     const terms = termsOf(attempt, upstreamRequestId);
     return openAnswer(response, attempt, {
       converter: () => convertFrames(terms),
       // Numbers in tool inputs keep their digits.
       whole: async () => convertAnswer((await readObject(response, attempt.signal, parseExactly)).value, terms),
-      framing,
+      ...(framing !== undefined && { framing }),
     });
   },
 
@@ -79,17 +79,22 @@ export const bedrock = apiProvider('bedrock', api, {
 
 type Framing = NonNullable<Parameters<typeof openStream>[2]['framing']>;
 
+async function framingOf(upstreamRequestId: string | null): Promise<Framing> {
+  const codec = await loadCodec();
+  return { contentType: FRAMES_TYPE, parser: () => new FrameParser(codec, upstreamRequestId) };
+}
+
 function readClaude(
   response: Response,
   { request, signal }: Attempt,
-  framing: Framing,
+  framing: Framing | undefined,
   upstreamRequestId: string | null,
 ): Promise<ProviderReply> {
   if (!request.stream) return readAnswer(response, signal, convertMessage);
   return openStream(response, signal, {
     converter: () => convertChunks(upstreamRequestId),
     whole: async () => unfoldMessage((await readAnswer(response, signal, convertMessage)).message),
-    framing,
+    ...(framing !== undefined && { framing }),
   });
 }
 

@@ -5,6 +5,7 @@ import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts'
 import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
+import { mapException } from './map-error.ts';
 import { markSignature, UNSIGNED } from './reasoning-signature.ts';
 
 /** The parts of the request that the response depends on. */
@@ -162,10 +163,13 @@ function convertUsage(usage: JsonObject): JsonObject {
 /** The events of a whole answer. Throws ProviderFault. */
 export function convertAnswer(answer: JsonObject, terms: AnswerTerms): StreamEvent[] {
   const converter = new ConverseConverter(terms);
+  const { upstreamRequestId } = terms;
   const message = objectOf(answer['output'])['message'];
+  if (typeof answer['__type'] === 'string')
+    throw mapException(answer['__type'], textOf(answer['message']) || null, upstreamRequestId);
   if (!isJsonObject(message))
     throw new ProviderFault('failed', 'the provider answered with JSON that is not an answer of Converse', {
-      upstreamRequestId: terms.upstreamRequestId,
+      upstreamRequestId,
     });
   const events = jsonObjects(message['content']).flatMap((block, contentBlockIndex) => {
     const { toolUse, reasoningContent } = block;

@@ -2,12 +2,17 @@
 // response reports 25 input and 12 output tokens. It has no tests of its own.
 
 import type { Wire } from '../../support/fault-upstream.ts';
+import { bedrock } from './bedrock-dialect.ts';
 
 type Json = Record<string, unknown>;
-export type ProviderKind = 'anthropic' | 'openai' | 'openai-responses' | 'gemini';
+export type ProviderKind = 'anthropic' | 'openai' | 'openai-responses' | 'gemini' | 'bedrock';
+/** The kinds whose streams are server-sent events. */
+export const EVENT_KINDS: readonly ProviderKind[] = ['anthropic', 'openai', 'openai-responses', 'gemini'];
 
 export interface Dialect {
   kind: ProviderKind;
+  /** Absent: server-sent events. */
+  streamType?: string;
   wantsStream(request: Pick<Wire, 'path' | 'body'>): boolean;
   /** Its response to a token count request; null if it has no counter. */
   counted: string | null;
@@ -25,6 +30,11 @@ export interface Dialect {
   /** An overload inside a stream, and as JSON with status 200. */
   overloadedEvent: string;
   overloadedJson: string;
+}
+
+/** The head of a stream. */
+export function streamHead({ streamType }: Pick<Dialect, 'streamType'>): { 'content-type': string } {
+  return { 'content-type': streamType ?? 'text/event-stream' };
 }
 
 /** The token count that a counter returns. */
@@ -198,4 +208,4 @@ const gemini: Dialect = {
   overloadedJson: JSON.stringify(googleError(503, 'UNAVAILABLE', 'The model is overloaded.')),
 };
 
-export const dialects: readonly Dialect[] = [anthropic, openai, responses, gemini];
+export const dialects: readonly Dialect[] = [anthropic, openai, responses, gemini, bedrock];

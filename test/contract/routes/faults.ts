@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chunkOf, forever, head, type Play, trickle, type Wire } from '../../support/fault-upstream.ts';
-import type { Dialect } from './dialects.ts';
+import { type Dialect, streamHead } from './dialects.ts';
 import { BAD_TEXT, type Fault } from './two-routes.ts';
 
 /** The result in the attempt's record. No status is given if it differs between kinds. */
@@ -25,7 +25,6 @@ export const codeOf = {
 } as const;
 
 export const JSON_TYPE = { 'content-type': 'application/json' };
-export const STREAM_TYPE = { 'content-type': 'text/event-stream' };
 const CLOSED_PORT = 'http://127.0.0.1:9'; // no server listens on the "discard" port
 const HTML = '<!DOCTYPE html><html><body><h1>It works!</h1></body></html>';
 const PAUSE_MS = 20;
@@ -218,30 +217,22 @@ const withWrongBody: FailingFault[] = [
   {
     name: 'sends a web page declared as its response',
     ...failed,
-    play:
-      ({ wantsStream }) =>
-      (wire) =>
-        wire.send(200, wantsStream(wire) ? STREAM_TYPE : JSON_TYPE, HTML),
+    play: (dialect) => (wire) => wire.send(200, dialect.wantsStream(wire) ? streamHead(dialect) : JSON_TYPE, HTML),
   },
   {
     name: 'sends garbage',
     ...failed,
-    play:
-      ({ wantsStream }) =>
-      (wire) =>
-        wire.send(
-          200,
-          wantsStream(wire) ? STREAM_TYPE : JSON_TYPE,
-          Buffer.from([0xff, 0xfe, 0, 10, 10, 0xc3]).toString('latin1'),
-        ),
+    play: (dialect) => (wire) =>
+      wire.send(
+        200,
+        dialect.wantsStream(wire) ? streamHead(dialect) : JSON_TYPE,
+        Buffer.from([0xff, 0xfe, 0, 10, 10, 0xc3]).toString('latin1'),
+      ),
   },
   {
     name: 'sends nothing',
     ...failed,
-    play:
-      ({ wantsStream }) =>
-      (wire) =>
-        wire.send(200, wantsStream(wire) ? STREAM_TYPE : JSON_TYPE, ''),
+    play: (dialect) => (wire) => wire.send(200, dialect.wantsStream(wire) ? streamHead(dialect) : JSON_TYPE, ''),
   },
   { name: 'sends JSON without a response', ...failed, play: sends(200, JSON_TYPE, '{"hello":"world"}') },
   { name: 'sends JSON without an object', ...failed, play: sends(200, JSON_TYPE, '"hello"') },
@@ -261,38 +252,32 @@ const withWrongBody: FailingFault[] = [
   {
     name: 'declares its plain body as compressed',
     ...failed,
-    play:
-      ({ wantsStream, message }) =>
-      (wire) => {
-        wire.send(
-          200,
-          { ...(wantsStream(wire) ? STREAM_TYPE : JSON_TYPE), 'content-encoding': 'gzip' },
-          message(BAD_TEXT),
-        );
-      },
+    play: (dialect) => (wire) => {
+      wire.send(
+        200,
+        { ...(dialect.wantsStream(wire) ? streamHead(dialect) : JSON_TYPE), 'content-encoding': 'gzip' },
+        dialect.message(BAD_TEXT),
+      );
+    },
   },
   {
     name: 'truncates its compressed response',
     ...failed,
-    play:
-      ({ wantsStream, message }) =>
-      (wire) => {
-        const packed = Bun.gzipSync(Buffer.from(message(BAD_TEXT)));
-        const type = wantsStream(wire) ? STREAM_TYPE : JSON_TYPE;
-        wire.send(200, { ...type, 'content-encoding': 'gzip' }, packed.subarray(0, packed.length - 20));
-      },
+    play: (dialect) => (wire) => {
+      const packed = Bun.gzipSync(Buffer.from(dialect.message(BAD_TEXT)));
+      const type = dialect.wantsStream(wire) ? streamHead(dialect) : JSON_TYPE;
+      wire.send(200, { ...type, 'content-encoding': 'gzip' }, packed.subarray(0, packed.length - 20));
+    },
   },
   {
     name: 'begins with an unrelated event and waits',
     ...failed,
     form: 'streamed',
     kinds: ['anthropic'], // the first events of other kinds already count as a beginning
-    play:
-      ({ stream }) =>
-      (wire) => {
-        wire.begin(200, STREAM_TYPE);
-        wire.chunk(stream([BAD_TEXT]).content[0] as string);
-      },
+    play: (dialect) => (wire) => {
+      wire.begin(200, streamHead(dialect));
+      wire.chunk(dialect.stream([BAD_TEXT]).content[0] as string);
+    },
   },
 ];
 
@@ -307,7 +292,7 @@ const wholeBody =
 const inWhole: FailingFault[] = [
   {
     name: 'sends a stream instead of JSON',
-    play: wholeBody((wire, dialect) => wire.send(200, STREAM_TYPE, dialect.stream([BAD_TEXT]).begin.join(''))),
+    play: wholeBody((wire, dialect) => wire.send(200, streamHead(dialect), dialect.stream([BAD_TEXT]).begin.join(''))),
   },
   {
     name: 'sends more than its content-length',
@@ -410,12 +395,10 @@ export const refusing: readonly Fault[] = [
   {
     name: 'rejects the content instead of a stream',
     form: 'streamed',
-    play:
-      ({ contentRefusedEvent }) =>
-      (wire) => {
-        wire.begin(200, STREAM_TYPE);
-        wire.chunk(contentRefusedEvent);
-        wire.end();
-      },
+    play: (dialect) => (wire) => {
+      wire.begin(200, streamHead(dialect));
+      wire.chunk(dialect.contentRefusedEvent);
+      wire.end();
+    },
   },
 ];

@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chunkOf, forever, head, trickle, type Wire } from '../../support/fault-upstream.ts';
-import type { Dialect, ProviderKind } from './dialects.ts';
-import { type FailingFault, STREAM_TYPE } from './faults.ts';
+import { type Dialect, EVENT_KINDS, type ProviderKind, streamHead } from './dialects.ts';
+import type { FailingFault } from './faults.ts';
 import { BAD_TEXT, type Fault } from './two-routes.ts';
 
 export interface Break {
@@ -33,6 +33,7 @@ const breaks: readonly Break[] = [
   {
     name: 'sends only keep-alives',
     result: 'timeout',
+    kinds: EVENT_KINDS,
     act: (wire) =>
       trickle(
         wire,
@@ -54,6 +55,7 @@ const breaks: readonly Break[] = [
   {
     name: 'sends endless empty lines',
     result: 'timeout',
+    kinds: EVENT_KINDS,
     act: (wire) =>
       trickle(
         wire,
@@ -64,6 +66,7 @@ const breaks: readonly Break[] = [
   {
     name: 'sends an endless event',
     result: 'timeout',
+    kinds: EVENT_KINDS,
     act: (wire) =>
       trickle(
         wire,
@@ -98,7 +101,12 @@ const breaks: readonly Break[] = [
     },
   },
   { name: 'sends truncated JSON', result: 'failed', act: (wire) => wire.chunk('data: {"type":"content_block_\n\n') },
-  { name: 'sends JSON without an object', result: 'failed', act: (wire) => wire.chunk('data: 12\n\n') },
+  {
+    name: 'sends JSON without an object',
+    result: 'failed',
+    kinds: EVENT_KINDS,
+    act: (wire) => wire.chunk('data: 12\n\n'),
+  },
   {
     name: 'sends an early [DONE]',
     result: 'failed',
@@ -126,7 +134,7 @@ export function breaksAt(place: Place): FailingFault[] {
     ...(kinds !== undefined && { kinds }),
     play: (dialect) => async (wire) => {
       const { begin, content } = dialect.stream([BAD_TEXT, `${BAD_TEXT} AGAIN`]);
-      wire.begin(200, STREAM_TYPE);
+      wire.begin(200, streamHead(dialect));
       if (place !== 'head') wire.chunk(begin.join(''));
       if (place === 'content') wire.chunk(content[0] as string);
       await sleep(READ_MS);
@@ -141,7 +149,7 @@ export const secondBeginning: Fault = {
   form: 'streamed',
   play: (dialect) => (wire) => {
     const { begin, content, end } = dialect.stream([BAD_TEXT]);
-    wire.begin(200, STREAM_TYPE);
+    wire.begin(200, streamHead(dialect));
     wire.chunk([...begin, ...content, ...begin, ...end].join(''));
     wire.end();
   },
@@ -156,7 +164,7 @@ export const wrongLengths: readonly FailingFault[] = [
     play: (dialect) => async (wire) => {
       const { begin, content, end } = dialect.stream([BAD_TEXT, `${BAD_TEXT} AGAIN`]);
       const received = [...begin, content[0]].join('');
-      wire.raw(head(200, { ...STREAM_TYPE, 'content-length': String(Buffer.byteLength(received)) }));
+      wire.raw(head(200, { ...streamHead(dialect), 'content-length': String(Buffer.byteLength(received)) }));
       wire.raw([received, content[1], ...end].join(''));
     },
   },
@@ -166,7 +174,7 @@ export const wrongLengths: readonly FailingFault[] = [
     form: 'streamed',
     play: (dialect) => async (wire) => {
       const { begin, content } = dialect.stream([BAD_TEXT]);
-      wire.raw(head(200, STREAM_TYPE) + [...begin, ...content].join(''));
+      wire.raw(head(200, streamHead(dialect)) + [...begin, ...content].join(''));
       await sleep(READ_MS);
       wire.socket.resetAndDestroy();
     },
@@ -177,7 +185,7 @@ export const wrongLengths: readonly FailingFault[] = [
     form: 'streamed',
     play: (dialect) => async (wire) => {
       const { begin, content } = dialect.stream([BAD_TEXT]);
-      wire.raw(head(200, { ...STREAM_TYPE, 'content-length': '9999' }) + [...begin, ...content].join(''));
+      wire.raw(head(200, { ...streamHead(dialect), 'content-length': '9999' }) + [...begin, ...content].join(''));
       await sleep(READ_MS);
       wire.socket.end();
     },
@@ -190,7 +198,7 @@ export const refusedLate: Fault = {
   form: 'streamed',
   play: (dialect) => async (wire) => {
     const { begin, content } = dialect.stream([BAD_TEXT]);
-    wire.begin(200, STREAM_TYPE);
+    wire.begin(200, streamHead(dialect));
     wire.chunk([...begin, ...content].join(''));
     await sleep(READ_MS);
     wire.chunk(dialect.contentRefusedEvent);

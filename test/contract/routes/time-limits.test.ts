@@ -5,7 +5,8 @@ import { afterAll, expect, test } from 'bun:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chunkOf, forever, trickle } from '../../support/fault-upstream.ts';
 import { cannotBeMade, startUnreachableHost } from '../../support/unreachable-host.ts';
-import { JSON_TYPE, STREAM_TYPE } from './faults.ts';
+import { streamHead } from './dialects.ts';
+import { JSON_TYPE } from './faults.ts';
 import {
   answerNormally,
   BAD_TEXT,
@@ -43,7 +44,7 @@ const silentBehindHead: Fault = {
   name: 'sends nothing after its headers',
   kinds,
   form: 'streamed',
-  play: () => (wire) => wire.begin(200, STREAM_TYPE),
+  play: (dialect) => (wire) => wire.begin(200, streamHead(dialect)),
 };
 const silentBehindContent: Fault = {
   name: 'sends nothing after its first content',
@@ -51,7 +52,7 @@ const silentBehindContent: Fault = {
   form: 'streamed',
   play: (dialect) => (wire) => {
     const { begin, content } = dialect.stream([BAD_TEXT]);
-    wire.begin(200, STREAM_TYPE);
+    wire.begin(200, streamHead(dialect));
     wire.chunk([...begin, ...content].join(''));
   },
 };
@@ -61,7 +62,7 @@ const endless: Fault = {
   form: 'streamed',
   play: (dialect) => (wire) => {
     const { begin, content } = dialect.stream(['x', 'x']);
-    wire.begin(200, STREAM_TYPE);
+    wire.begin(200, streamHead(dialect));
     wire.chunk([...begin, content[0]].join(''));
     return trickle(
       wire,

@@ -15,7 +15,7 @@ import {
   expectHeadersOfAll,
   type Json,
 } from '../post-messages/world.ts';
-import { type Dialect, dialects, type ProviderKind } from './dialects.ts';
+import { type Dialect, dialects, type ProviderKind, streamHead } from './dialects.ts';
 
 export type Form = 'streamed' | 'whole';
 
@@ -97,7 +97,7 @@ export function answerNormally(dialect: Dialect, text = GOOD_TEXT): Play {
     if (!dialect.wantsStream(wire))
       return wire.send(200, { 'content-type': 'application/json' }, dialect.message(text));
     const { begin, content, end } = dialect.stream([text.slice(0, 5), text.slice(5)]);
-    wire.begin(200, { 'content-type': 'text/event-stream' });
+    wire.begin(200, streamHead(dialect));
     wire.chunk([...begin, ...content, ...end].join(''));
     wire.end();
   };
@@ -175,6 +175,7 @@ async function placeCase(played: Case, place: number, good: readonly FaultUpstre
     base_url: (end?.url ?? url)?.replace('http:', `${scheme ?? 'http'}:`),
     api_key: 'sk-of-the-operator-0001',
     private_network: true,
+    ...(kind === 'bedrock' && { region: 'eu-central-1' }),
   });
   const route = (provider: string, priority: number) => ({ provider, model: name, priority });
   return {

@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chunkOf, forever, head, type Play, trickle, type Wire } from '../../support/fault-upstream.ts';
-import type { Dialect } from './dialects.ts';
-import { JSON_TYPE, STREAM_TYPE } from './faults.ts';
+import { type Dialect, EVENT_KINDS, streamHead } from './dialects.ts';
+import { JSON_TYPE } from './faults.ts';
 import { answerNormally, BAD_TEXT, type Fault } from './two-routes.ts';
 
 const PAUSE_MS = 20;
@@ -17,7 +17,7 @@ const answers =
     const { begin, content, end } = dialect.stream([BAD_TEXT]);
     const body = isStream ? [...begin, ...content, ...end].join('') : dialect.message(BAD_TEXT);
     const length = String(Buffer.byteLength(body));
-    const whole = head(200, { ...(isStream ? STREAM_TYPE : JSON_TYPE), 'content-length': length }) + body;
+    const whole = head(200, { ...(isStream ? streamHead(dialect) : JSON_TYPE), 'content-length': length }) + body;
     const text = change(whole);
     if (pauseMs === 0) wire.raw(text);
     else await trickle(wire, text.match(/[\s\S]{1,16}/g) ?? [], pauseMs);
@@ -33,7 +33,7 @@ export const harmless: readonly Fault[] = [
       const { begin, content, end } = dialect.stream([BAD_TEXT]);
       const body = isStream ? [...begin, ...content, ...end].join('') : dialect.message(BAD_TEXT);
       wire.socket.end(
-        `HTTP/1.0 200 OK\r\ncontent-type: ${isStream ? 'text/event-stream' : 'application/json'}\r\n\r\n${body}`,
+        `HTTP/1.0 200 OK\r\ncontent-type: ${(isStream ? streamHead(dialect) : JSON_TYPE)['content-type']}\r\n\r\n${body}`,
       );
     },
   },
@@ -55,7 +55,7 @@ export const harmless: readonly Fault[] = [
       const body = isStream ? [...begin, ...content, ...end].join('') : dialect.message(BAD_TEXT);
       wire.send(
         200,
-        { ...(isStream ? STREAM_TYPE : JSON_TYPE), 'content-encoding': 'gzip' },
+        { ...(isStream ? streamHead(dialect) : JSON_TYPE), 'content-encoding': 'gzip' },
         Bun.gzipSync(Buffer.from(body)),
       );
     },
@@ -78,9 +78,10 @@ export const harmless: readonly Fault[] = [
   {
     name: 'keeps the stream alive between its events',
     form: 'streamed',
+    kinds: EVENT_KINDS,
     play: (dialect) => async (wire) => {
       const { begin, content, end } = dialect.stream([BAD_TEXT]);
-      wire.begin(200, STREAM_TYPE);
+      wire.begin(200, streamHead(dialect));
       for (const piece of [...begin, ...content, ...end]) {
         wire.chunk(': still here\n\n\n\n:\n');
         await sleep(PAUSE_MS);
@@ -100,11 +101,11 @@ export const harmless: readonly Fault[] = [
   {
     name: 'sends its message twice',
     form: 'streamed',
-    kinds: ['anthropic', 'openai', 'openai-responses'], // Gemini's message ends with its stream
+    kinds: ['anthropic', 'openai', 'openai-responses', 'bedrock'], // Gemini's message ends with its stream
     play: (dialect) => (wire) => {
       const { begin, content, end } = dialect.stream([BAD_TEXT]);
       const message = [...begin, ...content, ...end].join('');
-      wire.begin(200, STREAM_TYPE);
+      wire.begin(200, streamHead(dialect));
       wire.chunk(message + message);
       wire.end();
     },
@@ -112,10 +113,10 @@ export const harmless: readonly Fault[] = [
   {
     name: 'sends more events after the end of its message',
     form: 'streamed',
-    kinds: ['anthropic', 'openai', 'openai-responses'],
+    kinds: ['anthropic', 'openai', 'openai-responses', 'bedrock'],
     play: (dialect) => async (wire) => {
       const { begin, content, end } = dialect.stream([BAD_TEXT]);
-      wire.begin(200, STREAM_TYPE);
+      wire.begin(200, streamHead(dialect));
       wire.chunk([...begin, ...content, ...end].join(''));
       await trickle(
         wire,
