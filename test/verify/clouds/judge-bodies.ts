@@ -19,7 +19,7 @@ const MODELS = [
   'openai.gpt-oss-120b-1:0',
   'eu.anthropic.claude-sonnet-4-5-20250929-v1:0',
 ];
-/** What a client may also send; each is valid for every model here. */
+/** Members that a client may send, too; each is valid for every model here. */
 const MEMBERS: readonly Json[] = [
   {},
   { temperature: 1.7, top_p: 0.5, top_k: 5, stop_sequences: ['', 'END'] },

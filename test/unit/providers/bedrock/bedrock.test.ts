@@ -108,7 +108,7 @@ test('a signature is what botocore makes of the same request', async () => {
   );
 });
 
-test('a credential without keys is reported without its text, and a refused one is told so', async () => {
+test('a credential without keys is reported without its text, and one that is refused is notified', async () => {
   for (const text of ['', 'no JSON', '{}', '[]', '{"accessKeyId":"a b","secretAccessKey":"s"}'])
     expect(
       await faultOf(bedrock.submit(attemptAt('m', {}, { provider: endpointWith(new AwsSecret(text)) }))),
