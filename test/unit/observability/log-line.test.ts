@@ -5,7 +5,8 @@ import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bounds, type LogFormat } from '../../../src/config.ts';
-import { describeFailure, type LogLine, LogWriter } from '../../../src/observability/observability.ts';
+import { TurnpikeError } from '../../../src/errors.ts';
+import { describeFailure, type LogLine, LogWriter, requestLine } from '../../../src/observability/observability.ts';
 import { Secret } from '../../../src/secrets/secrets.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'turnpike-log-'));
@@ -176,4 +177,27 @@ test('a failure is described with its causes', () => {
   expect(text).toContain('outer');
   expect(text).toContain('caused by Error: inner');
   expect(text).toContain('caused by a word');
+});
+
+test('the line of a request has the cause of a failure, and of a model that residency hides, and of no other refusal', () => {
+  const causeOf = (failure: TurnpikeError) =>
+    requestLine(
+      {
+        requestId: 'req_1',
+        receivedAtMs: 0,
+        durationMs: 1,
+        method: 'POST',
+        path: '/v1/messages',
+        address: '127.0.0.1',
+        status: failure.status,
+        clientRequest: null,
+        failure,
+      },
+      0,
+    )['cause'];
+  const cause = 'no route is within the residency';
+  expect(causeOf(new TurnpikeError('model_not_found', 'the model does not exist', { cause }))).toBe(cause);
+  expect(causeOf(new TurnpikeError('model_not_found', 'the model does not exist'))).toBeUndefined();
+  expect(causeOf(new TurnpikeError('internal', 'an error', { cause: 'a bug' }))).toBe('a bug');
+  expect(causeOf(new TurnpikeError('invalid_request', 'a field', { cause: 'a client' }))).toBeUndefined();
 });
