@@ -213,7 +213,7 @@ function addressMisfit(credentials: readonly ReadonlyMap<string, unknown>[], bas
 }
 
 /** Kinds whose addresses may have Azure's older API version query, and no other. */
-const WITH_VERSION: readonly string[] = ['openai', 'openai-responses'];
+const WITH_VERSION: readonly string[] = ['openai', 'openai-responses', 'foundry'];
 const API_VERSION = /\?api-version=[\w.-]+$/;
 
 function isBaseUrl(text: string): boolean {

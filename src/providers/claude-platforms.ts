@@ -1,17 +1,336 @@
-// Claude at clouds: what each platform takes of the Messages protocol, and the body in its form.
+// Claude at clouds: what each platform takes of the Messages protocol, and requests in its form. A platform answers 400 to
+// betas and members that it does not know, so only known ones are sent. Hints are left out; what would change the answer
+// is refused by name.
 
-import { convertMessageBody } from './anthropic/convert-request.ts';
+import type { JsonObject, JsonValue } from '../wire/wire.ts';
+import { exactBody, isJsonObject, jsonObjects, objectOf, rewriteRequest, textOf } from '../wire/wire.ts';
+import { type Changes, countChanges, messageChanges } from './anthropic/convert-request.ts';
+import { BlockCleaner, type BlockRules } from './claude-blocks.ts';
+import { refuseField, requests } from './lost-fields.ts';
 import type { Attempt } from './provider.ts';
 
 export type ClaudePlatform = 'bedrock' | 'vertex' | 'foundry';
 
+interface Beta {
+  /** Its name at the platform, if that differs. */
+  as?: string;
+  /** Models that take it; absent: all. */
+  models?: RegExp;
+}
+
+interface Platform extends BlockRules {
+  /** The API version that the body has; null: it is in a header. */
+  bodyVersion: string | null;
+  /** The body has a list of betas; otherwise they are in the header. */
+  betasInBody: boolean;
+  /** Members of the body. */
+  fields: readonly string[];
+  /** Betas that it takes of the client's. */
+  betas: Readonly<Record<string, Beta>>;
+  /** Betas that a tool of this type needs. */
+  toolBetas: readonly [type: RegExp, beta: string][];
+  /** Members of tools beyond the usual ones. */
+  toolMembers: readonly string[];
+  /** The only version of web search; null: any. */
+  webSearch: string | null;
+  /** Edits of the context that it takes. */
+  edits: readonly string[];
+}
+
+const FIELDS = [
+  ...['max_tokens', 'messages', 'output_config', 'stop_sequences', 'system', 'temperature'],
+  ...['thinking', 'tool_choice', 'tools', 'top_k', 'top_p'],
+];
+/** Members that the answer depends on, with the reason for which a platform without them refuses them. */
+const DECISIVE: Readonly<Record<string, string>> = {
+  mcp_servers: 'the provider of this model does not support MCP servers',
+  container: 'the provider of this model has no containers',
+  compaction: 'the provider of this model does not support compaction',
+};
+const TOOL_MEMBERS = ['type', 'name', 'description', 'input_schema', 'cache_control', 'strict'];
+
+const COMPUTER: Platform['toolBetas'] = [
+  [/^computer_20250124$/, 'computer-use-2025-01-24'],
+  [/^computer_20251124$/, 'computer-use-2025-11-24'],
+];
+const SEARCHES_TOOLS = /^tool_search_tool_/;
+/** Claude 4 up to 4.5, whose thinking needs a beta between tool calls. */
+const BUDGET_MODELS = /claude-(?:opus|sonnet|haiku)-4(?!-[6-9])/;
+const CLEARING = ['clear_tool_uses_20250919', 'clear_thinking_20251015'];
+const COMPACTING = 'compact_20260112';
+
+/** The beta that an edit of the context needs. */
+function betaOfEdit(type: string): string {
+  return type.startsWith('compact_') ? 'compact-2026-01-12' : 'context-management-2025-06-27';
+}
+
+// Sources: platform.claude.com, "Features overview" and the pages of the platforms; docs.aws.amazon.com, "Anthropic Claude
+// Messages API"; the table of betas of LiteLLM (anthropic_beta_headers_config.json) and its notes on live requests; the
+// official SDKs 1.1. As of November 2026, unless noted.
+const PLATFORMS: Readonly<Record<ClaudePlatform, Platform>> = {
+  bedrock: {
+    bodyVersion: 'bedrock-2023-05-31',
+    betasInBody: true,
+    fields: [...FIELDS, 'context_management'],
+    // Each model refuses those that it does not have.
+    betas: {
+      'interleaved-thinking-2025-05-14': { models: BUDGET_MODELS },
+      'context-1m-2025-08-07': { models: /claude-(?:sonnet-4|opus-4-6)/ },
+      'effort-2025-11-24': { models: /claude-opus-4-5/ },
+      'compact-2026-01-12': { models: /claude-(?:sonnet|opus)-4-6/ },
+      'thinking-binding-controls-2026-08-01': {},
+      'mid-conversation-tool-changes-2026-07-01': {},
+      'thinking-display-updates-2026-08-18': {},
+    },
+    toolBetas: [...COMPUTER, [SEARCHES_TOOLS, 'tool-search-tool-2025-10-19']],
+    toolMembers: ['defer_loading'],
+    webSearch: null,
+    // Others are refused as extra inputs (LiteLLM issue 27532, May 2026).
+    edits: [COMPACTING],
+    serverTools: ['tool_search'],
+    hasAddresses: false,
+    hasFiles: false,
+    // Since Claude 4.5 (January 2026).
+    longCache: /claude-(?:\w+-)?(?:4-[5-9]|[5-9])/,
+  },
+  vertex: {
+    bodyVersion: 'vertex-2023-10-16',
+    betasInBody: false,
+    fields: [...FIELDS, 'stream', 'metadata', 'context_management', 'compaction'],
+    betas: {
+      'interleaved-thinking-2025-05-14': {},
+      'context-1m-2025-08-07': {},
+      'context-management-2025-06-27': {},
+      'compact-2026-01-12': {},
+      'compact-2026-09-04': {},
+      'advanced-tool-use-2025-11-20': { as: 'tool-search-tool-2025-10-19' },
+      'tool-search-tool-2025-10-19': {},
+      'computer-use-2025-01-24': {},
+      'computer-use-2025-11-24': {},
+      'web-search-2025-03-05': {},
+      'per-turn-control-2026-07-01': {},
+      'dangerous-tool-use-2026-09-03': {},
+      'thinking-binding-controls-2026-08-01': {},
+      'thinking-display-updates-2026-08-18': {},
+    },
+    toolBetas: [
+      ...COMPUTER,
+      [SEARCHES_TOOLS, 'tool-search-tool-2025-10-19'],
+      [/^web_search_/, 'web-search-2025-03-05'],
+    ],
+    toolMembers: ['defer_loading'],
+    webSearch: 'web_search_20250305', // without dynamic filtering
+    edits: [...CLEARING, COMPACTING],
+    serverTools: ['web_search', 'tool_search'],
+    hasAddresses: false,
+    hasFiles: false,
+    longCache: /./,
+  },
+  foundry: {
+    bodyVersion: null,
+    betasInBody: false,
+    fields: [
+      ...FIELDS,
+      'model',
+      'stream',
+      'metadata',
+      'cache_control',
+      'context_management',
+      'mcp_servers',
+      'container',
+    ],
+    betas: {
+      'interleaved-thinking-2025-05-14': {},
+      'context-1m-2025-08-07': {},
+      'context-management-2025-06-27': {},
+      'advanced-tool-use-2025-11-20': {},
+      'code-execution-2025-08-25': {},
+      'computer-use-2025-01-24': {},
+      'computer-use-2025-11-24': {},
+      'effort-2025-11-24': {},
+      'files-api-2025-04-14': {},
+      'mcp-client-2025-04-04': {},
+      'mcp-client-2025-11-20': {},
+      'skills-2025-10-02': {},
+      'structured-outputs-2025-11-13': {},
+      'web-fetch-2025-09-10': {},
+      'web-search-2025-03-05': {},
+      'per-turn-control-2026-07-01': {},
+      'dangerous-tool-use-2026-09-03': {},
+      'thinking-display-updates-2026-08-18': {},
+    },
+    toolBetas: COMPUTER,
+    toolMembers: ['allowed_callers', 'defer_loading', 'input_examples'],
+    webSearch: null,
+    edits: CLEARING,
+    serverTools: [
+      'web_search',
+      'web_fetch',
+      'code_execution',
+      'bash_code_execution',
+      'text_editor_code_execution',
+      'tool_search',
+      'mcp',
+    ],
+    hasAddresses: true,
+    hasFiles: true,
+    longCache: /./,
+  },
+};
+
 /** The body of a message for the platform, without the members that its address has. Throws ProviderFault (rejected). */
 export function convertPlatformBody(attempt: Attempt, platform: ClaudePlatform): string {
-  if (platform === 'foundry') return convertMessageBody(attempt);
-  const anthropic_version = platform === 'bedrock' ? 'bedrock-2023-05-31' : 'vertex-2023-10-16';
-  return convertMessageBody(attempt, {
-    model: undefined,
-    anthropic_version,
-    ...(platform === 'bedrock' && { stream: undefined }),
+  return rewriteRequest(attempt.request, convertMembers(attempt, platform, messageChanges(attempt)));
+}
+
+/** The body of a token count, with its model. Throws ProviderFault (rejected). */
+export function convertPlatformCount(attempt: Attempt, platform: ClaudePlatform): string {
+  const changes = countChanges(attempt);
+  const { model } = changes;
+  return rewriteRequest(attempt.request, { ...convertMembers(attempt, platform, changes), model });
+}
+
+/** The betas for the header of a platform, joined by commas; null without any, and where the body has them. */
+export function platformBetas(attempt: Attempt, platform: ClaudePlatform): string | null {
+  const { betasInBody } = PLATFORMS[platform];
+  const betas = betasInBody ? [] : betasOf(attempt, PLATFORMS[platform]);
+  return betas.length === 0 ? null : betas.join(',');
+}
+
+function betasOf({ betas, upstreamModel, request }: Attempt, platform: Platform): string[] {
+  const asked = (betas ?? '').split(',').flatMap((text) => {
+    const name = text.trim();
+    const beta = Object.hasOwn(platform.betas, name) ? platform.betas[name] : undefined;
+    return beta === undefined || beta.models?.test(upstreamModel) === false ? [] : [beta.as ?? name];
   });
+  const types = jsonObjects(request.body['tools']).map(({ type }) => textOf(type));
+  const needed = platform.toolBetas.filter(([tool]) => types.some((type) => tool.test(type)));
+  return [...new Set([...asked, ...needed.map(([, beta]) => beta)])];
+}
+
+/** All changes of the client's body: those for every provider, and those of the platform. */
+function convertMembers(attempt: Attempt, name: ClaudePlatform, changes: Changes): Changes {
+  const platform = PLATFORMS[name];
+  const { request, upstreamModel } = attempt;
+  const betas = betasOf(attempt, platform);
+  const sent: Changes = { ...changes };
+  for (const member of request.members.keys()) if (!platform.fields.includes(member)) sent[member] = undefined;
+  if (!platform.fields.includes('model')) sent['model'] = undefined;
+  refuseMembers(request.body, platform);
+  const current = (member: string) => (Object.hasOwn(sent, member) ? sent[member] : request.body[member]);
+  let body: JsonObject | null = null;
+  const exact = (member: string) => {
+    body ??= exactBody(request);
+    return Object.hasOwn(sent, member) ? sent[member] : body[member];
+  };
+  const isLong = platform.longCache.test(upstreamModel);
+  for (const member of ['system', 'messages', 'cache_control']) {
+    const clean = (value: JsonValue | undefined) => new BlockCleaner(platform, isLong).clean(value, member);
+    // Refusals have the client's paths, also where messages were left out.
+    const asked = clean(request.body[member]);
+    const { isChanged } = current(member) === request.body[member] ? asked : clean(current(member));
+    // Values are written again only if something in them changes.
+    if (isChanged) sent[member] = clean(exact(member)).value;
+  }
+  if (cleanTools(current('tools'), platform, isLong) !== null)
+    sent['tools'] = cleanTools(exact('tools'), platform, isLong) ?? [];
+  changeThinking(sent, current('thinking'), betas);
+  changeOutput(sent, current('output_config'), request.body['output_format'], exact);
+  changeContext(sent, current('context_management'), platform, betas);
+  if (platform.bodyVersion !== null) sent['anthropic_version'] = platform.bodyVersion;
+  if (platform.betasInBody && betas.length > 0) sent['anthropic_beta'] = betas;
+  return sent;
+}
+
+function refuseMembers(body: JsonObject, { fields, serverTools }: Platform): void {
+  for (const [member, sentence] of Object.entries(DECISIVE))
+    if (!fields.includes(member) && requests(body[member])) refuseField(member, sentence);
+  if (body['speed'] === 'fast') refuseField('speed', 'the provider of this model has no fast mode');
+  for (const [place, { type }] of jsonObjects(body['tools']).entries()) {
+    const family = SERVER_TOOL.exec(textOf(type))?.[1];
+    if (family === undefined || serverTools.includes(family)) continue;
+    const shown = textOf(type).slice(0, TYPE_CHARACTERS_MAX);
+    refuseField(`tools.${place}.type`, `a tool of type "${shown}" is not available for the provider of this model`);
+  }
+}
+
+const TYPE_CHARACTERS_MAX = 64;
+const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|mcp|advisor)_/;
+const WEB_SEARCH_MEMBERS = [
+  'type',
+  'name',
+  'cache_control',
+  'max_uses',
+  'allowed_domains',
+  'blocked_domains',
+  'user_location',
+];
+
+/** null if nothing changes. */
+function cleanTools(tools: JsonValue | undefined, platform: Platform, isLong: boolean): JsonObject[] | null {
+  let isChanged = false;
+  const cleaned = jsonObjects(tools).map((tool) => {
+    const blocks = new BlockCleaner(platform, isLong);
+    const kept = keepMembers(blocks.cleanCache(tool), platform);
+    const isLess = Object.keys(kept).length < Object.keys(tool).length;
+    isChanged ||= blocks.isChanged || isLess || kept['type'] !== tool['type'];
+    return kept;
+  });
+  return isChanged ? cleaned : null;
+}
+
+function keepMembers(tool: JsonObject, { toolMembers, webSearch }: Platform): JsonObject {
+  const type = textOf(tool['type']);
+  if (webSearch !== null && type.startsWith('web_search_'))
+    return { ...pick(tool, WEB_SEARCH_MEMBERS), type: webSearch };
+  if (type === '' || type === 'custom') return pick(tool, [...TOOL_MEMBERS, ...toolMembers]);
+  const dropped = HINTS.filter((member) => !toolMembers.includes(member));
+  return dropped.some((member) => member in tool) ? omit(tool, dropped) : tool;
+}
+
+/** Members of tools that only save tokens or time. */
+const HINTS = ['allowed_callers', 'defer_loading', 'eager_input_streaming', 'input_examples'];
+
+function pick(tool: JsonObject, members: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(tool).filter(([member]) => members.includes(member)));
+}
+
+function omit(tool: JsonObject, members: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(tool).filter(([member]) => !members.includes(member)));
+}
+
+/** Without the beta, a platform refuses how blocks are bound. */
+function changeThinking(sent: Changes, thinking: JsonValue | undefined, betas: readonly string[]): void {
+  if (!isJsonObject(thinking) || thinking['block_binding'] === undefined) return;
+  if (betas.some((beta) => beta.startsWith('thinking-binding-'))) return;
+  sent['thinking'] = omit(thinking, ['block_binding']);
+}
+
+/** The former name of the format became a member. */
+function changeOutput(
+  sent: Changes,
+  config: JsonValue | undefined,
+  format: JsonValue | undefined,
+  exact: (member: string) => JsonValue | undefined,
+): void {
+  const { task_budget: budget, ...rest } = objectOf(config);
+  const isFormer = isJsonObject(format) && rest['format'] === undefined;
+  if (!isFormer && budget === undefined) return;
+  const { task_budget: _, ...kept } = objectOf(exact('output_config'));
+  const changed = isFormer ? { ...kept, format } : kept;
+  sent['output_config'] = Object.keys(changed).length > 0 ? changed : undefined;
+}
+
+/** Only edits that the platform takes, and whose beta is sent. */
+function changeContext(
+  sent: Changes,
+  context: JsonValue | undefined,
+  { edits }: Platform,
+  betas: readonly string[],
+): void {
+  if (context === undefined) return;
+  const asked = jsonObjects(objectOf(context)['edits']);
+  const kept = asked.filter(({ type }) => edits.includes(textOf(type)) && betas.includes(betaOfEdit(textOf(type))));
+  if (kept.length === 0) sent['context_management'] = undefined;
+  else if (kept.length < asked.length) sent['context_management'] = { ...objectOf(context), edits: kept };
 }

@@ -33,6 +33,8 @@ export interface Api {
   modelsPath: string;
   /** Gets an invalid request in a connection test if there is no list of models; null: there always is one. */
   messagePath: string | null;
+  /** The protocol in which clients may write to it themselves; absent: the provider's kind. */
+  native?: string;
   /** The number of models in a list; null if there are more pages; undefined for anything but a list. */
   countModels(answer: JsonObject): number | null | undefined;
 }
@@ -85,6 +87,34 @@ export function apiProvider(
   };
 }
 
+type Choose = (upstreamModel: string, protocol: string | null) => Provider;
+
+/** A kind whose models have several protocols: `choose` gives the provider of a model. It throws ProviderFault. */
+export function combinedProvider(kind: string, choose: Choose, probe: NonNullable<Provider['probe']>): Provider {
+  const chosen = ({ upstreamModel, protocol }: Attempt) => choose(upstreamModel, protocol ?? null);
+  const known = (upstreamModel: string): Provider | null => {
+    try {
+      return choose(upstreamModel, null);
+    } catch {
+      return null; // refused when it is called
+    }
+  };
+  return {
+    kind,
+    submit: async (attempt) => chosen(attempt).submit(attempt),
+    async embed(attempt) {
+      const { embed } = chosen(attempt);
+      if (embed !== undefined) return embed(attempt);
+      throw new ProviderFault('rejected', 'model: the provider of this model has no embeddings', { status: 400 });
+    },
+    countTokens: async (attempt) => chosen(attempt).countTokens(attempt),
+    countLocally: () => null,
+    thinksByDefault: (upstreamModel) => known(upstreamModel)?.thinksByDefault?.(upstreamModel) ?? false,
+    abilities: (upstreamModel, baseUrl) => known(upstreamModel)?.abilities?.(upstreamModel, baseUrl) ?? null,
+    probe,
+  };
+}
+
 /** Sends once the credential is there; the faults do not contain it. */
 function withCredential<Value>(
   credential: Secret | null,
@@ -97,6 +127,15 @@ function withCredential<Value>(
 
 /** How the fault of a credential begins that was not sent. */
 export const UNREAD = 'the credential cannot be read';
+
+/** The reply of a connection test that sends by itself; its faults do not contain the credential. Throws ProviderFault. */
+export function probeWith(
+  credential: Secret | null,
+  signal: AbortSignal,
+  send: () => Promise<ProbeReply>,
+): Promise<ProbeReply> {
+  return withCredential(credential, signal, send);
+}
 
 /** Waits for a credential that is not known yet. Throws ProviderFault (credentials, aborted). */
 async function awaitCredential(loading: Promise<void>, signal: AbortSignal): Promise<void> {
@@ -174,7 +213,7 @@ const keptHeaders = new WeakMap<ProviderEndpoint, KeptHeaders>();
 
 function headersOf(api: Api, attempt: Attempt, accept: string): UpstreamCall['headers'] {
   const { provider, version, betas, selectors, trace, request } = attempt;
-  const own = request.native?.kind === provider.kind ? request.native.headers : undefined;
+  const own = request.native?.kind === (api.native ?? provider.kind) ? request.native.headers : undefined;
   if (own !== undefined) return { ...api.headers(attempt, accept), ...own };
   if (trace || selectors) return api.headers(attempt, accept);
   const kept = keptHeaders.get(provider);

@@ -9,7 +9,7 @@ export function refuseField(path: string, sentence: string): never {
 }
 
 /** null and empty values request nothing: clients write out unset members. */
-function requests(value: JsonValue | undefined): boolean {
+export function requests(value: JsonValue | undefined): boolean {
   if (Array.isArray(value)) return value.length > 0;
   if (isJsonObject(value)) return Object.keys(value).length > 0;
   return (value ?? null) !== null && value !== '';

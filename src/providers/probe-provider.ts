@@ -32,8 +32,8 @@ export async function probeProvider(
   const signal = AbortSignal.timeout(msMax);
   try {
     const reply = await provider.probe(endpoint, signal);
-    const message = reply.message ?? wordsOfReply(reply, endpoint);
-    return { ok: true, ...reply, ms: elapsed(), fault: null, message };
+    const { status, models, message = wordsOfReply(reply, endpoint) } = reply;
+    return { ok: true, status, models, ms: elapsed(), fault: null, message };
   } catch (thrown) {
     const fault = asFault(thrown, msMax);
     // One line of bounded length, without the credential.
@@ -52,9 +52,9 @@ function asFault(thrown: unknown, msMax: number): ProviderFault {
   return new ProviderFault('aborted', `it did not respond within ${msMax / 1000} s`, { cause: thrown });
 }
 
-function wordsOfReply({ status }: ProbeReply, { credential }: ProviderEndpoint): string {
+function wordsOfReply({ status, isAccepted }: ProbeReply, { credential }: ProviderEndpoint): string {
   if (status === null) return 'It is built into the service.';
-  if (status < 300)
+  if (status < 300 || isAccepted === true)
     return `It responds and ${credential === null ? 'requires no credential' : 'accepts the credential'}.`;
   return (
     `It responds, but has no list of models: it rejected an empty message (${status}), as expected. ` +

@@ -108,6 +108,8 @@ export interface ProbeReply {
   models: number | null;
   /** The result in words; absent: the usual sentence for its status. */
   message?: string;
+  /** The credential was accepted, whatever the status says; absent: the status says it. */
+  isAccepted?: true;
 }
 
 /** A provider kind. Stateless: the attempt has everything about one provider. */

@@ -2,11 +2,13 @@
 
 import { anthropic } from './anthropic/anthropic.ts';
 import { bedrock } from './bedrock/bedrock.ts';
+import { foundry } from './foundry/foundry.ts';
 import { gemini } from './gemini/gemini.ts';
 import { openai } from './openai/openai.ts';
 import { openaiResponses } from './openai-responses/openai-responses.ts';
 import type { Provider } from './provider.ts';
 import { sandbox } from './sandbox/sandbox.ts';
+import { vertex } from './vertex/vertex.ts';
 
 export { type Abilities, THINKING_TYPES } from './abilities.ts';
 export { type ProbeResult, probeProvider } from './probe-provider.ts';
@@ -30,5 +32,7 @@ export const providerKinds: ReadonlyMap<string, Provider> = new Map([
   [openaiResponses.kind, openaiResponses],
   [gemini.kind, gemini],
   [bedrock.kind, bedrock],
+  [vertex.kind, vertex],
+  [foundry.kind, foundry],
   [sandbox.kind, sandbox],
 ]);

@@ -25,11 +25,13 @@ const kindTexts = {
   'openai-responses': 'OpenAI, through the Responses API.',
   gemini: 'Google, through the Gemini API.',
   bedrock: 'Claude and other models at Amazon Bedrock. Needs a region.',
+  vertex: 'Claude and Gemini in a Google Cloud project, through Vertex AI. Needs a project and a region.',
+  foundry: 'Claude and OpenAI models deployed in Microsoft Foundry on Azure. Needs the address of your resource.',
   sandbox: 'Simulated responses inside this service. Needs no API key.',
 } as Record<string, string>;
 
 /** Most requested kinds first. */
-const ORDER = ['anthropic', 'openai-responses', 'gemini', 'bedrock', 'openai', 'sandbox'];
+const ORDER = ['anthropic', 'openai-responses', 'gemini', 'openai', 'bedrock', 'vertex', 'foundry', 'sandbox'];
 
 export function ProviderCreate() {
   const catalog = useGet('/catalogue');

@@ -16,6 +16,8 @@ const kindLabels = {
   'openai-responses': 'OpenAI',
   gemini: 'Google Gemini',
   bedrock: 'Amazon Bedrock',
+  vertex: 'Google Vertex AI',
+  foundry: 'Microsoft Foundry',
   sandbox: 'Sandbox',
 } as Record<string, string>;
 

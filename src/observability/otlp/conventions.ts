@@ -25,6 +25,8 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   'openai-responses': 'openai',
   gemini: 'gcp.gemini',
   bedrock: 'aws.bedrock',
+  vertex: 'gcp.vertex_ai',
+  foundry: 'azure.ai.inference',
 };
 
 /** The well-known name of a provider kind, or our own name. */

@@ -1,11 +1,25 @@
 // A provider of the Messages protocol: its answer is returned without translation or counting.
 
-import { type JsonValue, type StreamEvent, unfoldMessage } from '../../wire/wire.ts';
+import { isJsonObject, type JsonValue, type StreamEvent, unfoldMessage } from '../../wire/wire.ts';
 import { claudeAbilities } from '../abilities.ts';
 import { type Api, apiProvider, openStream, post, requestTokenCount } from '../http-api.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
-import { type Answer, parseObject, readAnswer, readUpstreamRequestId, requireObject } from '../parse-json.ts';
-import { ProviderFault, type WholeReply } from '../provider.ts';
+import {
+  type Answer,
+  parseJson,
+  parseObject,
+  readAnswer,
+  readUpstreamRequestId,
+  requireObject,
+} from '../parse-json.ts';
+import {
+  type Attempt,
+  type ProbeReply,
+  type Provider,
+  type ProviderEndpoint,
+  ProviderFault,
+  type WholeReply,
+} from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
 
@@ -19,29 +33,60 @@ const api: Api = {
     Array.isArray(models) ? (hasMore === true ? null : models.length) : undefined,
 };
 
-export const anthropic = apiProvider('anthropic', api, {
-  abilities: claudeAbilities,
-
-  send: (attempt) => post(api, attempt, api.url(attempt.provider, '/v1/messages'), convertMessageBody(attempt)),
-
-  read(response, { request, signal }) {
-    if (!request.stream) return readAnswer(response, signal, convertMessage);
-    return openStream(response, signal, {
-      converter: () => convertEvents(readUpstreamRequestId(response.headers)),
-      whole: async () => unfoldMessage((await readAnswer(response, signal, convertMessage)).message),
-    });
-  },
-
-  countTokens: (attempt) =>
-    requestTokenCount(api, attempt, {
-      url: api.url(attempt.provider, '/v1/messages/count_tokens'),
-      body: convertCountBody(attempt),
-      member: 'input_tokens',
-    }),
+export const anthropic = messagesProvider('anthropic', api, {
+  url: ({ provider }, path) => api.url(provider, path),
+  body: convertMessageBody,
+  countBody: convertCountBody,
 });
 
+/** How a platform with the Messages protocol differs from its vendor. */
+export interface MessagesPlatform {
+  /** The address of an attempt. */
+  url(attempt: Attempt, path: '/v1/messages' | '/v1/messages/count_tokens'): string;
+  /** The bodies. Throw ProviderFault (rejected). */
+  body(attempt: Attempt): string;
+  countBody(attempt: Attempt): string;
+  /** The betas that it gets; absent: the client's. */
+  betas?(attempt: Attempt): string | null;
+  /** The fault of a JSON object without the type of a message or event; absent: there are none. */
+  mapError?(value: JsonValue, upstreamRequestId: string | null): ProviderFault | null;
+  probe?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply>;
+}
+
+export function messagesProvider(kind: string, api: Api, platform: MessagesPlatform): Provider {
+  const { url, body, countBody, betas, mapError = () => null, probe } = platform;
+  const withBetas = (attempt: Attempt) => (betas === undefined ? attempt : { ...attempt, betas: betas(attempt) });
+  const convertMessage = (answer: Answer<JsonValue>) => requireMessage(answer, mapError);
+  return apiProvider(kind, api, {
+    abilities: claudeAbilities,
+
+    send: async (attempt) => post(api, withBetas(attempt), url(attempt, '/v1/messages'), body(attempt)),
+
+    read(response, { request, signal }) {
+      if (!request.stream) return readAnswer(response, signal, convertMessage);
+      return openStream(response, signal, {
+        converter: () => convertEvents(readUpstreamRequestId(response.headers), mapError),
+        whole: async () => unfoldMessage((await readAnswer(response, signal, convertMessage)).message),
+      });
+    },
+
+    countTokens: async (attempt) =>
+      requestTokenCount(api, withBetas(attempt), {
+        url: url(attempt, '/v1/messages/count_tokens'),
+        body: countBody(attempt),
+        member: 'input_tokens',
+      }),
+
+    ...(probe !== undefined && { probe: (_api: Api, ...call: Parameters<typeof probe>) => probe(...call) }),
+  });
+}
+
+type MapError = NonNullable<MessagesPlatform['mapError']>;
+
 /** A whole answer of the protocol, unchanged. Throws ProviderFault. */
-export function convertMessage(answer: Answer<JsonValue>): WholeReply {
+export function requireMessage(answer: Answer<JsonValue>, mapError: MapError = () => null): WholeReply {
+  const fault = mapError(answer.value, answer.upstreamRequestId);
+  if (fault !== null) throw fault;
   const { value: message, text, upstreamRequestId } = requireObject(answer);
   if (message['type'] === 'error') throw mapErrorEvent(message, upstreamRequestId);
   if (message['type'] === 'message') return { form: 'message', message, text, upstreamRequestId };
@@ -49,7 +94,7 @@ export function convertMessage(answer: Answer<JsonValue>): WholeReply {
 }
 
 /** Passes events on unchanged, except the provider's keep-alives. */
-export function convertEvents(upstreamRequestId: string | null): EventConverter {
+export function convertEvents(upstreamRequestId: string | null, mapError: MapError = () => null): EventConverter {
   let isBegun = false;
   let isDone = false;
   return {
@@ -59,7 +104,7 @@ export function convertEvents(upstreamRequestId: string | null): EventConverter 
     },
     take({ name, text }) {
       if (name === 'ping') return [];
-      const event = readEvent(text, upstreamRequestId);
+      const event = readEvent(text, upstreamRequestId, mapError);
       if (event.name === 'ping') return [];
       const isStart = event.name === 'message_start';
       // A proxy that retried may begin a second answer: a client must not get both as one.
@@ -75,8 +120,11 @@ export function convertEvents(upstreamRequestId: string | null): EventConverter 
   };
 }
 
-function readEvent(text: string, upstreamRequestId: string | null): StreamEvent {
-  const value = parseObject(text, { what: 'an event', upstreamRequestId });
+function readEvent(text: string, upstreamRequestId: string | null, mapError: MapError): StreamEvent {
+  const parsed = parseJson(text, { what: 'an event', upstreamRequestId });
+  const fault = isJsonObject(parsed) && typeof parsed['type'] === 'string' ? null : mapError(parsed, upstreamRequestId);
+  if (fault !== null) throw fault;
+  const value = isJsonObject(parsed) ? parsed : parseObject(text, { what: 'an event', upstreamRequestId }); // throws
   const name = value['type'];
   if (typeof name !== 'string')
     throw new ProviderFault('failed', 'the provider sent an event without a type', { upstreamRequestId });

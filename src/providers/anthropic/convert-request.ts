@@ -151,8 +151,14 @@ export function convertHeaders(source: HeaderSource, accept: string): Record<str
   return headers;
 }
 
-/** The body of POST /v1/messages; `more` has changes for a platform. Throws ProviderFault (rejected). */
-export function convertMessageBody(attempt: Attempt, more: Changes = {}): string {
+/** The body of POST /v1/messages. Throws ProviderFault (rejected). */
+export function convertMessageBody(attempt: Attempt): string {
+  const changes = messageChanges(attempt);
+  return Object.keys(changes).length === 0 ? attempt.request.text : rewriteRequest(attempt.request, changes);
+}
+
+/** Changes of the client's body for every provider of Messages. */
+export function messageChanges(attempt: Attempt): Changes {
   const { request, upstreamModel, maxTokens } = attempt;
   const { top_k, top_p, diagnostics } = request.body;
   const changes: Changes = {};
@@ -169,8 +175,7 @@ export function convertMessageBody(attempt: Attempt, more: Changes = {}): string
   )
     changes['diagnostics'] = { ...diagnostics, previous_message_id: null };
   changeConversation(changes, attempt);
-  Object.assign(changes, more);
-  return Object.keys(changes).length === 0 ? request.text : rewriteRequest(request, changes);
+  return changes;
 }
 
 function changeConversation(changes: Changes, attempt: Attempt): void {
@@ -187,8 +192,13 @@ const NOT_COUNTED = [
 
 /** The body of POST /v1/messages/count_tokens. Throws ProviderFault (rejected). */
 export function convertCountBody(attempt: Attempt): string {
+  return rewriteRequest(attempt.request, countChanges(attempt));
+}
+
+/** Changes of the client's body for every counter of Messages. */
+export function countChanges(attempt: Attempt): Changes {
   const changes: Changes = { model: attempt.upstreamModel };
   changeConversation(changes, attempt);
   for (const name of NOT_COUNTED) changes[name] = undefined;
-  return rewriteRequest(attempt.request, changes);
+  return changes;
 }

@@ -1,7 +1,7 @@
 // A provider at Amazon Bedrock: Claude by InvokeModel, in the Messages protocol; models of other families by Converse.
 
 import { parseExactly, unfoldMessage } from '../../wire/wire.ts';
-import { convertMessage } from '../anthropic/anthropic.ts';
+import { requireMessage } from '../anthropic/anthropic.ts';
 import { convertPlatformBody } from '../claude-platforms.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
@@ -90,10 +90,10 @@ function readClaude(
   framing: Framing | undefined,
   upstreamRequestId: string | null,
 ): Promise<ProviderReply> {
-  if (!request.stream) return readAnswer(response, signal, convertMessage);
+  if (!request.stream) return readAnswer(response, signal, (answer) => requireMessage(answer));
   return openStream(response, signal, {
     converter: () => convertChunks(upstreamRequestId),
-    whole: async () => unfoldMessage((await readAnswer(response, signal, convertMessage)).message),
+    whole: async () => unfoldMessage((await readAnswer(response, signal, (answer) => requireMessage(answer))).message),
     ...(framing !== undefined && { framing }),
   });
 }

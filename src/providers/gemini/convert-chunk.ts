@@ -87,8 +87,8 @@ function faultOf(status: number, error: JsonObject, headerMs: number | null = nu
     /input token count\D{0,20}(\d+)\D{0,80}maximum number of (?:input )?tokens\D{0,20}(\d+)/i.exec(message) ?? [];
   const said = tokens === undefined ? message : `prompt is too long: ${tokens} tokens > ${maximum} maximum`;
   const shown = scrubIdentifiers(said)
-    .replaceAll(/\bprojects?\/[\w-]+/g, 'projects/[redacted]')
-    .replaceAll(/\b(project_number:|project )\d+/g, '$1[redacted]')
+    .replaceAll(/\bprojects?\/[\w.:-]+/g, 'projects/[redacted]')
+    .replaceAll(/\b(project_number:|consumer:|project )(?:\d+|['"`][\w.:-]+['"`])/g, '$1[redacted]')
     .replaceAll(/\bAIza[\w-]{10,}/g, '[redacted]');
   return new ProviderFault(kind, shown, {
     status,

@@ -123,11 +123,12 @@ function heading(facts: Record<string, JsonValue | undefined>): string {
 function convertResult(
   call: PlacedBlock,
   { block, path }: PlacedBlock,
+  { hasCallIds }: MessageOptions,
 ): { response: JsonObject; beside: JsonObject[] } {
   const name = shortenName(String(call.block['name']));
   const parts = readBlocks(block['content'], `${path}.content`).flatMap(convertBlock);
   const text = parts.map((part) => part['text'] ?? '(an attachment, which follows)').join('\n');
-  const given = readCallId(textOf(call.block['id']));
+  const given = hasCallIds ? readCallId(textOf(call.block['id'])) : null;
   const response = block['is_error'] === true ? { error: text } : { output: text };
   return {
     response: { functionResponse: { ...(given !== null && { id: given }), name, response } },
@@ -137,14 +138,21 @@ function convertResult(
   };
 }
 
+export interface MessageOptions {
+  /** The model refuses its own call without a signature. */
+  needsSignatures: boolean;
+  /** Calls and results have ids. */
+  hasCallIds: boolean;
+}
+
 /** `contents`. Throws ProviderFault (rejected) for unsupported blocks, and for calls and results that do not match. */
-export function convertMessages(messages: JsonValue | undefined, options: { needsSignatures: boolean }): JsonObject[] {
+export function convertMessages(messages: JsonValue | undefined, options: MessageOptions): JsonObject[] {
   const contents: JsonObject[] = [];
   const turns = joinTurns(messages, (blocks) => blocks.map(remind));
   checkCalls(turns, { pathOfUnanswered: ({ path }) => path.replace(/\.content.*$/, ''), mayRepeatResults: false });
   for (const [index, { role, blocks }] of turns.entries()) {
-    if (role === 'assistant') pushContent(contents, 'model', convertModelTurn(blocks, options.needsSignatures));
-    else pushContent(contents, 'user', convertUserTurn(blocks, turns[index - 1]?.blocks ?? []));
+    if (role === 'assistant') pushContent(contents, 'model', convertModelTurn(blocks, options));
+    else pushContent(contents, 'user', convertUserTurn(blocks, turns[index - 1]?.blocks ?? [], options));
   }
   return contents;
 }
@@ -167,12 +175,16 @@ function pushContent(contents: JsonObject[], role: string, parts: JsonObject[]):
 }
 
 /** Responses in the order of their calls, all together, as Gemini expects them. */
-function convertUserTurn(blocks: readonly PlacedBlock[], before: readonly PlacedBlock[]): JsonObject[] {
+function convertUserTurn(
+  blocks: readonly PlacedBlock[],
+  before: readonly PlacedBlock[],
+  options: MessageOptions,
+): JsonObject[] {
   const answered = before.flatMap((call) => {
     const isResult = ({ block }: PlacedBlock) =>
       block['type'] === 'tool_result' && block['tool_use_id'] === call.block['id'];
     const result = call.block['type'] === 'tool_use' ? blocks.find(isResult) : undefined;
-    return result === undefined ? [] : [convertResult(call, result)];
+    return result === undefined ? [] : [convertResult(call, result, options)];
   });
   return [
     ...answered.map(({ response }) => response),
@@ -181,7 +193,10 @@ function convertUserTurn(blocks: readonly PlacedBlock[], before: readonly Placed
   ];
 }
 
-function convertModelTurn(blocks: readonly PlacedBlock[], needsSignatures: boolean): JsonObject[] {
+function convertModelTurn(
+  blocks: readonly PlacedBlock[],
+  { needsSignatures, hasCallIds }: MessageOptions,
+): JsonObject[] {
   const parts: JsonObject[] = [];
   let forCall: string | null = null;
   let isFirstCall = true;
@@ -190,7 +205,10 @@ function convertModelTurn(blocks: readonly PlacedBlock[], needsSignatures: boole
     else if (block['type'] === 'thinking') forCall = placeThought(parts, block) ?? forCall;
     else if (block['type'] === 'tool_use') {
       const signature: string | null = forCall ?? (needsSignatures && isFirstCall ? NO_THOUGHT_SIGNATURE : null);
-      parts.push({ ...convertCall(block, path), ...(signature !== null && { thoughtSignature: signature }) });
+      parts.push({
+        ...convertCall(block, path, hasCallIds),
+        ...(signature !== null && { thoughtSignature: signature }),
+      });
       forCall = null;
       isFirstCall = false;
     } else if (block['type'] !== 'redacted_thinking') refuseBlock(block, path);
@@ -212,9 +230,9 @@ function placeThought(parts: JsonObject[], block: JsonObject): string | null {
   return null;
 }
 
-function convertCall(block: JsonObject, path: string): JsonObject {
+function convertCall(block: JsonObject, path: string, hasCallIds: boolean): JsonObject {
   const { id, name, input } = block;
   if (typeof name !== 'string') refuseField(`${path}.name`, 'Field required');
-  const given = readCallId(textOf(id));
+  const given = hasCallIds ? readCallId(textOf(id)) : null;
   return { functionCall: { ...(given !== null && { id: given }), name: shortenName(name), args: objectOf(input) } };
 }

@@ -92,10 +92,13 @@ export function convertHeaders(source: HeaderSource, accept: string): Record<str
   return makeHeaders(source, 'x-goog-api-key', accept);
 }
 
-/** The body of generateContent. Throws ProviderFault (rejected). */
-export function convertBody(attempt: Attempt): string {
+/** The body of generateContent; `hasCallIds`: calls and results have ids. Throws ProviderFault (rejected). */
+export function convertBody(attempt: Attempt, hasCallIds = true): string {
   const body = exactBody(attempt.request);
-  return JSON.stringify({ ...convertPrompt(body, attempt), generationConfig: convertConfig(attempt, body) });
+  return JSON.stringify({
+    ...convertPrompt(body, attempt, hasCallIds),
+    generationConfig: convertConfig(attempt, body),
+  });
 }
 
 /** The body of countTokens. Throws ProviderFault (rejected). */
@@ -106,10 +109,10 @@ export function convertCountBody(attempt: Attempt): string {
   });
 }
 
-function convertPrompt(body: JsonObject, { upstreamModel }: Attempt): JsonObject {
+export function convertPrompt(body: JsonObject, { upstreamModel }: Attempt, hasCallIds = true): JsonObject {
   const model = plainModel(upstreamModel);
   refuseFields(body, 'gemini');
-  const contents = convertMessages(body['messages'], { needsSignatures: needsSignatures(model) });
+  const contents = convertMessages(body['messages'], { needsSignatures: needsSignatures(model), hasCallIds });
   return { contents, ...convertSystem(body['system']), ...convertTools(body) };
 }
 

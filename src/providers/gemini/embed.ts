@@ -1,6 +1,6 @@
 // Embeddings over Gemini's batchEmbedContents, in OpenAI's format.
 
-import { jsonObjects, objectOf } from '../../wire/wire.ts';
+import { type JsonValue, jsonObjects, objectOf } from '../../wire/wire.ts';
 import { countOf } from '../compose-message.ts';
 import { embeddingsJson, embeddingsReply, readEmbeddingsRequest, requireVectors } from '../embeddings.ts';
 import { type Api, post } from '../http-api.ts';
@@ -15,12 +15,7 @@ const BYTES_PER_TOKEN = 4;
 /** One request, because an earlier one of several would be paid for without an answer. Throws ProviderFault. */
 export async function embed(api: Api, attempt: Attempt): Promise<WholeReply> {
   const { provider, upstreamModel, signal } = attempt;
-  const { inputs, dimensions, isBase64 } = readEmbeddingsRequest(attempt);
-  if (inputs.length > INPUTS_MAX)
-    refuseField('input', `the provider of this model embeds at most ${INPUTS_MAX} inputs at a time`);
-  const texts = inputs.map((input, place) =>
-    typeof input === 'string' ? input : refuseField(`input.${place}`, 'the provider of this model embeds only texts'),
-  );
+  const { texts, dimensions } = readTexts(attempt, INPUTS_MAX);
   const model = `models/${plainModel(upstreamModel)}`;
   const requests = texts.map((text) => ({
     model,
@@ -31,12 +26,34 @@ export async function embed(api: Api, attempt: Attempt): Promise<WholeReply> {
   const response = await post(api, attempt, url, JSON.stringify({ requests }), 'application/json');
   const { value, upstreamRequestId } = await readObject(response, signal);
   const values = jsonObjects(value['embeddings']).map((one) => one['values']);
-  const vectors = requireVectors(values, texts.length, upstreamRequestId).map((vector) =>
+  const tokens = countOf(objectOf(value['usageMetadata'])['promptTokenCount']);
+  return replyWithVectors(attempt, values, tokens, upstreamRequestId);
+}
+
+/** The inputs of a request, which must be texts. Throws ProviderFault (rejected). */
+export function readTexts(attempt: Attempt, inputsMax: number): { texts: string[]; dimensions: number | null } {
+  const { inputs, dimensions } = readEmbeddingsRequest(attempt);
+  if (inputs.length > inputsMax)
+    refuseField('input', `the provider of this model embeds at most ${inputsMax} inputs at a time`);
+  const texts = inputs.map((input, place) =>
+    typeof input === 'string' ? input : refuseField(`input.${place}`, 'the provider of this model embeds only texts'),
+  );
+  return { texts, dimensions };
+}
+
+/** `tokens`: null if the provider reports none. Throws ProviderFault unless there is a vector for each input. */
+export function replyWithVectors(
+  attempt: Attempt,
+  values: readonly (JsonValue | undefined)[],
+  tokens: number | null,
+  upstreamRequestId: string | null,
+): WholeReply {
+  const { inputs, isBase64 } = readEmbeddingsRequest(attempt);
+  const vectors = requireVectors(values, inputs.length, upstreamRequestId).map((vector) =>
     isBase64 && Array.isArray(vector) ? toBase64(vector) : vector,
   );
-  const tokens = countOf(objectOf(value['usageMetadata'])['promptTokenCount']);
-  const shown = tokens ?? Math.ceil(Buffer.byteLength(texts.join('')) / BYTES_PER_TOKEN);
-  return embeddingsReply(attempt, embeddingsJson(upstreamModel, vectors, shown), tokens, upstreamRequestId);
+  const shown = tokens ?? Math.ceil(Buffer.byteLength(inputs.join('')) / BYTES_PER_TOKEN);
+  return embeddingsReply(attempt, embeddingsJson(attempt.upstreamModel, vectors, shown), tokens, upstreamRequestId);
 }
 
 /** Single-precision floats in the byte order of OpenAI's format. */

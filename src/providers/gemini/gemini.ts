@@ -1,6 +1,6 @@
 // A provider of Gemini's generateContent: one state machine translates streamed and whole answers.
 
-import { parseExactly } from '../../wire/wire.ts';
+import { type NativeBody, parseExactly } from '../../wire/wire.ts';
 import { geminiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
@@ -8,7 +8,7 @@ import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../h
 import { keepAnswer, keepChunk, keepEvents } from '../keep-native.ts';
 import { readThinking, thinksByDefault } from '../models.ts';
 import { parseJson, readJson } from '../parse-json.ts';
-import type { Attempt } from '../provider.ts';
+import type { Attempt, Provider, ProviderReply, WholeReply } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
 import { shortenName } from './call-ids.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, mapError } from './convert-chunk.ts';
@@ -34,51 +34,76 @@ const api: Api = {
     Array.isArray(models) ? (typeof next === 'string' && next !== '' ? null : models.length) : undefined,
 };
 
-export const gemini = apiProvider('gemini', api, {
-  thinksByDefault,
-  abilities: geminiAbilities,
-
-  send(attempt) {
-    const { request, provider, upstreamModel } = attempt;
-    const method = request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-    const own = ownBody(attempt);
-    const body = own === null ? convertBody(attempt) : limitBody(own, attempt.maxTokens);
-    return post(api, attempt, convertUrl(provider.baseUrl, upstreamModel, method), body);
-  },
-
-  async read(response, attempt) {
-    const { signal, request } = attempt;
-    const isOwn = ownBody(attempt) !== null;
-    const terms = termsOf(attempt, isOwn);
-    // Numbers in tool inputs keep their digits.
-    const readWhole = () => readJson(response, signal, parseExactly);
-    if (isOwn && !request.stream) {
-      const { value, text, upstreamRequestId } = await readWhole();
-      return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };
-    }
-    return openAnswer(response, attempt, {
-      converter: () => convertEvents(terms, isOwn),
-      whole: async () => {
-        const { value } = await readWhole();
-        const events = convertAnswer(value, terms);
-        return isOwn ? keepChunk(events, value) : events;
-      },
-    });
-  },
-
+export const gemini = geminiProvider('gemini', api, {
+  url: ({ provider, upstreamModel }, method) => convertUrl(provider.baseUrl, upstreamModel, method),
+  body: convertBody,
+  ownBody: (own) => own,
+  countBody: (attempt, own) =>
+    own === null ? convertCountBody(attempt) : countedBody(own, modelPath(attempt.upstreamModel)),
   embed: (attempt) => embed(api, attempt),
-
-  countTokens: (attempt) =>
-    requestTokenCount(api, attempt, {
-      url: convertUrl(attempt.provider.baseUrl, attempt.upstreamModel, 'countTokens'),
-      body: countBody(attempt),
-      member: 'totalTokens',
-    }),
 });
 
-function countBody(attempt: Attempt): string {
-  const own = ownBody(attempt);
-  return own === null ? convertCountBody(attempt) : countedBody(own, modelPath(attempt.upstreamModel));
+/** How a platform with generateContent differs from the Gemini API. */
+export interface GeminiPlatform {
+  /** The address of a model's method, such as "countTokens". */
+  url(attempt: Attempt, method: string): string;
+  /** The body of a translated message. Throws ProviderFault (rejected). */
+  body(attempt: Attempt): string;
+  /** The body of a client of this protocol in the form of the platform. */
+  ownBody(own: NativeBody): NativeBody;
+  /** The body of countTokens; `own` is null for a translated message. Throws ProviderFault (rejected). */
+  countBody(attempt: Attempt, own: NativeBody | null): string;
+  embed?(attempt: Attempt): Promise<WholeReply>;
+}
+
+export function geminiProvider(kind: string, api: Api, platform: GeminiPlatform): Provider {
+  const { url, body, countBody, embed } = platform;
+  const ownBodyOf = (attempt: Attempt) => {
+    const own = ownBody(attempt);
+    return own === null ? null : platform.ownBody(own);
+  };
+  return apiProvider(kind, api, {
+    thinksByDefault,
+    abilities: geminiAbilities,
+
+    async send(attempt) {
+      const method = attempt.request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+      const own = ownBodyOf(attempt);
+      const sent = own === null ? body(attempt) : limitBody(own, attempt.maxTokens);
+      return await post(api, attempt, url(attempt, method), sent);
+    },
+
+    read,
+
+    ...(embed !== undefined && { embed }),
+
+    countTokens: async (attempt) =>
+      requestTokenCount(api, attempt, {
+        url: url(attempt, 'countTokens'),
+        body: countBody(attempt, ownBodyOf(attempt)),
+        member: 'totalTokens',
+      }),
+  });
+}
+
+async function read(response: Response, attempt: Attempt): Promise<ProviderReply> {
+  const { signal, request } = attempt;
+  const isOwn = ownBody(attempt) !== null;
+  const terms = termsOf(attempt, isOwn);
+  // Numbers in tool inputs keep their digits.
+  const readWhole = () => readJson(response, signal, parseExactly);
+  if (isOwn && !request.stream) {
+    const { value, text, upstreamRequestId } = await readWhole();
+    return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };
+  }
+  return openAnswer(response, attempt, {
+    converter: () => convertEvents(terms, isOwn),
+    whole: async () => {
+      const { value } = await readWhole();
+      const events = convertAnswer(value, terms);
+      return isOwn ? keepChunk(events, value) : events;
+    },
+  });
 }
 
 /** A client of this protocol gets its own names and ids of calls back. */

@@ -70,18 +70,27 @@ const AZURE_HOST = /\.azure\.com$/;
 const OPENAI_HOST = /(^|\.)api\.openai\.com$/;
 
 /** The address of a path such as "/responses"; the base may have its version, also in a query, as Azure's do. */
-export function convertUrl(baseUrl: string, path: string): string {
+export function convertUrl(baseUrl: string, path: string, isAzure: IsAzure = isAzureHost): string {
   const [address = '', query] = baseUrl.split('?');
   const base = address.replace(/\/+$/, '');
   if (query !== undefined) return `${/^https?:\/\/[^/]*$/.test(base) ? `${base}/openai` : base}${path}?${query}`;
   if (/\/v\d+$/.test(base)) return base + path;
-  const isBareAzure = AZURE_HOST.test(hostOf(baseUrl)) && URL.parse(base)?.pathname === '/';
+  const isBareAzure = isAzure(baseUrl) && URL.parse(base)?.pathname === '/';
   return `${base}${isBareAzure ? '/openai' : ''}/v1${path}`;
 }
 
-export function convertHeaders(source: HeaderSource, accept: string): Record<string, string> {
-  const isAzure = AZURE_HOST.test(hostOf(source.provider.baseUrl));
-  return makeHeaders(source, isAzure ? 'api-key' : 'authorization', accept);
+export function convertHeaders(
+  source: HeaderSource,
+  accept: string,
+  isAzure: IsAzure = isAzureHost,
+): Record<string, string> {
+  return makeHeaders(source, isAzure(source.provider.baseUrl) ? 'api-key' : 'authorization', accept);
+}
+
+export type IsAzure = (baseUrl: string) => boolean;
+
+export function isAzureHost(baseUrl: string): boolean {
+  return AZURE_HOST.test(hostOf(baseUrl));
 }
 
 function hostOf(baseUrl: string): string {

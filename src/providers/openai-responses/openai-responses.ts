@@ -9,62 +9,75 @@ import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
 import { keepAnswer, keepEvents } from '../keep-native.ts';
 import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
 import { parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
-import type { Attempt } from '../provider.ts';
+import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, convertError, refusesReasoning } from './convert-chunk.ts';
-import { convertBody, convertHeaders, convertUrl, OUTPUT_TOKENS_LEAST, readDisplay } from './convert-request.ts';
+import {
+  convertBody,
+  convertHeaders,
+  convertUrl,
+  type IsAzure,
+  isAzureHost,
+  OUTPUT_TOKENS_LEAST,
+  readDisplay,
+} from './convert-request.ts';
 import { convertOwnBody, ownBody, refusesSealed, withoutReasoning } from './own-protocol.ts';
 import { homeOf } from './reasoning-signature.ts';
 
-const api: Api = {
-  url: ({ baseUrl }, path) => convertUrl(baseUrl, path),
-  headers: convertHeaders,
-  mapFault: convertError,
-  modelsPath: '/models',
-  messagePath: '/responses',
-  countModels: ({ data: models }) => (Array.isArray(models) ? models.length : undefined),
-};
+export const openaiResponses = responsesProvider('openai-responses');
 
-export const openaiResponses = apiProvider('openai-responses', api, {
-  thinksByDefault,
-  abilities: openAiAbilities,
+/** The provider of a kind with the Responses protocol; `isAzure` tells whether an address is Azure's. */
+export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost): Provider {
+  const api: Api = {
+    url: ({ baseUrl }, path) => convertUrl(baseUrl, path, isAzure),
+    headers: (source, accept) => convertHeaders(source, accept, isAzure),
+    mapFault: convertError,
+    modelsPath: '/models',
+    messagePath: '/responses',
+    native: 'openai-responses',
+    countModels: ({ data: models }) => (Array.isArray(models) ? models.length : undefined),
+  };
+  return apiProvider(kind, api, {
+    thinksByDefault,
+    abilities: openAiAbilities,
 
-  send,
+    async send(attempt) {
+      const url = api.url(attempt.provider, '/responses');
+      const own = ownBody(attempt);
+      return await (own === null ? sendMessage(api, attempt, url) : sendOwn(api, attempt, url, own));
+    },
 
-  embed: (attempt) => requestEmbeddings(api, attempt, convertUrl(attempt.provider.baseUrl, '/embeddings')),
+    embed: (attempt) => requestEmbeddings(api, attempt, api.url(attempt.provider, '/embeddings')),
 
-  async read(response, attempt) {
-    const { request, requestId, provider, signal, upstreamModel } = attempt;
-    const isOwn = ownBody(attempt) !== null;
-    const terms: AnswerTerms = {
-      messageId: messageIdOf(requestId),
-      model: upstreamModel,
-      display: isOwn ? 'shown' : readDisplay(request.body),
-      home: homeOf(provider),
-      toolNames: isOwn ? new Map() : replacedToolNames(request.body),
-      callIds: callIdsOf(request.body),
-      upstreamRequestId: readUpstreamRequestId(response.headers),
-    };
-    const readWhole = () => readObject(response, signal, parseWithArguments);
-    if (isOwn && !request.stream) {
-      const { value, text, upstreamRequestId } = await readWhole();
-      return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };
-    }
-    return openAnswer(response, attempt, {
-      converter: () => (isOwn ? keepEvents(convertEvents(terms)) : convertEvents(terms)),
-      whole: async () => convertAnswer((await readWhole()).value, terms),
-    });
-  },
-});
+    read,
+  });
+}
 
-async function send(attempt: Attempt): Promise<Response> {
-  const url = convertUrl(attempt.provider.baseUrl, '/responses');
-  const own = ownBody(attempt);
-  return own === null ? sendMessage(attempt, url) : sendOwn(attempt, url, own);
+async function read(response: Response, attempt: Attempt): Promise<ProviderReply> {
+  const { request, requestId, provider, signal, upstreamModel } = attempt;
+  const isOwn = ownBody(attempt) !== null;
+  const terms: AnswerTerms = {
+    messageId: messageIdOf(requestId),
+    model: upstreamModel,
+    display: isOwn ? 'shown' : readDisplay(request.body),
+    home: homeOf(provider),
+    toolNames: isOwn ? new Map() : replacedToolNames(request.body),
+    callIds: callIdsOf(request.body),
+    upstreamRequestId: readUpstreamRequestId(response.headers),
+  };
+  const readWhole = () => readObject(response, signal, parseWithArguments);
+  if (isOwn && !request.stream) {
+    const { value, text, upstreamRequestId } = await readWhole();
+    return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };
+  }
+  return openAnswer(response, attempt, {
+    converter: () => (isOwn ? keepEvents(convertEvents(terms)) : convertEvents(terms)),
+    whole: async () => convertAnswer((await readWhole()).value, terms),
+  });
 }
 
 /** Thinking is a hint: an unknown model that refuses reasoning is retried once without it. Throws ProviderFault. */
-async function sendMessage(attempt: Attempt, url: string): Promise<Response> {
+async function sendMessage(api: Api, attempt: Attempt, url: string): Promise<Response> {
   try {
     return await post(api, attempt, url, JSON.stringify(convertBody(attempt)));
   } catch (thrown) {
@@ -74,7 +87,7 @@ async function sendMessage(attempt: Attempt, url: string): Promise<Response> {
 }
 
 /** Reasoning that another provider sealed is dropped, as for every kind. Throws ProviderFault. */
-async function sendOwn(attempt: Attempt, url: string, own: NativeBody): Promise<Response> {
+async function sendOwn(api: Api, attempt: Attempt, url: string, own: NativeBody): Promise<Response> {
   try {
     return await post(api, attempt, url, convertOwnBody(own, attempt, OUTPUT_TOKENS_LEAST));
   } catch (thrown) {

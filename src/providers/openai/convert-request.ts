@@ -9,7 +9,7 @@ import { refuseField, refuseFields } from '../lost-fields.ts';
 import { leastEffort, nearestEffort, readBudget, readEffort, readThinking } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { convertMessages, nameOf } from './convert-messages.ts';
-import { chooseProfile, type Profile } from './profile.ts';
+import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
 
 /** `tools`, `tool_choice` and `parallel_tool_calls`, if any. Throws ProviderFault (rejected). */
 function convertTools(body: JsonObject, profile: Profile): JsonObject {
@@ -88,8 +88,8 @@ function convertEffort(
 const FORMAT_NAME = 'output';
 
 /** The address of a path; a bare base gets its family's root, and a query, as in Azure's older addresses, is kept. */
-export function convertUrl(baseUrl: string, path: string): string {
-  const { family, rootPath } = chooseProfile(baseUrl, '');
+export function convertUrl(baseUrl: string, path: string, choose: ChooseProfile = chooseProfile): string {
+  const { family, rootPath } = choose(baseUrl, '');
   const [address = '', query] = baseUrl.split('?');
   const base = address.replace(/\/+$/, '').replace(/\/chat\/completions$/, '');
   if (query !== undefined) return `${base}${isBare(base) && family === 'azure' ? '/openai' : ''}${path}?${query}`;
@@ -97,11 +97,15 @@ export function convertUrl(baseUrl: string, path: string): string {
 }
 
 /** The URL of a path such as "/chat/completions" for an attempt. In Azure's older URLs the deployment is part of it. */
-export function convertModelUrl({ provider: { baseUrl }, upstreamModel }: Attempt, path: string): string {
+export function convertModelUrl(
+  { provider: { baseUrl }, upstreamModel }: Attempt,
+  path: string,
+  choose: ChooseProfile = chooseProfile,
+): string {
   const [address = '', query] = baseUrl.split('?');
   const resource = address.replace(/\/+$/, '').replace(/\/openai$/, '');
-  const isAzure = chooseProfile(baseUrl, '').family === 'azure';
-  if (!isAzure || query === undefined || !isBare(resource)) return convertUrl(baseUrl, path);
+  const isAzure = choose(baseUrl, '').family === 'azure';
+  if (!isAzure || query === undefined || !isBare(resource)) return convertUrl(baseUrl, path, choose);
   return `${resource}/openai/deployments/${encodeURIComponent(upstreamModel)}${path}?${query}`;
 }
 
@@ -109,8 +113,12 @@ function isBare(base: string): boolean {
   return /^https?:\/\/[^/]*$/.test(base);
 }
 
-export function convertHeaders(source: HeaderSource, accept: string): Record<string, string> {
-  return makeHeaders(source, chooseProfile(source.provider.baseUrl, '').keyHeader, accept);
+export function convertHeaders(
+  source: HeaderSource,
+  accept: string,
+  choose: ChooseProfile = chooseProfile,
+): Record<string, string> {
+  return makeHeaders(source, choose(source.provider.baseUrl, '').keyHeader, accept);
 }
 
 /** The body of POST /chat/completions. Throws ProviderFault (rejected) with the field's path. */

@@ -6,56 +6,55 @@ import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
 import { thinksByDefault } from '../models.ts';
 import { parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
-import type { Attempt } from '../provider.ts';
+import type { Attempt, Provider } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
 import { ChunkConverter, convertAnswer } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl } from './convert-request.ts';
 import { isChatError, mapChatError, mapChatFault } from './map-error.ts';
-import { chooseProfile, type Profile } from './profile.ts';
+import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
 
 const CHAT_PATH = '/chat/completions';
 
-const api: Api = {
-  url: ({ baseUrl }, path) => convertUrl(baseUrl, path),
-  headers: convertHeaders,
-  mapFault: mapChatFault,
-  modelsPath: '/models',
-  messagePath: CHAT_PATH,
-  countModels: ({ data: models }) => (Array.isArray(models) ? models.length : undefined),
-};
+export const openai = chatProvider('openai');
 
-export const openai = apiProvider('openai', api, {
-  thinksByDefault,
-  abilities: (model, baseUrl) => (isOfOpenAi(baseUrl, model) ? openAiAbilities(model) : null),
+/** The provider of a kind with Chat Completions; `choose` gives the profile of a model at an address. */
+export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile): Provider {
+  const api: Api = {
+    url: ({ baseUrl }, path) => convertUrl(baseUrl, path, choose),
+    headers: (source, accept) => convertHeaders(source, accept, choose),
+    mapFault: mapChatFault,
+    modelsPath: '/models',
+    messagePath: CHAT_PATH,
+    countModels: ({ data: models }) => (Array.isArray(models) ? models.length : undefined),
+  };
+  const profileOf = ({ provider, upstreamModel }: Attempt) => choose(provider.baseUrl, upstreamModel);
+  return apiProvider(kind, api, {
+    thinksByDefault,
+    abilities: (model, baseUrl) => (OF_OPENAI.includes(choose(baseUrl, model).family) ? openAiAbilities(model) : null),
 
-  send(attempt) {
-    const body = JSON.stringify(convertBody(attempt, profileOf(attempt)));
-    return post(api, attempt, convertModelUrl(attempt, CHAT_PATH), body);
-  },
+    async send(attempt) {
+      const body = JSON.stringify(convertBody(attempt, profileOf(attempt)));
+      return await post(api, attempt, convertModelUrl(attempt, CHAT_PATH, choose), body);
+    },
 
-  embed: (attempt) => requestEmbeddings(api, attempt, convertModelUrl(attempt, '/embeddings')),
+    embed: (attempt) => requestEmbeddings(api, attempt, convertModelUrl(attempt, '/embeddings', choose)),
 
-  read(response, attempt) {
-    const profile = profileOf(attempt);
-    return openAnswer(response, attempt, {
-      converter: () => convertEvents(attempt, profile, readUpstreamRequestId(response.headers)),
-      async whole() {
-        const { value, upstreamRequestId } = await readObject(response, attempt.signal, parseWithArguments);
-        if (isChatError(value)) throw mapChatError(value, upstreamRequestId); // an error with status 200
-        return convertAnswer(value, attempt, profile, upstreamRequestId);
-      },
-    });
-  },
-});
-
-/** OpenAI's own models, also at Azure. */
-function isOfOpenAi(baseUrl: string, model: string): boolean {
-  return ['openai', 'azure'].includes(chooseProfile(baseUrl, model).family);
+    read(response, attempt) {
+      const profile = profileOf(attempt);
+      return openAnswer(response, attempt, {
+        converter: () => convertEvents(attempt, profile, readUpstreamRequestId(response.headers)),
+        async whole() {
+          const { value, upstreamRequestId } = await readObject(response, attempt.signal, parseWithArguments);
+          if (isChatError(value)) throw mapChatError(value, upstreamRequestId); // an error with status 200
+          return convertAnswer(value, attempt, profile, upstreamRequestId);
+        },
+      });
+    },
+  });
 }
 
-function profileOf({ provider, upstreamModel }: Attempt): Profile {
-  return chooseProfile(provider.baseUrl, upstreamModel);
-}
+/** Families with OpenAI's own models. */
+const OF_OPENAI: readonly string[] = ['openai', 'azure'];
 
 /** Converts the stream of an answer: each event is one chunk, and [DONE] ends it. */
 export function convertEvents(attempt: Attempt, profile: Profile, upstreamRequestId: string | null): EventConverter {

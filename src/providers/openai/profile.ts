@@ -176,6 +176,13 @@ const HOSTS: readonly [host: string, profile: Profile][] = [
 ];
 const OLLAMA_PORT = '11434'; // Ollama's default port: its host may be any
 
+export type ChooseProfile = (baseUrl: string, model: string) => Profile;
+
+/** The profile of a model at Azure, whatever the host is. */
+export function azureProfile(_baseUrl: string, model: string): Profile {
+  return { ...azure, ...chatTraits(azure.family, model) };
+}
+
 /** The profile of a model at a URL. Depends on nothing else, so it is the same for every request. */
 export function chooseProfile(baseUrl: string, model: string): Profile {
   const url = URL.parse(baseUrl);

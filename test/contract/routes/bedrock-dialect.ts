@@ -48,6 +48,7 @@ const REFUSED = 'messages.0.content: is not to our taste';
 
 export const bedrock: Dialect = {
   kind: 'bedrock',
+  members: { region: 'eu-central-1' },
   streamType: 'application/vnd.amazon.eventstream',
   counted: null,
   wantsStream: ({ path }) => path.endsWith('/converse-stream'),

@@ -7,7 +7,7 @@ import { COUNTED_TOKENS } from './dialects.ts';
 import { type FailingFault, failing, JSON_TYPE, refusing } from './faults.ts';
 import { type Case, COUNT_TOKENS, casesOf, expectRefusal, type Fault, playCases, type Seen } from './two-routes.ts';
 
-const COUNTERS = ['anthropic', 'gemini'];
+const COUNTERS = ['anthropic', 'gemini', 'vertex', 'foundry'];
 const hasCounter = ({ dialect, form }: Case) => form === 'whole' && COUNTERS.includes(dialect.kind);
 const [refusesContent] = refusing as [Fault];
 const fallen: Fault = {

@@ -5,14 +5,24 @@ import type { Wire } from '../../support/fault-upstream.ts';
 import { bedrock } from './bedrock-dialect.ts';
 
 type Json = Record<string, unknown>;
-export type ProviderKind = 'anthropic' | 'openai' | 'openai-responses' | 'gemini' | 'bedrock';
+export type ProviderKind = 'anthropic' | 'openai' | 'openai-responses' | 'gemini' | 'bedrock' | 'vertex' | 'foundry';
 /** The kinds whose streams are server-sent events. */
-export const EVENT_KINDS: readonly ProviderKind[] = ['anthropic', 'openai', 'openai-responses', 'gemini'];
+export const EVENT_KINDS: readonly ProviderKind[] = [
+  'anthropic',
+  'openai',
+  'openai-responses',
+  'gemini',
+  'vertex',
+  'foundry',
+];
 
 export interface Dialect {
   kind: ProviderKind;
   /** Absent: server-sent events. */
   streamType?: string;
+  /** Further members of its provider, and the protocol of its routes; absent: none. */
+  members?: Json;
+  protocol?: string;
   wantsStream(request: Pick<Wire, 'path' | 'body'>): boolean;
   /** Its response to a token count request; null if it has no counter. */
   counted: string | null;
@@ -208,4 +218,23 @@ const gemini: Dialect = {
   overloadedJson: JSON.stringify(googleError(503, 'UNAVAILABLE', 'The model is overloaded.')),
 };
 
-export const dialects: readonly Dialect[] = [anthropic, openai, responses, gemini, bedrock];
+/** Claude at clouds, with their errors. */
+const vertex: Dialect = {
+  ...anthropic,
+  kind: 'vertex',
+  members: { region: 'us-east5', project: 'our-project' },
+  protocol: 'messages',
+  wantsStream: ({ path }) => path.includes(':streamRawPredict'),
+  error: gemini.error,
+  creditRefused: gemini.creditRefused,
+  overloadedEvent: gemini.overloadedEvent,
+  overloadedJson: gemini.overloadedJson,
+};
+const foundry: Dialect = {
+  ...anthropic,
+  kind: 'foundry',
+  protocol: 'messages',
+  error: (status) => JSON.stringify({ error: { code: String(status), message: 'no' } }),
+};
+
+export const dialects: readonly Dialect[] = [anthropic, openai, responses, gemini, bedrock, vertex, foundry];

@@ -92,7 +92,7 @@ export function casesOf(faults: readonly Fault[]): Case[] {
 /** Responds as a working provider of this kind does. */
 export function answerNormally(dialect: Dialect, text = GOOD_TEXT): Play {
   return (wire) => {
-    if (/count_?tokens/i.test(wire.path))
+    if (/count[_-]?tokens/i.test(wire.path))
       return wire.send(200, { 'content-type': 'application/json' }, dialect.counted ?? '');
     if (!dialect.wantsStream(wire))
       return wire.send(200, { 'content-type': 'application/json' }, dialect.message(text));
@@ -170,20 +170,25 @@ async function placeCase(played: Case, place: number, good: readonly FaultUpstre
   const first = await startFault(fault, dialect);
   const last = second === undefined ? (good[otherPlace] as FaultUpstream) : await startFault(second, other);
   const names: [string, string] = [`${name}first`, `${name}second`];
-  const providerAt = (end: FaultUpstream | null, { kind }: Dialect, { url, scheme }: Partial<Fault> = {}) => ({
+  const providerAt = (end: FaultUpstream | null, { kind, members }: Dialect, { url, scheme }: Partial<Fault> = {}) => ({
     kind,
+    ...members,
     base_url: (end?.url ?? url)?.replace('http:', `${scheme ?? 'http'}:`),
     api_key: 'sk-of-the-operator-0001',
     private_network: true,
-    ...(kind === 'bedrock' && { region: 'eu-central-1' }),
   });
-  const route = (provider: string, priority: number) => ({ provider, model: name, priority });
+  const route = (provider: string, priority: number, { protocol }: Dialect) => ({
+    provider,
+    model: name,
+    priority,
+    ...(protocol !== undefined && { protocol }),
+  });
   return {
     played,
     name,
     providers: { [names[0]]: providerAt(first, dialect, fault), [names[1]]: providerAt(last, other, second) },
     models: {
-      [name]: { price: { input: '3', output: '15' }, routes: [route(names[0], 0), route(names[1], 1)] },
+      [name]: { price: { input: '3', output: '15' }, routes: [route(names[0], 0, dialect), route(names[1], 1, other)] },
     },
     names,
     kinds: [dialect.kind, other.kind],

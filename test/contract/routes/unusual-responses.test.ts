@@ -30,10 +30,13 @@ test.each(harmless.map((fault) => [fault.name, fault] as const))(
   },
 );
 
+/** Kinds that pass on the Messages protocol. */
+const OF_MESSAGES: readonly string[] = ['anthropic', 'vertex', 'foundry'];
+
 test('a duplicate message_start is not relayed', () => {
   for (const seen of played.of(secondBeginning)) {
     // In protocols that repeat the beginning with every chunk, a second one has no meaning.
-    if (seen.dialect.kind === 'anthropic') expectCut(seen, 'upstream_failed', BAD_TEXT);
+    if (OF_MESSAGES.includes(seen.dialect.kind)) expectCut(seen, 'upstream_failed', BAD_TEXT);
     else expectAnswer(seen, BAD_TEXT);
     expectRecord(seen, { provider: seen.providers[0] });
     expect({ title: seen.title, asked: seen.asked }).toEqual({ title: seen.title, asked: [1, 0] });

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { providerKinds } from '../../../../src/providers/providers.ts';
 import { makeAttempt, readAll } from '../make-attempt.ts';
-import type { Driver, Shown } from './driver.ts';
+import { type Driver, type Shown, wireOf } from './driver.ts';
 import { drivers } from './drivers.ts';
 import { type Answered, answerOf, ask, attemptOf, json, THINKING, takesStops } from './exchange.ts';
 import { exactText } from './facts.ts';
@@ -59,13 +59,13 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
       const [streamed, whole] = await bothOf(driver, replyOf([call('toolu_hard1', 'look', input)]));
       expect(inputsIn(whole).map(exactText)).toEqual([exactText(input)]);
       // A protocol that sends it as text keeps it byte by byte; Gemini sends it as JSON of its own.
-      const isText = driver.kind !== 'gemini';
+      const isText = wireOf(driver) !== 'gemini';
       expect(inputsIn(streamed).map(isText ? String : exactText)).toEqual([isText ? input : exactText(input)]);
     }
   });
 
   test('returns an empty object for a tool called without input', async () => {
-    if (driver.kind !== 'openai' && driver.kind !== 'openai-responses') return; // only these protocols send it as a text, which may be empty
+    if (wireOf(driver) !== 'openai' && wireOf(driver) !== 'openai-responses') return; // only these protocols send it as a text, which may be empty
     const empty = replyOf([call('toolu_none1', 'look', '')]);
     for (const isStreamed of [true, false]) {
       const { message } = await answerOf(driver, {}, driver.fit(empty), { isStreamed });
@@ -82,7 +82,7 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
   });
 
   test('does not treat a response that was cut within a tool input as a fault', async () => {
-    if (driver.kind !== 'openai' && driver.kind !== 'openai-responses') return; // other protocols send no partial input
+    if (wireOf(driver) !== 'openai' && wireOf(driver) !== 'openai-responses') return; // other protocols send no partial input
     for (const [end, reason] of [
       ['length', 'max_tokens'],
       ['refusal', 'refusal'],

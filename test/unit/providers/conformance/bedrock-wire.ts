@@ -97,7 +97,7 @@ const common = {
   eventsAfterEnd: 0,
   midway: { event: '!throttlingException {"message":"Too many requests"}', kind: 'rate_limited' },
   refusals,
-  models: { status: 400, body: errorOf('ValidationException', 'The provided model identifier is invalid.') },
+  models: null,
 } as const;
 
 /** The events of the Messages protocol in chunks, the last one with Bedrock's own counts. */
@@ -116,7 +116,8 @@ export const bedrockClaudeDriver: Driver = {
   name: 'bedrock (claude)',
   model: 'eu.anthropic.claude-theirs-v1:0',
   stream: streamChunks,
-  sharesSealsWith: ['anthropic'],
+  wire: 'anthropic',
+  layout: { ...anthropicDriver.layout, refuses: ['image-url', 'pdf-url', 'web-url'] },
 };
 
 const STOPS = {

@@ -53,6 +53,8 @@ export interface Driver {
   /** For example "gemini" or "openai (mistral)". */
   name: string;
   kind: string;
+  /** The kind whose wire format it has; absent: its own. */
+  wire?: string;
   /** It speaks the Messages protocol: requests and events are forwarded as they are. */
   speaksMessages: boolean;
   /** As configured by an operator; requests to its host are answered by the test. */
@@ -84,10 +86,8 @@ export interface Driver {
   /** An error in the middle of a stream, and its fault. */
   midway: { event: string; kind: FaultKind };
   refusals: Readonly<Record<string, Refusal>>;
-  /** The response to a probe, with two models; or the refusal that a probe expects, if there is no list. */
-  models: string | { status: number; body: string };
-  /** The kinds whose seals it gets back beside its own. */
-  sharesSealsWith?: readonly string[];
+  /** The response to a probe, with two models; null: it is probed by an empty request. */
+  models: string | null;
   layout: Layout;
   /** The conversation of a request, and the names of its tools. */
   read(body: string): { facts: Fact[]; tools: { name: string; schema: unknown }[] };
@@ -103,6 +103,11 @@ export interface Parameters {
   stopSequences: unknown;
   topP: unknown;
   toolChoice: unknown;
+}
+
+/** The kind whose wire format a driver has. */
+export function wireOf({ kind, wire }: Driver): string {
+  return wire ?? kind;
 }
 
 /** A text in pieces of a few characters, never splitting a surrogate pair. */

@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { providerKinds } from '../../../../src/providers/providers.ts';
+import { wireOf } from './driver.ts';
 import { drivers, kinds } from './drivers.ts';
 
 const textOf = (path: string) => readFileSync(join(import.meta.dir, '../../../..', path), 'utf8');
@@ -11,7 +12,7 @@ const textOf = (path: string) => readFileSync(join(import.meta.dir, '../../../..
 test('every kind that calls a provider has a driver', () => {
   const called = [...providerKinds.keys()].filter((kind) => kind !== 'sandbox').toSorted();
   expect([...new Set(drivers.map(({ kind }) => kind))].toSorted()).toEqual(called);
-  expect(kinds.map(({ kind }) => kind).toSorted()).toEqual(called);
+  expect(kinds.map(({ kind }) => kind).toSorted()).toEqual([...new Set(drivers.map(wireOf))].toSorted());
 });
 
 test('every kind is documented, and can be created in the console', () => {

@@ -3,6 +3,7 @@
 import { anthropicDriver } from './anthropic-wire.ts';
 import { bedrockClaudeDriver, converseDriver } from './bedrock-wire.ts';
 import { chatDrivers } from './chat-wire.ts';
+import { cloudDrivers } from './cloud-wires.ts';
 import type { Driver } from './driver.ts';
 import { geminiDriver } from './gemini-wire.ts';
 import { responsesDriver } from './responses-wire.ts';
@@ -14,9 +15,10 @@ export const drivers: readonly Driver[] = [
   geminiDriver,
   bedrockClaudeDriver,
   converseDriver,
+  ...cloudDrivers,
 ];
 
-/** One of each kind, for properties shared by the families. */
+/** One of each wire format, for properties shared by the families. */
 export const kinds: readonly Driver[] = [
   anthropicDriver,
   chatDrivers[0] as Driver,

@@ -5,7 +5,7 @@ import { Secret } from '../../../../src/secrets/secrets.ts';
 import type { StreamEvent } from '../../../../src/wire/wire.ts';
 import { makeRandom } from '../../../support/random.ts';
 import { makeAttempt } from '../make-attempt.ts';
-import { bytesOf, type Driver, type Json, streamTypeOf } from './driver.ts';
+import { bytesOf, type Driver, type Json, streamTypeOf, wireOf } from './driver.ts';
 import { type ModelReply, STOP_SEQUENCE, TOOL_NAMES } from './model-reply.ts';
 import { answerHost, bodyOf, cutBytes, type SentRequest } from './network.ts';
 import { type ReadMessage, readEvents, readWhole } from './read-events.ts';
@@ -24,13 +24,16 @@ export function providerOf({ kind }: Driver): Provider {
   return provider;
 }
 
+/** Only kinds at clouds use them. */
+export const PLACE = { project: 'our-project', region: 'our-region' };
+
 /** An attempt with this body at the driver's provider. */
 export function attemptOf(driver: Driver, body: Json | string, changes: Partial<Attempt> = {}): Attempt {
   const members = { max_tokens: 4_000, messages: [{ role: 'user', content: 'Hi' }] };
   const whole = typeof body === 'string' ? body : { model: 'a-model', ...members, ...body };
   const { kind, baseUrl, credential } = driver;
   return makeAttempt(baseUrl, whole, {
-    provider: { name: 'theirs', kind, baseUrl, credential: new Secret(credential) },
+    provider: { name: 'theirs', kind, baseUrl, credential: new Secret(credential), ...PLACE },
     upstreamModel: driver.model,
     ...changes,
   });
@@ -142,8 +145,8 @@ function noisy(events: readonly string[], random: () => number): string {
 }
 
 /** Whether the kind supports stop sequences. */
-export function takesStops({ kind }: Driver): boolean {
-  return kind !== 'openai-responses';
+export function takesStops(driver: Driver): boolean {
+  return wireOf(driver) !== 'openai-responses';
 }
 
 function blocksOf({ blocks }: ReadMessage): string[] {

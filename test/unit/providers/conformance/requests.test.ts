@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DROPPED_MEMBERS, LOST_FIELDS } from '../../../../src/providers/lost-fields.ts';
 import type { Block, Dialogue, Exchange } from './dialogue.ts';
-import type { Driver, Json } from './driver.ts';
+import { type Driver, type Json, wireOf } from './driver.ts';
 import { drivers } from './drivers.ts';
 import { ask, attemptOf, json, TOOLS, takesStops } from './exchange.ts';
 import { expectCarried } from './expect-complete.ts';
@@ -47,16 +47,16 @@ async function sentOf(driver: Driver, members: Json): Promise<{ body: Json | nul
 const twoCalls = [call('toolu_aaaa1', 'look', '{"at":1}'), call('toolu_bbbb2', 'get_weather', '{}')];
 
 /** The tool choice in each protocol; null if it has none. */
-function choicesOf({ kind, name, speaksMessages }: Driver): Record<string, unknown> {
+function choicesOf(driver: Driver): Record<string, unknown> {
   const chosen = 'get_weather';
-  if (speaksMessages)
-    return {
-      auto: { type: 'auto' },
-      any: { type: 'any' },
-      none: { type: 'none' },
-      tool: { type: 'tool', name: chosen },
-    };
-  switch (kind) {
+  switch (wireOf(driver)) {
+    case 'anthropic':
+      return {
+        auto: { type: 'auto' },
+        any: { type: 'any' },
+        none: { type: 'none' },
+        tool: { type: 'tool', name: chosen },
+      };
     case 'bedrock':
       return { auto: { auto: {} }, any: { any: {} }, none: undefined, tool: { tool: { name: chosen } } };
     case 'gemini':
@@ -69,7 +69,7 @@ function choicesOf({ kind, name, speaksMessages }: Driver): Record<string, unkno
     case 'openai-responses':
       return { auto: 'auto', any: 'required', none: 'none', tool: { type: 'function', name: chosen } };
     default:
-      if (name === 'openai (ollama)') return { auto: 'auto', any: null, none: undefined, tool: null };
+      if (driver.name === 'openai (ollama)') return { auto: 'auto', any: null, none: undefined, tool: null };
       return { auto: 'auto', any: 'required', none: 'none', tool: { type: 'function', function: { name: chosen } } };
   }
 }
@@ -195,7 +195,7 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
 
   test('refuses unsupported parameters by name, and leaves out hints', async () => {
     if (driver.speaksMessages) return; // it supports every parameter
-    const { refused, dropped } = LOST_FIELDS[driver.kind as keyof typeof LOST_FIELDS];
+    const { refused, dropped } = LOST_FIELDS[wireOf(driver) as keyof typeof LOST_FIELDS];
     for (const name of Object.keys(refused)) {
       const pending = name === 'stop_sequences' ? ['END'] : [{ type: 'x' }];
       expect((await sentOf(driver, { [name]: pending })).refusal).toStartWith(`${name}: `);

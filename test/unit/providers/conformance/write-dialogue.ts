@@ -2,7 +2,7 @@
 // contain, by the rules of the protocols and the layout of the driver. It has no tests of its own.
 
 import { type Block, carriedOf, type Dialogue, type Exchange, PDF_URL, type Result } from './dialogue.ts';
-import type { Driver, Json, Layout } from './driver.ts';
+import { type Driver, type Json, type Layout, wireOf } from './driver.ts';
 import { kinds } from './drivers.ts';
 import { type Answered, answerOf, THINKING, TOOLS } from './exchange.ts';
 import { exactText, type Fact, onText, Stamp } from './facts.ts';
@@ -31,8 +31,7 @@ export async function writeDialogue(driver: Driver, dialogue: Dialogue): Promise
   for (const [turn, exchange] of dialogue.exchanges.entries()) {
     const { asked, aside, by } = exchange;
     writer.user(asked, aside);
-    const isOther = ({ kind }: Driver) => kind !== driver.kind && driver.sharesSealsWith?.includes(kind) !== true;
-    const others = kinds.filter(isOther);
+    const others = kinds.filter((one) => wireOf(one) !== wireOf(driver));
     const other = by === 0 ? driver : (others[by % others.length] as Driver);
     await writer.assistant(other, exchange, turn);
     writer.results(exchange);
