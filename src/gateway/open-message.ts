@@ -151,7 +151,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   /** A refusal that the provider does not bill. */
   get isUnbilled(): boolean {
-    return this.counter.isUnbilledRefusal && this.#speaksMessages;
+    return this.counter.isUnbilledRefusal && this.attempt?.target.settings.kind === MESSAGES_KIND;
   }
 
   /** The longest lifetime that was requested, where the provider was sent the request's own. */
@@ -160,7 +160,10 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   get #speaksMessages(): boolean {
-    return this.attempt?.target.settings.kind === MESSAGES_KIND;
+    if (this.attempt === null) return false;
+    const { settings, route } = this.attempt.target;
+    const provider = this.#gateway.providers.get(settings.kind);
+    return provider?.speaksMessages?.(route.upstreamModel, route.protocol) ?? false;
   }
 
   get keyId(): number {

@@ -4,7 +4,7 @@
 
 import type { JsonObject, JsonValue } from '../wire/wire.ts';
 import { exactBody, isJsonObject, jsonObjects, objectOf, rewriteRequest, textOf } from '../wire/wire.ts';
-import { type Changes, countChanges, messageChanges } from './anthropic/convert-request.ts';
+import { type Changes, countChanges, messageChanges } from './anthropic/anthropic.ts';
 import { BlockCleaner, type BlockRules } from './claude-blocks.ts';
 import { refuseField, requests } from './lost-fields.ts';
 import type { Attempt } from './provider.ts';
@@ -219,10 +219,11 @@ function convertMembers(attempt: Attempt, name: ClaudePlatform, changes: Changes
   refuseMembers(request.body, platform);
   const current = (member: string) => (Object.hasOwn(sent, member) ? sent[member] : request.body[member]);
   let body: JsonObject | null = null;
-  const exact = (member: string) => {
+  const given = (member: string) => {
     body ??= exactBody(request);
-    return Object.hasOwn(sent, member) ? sent[member] : body[member];
+    return body[member];
   };
+  const exact = (member: string) => (Object.hasOwn(sent, member) ? sent[member] : given(member));
   const isLong = platform.longCache.test(upstreamModel);
   for (const member of ['system', 'messages', 'cache_control']) {
     const clean = (value: JsonValue | undefined) => new BlockCleaner(platform, isLong).clean(value, member);
@@ -235,7 +236,7 @@ function convertMembers(attempt: Attempt, name: ClaudePlatform, changes: Changes
   if (cleanTools(current('tools'), platform, isLong) !== null)
     sent['tools'] = cleanTools(exact('tools'), platform, isLong) ?? [];
   changeThinking(sent, current('thinking'), betas);
-  changeOutput(sent, current('output_config'), request.body['output_format'], exact);
+  changeOutput(sent, request.body, given);
   changeContext(sent, current('context_management'), platform, betas);
   if (platform.bodyVersion !== null) sent['anthropic_version'] = platform.bodyVersion;
   if (platform.betasInBody && betas.length > 0) sent['anthropic_beta'] = betas;
@@ -306,18 +307,18 @@ function changeThinking(sent: Changes, thinking: JsonValue | undefined, betas: r
   sent['thinking'] = omit(thinking, ['block_binding']);
 }
 
-/** The former name of the format became a member. */
+/** The former name of the format became a member; `given` has the client's members with every digit. */
 function changeOutput(
   sent: Changes,
-  config: JsonValue | undefined,
-  format: JsonValue | undefined,
-  exact: (member: string) => JsonValue | undefined,
+  { output_config: config, output_format: format }: JsonObject,
+  given: (member: string) => JsonValue | undefined,
 ): void {
-  const { task_budget: budget, ...rest } = objectOf(config);
-  const isFormer = isJsonObject(format) && rest['format'] === undefined;
-  if (!isFormer && budget === undefined) return;
-  const { task_budget: _, ...kept } = objectOf(exact('output_config'));
-  const changed = isFormer ? { ...kept, format } : kept;
+  const current = Object.hasOwn(sent, 'output_config') ? sent['output_config'] : config;
+  const isFormer = isJsonObject(format) && objectOf(current)['format'] === undefined;
+  if (!isFormer && objectOf(current)['task_budget'] === undefined) return;
+  const exact = current === config ? given('output_config') : current;
+  const kept = omit(objectOf(exact), ['task_budget']);
+  const changed = isFormer ? { ...kept, format: given('output_format') ?? format } : kept;
   sent['output_config'] = Object.keys(changed).length > 0 ? changed : undefined;
 }
 

@@ -41,7 +41,7 @@ export interface Api {
 
 /** Sends and reads one attempt. Faults and replies may repeat the credential. */
 interface ApiMethods
-  extends Pick<Provider, 'thinksByDefault' | 'abilities'>,
+  extends Pick<Provider, 'thinksByDefault' | 'speaksMessages' | 'abilities'>,
     Partial<Pick<Provider, 'countTokens' | 'embed'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
   send(attempt: Attempt): Promise<Response>;
@@ -92,9 +92,9 @@ type Choose = (upstreamModel: string, protocol: string | null) => Provider;
 /** A kind whose models have several protocols: `choose` gives the provider of a model. It throws ProviderFault. */
 export function combinedProvider(kind: string, choose: Choose, probe: NonNullable<Provider['probe']>): Provider {
   const chosen = ({ upstreamModel, protocol }: Attempt) => choose(upstreamModel, protocol ?? null);
-  const known = (upstreamModel: string): Provider | null => {
+  const known = (upstreamModel: string, protocol: string | null = null): Provider | null => {
     try {
-      return choose(upstreamModel, null);
+      return choose(upstreamModel, protocol);
     } catch {
       return null; // refused when it is called
     }
@@ -110,6 +110,8 @@ export function combinedProvider(kind: string, choose: Choose, probe: NonNullabl
     countTokens: async (attempt) => chosen(attempt).countTokens(attempt),
     countLocally: () => null,
     thinksByDefault: (upstreamModel) => known(upstreamModel)?.thinksByDefault?.(upstreamModel) ?? false,
+    speaksMessages: (upstreamModel, protocol) =>
+      known(upstreamModel, protocol)?.speaksMessages?.(upstreamModel, protocol) ?? false,
     abilities: (upstreamModel, baseUrl) => known(upstreamModel)?.abilities?.(upstreamModel, baseUrl) ?? null,
     probe,
   };

@@ -52,9 +52,9 @@ function asFault(thrown: unknown, msMax: number): ProviderFault {
   return new ProviderFault('aborted', `it did not respond within ${msMax / 1000} s`, { cause: thrown });
 }
 
-function wordsOfReply({ status, isAccepted }: ProbeReply, { credential }: ProviderEndpoint): string {
+function wordsOfReply({ status }: ProbeReply, { credential }: ProviderEndpoint): string {
   if (status === null) return 'It is built into the service.';
-  if (status < 300 || isAccepted === true)
+  if (status < 300)
     return `It responds and ${credential === null ? 'requires no credential' : 'accepts the credential'}.`;
   return (
     `It responds, but has no list of models: it rejected an empty message (${status}), as expected. ` +

@@ -108,8 +108,6 @@ export interface ProbeReply {
   models: number | null;
   /** The result in words; absent: the usual sentence for its status. */
   message?: string;
-  /** The credential was accepted, whatever the status says; absent: the status says it. */
-  isAccepted?: true;
 }
 
 /** A provider kind. Stateless: the attempt has everything about one provider. */
@@ -125,6 +123,8 @@ export interface Provider {
   countLocally(request: MessageRequest): number | null;
   /** Whether the model may think by default without showing it; absent: no model of this kind does. */
   thinksByDefault?(upstreamModel: string): boolean;
+  /** Whether the model gets the client's cache breakpoints, as in the Messages protocol; absent: no model of this kind does. */
+  speaksMessages?(upstreamModel: string, protocol: string | null): boolean;
   /** Abilities of a model; null or absent: not known. */
   abilities?(upstreamModel: string, baseUrl: string): Abilities | null;
   /** Tests the connection and the credential by requests that cost nothing. Only the signal bounds it. Throws ProviderFault. */

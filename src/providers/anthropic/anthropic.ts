@@ -23,6 +23,8 @@ import {
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
 
+export { type Changes, convertHeaders, countChanges, messageChanges } from './convert-request.ts';
+
 const api: Api = {
   url: ({ baseUrl }, path) => convertUrl(baseUrl, path),
   headers: convertHeaders,
@@ -56,17 +58,18 @@ export interface MessagesPlatform {
 export function messagesProvider(kind: string, api: Api, platform: MessagesPlatform): Provider {
   const { url, body, countBody, betas, mapError = () => null, probe } = platform;
   const withBetas = (attempt: Attempt) => (betas === undefined ? attempt : { ...attempt, betas: betas(attempt) });
-  const convertMessage = (answer: Answer<JsonValue>) => requireMessage(answer, mapError);
+  const convert = (answer: Answer<JsonValue>) => convertMessage(answer, mapError);
   return apiProvider(kind, api, {
     abilities: claudeAbilities,
+    speaksMessages: () => true,
 
     send: async (attempt) => post(api, withBetas(attempt), url(attempt, '/v1/messages'), body(attempt)),
 
     read(response, { request, signal }) {
-      if (!request.stream) return readAnswer(response, signal, convertMessage);
+      if (!request.stream) return readAnswer(response, signal, convert);
       return openStream(response, signal, {
         converter: () => convertEvents(readUpstreamRequestId(response.headers), mapError),
-        whole: async () => unfoldMessage((await readAnswer(response, signal, convertMessage)).message),
+        whole: async () => unfoldMessage((await readAnswer(response, signal, convert)).message),
       });
     },
 

@@ -2,12 +2,12 @@
 // have any name, so a route's protocol decides; without one, names with "claude" are Claude.
 
 import { messagesProvider } from '../anthropic/anthropic.ts';
-import { convertHeaders } from '../anthropic/convert-request.ts';
+import { convertHeaders } from '../anthropic/anthropic.ts';
 import { convertPlatformBody, convertPlatformCount, platformBetas } from '../claude-platforms.ts';
 import { type Api, combinedProvider } from '../http-api.ts';
 import { mapFault } from '../map-fault.ts';
 import { chatProvider } from '../openai/openai.ts';
-import { azureProfile } from '../openai/profile.ts';
+import { azureProfile } from '../openai/openai.ts';
 import { responsesProvider } from '../openai-responses/openai-responses.ts';
 import { type Attempt, type ProbeReply, type Provider, type ProviderEndpoint, ProviderFault } from '../provider.ts';
 import { claudeUrl, openAiBase } from './urls.ts';

@@ -34,6 +34,10 @@ const api: Api = {
     Array.isArray(models) ? (typeof next === 'string' && next !== '' ? null : models.length) : undefined,
 };
 
+export { mapError, mapErrorInside } from './convert-chunk.ts';
+export { convertBody, convertPrompt } from './convert-request.ts';
+export { readTexts, replyWithVectors } from './embed.ts';
+
 export const gemini = geminiProvider('gemini', api, {
   url: ({ provider, upstreamModel }, method) => convertUrl(provider.baseUrl, upstreamModel, method),
   body: convertBody,

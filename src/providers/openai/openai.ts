@@ -15,6 +15,8 @@ import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
 
 const CHAT_PATH = '/chat/completions';
 
+export { azureProfile } from './profile.ts';
+
 export const openai = chatProvider('openai');
 
 /** The provider of a kind with Chat Completions; `choose` gives the profile of a model at an address. */

@@ -2,7 +2,7 @@
 
 import { jsonObjects, objectOf } from '../../wire/wire.ts';
 import { countOf } from '../compose-message.ts';
-import { readTexts, replyWithVectors } from '../gemini/embed.ts';
+import { readTexts, replyWithVectors } from '../gemini/gemini.ts';
 import { type Api, post } from '../http-api.ts';
 import { readObject } from '../parse-json.ts';
 import type { Attempt, WholeReply } from '../provider.ts';

@@ -1,7 +1,7 @@
 // Bodies for Gemini at Vertex AI where they differ from those of the Gemini API.
 
 import { exactBody, isJsonObject, type NativeBody, parseExactly, rewriteRequest, scanJson } from '../../wire/wire.ts';
-import { convertPrompt } from '../gemini/convert-request.ts';
+import { convertPrompt } from '../gemini/gemini.ts';
 import type { Attempt } from '../provider.ts';
 import { plainModel } from './urls.ts';
 

@@ -1,7 +1,7 @@
 // Errors of Vertex AI: those of the Messages protocol pass through it for Claude, all others are Google's.
 
 import { isJsonObject, type JsonValue } from '../../wire/wire.ts';
-import { mapError, mapErrorInside } from '../gemini/convert-chunk.ts';
+import { mapError, mapErrorInside } from '../gemini/gemini.ts';
 import { mapFault, parseErrorJson } from '../map-fault.ts';
 import type { ProviderFault } from '../provider.ts';
 

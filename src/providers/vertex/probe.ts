@@ -12,6 +12,8 @@ const COUNTERS: readonly [publisher: string, model: string, method: string][] = 
   ['google', 'gemini-2.5-flash', 'countTokens'],
 ];
 
+const ACCEPTED = 'It responds, and accepts the credential for the project and region.';
+
 /** Google checks access before it refuses an empty request. Throws ProviderFault. */
 export function probe(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply> {
   return probeWith(endpoint.credential, signal, async () => {
@@ -33,15 +35,16 @@ async function tryCounter(
   signal: AbortSignal,
 ): Promise<ProbeReply | ProviderFault> {
   const headers = makeHeaders({ provider: endpoint }, 'x-goog-api-key', 'application/json');
+  let response: Response;
   try {
-    const response = await fetchUpstream({ url, headers, body: '{}', signal });
-    const { status } = response;
-    const fault = await readFault(response, signal, mapVertexFault);
-    return response.ok || fault.kind === 'rejected' ? { status, models: null, isAccepted: true } : fault;
+    response = await fetchUpstream({ url, headers, body: '{}', signal });
   } catch (thrown) {
     if (thrown instanceof ProviderFault) return thrown;
     throw thrown;
   }
+  const { status } = response;
+  const fault = await readFault(response, signal, mapVertexFault);
+  return response.ok || fault.kind === 'rejected' ? { status, models: null, message: ACCEPTED } : fault;
 }
 
 const WORDS: Readonly<Partial<Record<FaultKind, (endpoint: ProviderEndpoint) => string>>> = {

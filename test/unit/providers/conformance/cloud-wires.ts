@@ -29,6 +29,9 @@ const GOOGLE_REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 };
 
+/** Google's answer to a token count without a prompt. */
+const EMPTY_REFUSED = { status: 400, body: google(400, 'INVALID_ARGUMENT', 'contents is required') };
+
 const vertexClaude: Driver = {
   ...anthropicDriver,
   name: 'vertex (Claude)',
@@ -38,7 +41,7 @@ const vertexClaude: Driver = {
   model: 'claude-sonnet-4-5@20250929',
   credential: 'ya29.our-token-of-google-0123456789',
   refusals: { ...anthropicDriver.refusals, ...GOOGLE_REFUSALS },
-  models: null,
+  models: EMPTY_REFUSED,
   layout: { ...anthropicDriver.layout, refuses: ['image-url', 'pdf-url'] },
 };
 
@@ -49,7 +52,7 @@ const vertexGemini: Driver = {
   wire: 'gemini',
   baseUrl: 'https://europe-west4-aiplatform.googleapis.com',
   refusals: { ...geminiDriver.refusals, ...GOOGLE_REFUSALS },
-  models: null,
+  models: EMPTY_REFUSED,
 };
 
 const foundryClaude: Driver = {

@@ -132,20 +132,22 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
     expect(named.connectionCount).toBe(0);
   });
 
-  test('is probed at no cost, and a refused credential is reported', async () => {
-    const { status = 200, body = driver.models ?? '' } =
-      driver.models === null ? (driver.refusals['rejected content'] ?? {}) : {};
-    const probed = (answer: Parameters<Script>[0]) => answer.send(status, { 'content-type': 'application/json' }, body);
-    await using upstream = await startScriptedUpstream(probed, (answer) =>
+  test('is probed by its list of models or a free refusal, and a refused credential is reported', async () => {
+    const { models } = driver;
+    const hasList = typeof models === 'string';
+    const first: Script = (answer) => {
+      const { status, body } = hasList ? { status: 200, body: models } : models;
+      answer.send(status, { 'content-type': 'application/json' }, body);
+    };
+    await using upstream = await startScriptedUpstream(first, (answer) =>
       answer.send(401, { 'content-type': 'application/json' }, `{"error":{"message":"No: ${driver.credential}"}}`),
     );
     using _host = leadHost(driver.baseUrl, upstream.url);
     expect(await probeProvider(providerOf(driver), endpointOf(driver))).toMatchObject({
       ok: true,
-      models: driver.models === null ? null : 2,
+      models: hasList ? 2 : null,
     });
-    const sent = driver.models === null ? { method: 'POST', body: '{}' } : { method: 'GET', body: '' };
-    expect(upstream.requests[0]).toMatchObject(sent);
+    expect(upstream.requests[0]).toMatchObject(hasList ? { method: 'GET', body: '' } : { method: 'POST', body: '{}' });
     expect(upstream.requests[0]?.path).not.toContain(driver.credential);
     const refused = await probeProvider(providerOf(driver), endpointOf(driver));
     expect(refused).toMatchObject({ ok: false, fault: 'credentials' });

@@ -86,8 +86,8 @@ export interface Driver {
   /** An error in the middle of a stream, and its fault. */
   midway: { event: string; kind: FaultKind };
   refusals: Readonly<Record<string, Refusal>>;
-  /** The response to a probe, with two models; null: it is probed by an empty request. */
-  models: string | null;
+  /** The response to a probe, with two models; or the refusal that a probe expects, if there is no list. */
+  models: string | { status: number; body: string };
   layout: Layout;
   /** The conversation of a request, and the names of its tools. */
   read(body: string): { facts: Fact[]; tools: { name: string; schema: unknown }[] };
