@@ -18,6 +18,7 @@ import {
   type Model,
   type ModelPrice,
   matchesAnyPattern,
+  membersOfKind,
   PREFERENCES,
   type PriceDifference,
   type PriceList,
@@ -383,8 +384,16 @@ export const catalogSchema = z
       )
       .describe('The origin of each resource. start: created at the first start of the service.'),
     provider_kinds: z
-      .array(z.object({ kind: z.string(), base_url: z.string().nullable() }))
-      .describe('The provider kinds that apply accepts, with their default address; null: `base_url` is required.'),
+      .array(
+        z.object({
+          kind: z.string(),
+          base_url: z.string().nullable(),
+          needs: z.array(z.enum(['region', 'project'])).describe('Further members that the kind requires.'),
+        }),
+      )
+      .describe(
+        'The provider kinds that apply accepts, with their default address; null: `base_url` is required, unless `region` is needed, which it follows from.',
+      ),
   })
   .openapi('Catalogue');
 export const settingSchema = z
@@ -422,7 +431,11 @@ export const catalogRoutes: AdminRoute[] = [
     answer: [catalogSchema, 'The catalog, without credentials'],
     async handle({ catalog, providerKinds }) {
       const { document, origins } = describeDocuments(await catalog.documents());
-      const provider_kinds = providerKinds.map((kind) => ({ kind, base_url: defaultBaseUrl(kind) }));
+      const provider_kinds = providerKinds.map((kind) => ({
+        kind,
+        base_url: defaultBaseUrl(kind),
+        needs: membersOfKind(kind),
+      }));
       const settings = document.settings as z.infer<typeof catalogSchema>['document']['settings'];
       return { document: { ...document, settings }, origins, provider_kinds };
     },

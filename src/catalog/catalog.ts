@@ -54,7 +54,7 @@ export {
   priceListIn,
   readPriceList,
 } from './price-list/price-list.ts';
-export { defaultBaseUrl, findPrivateAddress, findPrivateProviders } from './read-provider.ts';
+export { defaultBaseUrl, findPrivateAddress, findPrivateProviders, membersOfKind } from './read-provider.ts';
 export { isWithinResidency, routesWithinResidency } from './residency.ts';
 export {
   type CallerScope,

@@ -64,6 +64,14 @@ function vertexBaseUrl(region: string): string {
 const REGIONAL: readonly string[] = ['bedrock', 'vertex'];
 const OF_PROJECT: readonly string[] = ['vertex'];
 
+/** The members that a kind needs beside those of every kind. */
+export function membersOfKind(kind: string): ('region' | 'project')[] {
+  return [
+    ...(REGIONAL.includes(kind) ? ['region' as const] : []),
+    ...(OF_PROJECT.includes(kind) ? ['project' as const] : []),
+  ];
+}
+
 /** Default base URL of a provider kind; null if it must be given, or depends on a region. */
 export function defaultBaseUrl(kind: string, region: string | null = null): string | null {
   if (REGIONAL.includes(kind) && region === null) return null;

@@ -68,10 +68,11 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
       message.watch.endAttempt();
       attempt.upstreamRequestId = fault.upstreamRequestId ?? attempt.upstreamRequestId;
       noteAttempt(message, attempt, fault);
-      failure = stopError(message) ?? faultError(fault);
+      // A target that cannot take the request says nothing about a failure before it.
+      if (!fault.isUnsupported || failure === null) failure = stopError(message) ?? faultError(fault);
       if (isOver(message)) break; // partial output is billed as received
       message.rewind();
-      if (fault.kind === 'rejected' || isAbandoned(message)) break;
+      if ((fault.kind === 'rejected' && !fault.isUnsupported) || isAbandoned(message)) break;
       if (!isOfCredential(fault.kind)) attemptIterator.giveUp(target);
       if (message.stopReason === 'timeout') message.stopReason = null; // the timeout ended this attempt, not the message
     }

@@ -34,6 +34,8 @@ export async function countByProvider(
   const catalog = gateway.catalog();
   const admissionRequest = { account: caller.account.id, key: caller.key.id, offer, request };
   const attemptIterator = new AttemptIterator(findTargets(gateway, catalog, admissionRequest).targets, secondsMax);
+  let refusal: ProviderFault | null = null; // of a kind that cannot take the request
+  let hasFailed = false;
   for (let target = attemptIterator.next(); target !== null; target = attemptIterator.next()) {
     const provider = providerOfKind(gateway, target.settings);
     const exact = provider.countLocally(request);
@@ -47,12 +49,17 @@ export async function countByProvider(
       attemptIterator.giveUp(target); // the provider cannot count, whatever the credential
     } catch (thrown) {
       const kind = thrown instanceof ProviderFault ? thrown.kind : 'failed';
-      if (kind === 'rejected') throw faultError(thrown as ProviderFault);
+      if (kind === 'rejected') {
+        const fault = thrown as ProviderFault;
+        if (!fault.isUnsupported) throw faultError(fault);
+        refusal ??= fault;
+      } else hasFailed = true;
       // On other failures an estimate serves better than an error: nothing is billed by it.
       if (!isOfCredential(kind)) attemptIterator.giveUp(target);
     }
     if (signal.aborted) return null;
   }
+  if (refusal !== null && !hasFailed) throw faultError(refusal);
   return null;
 }
 

@@ -9,11 +9,15 @@ export interface BlockRules {
   serverTools: readonly string[];
   /** It reads images and documents at addresses. */
   hasAddresses: boolean;
+  /** Messages may add and remove tools. */
+  toolChanges: boolean;
   /** It has stored files. */
   hasFiles: boolean;
   /** Models whose cache may keep a prefix for an hour. */
   longCache: RegExp;
 }
+
+const TOOL_CHANGES: readonly string[] = ['tool_addition', 'tool_removal'];
 
 /** Cleans one value. Use another one for another value. */
 export class BlockCleaner {
@@ -33,7 +37,7 @@ export class BlockCleaner {
       member === 'cache_control' && isJsonObject(value)
         ? this.cleanCache({ cache_control: value })['cache_control']
         : member === 'messages' && Array.isArray(value)
-          ? value.map((message, place) => this.#message(message, `${member}.${place}`))
+          ? value.flatMap((message, place) => this.#message(message, `${member}.${place}`))
           : this.#content(value, member);
     return { value: cleaned, isChanged: this.isChanged };
   }
@@ -50,14 +54,25 @@ export class BlockCleaner {
     return { ...holder, cache_control };
   }
 
-  #message(message: JsonValue, path: string): JsonValue {
-    if (!isJsonObject(message)) return message;
-    return { ...message, content: this.#content(message['content'], `${path}.content`) ?? '' };
+  /** Empty for a message that only changed tools. */
+  #message(message: JsonValue, path: string): JsonValue[] {
+    if (!isJsonObject(message)) return [message];
+    const given = message['content'];
+    const content = this.#content(given, `${path}.content`) ?? '';
+    const isEmptied = Array.isArray(given) && given.length > 0 && Array.isArray(content) && content.length === 0;
+    return isEmptied ? [] : [{ ...message, content }];
   }
 
   #content(content: JsonValue | undefined, path: string): JsonValue | undefined {
     if (!Array.isArray(content)) return content;
-    return content.map((block, place) => (isJsonObject(block) ? this.#block(block, `${path}.${place}`) : block));
+    return content.flatMap((block, place): JsonValue[] => {
+      if (!isJsonObject(block)) return [block];
+      if (!this.#rules.toolChanges && TOOL_CHANGES.includes(textOf(block['type']))) {
+        this.isChanged = true;
+        return [];
+      }
+      return [this.#block(block, `${path}.${place}`)];
+    });
   }
 
   #block(block: JsonObject, path: string): JsonObject {

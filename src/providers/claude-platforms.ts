@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from '../wire/wire.ts';
 import { exactBody, isJsonObject, jsonObjects, objectOf, rewriteRequest, textOf } from '../wire/wire.ts';
 import { type Changes, countChanges, messageChanges } from './anthropic/anthropic.ts';
 import { BlockCleaner, type BlockRules } from './claude-blocks.ts';
+import { gatherTools } from './client-tools.ts';
 import { refuseField, requests } from './lost-fields.ts';
 import type { Attempt } from './provider.ts';
 
@@ -88,6 +89,7 @@ const PLATFORMS: Readonly<Record<ClaudePlatform, Platform>> = {
     // Others are refused as extra inputs (LiteLLM issue 27532, May 2026).
     edits: [COMPACTING],
     serverTools: ['tool_search'],
+    toolChanges: true,
     hasAddresses: false,
     hasFiles: false,
     // Since Claude 4.5 (January 2026).
@@ -122,6 +124,7 @@ const PLATFORMS: Readonly<Record<ClaudePlatform, Platform>> = {
     webSearch: 'web_search_20250305', // without dynamic filtering
     edits: [...CLEARING, COMPACTING],
     serverTools: ['web_search', 'tool_search'],
+    toolChanges: false,
     hasAddresses: false,
     hasFiles: false,
     longCache: /./,
@@ -172,6 +175,7 @@ const PLATFORMS: Readonly<Record<ClaudePlatform, Platform>> = {
       'tool_search',
       'mcp',
     ],
+    toolChanges: false,
     hasAddresses: true,
     hasFiles: true,
     longCache: /./,
@@ -233,6 +237,10 @@ function convertMembers(attempt: Attempt, name: ClaudePlatform, changes: Changes
     // Values are written again only if something in them changes.
     if (isChanged) sent[member] = clean(exact(member)).value;
   }
+  if (!platform.toolChanges && gatherTools(request.body).length > jsonObjects(request.body['tools']).length)
+    sent['tools'] = gatherTools({ tools: given('tools') ?? [], messages: given('messages') ?? [] }).map(
+      ({ tool }) => tool,
+    );
   if (cleanTools(current('tools'), platform, isLong) !== null)
     sent['tools'] = cleanTools(exact('tools'), platform, isLong) ?? [];
   changeThinking(sent, current('thinking'), betas);

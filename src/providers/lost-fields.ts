@@ -5,7 +5,8 @@ import { ProviderFault } from './provider.ts';
 
 /** Throws ProviderFault (rejected). `path` is such as "messages.0.content.1.source". */
 export function refuseField(path: string, sentence: string): never {
-  throw new ProviderFault('rejected', `${path}: ${sentence}`, { status: 400, errorType: 'invalid_request_error' });
+  const facts = { status: 400, errorType: 'invalid_request_error', isUnsupported: true };
+  throw new ProviderFault('rejected', `${path}: ${sentence}`, facts);
 }
 
 /** null and empty values request nothing: clients write out unset members. */

@@ -87,11 +87,15 @@ export class ProviderFault extends Error {
   /** The provider's error type, kept for `rejected`. */
   readonly errorType: string | null;
   readonly upstreamRequestId: string | null;
+  /** Refused before anything was sent: another kind of provider may take the request. */
+  readonly isUnsupported: boolean;
 
   constructor(
     kind: FaultKind,
     message: string,
-    facts: Partial<Pick<ProviderFault, 'status' | 'retryAfterMs' | 'errorType' | 'upstreamRequestId' | 'cause'>> = {},
+    facts: Partial<
+      Pick<ProviderFault, 'status' | 'retryAfterMs' | 'errorType' | 'upstreamRequestId' | 'isUnsupported' | 'cause'>
+    > = {},
   ) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.kind = kind;
@@ -99,6 +103,7 @@ export class ProviderFault extends Error {
     this.retryAfterMs = facts.retryAfterMs ?? null;
     this.errorType = facts.errorType ?? null;
     this.upstreamRequestId = facts.upstreamRequestId ?? null;
+    this.isUnsupported = facts.isUnsupported ?? false;
   }
 }
 

@@ -17,14 +17,33 @@ const newKeyHint = 'Empty: the stored key does not change.';
 
 const privateHint = 'Required for private addresses such as 10.0.0.5 or localhost.';
 
+const addressHint = 'Base URL, for example https://api.example.com/v1 for Chat Completions.';
+
+const regionAddressHint = 'Empty: the provider’s own address for the region.';
+
 const nameExists = 'A provider with this name exists. Choose another name.';
 
 export const newKeyElsewhere = 'A new host needs a new API key: a stored key is never sent to another host.';
+
+type PlaceMember = CatalogShape['provider_kinds'][number]['needs'][number];
+
+/** Where a kind runs: shown for kinds that need it. */
+const placeFields: Readonly<Record<PlaceMember, { label: string; description: string }>> = {
+  region: {
+    label: 'Region',
+    description: 'Where the models run, for example us-east5 or europe-west1. Vertex AI also has global, us and eu.',
+  },
+  project: { label: 'Project', description: 'The project ID in Google Cloud, not its number or display name.' },
+};
 
 export interface Connection {
   kind: string;
   name: string;
   base_url: string;
+  /** Further members that the kind requires. */
+  needs: readonly PlaceMember[];
+  region: string;
+  project: string;
   api_key: string;
   private_network: boolean;
 }
@@ -42,6 +61,7 @@ interface ConnectionFormProps {
 export function ConnectionForm({ connection, saved, onBack, onSaved }: ConnectionFormProps) {
   const form = useForm({ initialValues: connection });
   const isSandbox = connection.kind === SANDBOX_KIND;
+  const isOfRegion = connection.needs.includes('region');
   const save = useChange(async (wanted: Connection) => {
     if (saved === null) await requireUnusedName(wanted.name);
     await call('POST /apply', { body: { document: { providers: { [wanted.name]: documentOf(wanted) } } } });
@@ -52,6 +72,8 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
       ...values,
       name: values.name.trim(),
       base_url: values.base_url.trim(),
+      region: values.region.trim(),
+      project: values.project.trim(),
       api_key: values.api_key.trim(),
     };
     save.mutate(wanted, {
@@ -71,11 +93,14 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
         />
         {!isSandbox && (
           <>
+            {connection.needs.map((member) => (
+              <TextInput key={member} {...placeFields[member]} required {...form.getInputProps(member)} />
+            ))}
             <TextInput
               label="Address"
-              description="Base URL, for example https://api.example.com/v1 for Chat Completions."
+              description={isOfRegion ? regionAddressHint : addressHint}
               type="url"
-              required
+              required={!isOfRegion}
               {...form.getInputProps('base_url')}
             />
             <PasswordInput
@@ -115,11 +140,13 @@ async function requireUnusedName(name: string): Promise<void> {
   throw new ApiFailure(409, 'conflict', nameExists, [fault], null);
 }
 
-function documentOf({ kind, base_url, api_key, private_network }: Connection): object {
+function documentOf({ kind, base_url, needs, region, project, api_key, private_network }: Connection): object {
   if (kind === SANDBOX_KIND) return { kind };
   return {
     kind,
     ...(base_url !== '' && { base_url }),
+    ...(needs.includes('region') && { region }),
+    ...(needs.includes('project') && { project }),
     ...(api_key !== '' && { api_key }),
     private_network,
   };
@@ -152,24 +179,38 @@ interface LoadedEditFormProps {
 
 function LoadedEditForm({ name, written, onDone }: LoadedEditFormProps) {
   const form = useForm({
-    initialValues: { base_url: written.base_url ?? '', api_key: '', private_network: written.private_network },
+    initialValues: {
+      base_url: written.base_url ?? '',
+      region: written.region ?? '',
+      project: written.project ?? '',
+      api_key: '',
+      private_network: written.private_network,
+    },
   });
   const apply = useReview({ done: 'Provider saved.', onDone });
   const faults = objectFaults(apply.failure, ['providers', name], (field) => field in form.values);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs once per failure
   useEffect(() => form.setErrors(faults ?? {}), [apply.failure]);
-  const submit = form.onSubmit(({ base_url, api_key, private_network }) =>
+  const places = (['region', 'project'] as const).filter((member) => written[member] !== undefined);
+  const submit = form.onSubmit(({ base_url, api_key, private_network, ...values }) =>
     apply.preview(({ providers }) => {
       // Omitting the other credentials leaves them unchanged.
       const { credentials: _, ...current } = providers[name] ?? written;
       const key = api_key.trim() === '' ? {} : { api_key: api_key.trim() };
-      const changed = { ...current, base_url: base_url.trim(), private_network, ...key };
+      const placed = Object.fromEntries(places.map((member) => [member, values[member].trim()]));
+      // The address of another region follows from it.
+      const isMoved = placed['region'] !== written.region && base_url === written.base_url;
+      const address = isMoved ? undefined : base_url.trim();
+      const changed = { ...current, ...placed, base_url: address, private_network, ...key };
       return { document: { providers: { [name]: changed } } };
     }),
   );
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
+        {places.map((member) => (
+          <TextInput key={member} {...placeFields[member]} required {...form.getInputProps(member)} />
+        ))}
         <TextInput label="Address" type="url" required {...form.getInputProps('base_url')} />
         <PasswordInput
           label="New API key"

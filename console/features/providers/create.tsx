@@ -38,12 +38,15 @@ export function ProviderCreate() {
   const [step, setStep] = useState(0);
   const [connection, setConnection] = useState<Connection | null>(null);
   const [saved, setSaved] = useState<Connection | null>(null);
-  const choose = (kind: string, address: string | null) => {
+  const choose = ({ kind, base_url: address, needs }: Kind) => {
     const names = Object.keys(catalog.data?.document.providers ?? {});
     setConnection({
       kind,
       name: unusedName(kind, names),
       base_url: address ?? '',
+      needs,
+      region: '',
+      project: '',
       api_key: '',
       private_network: false,
     });
@@ -92,9 +95,11 @@ function unusedName(kind: string, names: readonly string[]): string {
   return name;
 }
 
+type Kind = CatalogShape['provider_kinds'][number];
+
 interface KindsProps {
-  kinds: CatalogShape['provider_kinds'];
-  onChoose: (kind: string, address: string | null) => void;
+  kinds: readonly Kind[];
+  onChoose: (kind: Kind) => void;
 }
 
 function Kinds({ kinds, onChoose }: KindsProps) {
@@ -102,18 +107,18 @@ function Kinds({ kinds, onChoose }: KindsProps) {
   const inOrder = kinds.toSorted((one, other) => placeOf(one.kind) - placeOf(other.kind));
   return (
     <Stack gap="sm" mt="md" maw={720}>
-      {inOrder.map(({ kind, base_url: address }) => (
-        <Card key={kind} padding="md">
+      {inOrder.map((one) => (
+        <Card key={one.kind} padding="md">
           <Group justify="space-between" wrap="nowrap">
             <div>
-              <Text fw={600}>{kindName(kind)}</Text>
-              <Hint>{kindTexts[kind]}</Hint>
+              <Text fw={600}>{kindName(one.kind)}</Text>
+              <Hint>{kindTexts[one.kind]}</Hint>
             </div>
             <ActionButton
               label="Next"
               style={{ flex: 'none' }}
-              onClick={() => onChoose(kind, address)}
-              aria-label={`Next: ${kindName(kind)}`}
+              onClick={() => onChoose(one)}
+              aria-label={`Next: ${kindName(one.kind)}`}
             />
           </Group>
         </Card>

@@ -58,7 +58,7 @@ export interface MessagesPlatform {
 export function messagesProvider(kind: string, api: Api, platform: MessagesPlatform): Provider {
   const { url, body, countBody, betas, mapError = () => null, probe } = platform;
   const withBetas = (attempt: Attempt) => (betas === undefined ? attempt : { ...attempt, betas: betas(attempt) });
-  const convert = (answer: Answer<JsonValue>) => convertMessage(answer, mapError);
+  const convert = (answer: Answer<JsonValue>) => requireMessage(answer, mapError);
   return apiProvider(kind, api, {
     abilities: claudeAbilities,
     speaksMessages: () => true,

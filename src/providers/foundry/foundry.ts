@@ -1,13 +1,11 @@
 // A provider of Microsoft Foundry: Claude in the Messages protocol, and OpenAI's models at Azure's addresses. Deployments may
 // have any name, so a route's protocol decides; without one, names with "claude" are Claude.
 
-import { messagesProvider } from '../anthropic/anthropic.ts';
-import { convertHeaders } from '../anthropic/anthropic.ts';
+import { convertHeaders, messagesProvider } from '../anthropic/anthropic.ts';
 import { convertPlatformBody, convertPlatformCount, platformBetas } from '../claude-platforms.ts';
 import { type Api, combinedProvider } from '../http-api.ts';
 import { mapFault } from '../map-fault.ts';
-import { chatProvider } from '../openai/openai.ts';
-import { azureProfile } from '../openai/openai.ts';
+import { azureProfile, chatProvider } from '../openai/openai.ts';
 import { responsesProvider } from '../openai-responses/openai-responses.ts';
 import { type Attempt, type ProbeReply, type Provider, type ProviderEndpoint, ProviderFault } from '../provider.ts';
 import { claudeUrl, openAiBase } from './urls.ts';

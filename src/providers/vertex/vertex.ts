@@ -2,8 +2,7 @@
 
 import { messagesProvider } from '../anthropic/anthropic.ts';
 import { convertPlatformBody, convertPlatformCount, platformBetas } from '../claude-platforms.ts';
-import { convertBody } from '../gemini/gemini.ts';
-import { geminiProvider } from '../gemini/gemini.ts';
+import { convertBody, geminiProvider } from '../gemini/gemini.ts';
 import { type Api, combinedProvider, type HeaderSource, makeHeaders } from '../http-api.ts';
 import { type Attempt, type Provider, ProviderFault } from '../provider.ts';
 import { embed } from './embed.ts';

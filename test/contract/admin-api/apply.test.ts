@@ -239,7 +239,7 @@ describe('the catalog in the form that apply takes', () => {
     const { document: breakerState, provider_kinds } = await catalog();
     expect(JSON.stringify(breakerState)).not.toContain('sk-upstream-secret');
     expect((await apply({ document: breakerState, prune: true })).body['changes']).toEqual([]);
-    expect(provider_kinds).toContainEqual({ kind: 'anthropic', base_url: 'https://api.anthropic.com' });
+    expect(provider_kinds).toContainEqual({ kind: 'anthropic', base_url: 'https://api.anthropic.com', needs: [] });
   });
 
   test('includes descriptive settings and the price list', async () => {

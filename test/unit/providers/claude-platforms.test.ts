@@ -1,4 +1,4 @@
-// What platforms with Claude get of a request: only what they take, so that a conversation can move there at any turn.
+// Requests to platforms with Claude: only what a platform takes is sent, so that a conversation can move there at any turn.
 
 import { describe, expect, test } from 'bun:test';
 import {
@@ -107,7 +107,9 @@ test('betas that a platform does not know are not sent, and those that tools nee
     'tool-search-tool-2025-10-19',
   ]);
   // Bedrock refuses a beta of another model.
-  expect(bodyOf('bedrock', {}, { betas, upstreamModel: 'anthropic.claude-opus-4-7' })).not.toContainKey('anthropic_beta');
+  expect(bodyOf('bedrock', {}, { betas, upstreamModel: 'anthropic.claude-opus-4-7' })).not.toContainKey(
+    'anthropic_beta',
+  );
 });
 
 test('what would change the answer is refused by name before anything is sent', () => {
@@ -125,7 +127,9 @@ test('what would change the answer is refused by name before anything is sent', 
   expect(refusedBy(image({ type: 'url', url: 'https://a.example/a.png' }))).toEqual(clouds);
   expect(refusedBy(image({ type: 'file', file_id: 'file_1' }))).toEqual(clouds);
   expect(refusalOf('bedrock', tool('web_search_20250305'))).toStartWith('tools.0.type: ');
-  expect(refusalOf('vertex', image({ type: 'url', url: 'https://a' }))).toStartWith('messages.0.content.0.source.type: ');
+  expect(refusalOf('vertex', image({ type: 'url', url: 'https://a' }))).toStartWith(
+    'messages.0.content.0.source.type: ',
+  );
   // Clients write out members that they do not use.
   for (const nothing of [null, []]) expect(refusedBy({ mcp_servers: nothing, container: null })).toEqual([]);
 });
@@ -141,7 +145,13 @@ test('web search at Vertex is the version that it has, without the callers of la
 
 describe('a conversation that began at the vendor', () => {
   const search = [
-    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'cats' }, caller: { type: 'direct' } },
+    {
+      type: 'server_tool_use',
+      id: 'srvtoolu_1',
+      name: 'web_search',
+      input: { query: 'cats' },
+      caller: { type: 'direct' },
+    },
     {
       type: 'web_search_tool_result',
       tool_use_id: 'srvtoolu_1',
@@ -191,6 +201,19 @@ describe('a conversation that began at the vendor', () => {
     const asked = { messages: [USER, foreign, { role: 'user', content: [{ type: 'image', source }] }] };
     expect(refusalOf('vertex', asked)).toStartWith('messages.2.content.0.source.type: ');
   });
+});
+
+test('tools that a message adds are sent from the start where messages cannot add them', () => {
+  const look = { name: 'look', input_schema: { type: 'object' } };
+  const later = { name: 'later', input_schema: { type: 'object' }, eager_input_streaming: true };
+  const added = { role: 'system', content: [{ type: 'tool_addition', tool: { definition: later } }] };
+  const members = { tools: [look], messages: [USER, added, USER] };
+  for (const platform of ['vertex', 'foundry'] as const)
+    expect(bodyOf(platform, members)).toMatchObject({
+      tools: [look, { name: 'later', input_schema: { type: 'object' } }],
+      messages: [USER, USER],
+    });
+  expect(bodyOf('bedrock', members)).toMatchObject({ tools: [look], messages: [USER, added, USER] });
 });
 
 test('breakpoints of the cache have only the members that a platform knows', () => {

@@ -169,7 +169,9 @@ describe.each(Object.entries(clouds))('%s', (_name, { provider, sdk }) => {
   });
 
   test('gets the same token count as from its SDK', async () => {
-    const theirs = await sentBy(() => sdk.beta.messages.countTokens({ ...counted, model: MODEL, betas: BETAS } as never));
+    const theirs = await sentBy(() =>
+      sdk.beta.messages.countTokens({ ...counted, model: MODEL, betas: BETAS } as never),
+    );
     const ours = await sentBy(() => kind.countTokens(attemptOf(counted)));
     const { headers } = theirs;
     // The SDK adds the beta of the first counters, which all of them know by now.

@@ -57,6 +57,8 @@ export interface Driver {
   wire?: string;
   /** It speaks the Messages protocol: requests and events are forwarded as they are. */
   speaksMessages: boolean;
+  /** Tools that messages add are sent from the start; absent: as they were added, in the Messages protocol. */
+  gathersTools?: true;
   /** As configured by an operator; requests to its host are answered by the test. */
   baseUrl: string;
   model: string;

@@ -1,7 +1,12 @@
 // Microsoft Foundry: addresses of both APIs and their older form, credentials, and which deployment is what.
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
-import { type Attempt, type ProviderEndpoint, probeProvider, providerKinds } from '../../../../src/providers/providers.ts';
+import {
+  type Attempt,
+  type ProviderEndpoint,
+  probeProvider,
+  providerKinds,
+} from '../../../../src/providers/providers.ts';
 import { Secret } from '../../../../src/secrets/secrets.ts';
 import { type Script, scripts, startScriptedUpstream } from '../../../support/scripted-upstream.ts';
 import { faultOf, makeAttempt } from '../make-attempt.ts';

@@ -1,7 +1,12 @@
 // Vertex AI: addresses, credentials, Gemini's differences there, clients of Gemini, errors, and the connection test.
 
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { type Attempt, type ProviderEndpoint, probeProvider, providerKinds } from '../../../../src/providers/providers.ts';
+import {
+  type Attempt,
+  type ProviderEndpoint,
+  probeProvider,
+  providerKinds,
+} from '../../../../src/providers/providers.ts';
 import { Secret } from '../../../../src/secrets/secrets.ts';
 import { type NativeBody, scanJson } from '../../../../src/wire/wire.ts';
 import { type Script, scripts, startScriptedUpstream } from '../../../support/scripted-upstream.ts';
@@ -121,7 +126,9 @@ test('a request of a client of Gemini is passed on as it is, with a role for eve
   };
   const withRole = '{ "contents":[{"role":"user","parts":[{"text":"Hi"}]}],"generationConfig":{"maxOutputTokens":9}}';
   expect(await sentFor(withRole)).toBe(withRole);
-  expect(await sentFor('{"contents":[{"parts":[{"text":"Hi"}]}],"generationConfig":{"seed":12345678901234567890}}')).toBe(
+  expect(
+    await sentFor('{"contents":[{"parts":[{"text":"Hi"}]}],"generationConfig":{"seed":12345678901234567890}}'),
+  ).toBe(
     '{"contents":[{"role":"user","parts":[{"text":"Hi"}]}],"generationConfig":{"seed":12345678901234567890,"maxOutputTokens":9}}',
   );
 });
