@@ -97,7 +97,7 @@ const common = {
   eventsAfterEnd: 0,
   midway: { event: '!throttlingException {"message":"Too many requests"}', kind: 'rate_limited' },
   refusals,
-  models: null,
+  models: { status: 400, body: errorOf('ValidationException', 'The provided model identifier is invalid.') },
 } as const;
 
 /** The events of the Messages protocol in chunks, the last one with Bedrock's own counts. */
