@@ -68,14 +68,7 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
     return wanted;
   });
   const submit = form.onSubmit((values) => {
-    const wanted = {
-      ...values,
-      name: values.name.trim(),
-      base_url: values.base_url.trim(),
-      region: values.region.trim(),
-      project: values.project.trim(),
-      api_key: values.api_key.trim(),
-    };
+    const wanted = trimmed(values);
     save.mutate(wanted, {
       onSuccess: onSaved,
       onError: (failure) => form.setErrors(faultsOf(failure, wanted) ?? {}),
@@ -130,6 +123,17 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
       </Stack>
     </form>
   );
+}
+
+function trimmed({ name, base_url, region, project, api_key, ...rest }: Connection): Connection {
+  return {
+    ...rest,
+    name: name.trim(),
+    base_url: base_url.trim(),
+    region: region.trim(),
+    project: project.trim(),
+    api_key: api_key.trim(),
+  };
 }
 
 /** Applying a document replaces existing objects, so a new provider must not exist. */
