@@ -41,6 +41,7 @@ const api: Api = {
 export const bedrock = apiProvider('bedrock', api, {
   abilities: bedrockAbilities,
   thinksByDefault,
+  speaksMessages: (upstreamModel, protocol) => speaksMessages({ upstreamModel, protocol }),
   probe,
 
   send(attempt) {

@@ -7,6 +7,7 @@ import { type PageBlock, readBlocks } from '../../support/read-blocks.ts';
 import { programsDirectory } from './clients.ts';
 import type { Json } from './conversations/conversation.ts';
 import { type Kind, kinds } from './upstreams/speak.ts';
+import { clouds } from './upstreams/speak-clouds.ts';
 import type { Block, Spoken } from './upstreams/speak-messages.ts';
 
 /** A model's name that no agent takes for its vendor's own. */
@@ -35,7 +36,7 @@ export interface AgentProgram {
   };
   /** The end of a run as it shows it. */
   endOf(printed: readonly Json[]): { result?: unknown; usage: { input: number; cacheRead: number; output: number } };
-  /** Kinds of provider under it in each run; --all runs all four. */
+  /** Kinds of provider under it in each run; --all runs at least those with a protocol of their own. */
   kinds: readonly Kind[];
   /** Omitted by a process that continues a session: nothing, thinking of another model, or more of its earlier requests. */
   omits: 'nothing' | 'thinking' | 'more';
@@ -107,7 +108,7 @@ const claudeCode: AgentProgram = {
     const { input_tokens: input = 0, cache_read_input_tokens: cacheRead = 0, output_tokens: output = 0 } = usage ?? {};
     return { result, usage: { input, cacheRead, output } };
   },
-  kinds,
+  kinds: [...kinds, ...clouds],
   omits: 'thinking',
 };
 

@@ -21,12 +21,15 @@ const signatures: Record<Kind, string | null> = {
   openai: null,
   'openai-responses': 'gAAAA.rs_1==',
   gemini: GEMINI_SIGNATURE,
+  bedrock: SIGNATURE,
+  vertex: SIGNATURE,
+  foundry: SIGNATURE,
 };
 
 for (const program of agents.filter(({ name }) => selected.includes(name))) {
   if (program.find() === null) test.skip(`${program.name}: its program is not available for this machine`, () => {});
   else {
-    for (const kind of isEveryKind && program.kinds.length > 1 ? kinds : program.kinds)
+    for (const kind of isEveryKind && program.kinds.length > 1 ? new Set([...kinds, ...program.kinds]) : program.kinds)
       describe(`${program.name} with ${program.model} over ${kind}`, () => worksOver(program, kind));
     if (agents.find(({ name }) => name === program.name) === program)
       describe(program.name, () => meetsFailures(program));
@@ -97,7 +100,7 @@ function sendsRightRequests(program: AgentProgram, kind: Kind, run: () => AgentR
   const signature = signatures[kind];
   if (signature !== null)
     test('has thinking sent back with its signature, unchanged', () => {
-      const isKept = program.omits === 'nothing' || (program.omits === 'thinking' && kind === 'anthropic');
+      const isKept = program.omits === 'nothing' || (program.omits === 'thinking' && signature === SIGNATURE);
       const sent = run().requests.slice(2, isKept ? 5 : 4);
       expect(sent.map(({ body }) => body.includes(signature))).toEqual(sent.map(() => true));
     });

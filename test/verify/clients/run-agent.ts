@@ -16,6 +16,7 @@ import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpik
 import { type AgentProgram, blocksOf, turnsOf } from './agents.ts';
 import { type Json, PNG, price } from './conversations/conversation.ts';
 import { type Kind, speak } from './upstreams/speak.ts';
+import { type Cloud, cloudMembers, cloudModels } from './upstreams/speak-clouds.ts';
 
 const RUN_MS_MAX = 60_000;
 
@@ -92,17 +93,26 @@ export async function runAgent(
   };
 }
 
+const isCloud = (kind: Kind): kind is Cloud => kind in cloudMembers;
+
 function documentOf(model: string, kind: Kind, routes: readonly ScriptedUpstream[]): Json {
   const path = kind === 'openai' || kind === 'openai-responses' ? '/v1' : '';
+  const route = { priority: 0, weight: 1, ...(isCloud(kind) && { model: cloudModels[kind] }) };
   const names = routes.map((_, place) => `route-${place + 1}`);
   return {
     providers: Object.fromEntries(
       routes.map(({ url }, place) => [
         names[place],
-        { kind, base_url: url + path, api_key: 'sk-of-the-provider', private_network: true },
+        {
+          kind,
+          base_url: url + path,
+          api_key: 'sk-of-the-provider',
+          private_network: true,
+          ...(isCloud(kind) && cloudMembers[kind]),
+        },
       ]),
     ),
-    models: { [model]: { price, routes: names.map((provider) => ({ provider, priority: 0, weight: 1 })) } },
+    models: { [model]: { price, routes: names.map((provider) => ({ provider, ...route })) } },
   };
 }
 

@@ -12,7 +12,7 @@ const PRELUDE_BYTES = 8;
 const STRING = 7;
 
 /** A frame of AWS's event stream, by its specification. */
-function frameOf(headers: Readonly<Record<string, string>>, payload: string): Uint8Array {
+export function frameOf(headers: Readonly<Record<string, string>>, payload: string): Uint8Array {
   const encoded = Object.entries(headers).flatMap(([name, value]) => {
     const length = Buffer.alloc(2);
     length.writeUInt16BE(Buffer.byteLength(value));

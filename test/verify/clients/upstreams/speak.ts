@@ -4,11 +4,13 @@ import type { JsonObject } from '../../../../src/wire/wire.ts';
 import type { Script } from '../../../support/scripted-upstream.ts';
 import { replyChat } from '../../../unit/providers/openai/scripted-chat.ts';
 import { answering, messageItem, thought } from '../../../unit/providers/openai-responses/scripted-responses.ts';
+import { type Cloud, sayAtCloud } from './speak-clouds.ts';
 import { sayGemini } from './speak-gemini.ts';
 import { type Block, type Spoken, sayMessage } from './speak-messages.ts';
 
+/** Kinds with a protocol of their own. */
 export const kinds = ['anthropic', 'openai', 'openai-responses', 'gemini'] as const;
-export type Kind = (typeof kinds)[number];
+export type Kind = (typeof kinds)[number] | Cloud;
 
 /** Says it as a provider of this kind. By each protocol's usage it read 20 tokens, 100 more from a cache, and wrote 30. */
 export function speak(kind: Kind, spoken: Spoken): Script {
@@ -21,6 +23,10 @@ export function speak(kind: Kind, spoken: Spoken): Script {
       return answering(...itemsOf(spoken));
     case 'gemini':
       return sayGemini(spoken);
+    case 'bedrock':
+    case 'vertex':
+    case 'foundry':
+      return sayAtCloud(kind, spoken);
   }
 }
 
