@@ -7,14 +7,17 @@ import { type Spoken, sayMessage } from './speak-messages.ts';
 export const clouds = ['bedrock', 'vertex', 'foundry'] as const;
 export type Cloud = (typeof clouds)[number];
 
-/** Bedrock tells by the path whether an answer is streamed, and sends events in binary frames. */
+/**
+ * Bedrock and Vertex AI have the model in the path. Bedrock also tells there whether an answer is streamed, and sends events
+ * in binary frames.
+ */
 export function sayAtCloud(cloud: Cloud, spoken: Spoken): Script {
   const say = sayMessage(spoken);
-  if (cloud !== 'bedrock') return say;
   return (answer, request) => {
+    const given = { model: 'claude-sonnet-4-5', ...(JSON.parse(request.body) as object) };
+    if (cloud !== 'bedrock') return say(answer, { ...request, body: JSON.stringify(given) });
     const stream = request.path.endsWith('/invoke-with-response-stream');
-    const body = JSON.stringify({ ...(JSON.parse(request.body) as object), stream });
-    return say(stream ? inFrames(answer) : answer, { ...request, body });
+    return say(stream ? inFrames(answer) : answer, { ...request, body: JSON.stringify({ ...given, stream }) });
   };
 }
 
