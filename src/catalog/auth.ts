@@ -19,11 +19,11 @@ const role = {
 const accessKeyId = text.regex(/^\w{16,128}$/, 'must be the id of an access key, such as AKIAIOSFODNN7EXAMPLE');
 const uuid = z.guid('must be a UUID');
 
-/** Other paths of Vault return its own tokens. */
+/** Other paths of Vault return its own tokens; the first segments may be a namespace. */
 function isOfKeyValueEngine(path: string): boolean {
-  const [first = '', ...others] = path.split('/');
-  if (['auth', 'sys', 'identity', 'cubbyhole'].includes(first)) return false;
-  return [first, ...others].every((part) => !/^\.+$/.test(part));
+  return path
+    .split('/')
+    .every((part) => !['auth', 'sys', 'identity', 'cubbyhole'].includes(part) && !/^\.+$/.test(part));
 }
 
 const types = [

@@ -344,9 +344,12 @@ export class CatalogHolder {
 
   /** Replaces the current snapshot. Throws DocumentBroken and then changes nothing. */
   swap(documents: readonly CatalogDocument[]): void {
-    this.#replace(buildCatalog(documents, this.#open, this.#auths));
-    const credentials = [...this.#current.providers.values()].flatMap((provider) => provider.credentials);
-    this.#auths.keepOnly(new Set(credentials.map(({ secret }) => secret)));
+    try {
+      this.#replace(buildCatalog(documents, this.#open, this.#auths));
+    } finally {
+      const credentials = [...this.#current.providers.values()].flatMap((provider) => provider.credentials);
+      this.#auths.keepOnly(new Set(credentials.map(({ secret }) => secret)));
+    }
   }
 
   #replace(catalog: Catalog): void {

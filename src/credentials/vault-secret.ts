@@ -31,7 +31,9 @@ export async function readVaultSecret(secret: string, context: LoadContext, sign
       secrets,
     );
   const token = (await givenToken(vault)) ?? (await logIn(vault, context.settings, ask));
-  const { data } = await ask(secret, token, null, [token]);
+  const { data, lease_id: lease } = await ask(secret, token, null, [token]);
+  // An engine that issues a secret at each reading would do so every few minutes.
+  if (lease !== undefined && lease !== '') throw new CredentialFault(`${secret} is not a secret of a key-value engine`);
   const members = membersOf(data);
   if (members === null) throw new CredentialFault(`Vault has no secret at ${secret}`);
   // No credential is worth as much as the token itself, which some paths return.

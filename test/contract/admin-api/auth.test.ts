@@ -57,6 +57,10 @@ describe('auth', () => {
         'auth.secret: must be the path of a secret of a key',
       ],
       [
+        { type: 'vault', secret: 'team/identity/oidc/token/role', field: 'token' },
+        'auth.secret: must be the path of a secret',
+      ],
+      [
         { type: 'vault', secret: 'secret/../auth/token/lookup-self', field: 'id' },
         'auth.secret: must be the path of a secret',
       ],

@@ -27,6 +27,8 @@ function startVault() {
       return Response.json({ data: { data: { anthropic: 'sk-2' }, metadata: { version: 4 } } });
     if (path === '/v1/kv/turnpike') return Response.json({ data: { anthropic: 'sk-1' } });
     if (path === '/v1/secret/data/deleted') return Response.json({ data: { data: null, metadata: { version: 4 } } });
+    if (path === '/v1/aws/creds/admin')
+      return Response.json({ lease_id: 'aws/creds/admin/1', data: { anthropic: 'sk-3' } });
     if (path === '/v1/odd/self') return Response.json({ data: { id: token } });
     return Response.json({ errors: [] }, { status: 404 });
   });
@@ -74,6 +76,7 @@ describe('a secret of Vault', () => {
     const cases = [
       ['secret/data/none', 'Vault answered 404'],
       ['secret/data/deleted', 'Vault has no secret at secret/data/deleted'],
+      ['aws/creds/admin', 'aws/creds/admin is not a secret of a key-value engine'],
       ['odd/self', 'odd/self is not a secret of a key-value engine'],
     ] as const;
     for (const [path, message] of cases)
