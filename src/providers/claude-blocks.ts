@@ -17,6 +17,10 @@ export interface BlockRules {
   longCache: RegExp;
 }
 
+/** Blocks with blocks in them. */
+const HOLDERS: readonly string[] = ['tool_result', 'search_result'];
+/** Others would be read with the rights of the operator's credential. */
+const SOURCES: readonly string[] = ['base64', 'text', 'content', 'url', 'file'];
 const TOOL_CHANGES: readonly string[] = ['tool_addition', 'tool_removal'];
 
 /** Cleans one value. Use another one for another value. */
@@ -94,10 +98,12 @@ export class BlockCleaner {
   /** Tool results, and documents of blocks. */
   #inside(block: JsonObject, path: string): JsonObject {
     const { content, source } = block;
-    if (block['type'] === 'tool_result' && Array.isArray(content))
+    if (HOLDERS.includes(textOf(block['type'])) && Array.isArray(content))
       return { ...block, content: this.#content(content, `${path}.content`) ?? [] };
     if (!isJsonObject(source)) return block;
     const { type } = source;
+    if (!SOURCES.includes(textOf(type)))
+      refuseField(`${path}.source.type`, 'the provider of this model knows no such source');
     if (type === 'url' && !this.#rules.hasAddresses)
       refuseField(`${path}.source.type`, 'the provider of this model reads no addresses; send the content itself');
     if (type === 'file' && !this.#rules.hasFiles)
