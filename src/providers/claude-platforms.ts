@@ -93,7 +93,7 @@ const PLATFORMS: Readonly<Record<ClaudePlatform, Platform>> = {
     hasAddresses: false,
     hasFiles: false,
     // Since Claude 4.5 (January 2026).
-    longCache: /claude-(?:\w+-)?(?:4-[5-9]|[5-9])/,
+    longCache: /claude-(?:[a-z]+-)?(?:4-[5-9]|[5-9])/,
   },
   vertex: {
     bodyVersion: 'vertex-2023-10-16',
@@ -207,7 +207,7 @@ function betasOf({ betas, upstreamModel, request }: Attempt, platform: Platform)
     const beta = Object.hasOwn(platform.betas, name) ? platform.betas[name] : undefined;
     return beta === undefined || beta.models?.test(upstreamModel) === false ? [] : [beta.as ?? name];
   });
-  const types = jsonObjects(request.body['tools']).map(({ type }) => textOf(type));
+  const types = gatherTools(request.body).map(({ tool }) => textOf(tool['type']));
   const needed = platform.toolBetas.filter(([tool]) => types.some((type) => tool.test(type)));
   return [...new Set([...asked, ...needed.map(([, beta]) => beta)])];
 }
@@ -255,11 +255,12 @@ function refuseMembers(body: JsonObject, { fields, serverTools }: Platform): voi
   for (const [member, sentence] of Object.entries(DECISIVE))
     if (!fields.includes(member) && requests(body[member])) refuseField(member, sentence);
   if (body['speed'] === 'fast') refuseField('speed', 'the provider of this model has no fast mode');
-  for (const [place, { type }] of jsonObjects(body['tools']).entries()) {
-    const family = SERVER_TOOL.exec(textOf(type))?.[1];
+  for (const { tool, path } of gatherTools(body)) {
+    const type = textOf(tool['type']);
+    const family = SERVER_TOOL.exec(type)?.[1];
     if (family === undefined || serverTools.includes(family)) continue;
-    const shown = textOf(type).slice(0, TYPE_CHARACTERS_MAX);
-    refuseField(`tools.${place}.type`, `a tool of type "${shown}" is not available for the provider of this model`);
+    const shown = type.slice(0, TYPE_CHARACTERS_MAX);
+    refuseField(`${path}.type`, `a tool of type "${shown}" is not available for the provider of this model`);
   }
 }
 

@@ -17,7 +17,24 @@ export function withRoles(own: NativeBody): NativeBody {
 
 /** The members of the message itself, without the wrapper of the Gemini API. Throws ProviderFault (rejected). */
 export function convertCountBody(attempt: Attempt, own: NativeBody | null): string {
-  if (own !== null) return own.text;
+  if (own !== null) return rewriteRequest(own, withoutUncounted(own.members.keys()));
   const named = { ...attempt, upstreamModel: plainModel(attempt.upstreamModel) };
-  return JSON.stringify(convertPrompt(exactBody(attempt.request), named, false));
+  const prompt = convertPrompt(exactBody(attempt.request), named, false);
+  return JSON.stringify({ ...prompt, ...withoutUncounted(Object.keys(prompt)) });
+}
+
+/** The only members that countTokens takes at Vertex AI. Google accepts both names of a field. */
+const COUNTED: readonly string[] = [
+  'contents',
+  'systemInstruction',
+  'system_instruction',
+  'tools',
+  'generationConfig',
+  'generation_config',
+];
+
+/** The changes that remove all other members. */
+function withoutUncounted(members: Iterable<string>): Record<string, undefined> {
+  const others = [...members].filter((member) => !COUNTED.includes(member));
+  return Object.fromEntries(others.map((member) => [member, undefined]));
 }

@@ -42,14 +42,25 @@ const claude = messagesProvider(KIND, api, {
   mapError: mapVertexError,
 });
 
-const gemini = geminiProvider(KIND, geminiApi, {
+const google = geminiProvider(KIND, geminiApi, {
   url: ({ provider, upstreamModel }, method) => modelUrl(provider, 'google', upstreamModel, method),
   // Calls are matched by their order: ids of other providers' calls could be refused.
   body: (attempt) => convertBody({ ...attempt, upstreamModel: plainModel(attempt.upstreamModel) }, false),
   ownBody: withRoles,
   countBody: convertCountBody,
-  embed: (attempt: Attempt) => embed(geminiApi, attempt),
+  embed: (attempt: Attempt) => embed(geminiApi, withoutBetas(attempt)),
 });
+
+/** Betas belong to the Messages protocol, so Gemini gets none. */
+function withoutBetas(attempt: Attempt): Attempt {
+  return { ...attempt, betas: null };
+}
+
+const gemini: Provider = {
+  ...google,
+  submit: (attempt) => google.submit(withoutBetas(attempt)),
+  countTokens: (attempt) => google.countTokens(withoutBetas(attempt)),
+};
 
 export const vertex = combinedProvider(KIND, choose, probe);
 

@@ -187,8 +187,16 @@ describe('the rows of platforms', () => {
 
   test('follow the vendor’s price at Foundry', () => {
     for (const { name, price } of listedModels('foundry')) {
-      const { web_search_per_thousand: _, fast: __, ...vendor } = rates(name.replace('foundry/', '')) ?? price;
+      const { fast: _, ...vendor } = rates(name.replace('foundry/', '')) ?? price;
       expect(price).toMatchObject(vendor);
+    }
+  });
+
+  test('have the vendor’s price of web search where the platform has web search for Claude', () => {
+    for (const { name, price } of [...listedModels('bedrock'), ...listedModels('vertex'), ...listedModels('foundry')]) {
+      const vendor = /^(?:vertex|foundry)\/(?:regional\/)?(claude-[^@]+)/.exec(name)?.[1];
+      const expected = vendor === undefined ? null : (rates(vendor)?.web_search_per_thousand ?? 'not listed');
+      expect([name, price.web_search_per_thousand ?? null]).toEqual([name, expected]);
     }
   });
 

@@ -216,6 +216,23 @@ test('tools that a message adds are sent from the start where messages cannot ad
   expect(bodyOf('bedrock', members)).toMatchObject({ tools: [look], messages: [USER, added, USER] });
 });
 
+test('server tools that a message adds are refused, or get their beta, as those of the request', () => {
+  const added = (type: string) => {
+    const definition = { type, name: 'x' };
+    return {
+      messages: [USER, { role: 'system', content: [{ type: 'tool_addition', tool: { definition } }] }, USER],
+    };
+  };
+  expect(refusedBy(added('web_search_20250305'))).toEqual(['bedrock']);
+  expect(refusedBy(added('code_execution_20250825'))).toEqual(['bedrock', 'vertex']);
+  expect(refusalOf('vertex', added('web_fetch_20250910'))).toStartWith(
+    'messages.1.content.0.tool.definition.type: a tool of type "web_fetch_20250910" ',
+  );
+  expect(platformBetas(attemptOf(added('web_search_20250305')), 'vertex')).toBe('web-search-2025-03-05');
+  expect(platformBetas(attemptOf(added('computer_20250124')), 'foundry')).toBe('computer-use-2025-01-24');
+  expect(bodyOf('bedrock', added('computer_20250124'))['anthropic_beta']).toEqual(['computer-use-2025-01-24']);
+});
+
 test('breakpoints of the cache have only the members that a platform knows', () => {
   const cache_control = { type: 'ephemeral', ttl: '1h', scope: 'global' };
   const members = { system: [{ type: 'text', text: 'x', cache_control }], cache_control };
@@ -223,7 +240,10 @@ test('breakpoints of the cache have only the members that a platform knows', () 
     (bodyOf(platform, members, { upstreamModel })['system'] as Json[])[0]?.['cache_control'];
   expect(systemOf('vertex', 'claude-sonnet-4')).toEqual({ type: 'ephemeral', ttl: '1h' });
   expect(systemOf('bedrock', 'anthropic.claude-sonnet-4-20250514-v1:0')).toEqual({ type: 'ephemeral' });
-  expect(systemOf('bedrock', 'anthropic.claude-haiku-4-5-20251001-v1:0')).toEqual({ type: 'ephemeral', ttl: '1h' });
+  for (const model of ['haiku-4-5-20251001-v1:0', 'opus-4-6-v1', 'sonnet-5'])
+    expect(systemOf('bedrock', `anthropic.claude-${model}`)).toEqual({ type: 'ephemeral', ttl: '1h' });
+  for (const model of ['3-5-sonnet-20241022-v2:0', '3-7-sonnet-20250219-v1:0', '3-5-haiku-20241022-v1:0'])
+    expect(systemOf('bedrock', `us.anthropic.claude-${model}`)).toEqual({ type: 'ephemeral' });
   expect(bodyOf('vertex', members)).not.toContainKey('cache_control');
   expect(bodyOf('foundry', members)['cache_control']).toEqual({ type: 'ephemeral', ttl: '1h' });
 });

@@ -100,6 +100,22 @@ test('headers follow the model where its betas differ', async () => {
   ] as string[]);
 });
 
+test('betas of the client do not reach Gemini, also after Claude has received them', async () => {
+  const betas = 'context-1m-2025-08-07';
+  upstream.play(claude, gemini, json({ totalTokens: 7 }), json({ predictions: [] }));
+  await vertex.submit(attemptOf('claude-x', { betas }));
+  await vertex.submit(attemptOf('gemini-3.6-flash', { betas }));
+  await vertex.countTokens(attemptOf('gemini-3.6-flash', { betas }));
+  const members = { messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }], embeddings: {} };
+  await vertex.embed?.(attemptOf('text-embedding-005', { betas }, members)).catch(() => null);
+  expect(upstream.requests.map(({ headers }) => headers['anthropic-beta'])).toEqual([
+    betas,
+    undefined,
+    undefined,
+    undefined,
+  ] as string[]);
+});
+
 test('calls of Gemini have no ids, and a token count has no wrapper', async () => {
   const messages = [
     { role: 'user', content: 'Look' },
@@ -131,6 +147,22 @@ test('a request of a client of Gemini is passed on as it is, with a role for eve
   ).toBe(
     '{"contents":[{"role":"user","parts":[{"text":"Hi"}]}],"generationConfig":{"seed":12345678901234567890,"maxOutputTokens":9}}',
   );
+});
+
+test('a token count of Gemini has only the members that Vertex AI counts', async () => {
+  const tools = [{ name: 'look', input_schema: { type: 'object' } }];
+  const members = { system: 'Be kind.', tools, tool_choice: { type: 'any' } };
+  upstream.play(json({ totalTokens: 7 }));
+  await vertex.countTokens(attemptOf('gemini-3.6-flash', {}, members));
+  expect(Object.keys(sentBody())).toEqual(['contents', 'systemInstruction', 'tools']);
+
+  const contents = '"contents":[{"role":"user","parts":[{"text":"Hi"}]}]';
+  const counted = `${contents},"system_instruction":{"parts":[{"text":"Be kind."}]},"generationConfig":{"seed":12345678901234567890}`;
+  const text = `{${counted},"toolConfig":{},"safetySettings":[],"cached_content":"c","labels":{}}`;
+  const native: NativeBody = { kind: 'gemini', text, members: scanJson(text) };
+  const attempt = attemptOf('gemini-3.6-flash');
+  await vertex.countTokens({ ...attempt, request: { ...attempt.request, native } });
+  expect(upstream.requests[1]?.body).toBe(`{${counted}}`);
 });
 
 test('embeddings use predict', async () => {
@@ -167,6 +199,39 @@ test("Google's errors in a stream of Claude are faults, also in a list, and name
     upstream.play(json(body));
     expect((await faultOf(vertex.submit(attemptOf('claude-x')))).kind).toBe(kind);
   }
+});
+
+test('a feature that an organization policy does not allow is refused for this request only', async () => {
+  const policy = 'Organization Policy constraint constraints/vertexai.allowedPartnerModelFeatures violated';
+  const named = `${policy} for projects/our-project in organizations/123456789.`;
+  const told = 'attempting to use a disallowed Gen AI feature `web_search`.';
+  for (const message of [named, told]) {
+    const body = { error: { code: 400, status: 'FAILED_PRECONDITION', message } };
+    const event = `data: ${JSON.stringify(body)}\n\n`;
+    upstream.play(json(body, 400), json([body], 400), json(body), (answer) =>
+      answer.send(200, { 'content-type': 'text/event-stream' }, event),
+    );
+    const faults = [];
+    for (let sent = 0; sent < 3; sent += 1) faults.push(await faultOf(vertex.submit(attemptOf('claude-x'))));
+    const reply = await vertex.submit(attemptOf('claude-x', {}, { stream: true }));
+    if (reply.form !== 'stream') expect.unreachable();
+    faults.push(await faultOf(reply.events.next()));
+    for (const fault of faults) {
+      expect(fault).toMatchObject({
+        kind: 'rejected',
+        status: 400,
+        errorType: 'invalid_request_error',
+        isUnsupported: true,
+      });
+      for (const secret of ['our-project', '123456789']) expect(fault.message).not.toContain(secret);
+    }
+  }
+  const disabled = 'Project is not allowed to use Publisher Model.';
+  upstream.play(json({ error: { code: 400, status: 'FAILED_PRECONDITION', message: disabled } }, 400));
+  expect(await faultOf(vertex.submit(attemptOf('claude-x')))).toMatchObject({
+    kind: 'credentials',
+    isUnsupported: false,
+  });
 });
 
 describe('the connection test', () => {
