@@ -21,7 +21,7 @@ export function convertChunks(upstreamRequestId: string | null): EventConverter 
     get isDone() {
       return events.isDone;
     },
-    take: (frame) => (frame.name === CHUNK ? events.take(openChunk(frame, upstreamRequestId)).map(withoutMetrics) : []),
+    take: (frame) => (frame.name === CHUNK ? events.take(openChunk(frame, upstreamRequestId)).map(cleanEvent) : []),
     end: () => events.end(),
   };
 }
@@ -33,10 +33,14 @@ function openChunk({ text }: ServerSentEvent, upstreamRequestId: string | null):
   return { name: 'message', text: Buffer.from(bytes, 'base64').toString('utf8') };
 }
 
-function withoutMetrics(event: StreamEvent): StreamEvent {
-  if (!(METRICS in event.value)) return event;
-  const { [METRICS]: _, ...rest } = event.value;
-  return makeEvent({ ...rest, type: event.name });
+/** The event without Bedrock's metrics, and on one line. */
+function cleanEvent(event: StreamEvent): StreamEvent {
+  if (METRICS in event.value) {
+    const { [METRICS]: _, ...rest } = event.value;
+    return makeEvent({ ...rest, type: event.name });
+  }
+  // Clients would take either for the end of a line. The text has been parsed, so they can only occur between tokens.
+  return /[\r\n]/.test(event.json) ? { ...event, json: event.json.replaceAll(/[\r\n]/g, ' ') } : event;
 }
 
 /** The model whose tokens are counted, which cannot be an inference profile; null: its name is not known. */

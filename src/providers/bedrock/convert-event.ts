@@ -144,14 +144,14 @@ export class ConverseConverter {
   }
 }
 
-/** Cached tokens are beside the input. Unknown counts are left out. */
+/** Cached tokens are beside the input. Unknown counts are left out; invalid cache counts stay, and are reported as such. */
 function convertUsage(usage: JsonObject): JsonObject {
   const [input, output] = [countOf(usage['inputTokens']), countOf(usage['outputTokens'])];
-  const [read, written] = [countOf(usage['cacheReadInputTokens']) ?? 0, countOf(usage['cacheWriteInputTokens']) ?? 0];
+  const [read, written] = [usage['cacheReadInputTokens'] ?? 0, usage['cacheWriteInputTokens'] ?? 0];
   return {
     // A prompt cannot be empty.
     ...(input !== null &&
-      input + read + written > 0 && {
+      input + (countOf(read) ?? 0) + (countOf(written) ?? 0) > 0 && {
         input_tokens: input,
         cache_creation_input_tokens: written,
         cache_read_input_tokens: read,

@@ -1,6 +1,7 @@
 // Maps Bedrock's errors to faults: by the name of the exception, by its words where the name has several meanings, and
 // otherwise by the status.
 
+import { bounds } from '../../config.ts';
 import { objectOf, textOf } from '../../wire/wire.ts';
 import { kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';
 import { readUpstreamRequestId } from '../parse-json.ts';
@@ -65,7 +66,7 @@ export function mapException(
   message: string | null,
   upstreamRequestId: string | null,
 ): ProviderFault {
-  const said = message ?? 'the provider ended the stream with an error';
+  const said = boundMessage(message ?? '') || 'the provider ended the stream with an error';
   const kind = kindOfException(type, said) ?? 'failed';
   const errorType = kind === 'rejected' ? 'invalid_request_error' : null;
   return new ProviderFault(kind, shownMessage(said), { errorType, upstreamRequestId });
@@ -91,6 +92,13 @@ function kindOfException(type: string | null, message: string): FaultKind | null
   if (name !== VALIDATION) return KINDS.get(name) ?? null;
   if (MISSING.some((wording) => wording.test(message))) return 'not_found';
   return OF_ACCOUNT.test(message) ? 'credentials' : 'rejected';
+}
+
+/** The bound that `readFault` puts on error responses. A frame may be far longer. */
+function boundMessage(message: string): string {
+  const { read } = new TextEncoder().encodeInto(message, new Uint8Array(bounds.upstreamErrorBytesMax));
+  // Cut at a space, because half of an identifier would not be recognized and redacted.
+  return read === message.length ? message : message.slice(0, Math.max(0, message.lastIndexOf(' ', read)));
 }
 
 function shownMessage(message: string): string {

@@ -180,10 +180,13 @@ function convertUserTurn(
   before: readonly PlacedBlock[],
   options: MessageOptions,
 ): JsonObject[] {
+  const results = new Map<JsonValue | undefined, PlacedBlock>(); // by the id of the call; the first one counts
+  for (const placed of blocks) {
+    const { type, tool_use_id: id } = placed.block;
+    if (type === 'tool_result' && !results.has(id)) results.set(id, placed);
+  }
   const answered = before.flatMap((call) => {
-    const isResult = ({ block }: PlacedBlock) =>
-      block['type'] === 'tool_result' && block['tool_use_id'] === call.block['id'];
-    const result = call.block['type'] === 'tool_use' ? blocks.find(isResult) : undefined;
+    const result = call.block['type'] === 'tool_use' ? results.get(call.block['id']) : undefined;
     return result === undefined ? [] : [convertResult(call, result, options)];
   });
   return [

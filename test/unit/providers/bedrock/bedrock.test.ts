@@ -169,6 +169,15 @@ test("Claude's events are passed on byte for byte, without Bedrock's metrics and
   expect(upstreamRequestId).toBe('theirs-1');
 });
 
+test('line breaks between the tokens of an event become spaces, and those within its strings are a failure', async () => {
+  const start = '{"type":"message_start",\r\n"message":\r{"id":"msg_1"}}\n';
+  const delta = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\\r\\nb"}}';
+  upstream.play(streamOf(chunk(start), chunk(delta), chunk('{"type":"content_block_stop","x":"a\rb"}')));
+  const { events, fault } = await readToFault((await openStream()).events);
+  expect(events.map(({ json }) => json)).toEqual(['{"type":"message_start",  "message": {"id":"msg_1"}} ', delta]);
+  expect(fault.kind).toBe('failed');
+});
+
 test.each([
   'chunk {"bytes":"%%%"}',
   'chunk {"bytes":7}',

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { type AnswerTerms, ConverseConverter, convertAnswer } from '../../../../src/providers/bedrock/convert-event.ts';
+import { readUsage } from '../../../../src/usage/usage.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
 import { readEvents } from '../conformance/read-events.ts';
 
@@ -112,6 +113,17 @@ test('counts that are no whole numbers are left out, and unknown events change n
   ];
   expect(convert(events)).toMatchObject({ blocks: [{ text: 'Hi' }], usage: {} });
   expect(convert([textDelta('Hi'), end('end_turn')]).usage).toEqual({});
+});
+
+test.each(['90000', 100_000.5, -1])('the cache count %p is passed on, so that it is reported as invalid', (count) => {
+  for (const [name, shown, judged] of [
+    ['cacheReadInputTokens', 'cache_read_input_tokens', { cacheRead: null, cacheWrite: 0 }],
+    ['cacheWriteInputTokens', 'cache_creation_input_tokens', { cacheRead: 0, cacheWrite: null }],
+  ] as const) {
+    const usage = { inputTokens: 10, outputTokens: 5, [name]: count };
+    const converted = convert([textDelta('Hi'), end('end_turn'), ['metadata', { usage }]]).usage;
+    expect(readUsage(converted as JsonObject)).toMatchObject({ input: 10, output: 5, ...judged, disbelieved: [shown] });
+  }
 });
 
 test('a whole answer with citations and reasoning has their text', () => {

@@ -1,6 +1,7 @@
 // Errors of Bedrock by the names of their exceptions, and what clients may see of them.
 
 import { expect, test } from 'bun:test';
+import { bounds } from '../../../../src/config.ts';
 import { mapError, mapException, readErrorType } from '../../../../src/providers/bedrock/map-error.ts';
 import { scrubIdentifiers } from '../../../../src/providers/map-fault.ts';
 
@@ -71,6 +72,17 @@ test('an exception in a stream has the kind of its name, whatever its case', () 
     kind: 'rejected',
     errorType: 'invalid_request_error',
   });
+});
+
+test('the message of an exception in a stream is cut to the bound of error responses, at a space', () => {
+  const bytesMax = bounds.upstreamErrorBytesMax;
+  const shown = (message: string) => mapException('validationException', message, null).message;
+  const whole = `${'é'.repeat(bytesMax / 2 - 1)} x`;
+  expect(shown(whole)).toBe(whole);
+  expect(shown(`${whole} y`)).toBe(whole);
+  const key = 'AKIAIOSFODNN7EXAMPLE';
+  expect(shown(`${'x'.repeat(bytesMax - 9)} ${key} and more`)).toBe('x'.repeat(bytesMax - 9));
+  expect(shown('x'.repeat(bytesMax * 2))).toBe('the provider ended the stream with an error');
 });
 
 test('clients see no ARN, account, access key and request id of ours', () => {

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { placeSignature } from '../../../../src/providers/gemini/call-ids.ts';
+import { convertMessages } from '../../../../src/providers/gemini/convert-messages.ts';
 import { convertBody } from '../../../../src/providers/gemini/convert-request.ts';
 import {
   answered,
@@ -135,6 +136,23 @@ describe('calls and results', () => {
         ],
       },
     ]);
+  });
+
+  test('are matched with a few reads of each result, however many there are', () => {
+    const ids = Array.from({ length: 1_000 }, (_, at) => `toolu_${at}`);
+    let reads = 0;
+    const results = ids.map((id) =>
+      Object.defineProperty(resultOf(id), 'tool_use_id', {
+        get() {
+          reads++;
+          return id;
+        },
+      }),
+    );
+    const messages = [userMessage(), answered(ids.map((id) => callOf(id))), userMessage(results)];
+    const contents = convertMessages(messages, { needsSignatures: false, hasCallIds: false });
+    expect(contents[2]?.['parts']).toHaveLength(1_000);
+    expect(reads).toBeLessThan(10_000);
   });
 
   test('that failed are marked as errors', () => {
