@@ -156,14 +156,14 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   /** The longest lifetime that was requested, where the provider was sent the request's own. */
   get #cacheLifetime(): CacheLifetime {
-    return this.plan.firstCase.cacheWrites === '1h' && this.#speaksMessages ? '1h' : '5m';
+    return this.plan.firstCase.cacheWrites === '1h' && this.#keepsCacheLifetimes ? '1h' : '5m';
   }
 
-  get #speaksMessages(): boolean {
+  get #keepsCacheLifetimes(): boolean {
     if (this.attempt === null) return false;
     const { settings, route } = this.attempt.target;
     const provider = this.#gateway.providers.get(settings.kind);
-    return provider?.speaksMessages?.(route.upstreamModel, route.protocol) ?? false;
+    return provider?.keepsCacheLifetimes?.(route.upstreamModel, route.protocol) ?? false;
   }
 
   get keyId(): number {

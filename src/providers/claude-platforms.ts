@@ -344,3 +344,8 @@ function changeContext(
   if (kept.length === 0) sent['context_management'] = undefined;
   else if (kept.length < asked.length) sent['context_management'] = { ...objectOf(context), edits: kept };
 }
+
+/** Whether the model's cache at the platform keeps a prefix for an hour if the client wants it. */
+export function keepsLongCache(platform: ClaudePlatform, upstreamModel: string): boolean {
+  return PLATFORMS[platform].longCache.test(upstreamModel);
+}

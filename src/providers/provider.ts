@@ -87,7 +87,7 @@ export class ProviderFault extends Error {
   /** The provider's error type, kept for `rejected`. */
   readonly errorType: string | null;
   readonly upstreamRequestId: string | null;
-  /** Refused before anything was sent: another kind of provider may take the request. */
+  /** Only this kind of provider, or its customer, cannot take the request: another kind may. */
   readonly isUnsupported: boolean;
 
   constructor(
@@ -128,8 +128,8 @@ export interface Provider {
   countLocally(request: MessageRequest): number | null;
   /** Whether the model may think by default without showing it; absent: no model of this kind does. */
   thinksByDefault?(upstreamModel: string): boolean;
-  /** Whether the model gets the client's cache breakpoints, as in the Messages protocol; absent: no model of this kind does. */
-  speaksMessages?(upstreamModel: string, protocol: string | null): boolean;
+  /** Whether the model gets the client's cache breakpoints with their lifetimes; absent: no model of this kind does. */
+  keepsCacheLifetimes?(upstreamModel: string, protocol: string | null): boolean;
   /** Abilities of a model; null or absent: not known. */
   abilities?(upstreamModel: string, baseUrl: string): Abilities | null;
   /** Tests the connection and the credential by requests that cost nothing. Only the signal bounds it. Throws ProviderFault. */

@@ -61,7 +61,7 @@ export function messagesProvider(kind: string, api: Api, platform: MessagesPlatf
   const convert = (answer: Answer<JsonValue>) => requireMessage(answer, mapError);
   return apiProvider(kind, api, {
     abilities: claudeAbilities,
-    speaksMessages: () => true,
+    keepsCacheLifetimes: () => true,
 
     send: async (attempt) => post(api, withBetas(attempt), url(attempt, '/v1/messages'), body(attempt)),
 

@@ -2,7 +2,7 @@
 
 import { parseExactly, unfoldMessage } from '../../wire/wire.ts';
 import { requireMessage } from '../anthropic/anthropic.ts';
-import { convertPlatformBody } from '../claude-platforms.ts';
+import { convertPlatformBody, keepsLongCache } from '../claude-platforms.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
 import { type Api, apiProvider, makeHeaders, openAnswer, openStream, post, requestTokenCount } from '../http-api.ts';
@@ -41,7 +41,8 @@ const api: Api = {
 export const bedrock = apiProvider('bedrock', api, {
   abilities: bedrockAbilities,
   thinksByDefault,
-  speaksMessages: (upstreamModel, protocol) => speaksMessages({ upstreamModel, protocol }),
+  keepsCacheLifetimes: (upstreamModel, protocol) =>
+    speaksMessages({ upstreamModel, protocol }) && keepsLongCache('bedrock', upstreamModel),
   probe,
 
   send(attempt) {

@@ -7,7 +7,7 @@ import {
   convertPlatformCount,
   platformBetas,
 } from '../../../src/providers/claude-platforms.ts';
-import { type Attempt, ProviderFault } from '../../../src/providers/providers.ts';
+import { type Attempt, ProviderFault, providerKinds } from '../../../src/providers/providers.ts';
 import { makeAttempt } from './make-attempt.ts';
 
 type Json = Record<string, unknown>;
@@ -287,4 +287,15 @@ test('a token count has the prompt alone, with its model', () => {
     anthropic_version: 'vertex-2023-10-16',
   });
   expect(count('foundry')).toEqual({ model: 'claude-sonnet-4-5', messages: [USER], system: 'Be kind.' });
+});
+
+test('an hour in the cache is billed where it was sent: not for models at Bedrock that do not have it', () => {
+  const keeps = (kind: string, model: string) => providerKinds.get(kind)?.keepsCacheLifetimes?.(model, null);
+  const bedrock = ['us.anthropic.claude-sonnet-4-5-v1:0', 'us.anthropic.claude-opus-4-1-v1:0', 'amazon.nova-pro-v1:0'];
+  expect(bedrock.map((model) => keeps('bedrock', model))).toEqual([true, false, false]);
+  expect([keeps('vertex', 'claude-opus-4-1'), keeps('vertex', 'gemini-2.5-pro'), keeps('gemini', 'x')]).toEqual([
+    true,
+    false,
+    undefined,
+  ]);
 });
