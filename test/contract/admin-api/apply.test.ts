@@ -188,6 +188,7 @@ describe('the lists of the catalog', () => {
       input_tpm: null,
       output_tpm: null,
       concurrency: null,
+      residency: null,
     });
   });
 
