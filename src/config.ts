@@ -103,6 +103,7 @@ export const bounds = {
   cooldownProbesMax: 16, // consecutive failed probes during a cooldown before probing pauses
   cooldownProbeMs: 1_000, // the first pause; doubled each time
   firstTokenDecayMs: 120_000, // time constant of the mean that models with `prefer: latency` compare
+  firstTokenGrowthMax: 3, // a longer time than so many means counts as that: one long prompt says little
   firstTokenTrialMs: 10_000, // in which one stream at most is sent to a target only to measure it
   routeTargetsMax: 5_000, // a target is a model at a provider with one credential; their health is kept
   conversationsRememberedMax: 20_000,

@@ -24,6 +24,7 @@ import {
   type PriceList,
   priceListIn,
   type Rates,
+  ROUTE_PROTOCOLS,
   type Route,
   routesWithinResidency,
 } from '../catalog/catalog.ts';
@@ -312,6 +313,7 @@ const modelWritten = z.object({
     z.object({
       provider: z.string(),
       model: z.string().nullable(),
+      protocol: z.enum(ROUTE_PROTOCOLS).optional(),
       priority: countShown,
       weight: countShown,
       concurrency: orNone,

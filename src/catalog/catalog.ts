@@ -10,6 +10,7 @@ export {
   formatRate,
   MESSAGES_KIND,
   PREFERENCES,
+  ROUTE_PROTOCOLS,
   readDecimalRate,
   type Serves,
 } from './document.ts';

@@ -23,9 +23,10 @@ export class FirstTokenTime {
   /** Its first content arrived after `ms`. */
   measured(ms: number, nowMs: number): void {
     const before = this.#meanMs ?? ms;
+    const counted = Math.min(ms, Math.max(before, 1) * bounds.firstTokenGrowthMax);
     // The first measurements count equally, later ones by the time since the one before.
     const share = Math.max(1 - this.#decay(nowMs), 1 / (this.#measurements + 1));
-    this.#meanMs = before + (ms - before) * share;
+    this.#meanMs = before + (counted - before) * share;
     this.#measurements++;
     this.#measuredAtMs = nowMs;
   }

@@ -48,7 +48,7 @@ const documents = apply([], {
       default_max_tokens: 7,
       prefer: 'latency',
       routes: [
-        { provider: 'main', model: 'x', priority: 2, weight: 0, concurrency: 9, cost: price },
+        { provider: 'main', model: 'x', protocol: 'messages', priority: 2, weight: 0, concurrency: 9, cost: price },
         { provider: 'other', cost: { input: '0.1', output: '0.2' } },
       ],
     },

@@ -38,8 +38,9 @@ interface RouteFields {
   concurrency: string;
   costMode: 'unknown' | 'listed' | 'stated';
   cost: PriceFields;
-  /** Not edited. */
+  /** Not edited, like `protocol`. */
   cost_changes: readonly object[];
+  protocol?: string;
 }
 
 export interface ModelFields {
@@ -143,6 +144,7 @@ function fieldsOfRoute(route: WrittenRoute): RouteFields {
     costMode: route.cost === null ? 'unknown' : 'stated',
     cost: route.cost === null ? blankPrice : fieldsOfPrice(route.cost),
     cost_changes: route.cost_changes,
+    ...(route.protocol !== undefined && { protocol: route.protocol }),
   };
 }
 
@@ -185,6 +187,7 @@ function documentOfRoute(route: RouteFields): object {
   return {
     provider: route.provider,
     model: textOrNull(route.model),
+    ...(route.protocol !== undefined && { protocol: route.protocol }),
     priority: countOrNull(route.priority) ?? 0,
     weight: countOrNull(route.weight) ?? 1,
     concurrency: countOrNull(route.concurrency),

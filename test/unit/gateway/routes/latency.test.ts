@@ -91,7 +91,7 @@ describe('streams', () => {
     const streams = new Streams(pair, { a: 400, b: 1_000 });
     expect(shareOf(streams.run(400, 250), 'a')).toBeGreaterThan(0.9);
     streams.speeds['a'] = 4_000;
-    streams.run(160, 250); // 40 s
+    streams.run(320, 250); // 80 s: one stream adds little to the mean
     expect(shareOf(streams.run(400, 250), 'b')).toBeGreaterThan(0.9);
     streams.speeds['a'] = 400;
     streams.run(1_600, 250); // 400 s: the slower a target was, the later it is measured again
@@ -175,8 +175,15 @@ describe('a mean', () => {
     time.measured(300, 0);
     time.measured(200, 0);
     expect(time.meanMs).toBeCloseTo(200);
-    time.measured(1_000, bounds.firstTokenDecayMs * 20);
-    expect(time.meanMs).toBeCloseTo(1_000);
+    time.measured(500, bounds.firstTokenDecayMs * 20);
+    expect(time.meanMs).toBeCloseTo(500);
+  });
+
+  test('grows by a bound with each measurement, so that one long prompt does not move the others', () => {
+    const time = new FirstTokenTime();
+    time.measured(100, 0);
+    time.measured(60_000, bounds.firstTokenDecayMs * 20);
+    expect(time.meanMs).toBeCloseTo(100 * bounds.firstTokenGrowthMax);
   });
 
   test('is expected for the time of a trial, falls while nothing is measured, and stays within its measurements', () => {
