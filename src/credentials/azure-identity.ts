@@ -75,9 +75,8 @@ interface HostCredential {
 
 /** The first that the environment has, as DefaultAzureCredential has them. */
 async function hostCredential(clientId: string | undefined, context: LoadContext): Promise<HostCredential> {
-  const { EnvironmentCredential, WorkloadIdentityCredential, ManagedIdentityCredential } = await import(
-    '@azure/identity'
-  );
+  const library = await import('@azure/identity');
+  const { EnvironmentCredential, WorkloadIdentityCredential, ManagedIdentityCredential } = library;
   const options = optionsOf(context);
   const { hasAzureSecret, hasAzureWorkload } = context.settings;
   if (hasAzureSecret && clientId === undefined)

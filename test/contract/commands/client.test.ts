@@ -81,6 +81,7 @@ describe('--json prints exactly one value on stdout:', () => {
         name: 'sandbox',
         kind: 'sandbox',
         base_url: null,
+        residency: null,
         has_credential: false,
         credentials: [],
         models: ['sandbox-echo'],
