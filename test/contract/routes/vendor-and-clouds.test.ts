@@ -1,25 +1,48 @@
-// A model whose vendor is preferred and that others sell too: a conversation with tools and thinking moves to the next
-// provider and back, with nothing lost, and each answer costs what its own provider charges.
+// A model whose vendor is preferred and that clouds sell too: a conversation with tools and thinking moves from provider to
+// provider, of different kinds, and back. Nothing is lost, and each answer costs what its own provider charges.
 
 import { afterAll, expect, test } from 'bun:test';
-import { eventText, type Script, scripts, upstreamMessage } from '../../support/scripted-upstream.ts';
+import { type ScriptedUpstream, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { cloudMembers, cloudModels, sayAtCloud } from '../../verify/clients/upstreams/speak-clouds.ts';
+import { type Block, type Spoken, sayMessage } from '../../verify/clients/upstreams/speak-messages.ts';
 import { bodyOf, expectMoney, type Json, startWorld } from '../post-messages/world.ts';
 
 const world = await startWorld();
-afterAll(() => world.stop());
-const [vendor, cloud] = [world.upstream, world.second];
-const CLOUD_MODEL = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
-const provider = (base_url: string) => ({ kind: 'anthropic', base_url, private_network: true, api_key: 'sk-any' });
+const third = await startScriptedUpstream(scripts.good());
+afterAll(async () => {
+  await world.stop();
+  await third.close();
+});
+const names = ['vendor', 'bedrock', 'vertex'] as const;
+type Name = (typeof names)[number];
+const upstreams: Record<Name, ScriptedUpstream> = { vendor: world.upstream, bedrock: world.second, vertex: third };
+const models: Record<Name, string> = {
+  vendor: 'claude-sonnet-4-5',
+  bedrock: cloudModels.bedrock,
+  vertex: cloudModels.vertex,
+};
+const address = (name: Name) => ({
+  base_url: upstreams[name].url,
+  private_network: true,
+  api_key: 'sk-of-the-provider',
+});
+const route = (provider: Name, priority: number, input: string, output: string) => ({
+  provider,
+  model: models[provider],
+  priority,
+  cost: { input, output },
+});
 await world.admin('POST', '/apply', {
   document: {
-    providers: { vendor: provider(vendor.url), cloud: provider(cloud.url) },
+    providers: {
+      vendor: { kind: 'anthropic', ...address('vendor') },
+      bedrock: { kind: 'bedrock', ...cloudMembers.bedrock, ...address('bedrock') },
+      vertex: { kind: 'vertex', ...cloudMembers.vertex, ...address('vertex') },
+    },
     models: {
       sonnet: {
         price: { input: '3', output: '15' },
-        routes: [
-          { provider: 'vendor', model: 'claude-sonnet-4-5', cost: { input: '3', output: '15' } },
-          { provider: 'cloud', model: CLOUD_MODEL, priority: 1, cost: { input: '3.3', output: '16.5' } },
-        ],
+        routes: [route('vendor', 0, '3', '15'), route('bedrock', 1, '3.3', '16.5'), route('vertex', 2, '6', '30')],
       },
     },
   },
@@ -27,104 +50,59 @@ await world.admin('POST', '/apply', {
 
 const tools = [{ name: 'read', description: 'Reads a file.', input_schema: { type: 'object', properties: {} } }];
 const thinking = { type: 'enabled', budget_tokens: 1_024 };
-const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** A provider's answer in a turn: thinking that it signed, text, and a call. */
-const contentOf = (turn: number, signer: string) => [
-  { type: 'thinking', thinking: `thought ${turn}`, signature: Buffer.from(`${signer} ${turn}`).toString('base64') },
-  { type: 'redacted_thinking', data: Buffer.from(`hidden by ${signer} ${turn}`).toString('base64') },
-  { type: 'text', text: `Reading, ${turn}.` },
-  { type: 'tool_use', id: `toolu_${signer}_${turn}`, name: 'read', input: { path: `file ${turn}` } },
-];
-const resultOf = (content: readonly Json[]) => ({
+function spokenBy(name: Name, turn: number): Spoken & { content: Block[] } {
+  const seal = (text: string) => Buffer.from(`${text} ${name} ${turn}`).toString('base64');
+  return {
+    content: [
+      { type: 'thinking', thinking: `thought ${turn}`, signature: seal('signed by') },
+      { type: 'redacted_thinking', data: seal('hidden by') },
+      { type: 'text', text: `Reading, ${turn}.` },
+      { type: 'tool_use', id: `toolu_${name}_${turn}`, name: 'read', input: `{"path":"file ${turn}"}` },
+    ],
+    usage: { input_tokens: 25, output_tokens: 12 },
+  };
+}
+
+const sent = (block: Block): Json =>
+  block.type === 'tool_use' ? { ...block, input: JSON.parse(block.input) as Json } : { ...block };
+const resultFor = (id: unknown) => ({
   role: 'user',
-  content: [{ type: 'tool_result', tool_use_id: content.at(-1)?.['id'], content: [{ type: 'text', text: 'done' }] }],
+  content: [{ type: 'tool_result', tool_use_id: id, content: [{ type: 'text', text: 'done' }] }],
 });
 
-function answers(content: Json[]): Script {
-  const message = { ...upstreamMessage(), content, stop_reason: 'tool_use' };
-  return (answer, request) =>
-    JSON.parse(request.body).stream === true
-      ? scripts.rawStream(eventsOf(message, content).join(''))(answer, request)
-      : answer.send(200, JSON_TYPE, JSON.stringify(message));
-}
-
-function eventsOf(message: Json, content: readonly Json[]): string[] {
-  const blocks = content.flatMap((block, index) => {
-    const [empty, ...deltas] = partsOf(block);
-    return [
-      { type: 'content_block_start', index, content_block: empty },
-      ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
-      { type: 'content_block_stop', index },
-    ];
-  });
-  const end = { stop_reason: 'tool_use', stop_sequence: null };
-  return [
-    { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
-    ...blocks,
-    { type: 'message_delta', delta: end, usage: { output_tokens: 12 } },
-    { type: 'message_stop' },
-  ].map(eventText);
-}
-
-/** A block as it starts, and its deltas. */
-function partsOf(block: Json): unknown[] {
-  const { type, thinking: thought, signature, text, input } = block;
-  if (type === 'thinking')
-    return [
-      { ...block, thinking: '', signature: '' },
-      { type: 'thinking_delta', thinking: thought },
-      { type: 'signature_delta', signature },
-    ];
-  if (type === 'text')
-    return [
-      { type, text: '' },
-      { type: 'text_delta', text },
-    ];
-  if (type === 'tool_use')
-    return [
-      { ...block, input: {} },
-      { type: 'input_json_delta', partial_json: JSON.stringify(input) },
-    ];
-  return [block];
-}
-
-test.each([false, true])('a conversation moves to the next provider and back (stream: %p)', async (stream) => {
+test.each([false, true])('a conversation moves between vendor and clouds, and back (stream: %p)', async (stream) => {
   const caller = await world.makeKey();
   const messages: Json[] = [{ role: 'user', content: `Read my files. ${stream}` }];
-  const ask = async () => {
+  const answering: Name[] = ['vendor', 'bedrock', 'bedrock', 'vertex', 'bedrock', 'vendor'];
+  for (const [turn, name] of answering.entries()) {
+    const spoken = spokenBy(name, turn);
+    // Everybody before it is overloaded, and nobody after it is asked.
+    for (const one of names) upstreams[one].play(scripts.overloaded());
+    upstreams[name].play(name === 'vendor' ? sayMessage(spoken) : sayAtCloud(name, spoken));
     const response = await world.post(
       caller.secret,
       bodyOf({ model: 'sonnet', max_tokens: 2_048, tools, thinking, stream, messages }),
     );
-    expect(response.status).toBe(200);
-    return response.text();
-  };
-  const sentTo = ({ requests }: typeof vendor) => JSON.parse(requests.at(-1)?.body ?? '{}') as Json;
-  const turns: [isVendorUp: boolean, at: typeof vendor, model: string][] = [
-    [true, vendor, 'claude-sonnet-4-5'],
-    [false, cloud, CLOUD_MODEL],
-    [false, cloud, CLOUD_MODEL],
-    [true, vendor, 'claude-sonnet-4-5'],
-  ];
-  for (const [turn, [isVendorUp, at, model]] of turns.entries()) {
-    const content = contentOf(turn, at === vendor ? 'vendor' : 'cloud');
-    vendor.play(isVendorUp ? answers(content) : scripts.overloaded());
-    cloud.play(isVendorUp ? scripts.error(500, 'api_error', 'must not be asked') : answers(content));
-    const text = await ask();
-    // The provider received the whole conversation as the client sent it, blocks of the other provider included.
-    expect(sentTo(at)).toMatchObject({ model, messages, tools, thinking });
+    expect([turn, response.status]).toEqual([turn, 200]);
+    const text = await response.text();
+    const content = spoken.content.map(sent);
+    // The provider received the whole conversation as the client sent it, blocks of the other providers included.
+    const { path, body } = upstreams[name].requests.at(-1) ?? { path: '', body: '{}' };
+    expect(JSON.parse(body)).toMatchObject({ messages, tools, thinking });
+    expect(decodeURIComponent(path) + body).toContain(models[name]);
     if (!stream) expect((JSON.parse(text) as Json)['content']).toEqual(content);
-    for (const part of content.flatMap((block) => [block.signature, block.data, block.id]))
-      if (part !== undefined) expect(text).toContain(part);
-    messages.push({ role: 'assistant', content }, resultOf(content));
+    for (const part of content.flatMap((block) => [block['signature'], block['data'], block['id']]))
+      if (part !== undefined) expect(text).toContain(String(part));
+    messages.push({ role: 'assistant', content }, resultFor(content.at(-1)?.['id']));
   }
-  const ofVendor = {
-    provider: 'vendor',
-    upstream_model: 'claude-sonnet-4-5',
+  const costs: Record<Name, string> = { vendor: '0.000255', bedrock: '0.0002805', vertex: '0.00051' };
+  const newestFirst = answering.toReversed().map((provider) => ({
+    provider,
+    upstream_model: models[provider],
     cost: '0.000255',
-    provider_cost: '0.000255',
-  };
-  const ofCloud = { provider: 'cloud', upstream_model: CLOUD_MODEL, cost: '0.000255', provider_cost: '0.0002805' };
-  await expectMoney(world, caller, [ofVendor, ofCloud, ofCloud, ofVendor]);
+    provider_cost: costs[provider],
+  }));
+  await expectMoney(world, caller, newestFirst);
 });
