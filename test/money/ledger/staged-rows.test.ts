@@ -3,6 +3,8 @@
 
 import { expect, test } from 'bun:test';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
+import { setPlan } from '../../../src/ledger/credit.ts';
+import type { PlanTerms } from '../../../src/ledger/operation.ts';
 import type { AccountRow, Effect, HoldRow, KeyRow, NewEntry, Rows } from '../../../src/ledger/rows.ts';
 import { StagedRows } from '../../../src/ledger/staged-rows.ts';
 import { NO_LIMITS, START_MS, usageRecord } from './workbench.ts';
@@ -132,4 +134,32 @@ test('any staged change requires a commit, and nothing else does', () => {
   const staged = new StagedRows(NOTHING);
   staged.putCoCommitted([{}]);
   expect(staged.changes().isEmpty).toBe(false);
+});
+
+test('the terms of a plan have allowances, one for each length, and whole times', () => {
+  const terms: PlanTerms = {
+    name: 'pro',
+    windows: [{ length: 'day', limit: 5 }],
+    groups: null,
+    anchorMs: 0,
+    paidUntilMs: null,
+    endsAtMs: null,
+    overflow: true,
+  };
+  const give = (changes: Partial<PlanTerms>) =>
+    setPlan(
+      { ...NOTHING, account: () => account({}) },
+      { kind: 'set-plan', account: 7, plan: { ...terms, ...changes } },
+    );
+  expect(give({}).answer).toEqual({ ok: true, kind: 'done' });
+  const wrong: Partial<PlanTerms>[] = [
+    { windows: [] },
+    { windows: [{ length: 'day', limit: -1 }] },
+    { windows: [{ length: 'day', limit: 0.5 }] },
+    { windows: [...terms.windows, { length: 'day', limit: 6 }] },
+    { anchorMs: 0.5 },
+    { paidUntilMs: Number.NaN },
+    { endsAtMs: 2 ** 60 },
+  ];
+  for (const changes of wrong) expect(() => give(changes)).toThrow(BrokenInvariant);
 });
