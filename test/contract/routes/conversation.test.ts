@@ -137,15 +137,16 @@ describe('thinking that must not be lost', () => {
     ],
   });
 
-  /** Sends the turn while the conversation's own provider limits the rate; returns the credentials that were used. */
-  async function credentialsWhile(members: Json, own: string): Promise<{ status: number; used: string[] }> {
+  /** Sends the turn while the conversation's own credential fails; returns the credentials that were used. */
+  async function credentialsWhile(
+    members: Json,
+    own: string,
+    failing = scripts.error(529, 'overloaded_error', 'Overloaded'),
+  ): Promise<{ status: number; used: string[] }> {
     for (const upstream of [world.upstream, world.second]) {
       upstream.requests.length = 0;
       upstream.play((answer, request) =>
-        (request.headers['x-api-key'] === own ? scripts.error(529, 'overloaded_error', 'Overloaded') : scripts.good())(
-          answer,
-          request,
-        ),
+        (request.headers['x-api-key'] === own ? failing : scripts.good())(answer, request),
       );
     }
     const response = await world.post(secret, bodyOf(members));
@@ -159,6 +160,9 @@ describe('thinking that must not be lost', () => {
     const own = await credentialOf(bound(null));
     for (const binding of [{}, { prefix_mismatch_behavior: 'error' }, { prefix_mismatch_behavior: null }])
       expect(await credentialsWhile(bound(binding), own)).toEqual({ status: 529, used: [own] });
+    // Other credentials of the provider would be tried for any other message.
+    const limited = scripts.error(429, 'rate_limit_error', 'Too many requests');
+    expect((await credentialsWhile(bound({}), own, limited)).used).toEqual([own]);
   });
 
   test('may be lost if the client says so, says nothing, or sends none', async () => {

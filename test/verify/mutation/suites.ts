@@ -51,6 +51,8 @@ export const suites = {
   gateway: suite(
     [
       ...testsIn('test/unit/gateway'),
+      ...testsIn('test/unit/gateway/routes'),
+      'test/contract/routes/conversation.test.ts',
       'test/contract/client-disconnects.test.ts',
       'test/contract/post-messages/503-store.test.ts',
       ...['replay', 'concurrent-requests'].map((name) => `test/contract/idempotency/${name}.test.ts`),
