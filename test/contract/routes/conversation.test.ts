@@ -2,7 +2,7 @@
 // conversations are distributed by weight.
 
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { scripts } from '../../support/scripted-upstream.ts';
+import { type Script, scripts } from '../../support/scripted-upstream.ts';
 import { bodyOf, type Json, startWorld } from '../post-messages/world.ts';
 
 const world = await startWorld();
@@ -161,8 +161,13 @@ describe('thinking that must not be lost', () => {
     for (const binding of [{}, { prefix_mismatch_behavior: 'error' }, { prefix_mismatch_behavior: null }])
       expect(await credentialsWhile(bound(binding), own)).toEqual({ status: 529, used: [own] });
     // Other credentials of the provider would be tried for any other message.
-    const limited = scripts.error(429, 'rate_limit_error', 'Too many requests');
+    const body = JSON.stringify({ type: 'error', error: { type: 'rate_limit_error', message: 'Too many requests' } });
+    const limited: Script = (answer) =>
+      answer.send(429, { 'content-type': 'application/json', 'retry-after': '1' }, body);
     expect((await credentialsWhile(bound({}), own, limited)).used).toEqual([own]);
+    // It is resting now, and the others come first for any other message.
+    const { used } = await credentialsWhile(bound({}), own, limited);
+    expect(used.filter((credential) => credential !== own)).toEqual([]);
   });
 
   test('may be lost if the client says so, says nothing, or sends none', async () => {
