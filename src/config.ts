@@ -91,7 +91,7 @@ export const bounds = {
   sampledAccountsStoredMax: 64, // per model; only these are stored and used for estimates: 150 KB
   // Upstream
   upstreamEventBytesMax: 16 * 1024 * 1024,
-  upstreamFrameBytesMax: 24 * 1024 * 1024, // of Bedrock's event stream, whose payloads are in base64
+  upstreamFrameBytesMax: 24 * 1024 * 1024, // one frame of Bedrock's event stream, with its payload in base64
   upstreamFrameHeaderBytesMax: 128 * 1024,
   upstreamBodyBytesMax: 64 * 1024 * 1024,
   upstreamErrorBytesMax: 64 * 1024,
@@ -137,8 +137,8 @@ export const bounds = {
   sandboxSchemaStepsMax: 20_000, // values, keywords, characters and comparisons, to make one value of a schema
   sandboxSchemaDepthMax: 64, // levels of values and of alternatives
   providerCredentialsMax: 100,
-  residenciesMax: 32, // of a provider or group
-  authCharactersMax: 2_048, // of each member of `auth`
+  residenciesMax: 32, // names in `residency` of one provider or group
+  authCharactersMax: 2_048, // in one member of `auth`
   credentialLoadMsMax: 8_000, // less than the test of a provider, which then tells the reason
   credentialAbortMsMax: 500, // until a reading that was aborted has told its reason
   credentialAheadMs: 5 * 60_000, // before it expires, a credential is read again
@@ -146,9 +146,9 @@ export const bounds = {
   credentialRetryMsMax: 60_000,
   credentialWaitMsMax: 24 * 60 * 60_000, // until it is read again, whenever it expires
   credentialFileLookMs: 5_000,
-  credentialRereadMs: 5 * 60_000, // of secret managers, and of identities without an expiry
-  credentialBytesMax: 64 * 1024, // of a file, and of the answer of a secret manager
-  credentialCauseCharactersMax: 300, // of a reason, for operators
+  credentialRereadMs: 5 * 60_000, // between two readings of a secret manager, or of an identity without an expiry
+  credentialBytesMax: 64 * 1024, // size of a credential file, or of a secret manager's response
+  credentialCauseCharactersMax: 300, // length of a failure's reason as operators see it
   providerProbeMsMax: 10_000,
   providerTestMsMax: 30_000, // of all its credentials: afterwards no further one is probed
   providerProbeCharactersMax: 500,

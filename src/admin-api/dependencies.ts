@@ -158,7 +158,7 @@ export interface AdminDependencies {
   endKeyMessages(keyId: number): void | Promise<void>;
   /** Resolves a host's addresses, to detect private ones. */
   lookup(hostname: string): Promise<readonly string[]>;
-  /** A fault of `auth` that names what this host does not let be read, and the member that names it; null: none. */
+  /** The fault of an `auth` that the settings of this host do not allow, with its member; null: none. */
   findAuthFault(auth: Auth): Promise<{ member: string; message: string } | null>;
   /** Called for every answered request, with its audit records. */
   answered(answered: AdminAnswered): void;

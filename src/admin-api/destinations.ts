@@ -274,8 +274,8 @@ async function placeOf(
 }
 
 /**
- * An account's mails go only to its enabled people, even if an operator creates the destination, so that nobody can have
- * mails sent to strangers. This is checked again when a mail is sent. Mails to operators can go to any address.
+ * Mails about an account go only to its enabled users, even if an operator creates the destination, so that nobody can use
+ * this service to send mail to strangers. The address is checked again before each mail is sent. Mails to operators can go to any address.
  */
 async function mailAddress({ people, mailer }: Call, { accountId }: Place, asked: string): Promise<string> {
   if (mailer === null) throw invalidMember('kind', 'must be webhook or slack: mail is not set up on this installation');

@@ -107,7 +107,7 @@ export interface AuditStore {
 export type JsonMembers = Record<string, unknown>;
 
 const SECRET_NAME = /secret|sealed|api_key|password|credential|^token$|^key$/i;
-/** Names where a credential is, such as a secret of a secret manager, which the audit must show. */
+/** A member that says where a credential is stored, not what it is: the audit shows it. */
 const REFERENCE_NAME = 'auth';
 const MASK = '[secret]';
 const OTHER_MASK = '[another secret]';

@@ -1,5 +1,5 @@
-// Credentials that are not given as a text: references to a file or a secret manager, and identities at a cloud. Stored in
-// clear: the secret that a type needs is the provider's `api_key`, which is sealed.
+// How a credential is obtained: from a variable, a file or a secret manager, or as an identity at a cloud. Stored
+// unencrypted: the secret that a type needs is the provider's `api_key`, which is sealed.
 
 import { z } from 'zod';
 import { findPrivateHost } from '../base/addresses.ts';
@@ -105,7 +105,7 @@ export function kindOfAuth({ type }: Auth): string | null {
   return KINDS_OF_IDENTITIES[type] ?? null;
 }
 
-/** The clouds whose identities become tokens, which say all that the identity may do. */
+/** The clouds whose identities become tokens. A token has all permissions of its identity. */
 export type TokenCloud = 'google' | 'azure';
 
 const TOKEN_CLOUDS: Readonly<Partial<Record<AuthType, TokenCloud>>> = {

@@ -99,7 +99,7 @@ export interface AuthHolder {
 export interface Auths {
   /** `text` is the opened `api_key`, which some types need; null without one. The same credential gives the same secret. */
   open(auth: Auth, text: string | null, holder: AuthHolder): Secret;
-  /** Ends the refreshing of all others. */
+  /** Stops refreshing all others. */
   keepOnly(secrets: ReadonlySet<Secret>): void;
 }
 

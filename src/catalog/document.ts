@@ -146,9 +146,15 @@ const COST_WORDS = 'must be rates such as { input: "…", output: "…" }, or "c
 const price = z.strictObject(priceMembers, {
   error: (issue) => (issue.input === undefined || issue.input === null ? PRICE_MISSING : undefined),
 });
-/** The protocol of a model at a provider whose kind has several; without it, the model's name tells. */
+/** The protocol of a model at a provider whose kind has several; without it, the model's name decides. */
 export const ROUTE_PROTOCOLS = ['messages', 'converse', 'responses', 'chat-completions', 'gemini'] as const;
 export type RouteProtocol = (typeof ROUTE_PROTOCOLS)[number];
+/** The protocols of kinds that have several. */
+export const PROTOCOLS_OF_KINDS: Readonly<Record<string, readonly RouteProtocol[]>> = {
+  bedrock: ['messages', 'converse'],
+  vertex: ['messages', 'gemini'],
+  foundry: ['messages', 'responses', 'chat-completions'],
+};
 /** How a model chooses among routes of equal priority. */
 export const PREFERENCES = ['weight', 'latency'] as const;
 const routeMembers = z.strictObject({

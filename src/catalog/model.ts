@@ -31,7 +31,7 @@ export interface ModelPrice {
 export interface Route {
   provider: string;
   upstreamModel: string;
-  /** The model's protocol at a provider whose kind has several; null: its name tells. */
+  /** The model's protocol at a provider whose kind has several; null: chosen by the model's name. */
   protocol: RouteProtocol | null;
   /** Lower is tried first. */
   priority: number;
@@ -119,7 +119,7 @@ export interface ProviderSettings {
   baseUrl: string;
   /** Credentials are sent as `authorization: Bearer` instead of the kind's own header. */
   isBearer: boolean;
-  /** At a cloud; null for other kinds. */
+  /** Region and project at a cloud; null for other kinds. */
   region: string | null;
   project: string | null;
   /** Where it processes data, by the operator's word; null: not stated. */

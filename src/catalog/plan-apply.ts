@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../wire/wire.ts';
 import { type Auth, needsSecret } from './auth.ts';
 import { type CatalogFile, platformIn, readCatalogFile } from './catalog-file.ts';
-import { type CredentialInput, type ProviderInput, storedSchemas } from './document.ts';
+import { type CredentialInput, PROTOCOLS_OF_KINDS, type ProviderInput, storedSchemas } from './document.ts';
 import type { Fault } from './fault.ts';
 import { priceListIn } from './price-list/price-list.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
@@ -247,6 +247,7 @@ export function planApply(stored: readonly CatalogDocument[], file: unknown, opt
   checkCredentials(basis);
   checkRemoved(basis, options.remove ?? []);
   checkRoutes(basis);
+  checkProtocols(basis);
   checkNames(basis);
   const removedGroups = remove.filter(({ kind }) => kind === 'group').map(({ name }) => name);
   const removedPlans = remove.filter(({ kind }) => kind === 'plan').map(({ name }) => name);
@@ -328,6 +329,23 @@ function checkRoutes({ read, staying, remove, report }: Basis): void {
           ['providers'],
           `the provider "${name}" would be removed, but the model "${model.name}" has a route to it`,
         );
+}
+
+/** The protocol of a route must be one that its provider's kind has. */
+function checkProtocols({ read, staying, report }: Basis): void {
+  const kindOf = (provider: string) =>
+    read.providers.get(provider)?.kind ?? staying.find(isNamed('provider', provider))?.document['kind'];
+  for (const [name, model] of read.models)
+    for (const [index, { provider, protocol }] of (model?.routes ?? []).entries()) {
+      const kind = kindOf(provider);
+      if (protocol === undefined || typeof kind !== 'string') continue;
+      const known = PROTOCOLS_OF_KINDS[kind];
+      const path = ['models', name, 'routes', index, 'protocol'];
+      if (known === undefined)
+        report(path, `is only for providers of the kinds ${Object.keys(PROTOCOLS_OF_KINDS).join(', ')}`);
+      else if (!known.includes(protocol))
+        report(path, `must be one of ${known.join(', ')} at a provider of the kind ${kind}`);
+    }
 }
 
 /** Names and aliases are unique. */

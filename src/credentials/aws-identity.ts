@@ -18,7 +18,7 @@ export interface AwsIdentity {
   expiration?: Date;
 }
 
-const ROLE_SECONDS = 3_600; // what every role allows
+const ROLE_SECONDS = 3_600; // the longest session that every role allows
 
 /** Reads everything anew: a library that keeps keys would not see that they were rotated. Throws CredentialFault. */
 export async function loadAwsIdentity(

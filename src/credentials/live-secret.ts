@@ -91,7 +91,7 @@ export class LiveSecret extends Secret {
     return this.#parts;
   }
 
-  /** Ends the refreshing. A message that still has it can read it. */
+  /** Stops refreshing. A message that still has it can read it. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTimer();

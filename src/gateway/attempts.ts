@@ -68,7 +68,7 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
       message.watch.endAttempt();
       attempt.upstreamRequestId = fault.upstreamRequestId ?? attempt.upstreamRequestId;
       noteAttempt(message, attempt, fault);
-      // A target that cannot take the request says nothing about a failure before it.
+      // An earlier failure stays the answer if a later provider only does not support the request.
       if (!fault.isUnsupported || failure === null) failure = stopError(message) ?? faultError(fault);
       if (isOver(message)) break; // partial output is billed as received
       message.rewind();

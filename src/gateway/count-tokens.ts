@@ -34,7 +34,7 @@ export async function countByProvider(
   const catalog = gateway.catalog();
   const admissionRequest = { account: caller.account.id, key: caller.key.id, offer, request };
   const attemptIterator = new AttemptIterator(findTargets(gateway, catalog, admissionRequest).targets, secondsMax);
-  let refusal: ProviderFault | null = null; // of a kind that cannot take the request
+  let refusal: ProviderFault | null = null; // by the first provider that does not support the request
   let hasFailed = false;
   for (let target = attemptIterator.next(); target !== null; target = attemptIterator.next()) {
     const provider = providerOfKind(gateway, target.settings);

@@ -7,7 +7,7 @@ import { exactBody, isJsonObject, jsonObjects, objectOf, rewriteRequest, textOf 
 import { type Changes, countChanges, messageChanges } from './anthropic/anthropic.ts';
 import { BlockCleaner, type BlockRules } from './claude-blocks.ts';
 import { gatherTools } from './client-tools.ts';
-import { refuseField, requests } from './lost-fields.ts';
+import { REFUSED, refuseField, refuseType, requests } from './lost-fields.ts';
 import type { Attempt } from './provider.ts';
 
 export type ClaudePlatform = 'bedrock' | 'vertex' | 'foundry';
@@ -42,12 +42,6 @@ const FIELDS = [
   ...['max_tokens', 'messages', 'output_config', 'stop_sequences', 'system', 'temperature'],
   ...['thinking', 'tool_choice', 'tools', 'top_k', 'top_p'],
 ];
-/** Members that the answer depends on, with the reason for which a platform without them refuses them. */
-const DECISIVE: Readonly<Record<string, string>> = {
-  mcp_servers: 'the provider of this model does not support MCP servers',
-  container: 'the provider of this model has no containers',
-  compaction: 'the provider of this model does not support compaction',
-};
 const TOOL_MEMBERS = ['type', 'name', 'description', 'input_schema', 'cache_control', 'strict'];
 
 const COMPUTER: Platform['toolBetas'] = [
@@ -252,19 +246,17 @@ function convertMembers(attempt: Attempt, name: ClaudePlatform, changes: Changes
 }
 
 function refuseMembers(body: JsonObject, { fields, serverTools }: Platform): void {
-  for (const [member, sentence] of Object.entries(DECISIVE))
+  for (const [member, sentence] of Object.entries(REFUSED))
     if (!fields.includes(member) && requests(body[member])) refuseField(member, sentence);
   if (body['speed'] === 'fast') refuseField('speed', 'the provider of this model has no fast mode');
   for (const { tool, path } of gatherTools(body)) {
     const type = textOf(tool['type']);
     const family = SERVER_TOOL.exec(type)?.[1];
     if (family === undefined || serverTools.includes(family)) continue;
-    const shown = type.slice(0, TYPE_CHARACTERS_MAX);
-    refuseField(`${path}.type`, `a tool of type "${shown}" is not available for the provider of this model`);
+    refuseType('tool', type, `${path}.type`);
   }
 }
 
-const TYPE_CHARACTERS_MAX = 64;
 const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|mcp|advisor)_/;
 const WEB_SEARCH_MEMBERS = [
   'type',

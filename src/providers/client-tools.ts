@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../wire/wire.ts';
+import { refuseField, refuseType } from './lost-fields.ts';
 
 interface ClientTool {
   description: string;
@@ -78,6 +79,17 @@ const CLIENT_TOOLS: readonly [type: string, tool: ClientTool][] = [
 export function findClientTool(type: JsonValue | undefined): ClientTool | null {
   if (typeof type !== 'string') return null;
   return CLIENT_TOOLS.find(([beginning]) => type.startsWith(beginning))?.[1] ?? null;
+}
+
+/** A tool as a function; one that is named only by its type gets what is known of it. Throws ProviderFault (rejected). */
+export function readFunction(
+  { type, name, description, input_schema }: JsonObject,
+  path: string,
+): { name: string; description: JsonValue | undefined; schema: JsonValue | undefined } {
+  const known = findClientTool(type);
+  if (known === null && typeof type === 'string' && type !== 'custom') refuseType('tool', type, `${path}.type`);
+  if (typeof name !== 'string' || name === '') return refuseField(`${path}.name`, 'Field required');
+  return { name, description: known?.description ?? description, schema: known?.parameters ?? input_schema };
 }
 
 /** Each name once, in order, with its path in the request, such as "tools.0". */

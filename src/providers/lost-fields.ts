@@ -9,6 +9,14 @@ export function refuseField(path: string, sentence: string): never {
   throw new ProviderFault('rejected', `${path}: ${sentence}`, facts);
 }
 
+const TYPE_CHARACTERS_MAX = 64;
+
+/** Refuses a block or tool that the provider does not have. */
+export function refuseType(what: 'block' | 'tool', type: JsonValue | undefined, path: string): never {
+  const shown = String(type).slice(0, TYPE_CHARACTERS_MAX);
+  refuseField(path, `a ${what} of type "${shown}" is not available for the provider of this model`);
+}
+
 /** null and empty values request nothing: clients write out unset members. */
 export function requests(value: JsonValue | undefined): boolean {
   if (Array.isArray(value)) return value.length > 0;
@@ -23,7 +31,8 @@ export interface LostFields {
   dropped: readonly string[];
 }
 
-const REFUSED = {
+/** Members that the answer depends on, with the reason for which providers without them refuse them. */
+export const REFUSED = {
   mcp_servers: 'the provider of this model does not support MCP servers',
   container: 'the provider of this model has no containers',
   compaction: 'the provider of this model does not support compaction',

@@ -13,7 +13,7 @@ export interface ProviderEndpoint {
   /** The credential is sent as `authorization: Bearer`, whatever the kind's own header is; absent: no. */
   isBearer?: boolean;
   credential: Secret | null;
-  /** At a cloud; absent or null for other kinds. */
+  /** Region and project at a cloud; absent or null for other kinds. */
   region?: string | null;
   project?: string | null;
 }
@@ -22,7 +22,7 @@ export interface Attempt {
   provider: ProviderEndpoint;
   request: MessageRequest;
   upstreamModel: string;
-  /** The model's protocol at a provider whose kind has several; absent or null: its name tells. */
+  /** The model's protocol at a provider whose kind has several; absent or null: chosen by the model's name. */
   protocol?: string | null;
   /** The client's max_tokens, with default and clamped to the model's limit. Absent when only tokens are counted. */
   maxTokens: number;
@@ -87,7 +87,7 @@ export class ProviderFault extends Error {
   /** The provider's error type, kept for `rejected`. */
   readonly errorType: string | null;
   readonly upstreamRequestId: string | null;
-  /** Only this kind of provider, or its customer, cannot take the request: another kind may. */
+  /** This provider does not support a feature of the request; another one may. */
   readonly isUnsupported: boolean;
 
   constructor(

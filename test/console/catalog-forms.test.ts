@@ -35,7 +35,7 @@ const documents = apply([], {
   vendor_prefixes: ['vendor'],
   providers: {
     main: { kind: 'anthropic', api_key: 'sk-one', credentials: { second: { api_key: 'sk-two' } } },
-    other: { kind: 'anthropic' },
+    other: { kind: 'foundry', base_url: 'https://other.services.ai.azure.com' },
   },
   models: {
     plain: { price: { input: '1', output: '2' }, routes: [{ provider: 'main' }] },
@@ -48,7 +48,7 @@ const documents = apply([], {
       default_max_tokens: 7,
       prefer: 'latency',
       routes: [
-        { provider: 'main', model: 'x', protocol: 'messages', priority: 2, weight: 0, concurrency: 9, cost: price },
+        { provider: 'other', model: 'x', protocol: 'messages', priority: 2, weight: 0, concurrency: 9, cost: price },
         { provider: 'other', cost: { input: '0.1', output: '0.2' } },
       ],
     },

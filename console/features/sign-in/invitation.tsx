@@ -16,7 +16,7 @@ import { When } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import { Notice, useLinkSecret } from './link.tsx';
-import { PasswordField, passwordFault, SignInFailure } from './password.tsx';
+import { EmailField, PasswordField, passwordFault, SignInFailure } from './password.tsx';
 import { SingleSignOn } from './show.tsx';
 
 export function InvitationAccept() {
@@ -110,15 +110,9 @@ function AcceptForm({ secret, shown, onAccepted }: AcceptFormProps) {
   return (
     <form onSubmit={form.onSubmit((values) => accepting.mutate(values))}>
       <Stack gap="sm">
-        <TextInput
-          label="Email"
+        <EmailField
           description="Used to sign in."
-          type="email"
-          name="email"
-          autoComplete="username"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
+          autoFocus={false}
           readOnly={shown.email !== null}
           {...form.getInputProps('email')}
         />

@@ -41,7 +41,7 @@ export class ConverseConverter {
   readonly #composer: MessageComposer;
   readonly #callIds: Set<string>;
   #calls = 0;
-  #toolIndex: JsonValue | undefined; // of the open block, if it is a call
+  #toolIndex: JsonValue | undefined; // index of the open block if it is a tool call
   #stopReason: string | null = null;
   #usage: JsonObject | null = null;
 

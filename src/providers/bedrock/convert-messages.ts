@@ -11,7 +11,7 @@ import {
   type PlacedBlock,
   placeBlocks,
 } from '../conversation.ts';
-import { refuseField } from '../lost-fields.ts';
+import { refuseField, refuseType } from '../lost-fields.ts';
 import type { Family } from './families.ts';
 import { openReasoning } from './reasoning-signature.ts';
 
@@ -32,7 +32,6 @@ const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
   'text/plain': 'txt',
   'text/markdown': 'md',
 };
-const TYPE_CHARACTERS_MAX = 64;
 const NO_ADDRESS = 'the provider of this model accepts only bytes, and fetches no addresses';
 const CACHE_POINT: JsonObject = { cachePoint: { type: 'default' } };
 /** Texts for places where Converse requires one and a client may have none. */
@@ -124,7 +123,7 @@ class TurnWriter {
       else if (block['type'] === 'thinking') {
         const reasoning = openReasoning(block, this.#terms.home);
         if (reasoning !== null) content.push(reasoning);
-      } else if (block['type'] !== 'redacted_thinking') refuseBlock(block, path);
+      } else if (block['type'] !== 'redacted_thinking') refuseType('block', block['type'], path);
       this.#breakAfter(content, isBreakpoint(block));
     }
     return content;
@@ -181,7 +180,7 @@ class TurnWriter {
       case 'tool_removal':
         return []; // all tools of a conversation are sent from its start
       default:
-        return refuseBlock(block, path);
+        return refuseType('block', block['type'], path);
     }
   }
 
@@ -235,11 +234,6 @@ function sourceOf(block: JsonObject, path: string): JsonObject {
 function lines(facts: Record<string, JsonValue | undefined>): string {
   const given = Object.entries(facts).filter(([, value]) => textOf(value) !== '');
   return given.map(([name, value]) => `${name}: ${textOf(value)}`).join('\n');
-}
-
-function refuseBlock({ type }: JsonObject, path: string): never {
-  const shown = String(type).slice(0, TYPE_CHARACTERS_MAX);
-  refuseField(path, `a block of type "${shown}" is not available for the provider of this model`);
 }
 
 /** The names of the tools that the conversation has called. */

@@ -2,7 +2,7 @@
 
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { exactBody, isJsonObject, objectOf, textOf } from '../../wire/wire.ts';
-import { completeSchema, findClientTool, gatherTools, shortenToolName } from '../client-tools.ts';
+import { completeSchema, gatherTools, readFunction, shortenToolName } from '../client-tools.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
 import { claudeGeneration, nearestEffort, readEffort, readThinking } from '../models.ts';
 import type { Attempt } from '../provider.ts';
@@ -69,16 +69,8 @@ function convertTools(body: JsonObject, family: Family): Tools {
 }
 
 function convertTool(tool: JsonObject, path: string, family: Family): JsonObject {
-  const { type, name } = tool;
-  const known = findClientTool(type);
-  if (known === null && typeof type === 'string' && type !== 'custom')
-    refuseField(
-      `${path}.type`,
-      `a tool of type "${type.slice(0, 64)}" is not available for the provider of this model`,
-    );
-  if (typeof name !== 'string' || name === '') refuseField(`${path}.name`, 'Field required');
-  const schema = known?.parameters ?? completeSchema(objectOf(tool['input_schema']));
-  const description = known?.description ?? tool['description'];
+  const { name, description, schema: given } = readFunction(tool, path);
+  const schema = completeSchema(objectOf(given));
   return toolSpec(shortenToolName(name), description, family.plainSchemas ? plainSchema(schema) : schema);
 }
 

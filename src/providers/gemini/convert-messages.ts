@@ -10,14 +10,13 @@ import {
   textOf,
 } from '../../wire/wire.ts';
 import { asReminder, checkCalls, joinTurns, type PlacedBlock, placeBlocks } from '../conversation.ts';
-import { refuseField } from '../lost-fields.ts';
+import { refuseField, refuseType } from '../lost-fields.ts';
 import { readCallId, readSignature, shortenName } from './call-ids.ts';
 
 const IMAGE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'];
 /** For an image whose URL does not show its type: without one Gemini would accept a video, which is not priced. */
 const DEFAULT_IMAGE_TYPE = 'image/jpeg';
 const PDF = 'application/pdf';
-const TYPE_CHARACTERS_MAX = 64;
 
 /** The parts of the source of an image or document. Throws ProviderFault (rejected). */
 function convertSource(block: JsonObject, path: string): JsonObject[] {
@@ -98,13 +97,8 @@ function convertBlock({ block, path }: PlacedBlock): JsonObject[] {
     case 'tool_removal':
       return []; // all tools of a conversation are sent from its start
     default:
-      return refuseBlock(block, path);
+      return refuseType('block', block['type'], path);
   }
-}
-
-function refuseBlock({ type }: JsonObject, path: string): never {
-  const shown = String(type).slice(0, TYPE_CHARACTERS_MAX);
-  refuseField(path, `a block of type "${shown}" is not available for the provider of this model`);
 }
 
 function textPart(text: JsonValue | undefined): JsonObject[] {
@@ -214,7 +208,7 @@ function convertModelTurn(
       });
       forCall = null;
       isFirstCall = false;
-    } else if (block['type'] !== 'redacted_thinking') refuseBlock(block, path);
+    } else if (block['type'] !== 'redacted_thinking') refuseType('block', block['type'], path);
   }
   return parts;
 }

@@ -1,7 +1,7 @@
 // The request for Gemini: URL, headers, body.
 
 import { exactBody, isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../wire/wire.ts';
-import { findClientTool, gatherTools } from '../client-tools.ts';
+import { gatherTools, readFunction } from '../client-tools.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
 import { geminiThinking, needsSignatures, type ThinkingLevels } from '../models.ts';
@@ -24,16 +24,7 @@ export function convertTools(body: JsonObject): JsonObject {
 }
 
 function convertTool(tool: JsonObject, path: string, nodes: NodeBudget): JsonObject {
-  const { type, name } = tool;
-  const known = findClientTool(type);
-  if (known === null && typeof type === 'string' && type !== 'custom')
-    refuseField(
-      `${path}.type`,
-      `a tool of type "${type.slice(0, 64)}" is not available for the provider of this model`,
-    );
-  if (typeof name !== 'string' || name === '') refuseField(`${path}.name`, 'Field required');
-  const description = known?.description ?? tool['description'];
-  const schema = known?.parameters ?? tool['input_schema'];
+  const { name, description, schema } = readFunction(tool, path);
   const parameters = isJsonObject(schema) ? cleanSchema(schema, nodes) : null;
   return {
     name: shortenName(name),

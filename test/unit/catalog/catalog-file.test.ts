@@ -195,7 +195,9 @@ describe('the faults of a file', () => {
   });
 
   test('include kinds, addresses and credentials of providers', () => {
-    expect(ofProvider({ kind: 'nonesuch' })).toEqual(['providers.p.kind: must be one of anthropic, openai, sandbox']);
+    expect(ofProvider({ kind: 'nonesuch' })).toEqual([
+      'providers.p.kind: must be one of anthropic, foundry, openai, sandbox',
+    ]);
     expect(ofProvider({})).toEqual(['providers.p.kind: is missing']);
     expect(ofProvider({ kind: 'openai' })).toEqual([
       'providers.p.base_url: is missing: the kind openai has no default address',

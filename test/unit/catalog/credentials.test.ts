@@ -180,7 +180,7 @@ describe('a file that names credentials', () => {
     expect(
       faults([], providerWith({ kind: 'none', credentials: { a: {}, b: { api_key: 'sk', group: 'gone' } } })),
     ).toEqual([
-      'providers.main.kind: must be one of anthropic, openai, sandbox',
+      'providers.main.kind: must be one of anthropic, foundry, openai, sandbox',
       'providers.main.credentials.a.api_key: is missing: no credential of this name is stored',
       'providers.main.credentials.b.group: there is no group "gone"',
     ]);

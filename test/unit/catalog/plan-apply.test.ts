@@ -209,6 +209,32 @@ describe('prune', () => {
   });
 });
 
+describe("a route's protocol", () => {
+  const providers = {
+    main: { kind: 'anthropic' },
+    azure: { kind: 'foundry', base_url: 'https://name.services.ai.azure.com' },
+  };
+  const models = (provider: string, protocol: string) => ({ m: { price, routes: [{ provider, protocol }] } });
+
+  test('must be one of the kind of its provider, in the file or stored', () => {
+    const stored = apply([], { providers });
+    for (const [given, documents] of [
+      [{ providers }, []],
+      [{}, stored],
+    ] as const) {
+      const faultsOf = (provider: string, protocol: string) =>
+        faults([...documents], { ...given, models: models(provider, protocol) });
+      expect(faultsOf('azure', 'responses')).toEqual([]);
+      expect(faultsOf('azure', 'converse')).toEqual([
+        'models.m.routes.0.protocol: must be one of messages, responses, chat-completions at a provider of the kind foundry',
+      ]);
+      expect(faultsOf('main', 'messages')).toEqual([
+        'models.m.routes.0.protocol: is only for providers of the kinds bedrock, vertex, foundry',
+      ]);
+    }
+  });
+});
+
 describe('existing names', () => {
   test('an alias of an existing model cannot be used again, as a name or as an alias', () => {
     const documents = apply(apply([], { providers: file.providers }), {

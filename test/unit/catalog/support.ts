@@ -9,7 +9,7 @@ import {
   planApply,
 } from '../../../src/catalog/catalog.ts';
 
-export const KINDS = ['anthropic', 'openai', 'sandbox'];
+export const KINDS = ['anthropic', 'foundry', 'openai', 'sandbox'];
 export const NOW_MS = Date.UTC(2026, 10, 20);
 
 /** A transparent seal, so that a test sees which text was sealed for which use. */
