@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { chunkOf, forever, head, trickle, type Wire } from '../../support/fault-upstream.ts';
 import { type Dialect, EVENT_KINDS, type ProviderKind, streamHead } from './dialects.ts';
 import type { FailingFault } from './faults.ts';
-import { BAD_TEXT, type Fault } from './two-routes.ts';
+import { BAD_TEXT, type Fault, untilRead } from './two-routes.ts';
 
 export interface Break {
   /** Completes "a stream that …". */
@@ -15,7 +15,7 @@ export interface Break {
 }
 
 const PAUSE_MS = 20;
-const READ_MS = 150; // time for the client to read: a break may overtake data in transit
+const READ_MS = 150; // time for the service to read what no client sees
 
 const breaks: readonly Break[] = [
   { name: 'is reset', result: 'failed', act: ({ socket }) => socket.resetAndDestroy() },
@@ -137,7 +137,7 @@ export function breaksAt(place: Place): FailingFault[] {
       wire.begin(200, streamHead(dialect));
       if (place !== 'head') wire.chunk(begin.join(''));
       if (place === 'content') wire.chunk(content[0] as string);
-      await sleep(READ_MS);
+      await (place === 'content' ? untilRead(wire) : sleep(READ_MS));
       await act(wire, dialect);
     },
   }));
@@ -175,7 +175,7 @@ export const wrongLengths: readonly FailingFault[] = [
     play: (dialect) => async (wire) => {
       const { begin, content } = dialect.stream([BAD_TEXT]);
       wire.raw(head(200, streamHead(dialect)) + [...begin, ...content].join(''));
-      await sleep(READ_MS);
+      await untilRead(wire);
       wire.socket.resetAndDestroy();
     },
   },
@@ -186,7 +186,7 @@ export const wrongLengths: readonly FailingFault[] = [
     play: (dialect) => async (wire) => {
       const { begin, content } = dialect.stream([BAD_TEXT]);
       wire.raw(head(200, { ...streamHead(dialect), 'content-length': '9999' }) + [...begin, ...content].join(''));
-      await sleep(READ_MS);
+      await untilRead(wire);
       wire.socket.end();
     },
   },
@@ -200,7 +200,7 @@ export const refusedLate: Fault = {
     const { begin, content } = dialect.stream([BAD_TEXT]);
     wire.begin(200, streamHead(dialect));
     wire.chunk([...begin, ...content].join(''));
-    await sleep(READ_MS);
+    await untilRead(wire);
     wire.chunk(dialect.contentRefusedEvent);
     wire.end();
   },

@@ -77,6 +77,16 @@ const CREDIT_USD = 100;
 const AT_ONCE = 64; // with up to three connections each, well below the limit of a process
 const CLOSED_MS_MAX = 8_000;
 const FORMS: readonly Form[] = ['streamed', 'whole'];
+const READ_MS_MAX = 5_000;
+
+/** By the name of a case that is running: resolved when its client has content of the faulty route. */
+const contents = new Map<string, PromiseWithResolvers<void>>();
+
+/** Waits until the client of the case has the content: a break could overtake it on the way. */
+export async function untilRead({ path, body }: Wire): Promise<void> {
+  const name = /case-\d+-/.exec(`${path} ${body}`)?.[0] ?? '';
+  await Promise.race([contents.get(name)?.promise, sleep(READ_MS_MAX)]);
+}
 
 /** All kinds, with and without streaming, of these faults. */
 export function casesOf(faults: readonly Fault[]): Case[] {
@@ -205,12 +215,13 @@ async function send(turnpike: Turnpike, secret: string, placed: PlacedCase, path
   const { played, name, names, ends, kinds } = placed;
   const messages = [{ role: 'user', content: `Good morning, ${name}!` }];
   const body = { model: name, max_tokens: 200, messages, stream: played.form === 'streamed' };
+  contents.set(name, Promise.withResolvers<void>()); // the tests of another file have the same names
   const response = await fetch(turnpike.url + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': secret },
     body: JSON.stringify(body),
   });
-  const text = await response.text().catch((thrown: unknown) => `the connection broke: ${String(thrown)}`);
+  const text = await readText(response, name);
   const askedOf = (end: FaultUpstream | null) =>
     end?.requests.filter((request) => `${request.path} ${request.body}`.includes(name)).length ?? 0;
   return {
@@ -223,6 +234,20 @@ async function send(turnpike: Turnpike, secret: string, placed: PlacedCase, path
     kinds,
     asked: [askedOf(ends[0]), askedOf(ends[1])],
   };
+}
+
+async function readText(response: Response, name: string): Promise<string> {
+  let text = '';
+  try {
+    const decoder = new TextDecoder();
+    for await (const piece of response.body ?? []) {
+      text += decoder.decode(piece as Uint8Array, { stream: true });
+      if (text.includes(BAD_TEXT)) contents.get(name)?.resolve();
+    }
+    return text;
+  } catch (thrown) {
+    return `the connection broke: ${String(thrown)}`;
+  }
 }
 
 async function readRecords(turnpike: Turnpike, account: string, count: number): Promise<Json[]> {
