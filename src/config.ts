@@ -8,9 +8,9 @@ import { readStripe, type StripeCredentials } from './payment-settings.ts';
 import { type OidcSettings, readOidc, readPublicUrl } from './sign-in-settings.ts';
 import { readTelemetry, type TelemetrySettings } from './telemetry-settings.ts';
 
-export type { CredentialSettings } from './credential-settings.ts';
-export type { MailSettings } from './mail-settings.ts';
-export type { StripeCredentials } from './payment-settings.ts';
+export { type CredentialSettings, readCredentialSettings } from './credential-settings.ts';
+export { type MailSettings, readMailServer, SMTP_URL } from './mail-settings.ts';
+export { STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET, type StripeCredentials } from './payment-settings.ts';
 export type { OidcSettings } from './sign-in-settings.ts';
 export type { CollectorSettings, TelemetrySettings } from './telemetry-settings.ts';
 
@@ -454,6 +454,32 @@ export interface Config {
   telemetryFaults: readonly string[];
   /** Limits of what credentials with `auth` read on this host. */
   credentials: CredentialSettings;
+  /** Settings that were read from elsewhere: the reference to each, by the name of its variable. */
+  references: Readonly<Record<string, string>>;
+}
+
+/** Variables whose value may be a reference to the text, in the form of `auth`, instead of the text. */
+export const referableSettings = [
+  'DATABASE_URL',
+  'SECRET',
+  'PREVIOUS_SECRET',
+  'OIDC_CLIENT_SECRET',
+  'SMTP_URL',
+  'STRIPE_SECRET_KEY',
+  'STRIPE_WEBHOOK_SECRET',
+].map((name) => `TURNPIKE_${name}`);
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment, and the references in it: JSON objects in place of a text. */
+export interface ReferringEnvironment {
+  environment: Environment;
+  references: Readonly<Record<string, string>>;
+}
+
+export function findReferences(environment: Environment = process.env): ReferringEnvironment {
+  const found = referableSettings.map((name) => [name, environment[name]?.trim() ?? ''] as const);
+  return { environment, references: Object.fromEntries(found.filter(([, text]) => text.startsWith('{'))) };
 }
 
 /** Flags of `serve`, which take precedence over their variables. */
@@ -500,15 +526,42 @@ const KNOWN = [
   'CREDENTIAL_VARIABLES',
 ].map((name) => `TURNPIKE_${name}`);
 
+/** Settings by which commands find a service. */
+export type ClientConfig = Pick<Config, 'adminUrl' | 'adminToken' | 'dataDirectory'>;
+
+/** Reads no other setting than these. Throws ConfigError for a variable that does not exist. */
+export function readClientConfig(
+  flags: Pick<ConfigFlags, 'data'> = {},
+  environment: Record<string, string | undefined> = process.env,
+): Readonly<ClientConfig> {
+  const faults = unknownSettings(environment);
+  if (faults.length > 0) throw new ConfigError(faults);
+  const read = (name: string) => environment[name] || null;
+  return Object.freeze({
+    adminUrl: read('TURNPIKE_URL'),
+    adminToken: read('TURNPIKE_TOKEN'),
+    dataDirectory: flags.data ?? read('TURNPIKE_DATA') ?? DEFAULT_DATA,
+  });
+}
+
+function unknownSettings(environment: Record<string, string | undefined>): string[] {
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('TURNPIKE_') && !KNOWN.includes(name))
+    .map((name) => `${name}: unknown setting (known: ${KNOWN.join(', ')})`);
+}
+
+const DEFAULT_DATA = './data';
+
 /**
- * Reads the environment; the flags --listen, --admin-listen, --data and --database take precedence.
- * Throws ConfigError with every fault at once.
+ * Reads the environment; the flags --listen, --admin-listen, --data and --database take precedence. `references` are those that
+ * the texts of the environment were read from. Throws ConfigError with every fault at once.
  */
 export function readConfig(
   flags: ConfigFlags = {},
   environment: Record<string, string | undefined> = process.env,
+  references: Readonly<Record<string, string>> = {},
 ): Readonly<Config> {
-  const { config, faults } = inspectConfig(flags, environment);
+  const { config, faults } = inspectConfig(flags, environment, references);
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
 }
@@ -517,12 +570,9 @@ export function readConfig(
 export function inspectConfig(
   flags: ConfigFlags = {},
   environment: Record<string, string | undefined> = process.env,
+  references: Readonly<Record<string, string>> = {},
 ): { config: Readonly<Config>; faults: string[] } {
-  const faults: string[] = [];
-  for (const name of Object.keys(environment)) {
-    if (name.startsWith('TURNPIKE_') && !KNOWN.includes(name))
-      faults.push(`${name}: unknown setting (known: ${KNOWN.join(', ')})`);
-  }
+  const faults = unknownSettings(environment);
   const read = (name: string) => environment[name] || null;
   const databaseName = flags.database === undefined ? 'TURNPIKE_DATABASE_URL' : '--database';
   const databaseUrl = readDatabase(flags.database ?? read('TURNPIKE_DATABASE_URL'), databaseName, faults);
@@ -552,7 +602,7 @@ export function inspectConfig(
   const mail = readMail(read, publicUrl, faults);
   const stripe = readStripe(environment, publicUrl, faults);
   const telemetryFaults = new Set<string>(); // a set, because both signals share variables
-  const dataDirectory = flags.data ?? read('TURNPIKE_DATA') ?? './data';
+  const dataDirectory = flags.data ?? read('TURNPIKE_DATA') ?? DEFAULT_DATA;
   const config = Object.freeze({
     listen,
     adminListen,
@@ -576,6 +626,7 @@ export function inspectConfig(
     telemetry: readTelemetry(read, telemetryFaults),
     telemetryFaults: [...telemetryFaults],
     credentials: readCredentialSettings(environment, dataDirectory, faults),
+    references,
   });
   return { config, faults };
 }

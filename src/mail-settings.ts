@@ -19,7 +19,7 @@ export interface MailSettings {
 
 type Read = (name: string) => string | null;
 
-const URL_NAME = 'TURNPIKE_SMTP_URL';
+export const SMTP_URL = 'TURNPIKE_SMTP_URL';
 const FROM_NAME = 'TURNPIKE_MAIL_FROM';
 const PORTS = { 'smtp:': 587, 'smtps:': 465 } as const;
 const ADDRESS = /^[^\s@<>"(),:;[\]\\]{1,64}@[A-Za-z0-9.-]{1,189}$/;
@@ -27,13 +27,13 @@ const NAME_CHARACTERS_MAX = 100;
 
 /** Null unless a server is set. The faults do not repeat the URL, because it may contain a password. */
 export function readMail(read: Read, publicUrl: string | null, faults: string[]): MailSettings | null {
-  const [url, from] = [read(URL_NAME), read(FROM_NAME)];
+  const [url, from] = [read(SMTP_URL), read(FROM_NAME)];
   if (url === null && from === null) return null;
-  if (url === null) faults.push(`${URL_NAME}: must be set together with ${FROM_NAME}`);
-  if (from === null) faults.push(`${FROM_NAME}: must be set together with ${URL_NAME}`);
+  if (url === null) faults.push(`${SMTP_URL}: must be set together with ${FROM_NAME}`);
+  if (from === null) faults.push(`${FROM_NAME}: must be set together with ${SMTP_URL}`);
   if (publicUrl === null && read('TURNPIKE_PUBLIC_URL') === null)
-    faults.push(`TURNPIKE_PUBLIC_URL: must be set with ${URL_NAME}: mails have links to it`);
-  const server = url === null ? null : readServer(url, faults);
+    faults.push(`TURNPIKE_PUBLIC_URL: must be set with ${SMTP_URL}: mails have links to it`);
+  const server = url === null ? null : readMailServer(url, faults);
   const sender = from === null ? null : readSender(from, faults);
   if (server === null || sender === null || publicUrl === null) return null;
   return Object.freeze({ ...server, from: sender, publicUrl });
@@ -41,12 +41,13 @@ export function readMail(read: Read, publicUrl: string | null, faults: string[])
 
 type Server = Pick<MailSettings, 'host' | 'port' | 'isTlsFirst' | 'tls' | 'login'>;
 
-function readServer(text: string, faults: string[]): Server | null {
+/** The server of an SMTP URL; null with a fault that does not repeat it. */
+export function readMailServer(text: string, faults: string[]): Server | null {
   const url = URL.parse(text);
   const protocol = url?.protocol;
   if (url === null || (protocol !== 'smtp:' && protocol !== 'smtps:') || url.hostname === '' || !isBare(url)) {
     faults.push(
-      `${URL_NAME}: must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, optionally with ?tls=required, ?tls=offered or ?tls=none; user and password are URL-encoded`,
+      `${SMTP_URL}: must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, optionally with ?tls=required, ?tls=offered or ?tls=none; user and password are URL-encoded`,
     );
     return null;
   }
@@ -58,11 +59,11 @@ function readServer(text: string, faults: string[]): Server | null {
   const tls = url.searchParams.get('tls') ?? fallback;
   const others = [...url.searchParams.keys()].filter((name) => name !== 'tls');
   if ((tls !== 'required' && tls !== 'offered' && tls !== 'none') || others.length > 0) {
-    faults.push(`${URL_NAME}: the only option is tls, which must be required, offered or none`);
+    faults.push(`${SMTP_URL}: the only option is tls, which must be required, offered or none`);
     return null;
   }
   if (isTlsFirst && tls !== 'required') {
-    faults.push(`${URL_NAME}: smtps:// always uses TLS; use smtp:// with ?tls=${tls}`);
+    faults.push(`${SMTP_URL}: smtps:// always uses TLS; use smtp:// with ?tls=${tls}`);
     return null;
   }
   return { host, port: parseWholeNumber(url.port) ?? PORTS[protocol], isTlsFirst, tls, login };
@@ -74,11 +75,11 @@ function isBare({ pathname, hash }: URL): boolean {
 
 function readLogin({ username, password }: URL, faults: string[]): MailSettings['login'] {
   if (username === '' && password === '') return null;
-  if (username === '' || password === '') faults.push(`${URL_NAME}: must have a user and a password, or neither`);
+  if (username === '' || password === '') faults.push(`${SMTP_URL}: must have a user and a password, or neither`);
   try {
     return { user: decodeURIComponent(username), password: decodeURIComponent(password) };
   } catch {
-    faults.push(`${URL_NAME}: user and password must be URL-encoded, "%" as %25`);
+    faults.push(`${SMTP_URL}: user and password must be URL-encoded, "%" as %25`);
     return null;
   }
 }

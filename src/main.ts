@@ -3,7 +3,15 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { runCommand } from './commands/commands.ts';
-import { environmentVariable, inspectConfig, readConfig } from './config.ts';
+import {
+  ConfigError,
+  type ConfigFlags,
+  environmentVariable,
+  findReferences,
+  inspectConfig,
+  readClientConfig,
+  readConfig,
+} from './config.ts';
 
 /** Set by bin/build.ts in the executable, which has no package.json. */
 declare const TURNPIKE_VERSION: string | undefined;
@@ -19,8 +27,17 @@ const exitCode = await runCommand(given, {
   writeError: (text) => write(process.stderr, text),
   confirm,
   readVersion,
-  readConfig,
-  inspectConfig,
+  readClientConfig,
+  async readConfig(flags) {
+    const { environment, references, faults } = await readEnvironment(flags);
+    if (faults.length > 0) throw new ConfigError(faults);
+    return readConfig(flags, environment, references);
+  },
+  async inspectConfig(flags) {
+    const { environment, references, faults } = await readEnvironment(flags);
+    const inspected = inspectConfig(flags, environment, references);
+    return { ...inspected, faults: [...faults, ...inspected.faults] };
+  },
   environmentVariable,
   startServer: async (config, options) =>
     (await import('./server/server.ts')).startServer(config, { ...options, version: readVersion() }),
@@ -28,6 +45,14 @@ const exitCode = await runCommand(given, {
   maintain: async () => (await import('./maintenance/maintenance.ts')).maintenance,
 });
 process.exit(exitCode);
+
+/** The environment with the texts of references. The libraries of secret managers are loaded only for them. */
+async function readEnvironment({ data }: ConfigFlags) {
+  const found = findReferences();
+  if (Object.keys(found.references).length === 0) return { ...found, faults: [] };
+  const { readReferences } = await import('./credentials/credentials.ts');
+  return readReferences(found, readClientConfig(data === undefined ? {} : { data }).dataDirectory);
+}
 
 function readVersion(): string {
   if (typeof TURNPIKE_VERSION === 'string') return TURNPIKE_VERSION;

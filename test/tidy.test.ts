@@ -100,7 +100,7 @@ const mayImport: Record<string, readonly string[]> = {
     'delivery',
     'credentials',
   ],
-  main: [...ground, 'commands', 'maintenance', 'server'],
+  main: [...ground, 'commands', 'credentials', 'maintenance', 'server'],
 };
 
 /** Storage may import values of these, and only types of everything else, which it implements. */

@@ -1,6 +1,6 @@
 // The door of the catalog: models, groups, routes and prices.
 
-export { type Auth, type TokenCloud, tokenHostFault } from './auth.ts';
+export { type Auth, authInput, type TokenCloud, tokenHostFault } from './auth.ts';
 export { type AuthHolder, type Auths, buildCatalog, CatalogHolder, DEFAULT_SETTINGS } from './build-catalog.ts';
 export { comparePrices, type PriceComparison, type PriceDifference } from './compare-prices.ts';
 export { describeDocuments } from './describe-documents.ts';

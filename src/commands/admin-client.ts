@@ -60,7 +60,7 @@ export async function openClient(invocation: Invocation): Promise<AdminClient> {
 }
 
 async function findService({ flags, world }: Invocation): Promise<ServiceAddress> {
-  const config = world.readConfig(typeof flags['data'] === 'string' ? { data: flags['data'] } : {});
+  const config = world.readClientConfig(typeof flags['data'] === 'string' ? { data: flags['data'] } : {});
   const url = (flags['url'] as string | undefined) ?? config.adminUrl;
   const token = (flags['token'] as string | undefined) ?? config.adminToken;
   if (url !== null && token !== null) return { url: checkUrl(url), token, isLocal: false };

@@ -3,7 +3,7 @@
 
 import { BrokenInvariant } from '../base/assert.ts';
 import type { Fault } from '../catalog/catalog.ts';
-import type { Config, ConfigFlags } from '../config.ts';
+import type { ClientConfig, Config, ConfigFlags } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { CheckReport } from '../ledger/ledger.ts';
 import type { JsonObject } from '../wire/wire.ts';
@@ -43,10 +43,12 @@ export interface World {
   confirm(question: string): Promise<boolean>;
   /** The version of this program, such as "0.1.0". */
   readVersion(): string;
+  /** Rejects with ConfigError. */
+  readConfig(flags: ConfigFlags): Promise<Readonly<Config>>;
+  /** Returns the faults instead of rejecting with them. */
+  inspectConfig(flags: ConfigFlags): Promise<{ config: Readonly<Config>; faults: readonly string[] }>;
   /** Throws ConfigError. */
-  readConfig(flags: ConfigFlags): Readonly<Config>;
-  /** Returns the faults instead of throwing them. */
-  inspectConfig(flags: ConfigFlags): { config: Readonly<Config>; faults: readonly string[] };
+  readClientConfig(flags: Pick<ConfigFlags, 'data'>): Readonly<ClientConfig>;
   /** A variable for `${NAME}` in a file that `apply` reads. */
   environmentVariable(name: string): string | undefined;
   startServer(config: Readonly<Config>, options: ServerOptions): Promise<RunningServer>;

@@ -24,9 +24,8 @@ const check: Command = {
   flags: storeFlags,
   async run(invocation) {
     const { flags, world, json } = invocation;
-    const report = await world
-      .checkStore(world.readConfig(storeOf(flags)))
-      .catch((thrown) => failCheck(invocation, thrown));
+    const config = await world.readConfig(storeOf(flags));
+    const report = await world.checkStore(config).catch((thrown) => failCheck(invocation, thrown));
     await printObject(invocation, { ...report }, [
       yesNo('OK', 'ok'),
       ...columns('accounts entries open_holds'),
@@ -150,7 +149,7 @@ async function moveAll(invocation: Invocation): Promise<number> {
     throw new WrongUsage(
       '--to must be the address of a PostgreSQL database, such as postgres://turnpike@127.0.0.1:5432/turnpike',
     );
-  const config = world.readConfig({ ...(from && { data: from }), ...(to && { database: to }) });
+  const config = await world.readConfig({ ...(from && { data: from }), ...(to && { database: to }) });
   const { databaseUrl } = config;
   if (databaseUrl === null) throw new WrongUsage('--to is missing, and TURNPIKE_DATABASE_URL is not set');
   const maintenance = await world.maintain();
@@ -213,7 +212,7 @@ async function takeBack(invocation: Invocation): Promise<number> {
   const { flags, world } = invocation;
   if (flags['to'] !== undefined) throw new WrongUsage('--take-back does not use a database: leave out --to');
   const from = textFlag(flags, 'from');
-  const config = world.readConfig(from === undefined ? {} : { data: from });
+  const config = await world.readConfig(from === undefined ? {} : { data: from });
   const done = await (await world.maintain()).takeBack(config).catch(failCommand);
   await printObject(invocation, done, [yesNo('TAKEN BACK', 'taken_back', 'it was not moved')]);
   if (done.taken_back)
@@ -278,6 +277,6 @@ async function ask<Value>(
   { flags, world }: Invocation,
   work: (maintenance: Maintenance, config: Readonly<Config>) => Promise<Value>,
 ): Promise<Value> {
-  const config = world.readConfig(storeOf(flags));
+  const config = await world.readConfig(storeOf(flags));
   return work(await world.maintain(), config).catch(failCommand);
 }

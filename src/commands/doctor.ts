@@ -21,7 +21,7 @@ export const doctor: Command = {
   flags: { ...clientFlags, ...storeFlags },
   async run({ flags, world, json }) {
     const [url, token] = [textFlag(flags, 'url'), textFlag(flags, 'token')];
-    const { config, faults } = world.inspectConfig(storeOf(flags));
+    const { config, faults } = await world.inspectConfig(storeOf(flags));
     const service = await probeService(config, { url, token });
     const { findings, notes, place } = await (await world.maintain()).diagnose(config, faults, service);
     if (json) await world.write(`${JSON.stringify(findings, null, 2)}\n`);

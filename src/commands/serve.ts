@@ -35,7 +35,7 @@ export const serve: Command = {
   async run(invocation) {
     const { flags, world, json } = invocation;
     const [listen, adminListen] = [textFlag(flags, 'listen'), textFlag(flags, 'admin-listen')];
-    const config = world.readConfig({
+    const config = await world.readConfig({
       ...(listen && { listen }),
       ...(adminListen && { adminListen }),
       ...storeOf(flags),

@@ -29,7 +29,8 @@ export interface MailSender {
 
 const ADDRESS = /^[^\s@<>"(),:;[\]\\]+@[A-Za-z0-9.-]+$/;
 
-export function makeMailSender(settings: MailSettings): MailSender {
+/** `read` gives the settings at each mail: their password may change. */
+export function makeMailSender(read: () => MailSettings): MailSender {
   const queue = new FairQueue<string>(
     {
       running: bounds.mailsAtOnce,
@@ -40,13 +41,15 @@ export function makeMailSender(settings: MailSettings): MailSender {
     () => new Error('too many mails are waiting'),
   );
   const closing = new AbortController();
-  let transport: Promise<Transporter> | null = null;
+  let opened: { settings: MailSettings; transport: Promise<Transporter> } | null = null;
   return {
     async send(message) {
       if (!ADDRESS.test(message.to)) return { isSent: false, isRefused: true, cause: 'the address is not valid' };
+      const settings = read();
       try {
         using _turn = await queue.enter('');
-        transport ??= openTransport(settings);
+        if (opened?.settings !== settings) opened = { settings, transport: openTransport(settings) };
+        const { transport } = opened;
         const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(bounds.mailMsMax)]);
         await (await transport).sendMail({ ...headersOf(settings, message), signal });
         return { isSent: true };

@@ -3,7 +3,7 @@
 import { isOwnAddress } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CatalogHolder } from '../catalog/catalog.ts';
-import { bounds, type Config } from '../config.ts';
+import { bounds, type MailSettings } from '../config.ts';
 import { Dispatcher, makeChannels, makeMailSender, makeNoticeSender, type Send } from '../delivery/delivery.ts';
 import type { EventStore, NewEvent } from '../events/events.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';
@@ -13,13 +13,14 @@ import { lookupHost } from './compose.ts';
 import { startJobs } from './jobs.ts';
 import { Leadership } from './leadership.ts';
 import { type Payments, paymentJobs } from './open-payments.ts';
+import type { OpenSettings } from './open-settings.ts';
 import type { OpenStore } from './open-store.ts';
 import { findExpiringKeys, findUnusualSpending } from './watch-accounts.ts';
 import { watchPlans } from './watch-plans.ts';
 import { ProviderWatch } from './watch-providers.ts';
 
 export interface EventParts {
-  config: Pick<Config, 'mail'>;
+  readMail: OpenSettings['readMail'];
   store: OpenStore;
   gateway: Gateway;
   holder: CatalogHolder;
@@ -32,7 +33,7 @@ export interface EventParts {
 
 /** Starts at once. The returned function stops everything. */
 export function startEvents(parts: EventParts): () => Promise<void> {
-  const { store, gateway, holder, clock, log, metrics, version, config, payments } = parts;
+  const { store, gateway, holder, clock, log, metrics, version, readMail, payments } = parts;
   const { stores, vault, ledger, outbox: reads } = store;
   const leadership = new Leadership(ledger, ledger, clock.nowMs);
   const channels = makeChannels({
@@ -42,7 +43,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     lookup: lookupHost,
     privateNetwork: () => holder.current.settings.webhookPrivateNetwork,
     accountName: async (id) => (await stores.accounts.getAccount(id))?.name ?? null,
-    mail: config.mail === null ? null : makeMailChannel(config.mail, store),
+    mail: readMail === null ? null : makeMailChannel(readMail, store),
   });
   const outbox = makeOutbox(ledger, reads, () => leadership.name);
   const onAttempt = (kind: string, { error }: { error: string | null }) => metrics.countDelivery(kind, error === null);
@@ -78,8 +79,8 @@ export function startEvents(parts: EventParts): () => Promise<void> {
 
 const NOT_OWN = 'its address is not that of an enabled person of the account';
 
-function makeMailChannel(mail: NonNullable<Config['mail']>, { vault, stores }: OpenStore): Send {
-  const sendNotice = makeNoticeSender({ sender: makeMailSender(mail), vault, publicUrl: mail.publicUrl });
+function makeMailChannel(readMail: () => MailSettings, { vault, stores }: OpenStore): Send {
+  const sendNotice = makeNoticeSender({ sender: makeMailSender(readMail), vault, publicUrl: readMail().publicUrl });
   return async (destination, event) => {
     const { accountId, address } = destination;
     if (accountId !== null && !(await isOwnAddress(stores.people, accountId, address)))

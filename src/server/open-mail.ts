@@ -6,10 +6,11 @@ import { bounds, type Config } from '../config.ts';
 import { type Mailer, MailQueue, makeMailer, makeMailSender } from '../delivery/delivery.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import { type MadeSignIn, makeSignIn, type SignInParts } from './compose.ts';
+import type { OpenSettings } from './open-settings.ts';
 import type { OpenStore } from './open-store.ts';
 import type { Closing } from './server.ts';
 
-interface MailParts {
+interface MailParts extends Pick<OpenSettings, 'readMail'> {
   config: Config;
   store: OpenStore;
   hasPassword(email: string): Promise<boolean>;
@@ -17,15 +18,15 @@ interface MailParts {
 }
 
 /** null: no SMTP server is set. */
-function openMail({ config, store, hasPassword, log }: MailParts, closing: Closing): Mailer | null {
-  if (config.mail === null) return null;
+function openMail({ config, store, hasPassword, log, readMail }: MailParts, closing: Closing): Mailer | null {
+  if (readMail === null || config.mail === null) return null;
   const { vault, stores, clock } = store;
   const queue = new MailQueue({
     store: stores.mails,
     people: stores.people,
     hasPassword,
     issuer: config.oidc?.name ?? null,
-    sender: makeMailSender(config.mail),
+    sender: makeMailSender(readMail),
     vault,
     publicUrl: config.mail.publicUrl,
     clock,
@@ -42,7 +43,7 @@ function openMail({ config, store, hasPassword, log }: MailParts, closing: Closi
 
 /** Sign-in and the mailer, which need each other. */
 export function openPeople(
-  parts: Omit<SignInParts, 'onPasswordChanged'>,
+  { readMail, ...parts }: Omit<SignInParts, 'onPasswordChanged'> & Pick<OpenSettings, 'readMail'>,
   closing: Closing,
 ): { people: MadeSignIn; mailer: Mailer | null } {
   const { config, store, observers } = parts;
@@ -51,6 +52,6 @@ export function openPeople(
     await mailer?.send({ to: email, request: { kind: 'password-changed', atMs: clock.nowMs(), address } });
   };
   const people = makeSignIn({ ...parts, onPasswordChanged }, closing);
-  const mailer = openMail({ config, store, hasPassword: people.hasPassword, log }, closing);
+  const mailer = openMail({ config, store, readMail, hasPassword: people.hasPassword, log }, closing);
   return { people, mailer };
 }

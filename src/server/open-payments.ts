@@ -5,7 +5,8 @@ import type { PaymentService } from '../admin-api/admin-api.ts';
 import { formatId } from '../base/ids.ts';
 import { parseUsd } from '../base/money.ts';
 import type { CatalogHolder, Settings } from '../catalog/catalog.ts';
-import { bounds, type Config } from '../config.ts';
+import { bounds, type Config, STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } from '../config.ts';
+import type { SettingSecrets } from '../credentials/credentials.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import {
   AutoRecharges,
@@ -21,7 +22,6 @@ import {
   type Sweep,
   sweepPayments,
 } from '../payments/payments.ts';
-import { Secret } from '../secrets/secrets.ts';
 import { auditRows } from '../storage/storage.ts';
 import type { SeldomJob } from './jobs.ts';
 import type { Observers } from './observe.ts';
@@ -44,20 +44,21 @@ interface PaymentParts {
   store: OpenStore;
   holder: CatalogHolder;
   observers: Observers;
+  secrets: SettingSecrets;
   /** The plan of an account has changed. */
   planChanged(account: number): void;
 }
 
 /** null unless a provider is configured. */
 export async function openPayments(
-  { config, store, holder, observers, planChanged }: PaymentParts,
+  { config, store, holder, observers, secrets, planChanged }: PaymentParts,
   closing: Closing,
 ): Promise<Payments | null> {
   const { stripe, publicUrl } = config;
   if (stripe === null || publicUrl === null) return null;
   const provider = await openStripe({
-    secretKey: new Secret(stripe.secretKey),
-    webhookSecret: new Secret(stripe.webhookSecret),
+    secretKey: await secrets.open(STRIPE_SECRET_KEY, stripe.secretKey),
+    webhookSecret: await secrets.open(STRIPE_WEBHOOK_SECRET, stripe.webhookSecret),
     apiUrl: stripe.apiUrl,
   });
   const { stores, ledger } = store;

@@ -24,6 +24,7 @@ import { openObservers } from './observe.ts';
 import { openCatalog } from './open-catalog.ts';
 import { openPeople } from './open-mail.ts';
 import { openPayments, type Payments } from './open-payments.ts';
+import { openSettings } from './open-settings.ts';
 import { type OpenStore, openStore } from './open-store.ts';
 import { PaymentWebhook } from './payment-webhook.ts';
 import { startRetaining } from './retain.ts';
@@ -148,9 +149,10 @@ async function startOn(
   const hashesOf = await openSecretHashes(stores.installation, vault);
   await adoptSecret(store, clock, log);
   const { holder, findAuthFault } = await openCatalog(config, store, observers, closing);
+  const { secrets, readMail } = await openSettings(config, observers, closing);
   const catalogReader = makeCatalogReader(stores.catalog, holder, store.ledger);
   const planChanged = (account: number) => gateway.authenticator.keys.forgetAccount(account);
-  const payments = await openPayments({ config, store, holder, observers, planChanged }, closing);
+  const payments = await openPayments({ config, store, holder, observers, secrets, planChanged }, closing);
   const gateway = await makeGateway(
     { store, hashesOf, holder, recharges: payments?.recharges ?? null, observers, clock },
     closing,
@@ -160,7 +162,7 @@ async function startOn(
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
   const secret = await openSignInSecret(stores.installation, vault);
   const acceptVerified: AdminApi['acceptVerified'] = (email, address) => admin.acceptVerified(email, address);
-  const { people, mailer } = openPeople({ config, store, secret, observers, acceptVerified }, closing);
+  const { people, mailer } = openPeople({ config, store, secret, observers, acceptVerified, readMail }, closing);
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);
   const sources = { people, mailer, payments: payments?.service ?? null };
@@ -194,7 +196,7 @@ async function startOn(
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
   await inviteFirstOperator(config, options, store, clock, http.adminUrl());
-  closing.push(...startUpkeep({ ...start, config, store, gateway, holder, clock, log, metrics, payments }));
+  closing.push(...startUpkeep({ ...start, readMail, store, gateway, holder, clock, log, metrics, payments }));
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }

@@ -43,8 +43,16 @@ export function makeClient(
   library: typeof Stripe,
   { secretKey, apiUrl, send, retriesMax, waitMsMax }: ClientSettings,
 ): Stripe {
-  const bounded = (url: string, init: RequestInit) => sendBounded(send, url, init);
-  return new library(secretKey.reveal(), {
+  const bounded = async (url: string, init: RequestInit) => {
+    const response = await sendBounded(send, url, init);
+    if (response.status === 401) secretKey.onRefused();
+    return response;
+  };
+  return new library('', {
+    // Asked at each call, because the key may change. The library cannot handle a rejection.
+    authenticator: async (request) => {
+      request.headers['Authorization'] = `Bearer ${secretKey.reveal()}`;
+    },
     httpClient: library.createFetchHttpClient(bounded as typeof fetch),
     timeout: waitMsMax,
     maxNetworkRetries: retriesMax,

@@ -36,7 +36,7 @@ export async function startMailing(settings: Json = {}, issuer: string | null = 
     people: installation.stores.people,
     hasPassword: async (email) => installation.passwords.has(email),
     issuer,
-    sender: makeMailSender(mail),
+    sender: makeMailSender(() => mail),
     vault: installation.vault,
     publicUrl: PUBLIC_URL,
     clock: installation.clock,

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand, type World } from '../../../src/commands/commands.ts';
-import { inspectConfig, readConfig } from '../../../src/config.ts';
+import { inspectConfig, readClientConfig, readConfig } from '../../../src/config.ts';
 import { type Installation, makeInstallation, TOKEN } from '../admin-api/installation.ts';
 
 export interface Ran {
@@ -91,8 +91,9 @@ async function runIn(
       ran.error += text;
     },
     readVersion: () => '1.2.3',
-    readConfig: (flags) => readConfig(flags, environment),
-    inspectConfig: (flags) => inspectConfig(flags, environment),
+    readConfig: async (flags) => readConfig(flags, environment),
+    inspectConfig: async (flags) => inspectConfig(flags, environment),
+    readClientConfig: (flags) => readClientConfig(flags, environment),
     environmentVariable: (name) => (name.startsWith('TURNPIKE_') ? undefined : environment[name]),
   });
   return { exitCode, ...ran };

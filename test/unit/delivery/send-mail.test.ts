@@ -11,12 +11,17 @@ let server: ScriptedSmtp;
 let sender: MailSender;
 beforeEach(async () => {
   server = await startScriptedSmtp();
-  sender = makeMailSender(settingsOf(server.url));
+  sender = senderAt(server.url);
 });
 afterEach(async () => {
   sender.close();
   await server[Symbol.asyncDispose]();
 });
+
+function senderAt(url: string): MailSender {
+  const settings = settingsOf(url);
+  return makeMailSender(() => settings);
+}
 
 function settingsOf(url: string, from = 'Turnpike <turnpike@example.com>'): MailSettings {
   const { mail } = readConfig(
@@ -129,7 +134,7 @@ describe('a server', () => {
   test('that cannot be reached is named in the cause', async () => {
     const { url } = server;
     await server[Symbol.asyncDispose]();
-    const outcome = await makeMailSender(settingsOf(url)).send(message);
+    const outcome = await senderAt(url).send(message);
     expect(outcome).toMatchObject({
       isSent: false,
       isRefused: false,
@@ -151,17 +156,29 @@ describe('a server', () => {
   });
 });
 
+test('a mail uses the server and password that the settings have when it is sent', async () => {
+  await using other = await startScriptedSmtp({ extensions: ['AUTH PLAIN'] });
+  const changed = settingsOf(`smtp://user:new-word@127.0.0.1:${other.port}`);
+  let current = settingsOf(server.url);
+  const changing = makeMailSender(() => current);
+  expect(await changing.send(message)).toEqual({ isSent: true });
+  current = changed;
+  expect(await changing.send(message)).toEqual({ isSent: true });
+  expect([server.mails.length, other.mails.length]).toEqual([1, 1]);
+  expect(other.commands.join('\n')).toContain(Buffer.from('\0user\0new-word').toString('base64'));
+});
+
 describe('encryption', () => {
   test('is verified with smtps', async () => {
     await using encrypted = await startScriptedSmtp({ tls: selfSigned });
-    const untrusted = makeMailSender(settingsOf(encrypted.url));
+    const untrusted = senderAt(encrypted.url);
     expect(await untrusted.send(message)).toMatchObject({ isSent: false, isRefused: false });
     expect(encrypted.mails).toEqual([]);
   });
 
   test('is required before a password is sent to another machine: a server that offers none gets nothing', async () => {
     await using plain = await startScriptedSmtp({ extensions: ['AUTH PLAIN LOGIN'] });
-    const required = makeMailSender(settingsOf(`smtp://user:secret-word@127.0.0.1:${plain.port}?tls=required`));
+    const required = senderAt(`smtp://user:secret-word@127.0.0.1:${plain.port}?tls=required`);
     expect(await required.send(message)).toMatchObject({ isSent: false, isRefused: false });
     expect(plain.commands.filter((line) => /^(?:AUTH|MAIL)/.test(line))).toEqual([]);
     expect(settingsOf('smtp://user:word@mail.example.com').tls).toBe('required');
@@ -177,7 +194,7 @@ describe('encryption', () => {
             .split('\0')
             .at(-1)}`
         : null;
-    const outcome = await makeMailSender(settingsOf(`smtp://user:secret-word@127.0.0.1:${plain.port}`)).send(message);
+    const outcome = await senderAt(`smtp://user:secret-word@127.0.0.1:${plain.port}`).send(message);
     expect(outcome).toMatchObject({ isSent: false, isRefused: false, cause: expect.stringContaining('[secret]') });
     expect(JSON.stringify(outcome)).not.toContain('secret-word');
   });

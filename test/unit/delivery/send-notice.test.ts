@@ -32,7 +32,7 @@ beforeEach(async () => {
     { TURNPIKE_SMTP_URL: server.url, TURNPIKE_MAIL_FROM: 'a@example.com', TURNPIKE_PUBLIC_URL: publicUrl },
   );
   if (mail === null) throw new Error('the settings of mail are wrong');
-  send = makeNoticeSender({ sender: makeMailSender(mail), vault, publicUrl });
+  send = makeNoticeSender({ sender: makeMailSender(() => mail), vault, publicUrl });
 });
 afterEach(() => server[Symbol.asyncDispose]());
 
