@@ -3,6 +3,7 @@
 // streams of NODES_STREAM_SECONDS (30). NODES_SEED (the day) draws the load; `--only NAME` is one of it. Ends with a count line.
 
 import { DAY_MS } from '../../../src/base/clock.ts';
+import { bounds } from '../../../src/config.ts';
 import { findBalancer } from '../../support/start-balancer.ts';
 import { cannotStartPostgres } from '../../support/start-postgres.ts';
 import { runFaultRound } from './fault-round.ts';
@@ -20,7 +21,8 @@ const streamSeconds = read('STREAM_SECONDS', 30);
 const seed = read('SEED', Math.floor(Date.now() / DAY_MS));
 const LANES = 2; // most of a trial is waiting
 const AWAY_SECONDS = 18; // beyond all leases
-const SILENCE_SECONDS = 9;
+// Longer than the timeout of a write, but over before a renewal is tried a second time: no lease lapses, whenever it begins.
+const SILENCE_SECONDS = (bounds.writeRoundTripMsMax + bounds.leaseRenewAgainMs - 100) / 1000;
 
 interface Trial {
   name: string;
