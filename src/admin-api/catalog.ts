@@ -6,6 +6,7 @@ import { z } from '@hono/zod-openapi';
 import { groupsUnder, planAt } from '../accounts/accounts.ts';
 import { formatDecimal } from '../base/money.ts';
 import {
+  authTypesOfKind,
   comparePrices,
   defaultBaseUrl,
   describeDocuments,
@@ -391,6 +392,15 @@ export const catalogSchema = z
           kind: z.string(),
           base_url: z.string().nullable(),
           needs: z.array(z.enum(['region', 'project'])).describe('Further members that the kind requires.'),
+          auth_types: z
+            .array(
+              z.object({
+                type: z.string(),
+                needs_secret: z.boolean().describe('Whether the type needs a secret in `api_key`; others refuse one.'),
+                members: z.array(z.object({ name: z.string(), required: z.boolean() })),
+              }),
+            )
+            .describe('The types of `auth` that the kind accepts, with their members beside `type`.'),
         }),
       )
       .describe(
@@ -437,6 +447,11 @@ export const catalogRoutes: AdminRoute[] = [
         kind,
         base_url: defaultBaseUrl(kind),
         needs: membersOfKind(kind),
+        auth_types: authTypesOfKind(kind).map(({ type, needsSecret, members }) => ({
+          type,
+          needs_secret: needsSecret,
+          members: members.map(({ name, isRequired }) => ({ name, required: isRequired })),
+        })),
       }));
       const settings = document.settings as z.infer<typeof catalogSchema>['document']['settings'];
       return { document: { ...document, settings }, origins, provider_kinds };

@@ -64,6 +64,10 @@ export const providerSchema = z
         z.object({
           name: z.string(),
           auth: z.string().nullable().describe('The type of its `auth`; null if its text was given in `api_key`.'),
+          failure: z
+            .string()
+            .nullable()
+            .describe('Why this node could not read it the last time; an earlier text may still be in use.'),
           account: idField('acct').nullable(),
           group: z.string().nullable(),
         }),
@@ -164,9 +168,10 @@ function providerJson(
     base_url: baseUrl === '' ? null : baseUrl,
     residency: residency && [...residency],
     has_credential: credentials.length > 0,
-    credentials: credentials.map(({ name, authType = null, account, group }) => ({
+    credentials: credentials.map(({ name, secret, authType = null, account, group }) => ({
       name,
       auth: authType,
+      failure: secret.failure,
       account: account === null ? null : formatId('acct', account),
       group,
     })),

@@ -87,7 +87,7 @@ export type AuthType = Auth['type'];
 const WITH_SECRET: readonly AuthType[] = ['aws_keys', 'google_key', 'azure_client'];
 
 /** Whether the type needs a secret in `api_key`; all others refuse one. */
-export function needsSecret({ type }: Auth): boolean {
+export function needsSecret({ type }: Pick<Auth, 'type'>): boolean {
   return WITH_SECRET.includes(type);
 }
 
@@ -101,8 +101,28 @@ const KINDS_OF_IDENTITIES: Readonly<Partial<Record<AuthType, string>>> = {
 };
 
 /** The only provider kind that a type is for; null: any. */
-export function kindOfAuth({ type }: Auth): string | null {
+export function kindOfAuth({ type }: Pick<Auth, 'type'>): string | null {
   return KINDS_OF_IDENTITIES[type] ?? null;
+}
+
+/** A type of `auth` for forms: its members beside `type`, in the order of the documentation. */
+export interface AuthTypeDescription {
+  type: AuthType;
+  needsSecret: boolean;
+  members: { name: string; isRequired: boolean }[];
+}
+
+/** The types that providers of a kind outside the service may have. */
+export function describeAuthTypes(kind: string): AuthTypeDescription[] {
+  return types.flatMap(({ shape: { type: literal, ...members } }) => {
+    const type = literal.value;
+    if ((kindOfAuth({ type }) ?? kind) !== kind) return [];
+    const described = Object.entries(members).map(([name, member]) => ({
+      name,
+      isRequired: !(member instanceof z.ZodExactOptional),
+    }));
+    return [{ type, needsSecret: needsSecret({ type }), members: described }];
+  });
 }
 
 /** The clouds whose identities become tokens. A token has all permissions of its identity. */

@@ -55,7 +55,13 @@ export {
   priceListIn,
   readPriceList,
 } from './price-list/price-list.ts';
-export { defaultBaseUrl, findPrivateAddress, findPrivateProviders, membersOfKind } from './read-provider.ts';
+export {
+  authTypesOfKind,
+  defaultBaseUrl,
+  findPrivateAddress,
+  findPrivateProviders,
+  membersOfKind,
+} from './read-provider.ts';
 export { isWithinResidency, routesWithinResidency } from './residency.ts';
 export {
   type CallerScope,

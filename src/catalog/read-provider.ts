@@ -2,7 +2,15 @@
 
 import { findPrivateHost, isPrivateAddress, parseAddress } from '../base/addresses.ts';
 import { bounds } from '../config.ts';
-import { authInput, kindOfAuth, needsSecret, tokenCloudOf, tokenHostFault } from './auth.ts';
+import {
+  type AuthTypeDescription,
+  authInput,
+  describeAuthTypes,
+  kindOfAuth,
+  needsSecret,
+  tokenCloudOf,
+  tokenHostFault,
+} from './auth.ts';
 import type { CredentialInput, ProviderInput } from './document.ts';
 import {
   credentialInput,
@@ -70,6 +78,11 @@ export function membersOfKind(kind: string): ('region' | 'project')[] {
     ...(REGIONAL.includes(kind) ? ['region' as const] : []),
     ...(OF_PROJECT.includes(kind) ? ['project' as const] : []),
   ];
+}
+
+/** The types of `auth` that a kind accepts; none inside the service. */
+export function authTypesOfKind(kind: string): AuthTypeDescription[] {
+  return kind === SANDBOX_KIND ? [] : describeAuthTypes(kind);
 }
 
 /** Default base URL of a provider kind; null if it must be given, or depends on a region. */

@@ -75,6 +75,10 @@ export class LiveSecret extends Secret {
     return this.#failure === null ? null : Promise.reject(this.#failure);
   }
 
+  override get failure(): string | null {
+    return this.#failure?.message ?? null;
+  }
+
   override onRefused(): void {
     if (this.#nowMs() >= this.#nextLoadMs) this.#refresh(true);
   }

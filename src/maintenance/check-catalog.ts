@@ -76,14 +76,19 @@ function* checkProvider(provider: ProviderSettings, { providerKinds, unopened, d
   else if (closed.length > 0)
     for (const { credential } of closed)
       yield error('credential_does_not_open', subject, {
-        message: `Its stored credential "${credential}" cannot be decrypted with the installation's secret: it was altered, or encrypted with another secret. The service does not start.`,
+        message: `Its stored ${nameOf(provider, credential)} cannot be decrypted with the installation's secret: it was altered, or encrypted with another secret. The service does not start.`,
         remedy: 'Set TURNPIKE_PREVIOUS_SECRET to the secret that it was encrypted with, or restore a backup.',
       });
   else if (provider.credentials.length === 0 && provider.baseUrl !== '' && stored?.['private_network'] !== true)
     yield warning('credential_missing', subject, {
       message: `It has no credential, and ${provider.baseUrl} is not on a private network: public providers refuse requests without one.`,
-      remedy: `Give it an api_key ${APPLY}.`,
+      remedy: `Give it an api_key, or auth, ${APPLY}.`,
     });
+}
+
+function nameOf({ credentials }: ProviderSettings, credential: string): string {
+  const type = credentials.find(({ name }) => name === credential)?.authType ?? null;
+  return type === null ? `credential "${credential}"` : `credential "${credential}" (auth of the type ${type})`;
 }
 
 function* checkRoutes({ models, providers }: Catalog): Findings {

@@ -48,6 +48,10 @@ export class Secret {
   ready(): Promise<void> | null {
     return null;
   }
+  /** Why the last reading failed, for the operator; null: it succeeded, or there is nothing to read. */
+  get failure(): string | null {
+    return null;
+  }
   /** A provider refused it: one that is refreshed is read again soon. */
   onRefused(): void {}
   /** Reads it anew, for a test; null if it never changes. Rejects with an Error for the operator. */

@@ -240,7 +240,22 @@ describe('the catalog in the form that apply takes', () => {
     const { document: breakerState, provider_kinds } = await catalog();
     expect(JSON.stringify(breakerState)).not.toContain('sk-upstream-secret');
     expect((await apply({ document: breakerState, prune: true })).body['changes']).toEqual([]);
-    expect(provider_kinds).toContainEqual({ kind: 'anthropic', base_url: 'https://api.anthropic.com', needs: [] });
+    expect(provider_kinds).toContainEqual({
+      kind: 'anthropic',
+      base_url: 'https://api.anthropic.com',
+      needs: [],
+      auth_types: expect.arrayContaining([
+        {
+          type: 'file',
+          needs_secret: false,
+          members: [
+            { name: 'path', required: true },
+            { name: 'field', required: false },
+          ],
+        },
+      ]),
+    });
+    expect(provider_kinds).toContainEqual(expect.objectContaining({ kind: 'sandbox', auth_types: [] }));
   });
 
   test('includes descriptive settings and the price list', async () => {

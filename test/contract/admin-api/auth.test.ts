@@ -109,7 +109,7 @@ describe('auth', () => {
     });
     expect((await installation.ask('POST', '/api/v1/apply', { document })).body['changes']).toEqual([]);
     const listed = await installation.ask('GET', '/api/v1/providers/vendor');
-    expect(listed.body['credentials']).toEqual([
+    expect(listed.body['credentials']).toMatchObject([
       { name: 'default', auth: 'file', account: null, group: null },
       { name: 'acme', auth: 'file', account, group: null },
     ]);

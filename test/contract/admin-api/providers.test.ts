@@ -42,7 +42,7 @@ describe('a provider', () => {
       base_url: 'https://api.example.com',
       has_credential: true,
       residency: null,
-      credentials: [{ name: 'default', auth: null, account: null, group: null }],
+      credentials: [{ name: 'default', auth: null, failure: null, account: null, group: null }],
       models: ['big', 'big-too'],
       health: null,
       routes: [],
@@ -212,10 +212,10 @@ describe('a provider with several credentials', () => {
     const { body } = await installation.ask('GET', '/api/v1/providers/vendor');
     expect(body['has_credential']).toBe(true);
     expect(body['credentials']).toEqual([
-      { name: 'default', auth: null, account: null, group: null },
-      { name: 'acme', auth: null, account, group: null },
-      { name: 'inner', auth: null, account: null, group: 'sandbox' },
-      { name: 'second', auth: null, account: null, group: null },
+      { name: 'default', auth: null, failure: null, account: null, group: null },
+      { name: 'acme', auth: null, failure: null, account, group: null },
+      { name: 'inner', auth: null, failure: null, account: null, group: 'sandbox' },
+      { name: 'second', auth: null, failure: null, account: null, group: null },
     ]);
     expect(JSON.stringify(body)).not.toContain('sk-canary');
   });

@@ -72,6 +72,9 @@ describe('a credential in a file', () => {
       fault: 'credentials',
       message: `The credential cannot be read: the file ${path} does not exist.`,
     });
+    expect(await admin('GET', '/providers/vendor')).toMatchObject({
+      credentials: [{ name: 'default', auth: 'file', failure: `the file ${path} does not exist` }],
+    });
     expect(await post(secret)).toBe(200);
     expect(keysSent()).toEqual([FIRST, SECOND, SECOND]);
     upstream.play((answer, request) => {
@@ -90,7 +93,7 @@ describe('a credential in a file', () => {
   test('is listed by its type, exported as it was applied, and unchanged when that is applied again', async () => {
     const auth = { type: 'file', path };
     const provider = await admin('GET', '/providers/vendor');
-    expect(provider['credentials']).toEqual([{ name: 'default', auth: 'file', account: null, group: null }]);
+    expect(provider['credentials']).toMatchObject([{ name: 'default', auth: 'file', account: null, group: null }]);
     const exported = (await admin('GET', '/catalogue')) as { document?: object };
     const document = (exported.document ?? exported) as Record<string, Record<string, unknown>>;
     expect(document['providers']?.['vendor']).toMatchObject({ auth });

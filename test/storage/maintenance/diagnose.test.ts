@@ -485,6 +485,18 @@ test('a price list of 45 days, and prices that were stated, are no finding', () 
   expect(said({ catalog: catalogOf(catalogFile) })).toEqual([]);
 });
 
+test('a credential that cannot be decrypted is named with its type of auth', () => {
+  const id = '00000000-0000-4000-8000-000000000001';
+  const auth = { type: 'azure_client', tenant_id: id, client_id: id };
+  const remote = { kind: 'foundry', base_url: 'https://mine.services.ai.azure.com', auth, api_key: 'secret' };
+  const given = catalogOf({ ...catalogFile, providers: { ...catalogFile.providers, remote } });
+  const catalog = { ...given, unopened: [{ provider: 'remote', credential: 'default' }], providerKinds: ['foundry'] };
+  const found = diagnose(factsOf({ catalog })).findings.find(({ code }) => code === 'credential_does_not_open');
+  expect(found?.message).toStartWith(
+    'Its stored credential "default" (auth of the type azure_client) cannot be decrypted',
+  );
+});
+
 test('docs/operating.md lists every finding code, and no other', () => {
   const codesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map((match) => match[1] as string);
   const folder = join(rootDirectory, 'src/maintenance');

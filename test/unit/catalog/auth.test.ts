@@ -1,7 +1,7 @@
 // Identities at clouds in applied files: what they need, and where their tokens may go.
 
 import { describe, expect, test } from 'bun:test';
-import { tokenHostFault } from '../../../src/catalog/auth.ts';
+import { describeAuthTypes, tokenHostFault } from '../../../src/catalog/auth.ts';
 import { type CatalogDocument, formatFault, planApply } from '../../../src/catalog/catalog.ts';
 
 const UUID = '00000000-0000-4000-8000-000000000001';
@@ -27,6 +27,40 @@ const plan = (provider: object, stored: readonly CatalogDocument[] = []) =>
   );
 const faults = (provider: object, stored?: readonly CatalogDocument[]) =>
   plan(provider, stored).faults.map((fault) => formatFault(fault));
+
+describe('the types of auth', () => {
+  const references = ['env', 'file', 'aws_secret', 'google_secret', 'azure_secret', 'vault'];
+  const typesOf = (kind: string) => describeAuthTypes(kind).map(({ type }) => type);
+
+  test('that a kind accepts are all references, and the identities of its cloud', () => {
+    expect(typesOf('anthropic')).toEqual(references as never);
+    expect(typesOf('bedrock')).toEqual([...references, 'aws', 'aws_keys'] as never);
+    expect(typesOf('vertex')).toEqual([...references, 'google', 'google_key'] as never);
+    expect(typesOf('foundry')).toEqual([...references, 'azure', 'azure_client'] as never);
+  });
+
+  test('are described with their required and optional members', () => {
+    expect(describeAuthTypes('bedrock').filter(({ type }) => ['vault', 'aws_keys'].includes(type))).toEqual([
+      {
+        type: 'vault',
+        needsSecret: false,
+        members: [
+          { name: 'secret', isRequired: true },
+          { name: 'field', isRequired: true },
+        ],
+      },
+      {
+        type: 'aws_keys',
+        needsSecret: true,
+        members: [
+          { name: 'access_key_id', isRequired: true },
+          { name: 'role_arn', isRequired: false },
+          { name: 'external_id', isRequired: false },
+        ],
+      },
+    ]);
+  });
+});
 
 describe('an identity', () => {
   test('is stored in clear beside its sealed secret, and applied again without a change', () => {

@@ -24,6 +24,7 @@ test('a credential stays the same while its provider is unchanged, and is anothe
   const secret = live.open(auth, null, holder);
   await secret.ready();
   expect(secret.reveal()).toBe('sk-1');
+  expect(secret.failure).toBeNull();
   expect(live.open(auth, null, { ...holder })).toBe(secret);
   const elsewhere = live.open(auth, null, { ...holder, baseUrl: 'https://b.example' });
   expect(elsewhere).not.toBe(secret);
@@ -38,5 +39,6 @@ test('a source that fails is reported with provider, credential and type', async
   await expect(secret.ready() as Promise<void>).rejects.toThrow('does not exist');
   const failure = 'the file /run/secrets/no-such-file does not exist';
   expect(states).toEqual([{ provider: 'vendor', credential: 'default', type: 'file', failure }]);
+  expect(secret.failure).toBe(failure);
   live.close();
 });
