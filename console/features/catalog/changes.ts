@@ -24,6 +24,8 @@ export interface ChangeLine {
   after: string | null;
   /** A credential: its values are never shown. */
   isSecret: boolean;
+  /** The stored secret is deleted; absent: it is not. */
+  isRemoved?: true;
 }
 
 const sections = { provider: 'providers', model: 'models', group: 'groups', plan: 'plans' } as const;
@@ -99,8 +101,10 @@ function priced(
 }
 
 function linesOfMember(name: string, before: Record<string, unknown>, after: Record<string, unknown>): ChangeLine[] {
-  if (SECRETS.includes(name) || name.startsWith('credentials'))
-    return [{ member: name, before: null, after: null, isSecret: true }];
+  if (SECRETS.includes(name) || name.startsWith('credentials')) {
+    const isRemoved = SECRETS.includes(name) && after[name] === undefined; // by another type of `auth`
+    return [{ member: name, before: null, after: null, isSecret: true, ...(isRemoved && { isRemoved }) }];
+  }
   const [was, is] = [leaves(name, before[name]), leaves(name, after[name])];
   return [...new Set([...was.keys(), ...is.keys()])]
     .map((member) => ({ member, before: was.get(member) ?? null, after: is.get(member) ?? null, isSecret: false }))

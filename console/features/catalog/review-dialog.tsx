@@ -161,13 +161,13 @@ function Lines({ lines, isCreated }: { lines: readonly ChangeLine[]; isCreated: 
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
-        {lines.map(({ member, before, after, isSecret }) => (
+        {lines.map(({ member, before, after, isSecret, isRemoved }) => (
           <Table.Tr key={member}>
             <Table.Td className="wrap">
               <Code>{member}</Code>
             </Table.Td>
             {!isCreated && <Value text={isSecret ? 'hidden' : before} />}
-            <Value text={isSecret ? (isCreated ? 'hidden' : 'new value (hidden)') : after} />
+            <Value text={isSecret && isRemoved !== true ? (isCreated ? 'hidden' : 'new value (hidden)') : after} />
           </Table.Tr>
         ))}
       </Table.Tbody>

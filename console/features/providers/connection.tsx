@@ -1,6 +1,6 @@
-// The address and API key of a provider, for adding and editing it, and a test of the connection.
+// The address and credential of a provider, for adding and editing it, and a test of the connection.
 
-import { Alert, Group, List, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Alert, Group, List, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useEffect } from 'react';
 import type { CatalogShape, ProviderShape, ProviderTestShape } from '../../../src/admin-api/shapes.ts';
@@ -12,8 +12,14 @@ import { ActionButton, Icon } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { useChange, useGet } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
-
-const newKeyHint = 'Empty: the stored key does not change.';
+import {
+  type AuthType,
+  CredentialFields,
+  type CredentialValues,
+  credentialMembers,
+  credentialValues,
+  isCredentialField,
+} from './credential-fields.tsx';
 
 const privateHint = 'Required for private addresses such as 10.0.0.5 or localhost.';
 
@@ -23,7 +29,7 @@ const regionAddressHint = 'Empty: the provider’s own address for the region.';
 
 const nameExists = 'A provider with this name exists. Choose another name.';
 
-export const newKeyElsewhere = 'A new host needs a new API key: a stored key is never sent to another host.';
+export const newKeyElsewhere = 'A new host needs the key or secret again: a stored one is never sent to another host.';
 
 type PlaceMember = CatalogShape['provider_kinds'][number]['needs'][number];
 
@@ -36,15 +42,15 @@ const placeFields: Readonly<Record<PlaceMember, { label: string; description: st
   project: { label: 'Project', description: 'The project ID in Google Cloud, not its number or display name.' },
 };
 
-export interface Connection {
+export interface Connection extends CredentialValues {
   kind: string;
   name: string;
   base_url: string;
   /** Further members that the kind requires. */
   needs: readonly PlaceMember[];
+  auth_types: readonly AuthType[];
   region: string;
   project: string;
-  api_key: string;
   private_network: boolean;
 }
 
@@ -52,8 +58,8 @@ const SANDBOX_KIND = 'sandbox';
 
 interface ConnectionFormProps {
   connection: Connection;
-  /** The name if the provider was saved before; then it is edited. */
-  saved: string | null;
+  /** The provider if it was saved before; then it is edited. */
+  saved: Connection | null;
   onBack: (() => void) | null;
   onSaved: (connection: Connection) => void;
 }
@@ -96,12 +102,7 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
               required={!isOfRegion}
               {...form.getInputProps('base_url')}
             />
-            <PasswordInput
-              label="API key"
-              description={saved === null ? 'Stored encrypted and never shown again.' : newKeyHint}
-              autoComplete="off"
-              {...form.getInputProps('api_key')}
-            />
+            <CredentialFields form={form} types={connection.auth_types} storedType={saved?.auth.type ?? null} />
             <Switch
               label="Private network"
               description={privateHint}
@@ -125,14 +126,13 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
   );
 }
 
-function trimmed({ name, base_url, region, project, api_key, ...rest }: Connection): Connection {
+function trimmed({ name, base_url, region, project, ...rest }: Connection): Connection {
   return {
     ...rest,
     name: name.trim(),
     base_url: base_url.trim(),
     region: region.trim(),
     project: project.trim(),
-    api_key: api_key.trim(),
   };
 }
 
@@ -144,20 +144,24 @@ async function requireUnusedName(name: string): Promise<void> {
   throw new ApiFailure(409, 'conflict', nameExists, [fault], null);
 }
 
-function documentOf({ kind, base_url, needs, region, project, api_key, private_network }: Connection): object {
+function documentOf(connection: Connection): object {
+  const { kind, base_url, needs, auth_types, region, project, private_network } = connection;
   if (kind === SANDBOX_KIND) return { kind };
   return {
     kind,
     ...(base_url !== '' && { base_url }),
     ...(needs.includes('region') && { region }),
     ...(needs.includes('project') && { project }),
-    ...(api_key !== '' && { api_key }),
+    ...credentialMembers(connection, auth_types),
     private_network,
   };
 }
 
-function faultsOf(failure: unknown, { name, ...fields }: Connection): Record<string, string> | null {
-  return objectFaults(failure, ['providers', name.trim()], (field) => field === 'name' || field in fields);
+function faultsOf(failure: unknown, connection: Connection): Record<string, string> | null {
+  const { name, auth: _, api_key: __, auth_types, ...fields } = connection;
+  const isField = (field: string) =>
+    field === 'name' || field in fields || isCredentialField(field, connection, auth_types);
+  return objectFaults(failure, ['providers', name.trim()], isField);
 }
 
 export function ProviderEditButton({ provider }: { provider: ProviderShape }) {
@@ -172,40 +176,44 @@ function ProviderEditForm({ name, onDone }: { name: string; onDone: () => void }
   const catalog = useGet('/catalogue');
   const written = catalog.data?.document.providers[name];
   if (written === undefined) return <FailureNotice failure={catalog.error} />;
-  return <LoadedEditForm name={name} written={written} onDone={onDone} />;
+  const types = catalog.data?.provider_kinds.find(({ kind }) => kind === written.kind)?.auth_types ?? [];
+  return <LoadedEditForm name={name} written={written} types={types} onDone={onDone} />;
 }
 
 interface LoadedEditFormProps {
   name: string;
   written: CatalogShape['document']['providers'][string];
+  types: readonly AuthType[];
   onDone: () => void;
 }
 
-function LoadedEditForm({ name, written, onDone }: LoadedEditFormProps) {
+function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
   const form = useForm({
     initialValues: {
       base_url: written.base_url ?? '',
       region: written.region ?? '',
       project: written.project ?? '',
-      api_key: '',
+      ...credentialValues(written.auth),
       private_network: written.private_network,
     },
   });
+  const places = (['region', 'project'] as const).filter((member) => written[member] !== undefined);
   const apply = useReview({ done: 'Provider saved.', onDone });
-  const faults = objectFaults(apply.failure, ['providers', name], (field) => field in form.values);
+  const isField = (field: string) =>
+    ['base_url', 'private_network', ...places].includes(field) || isCredentialField(field, form.values, types);
+  const faults = objectFaults(apply.failure, ['providers', name], isField);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs once per failure
   useEffect(() => form.setErrors(faults ?? {}), [apply.failure]);
-  const places = (['region', 'project'] as const).filter((member) => written[member] !== undefined);
-  const submit = form.onSubmit(({ base_url, api_key, private_network, ...values }) =>
+  const submit = form.onSubmit(({ base_url, private_network, ...values }) =>
     apply.preview(({ providers }) => {
       // Omitting the other credentials leaves them unchanged.
-      const { credentials: _, ...current } = providers[name] ?? written;
-      const key = api_key.trim() === '' ? {} : { api_key: api_key.trim() };
+      const { credentials: _, auth: __, ...current } = providers[name] ?? written;
       const placed = Object.fromEntries(places.map((member) => [member, values[member].trim()]));
       // The address of another region follows from it.
       const isMoved = placed['region'] !== written.region && base_url === written.base_url;
       const address = isMoved ? undefined : base_url.trim();
-      const changed = { ...current, ...placed, base_url: address, private_network, ...key };
+      const credential = credentialMembers(values, types);
+      const changed = { ...current, ...placed, base_url: address, private_network, ...credential };
       return { document: { providers: { [name]: changed } } };
     }),
   );
@@ -216,12 +224,7 @@ function LoadedEditForm({ name, written, onDone }: LoadedEditFormProps) {
           <TextInput key={member} {...placeFields[member]} required {...form.getInputProps(member)} />
         ))}
         <TextInput label="Address" type="url" required {...form.getInputProps('base_url')} />
-        <PasswordInput
-          label="New API key"
-          description={`${newKeyHint} ${newKeyElsewhere}`}
-          autoComplete="off"
-          {...form.getInputProps('api_key')}
-        />
+        <CredentialFields form={form} types={types} storedType={written.auth?.type ?? ''} keptHint={newKeyElsewhere} />
         <Switch
           label="Private network"
           description={privateHint}

@@ -17,6 +17,7 @@ import {
   testingText,
   useProviderTest,
 } from './connection.tsx';
+import { credentialValues } from './credential-fields.tsx';
 import { kindName } from './list.tsx';
 
 const kindTexts = {
@@ -38,16 +39,17 @@ export function ProviderCreate() {
   const [step, setStep] = useState(0);
   const [connection, setConnection] = useState<Connection | null>(null);
   const [saved, setSaved] = useState<Connection | null>(null);
-  const choose = ({ kind, base_url: address, needs }: Kind) => {
+  const choose = ({ kind, base_url: address, needs, auth_types }: Kind) => {
     const names = Object.keys(catalog.data?.document.providers ?? {});
     setConnection({
       kind,
       name: unusedName(kind, names),
       base_url: address ?? '',
       needs,
+      auth_types,
       region: '',
       project: '',
-      api_key: '',
+      ...credentialValues(),
       private_network: false,
     });
     setStep(1);
@@ -66,7 +68,7 @@ export function ProviderCreate() {
             {connection !== null && (
               <ConnectionForm
                 connection={connection}
-                saved={saved?.name ?? null}
+                saved={saved}
                 onBack={saved === null ? () => setStep(0) : null}
                 onSaved={(connection) => {
                   setConnection({ ...connection, api_key: '' }); // stored by the service; not kept here

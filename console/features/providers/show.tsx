@@ -1,6 +1,6 @@
 // One provider: connection, credentials, health of its models, and a connection test.
 
-import { SimpleGrid, Stack, Text } from '@mantine/core';
+import { Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import type { ProviderShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
@@ -13,6 +13,7 @@ import { Facts, FailureNotice, Hint, Loading, PageFailure, PageHead, Section } f
 import { useGet } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { ProviderEditButton, ProviderTest } from './connection.tsx';
+import { authName } from './credential-fields.tsx';
 import { kindName } from './list.tsx';
 
 const stateLabels = {
@@ -92,13 +93,32 @@ function Credentials({ provider: { credentials } }: { provider: ProviderShape })
     return group === null ? 'All other accounts' : `Group ${group}`;
   };
   return (
-    <Section title="Credentials" text="API keys are stored encrypted and are never shown.">
+    <Section title="Credentials" text="Keys and secrets are stored encrypted and are never shown.">
       {credentials.length === 0 ? (
         <Hint>None</Hint>
       ) : (
-        <Facts facts={credentials.map((one) => ({ name: one.name, value: forWhom(one) }))} />
+        <Facts
+          facts={credentials.map((one) => ({
+            name: one.name,
+            value: (
+              <>
+                {authName(one.auth)} · {forWhom(one)}
+                {one.failure !== null && <FailedReading failure={one.failure} />}
+              </>
+            ),
+          }))}
+        />
       )}
     </Section>
+  );
+}
+
+function FailedReading({ failure }: { failure: string }) {
+  return (
+    <Group gap="xs" wrap="nowrap" align="flex-start">
+      <StatusBadge status="failed" label="Not readable" />
+      <span>{failure}</span>
+    </Group>
   );
 }
 

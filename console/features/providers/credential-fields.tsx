@@ -1,0 +1,213 @@
+// How a provider obtains its credential: an API key, a reference to a secret, or an identity at a cloud.
+
+import { NativeSelect, PasswordInput, TextInput } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { CatalogShape } from '../../../src/admin-api/shapes.ts';
+
+export type AuthType = CatalogShape['provider_kinds'][number]['auth_types'][number];
+
+/** `auth` as the form has it: `type` is empty for an API key, and a member may be absent or empty. */
+type AuthValues = { type: string } & Record<string, string>;
+
+export interface CredentialValues {
+  auth: AuthValues;
+  api_key: string;
+}
+
+const keyName = 'API key';
+
+const typeNames = {
+  env: 'From an environment variable',
+  file: 'From a file',
+  aws_secret: 'From AWS Secrets Manager',
+  google_secret: 'From Google Secret Manager',
+  azure_secret: 'From Azure Key Vault',
+  vault: 'From HashiCorp Vault',
+  aws: 'AWS identity of this service',
+  aws_keys: 'AWS access key',
+  google: 'Google identity of this service',
+  google_key: 'Google service account key',
+  azure: 'Azure identity of this service',
+  azure_client: 'Azure service principal',
+} as Record<string, string>;
+
+const secretLabels = {
+  aws_keys: 'Secret access key',
+  google_key: 'Service account key (JSON)',
+  azure_client: 'Client secret',
+} as Record<string, string>;
+
+interface Words {
+  label: string;
+  description: string;
+}
+
+const fieldWords = {
+  label: 'JSON field',
+  description: 'The field with the key, if the secret is a JSON object. Empty: the whole text is the key.',
+};
+
+const roleWords = {
+  role_arn: { label: 'Role ARN', description: 'The role to assume. Empty: none.' },
+  external_id: { label: 'External ID', description: 'Only with a role, if its trust policy requires one.' },
+};
+
+/** By type and member. */
+const memberWords = {
+  env: {
+    name: { label: 'Variable', description: 'Must be allowed by TURNPIKE_CREDENTIAL_VARIABLES.' },
+    field: fieldWords,
+  },
+  file: {
+    path: { label: 'File path', description: 'Absolute, in a directory of TURNPIKE_CREDENTIAL_DIRECTORIES.' },
+    field: fieldWords,
+  },
+  aws_secret: {
+    secret: { label: 'Secret', description: 'Name or ARN.' },
+    region: { label: 'Secret region', description: 'Empty: the region of the ARN, or AWS_REGION.' },
+    field: fieldWords,
+  },
+  google_secret: {
+    secret: { label: 'Secret', description: 'projects/PROJECT/secrets/NAME. Add /versions/VERSION to pin a version.' },
+    field: fieldWords,
+  },
+  azure_secret: {
+    secret: { label: 'Secret URL', description: 'For example https://NAME.vault.azure.net/secrets/NAME.' },
+    field: fieldWords,
+  },
+  vault: {
+    secret: { label: 'Secret path', description: 'For example secret/data/turnpike. Requires VAULT_ADDR.' },
+    field: { label: 'Field', description: 'The field of the secret with the key.' },
+  },
+  aws: {
+    profile: { label: 'Profile', description: 'From the AWS configuration files. Empty: the default chain.' },
+    ...roleWords,
+  },
+  aws_keys: {
+    access_key_id: { label: 'Access key ID', description: 'For example AKIAIOSFODNN7EXAMPLE.' },
+    ...roleWords,
+  },
+  google: {
+    path: {
+      label: 'Credentials file',
+      description:
+        'Absolute, in a directory of TURNPIKE_CREDENTIAL_DIRECTORIES. Empty: application default credentials.',
+    },
+  },
+  azure: {
+    client_id: { label: 'Client ID', description: 'Of a managed identity. Empty: the default identity.' },
+  },
+  azure_client: {
+    tenant_id: { label: 'Tenant ID', description: 'Directory (tenant) ID, a UUID.' },
+    client_id: { label: 'Client ID', description: 'Application (client) ID, a UUID.' },
+  },
+} as Record<string, Record<string, Words>>;
+
+/** The name of a type of `auth`; null: an API key. */
+export function authName(type: string | null): string {
+  return type === null ? keyName : (typeNames[type] ?? type);
+}
+
+/** Label and hint of a member. */
+export function wordsOfMember(type: string, name: string): Words | { label: string } {
+  return memberWords[type]?.[name] ?? { label: name };
+}
+
+/** Values for a provider as the service describes it; undefined for a new one. */
+export function credentialValues(auth?: { type: string }): CredentialValues {
+  return { auth: { type: '', ...(auth as Record<string, string> | undefined) }, api_key: '' };
+}
+
+/** The members of the provider in an applied document. Without `api_key`, the service keeps one of the same type. */
+export function credentialMembers(
+  { auth, api_key }: CredentialValues,
+  types: readonly AuthType[],
+): { auth?: object; api_key?: string } {
+  const key = api_key.trim();
+  const withKey = key === '' ? {} : { api_key: key };
+  const type = types.find((one) => one.type === auth.type);
+  if (type === undefined) return withKey;
+  const members = type.members.flatMap(({ name }) => {
+    const text = auth[name]?.trim() ?? '';
+    return text === '' ? [] : [[name, text]];
+  });
+  return { auth: { type: auth.type, ...Object.fromEntries(members) }, ...(type.needs_secret && withKey) };
+}
+
+/** Whether a fault of the field is shown by these fields. */
+export function isCredentialField(field: string, { auth }: CredentialValues, types: readonly AuthType[]): boolean {
+  const type = types.find((one) => one.type === auth.type);
+  if (field === 'api_key') return type === undefined || type.needs_secret;
+  return ['auth', 'auth.type'].includes(field) || (type?.members.some(({ name }) => field === `auth.${name}`) ?? false);
+}
+
+interface CredentialFieldsProps {
+  form: {
+    values: CredentialValues;
+    errors: Readonly<Record<string, ReactNode>>;
+    setFieldValue(path: string, value: unknown): void;
+    clearErrors(): void;
+  };
+  types: readonly AuthType[];
+  /** The type whose secret may be stored, empty for an API key; null for a new provider. */
+  storedType: string | null;
+  /** Follows the hint of a stored secret. */
+  keptHint?: string;
+}
+
+export function CredentialFields({ form, types, storedType, keptHint = '' }: CredentialFieldsProps) {
+  const { auth } = form.values;
+  const type = types.find((one) => one.type === auth.type);
+  const choose = (wanted: string) => {
+    form.clearErrors();
+    form.setFieldValue('api_key', '');
+    form.setFieldValue('auth', { type: wanted });
+  };
+  return (
+    <>
+      <NativeSelect
+        label="Credential"
+        data={[{ value: '', label: keyName }, ...types.map((one) => ({ value: one.type, label: authName(one.type) }))]}
+        value={auth.type}
+        onChange={(event) => choose(event.currentTarget.value)}
+        error={form.errors['auth'] ?? form.errors['auth.type']}
+      />
+      {type?.members.map(({ name, required }) => (
+        <TextInput
+          key={`${type.type} ${name}`}
+          {...wordsOfMember(type.type, name)}
+          required={required}
+          autoComplete="off"
+          spellCheck={false}
+          value={auth[name] ?? ''}
+          onChange={(event) => form.setFieldValue(`auth.${name}`, event.currentTarget.value)}
+          error={form.errors[`auth.${name}`]}
+        />
+      ))}
+      {(type?.needs_secret ?? true) && (
+        <SecretField form={form} isStored={storedType === auth.type} keptHint={keptHint} />
+      )}
+    </>
+  );
+}
+
+type SecretFieldProps = Pick<CredentialFieldsProps, 'form'> & { isStored: boolean; keptHint: string };
+
+function SecretField({ form, isStored, keptHint }: SecretFieldProps) {
+  const { auth, api_key } = form.values;
+  const label = secretLabels[auth.type] ?? keyName;
+  const noun = auth.type === '' ? 'key' : 'secret';
+  const newLabel = `New ${auth.type === '' ? keyName : label.charAt(0).toLowerCase() + label.slice(1)}`;
+  const keepsIt = `Empty: the stored ${noun} does not change. ${keptHint}`.trim();
+  return (
+    <PasswordInput
+      label={isStored ? newLabel : label}
+      description={isStored ? keepsIt : 'Stored encrypted and never shown again.'}
+      required={auth.type !== '' && !isStored}
+      autoComplete="off"
+      value={api_key}
+      onChange={(event) => form.setFieldValue('api_key', event.currentTarget.value)}
+      error={form.errors['api_key']}
+    />
+  );
+}

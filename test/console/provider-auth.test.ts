@@ -1,0 +1,225 @@
+// Credentials of providers by reference and identities in the console: the fields of each type, and creating and editing
+// them in a real browser against a real service.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { linesOfChange } from '../../console/features/catalog/changes.ts';
+import {
+  authName,
+  credentialMembers,
+  credentialValues,
+  isCredentialField,
+  wordsOfMember,
+} from '../../console/features/providers/credential-fields.tsx';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { chromium } from '../verify/clients/open-browser.ts';
+import { findFaultsOfLooks } from './find-faults.ts';
+import { startChromium, visit } from './open-console.ts';
+import { walkerFor } from './walk-pages.ts';
+
+setDefaultTimeout(120_000);
+
+interface Written {
+  auth?: { type: string };
+}
+interface Catalogue {
+  document: { providers: Record<string, Written> };
+  provider_kinds: Parameters<typeof kindsByName>[0];
+}
+type AuthTypes = Parameters<typeof credentialMembers>[1];
+
+const directory = realpathSync(mkdtempSync(join(tmpdir(), 'turnpike-console-credential-')));
+const path = join(directory, 'vendor');
+let turnpike: Turnpike;
+let browser: Browser;
+let upstream: Bun.Server<undefined>;
+beforeAll(async () => {
+  writeFileSync(path, 'sk-in-the-file\n');
+  turnpike = await startTurnpike(undefined, { TURNPIKE_CREDENTIAL_DIRECTORIES: directory });
+  if (chromium === null) return;
+  browser = await startChromium();
+  upstream = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: (request) =>
+      ['sk-in-the-file', 'sk-typed'].includes(request.headers.get('x-api-key') ?? '')
+        ? Response.json({ data: [{ id: 'claude-haiku-4-5' }], has_more: false })
+        : Response.json({ type: 'error', error: { type: 'authentication_error', message: 'no' } }, { status: 401 }),
+  });
+});
+afterAll(async () => {
+  await browser?.close();
+  await upstream?.stop(true);
+  await turnpike.stop();
+  rmSync(directory, { recursive: true });
+});
+
+const kindsByName = (kinds: readonly { kind: string; auth_types: AuthTypes }[]) =>
+  new Map(kinds.map(({ kind, auth_types }) => [kind, auth_types]));
+const catalogue = async () => (await turnpike.admin('GET', '/catalogue')) as unknown as Catalogue;
+const typesOf = async (kind: string) => kindsByName((await catalogue()).provider_kinds).get(kind) ?? [];
+const provider = async (name: string) => await turnpike.admin('GET', `/providers/${name}`);
+
+describe('the fields of a credential', () => {
+  test('have a name, and each member a label and a hint, for every type that the service accepts', async () => {
+    for (const { auth_types } of (await catalogue()).provider_kinds)
+      for (const { type, members } of auth_types) {
+        expect(authName(type)).not.toBe(type);
+        for (const { name } of members)
+          expect([type, name, wordsOfMember(type, name) as object]).toEqual([
+            type,
+            name,
+            { label: expect.any(String), description: expect.stringMatching(/\S\.$/) },
+          ]);
+      }
+  });
+
+  test('survive the round trip from the applied document, without empty members', async () => {
+    const auth = { type: 'aws_keys', access_key_id: 'AKIAIOSFODNN7EXAMPLE' };
+    const types = await typesOf('bedrock');
+    const values = credentialValues(auth);
+    expect(credentialMembers(values, types)).toEqual({ auth });
+    values.auth['role_arn'] = ' ';
+    expect(credentialMembers({ ...values, api_key: ' secret ' }, types)).toEqual({ auth, api_key: 'secret' });
+  });
+
+  test('send a key only with types that take one', async () => {
+    const types = await typesOf('anthropic');
+    const values = { ...credentialValues({ type: 'file', path: '/x' } as { type: string }), api_key: 'sk-1' };
+    expect(credentialMembers(values, types)).toEqual({ auth: { type: 'file', path: '/x' } });
+    expect(credentialMembers({ ...credentialValues(), api_key: 'sk-1' }, types)).toEqual({ api_key: 'sk-1' });
+    expect(isCredentialField('api_key', values, types)).toBe(false);
+    expect(isCredentialField('auth.path', values, types)).toBe(true);
+    expect(isCredentialField('auth.region', values, types)).toBe(false);
+  });
+});
+
+test('a review says that a stored key is removed', () => {
+  const change = { action: 'update' as const, kind: 'provider' as const, name: 'p', fields: ['api_key'] };
+  const empty = { providers: {}, models: {}, groups: {}, plans: {}, settings: {} };
+  const lines = (after: object) => linesOfChange(change, empty, { document: { providers: { p: after } } });
+  expect(lines({ auth: { type: 'file', path: '/x' } })).toMatchObject([{ isSecret: true, isRemoved: true }]);
+  expect(lines({ api_key: 'sk-2' })[0]).not.toHaveProperty('isRemoved');
+});
+
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+const box = (page: Page, name: string) => page.getByRole('textbox', { name });
+
+async function visitAsOperator() {
+  const { token } = await turnpike.admin('POST', '/tokens', { role: 'operator' });
+  return await visit(browser, { url: turnpike.url, token: String(token) });
+}
+
+/** The text that describes the field to assistive technology: its hint and its fault. */
+async function describedBy(page: Page, name: string): Promise<string> {
+  const ids = (await box(page, name).getAttribute('aria-describedby')) ?? '';
+  const texts = await Promise.all(ids.split(/\s+/).map((id) => page.locator(`[id="${id}"]`).textContent()));
+  return texts.join(' ');
+}
+
+test.skipIf(chromium === null)(
+  'a provider is created with a key in a file, and changed to a typed key and back',
+  async () => {
+    await using visitor = await visitAsOperator();
+    const { page } = visitor;
+    const walker = walkerFor(page, turnpike.url);
+    await visitor.goTo('/providers/new');
+    await press(page, 'Next: Anthropic');
+    await box(page, 'Address').fill(upstream.url.origin);
+    await page.getByRole('switch', { name: 'Private network' }).click();
+    const credential = page.getByRole('combobox', { name: 'Credential' });
+    expect(await credential.locator('option').allInnerTexts()).not.toContain('AWS access key');
+    await credential.selectOption('From a file');
+    expect(await box(page, 'API key').count()).toBe(0);
+    await box(page, 'File path').fill('/etc/shadow');
+    await press(page, 'Save and test');
+    await page.getByText(/is not below the directories/).waitFor();
+    expect(await describedBy(page, 'File path')).toContain('/etc/shadow is not below the directories');
+    await walker.settle();
+    expect(await findFaultsOfLooks(page, walker)).toEqual([]);
+
+    await box(page, 'File path').fill(path);
+    await press(page, 'Save and test');
+    await page.getByText('It lists 1 model.').waitFor();
+    expect((await catalogue()).document.providers['anthropic']).toMatchObject({ auth: { type: 'file', path } });
+
+    await visitor.goTo('/providers/anthropic');
+    await page.getByText('From a file').waitFor();
+    await press(page, 'Edit');
+    expect(await credential.inputValue()).toBe('file');
+    expect(await box(page, 'File path').inputValue()).toBe(path);
+    await credential.selectOption('API key');
+    await box(page, 'API key').fill('sk-typed');
+    await press(page, 'Review changes');
+    const review = page.getByRole('dialog', { name: 'Review changes' });
+    await review.getByText('auth.type').waitFor();
+    await press(page, 'Save changes');
+    await review.waitFor({ state: 'detached' });
+    expect(await provider('anthropic')).toMatchObject({ credentials: [{ name: 'default', auth: null }] });
+    expect(await turnpike.admin('POST', '/providers/anthropic/test', {})).toMatchObject({ ok: true });
+
+    await press(page, 'Edit');
+    await credential.selectOption('From a file');
+    await box(page, 'File path').fill(path);
+    await press(page, 'Review changes');
+    await review.getByText('auth.type').waitFor();
+    expect(await review.getByRole('row').allInnerTexts()).toContain('api_key\thidden\tnot set');
+    await walker.settle();
+    expect(await findFaultsOfLooks(page, walker)).toEqual([]);
+    await press(page, 'Save changes');
+    await review.waitFor({ state: 'detached' });
+    expect(await provider('anthropic')).toMatchObject({ credentials: [{ name: 'default', auth: 'file' }] });
+    expect(await page.content()).not.toMatch(/sk-in-the-file|sk-typed/);
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
+test.skipIf(chromium === null)('a provider’s page says why a credential cannot be read', async () => {
+  const lost = join(directory, 'lost');
+  const address = { base_url: upstream.url.origin, private_network: true };
+  const vendor = { kind: 'anthropic', ...address, auth: { type: 'file', path } };
+  const credentials = { acme: { auth: { type: 'file', path: lost }, group: 'default' } };
+  await turnpike.admin('POST', '/apply', { document: { providers: { vendor: { ...vendor, credentials } } } });
+  await turnpike.admin('POST', '/providers/vendor/test', {}); // reads each credential at once
+  await using visitor = await visitAsOperator();
+  const { page } = visitor;
+  const walker = walkerFor(page, turnpike.url);
+  await visitor.goTo('/providers/vendor');
+  await page.getByText('Not readable').waitFor();
+  await page.getByText(`the file ${lost} does not exist`).waitFor();
+  expect(await page.getByText('From a file').count()).toBe(2);
+  await walker.settle();
+  expect(await findFaultsOfLooks(page, walker)).toEqual([]);
+  expect(visitor.problems).toEqual([]);
+});
+
+test.skipIf(chromium === null)('an identity shows the label of its secret, and keeps a stored one', async () => {
+  const auth = { type: 'aws_keys', access_key_id: 'AKIAIOSFODNN7EXAMPLE' };
+  const bedrock = { kind: 'bedrock', region: 'us-east-1', auth, api_key: 'secret-access-key' };
+  await turnpike.admin('POST', '/apply', { document: { providers: { bedrock } } });
+  await using visitor = await visitAsOperator();
+  const { page } = visitor;
+  await visitor.goTo('/providers/bedrock');
+  await press(page, 'Edit');
+  await box(page, 'Access key ID').fill('no key');
+  await press(page, 'Review changes');
+  await page.getByText('must be the id of an access key').waitFor();
+  await box(page, 'Access key ID').fill('AKIAIOSFODNN7ANOTHER');
+  expect(await describedBy(page, 'New secret access key')).toContain('Empty: the stored secret does not change.');
+  await press(page, 'Review changes');
+  const review = page.getByRole('dialog', { name: 'Review changes' });
+  await review.waitFor();
+  expect(await review.getByRole('row').allInnerTexts()).toEqual([
+    'Field\tCurrent\tNew',
+    'auth.access_key_id\tAKIAIOSFODNN7EXAMPLE\tAKIAIOSFODNN7ANOTHER',
+  ]);
+  await press(page, 'Save changes');
+  await review.waitFor({ state: 'detached' });
+  expect((await catalogue()).document.providers['bedrock']).toMatchObject({
+    auth: { type: 'aws_keys', access_key_id: 'AKIAIOSFODNN7ANOTHER' },
+  });
+  expect(visitor.problems).toEqual([]);
+});
