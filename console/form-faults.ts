@@ -1,4 +1,4 @@
-// Places the faults that the admin API reports beside the fields of a form.
+// Places the faults that the admin API reports beside the fields of a form, as sentences that name the field.
 
 import { ApiFailure } from './api.ts';
 
@@ -18,15 +18,78 @@ export function fieldFaults(
     const whole = path.join('.');
     const field = names[whole] ?? names[String(path[0])] ?? String(path[0] ?? '');
     if (!fields.includes(field)) return null;
-    found[field] ??= message;
+    found[field] ??= faultSentence(path, message);
   }
   return found;
+}
+
+/** Fields that are chosen rather than typed, in the words of a request to choose one. */
+const chosenFields: Readonly<Record<string, string>> = {
+  account: 'an account',
+  groups: 'at least one group',
+  kind: 'a kind',
+  models: 'at least one model',
+  plan: 'a plan',
+  provider: 'a provider',
+  role: 'a role',
+  types: 'at least one type of event',
+};
+
+/** Labels that differ from the words of the member. */
+const fieldLabels: Readonly<Record<string, string>> = {
+  addresses: 'Allowed IPs',
+  api_key: 'API key',
+  base_url: 'Address',
+  concurrency: 'Concurrent requests',
+  expires_at: 'Expiration date',
+  input_tpm: 'Input tokens per minute',
+  multiplier: 'Price multiplier',
+  ends_at: 'End',
+  origins: 'Allowed origins',
+  output_tpm: 'Output tokens per minute',
+  per_day_max: 'Maximum per day',
+  residency: 'Data residency',
+  rpm: 'Requests per minute',
+  types: 'Event types',
+};
+
+/**
+ * A fault of the API as a sentence that names its field: "is required" at "account" becomes "Choose an account.". The
+ * API writes the end of a sentence whose subject is the field, or a clause of its own.
+ */
+export function faultSentence(path: readonly (string | number)[], message: string): string {
+  const words = message.trim();
+  const at = path.findLastIndex((part) => typeof part === 'string');
+  const field = String(path[at] ?? '');
+  const label = fieldLabels[field] ?? humanized(field);
+  const place = path[at + 1];
+  const entry = typeof place === 'number' ? `${label}: entry ${place + 1}` : label;
+  if (/^(is required|is missing|must not be empty$)/.test(words)) {
+    if (typeof place !== 'number' && chosenFields[field] !== undefined) return `Choose ${chosenFields[field]}.`;
+    return ended(`${entry} ${/^must/.test(words) ? 'is required' : words.replace(/^is missing/, 'is required')}`);
+  }
+  if (words === 'unknown member') return `${entry} is not supported here.`;
+  const isPredicate = /^(must|is|are|has|have|cannot|can|does|do|resolves|exceeds|of)\b/.test(words);
+  return ended(isPredicate && label !== '' ? `${entry} ${words}` : capitalized(words));
+}
+
+/** "quota_period" → "Quota period". */
+function humanized(member: string): string {
+  return capitalized(member.replaceAll('_', ' '));
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function ended(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
 /** Parses a conflict message that starts with its field: "email: there is …". */
 function faultInWords(message: string, fields: readonly string[]): Record<string, string> | null {
   const [, field = '', fault = ''] = /^(\w+): (.+)$/s.exec(message) ?? [];
-  return fields.includes(field) ? { [field]: fault } : null;
+  return fields.includes(field) ? { [field]: faultSentence([field], fault) } : null;
 }
 
 /**
@@ -48,7 +111,7 @@ export function objectFaults(
       (one) => one !== '' && isField(one),
     );
     if (field === undefined) return null;
-    found[field] ??= message;
+    found[field] ??= faultSentence(rest.length === 0 ? ['name'] : path, message);
   }
   return found;
 }

@@ -21,6 +21,7 @@ import {
 import { useDocumentTitle } from '@mantine/hooks';
 import { type ComponentPropsWithoutRef, type ReactNode, useId } from 'react';
 import { ApiFailure } from '../api.ts';
+import { faultSentence } from '../form-faults.ts';
 import { ActionButton, ButtonLink, Icon, type IconName, Logo } from './link.tsx';
 
 type HintProps = TextProps & Omit<ComponentPropsWithoutRef<'p'>, keyof TextProps> & { component?: 'p' | 'div' };
@@ -226,6 +227,8 @@ export function FailureNotice({ failure, title = 'Request failed', onRetry }: Fa
 export function failureText(failure: unknown): string {
   if (failure instanceof ApiFailure && failure.code === 'unreachable')
     return 'The service is unreachable. Check that it is running and that you are connected.';
+  const [fault, ...others] = failure instanceof ApiFailure ? failure.faults : [];
+  if (fault?.path.length === 1 && others.length === 0) return faultSentence(fault.path, fault.message);
   return failure instanceof Error ? failure.message : String(failure);
 }
 

@@ -42,7 +42,14 @@ function NewKey({ onCreated }: { onCreated: (created: CreatedKeyShape) => void }
   );
   return (
     <>
-      <PageHead title="Create API key" text="You can change everything except the account later." />
+      <PageHead
+        title="Create API key"
+        text={
+          me.account === null
+            ? 'Only the account is required, and only the account cannot be changed later.'
+            : 'All fields are optional, and can be changed later.'
+        }
+      />
       <Card maw={720} p="lg" component="form" onSubmit={submit} noValidate>
         <Stack>
           {me.account === null && (

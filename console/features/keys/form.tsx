@@ -50,7 +50,7 @@ export function KeyFields({ form, accountGroups }: { form: KeyForm; accountGroup
     <Stack>
       <TextInput
         label="Name"
-        description="For example “production” or “nightly batch”."
+        description="Optional. For example “production” or “nightly batch”."
         data-autofocus
         {...form.getInputProps('name')}
       />

@@ -5,6 +5,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import type { SettingShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure } from '../../api.ts';
+import { faultSentence } from '../../form-faults.ts';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
@@ -112,5 +113,6 @@ export function withSetting({ settings }: CatalogDocument, name: string, value: 
 function faultOf(failure: unknown, name: string): string | null {
   if (!(failure instanceof ApiFailure)) return null;
   const own = failure.faults.filter(({ path }) => path.includes(name));
-  return own.length === failure.faults.length ? (own[0]?.message ?? null) : null;
+  const [first] = own;
+  return first !== undefined && own.length === failure.faults.length ? faultSentence(first.path, first.message) : null;
 }
