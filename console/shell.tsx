@@ -27,6 +27,7 @@ import { roleLabels } from './labels.ts';
 import { MeGate, useClearSession, useMe } from './me.tsx';
 import { Icon, Logo, useGoTo } from './parts/link.tsx';
 import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame } from './parts/page.tsx';
+import { leaveSecret, SecretGuard } from './parts/secret-once.tsx';
 import { type NavSection, type Screen, screens } from './screens.ts';
 
 const themeLabels = { light: 'Light', dark: 'Dark', auto: 'System' };
@@ -91,6 +92,7 @@ function Frame() {
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <Box maw={1320} mx="auto">
+          <SecretGuard />
           <UnreachableNotice />
           {screen !== undefined && !screen.roles.includes(role) ? (
             <Text c="dimmed">Your role does not have access to this page.</Text>
@@ -181,7 +183,7 @@ function UserMenu() {
         <Menu.Item component={Link} to="/profile" leftSection={<Icon name="person" />}>
           Account security
         </Menu.Item>
-        <Menu.Item onClick={() => void signOut()} leftSection={<Icon name="leave" />}>
+        <Menu.Item onClick={() => leaveSecret(() => void signOut())} leftSection={<Icon name="leave" />}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>

@@ -1,14 +1,22 @@
-// Code to copy, a copy button, and a secret that is shown once.
+// Code to copy, and a copy button.
 
-import { Alert, Box, type ButtonProps, Code, Group, Stack, Text } from '@mantine/core';
-import { useClipboard } from '@mantine/hooks';
-import { ActionButton, Icon } from './link.tsx';
+import { Box, type ButtonProps, Code } from '@mantine/core';
+import { useTimeout } from '@mantine/hooks';
+import { useState } from 'react';
+import { ActionButton } from './link.tsx';
 
-export function CodeBlock({ code, label, heightMaxPx }: { code: string; label?: string; heightMaxPx?: number }) {
+interface CodeBlockProps {
+  code: string;
+  label?: string;
+  heightMaxPx?: number;
+  onCopied?: () => void;
+}
+
+export function CodeBlock({ code, label, heightMaxPx, onCopied }: CodeBlockProps) {
   return (
     <Box pos="relative">
       <Box pos="absolute" top={6} right={6} className="no-print">
-        <CopyButton text={code} {...(label !== undefined && { label })} />
+        <CopyButton text={code} {...(label !== undefined && { label })} {...(onCopied !== undefined && { onCopied })} />
       </Box>
       <Code
         block
@@ -25,55 +33,49 @@ export function CodeBlock({ code, label, heightMaxPx }: { code: string; label?: 
 interface CopyButtonProps extends ButtonProps {
   text: string;
   label?: string;
+  /** Called when the text is in the clipboard. */
   onCopied?: () => void;
 }
 
+const SHOWN_MS = 2_000;
+
 export function CopyButton({ text, label = 'Copy', onCopied, ...button }: CopyButtonProps) {
-  const clipboard = useClipboard({ timeout: 2_000 });
-  const copy = () => {
-    // The clipboard API is available over TLS and on localhost only.
-    if (navigator.clipboard === undefined) copyBySelection(text);
-    clipboard.copy(text);
+  const [isCopied, setCopied] = useState(false);
+  const { start } = useTimeout(() => setCopied(false), SHOWN_MS);
+  const copy = async () => {
+    if (!(await copyText(text))) return;
+    setCopied(true);
+    start();
     onCopied?.();
   };
   return (
     <ActionButton
-      label={clipboard.copied ? 'Copied' : label}
+      label={isCopied ? 'Copied' : label}
       size="xs"
-      icon={clipboard.copied ? 'check' : 'copy'}
-      onClick={copy}
+      icon={isCopied ? 'check' : 'copy'}
+      onClick={() => void copy()}
       {...button}
     />
   );
 }
 
-function copyBySelection(text: string): void {
-  const place = document.createElement('textarea');
-  place.value = text;
-  document.body.append(place);
-  place.select();
-  document.execCommand('copy');
-  place.remove();
+/** The clipboard API is available over TLS and on localhost only, and browsers can refuse it. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
 }
 
-export function SecretOnce({ secret, label }: { secret: string; label: string }) {
-  return (
-    <Alert
-      color="yellow"
-      title={label}
-      icon={<Icon name="warning" />}
-      // The default color has too little contrast for text.
-      styles={{ title: { color: 'var(--mantine-color-text)' }, icon: { color: 'var(--mantine-color-text)' } }}
-    >
-      <Stack gap="xs">
-        <Text size="sm">Copy it now. It is not shown again.</Text>
-        <Group gap="xs" align="center">
-          <Code fz="sm" className="wrap" data-testid="secret">
-            {secret}
-          </Code>
-          <CopyButton text={secret} />
-        </Group>
-      </Stack>
-    </Alert>
-  );
+function copyBySelection(text: string): boolean {
+  const place = document.createElement('textarea');
+  place.value = text;
+  // Within an open dialog, so that it may have the focus.
+  (document.activeElement?.parentElement ?? document.body).append(place);
+  place.select();
+  const isCopied = document.execCommand('copy');
+  place.remove();
+  return isCopied;
 }

@@ -7,6 +7,7 @@ import type { ReactNode } from 'react';
 import { fieldFaults } from '../form-faults.ts';
 import { ActionButton, ButtonLink } from './link.tsx';
 import { FailureNotice } from './page.tsx';
+import { leaveSecret } from './secret-once.tsx';
 
 interface DialogButtonProps extends Omit<ButtonProps, 'children'> {
   label: string;
@@ -18,11 +19,12 @@ interface DialogButtonProps extends Omit<ButtonProps, 'children'> {
 
 export function DialogButton({ label, title, dialogSize = 'md', children, ...button }: DialogButtonProps) {
   const [isOpen, dialog] = useDisclosure(false);
+  const close = () => leaveSecret(dialog.close);
   return (
     <>
       <ActionButton label={label} {...button} onClick={dialog.open} />
-      <Modal opened={isOpen} onClose={dialog.close} title={title} size={dialogSize}>
-        {children(dialog.close)}
+      <Modal opened={isOpen} onClose={close} title={title} size={dialogSize}>
+        {children(close)}
       </Modal>
     </>
   );

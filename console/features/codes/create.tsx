@@ -11,6 +11,7 @@ import { csvLine, saveFile } from '../../parts/csv-button.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
 import { formatMoney, nanoOf, usdOf } from '../../parts/money.tsx';
+import { markSecretSaved, useShownSecret } from '../../parts/secret-once.tsx';
 import { useCreate } from '../../queries.ts';
 import { countOrNull } from '../models/form-values.ts';
 
@@ -101,12 +102,15 @@ const CODES_SHOWN_MAX = 1_000;
 
 export function CreatedCodes({ batch, onDone }: { batch: CreatedCodeBatchShape; onDone: () => void }) {
   const { id, codes, amount } = batch;
+  useShownSecret();
   const text = codes.slice(0, CODES_SHOWN_MAX).join('\n');
-  const save = () =>
+  const save = () => {
     saveFile(`codes-${id}.csv`, [
       csvLine(['id', 'code', 'amount']),
       ...codes.map((code, at) => csvLine([`${id}:${at + 1}`, code, amount])),
     ]);
+    markSecretSaved();
+  };
   return (
     <Stack>
       <Alert color="yellow" icon={<Icon name="warning" />}>
@@ -124,7 +128,7 @@ export function CreatedCodes({ batch, onDone }: { batch: CreatedCodeBatchShape; 
         data-testid="codes"
       />
       <Group justify="flex-end">
-        {codes.length <= CODES_SHOWN_MAX && <CopyButton text={text} />}
+        {codes.length <= CODES_SHOWN_MAX && <CopyButton text={text} onCopied={markSecretSaved} />}
         <ActionButton label="Download CSV" icon="download" isPrimary onClick={save} data-autofocus />
         <ActionButton label="Done" onClick={onDone} />
       </Group>

@@ -8,6 +8,7 @@ import { useMe } from '../../me.tsx';
 import { type Column, DataTable, moneyColumn, NameLink, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { ActionButton, pathOf } from '../../parts/link.tsx';
 import { EmptyState, PageHead } from '../../parts/page.tsx';
+import { leaveSecret } from '../../parts/secret-once.tsx';
 import { useList } from '../../queries.ts';
 import { CodeBatchForm, CreatedCodes } from './create.tsx';
 
@@ -15,7 +16,7 @@ export function CodeBatchList() {
   const isOperator = useMe().role === 'operator';
   const rows = useList('/code-batches');
   const [dialog, setDialog] = useState<'form' | CreatedCodeBatchShape | null>(null);
-  const close = () => setDialog(null);
+  const close = () => leaveSecret(() => setDialog(null));
   const create = isOperator && (
     <ActionButton label="Create codes" isPrimary icon="plus" onClick={() => setDialog('form')} />
   );
@@ -47,7 +48,6 @@ export function CodeBatchList() {
         title={dialog === null || dialog === 'form' ? 'Create codes' : `Codes of ${dialog.name}`}
         size="lg"
         closeOnClickOutside={false}
-        closeOnEscape={dialog === 'form'}
       >
         {dialog === 'form' && <CodeBatchForm onCreated={setDialog} onCancel={close} />}
         {dialog !== null && dialog !== 'form' && <CreatedCodes batch={dialog} onDone={close} />}

@@ -7,11 +7,11 @@ import type { CreatedDestinationShape, DestinationShape } from '../../../src/adm
 import { useFilters } from '../../filters.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
-import { SecretOnce } from '../../parts/code-block.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
+import { SecretOnce } from '../../parts/secret-once.tsx';
 import { useCreate, useGet } from '../../queries.ts';
 import { EventTypes } from './event-types.tsx';
 import { addressTexts, kindLabels, nameOfDestination } from './words.ts';

@@ -9,11 +9,11 @@ import type { KeyShape, RotatedKeyShape } from '../../../src/admin-api/shapes.ts
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
-import { SecretOnce } from '../../parts/code-block.tsx';
 import { ConfirmButton, DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { When } from '../../parts/money.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
+import { leaveSecret, SecretOnce } from '../../parts/secret-once.tsx';
 import { useChange, useCreate } from '../../queries.ts';
 import { KeyFields, useGroupsOf } from './form.tsx';
 import { changeBody, emptyValues, type KeyValues, valuesOf } from './values.ts';
@@ -93,22 +93,15 @@ export function ToggleKey({ apiKey }: { apiKey: KeyShape }) {
 export function RotateKey({ apiKey }: { apiKey: KeyShape }) {
   const [isOpen, dialog] = useDisclosure(false);
   const [rotated, setRotated] = useState<RotatedKeyShape | null>(null);
-  const close = () => {
-    dialog.close();
-    setRotated(null);
-  };
+  const close = () =>
+    leaveSecret(() => {
+      dialog.close();
+      setRotated(null);
+    });
   return (
     <>
       <ActionButton label="Rotate" onClick={dialog.open} />
-      <Modal
-        opened={isOpen}
-        onClose={close}
-        title={rotated === null ? 'Rotate this API key?' : 'New secret'}
-        // A click outside must not close a secret that is shown only once.
-        closeOnClickOutside={rotated === null}
-        closeOnEscape={rotated === null}
-        size="lg"
-      >
+      <Modal opened={isOpen} onClose={close} title={rotated === null ? 'Rotate this API key?' : 'New secret'} size="lg">
         {rotated === null ? (
           <RotateForm apiKey={apiKey} onRotated={setRotated} onCancel={close} />
         ) : (

@@ -8,12 +8,13 @@ import { formatMs } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
-import { CodeBlock, SecretOnce } from '../../parts/code-block.tsx';
+import { CodeBlock } from '../../parts/code-block.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton, ButtonLink, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { formatMoney } from '../../parts/money.tsx';
 import { Heading, Hint, PageHead } from '../../parts/page.tsx';
+import { markSecretSaved, SecretOnce } from '../../parts/secret-once.tsx';
 import { matchesPattern } from '../../patterns.ts';
 import { useCreate, useGet } from '../../queries.ts';
 import { claudeCodeOf, curlOf, firstBody, pythonOf, typescriptOf } from '../../snippets.ts';
@@ -150,7 +151,7 @@ function Snippets({ secret, model }: { secret: string; model: string }) {
       </Tabs.List>
       {Object.entries(snippets).map(([name, code]) => (
         <Tabs.Panel key={name} value={name}>
-          <CodeBlock code={code} />
+          <CodeBlock code={code} onCopied={markSecretSaved} />
         </Tabs.Panel>
       ))}
     </Tabs>

@@ -9,9 +9,10 @@ import { type Role, seesInstallation, useBaseUrl, useMe } from '../../me.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
-import { ActionButton, Icon } from '../../parts/link.tsx';
+import { ActionButton } from '../../parts/link.tsx';
 import { When } from '../../parts/money.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
+import { leaveSecret, markSecretSaved, SecretOnce } from '../../parts/secret-once.tsx';
 import { useCreate } from '../../queries.ts';
 
 const FIELDS = ['email', 'name', 'role', 'account'];
@@ -24,9 +25,10 @@ interface PersonInviteProps {
 }
 
 export function PersonInvite({ isOpen, onClose, account = '' }: PersonInviteProps) {
+  const close = () => leaveSecret(onClose);
   return (
-    <Modal opened={isOpen} onClose={onClose} title="Invite user" size="lg" closeOnClickOutside={false}>
-      <Steps onClose={onClose} account={account} />
+    <Modal opened={isOpen} onClose={close} title="Invite user" size="lg" closeOnClickOutside={false}>
+      <Steps onClose={close} account={account} />
     </Modal>
   );
 }
@@ -99,23 +101,13 @@ export function PersonLink({ person, onDone }: { person: InvitedPersonShape; onD
   const mail = `Hello${person.name === '' ? '' : ` ${person.name}`},\n\nuse this link to sign in to Turnpike. It works once and expires on ${until}:\n\n${link}\n`;
   return (
     <Stack gap="md">
-      <Alert
-        color="yellow"
-        title="One-time link"
-        icon={<Icon name="warning" />}
-        styles={{ title: { color: 'var(--mantine-color-text)' } }}
-      >
-        <Stack gap="xs" align="flex-start">
-          <Text size="sm">
-            {`Send this link to ${person.email ?? roleLabels[person.role]}. Single use; expires in 7 days.`}{' '}
-            {'Copy it now. It is not shown again.'}
-          </Text>
-          <Code fz="sm" className="wrap" data-testid="link">
-            {link}
-          </Code>
-          <CopyButton text={link} label="Copy link" />
-        </Stack>
-      </Alert>
+      <SecretOnce
+        secret={link}
+        label="One-time link"
+        text={`Send this link to ${person.email ?? roleLabels[person.role]}. Single use; expires in 7 days.`}
+        copyLabel="Copy link"
+        testId="link"
+      />
       <Stack gap={4} align="flex-start">
         <Text size="sm" fw={600}>
           Email text
@@ -123,7 +115,7 @@ export function PersonLink({ person, onDone }: { person: InvitedPersonShape; onD
         <Code block w="100%" tabIndex={0} style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
           {mail}
         </Code>
-        <CopyButton text={mail} label="Copy email" />
+        <CopyButton text={mail} label="Copy email" onCopied={markSecretSaved} />
       </Stack>
       <Group justify="flex-end">
         <ActionButton label="Done" isPrimary onClick={onDone} />

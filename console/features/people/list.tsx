@@ -16,6 +16,7 @@ import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { When } from '../../parts/money.tsx';
 import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
+import { leaveSecret } from '../../parts/secret-once.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
 import { assignableRoles, LinkNote, nameOfPerson, PersonInvite, PersonLink, RoleTexts } from './invite.tsx';
 
@@ -131,9 +132,10 @@ function StatusCell({ row }: { row: PersonShape }) {
 }
 
 export function PersonDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {
+  const close = () => leaveSecret(onClose);
   return (
-    <Drawer opened={id !== null} onClose={onClose} position="right" title="User">
-      {id !== null && <Person key={id} id={id} onClose={onClose} />}
+    <Drawer opened={id !== null} onClose={close} position="right" title="User">
+      {id !== null && <Person key={id} id={id} onClose={close} />}
     </Drawer>
   );
 }

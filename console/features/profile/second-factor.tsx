@@ -10,6 +10,7 @@ import { saveFile } from '../../parts/csv-button.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice, Hint, Section } from '../../parts/page.tsx';
+import { leaveSecret, markSecretSaved, useShownSecret } from '../../parts/secret-once.tsx';
 import { useChange, useGet } from '../../queries.ts';
 import { PasswordField, SignInFailure } from '../sign-in/password.tsx';
 import { useSession } from './sessions.tsx';
@@ -23,7 +24,7 @@ export function ProfileSecondFactor() {
   const ways = useGet('/sign-in');
   const [dialog, setDialog] = useState<Dialog>(null);
   const isOn = session.data?.user.twoFactorEnabled === true;
-  const close = () => setDialog(null);
+  const close = () => leaveSecret(() => setDialog(null));
   return (
     <Section
       title="Second factor"
@@ -179,6 +180,15 @@ function Confirmation({ uri, onConfirmed }: { uri: string; onConfirmed: () => vo
 
 function BackupCodes({ codes, onKept }: { codes: readonly string[]; onKept: () => void }) {
   const text = `${codes.join('\n')}\n`;
+  useShownSecret();
+  const save = () => {
+    saveFile('turnpike-backup-codes.txt', [text], 'text/plain');
+    markSecretSaved();
+  };
+  const keep = () => {
+    markSecretSaved();
+    onKept();
+  };
   return (
     <Stack gap="sm">
       <Text size="sm">Each code signs you in once without your app. Store them safely: they are shown only now.</Text>
@@ -191,15 +201,10 @@ function BackupCodes({ codes, onKept }: { codes: readonly string[]; onKept: () =
       </SimpleGrid>
       <Group justify="space-between">
         <Group gap="xs">
-          <CopyButton text={text} />
-          <ActionButton
-            label="Download"
-            size="xs"
-            icon="download"
-            onClick={() => saveFile('turnpike-backup-codes.txt', [text], 'text/plain')}
-          />
+          <CopyButton text={text} onCopied={markSecretSaved} />
+          <ActionButton label="Download" size="xs" icon="download" onClick={save} />
         </Group>
-        <ActionButton label="I have saved them" isPrimary onClick={onKept} />
+        <ActionButton label="I have saved them" isPrimary onClick={keep} />
       </Group>
     </Stack>
   );

@@ -10,12 +10,13 @@ import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf, roleLabels, statusLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useBaseUrl, useMe } from '../../me.tsx';
 import { useActors, useNames } from '../../names.ts';
-import { CodeBlock, SecretOnce } from '../../parts/code-block.tsx';
+import { CodeBlock } from '../../parts/code-block.tsx';
 import { type Column, DataTable, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { ConfirmButton, FormActions } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton, TextLink } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
+import { leaveSecret, markSecretSaved, SecretOnce } from '../../parts/secret-once.tsx';
 import { useChange, useCreate, useList } from '../../queries.ts';
 import { assignableRoles, RoleTexts } from '../people/invite.tsx';
 
@@ -151,9 +152,10 @@ interface TokenValues {
 }
 
 export function TokenCreate({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  const close = () => leaveSecret(onClose);
   return (
-    <Modal opened={isOpen} onClose={onClose} title="Create token" size="lg" closeOnClickOutside={false}>
-      <Steps onClose={onClose} />
+    <Modal opened={isOpen} onClose={close} title="Create token" size="lg" closeOnClickOutside={false}>
+      <Steps onClose={close} />
     </Modal>
   );
 }
@@ -189,7 +191,7 @@ function CreatedToken({ token, onDone }: { token: CreatedTokenShape; onDone: () 
       <Text size="sm" fw={600}>
         Example
       </Text>
-      <CodeBlock code={curl} />
+      <CodeBlock code={curl} onCopied={markSecretSaved} />
       <Group justify="flex-end">
         <ActionButton label="Done" isPrimary onClick={onDone} />
       </Group>

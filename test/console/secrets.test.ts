@@ -1,0 +1,135 @@
+// Secrets that are shown once: the console warns before they are lost. And the form that creates a key.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Browser, Page } from 'playwright-core';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { chromium } from '../verify/clients/open-browser.ts';
+import { type Filled, fillConsole } from './fill-console.ts';
+import { startChromium, visit } from './open-console.ts';
+
+setDefaultTimeout(60_000);
+
+let turnpike: Turnpike;
+let filled: Filled;
+let browser: Browser;
+beforeAll(async () => {
+  if (chromium === null) return;
+  turnpike = await startTurnpike();
+  filled = await fillConsole(turnpike, 0);
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await turnpike?.stop();
+});
+
+const seen = test.skipIf(chromium === null);
+const atPath = async (path: string, token: 'operator' | 'owner' = 'operator') => {
+  const visitor = await visit(browser, { url: turnpike.url, token: filled.tokens[token] });
+  await visitor.goTo(path);
+  return visitor;
+};
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).last().click();
+const warning = (page: Page) => page.getByRole('dialog', { name: 'Leave without copying the secret?' });
+
+async function createKey(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill('shown once');
+  await press(page, 'Create key');
+  await page.getByTestId('secret').waitFor();
+}
+
+seen(
+  'a key without an account is refused with a sentence that names the field, and the page says what is required',
+  async () => {
+    await using visitor = await atPath('/keys/new');
+    const { page } = visitor;
+    await page.getByText('Only the account is required, and only the account cannot be changed later.').waitFor();
+    expect(await page.getByRole('combobox', { name: 'Account' }).getAttribute('required')).not.toBeNull();
+    await press(page, 'Create key');
+    await page.getByText('Choose an account.').waitFor();
+    expect(await page.getByText('is required', { exact: true }).count()).toBe(0);
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
+seen('a link away from the secret of a new key asks first: the user can stay, or leave', async () => {
+  await using visitor = await atPath('/keys/new', 'owner');
+  const { page } = visitor;
+  await createKey(page);
+  const secret = await page.getByTestId('secret').textContent();
+  const leave = () => page.getByRole('link', { name: 'Models', exact: true }).click();
+  await leave();
+  await warning(page).waitFor();
+  await press(page, 'Stay');
+  expect(await page.getByTestId('secret').textContent()).toBe(secret);
+  expect(await page.evaluate(() => location.pathname)).toBe('/console/keys/new');
+  await leave();
+  await press(page, 'Leave');
+  await page.getByRole('heading', { name: 'Models', exact: true }).waitFor();
+  expect(visitor.problems).toEqual([]);
+});
+
+seen('closing the tab asks until the secret is copied', async () => {
+  await using visitor = await atPath('/keys/new', 'owner');
+  const { page } = visitor;
+  await createKey(page);
+  const isAsked = () => page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })));
+  expect(await isAsked()).toBe(true);
+  await page.getByTestId('secret').locator('..').getByRole('button', { name: 'Copy' }).click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  expect(await isAsked()).toBe(false);
+  await page.getByRole('link', { name: 'Models', exact: true }).click();
+  await page.getByRole('heading', { name: 'Models', exact: true }).waitFor();
+});
+
+seen(
+  'dialogs with a rotated key, a token, codes or a one-time link do not close before their secret is copied',
+  async () => {
+    await using visitor = await atPath(`/keys/${filled.key.id}`);
+    const { page } = visitor;
+    const staysThenLeaves = async (secret: string) => {
+      await page.getByTestId(secret).waitFor();
+      for (const close of [
+        () => page.keyboard.press('Escape'),
+        () => press(page, 'Close'),
+        () => press(page, 'Done'),
+      ]) {
+        await close();
+        await warning(page).waitFor();
+        await press(page, 'Stay');
+        await warning(page).waitFor({ state: 'hidden' });
+        expect(await page.getByTestId(secret).isVisible()).toBe(true);
+      }
+      await press(page, 'Done');
+      await press(page, 'Leave');
+      await page.getByTestId(secret).waitFor({ state: 'detached' });
+    };
+    await press(page, 'Rotate');
+    await press(page, 'Rotate');
+    await staysThenLeaves('secret');
+
+    await visitor.goTo('/tokens');
+    await press(page, 'Create token');
+    await page.getByRole('combobox', { name: 'Role' }).click();
+    await page.getByRole('option', { name: 'Viewer' }).click();
+    await press(page, 'Create token');
+    await staysThenLeaves('secret');
+
+    await visitor.goTo('/codes');
+    await press(page, 'Create codes');
+    await page.getByLabel('Name').fill('spring');
+    await page.getByLabel('Amount').fill('1.00');
+    await page.getByLabel('Number of codes').fill('2');
+    await press(page, 'Create codes');
+    await staysThenLeaves('codes');
+
+    await visitor.goTo('/people');
+    await press(page, 'Invite user');
+    await page.getByLabel('Email').fill('grace@example.com');
+    await page.getByRole('combobox', { name: 'Role' }).click();
+    await page.getByRole('option', { name: 'Viewer' }).click();
+    await press(page, 'Create invitation');
+    await staysThenLeaves('link');
+    expect(visitor.problems).toEqual([]);
+  },
+);
