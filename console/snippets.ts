@@ -1,10 +1,10 @@
-// A request as code to copy: curl, the official SDKs, Claude Code. Pure. Each string follows the quoting rules of its
+// A request as code to copy: curl, Anthropic's SDKs, Claude Code. Pure. Each string follows the quoting rules of its
 // language, so the code runs as shown.
 
-interface SnippetOf {
+export interface SnippetOf {
   /** The base URL of the service, without /v1. */
   baseUrl: string;
-  /** Null: the code reads the environment variable ANTHROPIC_API_KEY. */
+  /** Null: the code reads the environment variable ANTHROPIC_API_KEY, or OPENAI_API_KEY for OpenAI's SDKs. */
   key: string | null;
   /** The body of POST /v1/messages. */
   body: Readonly<Record<string, unknown>>;
@@ -72,10 +72,10 @@ export function pythonOf({ baseUrl, key, body }: SnippetOf): string {
 }
 
 /** The shell commands that connect Claude Code to the service. */
-export function claudeCodeOf({ baseUrl, key, model }: { baseUrl: string; key: string; model: string }): string {
+export function claudeCodeOf({ baseUrl, key, model }: Omit<SnippetOf, 'body'> & { model: string }): string {
   return [
     `export ANTHROPIC_BASE_URL=${shellQuoted(baseUrl)}`,
-    `export ANTHROPIC_AUTH_TOKEN=${shellQuoted(key)}`,
+    `export ANTHROPIC_AUTH_TOKEN=${key === null ? `"$${KEY_VARIABLE}"` : shellQuoted(key)}`,
     `export ANTHROPIC_MODEL=${shellQuoted(model)}`,
     `export ANTHROPIC_DEFAULT_HAIKU_MODEL=${shellQuoted(model)}`,
     'export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1',
@@ -89,15 +89,15 @@ export function shellQuoted(text: string): string {
 }
 
 /** A JSON string is also a JavaScript and Python string: JSON.stringify escapes lone surrogates. */
-function scriptText(text: string): string {
+export function scriptText(text: string): string {
   return JSON.stringify(text);
 }
 
-function scriptValue(value: unknown): string {
+export function scriptValue(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-function pythonArguments(body: Readonly<Record<string, unknown>>): string {
+export function pythonArguments(body: Readonly<Record<string, unknown>>): string {
   const lines = Object.entries(body)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `    ${name}=${pythonValue(value, '    ')},\n`);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { chatBodyOf, openaiPythonOf, openaiTypescriptOf } from '../../console/openai-snippets.ts';
 import { claudeCodeOf, curlOf, KEY_VARIABLE, pythonOf, shellQuoted, typescriptOf } from '../../console/snippets.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 
@@ -59,18 +60,102 @@ test('the curl command of a streamed message streams', async () => {
   expect(await run(['sh', '-c', code])).toContain('event: message_stop');
 });
 
+/** Runs a program beside this file, so that packages resolve, and returns the JSON in its last line. */
+async function runScript(code: string, environment: Record<string, string>): Promise<unknown> {
+  const program = join(import.meta.dir, `.snippet-${crypto.randomUUID()}.ts`);
+  writeFileSync(program, code);
+  try {
+    return JSON.parse((await run([process.execPath, program], environment)).trim().split('\n').at(-1) ?? '');
+  } finally {
+    rmSync(program);
+  }
+}
+
 test('the TypeScript snippet sends exactly the message, streamed and not streamed', async () => {
   for (const stream of [false, true]) {
-    const program = join(import.meta.dir, `.snippet-${crypto.randomUUID()}.ts`); // in this folder, so that packages resolve
     const code = typescriptOf({ baseUrl: turnpike.url, key: null, body: { ...body, stream } });
-    writeFileSync(program, `${code}\nconsole.log(JSON.stringify(message.content));\n`);
-    try {
-      const output = await run([process.execPath, program], { [KEY_VARIABLE]: turnpike.key });
-      expect(JSON.parse(output.trim().split('\n').at(-1) ?? '')).toMatchObject([{ type: 'text', text: WORDS }]);
-    } finally {
-      rmSync(program);
-    }
+    const printed = `${code}\nconsole.log(JSON.stringify(message.content));\n`;
+    expect(await runScript(printed, { [KEY_VARIABLE]: turnpike.key })).toMatchObject([{ type: 'text', text: WORDS }]);
   }
+});
+
+test('the TypeScript snippet for the SDK of OpenAI sends exactly the message, streamed and not streamed', async () => {
+  for (const stream of [false, true])
+    for (const key of [turnpike.key, null]) {
+      const code = openaiTypescriptOf({ baseUrl: turnpike.url, key, body: { ...body, stream } });
+      const printed = `${code}\nconsole.log(JSON.stringify(completion.choices[0]?.message));\n`;
+      expect(await runScript(printed, { OPENAI_API_KEY: turnpike.key })).toMatchObject({ content: WORDS });
+    }
+});
+
+test('the Python snippet for the SDK of OpenAI passes the same address, key and message', async () => {
+  const stub = [
+    'import json, contextlib, types',
+    'completion = types.SimpleNamespace(choices=[types.SimpleNamespace(message=None)], usage=None)',
+    'def told(**named): print(json.dumps(named)); return completion',
+    'class Streamed:',
+    '    def __iter__(self): return iter([types.SimpleNamespace(type="content.delta", delta="")])',
+    '    def get_final_completion(self): return completion',
+    'class Completions:',
+    '    def create(self, **named): return told(**named)',
+    '    @contextlib.contextmanager',
+    '    def stream(self, **named): told(**named); yield Streamed()',
+    'class OpenAI:',
+    '    def __init__(self, **named):',
+    '        print(json.dumps(named))',
+    '        self.chat = types.SimpleNamespace(completions=Completions())',
+  ].join('\n');
+  writeFileSync(join(directory, 'openai.py'), stub);
+  for (const stream of [false, true]) {
+    const code = openaiPythonOf({ baseUrl: turnpike.url, key: null, body: { ...body, stream } });
+    writeFileSync(join(directory, 'snippet.py'), code);
+    const output = await run(['python3', 'snippet.py'], { OPENAI_API_KEY: "k'1" });
+    const [client, message] = output.split('\n').map((line) => (line.startsWith('{') ? JSON.parse(line) : line));
+    expect(client).toEqual({ base_url: `${turnpike.url}/v1`, api_key: "k'1" });
+    expect(message).toEqual(chatBodyOf(body));
+  }
+});
+
+test('the body for the SDKs of OpenAI keeps tool calls, tool results and images', () => {
+  const chat = chatBodyOf({
+    ...{ model: 'm', max_tokens: 10, thinking: { type: 'enabled', budget_tokens: 2_000 }, system: 'Be brief.' },
+    tools: [{ name: 'look', input_schema: { type: 'object' } }, { type: 'web_search_20250305', name: 'web_search' }],
+    messages: [
+      { role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'Hm.', signature: 's' },
+          { type: 'text', text: 'I look.' },
+          { type: 'tool_use', id: 't1', name: 'look', input: { at: 1 } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 't1', content: 'Nothing' },
+          { type: 'text', text: 'So?' },
+        ],
+      },
+    ],
+  });
+  expect(chat).toEqual({
+    model: 'm',
+    max_completion_tokens: 10,
+    reasoning_effort: 'medium',
+    tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }],
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] },
+      {
+        role: 'assistant',
+        content: 'I look.',
+        tool_calls: [{ id: 't1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }],
+      },
+      { role: 'tool', tool_call_id: 't1', content: 'Nothing' },
+      { role: 'user', content: [{ type: 'text', text: 'So?' }] },
+    ],
+  });
 });
 
 test('the Python snippet passes the same address, key and message', async () => {

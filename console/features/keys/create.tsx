@@ -1,6 +1,6 @@
 // Creates an API key, shows its secret once, and waits for its first request.
 
-import { Card, Group, Loader, NativeSelect, Stack, Tabs, Text } from '@mantine/core';
+import { Card, Group, Loader, NativeSelect, Stack, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useState } from 'react';
 import type { CreatedKeyShape, KeyShape } from '../../../src/admin-api/shapes.ts';
@@ -8,7 +8,6 @@ import { formatMs } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton, ButtonLink, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
@@ -16,8 +15,9 @@ import { formatMoney } from '../../parts/money.tsx';
 import { Heading, Hint, PageHead } from '../../parts/page.tsx';
 import { markSecretSaved, SecretOnce } from '../../parts/secret-once.tsx';
 import { matchesPattern } from '../../patterns.ts';
+import { SnippetTabs } from '../../parts/snippet-tabs.tsx';
 import { useCreate, useGet } from '../../queries.ts';
-import { claudeCodeOf, curlOf, firstBody, pythonOf, typescriptOf } from '../../snippets.ts';
+import { firstBody } from '../../snippets.ts';
 import { usePlaygroundKey } from '../playground/key.tsx';
 import { KeyFields, useGroupsOf, useModelNames } from './form.tsx';
 import { createBody, defaultModel, emptyValues, type KeyValues } from './values.ts';
@@ -98,6 +98,7 @@ function GetStarted({ created, secret }: { created: KeyShape; secret: string }) 
   );
   const [chosen, setChosen] = useState<string | null>(null);
   const model = chosen ?? defaultModel(names);
+  const baseUrl = useBaseUrl();
   const [, setKey] = usePlaygroundKey();
   const goTo = useGoTo();
   const tryIt = () => {
@@ -124,37 +125,13 @@ function GetStarted({ created, secret }: { created: KeyShape; secret: string }) 
             <ActionButton label="Open in playground" isPrimary onClick={tryIt} icon="play" />
           </Group>
         </Group>
-        <Snippets secret={secret} model={model} />
+        <SnippetTabs
+          request={{ baseUrl, key: secret, body: firstBody(model, 'Hello, Turnpike') }}
+          onCopied={markSecretSaved}
+        />
       </Card>
       <FirstRequest keyId={created.id} />
     </Stack>
-  );
-}
-
-function Snippets({ secret, model }: { secret: string; model: string }) {
-  const baseUrl = useBaseUrl();
-  const request = { baseUrl, key: secret, body: firstBody(model, 'Hello, Turnpike') };
-  const snippets = {
-    curl: curlOf(request),
-    TypeScript: typescriptOf(request),
-    Python: pythonOf(request),
-    'Claude Code': claudeCodeOf({ baseUrl, key: secret, model }),
-  };
-  return (
-    <Tabs defaultValue="curl">
-      <Tabs.List mb="sm">
-        {Object.keys(snippets).map((name) => (
-          <Tabs.Tab key={name} value={name}>
-            {name}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      {Object.entries(snippets).map(([name, code]) => (
-        <Tabs.Panel key={name} value={name}>
-          <CodeBlock code={code} onCopied={markSecretSaved} />
-        </Tabs.Panel>
-      ))}
-    </Tabs>
   );
 }
 

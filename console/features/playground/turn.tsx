@@ -1,17 +1,16 @@
 // One turn of a conversation, with stop reason, latency, cost and code below a response.
 
-import { Alert, type ButtonProps, Card, Group, Loader, Stack, Tabs } from '@mantine/core';
+import { Alert, type ButtonProps, Card, Group, Loader, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { UsageShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call } from '../../api.ts';
 import { formatCount, formatMs } from '../../figures.ts';
 import { useBaseUrl } from '../../me.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
 import { DialogButton } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint } from '../../parts/page.tsx';
-import { curlOf, pythonOf, typescriptOf } from '../../snippets.ts';
+import { SnippetTabs } from '../../parts/snippet-tabs.tsx';
 import type { Answer } from './answer.ts';
 import { AnswerBlocks, BlockView } from './blocks.tsx';
 import { usePlaygroundKey } from './key.tsx';
@@ -219,35 +218,18 @@ interface CodeButtonProps extends ButtonProps {
 }
 
 export function CodeButton({ body, ...button }: CodeButtonProps) {
+  const baseUrl = useBaseUrl();
   return (
     <DialogButton label="Code" title="Request as code" dialogSize="xl" {...button}>
       {() => (
         <Stack gap="sm">
-          <Hint>The examples read your API key from the environment variable ANTHROPIC_API_KEY.</Hint>
-          <Code body={body} />
+          <Hint>
+            The examples read your API key from an environment variable: OPENAI_API_KEY for the OpenAI SDKs, and
+            ANTHROPIC_API_KEY for all others.
+          </Hint>
+          <SnippetTabs request={{ baseUrl, key: null, body }} heightMaxPx={CODE_HEIGHT_MAX_PX} />
         </Stack>
       )}
     </DialogButton>
-  );
-}
-
-function Code({ body }: CodeButtonProps) {
-  const request = { baseUrl: useBaseUrl(), key: null, body };
-  const codes = { curl: curlOf(request), TypeScript: typescriptOf(request), Python: pythonOf(request) };
-  return (
-    <Tabs defaultValue="curl">
-      <Tabs.List mb="sm">
-        {Object.keys(codes).map((name) => (
-          <Tabs.Tab key={name} value={name}>
-            {name}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      {Object.entries(codes).map(([name, code]) => (
-        <Tabs.Panel key={name} value={name}>
-          <CodeBlock code={code} heightMaxPx={CODE_HEIGHT_MAX_PX} />
-        </Tabs.Panel>
-      ))}
-    </Tabs>
   );
 }
