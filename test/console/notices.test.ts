@@ -163,6 +163,7 @@ test.skipIf(chromium === null)(
     expect(await page.getByTestId('secret').textContent()).toStartWith('whsec_');
     await expectAccessible(visitor);
 
+    await press('button', 'Copy');
     await press('link', 'View destination');
     await see('my server');
     await page.getByText('key.*', { exact: true }).waitFor();

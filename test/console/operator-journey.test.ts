@@ -52,6 +52,7 @@ test.skipIf(chromium === null)(
     await actions.press('button', 'Invite owner');
     const ownersLink = (await page.getByTestId('link').textContent()) ?? '';
     expect(ownersLink).toStartWith(`${turnpike.url}/console/invitation#`);
+    await actions.press('button', 'Copy link');
     await actions.press('button', 'Done');
     await actions.see('Acme');
 
@@ -66,6 +67,7 @@ test.skipIf(chromium === null)(
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ content: [{ type: 'text', text: 'Good morning!' }] });
     await page.getByText('Request received').waitFor();
+    await actions.press('button', 'Copy');
 
     await actions.press('link', 'Overview');
     const last = page.getByRole('table', { name: 'Recent requests' });

@@ -81,16 +81,19 @@ test.skipIf(chromium === null)(
     await actions.press('button', 'Create key');
     await actions.see('API key created');
     const secret = (await page.getByTestId('secret').textContent()) ?? '';
+    await actions.press('button', 'Copy');
     await actions.press('button', 'Open in playground');
     await actions.see('Playground');
-    await page.getByText(`In use: ${secret.slice(0, 10)}…`).waitFor();
+    await page.getByText(`Key ${secret.slice(0, 10)}`).waitFor();
 
     await choose(page, 'sandbox-thinking');
     const thought = await ask(page, 'What is six times seven?');
     await thought.getByText('Thinking', { exact: true }).waitFor();
     await actions.press('button', 'Clear');
     await choose(page, 'sandbox-tool');
+    await page.getByRole('button', { name: 'Settings', exact: true }).click();
     await page.getByRole('button', { name: 'Insert example' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
     const called = await ask(page, 'What is the weather in Paris?');
     await called.getByText('Tool call: ').waitFor();
     await page.getByRole('textbox', { name: 'Result of ' }).fill('It rains.');
@@ -118,7 +121,7 @@ test.skipIf(chromium === null)(
     await revoke(page, 'mine');
 
     await actions.press('link', 'Playground');
-    await page.getByText(`In use: ${secret.slice(0, 10)}…`).waitFor(); // the key is kept while the tab is open
+    await page.getByText(`Key ${secret.slice(0, 10)}`).waitFor(); // the key is kept while the tab is open
     await choose(page, 'sandbox-echo');
     await page.getByRole('textbox', { name: 'Your message' }).fill('Once more?');
     await page.keyboard.press('Control+Enter');

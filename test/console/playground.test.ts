@@ -1,7 +1,7 @@
 // The playground and the page after creating a key, in a real browser against a real service.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import type { KeyShape } from '../../src/admin-api/shapes.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
@@ -25,9 +25,31 @@ afterAll(async () => {
 });
 
 async function ownerAtPlayground(model: string): Promise<Visitor> {
-  const visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+  return await atPlayground('owner', model);
+}
+
+async function atPlayground(role: keyof Filled['tokens'], model: string, isPhone = false): Promise<Visitor> {
+  const visitor = await visit(browser, { url: turnpike.url, token: filled.tokens[role], isPhone });
   await visitor.goTo(`/playground?model=${model}`);
   return visitor;
+}
+
+/** Acts in the drawer of settings, and closes it. */
+async function inSettings(page: Page, act: () => Promise<void>): Promise<void> {
+  await page.getByRole('button', { name: 'Settings', exact: true }).click();
+  await act();
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+}
+
+/** Sends a message, and waits for the cost of its response. */
+async function ask(page: Page, text: string): Promise<Locator> {
+  const answers = page.getByRole('article', { name: 'Response' });
+  const count = await answers.count();
+  await page.getByLabel('Your message').fill(text);
+  await page.getByRole('button', { name: 'Send' }).click();
+  await answers.nth(count).getByTestId('cost').waitFor();
+  return answers.nth(count);
 }
 
 test.skipIf(chromium === null)(
@@ -53,7 +75,7 @@ test.skipIf(chromium === null)(
 test.skipIf(chromium === null)('the model continues after the user enters a tool result', async () => {
   await using visitor = await ownerAtPlayground('sandbox-tool');
   const { page } = visitor;
-  await page.getByRole('button', { name: 'Insert example' }).click();
+  await inSettings(page, () => page.getByRole('button', { name: 'Insert example' }).click());
   await page.getByLabel('Your message').fill('How is the weather?');
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByText('Tool call: get_weather').waitFor();
@@ -66,7 +88,7 @@ test.skipIf(chromium === null)('the model continues after the user enters a tool
 test.skipIf(chromium === null)('a stopped stream is billed and keeps the text received so far', async () => {
   await using visitor = await ownerAtPlayground('sandbox-lorem');
   const { page } = visitor;
-  await page.getByLabel('Max tokens').fill('4000');
+  await inSettings(page, () => page.getByLabel('Max tokens').fill('4000'));
   await page.getByLabel('Your message').fill('Go on');
   await page.getByRole('button', { name: 'Send' }).click();
   const answer = page.getByRole('article', { name: 'Response' });
@@ -107,30 +129,159 @@ test.skipIf(chromium === null)('a double click creates one key, and the page sho
 });
 
 test.skipIf(chromium === null)(
-  'the first message creates one key within the spend limit, two models respond, and a previous prompt is reusable',
+  'two models respond side by side, each with its cost, from one composer, and a previous prompt is reusable',
   async () => {
-    await using visitor = await ownerAtPlayground('sandbox-echo&compare=sandbox-thinking');
+    await using visitor = await ownerAtPlayground('sandbox-echo');
     const { page } = visitor;
-    const keysBefore = await playgroundKeys();
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByRole('combobox', { name: 'Second model' }).click();
+    await page.getByRole('option', { name: 'sandbox-thinking' }).click();
     await page.getByLabel('Your message').fill('Compare this');
     await page.getByRole('button', { name: 'Send' }).click();
-    const answers = page.getByRole('article', { name: 'Response' });
-    await answers.nth(0).getByTestId('cost').waitFor();
-    await answers.nth(1).getByTestId('cost').waitFor();
-    expect(await answers.allInnerTexts()).toEqual([
-      expect.stringContaining('sandbox-echo'),
-      expect.stringContaining('sandbox-thinking'),
-    ]);
-    const [key, ...others] = (await playgroundKeys()).filter(({ id }) => !keysBefore.some((one) => one.id === id));
-    expect(others).toEqual([]);
-    expect(key).toMatchObject({ quota: '1.00', account: filled.accounts.acme });
-    expect(Date.parse(key?.expires_at ?? '')).toBeLessThan(Date.now() + 13 * 3_600_000);
+    const boxes = [];
+    for (const model of ['sandbox-echo', 'sandbox-thinking']) {
+      const column = page.getByRole('region', { name: `Conversation with ${model}` });
+      const answer = column.getByRole('article', { name: 'Response' });
+      await answer.getByText('Compare this').waitFor();
+      await answer.getByTestId('cost').waitFor();
+      await answer.getByText('total ').waitFor();
+      boxes.push(await answer.boundingBox());
+    }
+    expect(boxes[1]?.x).toBeGreaterThan((boxes[0]?.x ?? 0) + (boxes[0]?.width ?? 0));
     await page.getByRole('button', { name: 'Previous prompts' }).click();
     await page.getByRole('menuitem', { name: 'Compare this' }).click();
     expect(await page.getByLabel('Your message').inputValue()).toBe('Compare this');
     expect(visitor.problems).toEqual([]);
   },
 );
+
+test.skipIf(chromium === null)(
+  'the first message creates a key that expires within a day; after a reload and in another tab it is the same key',
+  async () => {
+    await using visitor = await ownerAtPlayground('sandbox-echo');
+    const { page } = visitor;
+    const before = await playgroundKeys();
+    await page.getByText('The first message creates a key that can spend $1.00 a day').waitFor();
+    await ask(page, 'One');
+    await page.getByTestId('key-line').getByText(' of $1.00 left today').waitFor();
+    await page.reload();
+    await ask(page, 'Two');
+    const other = await visitor.context.newPage();
+    await other.goto(page.url());
+    await ask(other, 'Three');
+    await ask(page, 'Four'); // with the previous secret, which works for an hour
+    const made = (await playgroundKeys()).filter(({ id }) => !before.some((one) => one.id === id));
+    expect(made).toMatchObject([{ quota: '1.00', quota_period: 'day', account: filled.accounts.acme }]);
+    const leftMs = Date.parse(made[0]?.expires_at ?? '') - Date.now();
+    expect(leftMs).toBeGreaterThan(0);
+    expect(leftMs).toBeLessThanOrEqual(24 * 3_600_000);
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain('sk-tp-');
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
+test.skipIf(chromium === null)('the spend limit of the key can be changed, and a revoked key is replaced', async () => {
+  await using visitor = await atPlayground('member', 'sandbox-echo');
+  const { page } = visitor;
+  const before = await playgroundKeys();
+  const ownNow = async () => (await playgroundKeys()).filter(({ id }) => !before.some((one) => one.id === id));
+  await inSettings(page, () => page.getByLabel('Spend limit per day (USD)').fill('0.25'));
+  await ask(page, 'One');
+  await inSettings(page, async () => {
+    await page.getByLabel('Spend limit per day (USD)').fill('0.50');
+    await page.getByRole('button', { name: 'Save limit' }).click();
+    await page.getByText('Spend limit saved.').waitFor();
+  });
+  await page.getByTestId('key-line').getByText(' of $0.50 left today').waitFor();
+  const [first] = await ownNow();
+  expect(first?.quota).toBe('0.50');
+  await turnpike.admin('POST', `/keys/${first?.id}/revoke`, {});
+  await page.getByLabel('Your message').fill('Two');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('401 key_').waitFor();
+  await page.getByRole('button', { name: 'Retry' }).click();
+  await page.getByRole('article', { name: 'Response' }).nth(1).getByTestId('cost').waitFor();
+  const statuses = (await ownNow()).map(({ status, made_by: maker }) => [status, maker === first?.made_by]);
+  expect(statuses).toEqual([
+    ['revoked', true],
+    ['enabled', true],
+  ]);
+});
+
+test.skipIf(chromium === null)('a viewer is told that viewers cannot create keys, and may enter one', async () => {
+  await using visitor = await atPlayground('viewer', 'sandbox-echo');
+  const { page } = visitor;
+  await page.getByText('Viewers cannot create API keys.').waitFor();
+  await page.getByLabel('Your message').fill('Hello');
+  expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
+  await page.getByRole('textbox', { name: 'Existing API key' }).fill(filled.key.secret);
+  await page.getByRole('button', { name: 'Use key' }).click();
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('article', { name: 'Response' }).getByText('Hello').waitFor();
+});
+
+test.skipIf(chromium === null)('the composer stays in view below a long conversation, also on a phone', async () => {
+  await using visitor = await atPlayground('owner', 'sandbox-echo', true);
+  const { page } = visitor;
+  await ask(page, 'A line of many.\n\n'.repeat(120));
+  for (const at of ['end', 'start'] as const) {
+    await page.evaluate((place) => window.scrollTo(0, place === 'end' ? 1e6 : 0), at);
+    const box = await page.getByRole('button', { name: 'Send' }).boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(844);
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(390);
+  }
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+});
+
+const markdown = [
+  '## Result',
+  '',
+  'First **bold** and `code`.',
+  'Second line.',
+  '',
+  '- one',
+  '- two',
+  '',
+  '| a | b |',
+  '|---|---|',
+  '| 1 | 2 |',
+  '',
+  '```js',
+  'const answer = "<b>";',
+  '```',
+].join('\n');
+
+test.skipIf(chromium === null)('a response is shown as Markdown, and its code can be copied', async () => {
+  await using visitor = await ownerAtPlayground('sandbox-echo');
+  await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const { page } = visitor;
+  const answer = await ask(page, markdown);
+  expect(await answer.locator('strong').textContent()).toBe('bold');
+  expect(await answer.locator('li').allTextContents()).toEqual(['one', 'two']);
+  expect(await answer.locator('td').allTextContents()).toEqual(['1', '2']);
+  expect(await answer.locator('pre').textContent()).toBe('const answer = "<b>";');
+  await answer.getByRole('button', { name: 'Copy' }).click();
+  await answer.getByRole('button', { name: 'Copied' }).waitFor();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('const answer = "<b>";');
+  expect(await page.getByRole('article', { name: 'You' }).locator('strong').count()).toBe(0);
+  expect(visitor.problems).toEqual([]);
+});
+
+test.skipIf(chromium === null)('only the playground loads the Markdown parser', async () => {
+  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+  const { page } = visitor;
+  const withParser: string[] = [];
+  page.on('response', async (response) => {
+    if (!response.url().endsWith('.js')) return;
+    const text = await response.text().catch(() => '');
+    if (text.includes('disableParsingRawHTML')) withParser.push(response.url());
+  });
+  await visitor.goTo('/keys/new');
+  expect(withParser).toEqual([]);
+  await visitor.goTo('/playground');
+  await page.getByLabel('Your message').waitFor();
+  expect(withParser).toHaveLength(1);
+});
 
 async function playgroundKeys() {
   const { data } = await turnpike.admin('GET', `/keys?account=${filled.accounts.acme}&limit=1000`);

@@ -119,7 +119,10 @@ test('the Python snippet for the SDK of OpenAI passes the same address, key and 
 test('the body for the SDKs of OpenAI keeps tool calls, tool results and images', () => {
   const chat = chatBodyOf({
     ...{ model: 'm', max_tokens: 10, thinking: { type: 'enabled', budget_tokens: 2_000 }, system: 'Be brief.' },
-    tools: [{ name: 'look', input_schema: { type: 'object' } }, { type: 'web_search_20250305', name: 'web_search' }],
+    tools: [
+      { name: 'look', input_schema: { type: 'object' } },
+      { type: 'web_search_20250305', name: 'web_search' },
+    ],
     messages: [
       { role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }] },
       {

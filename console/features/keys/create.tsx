@@ -14,11 +14,11 @@ import { ActionButton, ButtonLink, Icon, pathOf, useGoTo } from '../../parts/lin
 import { formatMoney } from '../../parts/money.tsx';
 import { Heading, Hint, PageHead } from '../../parts/page.tsx';
 import { markSecretSaved, SecretOnce } from '../../parts/secret-once.tsx';
-import { matchesPattern } from '../../patterns.ts';
 import { SnippetTabs } from '../../parts/snippet-tabs.tsx';
+import { matchesPattern } from '../../patterns.ts';
 import { useCreate, useGet } from '../../queries.ts';
 import { firstBody } from '../../snippets.ts';
-import { usePlaygroundKey } from '../playground/key.tsx';
+import { usePlaygroundKey } from '../playground/key-source.ts';
 import { KeyFields, useGroupsOf, useModelNames } from './form.tsx';
 import { createBody, defaultModel, emptyValues, type KeyValues } from './values.ts';
 
@@ -102,7 +102,7 @@ function GetStarted({ created, secret }: { created: KeyShape; secret: string }) 
   const [, setKey] = usePlaygroundKey();
   const goTo = useGoTo();
   const tryIt = () => {
-    setKey({ secret, id: created.id, account: created.account });
+    setKey({ secret, id: created.id, account: created.account, extendAtMs: null });
     void goTo('/playground', { model });
   };
   return (

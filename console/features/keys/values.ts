@@ -138,6 +138,11 @@ export function isSandbox(name: string): boolean {
   return name.startsWith('sandbox-');
 }
 
+/** A sandbox model that answers with an error. */
+export function isSandboxError(name: string): boolean {
+  return name.startsWith('sandbox-error-');
+}
+
 /** The model to preselect: a real one, or the sandbox model that always answers. */
 export function defaultModel(names: readonly string[]): string {
   const real = names.find((name) => !isSandbox(name));

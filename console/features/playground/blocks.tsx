@@ -1,8 +1,9 @@
-// The content blocks of a response. All content is untrusted and is shown as text.
+// The content blocks of a turn. All content is untrusted: responses are shown as Markdown, all other text as text.
 
 import { Badge, Box, Code, Group, Image, Stack, Text } from '@mantine/core';
 import { Hint } from '../../parts/page.tsx';
 import type { Answer, Block } from './answer.ts';
+import { MarkdownText } from './markdown.tsx';
 
 export function AnswerBlocks({ answer, isRunning }: { answer: Answer; isRunning: boolean }) {
   const last = answer.blocks.length - 1;
@@ -15,6 +16,7 @@ export function AnswerBlocks({ answer, isRunning }: { answer: Answer; isRunning:
           block={block}
           inputText={answer.inputTexts[place] ?? null}
           isLast={isRunning && place === last}
+          isMarkdown
         />
       ))}
     </Stack>
@@ -27,12 +29,15 @@ interface BlockViewProps {
   inputText: string | null;
   /** The block may still grow. */
   isLast: boolean;
+  isMarkdown?: boolean;
 }
 
-export function BlockView({ block, inputText, isLast }: BlockViewProps) {
+export function BlockView({ block, inputText, isLast, isMarkdown = false }: BlockViewProps) {
   switch (block.type) {
-    case 'text':
-      return <WrittenText text={String(block['text'] ?? '')} />;
+    case 'text': {
+      const text = String(block['text'] ?? '');
+      return isMarkdown ? <MarkdownText text={text} /> : <WrittenText text={text} />;
+    }
     case 'thinking':
       return (
         <Fold label={isLast ? 'Thinking …' : 'Thinking'} isOpen={isLast}>
@@ -63,12 +68,7 @@ export function BlockView({ block, inputText, isLast }: BlockViewProps) {
 
 function WrittenText({ text, isDimmed = false }: { text: string; isDimmed?: boolean }) {
   return (
-    <Text
-      size="sm"
-      component="div"
-      style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
-      {...(isDimmed && { c: 'dimmed' })}
-    >
+    <Text size="sm" component="div" className="written" {...(isDimmed && { c: 'dimmed' })}>
       {text}
     </Text>
   );

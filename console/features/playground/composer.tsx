@@ -58,11 +58,14 @@ interface ComposerProps {
   onChange: (draft: Draft) => void;
   onSend: () => void;
   onStop: () => void;
+  /** Below the buttons. */
+  note: React.ReactNode;
   /** More buttons. */
   children: React.ReactNode;
 }
 
-export function Composer({ draft, calls, isRunning, mayCompose, onChange, onSend, onStop, children }: ComposerProps) {
+export function Composer(props: ComposerProps) {
+  const { draft, calls, isRunning, mayCompose, onChange, onSend, onStop, note, children } = props;
   const sendByKeys = (event: React.KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
@@ -70,7 +73,7 @@ export function Composer({ draft, calls, isRunning, mayCompose, onChange, onSend
   };
   return (
     <Card p="sm" onKeyDown={sendByKeys}>
-      <Stack gap="sm">
+      <Stack gap="xs">
         {calls.map((call) => (
           <ResultField key={call.id} call={call} draft={draft} onChange={onChange} />
         ))}
@@ -78,8 +81,8 @@ export function Composer({ draft, calls, isRunning, mayCompose, onChange, onSend
           aria-label="Your message"
           placeholder={calls.length > 0 ? 'Optional text in addition to the tool result …' : 'Write a message …'}
           autosize
-          minRows={3}
-          maxRows={16}
+          minRows={2}
+          maxRows={8}
           value={draft.text}
           onChange={({ currentTarget }) => onChange({ ...draft, text: currentTarget.value })}
         />
@@ -109,6 +112,7 @@ export function Composer({ draft, calls, isRunning, mayCompose, onChange, onSend
             )}
           </Group>
         </Group>
+        {note}
       </Stack>
     </Card>
   );

@@ -1,146 +1,122 @@
-// The API key that the playground uses: created when the first message is sent, or entered. It is kept in the memory of
-// the tab only.
+// Shows the API key of the playground: what is left of its quota, its account, and the choice of another key.
 
-import { Alert, Card, Group, PasswordInput, Stack, Tabs, Text, TextInput } from '@mantine/core';
-import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Code, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import type { KeyShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
+import { useNames } from '../../names.ts';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
-import { ActionButton } from '../../parts/link.tsx';
-import { Heading, Hint } from '../../parts/page.tsx';
-import { useChange, useCreate, useGet } from '../../queries.ts';
-import { createBody, emptyValues, isSandbox, type KeyValues } from '../keys/values.ts';
+import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
+import { formatMoney, nanoOf, usdOf, When } from '../../parts/money.tsx';
+import { FailureNotice, Heading, Hint } from '../../parts/page.tsx';
+import { useChange } from '../../queries.ts';
+import { type KeySource, usePlaygroundKey } from './key-source.ts';
 
 const PREFIX_CHARACTERS = 10;
-const DEFAULT_QUOTA = '1.00';
 const FIELDS = ['account', 'quota'];
 
-interface PlaygroundKey {
-  secret: string;
-  /** Null if only the secret is known. */
-  id: string | null;
-  account: string | null;
-}
-
-export function usePlaygroundKey(): [PlaygroundKey | null, (key: PlaygroundKey | null) => void] {
-  return useTabState<PlaygroundKey | null>('playground-key', null);
-}
-
-/** State of the tab: it survives a change of page, and is discarded on sign-out and reload. */
-export function useTabState<Value>(name: string, initial: Value): [Value, (value: Value) => void] {
-  const queries = useQueryClient();
-  const { data } = useQuery({
-    queryKey: [name],
-    queryFn: skipToken,
-    initialData: () => queries.getQueryData<Value>([name]) ?? initial,
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: Number.POSITIVE_INFINITY,
-  });
-  return [(data as Value | undefined) ?? initial, (value) => queries.setQueryData([name], () => value)];
-}
-
-export interface KeySource {
-  /** Whether a key is in use or can be created. */
-  isReady: boolean;
-  /** Returns the secret of the key in use and creates the key if necessary; null if the creation failed. */
-  getSecret: () => Promise<string | null>;
-  account: string;
-  setAccount: (id: string) => void;
-  quota: string;
-  setQuota: (usd: string) => void;
-  /** Of the creation. */
-  failure: Error | null;
-  isPending: boolean;
-}
-
-/** `model` is the model that the first message is for. */
-export function useKeySource(model: string): KeySource {
+/** One line: which key sends, who pays, and what is left. */
+export function KeyLine({ source }: { source: KeySource }) {
   const me = useMe();
-  const [key, setKey] = usePlaygroundKey();
-  const [chosen, setAccount] = useTabState('playground-account', '');
-  const [quota, setQuota] = useState(DEFAULT_QUOTA);
-  const accounts = useGet('/accounts', { isEnabled: me.role === 'operator' }).data?.data ?? [];
-  // A sandbox model needs no real account, so nobody has to choose one to try it.
-  const offered =
-    accounts.length === 1 || !isSandbox(model) ? accounts : accounts.filter(({ name }) => name === 'demo');
-  const account = chosen || (offered.length === 1 ? (offered[0]?.id ?? '') : '');
-  const create = useCreate('POST /keys', {
-    toBody: (values: KeyValues) => createBody(values, Date.now()),
-    onDone: (created) => setKey({ secret: created.key, id: created.id, account: created.account }),
-  });
-  const values: KeyValues = { ...emptyValues, name: 'playground', account, quota, expires: '12h' };
-  return {
-    isReady: key !== null || (me.role !== 'viewer' && (me.account !== null || account !== '')),
-    async getSecret() {
-      if (key !== null) return key.secret;
-      const created = await create.mutateAsync(values).catch(() => null); // the page shows `failure`
-      return created?.key ?? null;
-    },
-    account,
-    setAccount,
-    quota,
-    setQuota,
-    failure: create.error,
-    isPending: create.isPending,
-  };
+  const [key] = usePlaygroundKey();
+  const { shown } = source;
+  const account = shown?.account ?? key?.account ?? source.account;
+  const names = useNames([{ account: account || null, key: null }]);
+  const payer = me.account !== null || account === '' ? '' : ` · billed to ${names.account(account)}`;
+  if (shown === undefined && key !== null)
+    return <Hint size="xs">{`Key ${key.secret.slice(0, PREFIX_CHARACTERS)}…${payer}`}</Hint>;
+  if (shown === undefined)
+    return (
+      source.isReady && (
+        <Hint size="xs">{`The first message creates a key that can spend ${formatMoney(source.quota)} a day${payer}.`}</Hint>
+      )
+    );
+  return (
+    <Hint size="xs" component="div" data-testid="key-line">
+      <TextLink to={pathOf.key(shown.id)}>{`Key ${shown.prefix}…`}</TextLink>
+      {shown.quota !== null &&
+        ` · ${leftOf(shown)} of ${formatMoney(shown.quota)} left${periodTexts[shown.quota_period]}`}
+      {shown.expires_at !== null && (
+        <>
+          {' · expires '}
+          <When at={shown.expires_at} isRelative />
+        </>
+      )}
+      {payer}
+    </Hint>
+  );
 }
 
-/** Whether the key panel shows the failure beside a field. */
-export function isFieldFailure(failure: Error | null): boolean {
-  return fieldFaults(failure, FIELDS) !== null;
+const periodTexts = { total: '', day: ' today', week: ' this week', month: ' this month' };
+
+function leftOf({ quota, quota_used: used }: KeyShape): string {
+  const left = nanoOf(quota ?? '0') - nanoOf(used);
+  return formatMoney(usdOf(left > 0n ? left : 0n));
 }
 
 export function KeyPanel({ source }: { source: KeySource }) {
   const { role } = useMe();
   const [key] = usePlaygroundKey();
   return (
-    <Card p="md">
-      <Heading mb="xs">API key</Heading>
-      {key !== null && <KeyInUse />}
-      {key === null && role === 'viewer' && <EnterKey />}
-      {key === null && role !== 'viewer' && (
-        <Tabs defaultValue="create" keepMounted={false}>
-          <Tabs.List mb="sm" grow>
-            <Tabs.Tab value="create">Temporary key</Tabs.Tab>
-            <Tabs.Tab value="enter">Existing key</Tabs.Tab>
-          </Tabs.List>
-          <Tabs.Panel value="create">
-            <NewKey source={source} />
-          </Tabs.Panel>
-          <Tabs.Panel value="enter">
-            <EnterKey />
-          </Tabs.Panel>
-        </Tabs>
-      )}
-    </Card>
+    <Stack gap="sm" component="section" aria-label="API key">
+      <Heading>API key</Heading>
+      {key === null ? role !== 'viewer' && <NextKey source={source} /> : <KeyInUse source={source} />}
+      {key === null && <EnterKey />}
+    </Stack>
   );
 }
 
-function NewKey({ source }: { source: KeySource }) {
+/** What is missing before the first message; null if nothing is. */
+export function KeyNeeded({ source }: { source: KeySource }) {
   const me = useMe();
-  const faults = fieldFaults(source.failure, FIELDS);
+  if (source.isReady) return null;
+  if (me.role === 'viewer')
+    return (
+      <Stack gap="sm" maw={420} mx="auto" w="100%">
+        <Text size="sm">Viewers cannot create API keys. Enter the secret of an existing key to send messages.</Text>
+        <EnterKey />
+      </Stack>
+    );
+  return <AccountField source={source} />;
+}
+
+function AccountField({ source }: { source: KeySource }) {
+  return (
+    <AccountSelect
+      label="Account"
+      description="The account that pays for the messages."
+      required
+      maw={420}
+      mx="auto"
+      w="100%"
+      value={source.account || null}
+      onChange={(id) => source.setAccount(id ?? '')}
+      error={fieldFaults(source.failure, FIELDS)?.['account']}
+    />
+  );
+}
+
+/** Before the first message. */
+function NextKey({ source }: { source: KeySource }) {
+  const me = useMe();
   return (
     <Stack gap="sm">
-      {me.account === null && (
-        <AccountSelect
-          label="Account"
-          required
-          value={source.account || null}
-          onChange={(id) => source.setAccount(id ?? '')}
-          error={faults?.['account']}
+      {me.account === null && <AccountField source={source} />}
+      {source.shown === undefined ? (
+        <TextInput
+          label="Spend limit per day (USD)"
+          description="For the key that the first message creates. The key expires after a day."
+          inputMode="decimal"
+          value={source.quota}
+          onChange={({ currentTarget }) => source.setQuota(currentTarget.value)}
+          error={fieldFaults(source.failure, FIELDS)?.['quota']}
         />
+      ) : (
+        <QuotaOfKey apiKey={source.shown} />
       )}
-      <TextInput
-        label="Spend limit (USD)"
-        inputMode="decimal"
-        value={source.quota}
-        onChange={({ currentTarget }) => source.setQuota(currentTarget.value)}
-        error={faults?.['quota']}
-      />
-      <Hint size="xs">Sending your first message creates a key named “playground”. It expires in 12 hours.</Hint>
     </Stack>
   );
 }
@@ -155,43 +131,44 @@ function EnterKey() {
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (isKey) setKey({ secret, id: null, account: null });
+        if (isKey) setKey({ secret, id: null, account: null, extendAtMs: null });
       }}
     >
       <Stack gap="sm">
         <PasswordInput
-          label="API key"
-          description="The key stays in the memory of this tab. Reloading the page discards it."
+          label="Existing API key"
+          description="It stays in the memory of this tab. Reloading the page discards it."
           autoComplete="off"
           value={text}
           onChange={({ currentTarget }) => setText(currentTarget.value)}
           error={secret !== '' && !isKey ? 'A key contains only letters, digits and symbols.' : null}
         />
-        <ActionButton label="Use key" isPrimary type="submit" disabled={!isKey} />
+        <ActionButton label="Use key" type="submit" disabled={!isKey} />
       </Stack>
     </form>
   );
 }
 
-function KeyInUse() {
+function KeyInUse({ source }: { source: KeySource }) {
   const [key, setKey] = usePlaygroundKey();
-  const { role } = useMe();
+  const me = useMe();
   const revoke = useChange((id: string) => call('POST /keys/{id}/revoke', { id, body: {} }), {
     done: 'API key revoked.',
     onDone: () => setKey(null),
   });
   if (key === null) return null;
-  const { id } = key;
+  const { id, secret, extendAtMs } = key;
+  const isTemporary = extendAtMs !== null;
   return (
     <Stack gap="sm">
-      <Alert color="teal" p="xs">
-        <Text size="sm" ff="monospace">
-          {`In use: ${key.secret.slice(0, PREFIX_CHARACTERS)}…`}
-        </Text>
-      </Alert>
+      <Text size="sm" component="div">
+        In use: <Code>{`${secret.slice(0, PREFIX_CHARACTERS)}…`}</Code>
+      </Text>
+      {isTemporary && me.account === null && <AccountField source={source} />}
+      {isTemporary && source.shown !== undefined && <QuotaOfKey apiKey={source.shown} />}
       <Group gap="xs">
-        <ActionButton label="Change key" size="xs" onClick={() => setKey(null)} />
-        {id !== null && role !== 'viewer' && (
+        {!isTemporary && <ActionButton label="Change key" size="xs" onClick={() => setKey(null)} />}
+        {id !== null && me.role !== 'viewer' && (
           <ConfirmButton
             size="xs"
             label="Revoke key"
@@ -203,5 +180,35 @@ function KeyInUse() {
         )}
       </Group>
     </Stack>
+  );
+}
+
+function QuotaOfKey({ apiKey: { id, quota: current } }: { apiKey: KeyShape }) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const change = useChange((quota: string) => call('PATCH /keys/{id}', { id, body: { quota } }), {
+    done: 'Spend limit saved.',
+    onDone: () => setTyped(null),
+  });
+  const faults = fieldFaults(change.error, FIELDS);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (typed !== null) change.mutate(typed.trim());
+      }}
+    >
+      <Group align="flex-end" gap="xs">
+        <TextInput
+          flex={1}
+          label="Spend limit per day (USD)"
+          inputMode="decimal"
+          value={typed ?? current ?? ''}
+          onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+          error={faults?.['quota']}
+        />
+        <ActionButton label="Save limit" type="submit" disabled={typed === null} loading={change.isPending} />
+      </Group>
+      {faults === null && <FailureNotice failure={change.error} />}
+    </form>
   );
 }

@@ -1,69 +1,18 @@
 // The request parameters other than the messages.
 
-import { Box, Card, Group, NumberInput, SegmentedControl, Select, Stack, Text, Textarea } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Group, NumberInput, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
 import { optionsOf } from '../../labels.ts';
 import { ActionButton } from '../../parts/link.tsx';
-import { Heading } from '../../parts/page.tsx';
-import { isSandbox } from '../keys/values.ts';
 import { exampleTools, type PlaygroundSettings, readTools } from './request.ts';
 
 const thinkingLabels = { off: 'Off', adaptive: 'Adaptive', budget: 'Budget' };
 
-interface SettingsPanelProps {
+interface Editing {
   settings: PlaygroundSettings;
-  /** Empty: no comparison. */
-  secondModel: string;
-  models: readonly string[];
   onChange: (changes: Partial<PlaygroundSettings>) => void;
-  onCompare: (model: string | null) => void;
 }
 
-export function SettingsPanel({ settings, secondModel, models, onChange, onCompare }: SettingsPanelProps) {
-  // On narrow screens the conversation is below this panel.
-  const [isOpen, more] = useDisclosure(false);
-  return (
-    <Card p="md">
-      <Heading mb="xs">Settings</Heading>
-      <Stack gap="sm">
-        <Select
-          label="Model"
-          searchable
-          allowDeselect={false}
-          data={modelOptionsOf(models)}
-          value={settings.model || null}
-          onChange={(model) => onChange({ model: model ?? '' })}
-          nothingFoundMessage="This key has access to no models."
-        />
-        <Select
-          label="Compare with"
-          placeholder="No second model"
-          searchable
-          clearable
-          data={modelOptionsOf(models)}
-          value={secondModel || null}
-          onChange={onCompare}
-        />
-        <ActionButton
-          label={isOpen ? 'Fewer settings' : 'More settings'}
-          hiddenFrom="lg"
-          variant="subtle"
-          size="compact-sm"
-          onClick={more.toggle}
-          aria-expanded={isOpen}
-          icon="sliders"
-        />
-        <Box {...(!isOpen && { visibleFrom: 'lg' })}>
-          <Parameters settings={settings} onChange={onChange} />
-        </Box>
-      </Stack>
-    </Card>
-  );
-}
-
-type Editing = Pick<SettingsPanelProps, 'settings' | 'onChange'>;
-
-function Parameters({ settings, onChange }: Editing) {
+export function Parameters({ settings, onChange }: Editing) {
   return (
     <Stack gap="sm">
       <Textarea
@@ -99,14 +48,6 @@ function Parameters({ settings, onChange }: Editing) {
       <Tools text={settings.tools} onChange={(tools) => onChange({ tools })} />
     </Stack>
   );
-}
-
-/** Lists sandbox models last. */
-function modelOptionsOf(models: readonly string[]) {
-  return [
-    { group: 'Models', items: models.filter((name) => !isSandbox(name)) },
-    { group: 'Sandbox models', items: models.filter(isSandbox) },
-  ].filter(({ items }) => items.length > 0);
 }
 
 function Thinking({ settings, onChange }: Editing) {

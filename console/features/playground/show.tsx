@@ -1,8 +1,9 @@
 // The playground: sends messages to one or two models with an API key and shows latency and cost.
 
-import { Box, Flex, Menu, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Box, Drawer, Group, Menu, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useFilters } from '../../filters.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
@@ -12,10 +13,12 @@ import { defaultModel } from '../keys/values.ts';
 import { toolCallsOf } from './answer.ts';
 import { Composer, contentOf, draftOf, emptyDraft } from './composer.tsx';
 import { type Conversation, useConversation } from './conversation.ts';
-import { isFieldFailure, KeyPanel, type KeySource, useKeySource, usePlaygroundKey, useTabState } from './key.tsx';
+import { KeyLine, KeyNeeded, KeyPanel } from './key.tsx';
+import { type KeySource, useKeySource, usePlaygroundKey, useTabState } from './key-source.ts';
+import { ModelSelect } from './model-select.tsx';
 import { bodyOf, defaultSettings, type PlaygroundSettings, readTools } from './request.ts';
 import { callWithKey, type MessageRejected } from './send-message.ts';
-import { SettingsPanel } from './settings.tsx';
+import { Parameters } from './settings.tsx';
 import { CodeButton, failureAdvice, RejectionAlert, RunningAnswer, TurnView } from './turn.tsx';
 
 const PROMPTS_MAX = 20;
@@ -23,37 +26,33 @@ const PROMPTS_MAX = 20;
 export function Playground() {
   const { values, set } = useFilters();
   const [changed, setChanged] = useState(defaultSettings);
+  const [isOpen, drawer] = useDisclosure(false);
   const models = usePlayableModels();
   // The models are in the address, so that other pages can link here with one.
   const model = values['model'] ?? defaultModel(models);
   const keySource = useKeySource(model);
   const settings = { ...changed, model };
-  const secondModel = values['compare'] ?? '';
-  const change = ({ model: chosen, ...others }: Partial<PlaygroundSettings>) => {
-    if (chosen !== undefined) set({ model: chosen });
-    setChanged({ ...changed, ...others });
-  };
   return (
     <>
       <PageHead
         title="Playground"
-        text="Send messages to a model with an API key. Messages are billed like any other request."
+        text="Messages are billed like any other request."
+        actions={<ActionButton label="Settings" icon="sliders" onClick={drawer.open} />}
       />
-      <Flex direction={{ base: 'column-reverse', lg: 'row' }} gap="lg">
-        <Box flex={1} miw={0}>
-          <Talk settings={settings} secondModel={secondModel} keySource={keySource} />
-        </Box>
-        <Stack w={{ base: '100%', lg: 340 }} miw={0}>
+      <Drawer opened={isOpen} onClose={drawer.close} position="right" title="Playground settings">
+        <Stack gap="lg">
+          <Parameters settings={settings} onChange={(changes) => setChanged({ ...changed, ...changes })} />
           <KeyPanel source={keySource} />
-          <SettingsPanel
-            settings={settings}
-            secondModel={secondModel}
-            models={models}
-            onChange={change}
-            onCompare={(compare) => set({ compare })}
-          />
         </Stack>
-      </Flex>
+      </Drawer>
+      <Talk
+        settings={settings}
+        secondModel={values['compare'] ?? ''}
+        models={models}
+        onModel={(chosen) => set({ model: chosen })}
+        onSecondModel={(chosen) => set({ compare: chosen })}
+        keySource={keySource}
+      />
     </>
   );
 }
@@ -77,22 +76,27 @@ interface TalkProps {
   settings: PlaygroundSettings;
   /** Empty: no comparison. */
   secondModel: string;
+  models: readonly string[];
+  onModel: (name: string) => void;
+  onSecondModel: (name: string | null) => void;
   keySource: KeySource;
 }
 
-function Talk({ settings, secondModel, keySource }: TalkProps) {
+function Talk({ settings, secondModel, models, onModel, onSecondModel, keySource }: TalkProps) {
   const baseUrl = useBaseUrl();
   const first = useConversation(baseUrl, settings);
   const second = useConversation(baseUrl, { ...settings, model: secondModel });
   const talks = secondModel === '' ? [first] : [first, second];
   const [prompts, setPrompts] = useTabState<readonly string[]>('playground-prompts', []);
   const [draft, setDraft] = useState(emptyDraft);
-  const end = useScrollToEnd(first);
+  useScrollToEnd(talks);
+  useFreshKey(talks);
   const isRunning = talks.some(({ running }) => running !== null);
   const hasTurns = talks.some(({ turns }) => turns.length > 0);
   const calls = talks.flatMap(openToolCallsOf);
   const content = contentOf(draft, calls);
-  const isReady = keySource.isReady && settings.model !== '' && readTools(settings.tools).fault === null;
+  const toolFault = readTools(settings.tools).fault;
+  const isReady = keySource.isReady && settings.model !== '' && toolFault === null;
   const withSecret = async (act: (secret: string) => void) => {
     const secret = await keySource.getSecret();
     if (secret !== null) act(secret);
@@ -107,64 +111,129 @@ function Talk({ settings, secondModel, keySource }: TalkProps) {
   const regenerate = () => void withSecret((secret) => talks.forEach((talk) => void talk.again(secret)));
   const takeBack = () => setDraft(draftOf(talks.map((talk) => talk.takeBack()).find(({ length }) => length > 0) ?? []));
   return (
-    <Stack gap="sm">
-      {!hasTurns && !isRunning && <NoMessages isReady={keySource.isReady} />}
-      <SimpleGrid cols={{ base: 1, md: talks.length }} spacing="sm">
-        {talks.map((talk, place) => (
-          <Turns
-            // biome-ignore lint/suspicious/noArrayIndexKey: a conversation keeps its place
-            key={place}
-            talk={talk}
-            onAgain={() => void withSecret(talk.again)}
-            onTakeBack={takeBack}
-          />
-        ))}
-      </SimpleGrid>
-      {!isFieldFailure(keySource.failure) && <FailureNotice failure={keySource.failure} />}
-      <div ref={end} />
-      <Composer
-        draft={draft}
-        calls={calls}
-        isRunning={isRunning}
-        mayCompose={isReady && content.length > 0 && !keySource.isPending}
-        onChange={setDraft}
-        onSend={send}
-        onStop={() => talks.forEach(({ stop }) => void stop())}
-      >
-        <CodeButton size="xs" body={bodyOf(settings, [...first.turns, { role: 'user', content }])} />
-        <PromptHistory prompts={prompts} onChoose={(text) => setDraft({ ...draft, text })} />
-        {hasTurns && !isRunning && (
-          <Restart
-            onAgain={talks.every(({ failure }) => failure === null) ? regenerate : null}
-            isReady={isReady}
-            onStartOver={() => talks.forEach(({ startOver }) => void startOver())}
-          />
-        )}
-      </Composer>
-    </Stack>
+    <Box className="playground">
+      <Columns
+        talks={talks}
+        names={[settings.model, secondModel]}
+        models={models}
+        onModel={onModel}
+        onSecondModel={onSecondModel}
+        onAgain={(talk) => void withSecret(talk.again)}
+        onTakeBack={takeBack}
+      />
+      {!hasTurns && <NoMessages keySource={keySource} />}
+      {hasTurns && !isRunning && (
+        <Group gap="xs">
+          {talks.every(({ failure }) => failure === null) && (
+            <ActionButton label="Regenerate" size="xs" icon="refresh" onClick={regenerate} disabled={!isReady} />
+          )}
+          <ActionButton label="Clear" size="xs" onClick={() => talks.forEach(({ startOver }) => void startOver())} />
+        </Group>
+      )}
+      <Box className="playground-composer">
+        <Stack gap="xs">
+          <FailureNotice failure={keySource.failure} />
+          {toolFault !== null && <FailureNotice title="Tools in the settings are invalid" failure={toolFault} />}
+          <Composer
+            draft={draft}
+            calls={calls}
+            isRunning={isRunning}
+            mayCompose={isReady && content.length > 0 && !keySource.isPending}
+            onChange={setDraft}
+            onSend={send}
+            onStop={() => talks.forEach(({ stop }) => void stop())}
+            note={<KeyLine source={keySource} />}
+          >
+            <PromptHistory prompts={prompts} onChoose={(text) => setDraft({ ...draft, text })} />
+            <CodeButton size="xs" body={bodyOf(settings, [...first.turns, { role: 'user', content }])} />
+          </Composer>
+        </Stack>
+      </Box>
+    </Box>
   );
 }
 
-function NoMessages({ isReady }: { isReady: boolean }) {
-  const text = isReady
-    ? 'Write a message below. The response streams in with its latency and cost.'
-    : 'Choose an account or enter an existing API key to send messages.';
-  return <EmptyState icon="play" title="No messages yet" text={text} />;
+interface ColumnsProps {
+  talks: readonly Conversation[];
+  /** The models of both columns. */
+  names: readonly [string, string];
+  models: readonly string[];
+  onModel: (name: string) => void;
+  onSecondModel: (name: string | null) => void;
+  onAgain: (talk: Conversation) => void;
+  onTakeBack: () => void;
 }
 
-interface RestartProps {
-  /** Null: not possible. */
-  onAgain: (() => void) | null;
-  isReady: boolean;
-  onStartOver: () => void;
-}
-
-function Restart({ onAgain, isReady, onStartOver }: RestartProps) {
+/** Side by side; on narrow screens one at a time. */
+function Columns({ talks, names, models, onModel, onSecondModel, onAgain, onTakeBack }: ColumnsProps) {
+  const [shownAt, setShownAt] = useState('0');
+  const isCompared = talks.length > 1;
   return (
     <>
-      {onAgain !== null && <ActionButton label="Regenerate" size="xs" onClick={onAgain} disabled={!isReady} />}
-      <ActionButton label="Clear" size="xs" onClick={onStartOver} />
+      {isCompared && (
+        <SegmentedControl
+          hiddenFrom="sm"
+          aria-label="Model shown"
+          fullWidth
+          value={shownAt}
+          onChange={setShownAt}
+          data={names.map((name, at) => ({ value: String(at), label: name }))}
+        />
+      )}
+      <SimpleGrid cols={{ base: 1, sm: talks.length }} spacing="md">
+        {talks.map((talk, at) => (
+          <Stack
+            // biome-ignore lint/suspicious/noArrayIndexKey: a column keeps its place
+            key={at}
+            gap="sm"
+            miw={0}
+            component="section"
+            aria-label={`Conversation with ${names[at]}`}
+            {...(isCompared && String(at) !== shownAt && { visibleFrom: 'sm' })}
+          >
+            <Group gap="xs" wrap="nowrap">
+              <ModelSelect
+                label={at === 0 ? 'Model' : 'Second model'}
+                models={models}
+                value={names[at] ?? ''}
+                onChange={at === 0 ? onModel : onSecondModel}
+              />
+              {at === 0 && !isCompared && models.length > 1 && (
+                <ActionButton
+                  label="Compare"
+                  icon="plus"
+                  flex="none"
+                  onClick={() => onSecondModel(models.find((name) => name !== names[0]) ?? null)}
+                />
+              )}
+              {at === 1 && (
+                <ActionButton
+                  label="Remove"
+                  aria-label="Remove the second model"
+                  flex="none"
+                  onClick={() => {
+                    setShownAt('0');
+                    onSecondModel(null);
+                  }}
+                />
+              )}
+            </Group>
+            <Turns talk={talk} onAgain={() => onAgain(talk)} onTakeBack={onTakeBack} />
+          </Stack>
+        ))}
+      </SimpleGrid>
     </>
+  );
+}
+
+function NoMessages({ keySource }: { keySource: KeySource }) {
+  if (!keySource.isReady) return <KeyNeeded source={keySource} />;
+  return (
+    <EmptyState
+      icon="play"
+      title="No messages yet"
+      text="Write a message below. The response streams in with its latency and cost."
+    />
   );
 }
 
@@ -213,16 +282,28 @@ function PromptHistory({ prompts, onChoose }: { prompts: readonly string[]; onCh
   );
 }
 
-/** Scrolls with a growing response, unless the user has scrolled up. */
-function useScrollToEnd({ running, turns }: Conversation) {
-  const end = useRef<HTMLDivElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: after each update of the response
+/** Scrolls with a growing response, unless the user has scrolled up. The composer below it stays in view. */
+function useScrollToEnd(talks: readonly Conversation[]): void {
+  const turnCount = talks.reduce((sum, { turns }) => sum + turns.length, 0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: after each update of a response
   useEffect(() => {
-    const fromBottomPx = document.documentElement.scrollHeight - window.scrollY - window.innerHeight;
-    if (turns.length > 0 && fromBottomPx < 400) end.current?.scrollIntoView({ block: 'nearest' });
-  }, [running, turns.length]);
-  return end;
+    const { scrollHeight } = document.documentElement;
+    const fromBottomPx = scrollHeight - window.scrollY - window.innerHeight;
+    if (turnCount > 0 && fromBottomPx < 400) window.scrollTo({ top: scrollHeight });
+  }, [talks[0]?.running, talks[1]?.running, turnCount]);
 }
+
+/** A key of the playground whose secret no longer works, for example after it was used on another tab, is replaced. */
+function useFreshKey(talks: readonly Conversation[]): void {
+  const [key, setKey] = usePlaygroundKey();
+  const isRefused = talks.some(({ failure }) => failure !== null && REPLACED_CODES.includes(failure.code));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each refusal
+  useEffect(() => {
+    if (isRefused && key?.extendAtMs != null) setKey(null);
+  }, [isRefused]);
+}
+
+const REPLACED_CODES = ['key_invalid', 'key_disabled', 'key_expired'];
 
 interface RejectedMessageProps extends Omit<TurnsProps, 'talk'> {
   failure: MessageRejected;

@@ -13,7 +13,7 @@ import { Hint } from '../../parts/page.tsx';
 import { SnippetTabs } from '../../parts/snippet-tabs.tsx';
 import type { Answer } from './answer.ts';
 import { AnswerBlocks, BlockView } from './blocks.tsx';
-import { usePlaygroundKey } from './key.tsx';
+import { usePlaygroundKey } from './key-source.ts';
 import type { AnswerTurn, Turn, UserTurn } from './request.ts';
 import { callWithKey } from './send-message.ts';
 
