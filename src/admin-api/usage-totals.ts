@@ -133,6 +133,9 @@ export const topSchema = z
     keys: groupsSchema,
     accounts: groupsSchema,
     total: totalSchema.describe('The total of all groups, including those not listed.'),
+    counted_since: timeShown
+      .nullable()
+      .describe('With `exact`: records before this time are not counted, because there are too many; otherwise null.'),
   })
   .openapi('UsageTop');
 
@@ -166,15 +169,25 @@ export const totalRoutes: AdminRoute[] = [
     },
   }),
   get('/usage/top', 'usage-top', 'List the models, keys and accounts with the highest cost', everyone, {
-    query: totalsNarrowing,
+    query: {
+      ...totalsNarrowing,
+      exact: z
+        .enum(['true', 'false'], { error: 'must be true or false' })
+        .default('false')
+        .describe('Whether to count the records between exactly `since` and `until`, instead of whole days (UTC).'),
+    },
     answer: [topSchema, 'The models, keys and accounts with the highest cost'],
     async handle(call) {
       const { principal, usage, query } = call;
       const question = await narrowTotals(call, query);
-      const { models, keys, accounts, whole } = await usage.topUsage(question, requesterOf(call));
+      const { models, keys, accounts, whole, countedSinceMs } =
+        query.exact === 'true'
+          ? await usage.topOfRecords(question, requesterOf(call))
+          : { ...(await usage.topUsage(question, requesterOf(call))), countedSinceMs: null };
       const shown = ({ rows, groups }: TopGroups) => ({ data: rows.map((row) => totalJson(row, principal)), groups });
       const lists = { models: shown(models), keys: shown(keys), accounts: shown(accounts) };
-      return { ...lists, total: totalJson(whole, principal) };
+      const countedSince = countedSinceMs === null ? null : isoTime(countedSinceMs);
+      return { ...lists, total: totalJson(whole, principal), counted_since: countedSince };
     },
   }),
   get('/usage/totals', 'usage-total', 'Retrieve usage totals', everyone, {

@@ -144,6 +144,7 @@ export {
   marginOfTotal,
   partOfTotals,
   type TopGroups,
+  type TopOfRecords,
   type TopQuestion,
   type TopUsage,
   type TotalsGrouping,

@@ -22,7 +22,7 @@ import type {
 import type { ResidentRows } from './resident-rows.ts';
 import type { Changes, HoldRow, PlanMeter, Rows } from './rows.ts';
 import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
-import type { TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
+import type { TopOfRecords, TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
 
 /** Where bundles are decided and made durable. */
 export interface LedgerGate {
@@ -335,6 +335,8 @@ export interface UsageStore {
   totalUsage(question: TotalsQuestion, requester?: Requester): Promise<UsageTotals>;
   /** Like totalUsage, grouped several ways in one read. */
   topUsage(question: TopQuestion, requester?: Requester): Promise<TopUsage>;
+  /** Like topUsage, of the records between two times. Reads a bounded number of the newest, for a bounded time. */
+  topOfRecords(question: TopQuestion, requester?: Requester): Promise<TopOfRecords>;
   /** Newest first; scans a bounded number of records. Throws like listUsage. */
   searchUsage(search: UsageSearch, requester?: Requester): Promise<FoundUsage>;
   /** Throws like totalUsage and listUsage. */

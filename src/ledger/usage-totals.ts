@@ -65,6 +65,11 @@ export interface TopUsage {
   whole: UsageTotal;
 }
 
+/** Covers the records since `countedSinceMs`: earlier ones are too many, or no longer stored. */
+export interface TopOfRecords extends TopUsage {
+  countedSinceMs: number;
+}
+
 type Runs = AsyncIterable<UsageTotal[]> | Iterable<UsageTotal[]>;
 
 /** Adds up parts as they arrive and returns the first groups. */

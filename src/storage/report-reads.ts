@@ -11,6 +11,7 @@ import { holdReads } from './short-reads.ts';
 import type { SqlReader } from './sql-reader.ts';
 import type { ReportReads } from './stores.ts';
 import { timelineReads } from './timeline-reads.ts';
+import { topReads } from './top-reads.ts';
 import { totalsReads } from './totals-reads.ts';
 import { usageLists, usageSearches } from './usage-reads.ts';
 
@@ -22,6 +23,7 @@ export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>
     ...usageSearches(on),
     ...totals,
     ...timelineReads(on, totals),
+    ...topReads(on),
     ...entryReads(on),
     ...holdReads(on),
     ...auditReads(on),
@@ -35,6 +37,7 @@ const names: Readonly<Record<keyof ReportReads, true>> = {
   searchUsage: true,
   totalUsage: true,
   topUsage: true,
+  topOfRecords: true,
   readTimeline: true,
   listEntries: true,
   listHolds: true,

@@ -88,7 +88,10 @@ export interface Stores {
 }
 
 /** Lists and reports over data that grows without bound. */
-export type ReportReads = Pick<UsageStore, 'listUsage' | 'totalUsage' | 'topUsage' | 'searchUsage' | 'readTimeline'> &
+export type ReportReads = Pick<
+  UsageStore,
+  'listUsage' | 'totalUsage' | 'topUsage' | 'topOfRecords' | 'searchUsage' | 'readTimeline'
+> &
   Pick<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> &
   Pick<AuditStore, 'listAudit'> &
   Pick<EventStore, 'listEvents'> &
@@ -123,7 +126,7 @@ export function assembleStores(
   retentionReads: RetentionReads,
 ): Stores {
   const { listAudit, listEntries, listHolds, readMonth, listEvents, listDeliveries } = reports;
-  const { listUsage, searchUsage, topUsage, totalUsage, readTimeline } = reports;
+  const { listUsage, searchUsage, topUsage, topOfRecords, totalUsage, readTimeline } = reports;
   const { readInstallation } = reads;
   return {
     gate,
@@ -133,7 +136,7 @@ export function assembleStores(
     audit: { ...reads, listAudit },
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: { ...reads, listEntries, listHolds, readMonth },
-    usage: { ...reads, listUsage, searchUsage, topUsage, totalUsage, readTimeline },
+    usage: { ...reads, listUsage, searchUsage, topUsage, topOfRecords, totalUsage, readTimeline },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation, ...installationWrites(gate) },
     payments: reads,

@@ -60,7 +60,7 @@ export interface TimelineLimits {
   readMsMax: number;
 }
 
-const LIMITS: TimelineLimits = {
+export const TIMELINE_LIMITS: TimelineLimits = {
   runRows: bounds.timelineRunRows,
   recordsMax: bounds.timelineRecordsMax,
   cutRecordsMax: bounds.timelineCutRecordsMax,
@@ -84,7 +84,7 @@ export function timelineReads(
   { totalUsage }: Pick<UsageStore, 'totalUsage'>,
   fewer: Partial<TimelineLimits> = {},
 ): Pick<UsageStore, 'readTimeline'> {
-  const limits = { ...LIMITS, ...fewer };
+  const limits = { ...TIMELINE_LIMITS, ...fewer };
   const scopeOf = usageScopes(on);
   const retainedSince = on.prepare<{ value: string }>('SELECT value FROM installation WHERE name = $1');
   return {
@@ -285,7 +285,7 @@ const asNumber = (value: string, name: string) => `CAST(COALESCE(SUM(${value}), 
 const asText = (value: string, name: string) => `CAST(COALESCE(SUM(${value}), 0) AS text) AS ${name}`;
 
 /** The sums of a RunRow over usage records. */
-const RUN_SUMS = [
+export const RUN_SUMS = [
   'CAST(COUNT(*) AS double precision) AS messages',
   asNumber("CASE WHEN outcome = 'completed' THEN 0 ELSE 1 END", 'failed'),
   asNumber('input_tokens', 'input_tokens'),

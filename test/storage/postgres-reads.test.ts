@@ -11,6 +11,7 @@ import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 import * as sqlite from '../../src/storage/sqlite/sqlite.ts';
 import type { Stores } from '../../src/storage/stores.ts';
 import { timelineReads } from '../../src/storage/timeline-reads.ts';
+import { topReads } from '../../src/storage/top-reads.ts';
 import { totalsReads } from '../../src/storage/totals-reads.ts';
 import { usageSearches } from '../../src/storage/usage-reads.ts';
 import { failureOf, NO_LIMITS, openWorkbench, START_MS, type Workbench } from '../money/ledger/workbench.ts';
@@ -232,6 +233,25 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
           expect(since(here.countedSinceMs)).toBeLessThanOrEqual(10);
           if (here.countedSinceMs > sinceMs) expect(since(here.countedSinceMs - stepMs[step])).toBeGreaterThan(10);
         }
+    await pool.close();
+  });
+
+  test('report since when the top lists count, with a bound on records or time', async () => {
+    const pool = new ReadPool(database.url, { connections: 1, statementMsMax: 5_000 });
+    const few = { runRows: 3, recordsMax: 10 };
+    for (const scope of scopes())
+      for (const model of [null, 'big']) {
+        const question = { ...allTotals, ...scope, model };
+        const here = await topReads(sqliteReader(opened.database), few).topOfRecords(question);
+        expect(await topReads(postgresReader(pool), few).topOfRecords(question)).toEqual(here);
+        const since = { ...question, sinceMs: here.countedSinceMs };
+        expect(here.whole).toEqual((await same(({ usage }) => usage.topOfRecords(since))).whole);
+        const whole = await same(({ usage }) => usage.topOfRecords(question));
+        expect(whole.countedSinceMs).toBe(0);
+        if (here.countedSinceMs === 0) expect(here).toEqual(whole);
+      }
+    const late = topReads(sqliteReader(opened.database), { readMsMax: -1 });
+    expect((await late.topOfRecords({ ...allTotals, untilMs: START_MS })).countedSinceMs).toBe(START_MS + 1);
     await pool.close();
   });
 

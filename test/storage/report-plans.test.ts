@@ -100,6 +100,7 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
   totalUsage: (['day', 'model', 'key', 'account'] as const).flatMap((groupBy) =>
     combinations({ ...allTotals, groupBy }, { account: 1, key: 2, madeBy: 'tok_a', model: 'm' }),
   ),
+  topOfRecords: combinations(allTotals, { account: 1, key: 2, madeBy: 'tok_a', model: 'm', untilMs: 2 * DAY_MS }),
   topUsage: combinations(allTotals, { account: 1, key: 2, madeBy: 'tok_a', model: 'm' }),
 };
 

@@ -120,6 +120,21 @@ test('the top usage by model, key and account agrees with the totals of each', a
   expect((since.body['total'] as Json)['messages']).toBe(3);
 });
 
+test('the top usage counts whole days, or exactly the records between two times', async () => {
+  const ask = async (query: string) => (await installation.ask('GET', `/api/v1/usage/top?${query}`)).body;
+  const [first] =
+    ((await installation.ask('GET', '/api/v1/usage?until=2026-11-20T23:59:59Z')).body['data'] as Json[]) ?? [];
+  const after = new Date(Date.parse(String(first?.['at'])) + 1).toISOString();
+  const messagesOf = (top: Json) => (top['total'] as Json)['messages'];
+  const [days, exact] = [await ask(`since=${after}`), await ask(`since=${after}&exact=true`)];
+  expect([messagesOf(days), days['counted_since']]).toEqual([6, null]);
+  expect([messagesOf(exact), exact['counted_since']]).toEqual([3, after]);
+  expect(messagesOf(await ask(`until=${first?.['at']}&exact=true`))).toBe(3);
+  const { total: _, ...lists } = exact;
+  expect(lists).toMatchObject({ keys: { groups: 2 }, models: { groups: 2 }, accounts: { groups: 2 } });
+  expect((await installation.ask('GET', '/api/v1/usage/top?exact=1')).status).toBe(400);
+});
+
 test('an owner sees the top usage of their account only, without margins', async () => {
   const headers = { authorization: `Bearer ${await tokenOf('owner')}` };
   const { body } = await installation.ask('GET', '/api/v1/usage/top', undefined, headers);

@@ -184,6 +184,42 @@ function totalsTests(open: OpenStores): void {
     }
   });
 
+  test('the models, keys and accounts with the highest cost between two times equal their records', async () => {
+    await using bench = await openWorkbench(open, 1_000_000);
+    const { accounts, keys, records } = await useAll(bench, 19);
+    const sorted = records.map(({ atMs }) => atMs).toSorted((one, other) => one - other);
+    const [sinceMs, untilMs] = [sorted[20] as number, sorted[45] as number];
+    const scopes = [{}, { account: accounts[1] as number }, { key: keys[0] as number }, { model: 'big' }];
+    for (const scope of scopes) {
+      const asked = { ...allTotals, ...scope, sinceMs, untilMs };
+      const mine = records
+        .filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs)
+        .filter((one) => asked.account === null || one.account === asked.account)
+        .filter((one) => asked.key === null || one.key === asked.key)
+        .filter((one) => asked.model === null || one.model === asked.model);
+      const top = await bench.stores.usage.topOfRecords(asked);
+      expect(top.countedSinceMs).toBe(sinceMs);
+      expect({ ...top.whole }).toEqual({ ...bucketOf(0, mine).total });
+      for (const name of ['model', 'key', 'account'] as const) {
+        const rows = { model: top.models, key: top.keys, account: top.accounts }[name].rows;
+        expect(new Set(rows.map((row) => row[name] as number | string))).toEqual(new Set(mine.map((one) => one[name])));
+        for (const row of rows)
+          expect(row.cost).toBe(
+            bucketOf(
+              0,
+              mine.filter((one) => one[name] === row[name]),
+            ).total.cost,
+          );
+      }
+    }
+    const [mine, everyone] = await Promise.all([
+      bench.stores.usage.topOfRecords({ ...allTotals, madeBy: 'tok_b' }),
+      bench.stores.usage.topOfRecords(allTotals),
+    ]);
+    expect(new Set(mine.keys.rows.map(({ key }) => key))).toEqual(new Set([keys[1], keys[4]] as number[]));
+    expect(everyone.whole).toEqual((await bench.stores.usage.topUsage(allTotals)).whole);
+  });
+
   test('totals by write-off, without groups that have none', async () => {
     await using bench = await openWorkbench(open, 100);
     const [other, third] = [await bench.addAccount(100), await bench.addAccount(100)];

@@ -37,7 +37,7 @@ import { eventReads } from './event-rows.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
 import { paymentReads } from './payments.ts';
 import type { MemoryTables } from './tables.ts';
-import { sumTimeline } from './timeline.ts';
+import { sumTimeline, totalOfRecord } from './timeline.ts';
 
 export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
   return {
@@ -272,6 +272,12 @@ function recordReads(tables: MemoryTables): UsageStore {
     },
     totalUsage: (question) => gatherTotals([totalsOf(question)], question),
     topUsage: (question) => gatherTop([totalsOf(question)], question),
+    async topOfRecords(question) {
+      const records = stored()
+        .filter((record) => isAsked(record, question) && (question.model === null || record.model === question.model))
+        .filter(({ atMs }) => atMs >= (question.sinceMs ?? 0) && atMs <= (question.untilMs ?? Infinity));
+      return { ...(await gatherTop([records.map(totalOfRecord)], question)), countedSinceMs: question.sinceMs ?? 0 };
+    },
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },

@@ -10,6 +10,7 @@ import {
   timelinePart,
   type UsageRecord,
   type UsageTimeline,
+  type UsageTotal,
 } from '../../../src/ledger/ledger.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -38,26 +39,30 @@ export function sumTimeline(
 
 function partOfRecord(record: UsageRecord, length: number) {
   const atMs = record.atMs - (record.atMs % length);
-  const isCosted = record.providerCost !== null;
   return timelinePart(atMs, {
     records: 1,
     failed: record.outcome === 'completed' ? 0 : 1,
     firstTokensMs: record.firstTokenMs === null ? [] : [record.firstTokenMs],
-    total: {
-      dayMs: null,
-      account: null,
-      key: null,
-      model: null,
-      messages: 1,
-      inputTokens: record.inputTokens,
-      outputTokens: record.outputTokens,
-      cacheReadTokens: record.cacheReadTokens,
-      cacheWriteTokens: record.cacheWrite5mTokens + record.cacheWrite1hTokens,
-      cost: BigInt(record.cost),
-      writtenOff: BigInt(record.writtenOff),
-      providerCost: BigInt(record.providerCost ?? 0),
-      costedMessages: isCosted ? 1 : 0,
-      costedRevenue: isCosted ? BigInt(record.cost - record.writtenOff) : 0n,
-    },
+    total: { ...totalOfRecord(record), account: null, key: null, model: null },
   });
+}
+
+export function totalOfRecord(record: UsageRecord): UsageTotal {
+  const isCosted = record.providerCost !== null;
+  return {
+    dayMs: null,
+    account: record.account,
+    key: record.key,
+    model: record.model,
+    messages: 1,
+    inputTokens: record.inputTokens,
+    outputTokens: record.outputTokens,
+    cacheReadTokens: record.cacheReadTokens,
+    cacheWriteTokens: record.cacheWrite5mTokens + record.cacheWrite1hTokens,
+    cost: BigInt(record.cost),
+    writtenOff: BigInt(record.writtenOff),
+    providerCost: BigInt(record.providerCost ?? 0),
+    costedMessages: isCosted ? 1 : 0,
+    costedRevenue: isCosted ? BigInt(record.cost - record.writtenOff) : 0n,
+  };
 }
