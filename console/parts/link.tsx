@@ -5,7 +5,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import type { ComponentPropsWithoutRef, ReactNode } from 'react';
 
 /** A page below /console with its filters. */
-interface Place {
+export interface Place {
   to: string;
   search?: Record<string, string> | undefined;
 }

@@ -22,7 +22,7 @@ import { useDocumentTitle } from '@mantine/hooks';
 import { type ComponentPropsWithoutRef, type ReactNode, useId } from 'react';
 import { ApiFailure } from '../api.ts';
 import { faultSentence } from '../form-faults.ts';
-import { ActionButton, ButtonLink, Icon, type IconName, Logo } from './link.tsx';
+import { ActionButton, ButtonLink, Icon, type IconName, Logo, type Place, TextLink } from './link.tsx';
 
 type HintProps = TextProps & Omit<ComponentPropsWithoutRef<'p'>, keyof TextProps> & { component?: 'p' | 'div' };
 
@@ -125,25 +125,25 @@ function Pair({ name, value }: Fact) {
 interface StatTileProps {
   label: string;
   value: ReactNode;
+  /** Leads to what the figure counts. */
+  link?: Place;
   /** A line below the value. */
   note?: ReactNode;
-  /** A small chart. */
+  /** A small chart below the value. */
   chart?: ReactNode;
   color?: string;
 }
 
-export function StatTile({ label, value, note, chart, color }: StatTileProps) {
+export function StatTile({ label, value, link, note, chart, color }: StatTileProps) {
   return (
     <Card padding="md">
       <Text size="sm" c="dimmed">
-        {label}
+        {link === undefined ? label : <TextLink {...link}>{label}</TextLink>}
       </Text>
-      <Group justify="space-between" align="flex-end" wrap="nowrap" mt={2}>
-        <Text fz={26} fw={650} lh={1.2} className="tabular" {...(color !== undefined && { c: color })}>
-          {value}
-        </Text>
-        {chart}
-      </Group>
+      <Text fz={26} fw={650} lh={1.2} mt={2} className="tabular" {...(color !== undefined && { c: color })}>
+        {value}
+      </Text>
+      {chart}
       {note !== undefined && (
         <Text size="xs" c="dimmed" mt={4} component="div">
           {note}

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'bun:test';
 import {
-  firstDayOf,
   overviewPeriodOf,
   periods,
+  startOfPeriod,
   summarizePeriod,
   timelineQuery,
 } from '../../console/features/overview/period-summary.ts';
@@ -35,10 +35,10 @@ test('a period and the one before it share one query, which is stable within a b
     expect(periods[period].bucketCount * 2).toBeLessThanOrEqual(400); // more than that is refused
 });
 
-test('daily totals start on the day of the first bucket', () => {
-  expect(firstDayOf('week', NOW_MS)).toBe('2026-11-16');
-  expect(firstDayOf('day', NOW_MS)).toBe('2026-11-21');
-  expect(firstDayOf('hour', Date.parse('2026-11-22T00:10:00Z'))).toBe('2026-11-21');
+test('a period starts with its first bucket', () => {
+  expect(startOfPeriod('week', NOW_MS)).toBe('2026-11-16T00:00:00.000Z');
+  expect(startOfPeriod('day', NOW_MS)).toBe('2026-11-21T18:00:00.000Z');
+  expect(startOfPeriod('hour', Date.parse('2026-11-22T00:10:30Z'))).toBe('2026-11-21T23:11:00.000Z');
 });
 
 test('an unknown period falls back to the default', () => {

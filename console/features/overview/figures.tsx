@@ -4,6 +4,7 @@ import { Box, Center, SimpleGrid } from '@mantine/core';
 import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
 import { formatCompact, formatCount, formatMs, formatShare, formatShort, toChartNumber } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import type { Place } from '../../parts/link.tsx';
 import { formatMoney, Money } from '../../parts/money.tsx';
 import { Hint, Section, StatTile } from '../../parts/page.tsx';
 import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
@@ -12,48 +13,70 @@ import { type PeriodSummary, type Sums, tokensOf } from './period-summary.ts';
 export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
   const isInstallation = seesInstallation(useMe());
   const { sums, changes } = summary;
-  const cached = formatShort(sums.cacheRead + sums.cacheWritten);
-  const split = `${formatShort(sums.input)} input · ${formatShort(sums.output)} output · ${cached} cached`;
+  const link = usageLink(summary);
   return (
-    <SimpleGrid cols={{ base: 2, lg: 3 }} spacing="md">
+    <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
       <StatTile
         label="Requests"
         value={formatShort(sums.messages)}
+        link={link}
         note={<Change change={changes.messages} />}
         chart={<MiniChart summary={summary} label="Requests" figure={({ messages }) => messages} />}
       />
-      <StatTile
-        label="Tokens"
-        value={formatShort(tokensOf(sums))}
-        note={<Change change={changes.tokens} text={split} />}
-        chart={<MiniChart summary={summary} label="Tokens" figure={bucketTokens} />}
-      />
+      <ErrorTile summary={summary} />
       <StatTile
         label={isInstallation ? 'Revenue' : 'Cost'}
         value={<Money usd={sums.cost} />}
+        link={link}
         note={<Change change={changes.cost} />}
         chart={<MiniChart summary={summary} label="Cost" figure={({ cost }) => toChartNumber(cost)} />}
       />
-      {isInstallation ? <MarginTile summary={summary} /> : <CacheTile sums={sums} />}
+      {isInstallation ? <MarginTile summary={summary} /> : <CacheTile summary={summary} />}
       <StatTile
-        label="Error rate"
-        value={sums.failedShare === null ? '–' : formatShare(sums.failedShare)}
-        note="Includes client disconnects"
-        chart={<MiniChart summary={summary} label="Error rate" color="red.6" figure={({ failed }) => failed} />}
+        label="Tokens"
+        value={formatShort(tokensOf(sums))}
+        link={link}
+        note={<Change change={changes.tokens} text={splitText(sums)} />}
+        chart={<MiniChart summary={summary} label="Tokens" figure={bucketTokens} />}
       />
       <StatTile
-        label="Time to first token"
+        label="First token (p50)"
         value={
           <span title="p50 of a sample of streamed requests">
             {sums.firstTokenMsP50 === null ? '–' : formatMs(sums.firstTokenMsP50)}
           </span>
         }
+        link={link}
         {...(sums.firstTokenMsP95 !== null && { note: `p95 ${formatMs(sums.firstTokenMsP95)}` })}
         chart={
-          <MiniChart summary={summary} label="Time to first token" figure={({ first_token_ms_p50: half }) => half} />
+          <MiniChart summary={summary} label="First token (p50)" figure={({ first_token_ms_p50: half }) => half} />
         }
       />
     </SimpleGrid>
+  );
+}
+
+const FAILED = { outcome: 'failed' };
+
+/** The requests of the period, further narrowed by `search`. */
+function usageLink({ buckets }: PeriodSummary, search: Record<string, string> = {}): Place {
+  return { to: '/usage', search: { period: 'custom', since: buckets[0]?.at ?? '', ...search } };
+}
+
+function splitText({ input, output, cacheRead, cacheWritten }: Sums): string {
+  return `${formatCompact(input + cacheRead + cacheWritten)} input · ${formatCompact(output)} output`;
+}
+
+function ErrorTile({ summary }: { summary: PeriodSummary }) {
+  const { failedShare, failed } = summary.sums;
+  return (
+    <StatTile
+      label="Error rate"
+      value={failedShare === null ? '–' : formatShare(failedShare)}
+      link={usageLink(summary, FAILED)}
+      note={`${formatShort(failed)} failed or disconnected`}
+      chart={<MiniChart summary={summary} label="Error rate" color="red.6" figure={({ failed }) => failed} />}
+    />
   );
 }
 
@@ -67,6 +90,7 @@ function MarginTile({ summary }: { summary: PeriodSummary }) {
     <StatTile
       label="Margin"
       value={<Money usd={margin} {...(margin?.startsWith('-') === true && { c: 'red' })} />}
+      link={usageLink(summary)}
       note={margin === null ? 'No route has a cost.' : note}
       chart={<MiniChart summary={summary} label="Margin" figure={(bucket) => toChartNumber(bucket.margin)} />}
     />
@@ -74,12 +98,14 @@ function MarginTile({ summary }: { summary: PeriodSummary }) {
 }
 
 /** For accounts: cached input costs less. */
-function CacheTile({ sums: { input, cacheRead, cacheWritten } }: { sums: Sums }) {
+function CacheTile({ summary }: { summary: PeriodSummary }) {
+  const { input, cacheRead, cacheWritten } = summary.sums;
   const whole = input + cacheRead + cacheWritten;
   return (
     <StatTile
       label="Cache hit rate"
       value={whole === 0 ? '–' : formatShare(cacheRead / whole)}
+      link={usageLink(summary)}
       note={`${formatShort(cacheRead)} input tokens read from cache`}
     />
   );
@@ -116,11 +142,11 @@ interface MiniChartProps {
 /** Hidden on phones, where the charts below show the same. */
 function MiniChart({ summary: { buckets }, label, color = 'road.6', figure }: MiniChartProps) {
   return (
-    <Box w={104} visibleFrom="sm" aria-hidden="true">
+    <Box mt={4} visibleFrom="sm" aria-hidden="true">
       <TimeChart
         kind="area"
         isBare
-        heightPx={36}
+        heightPx={28}
         summary={label}
         series={[{ name: 'figure', label, color }]}
         points={buckets.map((bucket) => ({ at: bucket.at, figure: figure(bucket) }))}

@@ -31,11 +31,11 @@ export function timelineQuery(period: OverviewPeriod, nowMs: number): Query {
   return { step, since: new Date(currentMs - (2 * bucketCount - 1) * stepMs).toISOString() };
 }
 
-/** The UTC day on which the period starts, for daily totals. */
-export function firstDayOf(period: OverviewPeriod, nowMs: number): string {
+/** The start of the first bucket of the period. */
+export function startOfPeriod(period: OverviewPeriod, nowMs: number): string {
   const { stepMs, bucketCount } = periods[period];
   const currentMs = Math.floor(nowMs / stepMs) * stepMs;
-  return new Date(currentMs - (bucketCount - 1) * stepMs).toISOString().slice(0, 10);
+  return new Date(currentMs - (bucketCount - 1) * stepMs).toISOString();
 }
 
 export interface PeriodSummary {
@@ -56,7 +56,8 @@ export interface Sums {
   output: number;
   cacheRead: number;
   cacheWritten: number;
-  /** The share of failed requests among those with a recorded outcome. */
+  /** Requests that were not completed, and their share of those whose outcome is counted. */
+  failed: number;
   failedShare: number | null;
   cost: string;
   /** Null if all provider costs are unknown. */
@@ -104,6 +105,7 @@ function sumsOf(buckets: readonly UsageBucketShape[]): Sums {
     output: sum(({ output_tokens }) => output_tokens),
     cacheRead: sum(({ cache_read_input_tokens }) => cache_read_input_tokens),
     cacheWritten: sum(({ cache_creation_input_tokens }) => cache_creation_input_tokens),
+    failed,
     failedShare: judgedMessages === 0 ? null : failed / judgedMessages,
     cost: printDecimal(
       money(({ cost }) => cost),

@@ -10,10 +10,10 @@ import { AttentionList } from './attention.tsx';
 import { formatAt, SummaryCharts, SummaryTiles } from './figures.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import {
-  firstDayOf,
   type OverviewPeriod,
   overviewPeriodOf,
   periods,
+  startOfPeriod,
   summarizePeriod,
   timelineQuery,
 } from './period-summary.ts';
@@ -38,7 +38,7 @@ export function OverviewShow() {
     <>
       <PageHead
         title="Overview"
-        {...(hasUsage && { text: periodTexts[period] })}
+        {...(hasUsage && { text: <PeriodText period={period} /> })}
         actions={hasUsage && <PeriodChooser period={period} onChoose={(chosen) => set({ period: chosen })} />}
       />
       {data === undefined && error === null && <Loading />}
@@ -48,6 +48,11 @@ export function OverviewShow() {
   );
 }
 
+function PeriodText({ period }: { period: OverviewPeriod }) {
+  const since = startOfPeriod(period, useNow(periods[period].stepMs));
+  return <>{`${periodTexts[period]}, since ${formatAt(since, periods[period].step, true)}`}</>;
+}
+
 function PeriodChooser({ period, onChoose }: { period: OverviewPeriod; onChoose: (period: string) => void }) {
   const data = Object.keys(periods).map((value) => ({ value, label: periodLabels[value as OverviewPeriod] }));
   return <SegmentedControl aria-label="Period" size="xs" value={period} onChange={onChoose} data={data} />;
@@ -55,12 +60,13 @@ function PeriodChooser({ period, onChoose }: { period: OverviewPeriod; onChoose:
 
 function Traffic({ period }: { period: OverviewPeriod }) {
   const nowMs = useNow(periods[period].stepMs);
+  const since = startOfPeriod(period, nowMs);
   return (
     <Stack gap="md">
       <AttentionList />
       <Figures period={period} nowMs={nowMs} />
-      <TopLists sinceDay={firstDayOf(period, nowMs)} period={period} />
-      <RecentRequests />
+      <TopLists since={since} period={period} />
+      <RecentRequests of={{ since }} />
     </Stack>
   );
 }

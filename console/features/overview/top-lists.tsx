@@ -7,7 +7,7 @@ import { seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { ProviderHealth } from '../../parts/badges.tsx';
 import { TextLink } from '../../parts/link.tsx';
-import { Money, nanoOf } from '../../parts/money.tsx';
+import { Money, nanoOf, When } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading, Section } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import { type OverviewPeriod, periods } from './period-summary.ts';
@@ -16,11 +16,19 @@ const SHOWN_MAX = 5;
 
 type Grouping = 'model' | 'key' | 'account';
 
-export function TopLists({ sinceDay, period }: { sinceDay: string; period: OverviewPeriod }) {
+export function TopLists({ since, period }: { since: string; period: OverviewPeriod }) {
   const isInstallation = seesInstallation(useMe());
   const { everyMs } = periods[period];
-  const top = useGet('/usage/top', { query: { limit: SHOWN_MAX, since: sinceDay }, everyMs });
-  const shared = { sinceDay, failure: top.error, onRetry: () => void top.refetch() };
+  const exact = periods[period].step === 'day' ? undefined : 'true'; // days are counted in whole days, like the charts
+  const top = useGet('/usage/top', { query: { limit: SHOWN_MAX, since, exact }, everyMs });
+  const countedSince = top.data?.counted_since ?? null;
+  const isPartial = countedSince !== null && Date.parse(countedSince) > Date.parse(since);
+  const shared = {
+    since,
+    countedSince: isPartial ? countedSince : null,
+    failure: top.error,
+    onRetry: () => void top.refetch(),
+  };
   return (
     <SimpleGrid cols={{ base: 1, sm: 2, xl: isInstallation ? 4 : 2 }} spacing="md">
       <TopList groupBy="model" title="Top models" totals={top.data?.models} {...shared} />
@@ -36,23 +44,36 @@ interface TopListProps {
   title: string;
   /** Undefined while loading. */
   totals: UsageTopShape['models'] | undefined;
-  sinceDay: string;
+  since: string;
+  /** Later than the start of the period if earlier requests are not counted. */
+  countedSince: string | null;
   failure: Error | null;
   onRetry: () => void;
 }
 
-function TopList({ groupBy, title, totals, sinceDay, failure, onRetry }: TopListProps) {
+function TopList({ groupBy, title, totals, since, countedSince, failure, onRetry }: TopListProps) {
   return (
-    <Section title={title} text={`By cost since ${sinceDay} (UTC)`}>
+    <Section
+      title={title}
+      text={
+        countedSince === null ? (
+          'By cost'
+        ) : (
+          <>
+            By cost, counted since <When at={countedSince} />
+          </>
+        )
+      }
+    >
       <FailureNotice failure={failure} onRetry={onRetry} />
       {failure === null && totals === undefined && <Loading rowCount={SHOWN_MAX} />}
       {totals?.data.length === 0 && <Hint>No usage in this period.</Hint>}
-      {totals !== undefined && totals.data.length > 0 && <Rows totals={totals} groupBy={groupBy} sinceDay={sinceDay} />}
+      {totals !== undefined && totals.data.length > 0 && <Rows totals={totals} groupBy={groupBy} since={since} />}
     </Section>
   );
 }
 
-function Rows({ totals, groupBy, sinceDay }: { totals: UsageTopShape['models']; groupBy: Grouping; sinceDay: string }) {
+function Rows({ totals, groupBy, since }: { totals: UsageTopShape['models']; groupBy: Grouping; since: string }) {
   const names = useNames(totals.data);
   const most = nanoOf(totals.data[0]?.cost ?? '0');
   const nameOf = (id: string) => (groupBy === 'model' ? id : names[groupBy](id));
@@ -60,7 +81,7 @@ function Rows({ totals, groupBy, sinceDay }: { totals: UsageTopShape['models']; 
     <Stack component="ol" gap="sm" m={0} p={0} style={{ listStyle: 'none' }}>
       {totals.data.map((row) => {
         const id = row[groupBy] ?? '';
-        const search = { [groupBy]: id, period: 'custom', since: `${sinceDay}T00:00:00.000Z` };
+        const search = { [groupBy]: id, period: 'custom', since: since };
         return (
           <Box component="li" key={id}>
             <Group justify="space-between" gap="xs" wrap="nowrap" align="baseline">
@@ -105,6 +126,7 @@ function ProviderList() {
   return (
     <Section
       title="Provider health"
+      text="Now"
       aside={
         <Text size="sm">
           <TextLink to="/providers">View providers</TextLink>

@@ -18,6 +18,8 @@ const LIVE_MS = 2_500;
 interface RequestsOf {
   account?: string;
   key?: string;
+  /** Only requests from this time on. */
+  since?: string;
 }
 
 export function useRecentRequests(of: RequestsOf = {}, everyMs?: number): UseQueryResult<PageShape<UsageShape>> {
@@ -48,7 +50,13 @@ export function RecentRequests({ of = {} }: { of?: RequestsOf }) {
         rows={rows}
         keyOf={({ request_id: id }) => id}
         linkTo={({ request_id: id }) => pathOf.request(id)}
-        empty={<EmptyState icon="list" title="No requests yet" text="New requests appear here with their cost." />}
+        empty={
+          <EmptyState
+            icon="list"
+            title={of.since === undefined ? 'No requests yet' : 'No requests in this period'}
+            text="New requests appear here with their cost."
+          />
+        }
       />
     </section>
   );
