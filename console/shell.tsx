@@ -23,9 +23,10 @@ import { Link, Outlet, useLocation, useMatches } from '@tanstack/react-router';
 import { Suspense, useEffect, useState } from 'react';
 import { ApiFailure, callSignIn, isServiceReachable, reloadPage } from './api.ts';
 import { SignIn } from './features/sign-in/show.tsx';
+import { Logo, SupportLink, useInstallation } from './installation.tsx';
 import { roleLabels } from './labels.ts';
 import { MeGate, useClearSession, useMe } from './me.tsx';
-import { Icon, Logo, useGoTo } from './parts/link.tsx';
+import { Icon, useGoTo } from './parts/link.tsx';
 import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame } from './parts/page.tsx';
 import { leaveSecret, SecretGuard } from './parts/secret-once.tsx';
 import { type NavSection, type Screen, screens } from './screens.ts';
@@ -68,7 +69,7 @@ function Frame() {
           Skip to content
         </a>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-          <Group gap="sm" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap" miw={0}>
             <Burger
               opened={isOpen}
               onClick={menu.toggle}
@@ -76,7 +77,7 @@ function Frame() {
               size="sm"
               aria-label={isOpen ? 'Close menu' : 'Open menu'}
             />
-            <Link to="/" style={{ textDecoration: 'none' }}>
+            <Link to="/" style={{ textDecoration: 'none', minWidth: 0 }}>
               <Logo />
             </Link>
           </Group>
@@ -88,6 +89,7 @@ function Frame() {
           {(Object.keys(sections) as NavSection[]).map((section) => (
             <NavLinks key={section} section={section} pathname={pathname} />
           ))}
+          <Support />
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
@@ -134,6 +136,18 @@ function NavLinks({ section, pathname }: { section: NavSection; pathname: string
           style={{ borderRadius: 'var(--mantine-radius-md)' }}
         />
       ))}
+    </Box>
+  );
+}
+
+function Support() {
+  if ((useInstallation()?.support ?? null) === null) return null;
+  return (
+    <Box px="sm" mb="sm">
+      <Hint size="xs" fw={600}>
+        Support
+      </Hint>
+      <SupportLink />
     </Box>
   );
 }

@@ -290,6 +290,10 @@ export const bounds = {
   mailTriedMsMax: 3 * 24 * 60 * 60 * 1000,
   mailRefusalsMax: 3, // attempts after which a permanently refused recipient is given up
   mailFailureCharactersMax: 300, // logged part of an SMTP response
+  installationNameCharactersMax: 40,
+  logoBytesMax: 32 * 1024,
+  supportAddressCharactersMax: 200,
+  rechargeTextCharactersMax: 500,
   mailNameCharactersMax: 60, // longest user-chosen name shown in a mail to someone else
   // Stripe
   stripeWaitMsMax: 10_000, // time limit of one response

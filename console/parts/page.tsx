@@ -18,11 +18,11 @@ import {
   type TitleProps,
   VisuallyHidden,
 } from '@mantine/core';
-import { useDocumentTitle } from '@mantine/hooks';
 import { type ComponentPropsWithoutRef, type ReactNode, useId } from 'react';
 import { ApiFailure } from '../api.ts';
 import { faultSentence } from '../form-faults.ts';
-import { ActionButton, ButtonLink, Icon, type IconName, Logo, type Place, TextLink } from './link.tsx';
+import { Logo, SupportLink, usePageTitle } from '../installation.tsx';
+import { ActionButton, ButtonLink, Icon, type IconName, type Place, TextLink } from './link.tsx';
 
 type HintProps = TextProps & Omit<ComponentPropsWithoutRef<'p'>, keyof TextProps> & { component?: 'p' | 'div' };
 
@@ -42,7 +42,7 @@ interface PageHeadProps {
 }
 
 export function PageHead({ title, text, actions }: PageHeadProps) {
-  useDocumentTitle(`${title} · Turnpike`);
+  usePageTitle(title);
   return (
     <Group justify="space-between" align="flex-end" mb="lg" gap="md">
       <Stack gap={2} miw={0} style={{ flex: '1 1 280px' }}>
@@ -186,6 +186,9 @@ export function PublicFrame({ children }: { children: ReactNode }) {
           <Logo />
         </Center>
         {children}
+        <Center>
+          <SupportLink />
+        </Center>
       </Stack>
     </Center>
   );

@@ -6,6 +6,7 @@ import { z } from '@hono/zod-openapi';
 import { Hono } from 'hono';
 import { hasLinkShape, type Person } from '../accounts/accounts.ts';
 import { formatId, newRequestId } from '../base/ids.ts';
+import { installationOf } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type AdminEnvironment, invalidMember } from './admin-app.ts';
@@ -56,6 +57,11 @@ export const signInSchema = z.object({
     .nullable()
     .describe('People can sign up; null: they cannot.'),
   password_reset: z.boolean().describe('People who forgot their password can get a link by mail.'),
+  installation: z.object({
+    name: z.string(),
+    logo: z.string().nullable().describe('A data URL of a PNG or SVG image; null: the logo of Turnpike.'),
+    support: z.string().nullable().describe('An email address or https:// URL for questions; null: none.'),
+  }),
 });
 
 export function invitationRoutes(dependencies: AdminDependencies): AdminRoute[] {
@@ -68,12 +74,14 @@ export function invitationRoutes(dependencies: AdminDependencies): AdminRoute[] 
         hasOperator ||= (await people.countInRole('operator', 'enabled')) > 0;
         hasOperator ||= (await people.countInRole('operator', 'disabled')) > 0;
         const oidc = oidcName === null ? null : { name: oidcName };
+        const { name, logo, support } = installationOf(catalog.current().settings);
         return {
           password: true as const,
           oidc,
           first_operator: !hasOperator,
           sign_up: isSignUpOpen(dependencies) ? { domains: [...catalog.current().settings.signUpDomains] } : null,
           password_reset: mailer !== null,
+          installation: { name, logo, support },
         };
       },
     }),

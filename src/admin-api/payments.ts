@@ -43,6 +43,7 @@ export const paymentOptionsSchema = z
     maximum: amountShown,
     auto_recharges_per_day_max: countShown,
     portal: z.boolean().describe('Whether the provider has a portal for methods and receipts.'),
+    instructions: z.string().nullable().describe('How an account gets credit while no payments are taken.'),
   })
   .openapi('PaymentOptions');
 
@@ -131,7 +132,8 @@ export const paymentRoutes: AdminRoute[] = [
   get('/payment-options', 'payment-options-show', 'Retrieve what can be paid', holders, {
     answer: [paymentOptionsSchema, 'Amounts and their bounds'],
     handle({ catalog, payments }) {
-      const { rechargeAmounts, rechargeMin, rechargeMax, autoRechargesPerDayMax } = catalog.current().settings;
+      const { rechargeAmounts, rechargeMin, rechargeMax, autoRechargesPerDayMax, rechargeInstructions } =
+        catalog.current().settings;
       return {
         provider: payments === null ? null : payments.provider,
         currency: 'usd' as const,
@@ -140,6 +142,7 @@ export const paymentRoutes: AdminRoute[] = [
         maximum: shownAmount(rechargeMax),
         auto_recharges_per_day_max: autoRechargesPerDayMax,
         portal: payments !== null,
+        instructions: payments === null ? rechargeInstructions : null,
       };
     },
   }),

@@ -47,6 +47,10 @@ export class DocumentBroken extends Error {
 
 export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   vendorPrefixes: Object.freeze(['vendor', 'anthropic']),
+  installationName: 'Turnpike',
+  installationLogo: null,
+  supportAddress: null,
+  rechargeInstructions: null,
   outputTrancheTokens: 2_048,
   outputFloorTokens: 256,
   drainSeconds: 600,

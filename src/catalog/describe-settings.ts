@@ -29,6 +29,12 @@ export interface SettingDescription {
 const settingDescriptions: Readonly<Record<SettingName, string>> = {
   vendor_prefixes:
     'accepted prefixes of header names, as in `<prefix>-version`, `<prefix>-beta`, `<prefix>-dangerous-direct-browser-access`',
+  installation_name: 'name of the installation, in the console and in mails',
+  installation_logo:
+    '`data:image/png;base64,…` or `data:image/svg+xml;base64,…`, at most 32 KiB: logo in the console; `null`: that of Turnpike',
+  support_address: 'email address or `https://` URL for questions, shown in the console and in mails; `null`: none',
+  recharge_instructions:
+    'how an account gets credit, shown on its billing page while no payments are taken; `null`: nothing is shown',
   output_tranche_tokens:
     'output tokens that a stream holds in advance; its hold grows in steps of this size, see ledger.md',
   output_floor_tokens: 'output tokens that the client must be able to pay for before a stream starts',

@@ -8,6 +8,7 @@ import { formatDecimal, formatUsd, NANO_MAX, type Nano, parseDecimal, parseUsd }
 import { bounds } from '../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
 import { authInput } from './auth.ts';
+import { installationMembers } from './installation.ts';
 
 export const SANDBOX_KIND = 'sandbox'; // the provider kind inside the service
 export const MESSAGES_KIND = 'anthropic'; // the kind with the Messages protocol
@@ -292,6 +293,7 @@ const rechargeAmount = z
 const RECHARGE_LEAST = 500_000_000; // the least that Stripe charges
 const seconds = z.int().min(1).max(SECONDS_MAX);
 const settingsMembers = {
+  ...installationMembers,
   output_tranche_tokens: z.int().min(16).max(1_000_000),
   output_floor_tokens: z.int().min(1).max(1_000_000),
   drain_seconds: z.int().min(0).max(SECONDS_MAX),

@@ -38,7 +38,7 @@ export {
   type QueuedMail,
 } from './mail-queue.ts';
 export { type Mailer, makeMailer, type NewMail } from './mailer.ts';
-export { type Letter, type LetterFrame, renderHtml, renderText } from './render-letter.ts';
+export { type Letter, type LetterFrame, type MailIdentity, renderHtml, renderText } from './render-letter.ts';
 export { nextTryMs } from './retries.ts';
 export { excerptOf, findUrlFault, type HttpMessage, type HttpOptions, postTo, type SendResult } from './send-http.ts';
 export { type MailMessage, type MailOutcome, type MailSender, makeMailSender } from './send-mail.ts';

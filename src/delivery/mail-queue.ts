@@ -9,7 +9,7 @@ import { bounds } from '../config.ts';
 import { hashSecret, type Vault } from '../secrets/secrets.ts';
 import { type MailContent, writeLetter } from './letters.ts';
 import { type Prepared, prepareMail } from './prepare-mail.ts';
-import { renderHtml, renderText } from './render-letter.ts';
+import { type MailIdentity, renderHtml, renderText } from './render-letter.ts';
 import type { MailSender } from './send-mail.ts';
 
 /** The reason for a mail. Its recipient is looked up, and its text written, when it is sent. */
@@ -68,6 +68,7 @@ interface QueueParts {
   /** The name of the OpenID Connect issuer; null without one. */
   issuer: string | null;
   sender: MailSender;
+  identity(): MailIdentity;
   vault: Pick<Vault, 'open'>;
   publicUrl: string;
   clock: Clock;
@@ -164,11 +165,13 @@ function linkOf({ to: email, request }: QueuedMail, { secret, content }: Prepare
   return { hash: hashSecret(secret?.reveal() ?? ''), purpose, email, expiresAtMs, name, accountName };
 }
 
-function messageOf({ publicUrl }: QueueParts, mail: QueuedMail, content: MailContent) {
+function messageOf({ publicUrl, identity }: QueueParts, mail: QueuedMail, content: MailContent) {
   const letter = writeLetter(content, publicUrl);
-  const frame = { publicUrl, unsubscribePage: null };
+  const sender = identity();
+  const frame = { publicUrl, sender, unsubscribePage: null };
   return {
     id: nameOf(mail),
+    fromName: sender.name,
     to: mail.to,
     subject: letter.subject,
     text: renderText(letter, frame),

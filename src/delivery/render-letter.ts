@@ -14,15 +14,24 @@ export interface Letter {
   notes: readonly string[];
 }
 
+/** The installation, as mails name it. */
+export interface MailIdentity {
+  name: string;
+  /** An email address or an https:// URL; null: none. */
+  support: string | null;
+}
+
 /** Who sends it, and how to get no more of them. */
 export interface LetterFrame {
   /** The origin of the console. */
   publicUrl: string;
+  sender: MailIdentity;
   /** A page to unsubscribe; null: the mail is about security. */
   unsubscribePage: string | null;
 }
 
-export function renderText(letter: Letter, { publicUrl, unsubscribePage }: LetterFrame): string {
+export function renderText(letter: Letter, frame: LetterFrame): string {
+  const { unsubscribePage, sender } = frame;
   const { heading, paragraphs, facts = [], action, notes } = letter;
   const width = Math.max(0, ...facts.map(([name]) => name.length)) + 1;
   const blocks = [
@@ -31,13 +40,19 @@ export function renderText(letter: Letter, { publicUrl, unsubscribePage }: Lette
     facts.map(([name, value]) => `${`${name}:`.padEnd(width)} ${value}`).join('\n'),
     action === undefined ? '' : `${action.label}:\n${action.url}`,
     ...notes,
-    `-- \n${senderOf(publicUrl)}${unsubscribePage === null ? '' : `\nUnsubscribe: ${unsubscribePage}`}`,
+    [
+      `-- \n${senderOf(frame)}`,
+      sender.support === null ? '' : `Support: ${sender.support}`,
+      unsubscribePage === null ? '' : `Unsubscribe: ${unsubscribePage}`,
+    ]
+      .filter((line) => line !== '')
+      .join('\n'),
   ];
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
 }
 
-function senderOf(publicUrl: string): string {
-  return `Sent by Turnpike at ${new URL(publicUrl).host}`;
+function senderOf({ publicUrl, sender }: LetterFrame): string {
+  return `Sent by ${sender.name} at ${new URL(publicUrl).host}`;
 }
 
 // Colors have a contrast of at least 4.5:1 in both schemes.
@@ -79,12 +94,21 @@ ${facts.length === 0 ? '' : factsHtml(facts)}
 ${action === undefined ? '' : actionHtml(action)}
 ${notes.map(small).join('\n')}
 </td></tr><tr><td style="padding:16px 8px 0">
-<p class="faint" style="margin:0;${FAINT}">${escapeHtml(senderOf(frame.publicUrl))}${frame.unsubscribePage === null ? '' : ` · <a href="${escapeHtml(frame.unsubscribePage)}" style="color:#5c636a">Unsubscribe</a>`}</p>
+<p class="faint" style="margin:0;${FAINT}">${[escapeHtml(senderOf(frame)), ...linksHtml(frame)].join(' · ')}</p>
 </td></tr></table>
 </td></tr></table>
 </body>
 </html>
 `;
+}
+
+function linksHtml({ unsubscribePage, sender: { support } }: LetterFrame): string[] {
+  const link = (url: string, label: string) =>
+    `<a href="${escapeHtml(url)}" style="color:#5c636a">${escapeHtml(label)}</a>`;
+  return [
+    ...(support === null ? [] : [link(support.startsWith('https://') ? support : `mailto:${support}`, 'Support')]),
+    ...(unsubscribePage === null ? [] : [link(unsubscribePage, 'Unsubscribe')]),
+  ];
 }
 
 function factsHtml(facts: NonNullable<Letter['facts']>): string {

@@ -8,6 +8,8 @@ import { bounds, type MailSettings } from '../config.ts';
 export interface MailMessage {
   /** Unique and the same for every attempt, so that a repeated mail can be recognized. */
   id: string;
+  /** Shown as the sender if the settings have no name. */
+  fromName: string;
   /** One address, as `emailField` accepts it. */
   to: string;
   subject: string;
@@ -82,9 +84,9 @@ async function openTransport({ host, port, isTlsFirst, tls, login }: MailSetting
 }
 
 function headersOf({ from, publicUrl }: MailSettings, message: MailMessage) {
-  const { id, to, subject, text, html, unsubscribeUrl } = message;
+  const { id, fromName, to, subject, text, html, unsubscribeUrl } = message;
   return {
-    from,
+    from: from.name === '' ? { ...from, name: oneLine(fromName) } : from,
     to: { name: '', address: to },
     subject: oneLine(subject),
     text,

@@ -5,13 +5,14 @@ import { safeToBase62 } from '../base/ids.ts';
 import { describeEvent, eventTypes, type StoredEvent } from '../events/events.ts';
 import { SealBroken, type Vault } from '../secrets/secrets.ts';
 import { writeNotice } from './letters.ts';
-import { renderHtml, renderText } from './render-letter.ts';
+import { type MailIdentity, renderHtml, renderText } from './render-letter.ts';
 import type { MailOutcome, MailSender } from './send-mail.ts';
 
 interface NoticeParts {
   sender: Pick<MailSender, 'send'>;
   vault: Pick<Vault, 'seal'>;
   publicUrl: string;
+  identity(): MailIdentity;
 }
 
 /** `destination`: its number and address; `account`: the name of the event's account. Never rejects. */
@@ -21,16 +22,18 @@ export type SendNotice = (
   account: string | null,
 ) => Promise<MailOutcome>;
 
-export function makeNoticeSender({ sender, vault, publicUrl }: NoticeParts): SendNotice {
+export function makeNoticeSender({ sender, vault, publicUrl, identity }: NoticeParts): SendNotice {
   return async (destination, event, account) => {
     const { title, isSecurity } = eventTypes[event.type];
     const sentence = describeEvent(event);
     const url = `${publicUrl}/console/`;
     const letter = writeNotice({ title, sentence, atMs: event.atMs, account, url, isSecurity }, publicUrl);
     const token = isSecurity ? null : sealUnsubscribe(vault, destination);
-    const frame = { publicUrl, unsubscribePage: token === null ? null : `${publicUrl}/console/unsubscribe#${token}` };
+    const unsubscribePage = token === null ? null : `${publicUrl}/console/unsubscribe#${token}`;
+    const frame = { publicUrl, sender: identity(), unsubscribePage };
     return sender.send({
       id: `evt_${safeToBase62(event.seq, 9)}.${safeToBase62(destination.id, 9)}`, // the same for each attempt
+      fromName: frame.sender.name,
       to: destination.address,
       subject: letter.subject,
       text: renderText(letter, frame),

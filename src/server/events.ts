@@ -2,7 +2,7 @@
 
 import { isOwnAddress } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
-import type { CatalogHolder } from '../catalog/catalog.ts';
+import { type CatalogHolder, installationOf } from '../catalog/catalog.ts';
 import { bounds, type MailSettings } from '../config.ts';
 import { Dispatcher, makeChannels, makeMailSender, makeNoticeSender, type Send } from '../delivery/delivery.ts';
 import type { EventStore, NewEvent } from '../events/events.ts';
@@ -43,7 +43,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     lookup: lookupHost,
     privateNetwork: () => holder.current.settings.webhookPrivateNetwork,
     accountName: async (id) => (await stores.accounts.getAccount(id))?.name ?? null,
-    mail: readMail === null ? null : makeMailChannel(readMail, store),
+    mail: readMail === null ? null : makeMailChannel(readMail, store, holder),
   });
   const outbox = makeOutbox(ledger, reads, () => leadership.name);
   const onAttempt = (kind: string, { error }: { error: string | null }) => metrics.countDelivery(kind, error === null);
@@ -79,8 +79,14 @@ export function startEvents(parts: EventParts): () => Promise<void> {
 
 const NOT_OWN = 'its address is not that of an enabled person of the account';
 
-function makeMailChannel(readMail: () => MailSettings, { vault, stores }: OpenStore): Send {
-  const sendNotice = makeNoticeSender({ sender: makeMailSender(readMail), vault, publicUrl: readMail().publicUrl });
+function makeMailChannel(
+  readMail: () => MailSettings,
+  { vault, stores }: OpenStore,
+  holder: Pick<CatalogHolder, 'current'>,
+): Send {
+  const { publicUrl } = readMail();
+  const identity = () => installationOf(holder.current.settings);
+  const sendNotice = makeNoticeSender({ sender: makeMailSender(readMail), vault, publicUrl, identity });
   return async (destination, event) => {
     const { accountId, address } = destination;
     if (accountId !== null && !(await isOwnAddress(stores.people, accountId, address)))

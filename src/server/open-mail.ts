@@ -2,6 +2,7 @@
 // queued them, and at once when this node did.
 
 import { machineTimers } from '../base/timers.ts';
+import { type CatalogHolder, installationOf } from '../catalog/catalog.ts';
 import { bounds, type Config } from '../config.ts';
 import { type Mailer, MailQueue, makeMailer, makeMailSender } from '../delivery/delivery.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
@@ -12,13 +13,14 @@ import type { Closing } from './server.ts';
 
 interface MailParts extends Pick<OpenSettings, 'readMail'> {
   config: Config;
+  holder: Pick<CatalogHolder, 'current'>;
   store: OpenStore;
   hasPassword(email: string): Promise<boolean>;
   log: LogWriter;
 }
 
 /** null: no SMTP server is set. */
-function openMail({ config, store, hasPassword, log, readMail }: MailParts, closing: Closing): Mailer | null {
+function openMail({ config, holder, store, hasPassword, log, readMail }: MailParts, closing: Closing): Mailer | null {
   if (readMail === null || config.mail === null) return null;
   const { vault, stores, clock } = store;
   const queue = new MailQueue({
@@ -27,6 +29,7 @@ function openMail({ config, store, hasPassword, log, readMail }: MailParts, clos
     hasPassword,
     issuer: config.oidc?.name ?? null,
     sender: makeMailSender(readMail),
+    identity: () => installationOf(holder.current.settings),
     vault,
     publicUrl: config.mail.publicUrl,
     clock,
@@ -43,15 +46,15 @@ function openMail({ config, store, hasPassword, log, readMail }: MailParts, clos
 
 /** Sign-in and the mailer, which need each other. */
 export function openPeople(
-  { readMail, ...parts }: Omit<SignInParts, 'onPasswordChanged'> & Pick<OpenSettings, 'readMail'>,
+  { readMail, ...parts }: Omit<SignInParts, 'onPasswordChanged'> & Pick<MailParts, 'holder' | 'readMail'>,
   closing: Closing,
 ): { people: MadeSignIn; mailer: Mailer | null } {
-  const { config, store, observers } = parts;
+  const { config, store, holder, observers } = parts;
   const { clock, log } = observers;
   const onPasswordChanged = async (email: string, address: string) => {
     await mailer?.send({ to: email, request: { kind: 'password-changed', atMs: clock.nowMs(), address } });
   };
   const people = makeSignIn({ ...parts, onPasswordChanged }, closing);
-  const mailer = openMail({ config, store, readMail, hasPassword: people.hasPassword, log }, closing);
+  const mailer = openMail({ config, holder, store, readMail, hasPassword: people.hasPassword, log }, closing);
   return { people, mailer };
 }

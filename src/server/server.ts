@@ -162,7 +162,8 @@ async function startOn(
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
   const secret = await openSignInSecret(stores.installation, vault);
   const acceptVerified: AdminApi['acceptVerified'] = (email, address) => admin.acceptVerified(email, address);
-  const { people, mailer } = openPeople({ config, store, secret, observers, acceptVerified, readMail }, closing);
+  const parts = { config, store, holder, secret, observers, acceptVerified, readMail };
+  const { people, mailer } = openPeople(parts, closing);
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);
   const sources = { people, mailer, payments: payments?.service ?? null };

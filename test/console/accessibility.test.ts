@@ -114,7 +114,7 @@ function dialogsOf({ accountId, keyId, requestId, destinationId }: FilledService
     [`/destinations/${destinationId}`]: ['Edit', 'Disable', 'Rotate secret'],
     '/people': ['Invite user'],
     '/tokens': ['Create token', 'Revoke member of tests'],
-    '/settings': ['Edit Drain timeout'],
+    '/settings': ['Edit Support address'],
     '/groups': ['Create group', 'Edit default'],
     '/plans': ['Create plan', 'Edit pro'],
     '/codes': ['Create codes'],

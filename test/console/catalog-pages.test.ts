@@ -131,7 +131,7 @@ seen('an operator creates a group, changes and resets a setting, and deletes a m
   await press(page, 'Save changes');
   await page.getByText('× 0.5').waitFor();
 
-  await visitor.goTo('/settings');
+  await visitor.goTo('/settings?search=drain_seconds');
   await press(page, 'Edit Drain timeout');
   await page.getByRole('textbox', { name: 'New value' }).fill('-1');
   await press(page, 'Review changes');

@@ -4,6 +4,7 @@ import { Box, Divider, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
+import { Logo, SupportLink } from '../../installation.tsx';
 import { entryKindLabels, paymentKindLabels, paymentStatusLabels } from '../../labels.ts';
 import { type Column, PlainTable } from '../../parts/data-table.tsx';
 import { ExternalLink } from '../../parts/link.tsx';
@@ -59,7 +60,11 @@ export function StatementPaper({ account, statement, nameOfKey }: StatementPaper
 function Head({ account, statement }: Omit<StatementPaperProps, 'nameOfKey'>) {
   const lastMoment = new Date(Date.parse(statement.until) - 1).toISOString().slice(0, 10);
   return (
-    <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="md">
+    <SimpleGrid cols={{ base: 1, xs: 4 }} spacing="md">
+      <Fact label="From">
+        <Logo />
+        <SupportLink />
+      </Fact>
       <Fact label="Account">
         <Text fw={600}>{account.name}</Text>
         <Hint size="xs">{account.id}</Hint>

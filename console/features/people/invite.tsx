@@ -4,6 +4,7 @@ import { Alert, Code, Group, List, Modal, Select, Stack, Text, TextInput } from 
 import { useForm } from '@mantine/form';
 import type { InvitedPersonShape, PersonShape } from '../../../src/admin-api/shapes.ts';
 import { fieldFaults } from '../../form-faults.ts';
+import { useInstallation } from '../../installation.tsx';
 import { roleLabels, roleTexts } from '../../labels.ts';
 import { type Role, seesInstallation, useBaseUrl, useMe } from '../../me.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
@@ -97,8 +98,9 @@ function InviteForm({ account: meant, onSubmit, isPending, failure }: InviteForm
 
 export function PersonLink({ person, onDone }: { person: InvitedPersonShape; onDone: () => void }) {
   const link = `${useBaseUrl()}/console/invitation#${person.link_secret}`;
+  const name = useInstallation()?.name ?? '';
   const until = person.link_expires_at === null ? '' : new Date(person.link_expires_at).toLocaleString();
-  const mail = `Hello${person.name === '' ? '' : ` ${person.name}`},\n\nuse this link to sign in to Turnpike. It works once and expires on ${until}:\n\n${link}\n`;
+  const mail = `Hello${person.name === '' ? '' : ` ${person.name}`},\n\nuse this link to sign in to ${name}. It works once and expires on ${until}:\n\n${link}\n`;
   return (
     <Stack gap="md">
       <SecretOnce

@@ -1,6 +1,6 @@
 // Edits one setting or resets it to its default.
 
-import { Group, Modal, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { FileInput, Group, Image, Modal, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import type { SettingShape } from '../../../src/admin-api/shapes.ts';
@@ -79,6 +79,10 @@ function SettingForm({ setting, apply, onCancel }: SettingFormProps) {
               { value: 'false', label: 'Off' },
             ]}
           />
+        ) : setting.name === 'installation_logo' ? (
+          <LogoField value={text} error={fault} onChange={setText} />
+        ) : setting.name === 'recharge_instructions' ? (
+          <Textarea {...field} autosize minRows={3} placeholder="None" />
         ) : (
           <TextInput
             {...field}
@@ -94,6 +98,42 @@ function SettingForm({ setting, apply, onCancel }: SettingFormProps) {
     </form>
   );
 }
+
+interface LogoFieldProps {
+  /** A data URL; empty: none. */
+  value: string;
+  error: string | null;
+  onChange: (url: string) => void;
+}
+
+/** The service checks type and size; it never gets a larger file. */
+function LogoField({ value, error, onChange }: LogoFieldProps) {
+  const [fault, setFault] = useState<string | null>(null);
+  const read = (file: File | null) => {
+    setFault(null);
+    if (file === null) return onChange('');
+    if (file.size > LOGO_BYTES_MAX) return setFault('The file is larger than 32 KiB.');
+    const reader = new FileReader();
+    reader.onload = () => onChange(String(reader.result));
+    reader.readAsDataURL(file);
+  };
+  return (
+    <Stack gap="xs">
+      <FileInput
+        label="Image file"
+        description="PNG or SVG, at most 32 KiB. It is shown 28 pixels high."
+        accept="image/png,image/svg+xml"
+        placeholder="Choose a file"
+        clearable
+        error={fault ?? error}
+        onChange={read}
+      />
+      {value !== '' && <Image src={value} alt="Preview of the logo" h={28} w="auto" maw={120} fit="contain" />}
+    </Stack>
+  );
+}
+
+const LOGO_BYTES_MAX = 32 * 1024;
 
 function hintOf({ name, kind, least, most }: SettingShape): string {
   if (kind === 'texts') return 'Separate values with commas.';

@@ -1,6 +1,6 @@
 // All settings by section: name, value, unit, default, and whether the value was modified.
 
-import { Badge, Code, Group, Stack, Switch, Text } from '@mantine/core';
+import { Accordion, Badge, Code, Group, Image, Stack, Switch, Text } from '@mantine/core';
 import type { SettingShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { useMe } from '../../me.tsx';
@@ -10,9 +10,12 @@ import { EmptyState, FailureNotice, Hint, Loading, PageHead, Section } from '../
 import { useGet } from '../../queries.ts';
 import { SettingEditor } from './editor.tsx';
 import {
+  advancedSections,
   type SettingSection,
   sectionTitles,
   settingName,
+  settingOrigin,
+  settingPage,
   settingSection,
   settingText,
   shownSetting,
@@ -42,10 +45,21 @@ export function SettingList() {
       ) &&
       (!isChangedOnly || setting.origin !== null),
   );
-  const sections = Object.keys(sectionTitles) as SettingSection[];
+  const isSearch = wanted !== '' || isChangedOnly;
+  const isShown = (section: SettingSection) => shown.some((setting) => settingSection(setting) === section);
+  const sections = (Object.keys(sectionTitles) as SettingSection[]).filter(isShown);
+  const basic = sections.filter((section) => !advancedSections.includes(section));
+  const advanced = sections.filter((section) => advancedSections.includes(section));
+  const card = (section: SettingSection) => (
+    <SettingSectionCard
+      key={section}
+      section={section}
+      settings={shown.filter((setting) => settingSection(setting) === section)}
+    />
+  );
   return (
     <>
-      <PageHead title="Settings" text="Changes apply to new requests immediately. Running requests are not affected." />
+      <PageHead title="Settings" text="Changes apply immediately to new requests, and not to running ones." />
       <Stack>
         <Group align="flex-end" gap="lg">
           <SearchFilter name="search" label="Setting" />
@@ -65,14 +79,25 @@ export function SettingList() {
             text="Change the search text, or show all settings."
           />
         )}
-        {sections.map((section) => (
-          <SettingSectionCard
-            key={section}
-            section={section}
-            settings={shown.filter((setting) => settingSection(setting) === section)}
-          />
-        ))}
-        <Environment />
+        {basic.map(card)}
+        {isSearch ? (
+          advanced.map(card)
+        ) : (
+          <Accordion variant="separated" chevronPosition="left">
+            <Accordion.Item value="advanced">
+              <Accordion.Control>
+                <Text fw={600}>Advanced</Text>
+                <Hint size="xs">{advanced.map((section) => sectionTitles[section]).join(', ')}, Environment</Hint>
+              </Accordion.Control>
+              <Accordion.Panel>
+                <Stack>
+                  {advanced.map(card)}
+                  <Environment />
+                </Stack>
+              </Accordion.Panel>
+            </Accordion.Item>
+          </Accordion>
+        )}
       </Stack>
     </>
   );
@@ -103,11 +128,12 @@ function SettingSectionCard({ section, settings }: { section: SettingSection; se
               {setting.origin !== null && <Badge color="blue">Modified</Badge>}
             </Group>
             <Hint className="wrap">{settingText(setting)}</Hint>
+            <Hint size="xs">
+              {settingOrigin(setting)} · <Code fz="xs">{settingPage(setting)}</Code>
+            </Hint>
           </Stack>
           <Stack gap={2} align="flex-end" ml="auto" style={{ flex: '0 1 260px' }}>
-            <Text size="sm" fw={600} ta="right" className="wrap">
-              {shownSetting(setting, setting.value)}
-            </Text>
+            <SettingValue setting={setting} />
             <Hint size="xs" ta="right">
               {`Default: ${shownSetting(setting, setting.default)}`}
             </Hint>
@@ -116,6 +142,16 @@ function SettingSectionCard({ section, settings }: { section: SettingSection; se
         </Group>
       ))}
     </Section>
+  );
+}
+
+function SettingValue({ setting }: { setting: SettingShape }) {
+  if (setting.name === 'installation_logo' && typeof setting.value === 'string')
+    return <Image src={setting.value} alt="Logo" h={28} w="auto" maw={120} fit="contain" />;
+  return (
+    <Text size="sm" fw={600} ta="right" className="wrap" style={{ whiteSpace: 'pre-line' }}>
+      {shownSetting(setting, setting.value)}
+    </Text>
   );
 }
 

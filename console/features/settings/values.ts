@@ -4,6 +4,10 @@ import type { SettingShape } from '../../../src/admin-api/shapes.ts';
 import { countOrNull } from '../models/form-values.ts';
 
 const settingNames = {
+  installation_name: 'Name',
+  installation_logo: 'Logo',
+  support_address: 'Support address',
+  recharge_instructions: 'How to add credit',
   vendor_prefixes: 'Accepted header prefixes',
   output_tranche_tokens: 'Hold extension size',
   output_floor_tokens: 'Minimum output hold',
@@ -45,17 +49,29 @@ const settingNames = {
 } as Readonly<Record<string, string>>;
 
 export const sectionTitles = {
+  installation: 'Installation',
+  people: 'Sign-up',
+  payments: 'Payments',
+  retention: 'Data retention',
   streams: 'Streaming and holds',
   upstream: 'Provider timeouts',
   load: 'Load limits',
   stop: 'Shutdown',
-  retention: 'Data retention',
   address: 'Addresses and headers',
   prices: 'Price list',
-  people: 'Sign-up',
-  payments: 'Payments',
   other: 'Other',
 };
+
+/** The sections of settings that most installations never change. */
+export const advancedSections: readonly SettingSection[] = [
+  'streams',
+  'upstream',
+  'load',
+  'stop',
+  'address',
+  'prices',
+  'other',
+];
 
 export const unitNames = {
   seconds: 'seconds',
@@ -82,6 +98,10 @@ type Value = SettingShape['value'];
 export type SettingSection = keyof typeof sectionTitles;
 
 const sectionOf: Readonly<Record<string, SettingSection>> = {
+  installation_name: 'installation',
+  installation_logo: 'installation',
+  support_address: 'installation',
+  recharge_instructions: 'installation',
   vendor_prefixes: 'address',
   output_tranche_tokens: 'streams',
   output_floor_tokens: 'streams',
@@ -132,7 +152,18 @@ export function settingName({ name }: Pick<SettingShape, 'name'>): string {
   return settingNames[name] ?? name;
 }
 
-/** The description as a sentence, without backticks. The console cannot open the documents that it refers to. */
+/** The page of docs/ that explains a setting beyond its description. */
+export function settingPage({ description }: Pick<SettingShape, 'description'>): string {
+  return `docs/${/, see (\w+\.md)/.exec(description)?.[1] ?? 'configuration.md'}`;
+}
+
+/** Where the value comes from. */
+export function settingOrigin({ origin }: Pick<SettingShape, 'origin'>): string {
+  if (origin === null) return 'Default';
+  return origin === 'file' ? 'Set by turnpike apply' : 'Set in the console or API';
+}
+
+/** The description as a sentence, without backticks and the page that it refers to. */
 export function settingText({ description }: Pick<SettingShape, 'description'>): string {
   const text = description
     .replaceAll('`', '')
@@ -147,7 +178,7 @@ export function shownSetting({ name }: Pick<SettingShape, 'name'>, value: Value)
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'On' : 'Off';
   if (Array.isArray(value)) return value.join(', ');
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return value.startsWith('data:image/') ? 'Image' : value;
   const unit = unitOf(name);
   const count = value.toLocaleString('en-US');
   const whole = unit === undefined ? count : `${count} ${unitNames[unit]}`;

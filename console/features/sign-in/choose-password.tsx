@@ -2,9 +2,9 @@
 
 import { Stack, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useDocumentTitle } from '@mantine/hooks';
 import { useState } from 'react';
 import { fieldFaults } from '../../form-faults.ts';
+import { usePageTitle } from '../../installation.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { isLinkUnknown, Notice, useNewPassword } from './link.tsx';
@@ -23,7 +23,7 @@ interface ChoosePasswordProps {
 }
 
 export function ChoosePassword({ title, text, label, accept, done, again }: ChoosePasswordProps) {
-  useDocumentTitle(`${title} · Turnpike`);
+  usePageTitle(title);
   const [isDone, setDone] = useState(false);
   const form = useForm({ initialValues: { password: '' }, validate: { password: passwordFault } });
   const choosing = useNewPassword(accept, () => setDone(true));

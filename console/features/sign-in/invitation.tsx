@@ -3,13 +3,13 @@
 
 import { Alert, Card, Divider, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { InvitationShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call, callSignIn } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { roleLabels } from '../../labels.ts';
+import { usePageTitle } from '../../installation.tsx';
 import { useClearSession } from '../../me.tsx';
 import { ActionButton, Icon, useGoTo } from '../../parts/link.tsx';
 import { When } from '../../parts/money.tsx';
@@ -58,7 +58,7 @@ function Acceptance({ secret, shown }: { secret: string; shown: InvitationShape 
   const [isAccepted, setAccepted] = useState(false);
   const isRecovery = shown.purpose === 'recovery';
   const title = titleOf(shown);
-  useDocumentTitle(`${title} · Turnpike`);
+  usePageTitle(title);
   const { data } = useGet('/sign-in');
   if (isAccepted)
     return <Notice title="Account created" text="Sign in with your email address and your new password." />;
@@ -71,8 +71,8 @@ function Acceptance({ secret, shown }: { secret: string; shown: InvitationShape 
         </Title>
         <Text size="sm">
           {isRecovery
-            ? `Your role: ${role} of ${account ?? 'this installation'}. Continuing removes your second factor and ends all of your sessions. Set up the second factor again afterwards.`
-            : `Your role: ${role} of ${account ?? 'this installation'}.`}
+            ? `Your role: ${role} of ${account ?? data?.installation.name ?? 'this installation'}. Continuing removes your second factor and ends all of your sessions. Set up the second factor again afterwards.`
+            : `Your role: ${role} of ${account ?? data?.installation.name ?? 'this installation'}.`}
         </Text>
         <Hint size="xs">
           {'Link expires'} <When at={shown.expires_at} />

@@ -2,10 +2,10 @@
 // page removes it from the address and keeps it in memory.
 
 import { Stack, Text, Title } from '@mantine/core';
-import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { ApiFailure, callSignIn } from '../../api.ts';
+import { usePageTitle } from '../../installation.tsx';
 import { useClearSession } from '../../me.tsx';
 import { ButtonLink, useGoTo } from '../../parts/link.tsx';
 
@@ -34,7 +34,7 @@ interface NoticeProps {
 }
 
 export function Notice({ title, text, to = '/', label = 'Go to sign-in' }: NoticeProps) {
-  useDocumentTitle(`${title} · Turnpike`);
+  usePageTitle(title);
   return (
     <Stack>
       <Title order={1} size="h3">

@@ -2,10 +2,10 @@
 
 import { Card, Stack, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
+import { usePageTitle } from '../../installation.tsx';
 import { ActionButton, ButtonLink } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { ChoosePassword } from './choose-password.tsx';
@@ -34,7 +34,7 @@ export function PasswordReset() {
 }
 
 function AskForLink() {
-  useDocumentTitle('Forgot your password? · Turnpike');
+  usePageTitle('Forgot your password?');
   const form = useForm({ initialValues: { email: '' } });
   const asking = useMutation({
     mutationFn: (body: typeof form.values) => call('POST /password-resets', { body }),

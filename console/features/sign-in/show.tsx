@@ -2,12 +2,12 @@
 
 import { Alert, Anchor, Card, Code, Divider, Group, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { Navigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { SignInShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, callSignIn } from '../../api.ts';
+import { usePageTitle } from '../../installation.tsx';
 import { MeGate, useClearSession } from '../../me.tsx';
 import { ActionButton, Icon, TextLink } from '../../parts/link.tsx';
 import { FailureNotice, Hint, PublicFrame } from '../../parts/page.tsx';
@@ -44,7 +44,7 @@ export function SignInAgain() {
 }
 
 function SignInSteps() {
-  useDocumentTitle(`Sign in · Turnpike`);
+  usePageTitle('Sign in');
   const [isSecond, setSecond] = useState(false);
   return (
     <Card p="lg">

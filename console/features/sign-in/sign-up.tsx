@@ -2,10 +2,10 @@
 
 import { Card, Stack, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
+import { usePageTitle } from '../../installation.tsx';
 import { ActionButton, ButtonLink } from '../../parts/link.tsx';
 import { FailureNotice, Loading } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
@@ -46,7 +46,7 @@ function AskForAccount() {
 const FIELDS = ['email', 'name', 'account_name'];
 
 function SignUpForm({ domains }: { domains: readonly string[] }) {
-  useDocumentTitle('Sign up · Turnpike');
+  usePageTitle('Sign up');
   const form = useForm({ initialValues: { email: '', name: '', account_name: '' } });
   const asking = useMutation({
     mutationFn: ({ account_name, ...values }: typeof form.values) =>

@@ -2,9 +2,9 @@
 // must not unsubscribe anyone.
 
 import { Card, Stack, Text, Title } from '@mantine/core';
-import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { call } from '../../api.ts';
+import { usePageTitle } from '../../installation.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { isLinkUnknown, Notice, useLinkSecret } from './link.tsx';
@@ -24,7 +24,7 @@ export function Unsubscribe() {
 }
 
 function Choice({ token }: { token: string }) {
-  useDocumentTitle('Unsubscribe · Turnpike');
+  usePageTitle('Unsubscribe');
   const choosing = useMutation({
     mutationFn: (undo: boolean) => call('POST /unsubscribe', { body: { token, undo } }),
   });

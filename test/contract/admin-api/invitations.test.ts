@@ -178,10 +178,12 @@ describe('a link that is unknown, mistyped, used, expired, or of a disabled pers
   });
 });
 
+const TURNPIKE = { name: 'Turnpike', logo: null, support: null };
+
 test('any client can read the sign-in methods and whether the first operator is still missing', async () => {
   const shown = async () => (await ask('GET', '/api/v1/sign-in')).body;
   const secret = await inviteFirst();
-  const methods = { password: true, oidc: null, sign_up: null, password_reset: false };
+  const methods = { password: true, oidc: null, sign_up: null, password_reset: false, installation: TURNPIKE };
   expect(await shown()).toEqual({ ...methods, first_operator: true });
   await ask('POST', ACCEPT, { secret, ...own, email: 'first@example.com' });
   expect(await shown()).toEqual({ ...methods, first_operator: false });

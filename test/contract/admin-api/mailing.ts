@@ -1,5 +1,6 @@
 // An installation in memory whose mails go over a real connection to a scripted SMTP server. It has no tests of its own.
 
+import { installationOf } from '../../../src/catalog/catalog.ts';
 import { readConfig } from '../../../src/config.ts';
 import { type MailAttempt, MailQueue, makeMailSender } from '../../../src/delivery/delivery.ts';
 import { type ReadMail, readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
@@ -37,6 +38,7 @@ export async function startMailing(settings: Json = {}, issuer: string | null = 
     hasPassword: async (email) => installation.passwords.has(email),
     issuer,
     sender: makeMailSender(() => mail),
+    identity: () => installationOf(installation.catalog.current.settings),
     vault: installation.vault,
     publicUrl: PUBLIC_URL,
     clock: installation.clock,

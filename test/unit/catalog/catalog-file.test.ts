@@ -86,6 +86,10 @@ describe('the documented example', () => {
     expect(catalog.providers.get('sandbox')?.baseUrl).toBe('');
     expect(catalog.settings).toEqual({
       vendorPrefixes: ['vendor', 'anthropic'],
+      installationName: 'Turnpike',
+      installationLogo: null,
+      supportAddress: null,
+      rechargeInstructions: null,
       outputTrancheTokens: 2_048,
       outputFloorTokens: 256,
       drainSeconds: 600,

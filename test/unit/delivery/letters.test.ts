@@ -13,7 +13,8 @@ import {
 } from '../../../src/delivery/delivery.ts';
 import { allLetters, PUBLIC_URL, URL_SHOWN } from './all-letters.ts';
 
-const frame = { publicUrl: PUBLIC_URL, unsubscribePage: `${PUBLIC_URL}/console/unsubscribe#v1.sealed` };
+const sender = { name: 'Acme AI', support: 'help@example.com' };
+const frame = { publicUrl: PUBLIC_URL, sender, unsubscribePage: `${PUBLIC_URL}/console/unsubscribe#v1.sealed` };
 
 describe('every letter', () => {
   for (const [name, letter] of Object.entries(allLetters))
@@ -40,7 +41,11 @@ test('text of other people is escaped in HTML', () => {
     action: { label: evil, url: `${PUBLIC_URL}/"><script>` },
     notes: [evil],
   };
-  const html = renderHtml(letter, { publicUrl: PUBLIC_URL, unsubscribePage: '"><script>' });
+  const html = renderHtml(letter, {
+    publicUrl: PUBLIC_URL,
+    sender: { name: '<b>Acme</b>', support: 'https://example.com/?"><script>' },
+    unsubscribePage: '"><script>',
+  });
   expect(html).not.toMatch(/<img|<script|onerror=alert\(1\)>(?!&)/);
   expect(html).toContain('&lt;img src=x onerror=alert(1)&gt; &amp; &quot;quotes&quot; &#39;single&#39;');
 });

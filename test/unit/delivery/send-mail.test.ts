@@ -33,6 +33,7 @@ function settingsOf(url: string, from = 'Turnpike <turnpike@example.com>'): Mail
 
 const message: MailMessage = {
   id: 'mail_1',
+  fromName: 'Acme AI',
   to: 'ada@example.com',
   subject: 'Your account',
   text: 'Hello\n',
@@ -54,6 +55,14 @@ describe('a mail', () => {
     expect(headers.get('list-unsubscribe')).toBeUndefined();
     expect(text.trim()).toBe('Hello');
     expect(html.trim()).toBe('<p>Hello</p>');
+  });
+
+  test('has the name of the installation as its sender if the settings name none', async () => {
+    const nameless = makeMailSender(settingsOf(server.url, 'turnpike@example.com'));
+    await nameless.send({ ...message, fromName: 'Acme\r\nBcc: eve@example.com' });
+    nameless.close();
+    expect(readMail(server.mails[0]?.raw ?? '').headers.get('from')).toBe('"Acme Bcc: eve@example.com" <turnpike@example.com>');
+    expect(server.mails[0]?.to).toEqual(['ada@example.com']);
   });
 
   test('has a subject of any script, encoded, and no line longer than servers accept', async () => {

@@ -23,6 +23,7 @@ const low: StoredEvent = {
   type: 'balance.low',
   data: { threshold: '5.00', available: '4.87' },
 };
+const identity = () => ({ name: 'Acme AI', support: 'help@example.com' });
 let server: ScriptedSmtp;
 let send: SendNotice;
 beforeEach(async () => {
@@ -32,7 +33,7 @@ beforeEach(async () => {
     { TURNPIKE_SMTP_URL: server.url, TURNPIKE_MAIL_FROM: 'a@example.com', TURNPIKE_PUBLIC_URL: publicUrl },
   );
   if (mail === null) throw new Error('the settings of mail are wrong');
-  send = makeNoticeSender({ sender: makeMailSender(() => mail), vault, publicUrl });
+  send = makeNoticeSender({ sender: makeMailSender(() => mail), vault, publicUrl, identity });
 });
 afterEach(() => server[Symbol.asyncDispose]());
 
@@ -45,6 +46,10 @@ test('a notice has the event in words, the same id in each attempt, and a token 
   expect(first?.headers.get('message-id')).toBe(second?.headers.get('message-id') ?? '');
   expect(first?.text).toContain('The balance fell below 5.00 USD: 4.87 USD are available.');
   expect(first?.headers.get('subject')).toContain('Acme');
+  expect(first?.headers.get('from')).toBe('Acme AI <a@example.com>');
+  expect(first?.text).toContain('Sent by Acme AI at');
+  expect(first?.text).toContain('Support: help@example.com');
+  expect(first?.html).toContain('<a href="mailto:help@example.com"');
   const [, token = ''] = /unsubscribe\?token=([\w.-]+)>/.exec(first?.headers.get('list-unsubscribe') ?? '') ?? [];
   expect(openUnsubscribe(vault, token)).toEqual(destination);
   expect(first?.headers.get('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click');
