@@ -22,7 +22,7 @@ export const firstKinds: Readonly<Record<FirstFamily, string>> = {
 /**
  * The sandbox with its models and the groups `default` and `sandbox`; for each family with a credential, sealed with
  * the context "provider:<family>", also that provider and its models, with list prices as prices and costs, except for
- * models retired by `nowMs`.
+ * models retired by `nowMs`, when the installation and its models are created.
  */
 export function firstDocuments(
   sandboxModels: readonly string[],
@@ -46,7 +46,7 @@ export function firstDocuments(
     prune: false,
     origin: 'start',
     kinds: [SANDBOX_KIND, ...Object.values(firstKinds)],
-    nowMs: listMs(),
+    nowMs,
     seal: (text) => text, // never called: the file has no credentials
     unseal: (sealed) => sealed,
   });

@@ -77,6 +77,15 @@ describe('the first start', () => {
     expect(documents.every((entry) => entry.origin === 'start')).toBe(true);
   });
 
+  test('creates the models at that moment, not on the date of the price list', () => {
+    const nowMs = Date.parse('2027-01-31T10:00:00Z');
+    const sealed = { anthropic: seal('sk-ant', 'provider:anthropic') };
+    const { models } = buildCatalog(firstDocuments(SANDBOX_MODELS, sealed, nowMs), unseal);
+    expect(new Set([...models.values()].map(({ createdAt }) => createdAt))).toEqual(
+      new Set(['2027-01-31T10:00:00.000Z']),
+    );
+  });
+
   test('applying an equivalent file changes nothing', () => {
     const same = {
       providers: { sandbox: { kind: 'sandbox' } },
