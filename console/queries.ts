@@ -14,7 +14,7 @@ import { useRef } from 'react';
 import { call, type Query } from './api.ts';
 import type { AnswerOf, Endpoints, GetPath, ListPath, RowOf } from './endpoints.ts';
 import { dayBefore } from './figures.ts';
-import { nanoOf, usdOf } from './parts/money.tsx';
+import { nanoOf, usdOf } from './money.ts';
 
 interface GetOptions {
   /** Replaces the placeholder of the path. */

@@ -29,6 +29,7 @@ import { MeGate, useClearSession, useMe } from './me.tsx';
 import { Icon, useGoTo } from './parts/link.tsx';
 import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame } from './parts/page.tsx';
 import { leaveSecret, SecretGuard } from './parts/secret-once.tsx';
+import { TimesMenu } from './parts/times.tsx';
 import { type NavSection, type Screen, screens } from './screens.ts';
 
 const themeLabels = { light: 'Light', dark: 'Dark', auto: 'System' };
@@ -193,6 +194,8 @@ function UserMenu() {
             </Menu.RadioItem>
           ))}
         </Menu.RadioGroup>
+        <Menu.Divider />
+        <TimesMenu />
         <Menu.Divider />
         <Menu.Item component={Link} to="/profile" leftSection={<Icon name="person" />}>
           Account security

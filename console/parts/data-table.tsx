@@ -4,17 +4,27 @@
 import { Button, Card, Group, Menu, Stack, Table } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import type { ReactNode } from 'react';
+import { digitsOf, roundedDigitsOf } from '../money.ts';
 import type { Rows } from '../queries.ts';
 import { StatusBadge } from './badges.tsx';
 import { ActionButton, Icon, TextLink, useGoTo } from './link.tsx';
-import { Money, When } from './money.tsx';
+import { Money, Rate } from './money.tsx';
 import { EmptyState, FailureNotice, Hint, Loading } from './page.tsx';
+import { When } from './times.tsx';
 
 export interface Column<Row> {
   /** Unique within the table. */
   name: string;
   label: string;
-  show: (row: Row) => ReactNode;
+  /** `digits` are the fraction digits of the amounts of the column. */
+  show: (row: Row, digits: number) => ReactNode;
+  /** The amount of a row, for columns of amounts: all are shown with the same fraction digits. */
+  usd?: (row: Row) => string | null | undefined;
+  /**
+   * The fraction digits of the amounts, at least. 'exact' shows all digits of each amount, which the parts of a sum need
+   * if the page shows it.
+   */
+  digits?: number | 'exact' | undefined;
   align?: 'left' | 'right' | 'center';
   /** Hidden below this width: "sm" hides it on phones, "lg" also on small screens. A user who chooses it sees it. */
   from?: 'xs' | 'sm' | 'md' | 'lg';
@@ -26,15 +36,34 @@ export interface Column<Row> {
   total?: ReactNode;
 }
 
-type Look<Row> = Pick<Column<Row>, 'from' | 'choice' | 'title'>;
+type Look<Row> = Pick<Column<Row>, 'from' | 'choice' | 'title' | 'digits' | 'total'>;
 
 export function moneyColumn<Row>(
   name: string,
   label: string,
-  usd: (row: Row) => string | null,
+  usd: (row: Row) => string | null | undefined,
   look: Look<Row> = {},
 ): Column<Row> {
-  return { name, label, align: 'right', show: (row) => <Money usd={usd(row)} />, ...look };
+  const show = (row: Row, digits: number) => <Money usd={usd(row)} digits={digits} />;
+  return { name, label, align: 'right', usd, show, ...look };
+}
+
+/** A column of exact rates. */
+export function rateColumn<Row>(
+  name: string,
+  label: string,
+  usd: (row: Row) => string | null | undefined,
+  look: Look<Row> = {},
+): Column<Row> {
+  const show = (row: Row, digits: number) => <Rate usd={usd(row)} digits={digits} />;
+  return { name, label, align: 'right', usd, digits: 'exact', show, ...look };
+}
+
+/** The fraction digits of the amounts of a column. */
+function digitsOfColumn<Row>({ usd, digits = 0 }: Column<Row>, rows: readonly Row[]): number {
+  if (usd === undefined) return 0;
+  const amounts = rows.map((row) => usd(row) ?? null);
+  return digits === 'exact' ? digitsOf(amounts) : Math.max(digits, roundedDigitsOf(amounts));
 }
 
 export function timeColumn<Row>(
@@ -83,6 +112,7 @@ export function PlainTable<Row>(table: PlainTableProps<Row>) {
     note,
     onOpen,
   } = table;
+  const digits = new Map(columns.map((column) => [column.name, digitsOfColumn(column, rows)]));
   return (
     <Table.ScrollContainer minWidth={0} type="native">
       <Table
@@ -109,7 +139,7 @@ export function PlainTable<Row>(table: PlainTableProps<Row>) {
               {...(isStrong?.(row) === true && { fw: 650 })}
               {...(onOpen !== undefined && { className: 'row-link', onClick: opener(row, onOpen) })}
             >
-              <Cells columns={columns} show={(column) => column.show(row)} />
+              <Cells columns={columns} show={(column) => column.show(row, digits.get(column.name) ?? 0)} />
             </Table.Tr>
           ))}
           {note !== undefined && (

@@ -10,6 +10,7 @@ export function DrawnChart({
   isStacked,
   heightPx = 220,
   format,
+  formatValue = format,
   isBare = false,
 }: TimeChartProps) {
   const shared = {
@@ -24,8 +25,8 @@ export function DrawnChart({
     gridAxis: isBare ? ('none' as const) : ('x' as const),
     tickLine: 'none' as const,
     xAxisProps: { minTickGap: 40 },
-    yAxisProps: { width: 64 },
-    ...(format !== undefined && { valueFormatter: format }),
+    yAxisProps: { width: 64, ...(format !== undefined && { tickFormatter: format }) },
+    ...(formatValue !== undefined && { valueFormatter: formatValue }),
     // No animation.
     tooltipAnimationDuration: 0,
   };

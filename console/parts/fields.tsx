@@ -7,6 +7,7 @@ import { useFilters } from '../filters.ts';
 import { seesInstallation, useMe } from '../me.tsx';
 import { useGet } from '../queries.ts';
 import { Icon } from './link.tsx';
+import { DayField, type DayFieldProps, TimeField, type TimeFieldProps } from './times.tsx';
 
 const SHOWN_MAX = 50;
 const SEARCH_MS = 200;
@@ -80,18 +81,36 @@ export function SearchFilter(search: FieldOf<TextInputProps>) {
   return <TextFilter type="search" leftSection={<Icon name="search" />} {...search} />;
 }
 
-export function DayFilter({ name, also, ...input }: FieldOf<TextInputProps>) {
+type ZonedFieldOf<Props> = Filter & Omit<Props, 'name' | 'value' | 'onChange'>;
+
+/** A day in the zone of the console. `dayRange` translates two of them to parameters of the API. */
+export function DayFilter({ name, also, ...input }: ZonedFieldOf<DayFieldProps>) {
   const { values, set } = useFilters();
   const change = (day: string) => set({ [name]: day, ...also });
   return (
-    <TextInput
-      type="date"
-      w={150}
+    <DayField
+      w={200}
       {...input}
       value={values[name] ?? ''}
       onChange={({ currentTarget }) => change(currentTarget.value)}
     />
   );
+}
+
+/** The filters of the first and the last day of a list. */
+export function DayFilters() {
+  return (
+    <>
+      <DayFilter name="since" label="From" />
+      <DayFilter name="until" label="To" note="inclusive" w={230} />
+    </>
+  );
+}
+
+/** A time in the zone of the console. The address keeps the moment, which is the same in every zone. */
+export function TimeFilter({ name, also, ...input }: ZonedFieldOf<TimeFieldProps>) {
+  const { values, set } = useFilters();
+  return <TimeField {...input} value={values[name]} onChange={(at) => set({ [name]: at, ...also })} />;
 }
 
 export function SelectFilter({

@@ -19,6 +19,8 @@ export interface TimeChartProps {
   isStacked?: boolean;
   heightPx?: number;
   format?: (value: number) => string;
+  /** Shows the value of a point, if it differs from the labels of the axis. */
+  formatValue?: (value: number) => string;
   /** Describes the chart for screen readers. */
   summary: string;
   /** Omits axes and legend. */

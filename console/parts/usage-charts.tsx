@@ -5,14 +5,15 @@ import { useState } from 'react';
 import type { UsageBucketShape, UsageTimelineShape } from '../../src/admin-api/shapes.ts';
 import type { Query } from '../api.ts';
 import { dayBefore, formatCompact, formatCount, toChartNumber } from '../figures.ts';
+import { chartFormats, formatMoney, sumOf } from '../money.ts';
 import { useGet } from '../queries.ts';
+import { formatUtcDay } from '../times.ts';
 import { TextLink } from './link.tsx';
-import { formatMoney, nanoOf, usdOf } from './money.tsx';
+import { Money } from './money.tsx';
 import { FailureNotice, Hint, Loading, Section } from './page.tsx';
 import { TimeChart } from './time-chart.tsx';
 
 const PERIODS = [7, 30, 90] as const;
-const dayName = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
 interface UseOverTimeProps {
   /** The filter of the usage reports: { model } or { account }. */
@@ -45,14 +46,17 @@ export function UseOverTime({ of }: UseOverTimeProps) {
 
 function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineShape }) {
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
-  const cost = usdOf(timeline.data.reduce((sum, bucket) => sum + nanoOf(bucket.cost), 0n));
+  const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
   if (messages === 0) return <Hint>No requests in this period.</Hint>;
-  const summary = `${formatCount(messages)} requests, ${formatMoney(cost)}`;
+  const requests = `${formatCount(messages)} requests`;
+  const summary = `${requests}, ${formatMoney(cost)}`;
   const points = timeline.data.map(pointOf);
   return (
     <Stack>
       <Group justify="space-between">
-        <Text size="sm">{summary}</Text>
+        <Text size="sm">
+          {requests}, <Money usd={cost} />
+        </Text>
         <Text size="sm">
           <TextLink to="/usage" search={of}>
             View requests
@@ -82,7 +86,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
             kind="bar"
             heightPx={200}
             summary={summary}
-            format={shownCost}
+            {...chartFormats}
             points={points}
             series={[{ name: 'cost', label: 'Cost', color: 'road.7' }]}
           />
@@ -92,14 +96,9 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
   );
 }
 
-/** Axis ticks are floating-point numbers. */
-function shownCost(value: number): string {
-  return formatMoney(value.toFixed(9));
-}
-
 function pointOf(bucket: UsageBucketShape) {
   return {
-    at: dayName.format(new Date(bucket.at)),
+    at: formatUtcDay(bucket.at),
     input: bucket.input_tokens,
     cache: bucket.cache_read_input_tokens + bucket.cache_creation_input_tokens,
     output: bucket.output_tokens,

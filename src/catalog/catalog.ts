@@ -14,9 +14,9 @@ export {
   readDecimalRate,
   type Serves,
 } from './document.ts';
-export { installationOf } from './installation.ts';
 export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';
+export { installationOf } from './installation.ts';
 export type {
   Catalog,
   Credential,

@@ -14,7 +14,7 @@ import {
 import { addModels } from '../../console/features/providers/create.tsx';
 import { withSetting } from '../../console/features/settings/editor.tsx';
 import { readSetting, settingSection, shownSetting, textOfSetting } from '../../console/features/settings/values.ts';
-import { rateOfGroup } from '../../console/parts/money.tsx';
+import { rateOfGroup } from '../../console/money.ts';
 import { matchesPattern } from '../../console/patterns.ts';
 import {
   describeDocuments,

@@ -1,7 +1,111 @@
-// Formatting amounts.
+// The rule by which amounts are shown, held by properties over random amounts.
 
-import { expect, test } from 'bun:test';
-import { digitsOf, formatExactMoney, formatMoney, nanoOf, usdOf } from '../../console/parts/money.tsx';
+import { describe, expect, test } from 'bun:test';
+import {
+  digitsOf,
+  formatExactMoney,
+  formatMoney,
+  formatRate,
+  nanoOf,
+  roundedDigitsOf,
+  sumDigitsOf,
+  sumOf,
+  usdOf,
+} from '../../console/money.ts';
+import { makeRandom } from '../support/random.ts';
+
+const random = makeRandom(20_261_122);
+const NINE_DIGITS = 9;
+
+/** Amounts of every size from one nanodollar to millions, many of them on or beside the half of a digit. */
+function randomNano(): bigint {
+  const digits = 1 + Math.floor(random() * 15);
+  const figure = BigInt(Math.floor(random() * 10 ** digits));
+  const kind = random();
+  const unit = 10n ** BigInt(Math.floor(random() * 9));
+  if (kind < 0.5) return figure;
+  return (figure / unit) * unit + (kind < 0.75 ? unit / 2n : kind < 0.9 ? unit / 2n - 1n : unit - 1n);
+}
+
+const nanos = Array.from({ length: 5_000 }, randomNano).filter((nano) => nano >= 0n);
+
+/** The amount that a text shows. */
+const shownNano = (text: string) => nanoOf(text.replace('−', '-').replace(/[$,]/g, ''));
+const shownDigits = (text: string) => text.split('.')[1]?.length ?? 0;
+
+test('each amount is rounded half up, not truncated', () => {
+  const shown: [string, string][] = [
+    ['0.106634', '$0.107'],
+    ['0.999999', '$1.00'],
+    ['0.0005555', '$0.000556'],
+    ['0.005', '$0.005'],
+    ['1234.565', '$1,234.57'],
+    ['1.005', '$1.01'],
+    ['-1.004', '−$1.00'],
+    ['-0.1065', '−$0.107'],
+    ['0.000123456', '$0.000123'],
+    ['0.000000001', '$0.000000001'],
+    ['0', '$0.00'],
+  ];
+  expect(shown.map(([usd]) => [usd, formatMoney(usd)])).toEqual(shown);
+});
+
+describe('a shown amount', () => {
+  test('is at most half a unit of its last digit from the exact amount, and a half is rounded up', () => {
+    for (const nano of nanos) {
+      const text = formatMoney(usdOf(nano));
+      const unit = 10n ** BigInt(NINE_DIGITS - shownDigits(text));
+      const difference = shownNano(text) - nano;
+      expect({ nano, text, isNear: 2n * difference <= unit && 2n * difference > -unit }).toEqual({
+        ...{ nano, text, isNear: true },
+      });
+    }
+  });
+  test('is never zero for a positive amount, and is the same with the other sign', () => {
+    for (const nano of nanos.filter((one) => one > 0n)) {
+      const text = formatMoney(usdOf(nano));
+      expect(shownNano(text)).toBeGreaterThan(0n);
+      expect(formatMoney(usdOf(-nano))).toBe(`−${text}`);
+    }
+  });
+  test('never decreases when the amount increases, also with the digits of a column', () => {
+    const sorted = nanos.toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0));
+    for (const digits of [2, 4, 6]) {
+      let before = 0n;
+      for (const nano of sorted) {
+        const shown = shownNano(formatMoney(usdOf(nano), digits));
+        expect(shown).toBeGreaterThanOrEqual(before);
+        before = shown;
+      }
+    }
+  });
+});
+
+test('the amounts of a column have the same digits', () => {
+  for (let at = 0; at + 8 <= nanos.length; at += 8) {
+    const column = nanos.slice(at, at + 8).map(usdOf);
+    const digits = roundedDigitsOf(column);
+    expect(new Set(column.map((usd) => shownDigits(formatMoney(usd, digits)))).size).toBe(1);
+  }
+  expect(roundedDigitsOf([null, '2', '0.5'])).toBe(2);
+});
+
+test('a shown sum equals the sum of its shown parts', () => {
+  let shortened = 0;
+  for (let at = 0; at + 3 <= nanos.length; at += 3) {
+    const parts = nanos.slice(at, at + 3).map((nano, place) => usdOf(place === 2 ? -nano : nano));
+    const sum = sumOf(parts);
+    const digits = sumDigitsOf([{ parts, sum }]);
+    const shown = parts.map((usd) => shownNano(formatMoney(usd, digits)));
+    expect(shown.reduce((all, nano) => all + nano, 0n)).toBe(shownNano(formatMoney(sum, digits)));
+    if (digits < digitsOf([...parts, sum])) shortened++;
+  }
+  expect(shortened).toBeGreaterThan(0);
+  // Neither two digits, on which 0.01 would be missing, nor all seven.
+  expect(sumDigitsOf([{ parts: ['1.0041111', '1.0041111'], sum: '2.0082222' }])).toBe(3);
+  // The parts are not all of the sum, so that nothing is rounded.
+  expect(sumDigitsOf([{ parts: ['1.00444'], sum: '5' }])).toBe(5);
+});
 
 test('an exact amount keeps every digit, its sign and at least two digits', () => {
   const written: [string, number | undefined, string][] = [
@@ -9,20 +113,12 @@ test('an exact amount keeps every digit, its sign and at least two digits', () =
     ['-0.5', undefined, '−$0.50'],
     ['1234567.000000001', undefined, '$1,234,567.000000001'],
     ['-12.30', 5, '−$12.30000'],
+    ['0.000000000000125', 4, '$0.000000000000125'],
   ];
   for (const [usd, digits, shown] of written) expect(formatExactMoney(usd, digits)).toBe(shown);
-  expect(digitsOf(['1', '0.10', '-0.0003'])).toBe(4);
+  expect(digitsOf(['1', '0.10', '-0.0003', null])).toBe(4);
   expect(digitsOf([])).toBe(0);
-});
-
-test('a displayed amount is rounded to cents, and below one dollar to its first significant digits', () => {
-  const written: [string, string][] = [
-    ['1234.565', '$1,234.57'],
-    ['-1.004', '−$1.00'],
-    ['0.000123456', '$0.000123'],
-    ['0', '$0.00'],
-  ];
-  for (const [usd, shown] of written) expect(formatMoney(usd)).toBe(shown);
+  expect([formatRate('3'), formatRate('0.003625'), formatRate('3', 6)]).toEqual(['$3.00', '$0.003625', '$3.000000']);
 });
 
 test('amounts survive the round trip through nanodollars', () => {

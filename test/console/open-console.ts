@@ -32,16 +32,18 @@ export interface VisitorOptions {
   token?: string;
   isDark?: boolean;
   isPhone?: boolean;
+  /** The time zone of the device; by default UTC. */
+  zone?: string;
 }
 
 export async function visit(browser: Browser, options: VisitorOptions): Promise<Visitor> {
-  const { url, token, isDark = false, isPhone = false } = options;
+  const { url, token, isDark = false, isPhone = false, zone = 'UTC' } = options;
   const context = await browser.newContext({
     colorScheme: isDark ? 'dark' : 'light',
     viewport: isPhone ? { width: 390, height: 844 } : { width: 1360, height: 900 },
     reducedMotion: 'reduce',
     locale: 'en-US',
-    timezoneId: 'UTC',
+    timezoneId: zone,
   });
   context.setDefaultTimeout(WAIT_MS_MAX);
   if (token !== undefined)

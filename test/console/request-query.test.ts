@@ -1,7 +1,7 @@
 // Translating the address of the list of requests to API parameters, including invalid addresses.
 
 import { expect, test } from 'bun:test';
-import { isoOfLocal, isRequestId, localText, periodOf, usageQuery } from '../../console/features/requests/query.ts';
+import { isRequestId, periodOf, usageQuery } from '../../console/features/requests/query.ts';
 
 const NOW_MS = Date.parse('2026-11-22T17:45:12.345Z');
 
@@ -18,13 +18,6 @@ test('valid times in the address are used, and invalid ones are ignored', () => 
   expect(query).toMatchObject({ since: '2026-11-01T00:00:00.000Z' });
   expect(Object.keys(query)).not.toContain('until');
   expect([periodOf({ period: 'toString' }), periodOf({ since: '2026-11-01' })]).toEqual(['all', 'custom']);
-});
-
-test('a time survives the round trip through the local time field', () => {
-  const shown = localText('2026-11-01T08:30:00.000Z');
-  expect(shown).toMatch(/^2026-1\d-\d\dT\d\d:\d\d$/);
-  expect(isoOfLocal(shown)).toBe('2026-11-01T08:30:00.000Z');
-  expect([localText('nonsense'), localText(undefined), isoOfLocal('')]).toEqual(['', '', null]);
 });
 
 test('only a well-formed request id is accepted', () => {

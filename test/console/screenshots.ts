@@ -1,5 +1,5 @@
 // Takes screenshots of pages for review, from a service with data, or without (--empty):
-// bun test/console/screenshots.ts [--empty] [--role owner] [--out DIRECTORY] [--looks wide-light,phone-dark] /keys /usage …
+// bun test/console/screenshots.ts [--empty] [--role owner] [--out DIRECTORY] [--looks wide-light,phone-dark] [--zone America/New_York] /keys /usage …
 // {acme}, {key}, {request}, and the names of payments such as {failed} in a path are replaced by ids. Prints the problems of each page.
 
 import { mkdirSync } from 'node:fs';
@@ -17,6 +17,7 @@ const { values, positionals } = parseArgs({
     empty: { type: 'boolean', default: false },
     role: { type: 'string', default: 'operator' },
     out: { type: 'string', default: 'dist/looks' },
+    zone: { type: 'string', default: 'UTC' },
     looks: { type: 'string', default: 'wide-light,wide-dark,phone-light,phone-dark' },
   },
   allowPositionals: true,
@@ -31,7 +32,7 @@ const payments = service === null ? {} : await fillPayments(service, filled.acco
 const token = filled.tokens[values.role as 'operator'];
 const browser = await startChromium();
 for (const look of values.looks.split(',')) {
-  const options = { isDark: look.endsWith('dark'), isPhone: look.startsWith('phone') };
+  const options = { isDark: look.endsWith('dark'), isPhone: look.startsWith('phone'), zone: values.zone };
   await using visitor = await visit(browser, { url: turnpike.url, token, ...options });
   for (const path of positionals) {
     const place = path

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { statementCsv } from '../../console/features/billing/statement.tsx';
-import { nanoOf } from '../../console/parts/money.tsx';
+import { nanoOf } from '../../console/money.ts';
 import type { StatementShape } from '../../src/admin-api/shapes.ts';
 import { startTurnpike } from '../support/start-turnpike.ts';
 

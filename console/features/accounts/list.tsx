@@ -4,12 +4,14 @@ import { Group, NativeSelect, Stack, Text } from '@mantine/core';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { useMe } from '../../me.tsx';
+import { nanoOf } from '../../money.ts';
 import { type Column, DataTable, moneyColumn, NoMatches, statusColumn } from '../../parts/data-table.tsx';
 import { SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
-import { Money, nanoOf } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { useCosts, useList } from '../../queries.ts';
+import { fundsDigits } from '../billing/funds.ts';
 
 const PERIODS = ['7', '30'];
 export function AccountList() {
@@ -33,8 +35,9 @@ export function AccountList() {
           label="Accounts"
           rows={accounts}
           columns={[
-            ...columns,
-            moneyColumn('cost', `Cost (${days} days)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
+            nameColumn,
+            ...fundsColumns(fundsDigits(accounts.rows)),
+            moneyColumn('cost', `Cost (${days} days, UTC)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
             groupsColumn,
             statusColumn(),
           ]}
@@ -79,25 +82,30 @@ function AccountFilters({ days }: { days: number }) {
   );
 }
 
-const columns: Column<AccountShape>[] = [
-  {
-    name: 'name',
-    label: 'Account',
-    show: ({ id, name }) => (
-      <TextLink to={pathOf.account(id)} fw={600} className="wrap">
-        {name}
-      </TextLink>
-    ),
-  },
-  {
-    name: 'available',
-    label: 'Available',
-    align: 'right',
-    show: ({ available }) => <Money usd={available} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />,
-  },
-  moneyColumn('balance', 'Balance', ({ balance }) => balance, { from: 'md' }),
-  moneyColumn('held', 'Reserved', ({ held }) => held, { from: 'lg' }),
-];
+const nameColumn: Column<AccountShape> = {
+  name: 'name',
+  label: 'Account',
+  show: ({ id, name }) => (
+    <TextLink to={pathOf.account(id)} fw={600} className="wrap">
+      {name}
+    </TextLink>
+  ),
+};
+
+function fundsColumns(digits: number): Column<AccountShape>[] {
+  return [
+    {
+      name: 'available',
+      label: 'Available',
+      align: 'right',
+      show: ({ available }) => (
+        <Money usd={available} digits={digits} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
+      ),
+    },
+    moneyColumn('balance', 'Balance', ({ balance }) => balance, { from: 'md', digits }),
+    moneyColumn('held', 'Reserved', ({ held }) => held, { from: 'lg', digits }),
+  ];
+}
 
 const groupsColumn: Column<AccountShape> = {
   name: 'groups',

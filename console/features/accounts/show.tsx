@@ -8,15 +8,18 @@ import { call } from '../../api.ts';
 import { dayBefore, formatCount } from '../../figures.ts';
 import { periodTexts, roleLabels } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
+import { nanoOf } from '../../money.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { type Column, DataTable, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { ActionButton, ButtonLink, TextLink } from '../../parts/link.tsx';
-import { formatMoney, Money, nanoOf, UsedBar, When } from '../../parts/money.tsx';
+import { Money, UsedBar } from '../../parts/money.tsx';
 import { Facts, Hint, Loading, PageFailure, PageHead, Section, StatTile } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
 import { CreditButton, creditLineNote } from '../billing/credit.tsx';
+import { fundsDigits } from '../billing/funds.ts';
 import { FundsNotices, usePathOfBilling } from '../billing/page.tsx';
 import { KeyLink } from '../keys/list.tsx';
 import { nameOfPerson, PersonInvite } from '../people/invite.tsx';
@@ -90,25 +93,34 @@ function StatusButton({ account }: { account: AccountShape }) {
 function Tiles({ account }: { account: AccountShape }) {
   const since = dayBefore(DAYS);
   const { data } = useGet('/usage/totals', { query: { account: account.id, since, limit: 1 } });
+  const digits = fundsDigits([account]);
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }}>
       <StatTile
         label="Available"
-        value={<Money usd={account.available} />}
+        value={<Money usd={account.available} digits={digits} />}
         note="Can be spent by new requests"
         {...(nanoOf(account.available) <= 0n && { color: 'red' })}
       />
       <StatTile
         label="Balance"
-        value={<Money usd={account.balance} />}
-        note={`${formatMoney(account.held)} reserved by running requests`}
+        value={<Money usd={account.balance} digits={digits} />}
+        note={
+          <>
+            <Money usd={account.held} digits={digits} /> reserved by running requests
+          </>
+        }
       />
       <StatTile
-        label="Cost (30 days)"
+        label="Cost (30 days, UTC)"
         value={<Money usd={data?.total.cost} />}
         {...(data !== undefined && { note: `${formatCount(data.total.messages)} requests` })}
       />
-      <StatTile label="Credit line" value={<Money usd={account.credit_line} />} note={creditLineNote(account)} />
+      <StatTile
+        label="Credit line"
+        value={<Money usd={account.credit_line} digits={digits} />}
+        note={creditLineNote(account)}
+      />
     </SimpleGrid>
   );
 }
@@ -195,8 +207,15 @@ const keyColumns: Column<KeyShape>[] = [
     name: 'quota',
     label: 'Quota used',
     from: 'sm',
-    show: ({ quota, quota_used: used, quota_period: period }) => (
-      <UsedBar used={used} limit={quota} label="Quota used" period={periodTexts[period] ?? period} widthPx={200} />
+    usd: ({ quota_used: used }) => used,
+    show: ({ quota, quota_used: used, quota_period: period }, digits) => (
+      <UsedBar
+        {...{ used, digits }}
+        limit={quota}
+        label="Quota used"
+        period={periodTexts[period] ?? period}
+        widthPx={200}
+      />
     ),
   },
   timeColumn('lastUsed', 'Last used', ({ last_used_at: at }) => at, { from: 'md', isRelative: true }),

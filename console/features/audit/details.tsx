@@ -9,8 +9,8 @@ import { useMe } from '../../me.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { type Column, PlainTable } from '../../parts/data-table.tsx';
 import { ActionButton, TextLink } from '../../parts/link.tsx';
-import { When } from '../../parts/money.tsx';
 import { Hint } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { screens } from '../../screens.ts';
 import { type Difference, differencesOf, OTHER_SECRET, pageOf, SECRET } from './differences.ts';
 

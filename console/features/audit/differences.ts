@@ -66,11 +66,3 @@ export function pageOf(object: string): { to: string; search?: Record<string, st
   const to = object.includes(' ') ? pages[kind ?? ''] : undefined;
   return to === undefined ? null : { to };
 }
-
-/** The start of a local day "2026-11-22", or of the day after it; null for an invalid day. */
-export function startOfDay(day: string | undefined, isEnd: boolean): string | null {
-  const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day ?? '') ?? [];
-  if (year === undefined) return null;
-  const moment = new Date(Number(year), Number(month) - 1, Number(date) + (isEnd ? 1 : 0));
-  return Number.isNaN(moment.getTime()) ? null : moment.toISOString();
-}

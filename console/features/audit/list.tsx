@@ -8,13 +8,14 @@ import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Names, useActors, useNames } from '../../names.ts';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
-import { AccountFilter, DayFilter, TextFilter } from '../../parts/fields.tsx';
+import { AccountFilter, DayFilters, TextFilter } from '../../parts/fields.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
-import { When } from '../../parts/money.tsx';
 import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
+import { useZone, When } from '../../parts/times.tsx';
 import { type Rows, useList } from '../../queries.ts';
+import { dayRange } from '../../times.ts';
 import { AuditDetails } from './details.tsx';
-import { differencesOf, nameOfObject, startOfDay } from './differences.ts';
+import { differencesOf, nameOfObject } from './differences.ts';
 
 const actionTexts = {
   'account.create': 'created an account',
@@ -90,13 +91,13 @@ const csvColumns: readonly CsvColumn<AuditShape>[] = [
 
 export function AuditList() {
   const me = useMe();
-  const { object, actor, account, since, until } = useFilters().values;
+  const { values } = useFilters();
+  const { object, actor, account } = values;
   const query = {
     object: object ?? null,
     actor: actor ?? null,
     account: account ?? null,
-    since: startOfDay(since, false),
-    until: startOfDay(until, true),
+    ...dayRange(values, useZone()),
   };
   const rows = useList('/audit', { query });
   return (
@@ -125,8 +126,7 @@ function FilterBar() {
       <AccountFilter name="account" {...shared} />
       <TextFilter name="object" label="Object" placeholder="key_…, acct_…, model NAME" {...shared} />
       <TextFilter name="actor" label="Actor" placeholder="person_…, tok_…, local" {...shared} />
-      <DayFilter name="since" label="From" />
-      <DayFilter name="until" label="To (inclusive)" />
+      <DayFilters />
       {isFiltered && <ActionButton label="Clear filters" variant="subtle" onClick={clear} />}
     </Group>
   );

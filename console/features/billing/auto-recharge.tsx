@@ -6,11 +6,13 @@ import type { AutoRechargeShape, PaymentOptionsShape } from '../../../src/admin-
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
+import { formatMoney } from '../../money.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
-import { formatMoney, Money, When } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { Facts, FailureNotice, Hint, Loading, Section } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useChange, useGet } from '../../queries.ts';
 import { countOrNull } from '../models/form-values.ts';
 

@@ -6,9 +6,10 @@ import { notifications } from '@mantine/notifications';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
+import { formatExactMoney, nanoOf, sumDigitsOf, sumOf } from '../../money.ts';
 import { DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Icon } from '../../parts/link.tsx';
-import { formatMoney, Money, nanoOf, usdOf } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { useCreate } from '../../queries.ts';
 
 const creditKindLabels = {
@@ -116,23 +117,24 @@ function MoreFields({ form }: { form: UseFormReturnType<typeof blank> }) {
 /** The label and color of the button, which distinguish a deduction by more than its sign. */
 function buttonOf(amount: string | null): { label: string; color?: string } {
   if (amount === null) return { label: 'Add credit' };
-  const shown = formatMoney(amount.replace('-', ''));
+  const shown = formatExactMoney(amount.replace('-', ''));
   return amount.startsWith('-') ? { label: `Deduct ${shown}`, color: 'red' } : { label: `Add ${shown}` };
 }
 
 function NewBalance({ balance, amount }: { balance: string; amount: string | null }) {
-  const after = amount === null ? null : usdOf(nanoOf(balance) + nanoOf(amount));
+  const after = amount === null ? null : sumOf([balance, amount]);
+  const digits = amount === null || after === null ? 2 : sumDigitsOf([{ parts: [balance, amount], sum: after }]);
   return (
     <Alert color={amount?.startsWith('-') ? 'orange' : 'gray'}>
       <Group justify="space-between">
         <Text size="sm">Current balance</Text>
-        <Money usd={balance} size="sm" />
+        <Money usd={balance} digits={digits} size="sm" />
       </Group>
       <Group justify="space-between" fw={600} aria-live="polite">
         <Text size="sm" fw={600}>
           New balance
         </Text>
-        <Money usd={after} size="sm" fw={600} />
+        <Money usd={after} digits={digits} size="sm" fw={600} />
       </Group>
     </Alert>
   );

@@ -1,7 +1,7 @@
 // Computes the balance at the end of each day of a month from its statement. Exact, or null.
 
 import type { StatementShape } from '../../../src/admin-api/shapes.ts';
-import { nanoOf, usdOf } from '../../parts/money.tsx';
+import { nanoOf, usdOf } from '../../money.ts';
 
 export interface DayBalance {
   /** "2026-11-18", UTC. */

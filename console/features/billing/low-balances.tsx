@@ -6,9 +6,9 @@ import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
+import { formatMoney } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { TextLink } from '../../parts/link.tsx';
-import { formatMoney } from '../../parts/money.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useChange } from '../../queries.ts';
 

@@ -5,17 +5,21 @@ import { useState } from 'react';
 import type { AccountShape, HoldShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { periodTexts } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
+import { chartFormats, formatMoney, nanoOf, type Sum, sumOf, usdOf } from '../../money.ts';
 import { type Names, useNames } from '../../names.ts';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { type Column, DataTable, moneyColumn } from '../../parts/data-table.tsx';
 import { ActionButton, pathOf, TextLink, useGoTo } from '../../parts/link.tsx';
-import { formatMoney, Money, nanoOf, UsedBar, usdOf, When } from '../../parts/money.tsx';
+import { Money, UsedBar } from '../../parts/money.tsx';
 import { FailureNotice, Heading, Hint, StatTile } from '../../parts/page.tsx';
 import { TimeChart } from '../../parts/time-chart.tsx';
+import { When } from '../../parts/times.tsx';
 import { type Rows, useGet, useList } from '../../queries.ts';
+import { formatUtcDay } from '../../times.ts';
 import { PurchaseReturn } from '../plans/purchase-return.tsx';
 import { AutoRecharge } from './auto-recharge.tsx';
 import { CreditButton, creditLineNote } from './credit.tsx';
 import { type DayBalance, dailyBalances, daysOf, monthsSince } from './daily-balance.ts';
+import { fundsDigits } from './funds.ts';
 import { LowBalances } from './low-balances.tsx';
 import { BillingPage, FundsNotices } from './page.tsx';
 import { PaymentReturn } from './payment-return.tsx';
@@ -54,12 +58,13 @@ function Overview({ account }: { account: AccountShape }) {
   const { role } = useMe();
   const holds = useList('/accounts/{id}/holds', { id: account.id, everyMs: REFRESH_MS });
   const options = useGet('/payment-options').data;
+  const digits = fundsDigits([account], heldSum(account, holds));
   return (
     <>
       <PaymentReturn />
       <PurchaseReturn />
       <FundsNotices account={account} />
-      <FundsTiles account={account} holds={holds} />
+      <FundsTiles account={account} holds={holds} digits={digits} />
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         {role === 'owner' && options !== undefined && <Recharge options={options} />}
         {options?.provider != null && <AutoRecharge accountId={account.id} options={options} />}
@@ -67,9 +72,15 @@ function Overview({ account }: { account: AccountShape }) {
         {role !== 'viewer' && <Redeem accountId={account.id} />}
       </SimpleGrid>
       <BalanceChart accountId={account.id} />
-      <HoldTable holds={holds} />
+      <HoldTable holds={holds} digits={digits} />
     </>
   );
+}
+
+/** The holds, if all are listed. The sum and the list may be of different moments. */
+function heldSum({ held }: AccountShape, { rows, showMore }: Rows<HoldShape>): Sum[] {
+  const parts = rows.map(({ amount }) => amount);
+  return showMore === null && sumOf(parts) === usdOf(nanoOf(held)) ? [{ parts, sum: held }] : [];
 }
 
 function StatementChoice({ account }: { account: AccountShape }) {
@@ -91,27 +102,46 @@ function StatementChoice({ account }: { account: AccountShape }) {
   );
 }
 
-function FundsTiles({ account, holds }: { account: AccountShape; holds: Rows<HoldShape> }) {
+interface FundsTilesProps {
+  account: AccountShape;
+  holds: Rows<HoldShape>;
+  digits: number;
+}
+
+function FundsTiles({ account, holds, digits }: FundsTilesProps) {
   const isOwing = nanoOf(account.debt) > 0n;
   return (
     <Stack>
       <SimpleGrid cols={{ base: 2, lg: isOwing ? 5 : 4 }}>
         <StatTile
           label="Available"
-          value={<Money usd={account.available} />}
+          value={<Money usd={account.available} digits={digits} />}
           note="Can be spent by new requests"
           {...(nanoOf(account.available) <= 0n && { color: 'red' })}
         />
-        <StatTile label="Balance" value={<Money usd={account.balance} />} note="Sum of all transactions" />
+        <StatTile
+          label="Balance"
+          value={<Money usd={account.balance} digits={digits} />}
+          note="Sum of all transactions"
+        />
         {isOwing && (
-          <StatTile label="Debt" value={<Money usd={account.debt} />} note="Paid by the next credit" color="red" />
+          <StatTile
+            label="Debt"
+            value={<Money usd={account.debt} digits={digits} />}
+            note="Paid by the next credit"
+            color="red"
+          />
         )}
         <StatTile
           label="Reserved"
-          value={<Money usd={account.held} />}
+          value={<Money usd={account.held} digits={digits} />}
           note={heldNote(holds.rows.length, holds.showMore !== null)}
         />
-        <StatTile label="Credit line" value={<Money usd={account.credit_line} />} note={creditLineNote(account)} />
+        <StatTile
+          label="Credit line"
+          value={<Money usd={account.credit_line} digits={digits} />}
+          note={creditLineNote(account)}
+        />
       </SimpleGrid>
       {account.allowance !== null && (
         <Card p="md">
@@ -129,7 +159,6 @@ function FundsTiles({ account, holds }: { account: AccountShape; holds: Rows<Hol
 }
 
 const STATEMENT_EVERY_MS = 30_000;
-const dayLabel = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
 function BalanceChart({ accountId }: { accountId: string }) {
   const { data, error, refetch } = useGet('/accounts/{id}/statement', { id: accountId, everyMs: STATEMENT_EVERY_MS });
@@ -156,9 +185,9 @@ function DailyBalanceChart({ days }: { days: readonly DayBalance[] }) {
   return (
     <TimeChart
       kind="area"
-      points={days.map(({ day, balance }) => ({ at: labelOf(day), balance: Number(balance) }))}
+      points={days.map(({ day, balance }) => ({ at: formatUtcDay(day), balance: Number(balance) }))}
       series={[{ name: 'balance', label: 'Balance', color: 'road.6' }]}
-      format={formatPoint}
+      {...chartFormats}
       summary={`Balance at the end of each of ${days.length} days: from ${formatMoney(first)} to ${formatMoney(last)}.`}
     />
   );
@@ -167,7 +196,7 @@ function DailyBalanceChart({ days }: { days: readonly DayBalance[] }) {
 function DailyUsageChart({ statement }: { statement: StatementShape }) {
   const used = new Map(statement.by_day.map((row) => [row.day, nanoOf(row.cost) - nanoOf(row.written_off)]));
   const points = daysOf(statement, Date.now()).map((day) => ({
-    at: labelOf(day),
+    at: formatUtcDay(day),
     used: Number(usdOf(used.get(day) ?? 0n)),
   }));
   return (
@@ -175,22 +204,13 @@ function DailyUsageChart({ statement }: { statement: StatementShape }) {
       kind="bar"
       points={points}
       series={[{ name: 'used', label: 'Usage', color: 'road.6' }]}
-      format={formatPoint}
+      {...chartFormats}
       summary={`Usage on each of ${points.length} days: ${formatMoney(statement.used)} in total.`}
     />
   );
 }
 
-/** Charts do not need nanodollar precision. */
-function formatPoint(usd: number): string {
-  return formatMoney(usd.toFixed(9));
-}
-
-function labelOf(day: string): string {
-  return dayLabel.format(new Date(day));
-}
-
-function HoldTable({ holds }: { holds: Rows<HoldShape> }) {
+function HoldTable({ holds, digits }: { holds: Rows<HoldShape>; digits: number }) {
   const names = useNames(holds.rows.map(({ key }) => ({ key, account: null })));
   return (
     <section aria-labelledby="balance-holds">
@@ -199,7 +219,7 @@ function HoldTable({ holds }: { holds: Rows<HoldShape> }) {
       </Heading>
       <DataTable
         label="Holds"
-        columns={columnsFor(names)}
+        columns={columnsFor(names, digits)}
         rows={holds}
         keyOf={({ request_id: requestId }) => requestId}
         empty={<Hint>No running requests.</Hint>}
@@ -208,7 +228,7 @@ function HoldTable({ holds }: { holds: Rows<HoldShape> }) {
   );
 }
 
-function columnsFor(names: Names): Column<HoldShape>[] {
+function columnsFor(names: Names, digits: number): Column<HoldShape>[] {
   return [
     {
       name: 'model',
@@ -227,6 +247,6 @@ function columnsFor(names: Names): Column<HoldShape>[] {
     },
     { name: 'request', label: 'Request', from: 'md', show: ({ request_id: requestId }) => requestId },
     { name: 'since', label: 'Started', from: 'sm', show: ({ since }) => <When at={since} isRelative /> },
-    { name: 'amount', label: 'Reserved', align: 'right', show: ({ amount }) => <Money usd={amount} /> },
+    moneyColumn('amount', 'Reserved', ({ amount }) => amount, { digits }),
   ];
 }

@@ -5,8 +5,8 @@ import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { useMe } from '../../me.tsx';
+import { formatMoney, nanoOf } from '../../money.ts';
 import { ButtonLink, Icon, pathOf } from '../../parts/link.tsx';
-import { formatMoney, nanoOf } from '../../parts/money.tsx';
 import { Loading, PageFailure, PageHead } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 

@@ -5,8 +5,8 @@ import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { PaymentOptionsShape } from '../../../src/admin-api/shapes.ts';
 import { fieldFaults } from '../../form-faults.ts';
+import { formatMoney, nanoOf } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
-import { formatMoney, nanoOf } from '../../parts/money.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useCreate } from '../../queries.ts';
 

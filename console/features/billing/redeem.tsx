@@ -5,8 +5,8 @@ import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
+import { formatMoney } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
-import { formatMoney } from '../../parts/money.tsx';
 import { Section } from '../../parts/page.tsx';
 import { useChange } from '../../queries.ts';
 

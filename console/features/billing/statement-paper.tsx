@@ -6,10 +6,11 @@ import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes
 import { formatCount } from '../../figures.ts';
 import { Logo, SupportLink } from '../../installation.tsx';
 import { entryKindLabels, paymentKindLabels, paymentStatusLabels } from '../../labels.ts';
+import { digitsOf, formatExactMoney, nanoOf, negated, sumOf, usdOf } from '../../money.ts';
 import { type Column, PlainTable } from '../../parts/data-table.tsx';
 import { ExternalLink } from '../../parts/link.tsx';
-import { digitsOf, formatExactMoney, nanoOf, usdOf, When } from '../../parts/money.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
+import { formatTime } from '../../times.ts';
 
 type Used = StatementShape['usage'];
 
@@ -69,12 +70,10 @@ function Head({ account, statement }: Omit<StatementPaperProps, 'nameOfKey'>) {
         <Text fw={600}>{account.name}</Text>
         <Hint size="xs">{account.id}</Hint>
       </Fact>
-      <Fact label="Period">
+      <Fact label="Period (UTC)">
         {statement.since.slice(0, 10)} – {lastMoment}
       </Fact>
-      <Fact label="Created">
-        <When at={new Date().toISOString()} />
-      </Fact>
+      <Fact label="Created (UTC)">{formatTime(Date.now(), 'short', 'UTC')}</Fact>
     </SimpleGrid>
   );
 }
@@ -93,7 +92,7 @@ function Sums({ statement }: { statement: StatementShape }) {
   const { opening_balance: opening, closing_balance: closing, credited, used, refunded, corrected } = statement;
   const moves: [string, string][] = [
     ['Credits', credited],
-    ['Usage', usdOf(-nanoOf(used))],
+    ['Usage', negated(used)],
     ['Refunds', refunded],
     ['Corrections', corrected],
   ];
@@ -135,7 +134,6 @@ function Sum({ label, usd, digits, isStrong = false, isSigned = false }: SumProp
 }
 
 function Entries({ statement: { entries, has_more_entries: hasMore } }: { statement: StatementShape }) {
-  const digits = digitsOf(entries.map(({ change }) => change));
   return (
     <section aria-labelledby="statement-entries">
       <PartTitle id="statement-entries">Credits, refunds and corrections</PartTitle>
@@ -166,7 +164,9 @@ function Entries({ statement: { entries, has_more_entries: hasMore } }: { statem
               name: 'change',
               label: 'Amount',
               align: 'right',
-              show: ({ change }) => <span className="tabular">{formatExactMoney(change, digits)}</span>,
+              usd: ({ change }) => change,
+              digits: 'exact',
+              show: ({ change }, digits) => <span className="tabular">{formatExactMoney(change, digits)}</span>,
             },
           ]}
         />
@@ -187,13 +187,14 @@ function Payments({ statement: { payments } }: { statement: StatementShape }) {
   if (payments.length === 0) return null;
   const figure = (name: string, label: string, usd: (payment: Payment) => string | null): Column<Payment> => {
     const amounts = payments.map(usd).filter((one) => one !== null);
-    const sum = usdOf(amounts.reduce((total, one) => total + nanoOf(one), 0n));
     return {
       name,
       label,
       align: 'right',
-      show: (payment) => <span className="tabular">{formatExactMoney(usd(payment) ?? '0')}</span>,
-      total: <span className="tabular">{formatExactMoney(sum)}</span>,
+      usd,
+      digits: 'exact',
+      show: (payment, digits) => <span className="tabular">{formatExactMoney(usd(payment) ?? '0', digits)}</span>,
+      total: <span className="tabular">{formatExactMoney(sumOf(amounts), digitsOf(amounts))}</span>,
     };
   };
   const isAny = (usd: (payment: Payment) => string | null) => payments.some((one) => nanoOf(usd(one) ?? '0') !== 0n);

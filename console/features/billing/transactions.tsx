@@ -5,16 +5,16 @@ import type { EntryShape } from '../../../src/admin-api/shapes.ts';
 import type { Query } from '../../api.ts';
 import { useFilters } from '../../filters.ts';
 import { entryKindLabels, optionsOf } from '../../labels.ts';
+import { formatMoney, nanoOf } from '../../money.ts';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
 import { type Column, DataTable, NoMatches } from '../../parts/data-table.tsx';
-import { DayFilter, SelectFilter } from '../../parts/fields.tsx';
+import { DayFilters, SelectFilter } from '../../parts/fields.tsx';
 import { pathOf, TextLink } from '../../parts/link.tsx';
-import { formatMoney, nanoOf, When } from '../../parts/money.tsx';
 import { EmptyState, Hint } from '../../parts/page.tsx';
+import { useZone, When } from '../../parts/times.tsx';
 import { useList } from '../../queries.ts';
+import { dayRange } from '../../times.ts';
 import { BillingPage, usePathOfBilling } from './page.tsx';
-
-const DAY_MS = 86_400_000;
 
 export function TransactionList() {
   return <BillingPage name="transactions">{({ id }) => <Journal accountId={id} />}</BillingPage>;
@@ -22,7 +22,7 @@ export function TransactionList() {
 
 function Journal({ accountId }: { accountId: string }) {
   const { values, clear } = useFilters();
-  const query = queryOf(values);
+  const query = queryOf(values, useZone());
   const rows = useList('/accounts/{id}/entries', { id: accountId, query });
   const isFiltered = Object.keys(query).length > 0;
   return (
@@ -58,14 +58,9 @@ function Journal({ accountId }: { accountId: string }) {
   );
 }
 
-/** Includes the whole last day. */
-function queryOf({ kind, since, until }: Record<string, string>): Query {
-  const untilMs = Date.parse(until ?? '');
-  return {
-    ...(kind !== undefined && { kind }),
-    ...(since !== undefined && { since }),
-    ...(!Number.isNaN(untilMs) && { until: new Date(untilMs + DAY_MS).toISOString() }),
-  };
+function queryOf(values: Record<string, string>, zone: string): Query {
+  const { kind } = values;
+  return { ...(kind !== undefined && { kind }), ...dayRange(values, zone) };
 }
 
 function JournalFilters() {
@@ -78,8 +73,7 @@ function JournalFilters() {
         placeholder="All types"
         data={optionsOf({ beside_usage: 'All except requests', ...kinds })}
       />
-      <DayFilter name="since" label="From" />
-      <DayFilter name="until" label="To (inclusive)" />
+      <DayFilters />
     </Group>
   );
 }
@@ -95,7 +89,13 @@ function columnsFor(accountId: string): Column<EntryShape>[] {
       show: (row) => <Reference row={row} accountId={accountId} />,
     },
     { name: 'note', label: 'Note', from: 'lg', show: ({ note }) => <LongText text={note} /> },
-    { name: 'change', label: 'Amount', align: 'right', show: (row) => <Change row={row} /> },
+    {
+      name: 'change',
+      label: 'Amount',
+      align: 'right',
+      usd: shownAmount,
+      show: (row, digits) => <Change row={row} digits={digits} />,
+    },
   ];
 }
 
@@ -162,18 +162,28 @@ function LongText({ text }: { text: string | null }) {
 }
 
 /** A write-off does not change the balance; its amount is shown in parentheses. */
-function Change({ row: { change, amount } }: { row: EntryShape }) {
+function shownAmount({ change, amount }: EntryShape): string {
+  return nanoOf(change) === 0n ? amount : change;
+}
+
+function Change({ row: { change, amount }, digits }: { row: EntryShape; digits: number }) {
   if (nanoOf(change) === 0n)
     return (
-      <Text component="span" inherit c="dimmed" className="tabular" title="Written off: the balance did not change.">
-        ({formatMoney(amount)})
+      <Text
+        component="span"
+        inherit
+        c="dimmed"
+        className="tabular"
+        title={`${amount} USD written off: the balance did not change.`}
+      >
+        ({formatMoney(amount, digits)})
       </Text>
     );
   const isUp = !change.startsWith('-');
   return (
     <Text component="span" inherit className="tabular" fw={isUp ? 600 : 400} title={`${change} USD`}>
       {isUp ? '+' : ''}
-      {formatMoney(change)}
+      {formatMoney(change, digits)}
     </Text>
   );
 }

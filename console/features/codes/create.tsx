@@ -6,13 +6,16 @@ import type { CreatedCodeBatchShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
+import { digitsOf, nanoOf, usdOf } from '../../money.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { csvLine, saveFile } from '../../parts/csv-button.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
-import { formatMoney, nanoOf, usdOf } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { markSecretSaved, useShownSecret } from '../../parts/secret-once.tsx';
+import { DayField, useZone } from '../../parts/times.tsx';
 import { useCreate } from '../../queries.ts';
+import { startOfDay } from '../../times.ts';
 import { countOrNull } from '../models/form-values.ts';
 
 const kindLabels = { promotion: 'Promotion: free credit', payment: 'Payment: codes that are sold' };
@@ -28,7 +31,9 @@ interface CodeBatchCreateProps {
 
 export function CodeBatchForm({ onCreated, onCancel }: CodeBatchCreateProps) {
   const form = useForm({ initialValues: blank });
-  const create = useCreate('POST /code-batches', { toBody: bodyOf, onDone: onCreated });
+  const zone = useZone();
+  const toBody = (values: Fields) => bodyOf(values, zone);
+  const create = useCreate('POST /code-batches', { toBody, onDone: onCreated });
   const submit = form.onSubmit((values) =>
     create.mutate(values, { onError: (failure) => form.setErrors(fieldFaults(failure, FIELDS) ?? {}) }),
   );
@@ -61,7 +66,7 @@ export function CodeBatchForm({ onCreated, onCancel }: CodeBatchCreateProps) {
             {...form.getInputProps('count')}
           />
           <NativeSelect label="Type of the credit" data={optionsOf(kindLabels)} {...form.getInputProps('kind')} />
-          <TextInput label="Expiration date (00:00 UTC)" type="date" {...form.getInputProps('expires_at')} />
+          <DayField label="Expiration date" note="00:00" {...form.getInputProps('expires_at')} />
         </SimpleGrid>
         <TextInput
           label="Note"
@@ -73,7 +78,12 @@ export function CodeBatchForm({ onCreated, onCancel }: CodeBatchCreateProps) {
           description="An account can redeem only one code of the batch."
           {...form.getInputProps('once_per_account', { type: 'checkbox' })}
         />
-        {total > 0n && <Text size="sm">{`All codes together are worth ${formatMoney(usdOf(total))}.`}</Text>}
+        {total > 0n && (
+          <Text size="sm">
+            {'All codes together are worth '}
+            <Money usd={usdOf(total)} digits={digitsOf([usdOf(total)])} />.
+          </Text>
+        )}
         <FormFailure failure={create.error} fields={FIELDS} />
         <FormActions
           label="Create codes"
@@ -86,14 +96,16 @@ export function CodeBatchForm({ onCreated, onCancel }: CodeBatchCreateProps) {
   );
 }
 
-function bodyOf({ name, amount, count, kind, expires_at: day, once_per_account, note }: Fields): object {
+function bodyOf(fields: Fields, zone: string): object {
+  const { name, amount, count, kind, expires_at: day, once_per_account, note } = fields;
+  const endsMs = startOfDay(day, zone);
   return {
     name: name.trim(),
     amount: amount.trim(),
     count: countOrNull(count) ?? count,
     kind,
     once_per_account,
-    ...(day !== '' && { expires_at: `${day}T00:00:00Z` }),
+    ...(endsMs !== null && { expires_at: new Date(endsMs).toISOString() }),
     ...(note.trim() !== '' && { note: note.trim() }),
   };
 }

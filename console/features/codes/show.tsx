@@ -13,8 +13,9 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
-import { Money, When } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { Facts, Heading, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
 
 export function CodeBatchShow() {

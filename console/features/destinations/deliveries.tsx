@@ -8,8 +8,8 @@ import { useDestinationNames } from '../../names.ts';
 import { type Column, DataTable, NameLink, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
-import { When } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { type Rows, useGet, useList } from '../../queries.ts';
 import { nameOfDestination } from './words.ts';
 

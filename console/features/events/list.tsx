@@ -8,8 +8,8 @@ import { useNames } from '../../names.ts';
 import { type Column, DataTable, NoMatches, timeColumn } from '../../parts/data-table.tsx';
 import { AccountFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink } from '../../parts/link.tsx';
-import { When } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useGet, useList } from '../../queries.ts';
 
 export function EventList() {

@@ -190,7 +190,7 @@ function costColumn(accounts: PageShape<AccountShape> | undefined, costs: Costs)
     const members = accounts?.data.filter(({ groups }) => groups.includes(name)) ?? [];
     return accounts?.next_cursor === null ? costs.sumOf(members.map(({ id }) => id)) : null;
   };
-  return moneyColumn('cost', 'Account cost (30 days)', costOf, { from: 'sm' });
+  return moneyColumn('cost', 'Account cost (30 days, UTC)', costOf, { from: 'sm' });
 }
 
 function actionsColumn(onEdit: (group: GroupShape) => void, onRemove: (group: GroupShape) => void): Column<GroupShape> {

@@ -11,7 +11,7 @@ import { useBaseUrl, useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton, ButtonLink, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
-import { formatMoney } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { Heading, Hint, PageHead } from '../../parts/page.tsx';
 import { markSecretSaved, SecretOnce } from '../../parts/secret-once.tsx';
 import { SnippetTabs } from '../../parts/snippet-tabs.tsx';
@@ -156,7 +156,9 @@ function FirstRequest({ keyId }: { keyId: string }) {
               <Icon name="check" />
               <Text fw={600}>Request received</Text>
             </Group>
-            <Hint>{`${first.model}, ${formatMoney(first.cost)}, ${formatMs(first.latency_ms)}`}</Hint>
+            <Hint>
+              {first.model}, <Money usd={first.cost} />, {formatMs(first.latency_ms)}
+            </Hint>
           </Stack>
           <ButtonLink label="View request" variant="default" to={pathOf.request(first.request_id)} />
         </Group>

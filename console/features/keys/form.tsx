@@ -17,6 +17,7 @@ import { useEffect } from 'react';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { ActionButton } from '../../parts/link.tsx';
+import { TimeField } from '../../parts/times.tsx';
 import { matchesPattern } from '../../patterns.ts';
 import { useGet } from '../../queries.ts';
 import { collapsedFields, type KeyValues } from './values.ts';
@@ -105,7 +106,7 @@ function ExpiryFields({ form }: { form: KeyForm }) {
         {...(form.values.expires !== 'at' && { error: form.errors['expires_at'] })}
       />
       {form.values.expires === 'at' && (
-        <TextInput type="datetime-local" label="Expiration date" required {...form.getInputProps('expires_at')} />
+        <TimeField label="Expiration date" required {...form.getInputProps('expires_at')} />
       )}
     </SimpleGrid>
   );

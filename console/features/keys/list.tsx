@@ -6,11 +6,12 @@ import type { KeyShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { keyStatusLabels, optionsOf, periodTexts } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import { nanoOf, percentOf } from '../../money.ts';
 import { type Names, useNames } from '../../names.ts';
 import { type Column, DataTable, NameLink, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { AccountFilter, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf } from '../../parts/link.tsx';
-import { formatMoney, nanoOf, percentOf, UsedBar } from '../../parts/money.tsx';
+import { Money, UsedBar } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { type Costs, type Rows, useCosts, useList } from '../../queries.ts';
 
@@ -102,14 +103,21 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
     { name: 'name', label: 'Name', show: (key) => <KeyLink apiKey={key} /> },
     ...(hasAccounts ? [account] : []),
     { name: 'scope', label: 'Model access', show: (key) => <Scope apiKey={key} />, from: 'lg' },
-    { name: 'quota', label: 'Quota', show: (key) => <QuotaCell apiKey={key} />, from: 'sm' },
+    {
+      name: 'quota',
+      label: 'Quota',
+      usd: quotaUsed,
+      show: (key, digits) => <QuotaCell apiKey={key} digits={digits} />,
+      from: 'sm',
+    },
     statusColumn(),
     timeColumn('last_used', 'Last used', ({ last_used_at: at }) => at, { from: 'md', isRelative: true }),
     {
       name: 'cost',
-      label: 'Cost (30 days)',
+      label: 'Cost (30 days, UTC)',
       align: 'right',
-      show: (key) => <CostCell apiKey={key} costs={costs} />,
+      usd: ({ id }) => costs.of(id),
+      show: (key, digits) => <CostCell apiKey={key} costs={costs} digits={digits} />,
     },
   ];
 }
@@ -137,12 +145,18 @@ function Scope({ apiKey: { groups, models } }: { apiKey: KeyShape }) {
   );
 }
 
-function QuotaCell({ apiKey }: { apiKey: KeyShape }) {
+/** Null without a quota. */
+function quotaUsed({ quota, quota_used: used }: KeyShape): string | null {
+  return quota === null ? null : used;
+}
+
+function QuotaCell({ apiKey, digits }: { apiKey: KeyShape; digits: number }) {
   if (apiKey.quota === null) return <Hint>No limit</Hint>;
   return (
     <UsedBar
       used={apiKey.quota_used}
       limit={apiKey.quota}
+      digits={digits}
       label="Quota"
       {...(apiKey.quota_period !== 'total' && {
         period: periodTexts[apiKey.quota_period] ?? apiKey.quota_period,
@@ -152,14 +166,12 @@ function QuotaCell({ apiKey }: { apiKey: KeyShape }) {
   );
 }
 
-function CostCell({ apiKey, costs }: { apiKey: KeyShape; costs: Costs }) {
+function CostCell({ apiKey, costs, digits }: { apiKey: KeyShape; costs: Costs; digits: number }) {
   const cost = costs.of(apiKey.id) ?? '0';
   const percent = nanoOf(cost) === 0n ? 0 : percentOf(cost, costs.most);
   return (
     <Stack gap={4} align="flex-end" miw={70}>
-      <Text size="sm" className="tabular" title={`${cost} USD`}>
-        {formatMoney(cost)}
-      </Text>
+      <Money usd={cost} digits={digits} size="sm" />
       <Progress
         value={percent}
         size={4}

@@ -5,11 +5,13 @@ import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { KeyShape } from '../../../src/admin-api/shapes.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import { nanoOf, sumDigitsOf, usdOf } from '../../money.ts';
 import { useActors, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { Icon } from '../../parts/link.tsx';
-import { formatMoney, nanoOf, UsedBar, usdOf, When } from '../../parts/money.tsx';
+import { Money, UsedBar } from '../../parts/money.tsx';
 import { Heading, Loading, PageFailure, PageHead, StatTile } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { RecentRequests } from '../requests/recent.tsx';
 import { EditKey, RevokeKey, RotateKey, ToggleKey } from './actions.tsx';
@@ -82,7 +84,9 @@ function StatusNotice({ apiKey }: { apiKey: KeyShape }) {
 }
 
 function Tiles({ apiKey }: { apiKey: KeyShape }) {
-  const left = apiKey.quota === null ? null : nanoOf(apiKey.quota) - nanoOf(apiKey.quota_used);
+  const { quota, quota_used: used } = apiKey;
+  const left = quota === null ? null : leftOf(quota, used);
+  const digits = quota === null || left === null ? 2 : sumDigitsOf([{ parts: [used, left], sum: quota }]);
   const resetsAt = nextPeriodAt(apiKey.quota_period, Date.now());
   return (
     <SimpleGrid cols={{ base: 1, sm: 3 }}>
@@ -94,13 +98,15 @@ function Tiles({ apiKey }: { apiKey: KeyShape }) {
               No quota
             </Text>
           ) : (
-            `${formatMoney(usdOf(left > 0n ? left : 0n))} left`
+            <>
+              <Money usd={left} digits={digits} /> left
+            </>
           )
         }
         note={
           <Stack gap={4}>
-            <UsedBar used={apiKey.quota_used} limit={apiKey.quota} label="Quota" />
-            {apiKey.quota !== null && (
+            <UsedBar used={used} limit={quota} label="Quota" digits={digits} />
+            {quota !== null && (
               <span>
                 {resetsAt === null ? 'Does not reset' : 'Resets'} {resetsAt !== null && <When at={resetsAt} />}
               </span>
@@ -120,6 +126,12 @@ function Tiles({ apiKey }: { apiKey: KeyShape }) {
       />
     </SimpleGrid>
   );
+}
+
+/** Zero if more was used. */
+function leftOf(quota: string, used: string): string {
+  const left = nanoOf(quota) - nanoOf(used);
+  return usdOf(left > 0n ? left : 0n);
 }
 
 function ExpiryNote({ apiKey: { expires_at: at } }: { apiKey: KeyShape }) {

@@ -5,12 +5,15 @@ import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-ap
 import { formatCount } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { optionsOf } from '../../labels.ts';
-import { formatMoney, nanoOf, usdOf, When } from '../../parts/money.tsx';
+import { chartFormats, formatMoney, sumOf } from '../../money.ts';
+import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Heading, Hint } from '../../parts/page.tsx';
 import { TimeChart } from '../../parts/time-chart.tsx';
+import { useZone, When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { formatTime, formatUtcDay } from '../../times.ts';
 
-const periodLabels = { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '90d': '90 days' };
+const periodLabels = { '24h': '24 hours', '7d': '7 days', '30d': '30 days (UTC)', '90d': '90 days (UTC)' };
 
 const HOUR_MS = 3_600_000;
 const REFRESH_MS = 10_000;
@@ -61,18 +64,19 @@ export function KeyUse({ keyId }: { keyId: string }) {
 function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: string }) {
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
   const failed = timeline.data.reduce((sum, bucket) => sum + (bucket.failed ?? 0), 0);
-  const cost = formatMoney(usdOf(timeline.data.reduce((sum, bucket) => sum + nanoOf(bucket.cost), 0n)));
-  const points = timeline.data.map((bucket) => pointOf(bucket, timeline.step));
+  const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
+  const zone = useZone();
+  const points = timeline.data.map((bucket) => pointOf(bucket, timeline.step, zone));
   return (
     <>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <ChartCard title="Cost" figure={cost}>
+        <ChartCard title="Cost" figure={<Money usd={cost} />}>
           <TimeChart
             kind="bar"
             points={points}
             series={[{ name: 'cost', label: 'Cost', color: 'road.6' }]}
-            format={(usd) => formatMoney(usd.toFixed(9))}
-            summary={`Cost: ${cost} in ${period}.`}
+            {...chartFormats}
+            summary={`Cost: ${formatMoney(cost)} in ${period}.`}
             heightPx={200}
           />
         </ChartCard>
@@ -100,7 +104,7 @@ function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: st
   );
 }
 
-function ChartCard({ title, figure, children }: { title: string; figure: string; children: React.ReactNode }) {
+function ChartCard({ title, figure, children }: { title: string; figure: React.ReactNode; children: React.ReactNode }) {
   return (
     <Card>
       <Group justify="space-between" mb="sm">
@@ -114,11 +118,9 @@ function ChartCard({ title, figure, children }: { title: string; figure: string;
   );
 }
 
-const dayLabel = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
-const hourLabel = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
-
-/** Days are in UTC, hours in local time. */
-function pointOf({ at, messages, failed, cost }: UsageBucketShape, step: UsageTimelineShape['step']) {
-  const label = (step === 'day' ? dayLabel : hourLabel).format(new Date(at));
+/** Days are in UTC, as the service counts them. */
+function pointOf(bucket: UsageBucketShape, step: UsageTimelineShape['step'], zone: string) {
+  const { at, messages, failed, cost } = bucket;
+  const label = step === 'day' ? formatUtcDay(at) : formatTime(at, 'hour', zone);
   return { at: label, cost: Number(cost), completed: messages - (failed ?? 0), failed: failed ?? 0 };
 }

@@ -12,7 +12,7 @@ export interface KeyValues {
   quota: string;
   quota_period: Period;
   expires: ExpiryChoice;
-  /** For 'at': the value of a datetime-local field, in local time. */
+  /** For 'at': ISO 8601. */
   expires_at: string;
   models: string[];
   groups: string[];
@@ -70,7 +70,7 @@ export function valuesOf(key: KeyShape, accountGroups: readonly string[]): KeyVa
     quota: key.quota ?? '',
     quota_period: key.quota_period,
     expires: key.expires_at === null ? 'never' : 'at',
-    expires_at: key.expires_at === null ? '' : localText(new Date(key.expires_at)),
+    expires_at: key.expires_at ?? '',
     models: key.models ?? [],
     groups: hasAll ? [] : key.groups,
     rpm: key.rpm ?? '',
@@ -121,16 +121,7 @@ function settingsOf(values: KeyValues, nowMs: number): Record<string, unknown> {
 
 function expiryOf({ expires, expires_at }: KeyValues, nowMs: number): string | null {
   if (expires === 'never') return null;
-  if (expires !== 'at') return new Date(nowMs + expiresAfterMs[expires]).toISOString();
-  const at = new Date(expires_at); // without an offset: local time
-  return Number.isNaN(at.getTime()) ? expires_at : at.toISOString();
-}
-
-/** The value of a datetime-local field: "2026-11-18T12:00". */
-export function localText(at: Date): string {
-  const two = (figure: number) => String(figure).padStart(2, '0');
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`;
+  return expires === 'at' ? expires_at : new Date(nowMs + expiresAfterMs[expires]).toISOString();
 }
 
 /** Sandbox models simulate responses and errors. */

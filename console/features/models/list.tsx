@@ -5,12 +5,12 @@ import { useState } from 'react';
 import type { ModelShape, ProviderShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import { rateOfGroup } from '../../money.ts';
 import { ProviderHealth } from '../../parts/badges.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
-import { type Column, DataTable, moneyColumn, NameLink, NoMatches } from '../../parts/data-table.tsx';
+import { type Column, DataTable, moneyColumn, NameLink, NoMatches, rateColumn } from '../../parts/data-table.tsx';
 import { SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
-import { Rate, rateOfGroup } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { type Rows, useCosts, useList } from '../../queries.ts';
 import { isSandbox } from '../keys/values.ts';
@@ -146,7 +146,7 @@ interface ModelTableProps {
 function ModelTable({ models, columns, empty, onlySandbox }: ModelTableProps) {
   const { values } = useFilters();
   const costs = useCosts('model', COST_DAYS);
-  const cost = moneyColumn<ModelShape>('cost', `Cost (${COST_DAYS} days)`, ({ name }) => costs.of(name), {
+  const cost = moneyColumn<ModelShape>('cost', `Cost (${COST_DAYS} days, UTC)`, ({ name }) => costs.of(name), {
     from: 'sm',
   });
   const [chosen, setOpen] = useState<boolean | null>(null);
@@ -208,13 +208,10 @@ const nameColumn: Column<ModelShape> = {
 };
 
 function priceColumns(shown: (rate: string, model: ModelShape) => string): Column<ModelShape>[] {
-  const column = (name: 'input' | 'output' | 'cache_read', label: string, from?: 'sm'): Column<ModelShape> => ({
-    name,
-    label,
-    align: 'right',
-    ...(from !== undefined && { from }),
-    show: (model) => <Rate usd={shown(model.price[name], model)} />,
-  });
+  const column = (name: 'input' | 'output' | 'cache_read', label: string, from?: 'sm') =>
+    rateColumn<ModelShape>(name, label, (model) => shown(model.price[name], model), {
+      ...(from !== undefined && { from }),
+    });
   return [column('input', 'Input'), column('output', 'Output'), column('cache_read', 'Cache read', 'sm')];
 }
 

@@ -5,12 +5,13 @@ import { useParams } from '@tanstack/react-router';
 import type { GroupShape, ModelShape, ProviderShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import { formatRate, rateOfGroup } from '../../money.ts';
 import { ProviderHealth } from '../../parts/badges.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
-import { type Column, NameLink, PlainTable } from '../../parts/data-table.tsx';
+import { type Column, NameLink, PlainTable, rateColumn } from '../../parts/data-table.tsx';
 import { ActionButton, ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
-import { formatRate, Rate, rateOfGroup, When } from '../../parts/money.tsx';
 import { EmptyState, Facts, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
@@ -135,12 +136,8 @@ function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly Gr
   // A group without a multiplier needs no column.
   const others = groups.filter(({ multiplier }) => !isInstallation || multiplier !== '1').slice(0, GROUPS_SHOWN_MAX);
   const { long_context: long, fast } = model.price;
-  const priceOf = (label: string, multiplier: string): Column<PricePart> => ({
-    name: label,
-    label,
-    align: 'right',
-    show: ({ rate }) => <Rate usd={rateOfGroup(rate, multiplier)} />,
-  });
+  const priceOf = (label: string, multiplier: string) =>
+    rateColumn<PricePart>(label, label, ({ rate }) => rateOfGroup(rate, multiplier));
   const columns: Column<PricePart>[] = [
     { name: 'part', label: 'Item', show: ({ label }) => label },
     ...(isInstallation || others.length === 0 ? [priceOf('Price', '1')] : []),
@@ -167,9 +164,14 @@ function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly Gr
                 `Long-context rates apply to the whole request when its prompt exceeds ${formatCount(long.above)} tokens.`,
               ]),
           ...(fast === undefined ? [] : ['Fast rates apply to requests with "speed": "fast".']),
-          ...(model.price_from === null ? [] : [`In force since ${model.price_from}.`]),
           ...(!isInstallation ? [] : [sourceOf(model)]),
         ].join(' ')}
+        {model.price_from !== null && (
+          <>
+            {' In force since '}
+            <When at={model.price_from} />.
+          </>
+        )}
       </Hint>
     </Section>
   );
@@ -206,8 +208,8 @@ interface PriceChange {
 const changeColumns: Column<PriceChange>[] = [
   { name: 'from', label: 'From', show: ({ from }) => <When at={from} isPrecise /> },
   { name: 'part', label: 'Item', show: ({ label }) => label },
-  { name: 'before', label: 'Before', align: 'right', show: ({ before }) => <Rate usd={before} /> },
-  { name: 'after', label: 'After', align: 'right', show: ({ after }) => <Rate usd={after} /> },
+  rateColumn('before', 'Before', ({ before }) => before),
+  rateColumn('after', 'After', ({ after }) => after),
 ];
 
 /** The parts that change, in order of time. */

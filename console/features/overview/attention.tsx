@@ -5,8 +5,8 @@ import { useState } from 'react';
 import type { AttentionShape } from '../../../src/admin-api/shapes.ts';
 import { formatShare } from '../../figures.ts';
 import { type Role, useMe } from '../../me.tsx';
+import { formatMoney } from '../../money.ts';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
-import { formatMoney } from '../../parts/money.tsx';
 import { FailureNotice, Section } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 

@@ -4,10 +4,13 @@ import { Box, Center, SimpleGrid } from '@mantine/core';
 import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
 import { formatCompact, formatCount, formatMs, formatShare, formatShort, toChartNumber } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import { chartFormats, formatMoney } from '../../money.ts';
 import type { Place } from '../../parts/link.tsx';
-import { formatMoney, Money } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { Hint, Section, StatTile } from '../../parts/page.tsx';
 import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
+import { useZone } from '../../parts/times.tsx';
+import { formatTime, formatUtcDay } from '../../times.ts';
 import { type PeriodSummary, type Sums, tokensOf } from './period-summary.ts';
 
 export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
@@ -162,7 +165,7 @@ interface ChartsProps {
   step: UsageTimelineShape['step'];
 }
 
-interface Chart extends Pick<TimeChartProps, 'kind' | 'isStacked' | 'format'> {
+interface Chart extends Pick<TimeChartProps, 'kind' | 'isStacked' | 'format' | 'formatValue'> {
   title: string;
   series: Series[];
   summary: string;
@@ -185,10 +188,11 @@ export function SummaryCharts({ summary, step }: ChartsProps) {
 
 function ChartSection({ chart, summary, step }: ChartsProps & { chart: Chart }) {
   const { title, figures, ...drawn } = chart;
+  const zone = useZone();
   const countedMs = Date.parse(summary.countedSince);
   const points = summary.buckets.map((bucket) => ({
     ...(Date.parse(bucket.at) >= countedMs ? figures(bucket) : {}),
-    at: formatAt(bucket.at, step),
+    at: formatAt(bucket.at, step, zone),
   }));
   const isEmpty = points.every(({ at: _, ...shown }) => Object.values(shown).every((figure) => !figure));
   return (
@@ -242,7 +246,7 @@ function tokensChart({ input, output }: Sums): Chart {
 }
 
 function moneyChart({ cost, margin }: Sums, isInstallation: boolean): Chart {
-  const shared = { title: 'Spend', format: formatAxis, summary: `Total ${formatMoney(cost)}` };
+  const shared = { title: 'Spend', ...chartFormats, summary: `Total ${formatMoney(cost)}` };
   if (!isInstallation || margin === null)
     return {
       ...shared,
@@ -286,21 +290,7 @@ function ofSome({ messages }: UsageBucketShape, usd: string | null): number | nu
   return messages === 0 ? 0 : toChartNumber(usd);
 }
 
-/** Axis labels are rounded. */
-function formatAxis(usd: number): string {
-  return formatMoney(usd.toFixed(9));
-}
-
-const dayShort = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
-const timeShort = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const momentShort = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-});
-
-export function formatAt(at: string, step: UsageTimelineShape['step'], isComplete = false): string {
-  if (step === 'day') return dayShort.format(new Date(at));
-  return (isComplete ? momentShort : timeShort).format(new Date(at));
+/** Days are in UTC, as the service counts them. */
+export function formatAt(at: string, step: UsageTimelineShape['step'], zone: string, isComplete = false): string {
+  return step === 'day' ? formatUtcDay(at) : formatTime(at, isComplete ? 'moment' : 'time', zone);
 }

@@ -4,6 +4,7 @@ import { Alert, SegmentedControl, Skeleton, Stack } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useFilters } from '../../filters.ts';
 import { FailureNotice, Loading, PageHead } from '../../parts/page.tsx';
+import { useZone } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { RecentRequests, useRecentRequests } from '../requests/recent.tsx';
 import { AttentionList } from './attention.tsx';
@@ -50,7 +51,8 @@ export function OverviewShow() {
 
 function PeriodText({ period }: { period: OverviewPeriod }) {
   const since = startOfPeriod(period, useNow(periods[period].stepMs));
-  return <>{`${periodTexts[period]}, since ${formatAt(since, periods[period].step, true)}`}</>;
+  const zone = useZone();
+  return <>{`${periodTexts[period]}, since ${formatAt(since, periods[period].step, zone, true)}`}</>;
 }
 
 function PeriodChooser({ period, onChoose }: { period: OverviewPeriod; onChoose: (period: string) => void }) {
@@ -72,6 +74,7 @@ function Traffic({ period }: { period: OverviewPeriod }) {
 }
 
 function Figures({ period, nowMs }: { period: OverviewPeriod; nowMs: number }) {
+  const zone = useZone();
   const { everyMs } = periods[period];
   const answer = useGet('/usage/timeline', { query: timelineQuery(period, nowMs), everyMs });
   const { data, error, refetch } = answer;
@@ -85,7 +88,7 @@ function Figures({ period, nowMs }: { period: OverviewPeriod; nowMs: number }) {
       {error !== null && <FailureNotice failure={error} onRetry={() => void refetch()} />}
       {!summary.isComplete && (
         <Alert color="yellow">
-          {`Figures start at ${formatAt(summary.countedSince, data.step, true)}: earlier requests are no longer stored, or there are too many to count.`}
+          {`Figures start at ${formatAt(summary.countedSince, data.step, zone, true)}: earlier requests are no longer stored, or there are too many to count.`}
         </Alert>
       )}
       <SummaryTiles summary={summary} />

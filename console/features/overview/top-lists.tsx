@@ -4,11 +4,13 @@ import { Box, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { UsageTopShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount, formatShort } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import { digitsOf, nanoOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
 import { ProviderHealth } from '../../parts/badges.tsx';
 import { TextLink } from '../../parts/link.tsx';
-import { Money, nanoOf, When } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading, Section } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { type OverviewPeriod, periods } from './period-summary.ts';
 
@@ -76,6 +78,7 @@ function TopList({ groupBy, title, totals, since, countedSince, failure, onRetry
 function Rows({ totals, groupBy, since }: { totals: UsageTopShape['models']; groupBy: Grouping; since: string }) {
   const names = useNames(totals.data);
   const most = nanoOf(totals.data[0]?.cost ?? '0');
+  const digits = digitsOf(totals.data.map(({ cost }) => cost));
   const nameOf = (id: string) => (groupBy === 'model' ? id : names[groupBy](id));
   return (
     <Stack component="ol" gap="sm" m={0} p={0} style={{ listStyle: 'none' }}>
@@ -91,7 +94,7 @@ function Rows({ totals, groupBy, since }: { totals: UsageTopShape['models']; gro
                 </TextLink>
               </Text>
               <Text size="sm" fw={600} component="span">
-                <Money usd={row.cost} />
+                <Money usd={row.cost} isExact digits={digits} />
               </Text>
             </Group>
             <Group gap="xs" wrap="nowrap">

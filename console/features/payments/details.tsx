@@ -4,12 +4,14 @@ import { Alert, Anchor, Drawer, Group, Stack, Text } from '@mantine/core';
 import type { PaymentShape } from '../../../src/admin-api/shapes.ts';
 import { paymentKindLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import { digitsOf, nanoOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { ExternalLink, Icon, pathOf, TextLink } from '../../parts/link.tsx';
-import { Money, nanoOf, When } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { type Fact, Facts, FailureNotice, Loading } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 
 interface PaymentDrawerProps {
@@ -65,7 +67,12 @@ function Problems({ payment: { failure, mismatch } }: { payment: PaymentShape })
 function PaymentFacts({ payment }: { payment: PaymentShape }) {
   const me = useMe();
   const names = useNames([{ account: payment.account, key: null }]);
-  const money = (name: string, usd: string | null): Fact => ({ name, value: <Money usd={usd} none="Unknown" /> });
+  const { amount, tax, total, refunded, disputed, credited, fee } = payment;
+  const digits = digitsOf([amount, tax, total, refunded, disputed, credited, fee ?? null]);
+  const money = (name: string, usd: string | null): Fact => ({
+    name,
+    value: <Money usd={usd} digits={digits} none="Unknown" />,
+  });
   const ifAny = (name: string, usd: string) => (nanoOf(usd) === 0n ? null : money(name, usd));
   const isInstallation = seesInstallation(me);
   return (
@@ -78,13 +85,13 @@ function PaymentFacts({ payment }: { payment: PaymentShape }) {
             }
           : null,
         { name: 'Type', value: paymentKindLabels[payment.kind] },
-        money('Amount', payment.amount),
-        ifAny('Tax', payment.tax),
-        isPaid(payment) ? money('Paid', payment.total) : null,
-        ifAny('Refunded', payment.refunded),
-        ifAny('Disputed', payment.disputed),
-        money('Credited', payment.credited),
-        isInstallation ? money('Fee of Stripe', payment.fee) : null,
+        money('Amount', amount),
+        ifAny('Tax', tax),
+        isPaid(payment) ? money('Paid', total) : null,
+        ifAny('Refunded', refunded),
+        ifAny('Disputed', disputed),
+        money('Credited', credited),
+        isInstallation ? money('Fee of Stripe', fee) : null,
         { name: 'Created', value: <When at={payment.created_at} isPrecise /> },
         { name: 'Updated', value: <When at={payment.updated_at} isPrecise /> },
         {

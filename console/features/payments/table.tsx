@@ -6,24 +6,25 @@ import type { Query } from '../../api.ts';
 import { useFilters } from '../../filters.ts';
 import { optionsOf, paymentKindLabels, paymentStatusLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import { nanoOf, sumOf } from '../../money.ts';
 import { type Names, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
 import { type Column, DataTable, moneyColumn, NoMatches, statusColumn } from '../../parts/data-table.tsx';
-import { AccountFilter, DayFilter, SelectFilter } from '../../parts/fields.tsx';
+import { AccountFilter, DayFilters, SelectFilter } from '../../parts/fields.tsx';
 import { ExternalLink, pathOf, TextLink } from '../../parts/link.tsx';
-import { formatMoney, Money, nanoOf, When } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { EmptyState, Hint } from '../../parts/page.tsx';
+import { useZone, When } from '../../parts/times.tsx';
 import { useList } from '../../queries.ts';
+import { dayRange } from '../../times.ts';
 import { PaymentDrawer, receiptOf } from './details.tsx';
-
-const DAY_MS = 86_400_000;
 
 /** `accountId` null: of all accounts. */
 export function PaymentTable({ accountId }: { accountId: string | null }) {
   const { values, set, clear } = useFilters();
   const isOfAll = accountId === null;
-  const filters = queryOf(values, isOfAll);
+  const filters = queryOf(values, isOfAll, useZone());
   const query = { ...filters, ...(!isOfAll && { account: accountId }) };
   const rows = useList('/payments', { query });
   const names = useNames(isOfAll ? rows.rows.map(({ account }) => ({ account, key: null })) : []);
@@ -57,15 +58,16 @@ export function PaymentTable({ accountId }: { accountId: string | null }) {
   );
 }
 
-/** Includes the whole last day. */
-function queryOf({ status, kind, account, since, until }: Record<string, string>, isOfAll: boolean): Query {
-  const untilMs = Date.parse(until ?? '');
+function queryOf(values: Record<string, string>, isOfAll: boolean, zone: string): Query {
+  const { status, kind, account } = values;
+  const { since, until } = dayRange(values, zone);
   return {
     ...(status !== undefined && { status }),
     ...(kind !== undefined && { kind }),
     ...(isOfAll && account !== undefined && { account }),
     ...(since !== undefined && { since }),
-    ...(!Number.isNaN(untilMs) && { until: new Date(untilMs + DAY_MS - 1).toISOString() }),
+    // Payments end before `until`.
+    ...(until !== undefined && { until: new Date(Date.parse(until) + 1).toISOString() }),
   };
 }
 
@@ -75,8 +77,7 @@ function PaymentFilters({ isOfAll }: { isOfAll: boolean }) {
       {isOfAll && <AccountFilter name="account" />}
       <SelectFilter name="status" label="Status" data={optionsOf(paymentStatusLabels)} w={160} />
       <SelectFilter name="kind" label="Type" data={optionsOf(paymentKindLabels)} w={180} />
-      <DayFilter name="since" label="From" />
-      <DayFilter name="until" label="To (inclusive)" />
+      <DayFilters />
     </Group>
   );
 }
@@ -97,10 +98,18 @@ function columnsFor(names: Names | null, search: Record<string, string>): Column
     ...(names === null ? [] : [account]),
     { name: 'kind', label: 'Type', from: 'sm', show: ({ kind }) => paymentKindLabels[kind] },
     statusColumn({ from: 'sm' }),
-    moneyColumn('amount', 'Amount', ({ amount }) => amount, { from: 'xs' }),
-    moneyColumn('tax', 'Tax', ({ tax }) => tax, { from: 'lg' }),
-    { name: 'back', label: 'Refunded, disputed', align: 'right', from: 'md', show: (row) => <Back payment={row} /> },
-    moneyColumn('credited', 'Credited', ({ credited }) => credited, { from: 'md' }),
+    moneyColumn('amount', 'Amount', ({ amount }) => amount, { from: 'xs', digits: 'exact' }),
+    moneyColumn('tax', 'Tax', ({ tax }) => tax, { from: 'lg', digits: 'exact' }),
+    {
+      name: 'back',
+      label: 'Refunded, disputed',
+      align: 'right',
+      from: 'md',
+      usd: ({ refunded, disputed }) => sumOf([refunded, disputed]),
+      digits: 'exact',
+      show: (row, digits) => <Back payment={row} digits={digits} />,
+    },
+    moneyColumn('credited', 'Credited', ({ credited }) => credited, { from: 'md', digits: 'exact' }),
     {
       name: 'receipt',
       label: 'Receipt',
@@ -135,14 +144,14 @@ function NameCell({ payment, names, search }: NameCellProps) {
       <Group gap="xs" hiddenFrom="sm">
         <StatusBadge status={status} />
         <Hint size="xs" hiddenFrom="xs">
-          {formatMoney(amount)}
+          <Money usd={amount} />
         </Hint>
       </Group>
     </Stack>
   );
 }
 
-function Back({ payment: { refunded, disputed } }: { payment: PaymentShape }) {
+function Back({ payment: { refunded, disputed }, digits }: { payment: PaymentShape; digits: number }) {
   const parts = [
     ...(nanoOf(refunded) > 0n ? [['refunded', refunded] as const] : []),
     ...(nanoOf(disputed) > 0n ? [['disputed', disputed] as const] : []),
@@ -152,7 +161,7 @@ function Back({ payment: { refunded, disputed } }: { payment: PaymentShape }) {
     <Stack gap={0}>
       {parts.map(([word, usd]) => (
         <span key={word}>
-          <Money usd={usd} /> {word}
+          <Money usd={usd} digits={digits} /> {word}
         </span>
       ))}
     </Stack>

@@ -11,10 +11,11 @@ import { CopyButton } from '../../parts/code-block.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton } from '../../parts/link.tsx';
-import { When } from '../../parts/money.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { leaveSecret, markSecretSaved, SecretOnce } from '../../parts/secret-once.tsx';
+import { When } from '../../parts/times.tsx';
 import { useCreate } from '../../queries.ts';
+import { formatTime } from '../../times.ts';
 
 const FIELDS = ['email', 'name', 'role', 'account'];
 
@@ -99,7 +100,7 @@ function InviteForm({ account: meant, onSubmit, isPending, failure }: InviteForm
 export function PersonLink({ person, onDone }: { person: InvitedPersonShape; onDone: () => void }) {
   const link = `${useBaseUrl()}/console/invitation#${person.link_secret}`;
   const name = useInstallation()?.name ?? '';
-  const until = person.link_expires_at === null ? '' : new Date(person.link_expires_at).toLocaleString();
+  const until = person.link_expires_at === null ? '' : `${formatTime(person.link_expires_at, 'short', 'UTC')} UTC`;
   const mail = `Hello${person.name === '' ? '' : ` ${person.name}`},\n\nuse this link to sign in to ${name}. It works once and expires on ${until}:\n\n${link}\n`;
   return (
     <Stack gap="md">

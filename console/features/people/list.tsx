@@ -14,9 +14,9 @@ import { StatusBadge } from '../../parts/badges.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
-import { When } from '../../parts/money.tsx';
 import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { leaveSecret } from '../../parts/secret-once.tsx';
+import { When } from '../../parts/times.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
 import { assignableRoles, LinkNote, nameOfPerson, PersonInvite, PersonLink, RoleTexts } from './invite.tsx';
 

@@ -1,12 +1,13 @@
 // Gives an account a plan by hand, changes its end, or ends it. For operators.
 
-import { Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Group, NativeSelect, Stack } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { AccountPlanShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { ConfirmButton, DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Icon } from '../../parts/link.tsx';
+import { TimeField } from '../../parts/times.tsx';
 import { useChange, useList } from '../../queries.ts';
 
 const FIELDS = ['plan', 'ends_at'];
@@ -43,17 +44,17 @@ export function PlanGiveButton({ plan }: { plan: AccountPlanShape }) {
 
 function GiveForm({ plan, onDone }: { plan: AccountPlanShape; onDone: () => void }) {
   const plans = useList('/plans', { query: { limit: 1000 } }).rows;
-  const initialValues = { plan: plan.plan ?? '', ends_at: plan.ends_at?.slice(0, 10) ?? '' };
+  const initialValues = { plan: plan.plan ?? '', ends_at: plan.ends_at ?? '' };
   const form = useForm({ initialValues });
   const change = useChange((body: object) => call('PATCH /accounts/{id}/plan', { id: plan.account, body }), {
     done: 'Plan updated.',
     onDone,
   });
-  const submit = form.onSubmit(({ plan: name, ends_at: day }) =>
+  const submit = form.onSubmit(({ plan: name, ends_at: ends }) =>
     change.mutate(
       {
         ...(name !== initialValues.plan && { plan: name }),
-        ...(day !== initialValues.ends_at && { ends_at: day === '' ? null : `${day}T00:00:00Z` }),
+        ...(ends !== initialValues.ends_at && { ends_at: ends === '' ? null : ends }),
       },
       { onError: (failure) => form.setErrors(fieldFaults(failure, FIELDS) ?? {}) },
     ),
@@ -71,12 +72,7 @@ function GiveForm({ plan, onDone }: { plan: AccountPlanShape; onDone: () => void
           data-autofocus
           {...form.getInputProps('plan')}
         />
-        <TextInput
-          label="Ends (00:00 UTC)"
-          description="Empty: the plan does not end."
-          type="date"
-          {...form.getInputProps('ends_at')}
-        />
+        <TimeField label="Ends" description="Empty: the plan does not end." {...form.getInputProps('ends_at')} />
         <FormFailure failure={change.error} fields={FIELDS} />
         <FormActions
           label="Save"

@@ -5,9 +5,8 @@ import { useState } from 'react';
 import type { PlanShape } from '../../../src/admin-api/shapes.ts';
 import { useMe } from '../../me.tsx';
 import { StatusBadge } from '../../parts/badges.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { type Column, DataTable, moneyColumn } from '../../parts/data-table.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
-import { formatMoney } from '../../parts/money.tsx';
 import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
 import { useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
@@ -77,12 +76,7 @@ const columns: Column<PlanShape>[] = [
       </Stack>
     ),
   },
-  {
-    name: 'price',
-    label: 'Price per month',
-    align: 'right',
-    show: ({ price }) => <span className="tabular">{formatMoney(price)}</span>,
-  },
+  moneyColumn('price', 'Price per month', ({ price }) => price),
   {
     name: 'windows',
     label: 'Allowances',

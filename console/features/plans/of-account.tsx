@@ -4,8 +4,10 @@ import { SimpleGrid, Stack, Switch, Text } from '@mantine/core';
 import type { AccountPlanShape, AccountShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { useMe } from '../../me.tsx';
-import { formatMoney, UsedBar, When } from '../../parts/money.tsx';
+import { sumDigitsOf } from '../../money.ts';
+import { Money, UsedBar } from '../../parts/money.tsx';
 import { Facts, FailureNotice, Hint, Loading, Section } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useChange, useGet } from '../../queries.ts';
 import { BillingPage } from '../billing/page.tsx';
 import { PlanGiveButton } from './give.tsx';
@@ -64,14 +66,16 @@ function CurrentPlan({ plan }: { plan: AccountPlanShape }) {
 
 function PlanWindow({ window }: { window: AccountPlanShape['windows'][number] }) {
   const { length, limit, used, remaining, resets_at: resetsAt } = window;
+  const digits = sumDigitsOf([{ parts: [used, remaining], sum: limit }]);
   return (
     <Stack gap={4}>
       <Text size="sm" fw={600}>
         {windowLabels[length]}
       </Text>
-      <UsedBar used={used} limit={limit} label={`Used ${windowTexts[length]}`} />
+      <UsedBar used={used} limit={limit} digits={digits} label={`Used ${windowTexts[length]}`} />
       <Hint size="xs" component="div">
-        {`${formatMoney(remaining)} left · `}
+        <Money usd={remaining} digits={digits} />
+        {' left · '}
         {resetsAt === null ? (
           'begins with the next request'
         ) : (

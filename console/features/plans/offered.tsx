@@ -3,7 +3,7 @@
 import { Badge, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { AccountPlanShape, PlanShape } from '../../../src/admin-api/shapes.ts';
 import { useMe } from '../../me.tsx';
-import { formatMoney } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Heading, Hint } from '../../parts/page.tsx';
 import { useGet, useList } from '../../queries.ts';
 import { limitTexts } from '../groups/limits.ts';
@@ -54,9 +54,7 @@ function OfferedPlan({ offered, plan, present }: OfferedPlanProps) {
           {isCurrent && <Badge style={{ flex: 'none' }}>Current plan</Badge>}
         </Group>
         <Text>
-          <Text span fz={24} fw={650} className="tabular">
-            {formatMoney(offered.price)}
-          </Text>{' '}
+          <Money usd={offered.price} fz={24} fw={650} />{' '}
           <Text span size="sm" c="dimmed">
             per month
           </Text>

@@ -5,11 +5,12 @@ import { notifications } from '@mantine/notifications';
 import type { AccountPlanShape, PlanShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { useMe } from '../../me.tsx';
+import { formatMoney, nanoOf } from '../../money.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
-import { formatMoney, nanoOf, When } from '../../parts/money.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useChange } from '../../queries.ts';
 
 /** Nothing for a plan that was given by hand. */

@@ -1,7 +1,7 @@
 // The windows of a plan: their lengths, labels and how allowances are shown.
 
 import type { PlanShape } from '../../../src/admin-api/shapes.ts';
-import { formatMoney } from '../../parts/money.tsx';
+import { formatMoney } from '../../money.ts';
 
 export const windowLengths = ['5h', 'day', 'week', 'month'] as const;
 

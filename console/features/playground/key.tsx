@@ -6,12 +6,13 @@ import type { KeyShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
+import { formatMoney, nanoOf, usdOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
-import { formatMoney, nanoOf, usdOf, When } from '../../parts/money.tsx';
 import { FailureNotice, Heading, Hint } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useChange } from '../../queries.ts';
 import { type KeySource, usePlaygroundKey } from './key-source.ts';
 

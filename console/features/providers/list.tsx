@@ -115,5 +115,5 @@ const columns: Column<ProviderShape>[] = [
 
 /** A model with two providers counts for both. */
 function costColumn(costs: Costs): Column<ProviderShape> {
-  return moneyColumn('cost', 'Model cost (30 days)', ({ models }) => costs.sumOf(models), { from: 'sm' });
+  return moneyColumn('cost', 'Model cost (30 days, UTC)', ({ models }) => costs.sumOf(models), { from: 'sm' });
 }

@@ -4,12 +4,12 @@ import { Alert, Box, Group, Progress, Stack, Text } from '@mantine/core';
 import type { EntryShape, MetersShape, PageShape, ReceiptShape } from '../../../src/admin-api/shapes.ts';
 import { toChartNumber } from '../../figures.ts';
 import { entryKindLabels, periodTexts } from '../../labels.ts';
+import { digitsOf, formatExactMoney, nanoOf, sumOf } from '../../money.ts';
 import { PlainTable } from '../../parts/data-table.tsx';
-import { formatMoney, Money, nanoOf, usdOf, When } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading, Section } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
-
-const beforeAfter = (before: string, after: string) => `${before} → ${after}`;
 
 const PERCENT_MIN = 1; // keeps small shares visible
 
@@ -40,18 +40,14 @@ export function RequestMeters({ meters }: { meters: MetersShape | null }) {
   );
 }
 
+/** Shows all digits, so that the difference is the amount charged. */
 function BeforeAfter({ before, after }: { before: string; after: string }) {
+  const digits = digitsOf([before, after]);
   return (
-    <Text size="sm" className="tabular" title={beforeAfter(`${before} USD`, `${after} USD`)}>
-      {beforeAfter(...moneyApart(before, after))}
+    <Text size="sm" className="tabular">
+      {`${formatExactMoney(before, digits)} → ${formatExactMoney(after, digits)}`}
     </Text>
   );
-}
-
-/** Formats both with enough digits to tell them apart. */
-function moneyApart(before: string, after: string): [string, string] {
-  const shown: [string, string] = [formatMoney(before), formatMoney(after)];
-  return shown[0] === shown[1] && before !== after ? [`$${before}`, `$${after}`] : shown;
 }
 
 function Spent({ label, spending: { limit, period, before, after } }: { label: string; spending: Spending }) {
@@ -73,7 +69,7 @@ function Spent({ label, spending: { limit, period, before, after } }: { label: s
       <Group justify="space-between" gap="xs">
         <BeforeAfter before={before} after={after} />
         <Hint size="xs" className="tabular">
-          {`${formatMoney(after)} of ${formatMoney(limit)}`}
+          {`${formatExactMoney(after, digitsOf([before, after]))} of ${formatExactMoney(limit)}`}
         </Hint>
       </Group>
     </Stack>
@@ -102,8 +98,9 @@ export function RequestEntries({ receipt }: { receipt: ReceiptShape }) {
 }
 
 function Entries({ page, receipt }: { page: PageShape<EntryShape>; receipt: ReceiptShape }) {
-  const sum = page.data.reduce((total, { change }) => total + nanoOf(change), 0n);
-  const agrees = page.next_cursor !== null || -sum === nanoOf(receipt.cost) - nanoOf(receipt.written_off);
+  const sum = sumOf(page.data.map(({ change }) => change));
+  const digits = digitsOf(page.data.map(shownAmount));
+  const agrees = page.next_cursor !== null || -nanoOf(sum) === nanoOf(receipt.cost) - nanoOf(receipt.written_off);
   return (
     <>
       <PlainTable
@@ -118,9 +115,15 @@ function Entries({ page, receipt }: { page: PageShape<EntryShape>; receipt: Rece
             name: 'change',
             label: 'Amount',
             align: 'right',
-            show: ({ kind, change, amount }) =>
-              kind === 'write_off' ? <Money usd={amount} c="dimmed" td="line-through" /> : <Money usd={change} />,
-            total: <Money usd={usdOf(sum)} />,
+            show: (entry) => (
+              <Money
+                usd={shownAmount(entry)}
+                isExact
+                digits={digits}
+                {...(entry.kind === 'write_off' && { c: 'dimmed', td: 'line-through' })}
+              />
+            ),
+            total: <Money usd={sum} isExact digits={digits} />,
           },
         ]}
       />
@@ -131,6 +134,11 @@ function Entries({ page, receipt }: { page: PageShape<EntryShape>; receipt: Rece
       )}
     </>
   );
+}
+
+/** A write-off does not change the balance. */
+function shownAmount({ kind, change, amount }: EntryShape): string {
+  return kind === 'write_off' ? amount : change;
 }
 
 function KindCell({ entry: { at, kind, note } }: { entry: EntryShape }) {

@@ -7,10 +7,12 @@ import { formatCount, formatMs, formatShort } from '../../figures.ts';
 import type { Names } from '../../names.ts';
 import { OutcomeBadge } from '../../parts/badges.tsx';
 import type { CsvColumn } from '../../parts/csv-button.tsx';
-import type { Column } from '../../parts/data-table.tsx';
+import { type Column, moneyColumn } from '../../parts/data-table.tsx';
 import { pathOf, TextLink } from '../../parts/link.tsx';
-import { Money, When } from '../../parts/money.tsx';
 import { Hint } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
+
+const HIDDEN_EXACT = { choice: 'hidden', digits: 'exact' } as const;
 
 /** Operators and viewers also see the account, the provider and the margin of each request. */
 export function usageColumns(names: Names, isInstallation: boolean): Column<UsageShape>[] {
@@ -40,11 +42,11 @@ export function usageColumns(names: Names, isInstallation: boolean): Column<Usag
         ]
       : []),
     { ...figure('tokens', 'Tokens in / out', (row) => <Tokens row={row} />), choice: 'shown', from: 'lg' },
-    { name: 'cost', label: 'Cost', show: ({ cost }) => <Money usd={cost} />, align: 'right' },
+    moneyColumn('cost', 'Cost', ({ cost }) => cost, { digits: 'exact' }),
     ...(isInstallation
       ? [
-          figure('provider_cost', 'Provider cost', (row) => <Money usd={row.provider_cost} />),
-          figure('margin', 'Margin', ({ margin }) => <Money usd={margin} />),
+          moneyColumn<UsageShape>('provider_cost', 'Provider cost', (row) => row.provider_cost, HIDDEN_EXACT),
+          moneyColumn<UsageShape>('margin', 'Margin', ({ margin }) => margin, HIDDEN_EXACT),
         ]
       : []),
     duration('first_token', 'TTFT', 'Time to first token', (row) => row.first_token_ms),

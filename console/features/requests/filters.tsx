@@ -9,12 +9,14 @@ import { formatCount, formatShort } from '../../figures.ts';
 import type { Filters } from '../../filters.ts';
 import { optionsOf, outcomeLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { AccountFilter, SelectFilter } from '../../parts/fields.tsx';
+import { sumOf } from '../../money.ts';
+import { AccountFilter, SelectFilter, TimeFilter } from '../../parts/fields.tsx';
 import { ActionButton, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
-import { Money, nanoOf, usdOf, When } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import { Hint } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
-import { isoOfLocal, isRequestId, localText, type Period, periodMs, periodOf } from './query.ts';
+import { isRequestId, type Period, periodMs, periodOf } from './query.ts';
 
 const periodLabels = {
   all: 'All time',
@@ -98,18 +100,8 @@ function PeriodFilter({ filters: { values, set } }: { filters: Filters }) {
       />
       {period === 'custom' && (
         <>
-          <TextInput
-            type="datetime-local"
-            label="From"
-            value={localText(values['since'])}
-            onChange={(event) => set({ period: 'custom', since: isoOfLocal(event.currentTarget.value) })}
-          />
-          <TextInput
-            type="datetime-local"
-            label="To"
-            value={localText(values['until'])}
-            onChange={(event) => set({ period: 'custom', until: isoOfLocal(event.currentTarget.value) })}
-          />
+          <TimeFilter name="since" label="From" also={{ period: 'custom' }} />
+          <TimeFilter name="until" label="To" also={{ period: 'custom' }} />
         </>
       )}
     </>
@@ -192,7 +184,7 @@ export function UsageTotals({ query: { outcome, ...query }, period, isLive }: Us
       <Group gap="xl">
         <Figure label="Requests">{formatCount(sum((part) => part.messages))}</Figure>
         <Figure label="Cost">
-          <Money usd={usdOf(parts.reduce((all, part) => all + nanoOf(part.cost), 0n))} />
+          <Money usd={sumOf(parts.map(({ cost }) => cost))} isExact />
         </Figure>
         <Figure label="Input tokens">{formatShort(input)}</Figure>
         <Figure label="Output tokens">{formatShort(sum((part) => part.output_tokens))}</Figure>

@@ -3,10 +3,11 @@
 import { Alert, Text } from '@mantine/core';
 import type { ReceiptShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount, printDecimal } from '../../figures.ts';
+import { formatExactMoney, formatRate, nanoOf, negated, usdOf } from '../../money.ts';
 import { type Column, PlainTable } from '../../parts/data-table.tsx';
 import { Icon } from '../../parts/link.tsx';
-import { nanoOf } from '../../parts/money.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { calculatePrice, type PriceCalculation, type PriceLine } from './calculate-price.ts';
 
 const tierTexts = {
@@ -32,8 +33,8 @@ const unitTitles = { million: 'per million tokens', thousand: 'per thousand sear
 export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
   const price = calculatePrice(receipt);
   const { tier = '', from } = receipt.rates;
-  const version = from === undefined ? null : `The price in force since ${from} applies.`;
-  const text = [tierTexts[tier] ?? null, version].filter((one) => one !== null).join(' ');
+  const tierText = tierTexts[tier] ?? null;
+  const hasText = tierText !== null || from !== undefined;
   if (price === null)
     return (
       <Section title="Cost breakdown">
@@ -46,7 +47,11 @@ export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
       </Section>
     );
   return (
-    <Section title="Cost breakdown" isPadded={false} {...(text !== '' && { text })}>
+    <Section
+      title="Cost breakdown"
+      isPadded={false}
+      {...(hasText && { text: <PriceVersion tierText={tierText} from={from} /> })}
+    >
       <PriceTable
         rows={[...price.lines.map(rowOfLine), ...roundingRows(price, receipt.group), ...finalRows(receipt)]}
       />
@@ -55,12 +60,29 @@ export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
   );
 }
 
+function PriceVersion({ tierText, from }: { tierText: string | null; from: string | undefined }) {
+  return (
+    <>
+      {tierText}
+      {from !== undefined && (
+        <>
+          {' The price in force since '}
+          <When at={from} isPrecise />
+          {' applies.'}
+        </>
+      )}
+    </>
+  );
+}
+
 interface PriceRow {
   label: string;
   /** A row of the price list; sums have none. */
   line?: PriceLine;
-  /** Shows all digits. */
-  amount: string;
+  /** USD, shown with all digits. */
+  usd?: string;
+  /** Instead of an amount. */
+  factor?: string;
   isStrong?: boolean;
 }
 
@@ -85,7 +107,7 @@ const priceColumns: Column<PriceRow>[] = [
         {label}
         {line !== undefined && (
           <Hint size="xs" hiddenFrom="sm" className="tabular">
-            {`${formatCount(line.count)} × $${line.rate} ${unitLabels[line.per]}`}
+            {`${formatCount(line.count)} × ${formatRate(line.rate)} ${unitLabels[line.per]}`}
           </Hint>
         )}
       </>
@@ -103,40 +125,51 @@ const priceColumns: Column<PriceRow>[] = [
     label: 'Rate',
     align: 'right',
     from: 'sm',
-    show: ({ line }) =>
+    usd: ({ line }) => line?.rate,
+    digits: 'exact',
+    show: ({ line }, digits) =>
       line && (
         <span className="tabular" title={unitTitles[line.per]}>
-          {`$${line.rate} ${unitLabels[line.per]}`}
+          {`${formatRate(line.rate, digits)} ${unitLabels[line.per]}`}
         </span>
       ),
   },
-  { name: 'amount', label: 'Amount', align: 'right', show: ({ amount }) => <span className="tabular">{amount}</span> },
+  {
+    name: 'amount',
+    label: 'Amount',
+    align: 'right',
+    usd: ({ usd }) => usd,
+    digits: 'exact',
+    show: ({ usd, factor }, digits) => (
+      <span className="tabular">{usd === undefined ? factor : formatExactMoney(usd, digits)}</span>
+    ),
+  },
 ];
 
 function rowOfLine(line: PriceLine): PriceRow {
-  return { label: partLabels[line.part], line, amount: `$${line.amount}` };
+  return { label: partLabels[line.part], line, usd: line.amount };
 }
 
 function roundingRows({ sum, multiplier, beforeRounding, afterRounding, ...price }: PriceCalculation, group: string) {
-  const rows: PriceRow[] = [{ label: 'Subtotal', amount: `$${sum}` }];
+  const rows: PriceRow[] = [{ label: 'Subtotal', usd: sum }];
   if (multiplier !== '1')
     rows.push(
-      { label: `Price multiplier of group ${group}`, amount: `× ${multiplier}` },
-      { label: 'Before rounding', amount: `$${beforeRounding}` },
+      { label: `Price multiplier of group ${group}`, factor: `× ${multiplier}` },
+      { label: 'Before rounding', usd: beforeRounding },
     );
-  if (afterRounding !== beforeRounding) rows.push({ label: 'Rounded up to $0.000000001', amount: `$${afterRounding}` });
-  if (price.refunded !== '0' && price.isVerified) rows.push({ label: 'Refunded', amount: `−$${price.refunded}` });
+  if (afterRounding !== beforeRounding) rows.push({ label: 'Rounded up to $0.000000001', usd: afterRounding });
+  if (price.refunded !== '0' && price.isVerified) rows.push({ label: 'Refunded', usd: negated(price.refunded) });
   return rows;
 }
 
 /** The cost, and the amount charged if a part was written off. */
 function finalRows({ cost, written_off }: ReceiptShape): PriceRow[] {
   const writtenOff = nanoOf(written_off);
-  const rows: PriceRow[] = [{ label: 'Cost', amount: `$${cost}`, isStrong: true }];
+  const rows: PriceRow[] = [{ label: 'Cost', usd: cost, isStrong: true }];
   if (writtenOff !== 0n)
     rows.push(
-      { label: 'Written off (insufficient balance)', amount: `−$${written_off}` },
-      { label: 'Charged to balance', amount: `$${printDecimal(nanoOf(cost) - writtenOff, 9)}`, isStrong: true },
+      { label: 'Written off (insufficient balance)', usd: negated(written_off) },
+      { label: 'Charged to balance', usd: usdOf(nanoOf(cost) - writtenOff), isStrong: true },
     );
   return rows;
 }

@@ -40,18 +40,6 @@ function isoOf(text: string | undefined): string | null {
   return Number.isNaN(moment.getTime()) ? null : moment.toISOString();
 }
 
-/** The value of a datetime-local field, in local time. */
-export function localText(iso: string | undefined): string {
-  const moment = new Date(iso ?? '');
-  if (Number.isNaN(moment.getTime())) return '';
-  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-/** Null for an invalid time. */
-export function isoOfLocal(text: string): string | null {
-  return isoOf(text === '' ? undefined : text);
-}
-
 export function isRequestId(text: string): boolean {
   return /^req_[0-9A-Za-z]{25}$/.test(text);
 }

@@ -10,12 +10,13 @@ import { formatCount, formatMs, formatShort } from '../../figures.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { outcomeLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
+import { digitsOf, formatExactMoney, nanoOf, usdOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
 import { OutcomeBadge } from '../../parts/badges.tsx';
 import { CodeBlock, CopyButton } from '../../parts/code-block.tsx';
 import { DialogButton, FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
-import { formatMoney, Money, nanoOf, usdOf, When } from '../../parts/money.tsx';
+import { Money } from '../../parts/money.tsx';
 import {
   EmptyState,
   type Fact,
@@ -27,6 +28,7 @@ import {
   Section,
   StatTile,
 } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useCreate, useGet } from '../../queries.ts';
 import { RequestEntries, RequestMeters } from './balance-impact.tsx';
 import { RequestPrice } from './price.tsx';
@@ -170,8 +172,8 @@ function RequestSummary({ receipt }: { receipt: ReceiptShape }) {
       />
       <StatTile
         label="Cost"
-        value={<Money usd={cost} />}
-        {...(nanoOf(written_off) !== 0n && { note: `${formatMoney(written_off)} written off` })}
+        value={<Money usd={cost} isExact />}
+        {...(nanoOf(written_off) !== 0n && { note: `${formatExactMoney(written_off)} written off` })}
       />
       <StatTile
         label="Tokens"
@@ -227,15 +229,16 @@ function RequestMargin({ receipt }: { receipt: ReceiptShape }) {
       </Section>
     );
   const paid = usdOf(nanoOf(cost) - nanoOf(written_off));
+  const shared = { isExact: true, digits: digitsOf([paid, provider_cost, margin]) };
   return (
     <Section title="Margin">
       <Facts
         facts={[
-          { name: 'Revenue', value: <Money usd={paid} /> },
-          { name: 'Provider cost', value: <Money usd={provider_cost} /> },
+          { name: 'Revenue', value: <Money usd={paid} {...shared} /> },
+          { name: 'Provider cost', value: <Money usd={provider_cost} {...shared} /> },
           {
             name: 'Margin',
-            value: <Money usd={margin} fw={650} {...(margin?.startsWith('-') === true && { c: 'red' })} />,
+            value: <Money usd={margin} {...shared} fw={650} {...(margin?.startsWith('-') === true && { c: 'red' })} />,
           },
         ]}
       />
@@ -282,7 +285,7 @@ function RefundForm({ requestId, most, onDone }: RefundFormProps) {
   return (
     <form onSubmit={form.onSubmit((values) => refund.mutate(values))}>
       <Stack>
-        <Text size="sm">{`You can refund up to ${formatMoney(most)}. The account balance is credited immediately.`}</Text>
+        <Text size="sm">{`You can refund up to ${formatExactMoney(most)}. The account balance is credited immediately.`}</Text>
         <TextInput
           label="Amount (USD)"
           description="Leave empty to refund the full amount."

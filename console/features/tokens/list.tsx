@@ -17,7 +17,9 @@ import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton, TextLink } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
 import { leaveSecret, markSecretSaved, SecretOnce } from '../../parts/secret-once.tsx';
+import { DayField, useZone } from '../../parts/times.tsx';
 import { useChange, useCreate, useList } from '../../queries.ts';
+import { startOfDay } from '../../times.ts';
 import { assignableRoles, RoleTexts } from '../people/invite.tsx';
 
 /** Up to this number of tokens, the page explains the roles. */
@@ -161,24 +163,27 @@ export function TokenCreate({ isOpen, onClose }: { isOpen: boolean; onClose: () 
 }
 
 function Steps({ onClose }: { onClose: () => void }) {
-  const creating = useCreate('POST /tokens', { toBody: bodyOf, done: 'Admin token created.' });
+  const zone = useZone();
+  const toBody = (values: TokenValues) => bodyOf(values, zone);
+  const creating = useCreate('POST /tokens', { toBody, done: 'Admin token created.' });
   if (creating.data !== undefined) return <CreatedToken token={creating.data} onDone={onClose} />;
   return <TokenForm onSubmit={creating.mutate} isPending={creating.isPending} failure={creating.error} />;
 }
 
 /** Omits the account for roles of the installation. */
-function bodyOf({ name, role, account, expiry, day }: TokenValues): object {
+function bodyOf({ name, role, account, expiry, day }: TokenValues, zone: string): object {
   return {
     role,
     ...(name.trim() !== '' && { name }),
     ...(account !== '' && !seesInstallation({ role }) && { account }),
-    expires_at: endOf(expiry, day),
+    expires_at: endOf(expiry, day, zone),
   };
 }
 
-function endOf(expiry: Expiry, day: string): string | null {
+function endOf(expiry: Expiry, day: string, zone: string): string | null {
   if (expiry === 'never') return null;
-  if (expiry === 'at') return `${day}T00:00:00Z`;
+  // The API reports an invalid day.
+  if (expiry === 'at') return new Date(startOfDay(day, zone) ?? Number.NaN).toJSON() ?? day;
   return new Date(Date.now() + daysOf[expiry] * DAY_MS).toISOString();
 }
 
@@ -250,9 +255,7 @@ function TokenForm({ onSubmit, isPending, failure }: TokenFormProps) {
           onChange={(value) => form.setFieldValue('expiry', value as Expiry)}
           error={faults?.['expires_at']}
         />
-        {expiry === 'at' && (
-          <TextInput label="Expiration date (00:00 UTC)" type="date" required {...form.getInputProps('day')} />
-        )}
+        {expiry === 'at' && <DayField label="Expiration date" note="00:00" required {...form.getInputProps('day')} />}
         <RoleTexts roles={roles} />
         {faults === null && <FailureNotice failure={failure} />}
         <FormActions label="Create token" isPending={isPending} />

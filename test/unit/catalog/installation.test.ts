@@ -25,7 +25,14 @@ const taken = {
 };
 
 const refused = {
-  installation_name: ['', ' Acme', 'Acme\nBcc: x', 'Acme\u202e', 'x'.repeat(bounds.installationNameCharactersMax + 1), null],
+  installation_name: [
+    '',
+    ' Acme',
+    'Acme\nBcc: x',
+    'Acme\u202e',
+    'x'.repeat(bounds.installationNameCharactersMax + 1),
+    null,
+  ],
   installation_logo: [
     'https://example.com/logo.png',
     image('jpeg', png(64)),

@@ -18,8 +18,8 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-function senderAt(url: string): MailSender {
-  const settings = settingsOf(url);
+function senderAt(url: string, from?: string): MailSender {
+  const settings = settingsOf(url, from);
   return makeMailSender(() => settings);
 }
 
@@ -58,10 +58,12 @@ describe('a mail', () => {
   });
 
   test('has the name of the installation as its sender if the settings name none', async () => {
-    const nameless = makeMailSender(settingsOf(server.url, 'turnpike@example.com'));
+    const nameless = senderAt(server.url, 'turnpike@example.com');
     await nameless.send({ ...message, fromName: 'Acme\r\nBcc: eve@example.com' });
     nameless.close();
-    expect(readMail(server.mails[0]?.raw ?? '').headers.get('from')).toBe('"Acme Bcc: eve@example.com" <turnpike@example.com>');
+    expect(readMail(server.mails[0]?.raw ?? '').headers.get('from')).toBe(
+      '"Acme Bcc: eve@example.com" <turnpike@example.com>',
+    );
     expect(server.mails[0]?.to).toEqual(['ada@example.com']);
   });
 

@@ -1,0 +1,182 @@
+// Sums on the pages of the console in a real browser: read as they are shown, the parts of each sum add up to it.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { readDecimal } from '../../console/figures.ts';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { chromium } from '../verify/clients/open-browser.ts';
+import { startChromium, type Visitor, visit } from './open-console.ts';
+
+setDefaultTimeout(120_000);
+
+const MESSAGES = 9;
+/** Costs of nine fraction digits, most of them rounded up. */
+const document = { groups: { default: { models: ['*'], multiplier: '0.837131' } } };
+
+let turnpike: Turnpike;
+let browser: Browser;
+let token: string;
+let account: string;
+let key: string;
+let requestId: string;
+beforeAll(async () => {
+  if (chromium === null) return;
+  turnpike = await startTurnpike(document);
+  const made = await turnpike.makeKey({ name: 'acme', credit: '250.00', credit_line: '0.005' }, { quota: '1.00' });
+  account = made.account;
+  key = made.key;
+  const other = await turnpike.makeKey({ name: 'globex', credit: '0.106634' });
+  for (let at = 0; at < MESSAGES; at++) {
+    const answer = await turnpike.post(at % 3 === 2 ? other.secret : made.secret, {
+      model: at % 2 === 0 ? 'sandbox-lorem' : 'sandbox-echo',
+      max_tokens: 30 + 17 * at,
+      messages: [{ role: 'user', content: 'What is the weather in Paris? '.repeat(1 + at) }],
+    });
+    await answer.text();
+    if (at === 0) requestId = answer.headers.get('request-id') ?? '';
+  }
+  await turnpike.admin('POST', `/usage/${requestId}/refunds`, { amount: '0.000001' });
+  token = String((await turnpike.admin('POST', '/tokens', { role: 'operator' }))['token']);
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await turnpike?.stop();
+});
+
+const UNIT_DIGITS = 24;
+
+/** The amounts of a text, "+$1,234.50" or "−$0.10", in units of 10^-24 dollars. */
+function amountsOf(text: string): bigint[] {
+  const found = text.matchAll(/(−?)\$([\d,]+\.\d+)/g);
+  return Array.from(found, ([, sign, figure = '']) => {
+    const units = readDecimal(figure.replaceAll(',', ''), UNIT_DIGITS) ?? 0n;
+    return sign === '' ? units : -units;
+  });
+}
+
+const digitsIn = (texts: string[]) =>
+  new Set(texts.flatMap((text) => Array.from(text.matchAll(/\$[\d,]+\.(\d+)/g), ([, digits = '']) => digits.length)));
+
+const total = (amounts: bigint[]) => amounts.reduce((sum, one) => sum + one, 0n);
+
+/** The text as it is laid out: without hidden columns, and with space between cells. */
+async function shownText(place: Locator): Promise<string> {
+  await place.first().waitFor();
+  return (await place.allInnerTexts()).join('\n');
+}
+
+/** The texts of the last cells of the rows of a table, whose other columns may have no amounts. */
+async function columnOf(table: Locator, place = -1): Promise<string[]> {
+  const rows = await table.locator('tbody tr').all();
+  return await Promise.all(rows.map((row) => shownText(row.locator('td').nth(place))));
+}
+
+/** Expects the rows of a column to have the same digits, and to add up to its row of totals. */
+async function expectColumnToAddUp(table: Locator): Promise<void> {
+  const rows = await columnOf(table);
+  const [sum] = amountsOf(await shownText(table.locator('tfoot td').last()));
+  expect(digitsIn(rows).size).toBe(1);
+  expect({ rows, sum: total(rows.flatMap(amountsOf)) }).toEqual({ rows, sum: sum ?? -1n });
+}
+
+async function tileOf(page: Page, label: string): Promise<bigint> {
+  const tile = page.locator('.mantine-Card-root').filter({ has: page.getByText(label, { exact: true }) });
+  return amountsOf(await shownText(tile.last()))[0] ?? -1n;
+}
+
+async function visitor(): Promise<Visitor> {
+  return await visit(browser, { url: turnpike.url, token });
+}
+
+test.skipIf(chromium === null)('a statement adds up from the opening balance to the current one', async () => {
+  await using shown = await visitor();
+  const { page } = shown;
+  await shown.goTo(`/accounts/${account}/statement`);
+  const summary = await shownText(page.getByRole('region', { name: 'Summary' }));
+  const amounts = amountsOf(summary);
+  expect(digitsIn([summary]).size).toBe(1);
+  expect(amounts.length).toBeGreaterThanOrEqual(4);
+  expect(total(amounts.slice(0, -1))).toBe(amounts.at(-1) ?? -1n);
+  for (const name of ['Usage by model', 'Usage by API key', 'Usage by day'])
+    await expectColumnToAddUp(page.getByRole('table', { name }));
+});
+
+test.skipIf(chromium === null)('the funds of an account and of a list of accounts add up', async () => {
+  await using shown = await visitor();
+  const { page } = shown;
+  for (const path of [`/accounts/${account}/billing`, `/accounts/${account}`]) {
+    await shown.goTo(path);
+    const [available, balance, line] = [
+      await tileOf(page, 'Available'),
+      await tileOf(page, 'Balance'),
+      await tileOf(page, 'Credit line'),
+    ];
+    expect({ path, available }).toEqual({ path, available: balance + line });
+  }
+  await shown.goTo('/accounts?name=globex');
+  const row = page.getByRole('table', { name: 'Accounts' }).locator('tbody tr');
+  const [available = -1n, balance = 0n, held = 0n] = amountsOf(await shownText(row));
+  expect(available).toBe(balance - held);
+});
+
+test.skipIf(chromium === null)(
+  'the cost of a request adds up, and so does its effect on balance and quota',
+  async () => {
+    await using shown = await visitor();
+    const { page } = shown;
+    await shown.goTo(`/usage/${requestId}`);
+    const table = page.getByRole('table', { name: 'Cost breakdown' });
+    await table.waitFor();
+    const rows = await columnOf(table);
+    const labels = await columnOf(table, 0);
+    const amountOf = (label: string) =>
+      amountsOf(rows[labels.findIndex((one) => one.startsWith(label))] ?? '')[0] ?? -1n;
+    const lines = rows.slice(0, labels.indexOf('Subtotal')).flatMap(amountsOf);
+    expect(digitsIn(rows).size).toBe(1);
+    expect(amountOf('Subtotal')).toBeGreaterThan(0n);
+    expect(total(lines)).toBe(amountOf('Subtotal'));
+    expect(amountOf('Rounded up') + amountOf('Refunded')).toBe(amountOf('Cost'));
+    await expectColumnToAddUp(page.getByRole('table', { name: 'Ledger entries' }));
+    const impact = amountsOf(await shownText(page.getByRole('region', { name: 'Balance impact' })));
+    const [before = 0n, after = 0n, quotaBefore = 0n, quotaAfter = 0n] = impact;
+    expect([before - after, quotaAfter - quotaBefore]).toEqual([amountOf('Rounded up'), amountOf('Rounded up')]);
+    const [revenue = 0n, ...parts] = amountsOf(await shownText(page.getByRole('region', { name: 'Margin' })));
+    if (parts.length > 0) expect(total(parts)).toBe(revenue);
+  },
+);
+
+test.skipIf(chromium === null)('the costs of listed requests add up to their total', async () => {
+  await using shown = await visitor();
+  const { page } = shown;
+  await shown.goTo('/usage');
+  const table = page.getByRole('table', { name: 'Requests' });
+  await table.waitFor();
+  const rows = await Promise.all((await table.locator('tbody tr').all()).map(shownText));
+  expect(rows).toHaveLength(MESSAGES);
+  const totals = page.getByRole('region', { name: 'Totals of the filtered requests' });
+  expect(total(rows.flatMap(amountsOf))).toBe(amountsOf(await shownText(totals))[0] ?? -1n);
+  expect(digitsIn(rows).size).toBe(1);
+});
+
+test.skipIf(chromium === null)('used and left of a quota add up to it', async () => {
+  await using shown = await visitor();
+  await shown.goTo(`/keys/${key}`);
+  const tile = shown.page.locator('.mantine-Card-root').filter({ hasText: 'Quota' }).first();
+  const [left = 0n, used = 0n, quota = 0n] = amountsOf(await shownText(tile));
+  expect(quota).toBe(10n ** BigInt(UNIT_DIGITS));
+  expect(left + used).toBe(quota);
+});
+
+test.skipIf(chromium === null)('the costs of the top accounts add up to the revenue, to its digits', async () => {
+  await using shown = await visitor();
+  const { page } = shown;
+  await shown.goTo('/');
+  const revenue = await tileOf(page, 'Revenue');
+  for (const name of ['Top models', 'Top API keys', 'Top accounts']) {
+    const sum = total(amountsOf(await shownText(page.getByRole('region', { name }))));
+    const shownAs = (await shownText(page.getByText('Revenue', { exact: true }).first().locator('..'))).split('.')[1];
+    const unit = 10n ** BigInt(UNIT_DIGITS - (/^\d+/.exec(shownAs ?? '')?.[0].length ?? 0));
+    expect({ name, sum: ((sum + unit / 2n) / unit) * unit }).toEqual({ name, sum: revenue });
+  }
+});

@@ -1,0 +1,167 @@
+// Times and days of the console in three time zones and in UTC, in a real browser: what a row shows is what its filter
+// finds.
+
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { databasePath } from '../../src/storage/sqlite/sqlite.ts';
+import { spawnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { chromium } from '../verify/clients/open-browser.ts';
+import { startChromium, type Visitor, visit } from './open-console.ts';
+
+setDefaultTimeout(120_000);
+
+interface Place {
+  zone: string;
+  name: string;
+  /** A time that is on another day there than in UTC, as a credit and its audit record have it. */
+  at: string;
+  shown: string;
+  localDay: string;
+  utcDay: string;
+}
+
+const places: readonly Place[] = [
+  {
+    ...{ zone: 'America/New_York', name: 'New York time', at: '2026-11-23T04:26:00.000Z' },
+    ...{ shown: 'Nov 22, 2026, 11:26 PM', localDay: '2026-11-22', utcDay: '2026-11-23' },
+  },
+  {
+    ...{ zone: 'Asia/Kathmandu', name: 'Kathmandu time', at: '2026-11-22T18:26:00.000Z' },
+    ...{ shown: 'Nov 23, 2026, 12:11 AM', localDay: '2026-11-23', utcDay: '2026-11-22' },
+  },
+  {
+    ...{ zone: 'Pacific/Auckland', name: 'Auckland time', at: '2026-11-21T11:26:00.000Z' },
+    ...{ shown: 'Nov 22, 2026, 12:26 AM', localDay: '2026-11-22', utcDay: '2026-11-21' },
+  },
+];
+
+const directory = mkdtempSync(join(tmpdir(), 'turnpike-zones-'));
+let turnpike: Turnpike;
+let browser: Browser;
+let account: string;
+let token: string;
+beforeAll(async () => {
+  if (chromium === null) return;
+  {
+    await using first = await spawnTurnpike(directory);
+    account = String((await first.admin('POST', '/accounts', { name: 'acme' }))['id']);
+    for (const { zone } of places)
+      await first.admin('POST', `/accounts/${account}/credits`, { amount: '1.00', reference: zone });
+    token = String((await first.admin('POST', '/tokens', { role: 'operator' }))['token']);
+  }
+  moveCredits();
+  turnpike = await spawnTurnpike(directory);
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await turnpike?.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Gives the credits and their audit records the times of the places. The service never changes them. */
+function moveCredits(): void {
+  const database = new Database(databasePath(directory), { readwrite: true });
+  const triggers = database
+    .query(`SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE '%never_updated'`)
+    .all() as { name: string; sql: string }[];
+  for (const { name } of triggers) database.run(`DROP TRIGGER ${name}`);
+  for (const { zone, at } of places) {
+    const atMs = Date.parse(at);
+    database.run('UPDATE entries SET at_ms = ? WHERE reference = ?', [atMs, zone]);
+    database.run(`UPDATE audit_records SET at_ms = ? WHERE action = 'credit.create' AND after LIKE ?`, [
+      atMs,
+      `%${zone}%`,
+    ]);
+  }
+  for (const { sql } of triggers) database.run(sql);
+  database.close();
+}
+
+async function chooseUtc(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'User menu' }).click();
+  await page.getByRole('menuitemradio', { name: 'UTC', exact: true }).click();
+  await page.keyboard.press('Escape');
+}
+
+/** The journal with both day filters. */
+async function goToJournal(visitor: Visitor, from: string, to: string): Promise<void> {
+  await visitor.goTo(`/accounts/${account}/transactions?since=${from}&until=${to}`);
+}
+
+for (const { zone, name, shown, at, localDay, utcDay } of places)
+  test.skipIf(chromium === null)(`a day means the day of ${name}, and the UTC day after a switch to UTC`, async () => {
+    await using visitor = await visit(browser, { url: turnpike.url, token, zone });
+    const { page } = visitor;
+    const row = page.getByRole('row').filter({ hasText: zone });
+    await goToJournal(visitor, localDay, localDay);
+    await row.getByText(shown, { exact: true }).first().waitFor();
+    expect(await page.getByLabel(`To (inclusive, ${name})`).inputValue()).toBe(localDay);
+    await goToJournal(visitor, utcDay, utcDay);
+    await page.getByLabel(`From (${name})`).waitFor();
+    expect(await row.count()).toBe(0);
+
+    await chooseUtc(page);
+    await page.getByLabel('From (UTC)').waitFor();
+    await row.waitFor();
+    expect(await row.getByRole('time').first().textContent()).toContain(utcHour(at));
+    await goToJournal(visitor, localDay, localDay);
+    await page.getByLabel('To (inclusive, UTC)').waitFor();
+    expect(await row.count()).toBe(0);
+
+    await visitor.goTo(`/audit?object=${account}&since=${utcDay}&until=${utcDay}`);
+    await page.getByLabel('From (UTC)').waitFor();
+    await page.getByText('added credit').first().waitFor();
+    expect(visitor.problems).toEqual([]);
+  });
+
+/** "4:26 AM" as the browser shows it in UTC. */
+function utcHour(at: string): string {
+  return new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' }).format(new Date(at));
+}
+
+test.skipIf(chromium === null)('the moments of the usage filter stay when the zone changes', async () => {
+  await using visitor = await visit(browser, { url: turnpike.url, token, zone: 'Asia/Kathmandu' });
+  const { page } = visitor;
+  await visitor.goTo('/usage?period=custom&since=2026-11-22T18:26:00.000Z');
+  expect(await page.getByLabel('From (Kathmandu time)').inputValue()).toBe('2026-11-23T00:11');
+  await chooseUtc(page);
+  expect(await page.getByLabel('From (UTC)').inputValue()).toBe('2026-11-22T18:26');
+  await page.getByLabel('From (UTC)').fill('2026-11-22T06:00');
+  await page.waitForURL(/since=2026-11-22T06%3A00%3A00\.000Z/);
+  // The choice is kept on the device.
+  await visitor.goTo('/audit');
+  await page.getByLabel('From (UTC)').waitFor();
+  expect(visitor.problems).toEqual([]);
+});
+
+test.skipIf(chromium === null)('an expiration date is midnight of the zone that its field names', async () => {
+  await using visitor = await visit(browser, { url: turnpike.url, token, zone: 'America/New_York' });
+  const { page } = visitor;
+  await visitor.goTo('/codes');
+  await page.getByRole('button', { name: 'Create codes' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('in New York');
+  await dialog.getByLabel('Amount of each code (USD)').fill('5.00');
+  await dialog.getByLabel('Number of codes').fill('1');
+  await dialog.getByLabel('Expiration date (00:00, New York time)').fill('2027-07-04');
+  await dialog.getByRole('button', { name: 'Create codes' }).click();
+  await page.getByText('The codes are shown only once').waitFor();
+  const { data } = (await turnpike.admin('GET', '/code-batches')) as { data: { expires_at: string }[] };
+  expect(data.map(({ expires_at: at }) => at)).toEqual(['2027-07-04T04:00:00.000Z']);
+  expect(visitor.problems).toEqual([]);
+});
+
+test.skipIf(chromium === null)('a statement is in UTC in every zone, and says so', async () => {
+  await using visitor = await visit(browser, { url: turnpike.url, token, zone: 'Pacific/Auckland' });
+  await visitor.goTo(`/accounts/${account}/statement?month=2026-11`);
+  await visitor.page.getByText('Period (UTC)').waitFor();
+  await visitor.page.getByText('2026-11-01 – 2026-11-30').waitFor();
+  const entries = visitor.page.getByRole('table', { name: 'Credits, refunds and corrections' });
+  for (const { zone, utcDay } of places)
+    await entries.getByRole('row').filter({ hasText: zone }).getByText(utcDay).waitFor();
+});
