@@ -11,6 +11,7 @@ export function DrawnChart({
   heightPx = 220,
   format,
   formatValue = format,
+  hasSteps = false,
   isBare = false,
 }: TimeChartProps) {
   const shared = {
@@ -48,8 +49,8 @@ export function DrawnChart({
     <AreaChart
       {...shared}
       areaChartProps={drawing}
-      withDots={false}
-      curveType="linear"
+      withDots={points.length === 1}
+      curveType={hasSteps ? 'stepAfter' : 'linear'}
       fillOpacity={0.25}
       {...(isStacked === true && { type: 'stacked' as const })}
     />

@@ -21,6 +21,8 @@ export interface TimeChartProps {
   format?: (value: number) => string;
   /** Shows the value of a point, if it differs from the labels of the axis. */
   formatValue?: (value: number) => string;
+  /** Keeps a value until the next point, instead of a line between both. */
+  hasSteps?: boolean;
   /** Describes the chart for screen readers. */
   summary: string;
   /** Omits axes and legend. */

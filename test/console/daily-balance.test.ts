@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { dailyBalances, monthsSince } from '../../console/features/billing/daily-balance.ts';
 
 const NOON_MS = Date.UTC(2026, 10, 3, 12);
+const CREATED_AT = '2026-01-01T00:00:00.000Z';
 const figures = {
   messages: 1,
   input_tokens: 1,
@@ -37,7 +38,7 @@ const statement = {
 };
 
 test('each daily balance adds the credits and subtracts the usage of its day, exactly', () => {
-  expect(dailyBalances(statement, NOON_MS)?.days).toEqual([
+  expect(dailyBalances(statement, CREATED_AT, NOON_MS)?.days).toEqual([
     { day: '2026-11-01', balance: '9.999999999' },
     { day: '2026-11-02', balance: '16.999999999' },
     { day: '2026-11-03', balance: '14.999999999' },
@@ -45,27 +46,36 @@ test('each daily balance adds the credits and subtracts the usage of its day, ex
 });
 
 test('a closed month has all of its days', () => {
-  const days = dailyBalances({ ...statement, is_over: true }, NOON_MS)?.days;
+  const days = dailyBalances({ ...statement, is_over: true }, CREATED_AT, NOON_MS)?.days;
   expect(days).toHaveLength(30);
   expect(days?.at(-1)).toEqual({ day: '2026-11-30', balance: '14.999999999' });
+});
+
+test('the balances begin on the day on which the account was created', () => {
+  const later = { ...statement, opening_balance: '0', closing_balance: '4.00', by_day: statement.by_day.slice(1) };
+  const created = { ...later, entries: [entry('2026-11-02', '6.00')] };
+  expect(dailyBalances(created, '2026-11-02T09:59:00.000Z', NOON_MS)?.days).toEqual([
+    { day: '2026-11-02', balance: '6' },
+    { day: '2026-11-03', balance: '4' },
+  ]);
 });
 
 test('a refund counts on the day of its message, and the result says so', () => {
   const refund = { ...entry('2026-11-02', '0.50'), kind: 'refund' as const };
   const refunded = { ...statement, entries: [...statement.entries, refund] };
-  expect(dailyBalances(refunded, NOON_MS)).toEqual({
-    days: dailyBalances(statement, NOON_MS)?.days ?? [],
+  expect(dailyBalances(refunded, CREATED_AT, NOON_MS)).toEqual({
+    days: dailyBalances(statement, CREATED_AT, NOON_MS)?.days ?? [],
     hasEarlyRefunds: true,
   });
   // A refund of an earlier month counts on its own day.
-  const before = dailyBalances({ ...refunded, closing_balance: '15.499999999' }, NOON_MS);
+  const before = dailyBalances({ ...refunded, closing_balance: '15.499999999' }, CREATED_AT, NOON_MS);
   expect(before?.hasEarlyRefunds).toBe(false);
   expect(before?.days[1]?.balance).toBe('17.499999999');
 });
 
 test('an inexact result is null', () => {
-  expect(dailyBalances({ ...statement, has_more_entries: true }, NOON_MS)).toBeNull();
-  expect(dailyBalances({ ...statement, closing_balance: '15' }, NOON_MS)).toBeNull();
+  expect(dailyBalances({ ...statement, has_more_entries: true }, CREATED_AT, NOON_MS)).toBeNull();
+  expect(dailyBalances({ ...statement, closing_balance: '15' }, CREATED_AT, NOON_MS)).toBeNull();
 });
 
 test('the months of an account start with the month of its creation', () => {

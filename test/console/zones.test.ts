@@ -14,6 +14,8 @@ import { startChromium, type Visitor, visit } from './open-console.ts';
 
 setDefaultTimeout(120_000);
 
+const DAY_MS = 86_400_000;
+
 interface Place {
   zone: string;
   name: string;
@@ -43,7 +45,10 @@ const directory = mkdtempSync(join(tmpdir(), 'turnpike-zones-'));
 let turnpike: Turnpike;
 let browser: Browser;
 let account: string;
+let young: string;
 let token: string;
+/** Two days before the test. */
+const youngSinceMs = Date.now() - 2 * DAY_MS;
 beforeAll(async () => {
   if (chromium === null) return;
   {
@@ -51,6 +56,7 @@ beforeAll(async () => {
     account = String((await first.admin('POST', '/accounts', { name: 'acme' }))['id']);
     for (const { zone } of places)
       await first.admin('POST', `/accounts/${account}/credits`, { amount: '1.00', reference: zone });
+    young = String((await first.admin('POST', '/accounts', { name: 'young', credit: '7.00' }))['id']);
     token = String((await first.admin('POST', '/tokens', { role: 'operator' }))['token']);
   }
   moveCredits();
@@ -63,7 +69,10 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Gives the credits and their audit records the times of the places. The service never changes them. */
+/**
+ * Gives the credits and their audit records the times of the places, and the young account its age. The service never
+ * changes them.
+ */
 function moveCredits(): void {
   const database = new Database(databasePath(directory), { readwrite: true });
   const triggers = database
@@ -79,6 +88,11 @@ function moveCredits(): void {
     ]);
   }
   for (const { sql } of triggers) database.run(sql);
+  database.run(
+    `UPDATE accounts SET created_at_ms = ?1, document = json_set(document, '$.createdAtMs', ?1)
+     WHERE document ->> '$.name' = 'young'`,
+    [youngSinceMs],
+  );
   database.close();
 }
 
@@ -165,3 +179,22 @@ test.skipIf(chromium === null)('a statement is in UTC in every zone, and says so
   for (const { zone, utcDay } of places)
     await entries.getByRole('row').filter({ hasText: zone }).getByText(utcDay).waitFor();
 });
+
+test.skipIf(chromium === null)(
+  'the daily balance begins when the account was created, and changes in steps',
+  async () => {
+    await using visitor = await visit(browser, { url: turnpike.url, token });
+    const { page } = visitor;
+    const today = new Date();
+    await visitor.goTo(`/accounts/${young}/billing`);
+    const monthMs = Date.UTC(today.getUTCFullYear(), today.getUTCMonth());
+    const days = Math.floor(today.getTime() / DAY_MS) - Math.floor(Math.max(youngSinceMs, monthMs) / DAY_MS) + 1;
+    const chart = page.getByRole('img', { name: `Balance at the end of each of ${days} days` });
+    const path = await chart.locator('.recharts-area-curve').getAttribute('d');
+    const points = Array.from((path ?? '').matchAll(/([\d.]+),([\d.]+)/g), ([, x, y]) => ({ x, y }));
+    expect(points.length).toBeGreaterThanOrEqual(days);
+    for (const [at, { x, y }] of points.slice(1).entries())
+      expect(x === points[at]?.x || y === points[at]?.y).toBe(true);
+    expect(visitor.problems).toEqual([]);
+  },
+);

@@ -22,36 +22,47 @@ interface DailyBalances {
   hasEarlyRefunds: boolean;
 }
 
-/** The balance of every day up to now. Null if the days do not add up to the closing balance. */
-export function dailyBalances(statement: StatementDays, nowMs: number): DailyBalances | null {
+/**
+ * The balance of every day from the creation of the account up to now. Null if the days do not add up to the closing
+ * balance.
+ */
+export function dailyBalances(statement: StatementDays, createdAt: string, nowMs: number): DailyBalances | null {
   if (statement.has_more_entries) return null;
   const { entries } = statement;
-  const all = dayBalances(statement, entries, nowMs);
+  const dayBalances = (counted: StatementDays['entries']) => balancesOf(statement, counted, createdAt, nowMs);
+  const all = dayBalances(entries);
   if (all !== null) return { days: all, hasEarlyRefunds: false };
   const others = entries.filter(({ kind }) => kind !== 'refund' && kind !== 'correction');
-  const early = dayBalances(statement, others, nowMs);
+  const early = dayBalances(others);
   return early === null ? null : { days: early, hasEarlyRefunds: true };
 }
 
-/** The days of a statement up to today: "2026-11-18". */
+/** The days of a statement from the creation of the account up to today: "2026-11-18". */
 export function daysOf(
   { since, until, is_over: isOver }: Pick<StatementDays, 'since' | 'until' | 'is_over'>,
+  createdAt: string,
   nowMs: number,
 ) {
   const untilMs = isOver ? Date.parse(until) : nowMs + 1;
   const days: string[] = [];
   for (let atMs = Date.parse(since); atMs < untilMs; atMs += DAY_MS)
     days.push(new Date(atMs).toISOString().slice(0, 10));
-  return days;
+  const first = createdAt.slice(0, 10);
+  return days.filter((day) => day >= first);
 }
 
-function dayBalances(statement: StatementDays, entries: StatementDays['entries'], nowMs: number): DayBalance[] | null {
+function balancesOf(
+  statement: StatementDays,
+  entries: StatementDays['entries'],
+  createdAt: string,
+  nowMs: number,
+): DayBalance[] | null {
   const changes = new Map<string, bigint>();
   const change = (day: string, nano: bigint) => changes.set(day, (changes.get(day) ?? 0n) + nano);
   for (const { at, change: usd } of entries) change(at.slice(0, 10), nanoOf(usd));
   for (const { day, cost, written_off } of statement.by_day) change(day, nanoOf(written_off) - nanoOf(cost));
   let balance = nanoOf(statement.opening_balance);
-  const days = daysOf(statement, nowMs).map((day) => {
+  const days = daysOf(statement, createdAt, nowMs).map((day) => {
     balance += changes.get(day) ?? 0n;
     return { day, balance: usdOf(balance) };
   });

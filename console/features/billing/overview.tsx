@@ -71,7 +71,7 @@ function Overview({ account }: { account: AccountShape }) {
         <LowBalances account={account} />
         {role !== 'viewer' && <Redeem accountId={account.id} />}
       </SimpleGrid>
-      <BalanceChart accountId={account.id} />
+      <BalanceChart account={account} />
       <HoldTable holds={holds} digits={digits} />
     </>
   );
@@ -160,11 +160,11 @@ function FundsTiles({ account, holds, digits }: FundsTilesProps) {
 
 const STATEMENT_EVERY_MS = 30_000;
 
-function BalanceChart({ accountId }: { accountId: string }) {
-  const { data, error, refetch } = useGet('/accounts/{id}/statement', { id: accountId, everyMs: STATEMENT_EVERY_MS });
+function BalanceChart({ account: { id, created_at: createdAt } }: { account: AccountShape }) {
+  const { data, error, refetch } = useGet('/accounts/{id}/statement', { id, everyMs: STATEMENT_EVERY_MS });
   if (data === undefined)
     return error === null ? <Skeleton h={260} /> : <FailureNotice failure={error} onRetry={() => void refetch()} />;
-  const balances = dailyBalances(data, Date.now());
+  const balances = dailyBalances(data, createdAt, Date.now());
   return (
     <Card>
       <Group justify="space-between" mb="sm">
@@ -175,7 +175,11 @@ function BalanceChart({ accountId }: { accountId: string }) {
             : `At the end of each day (UTC) in ${data.month}.${balances.hasEarlyRefunds ? ' Refunds count on the day of their request.' : ''}`}
         </Hint>
       </Group>
-      {balances === null ? <DailyUsageChart statement={data} /> : <DailyBalanceChart days={balances.days} />}
+      {balances === null ? (
+        <DailyUsageChart statement={data} createdAt={createdAt} />
+      ) : (
+        <DailyBalanceChart days={balances.days} />
+      )}
     </Card>
   );
 }
@@ -185,6 +189,7 @@ function DailyBalanceChart({ days }: { days: readonly DayBalance[] }) {
   return (
     <TimeChart
       kind="area"
+      hasSteps
       points={days.map(({ day, balance }) => ({ at: formatUtcDay(day), balance: Number(balance) }))}
       series={[{ name: 'balance', label: 'Balance', color: 'road.6' }]}
       {...chartFormats}
@@ -193,9 +198,9 @@ function DailyBalanceChart({ days }: { days: readonly DayBalance[] }) {
   );
 }
 
-function DailyUsageChart({ statement }: { statement: StatementShape }) {
+function DailyUsageChart({ statement, createdAt }: { statement: StatementShape; createdAt: string }) {
   const used = new Map(statement.by_day.map((row) => [row.day, nanoOf(row.cost) - nanoOf(row.written_off)]));
-  const points = daysOf(statement, Date.now()).map((day) => ({
+  const points = daysOf(statement, createdAt, Date.now()).map((day) => ({
     at: formatUtcDay(day),
     used: Number(usdOf(used.get(day) ?? 0n)),
   }));
