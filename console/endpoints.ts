@@ -42,6 +42,7 @@ import type {
   RedemptionShape,
   RefundShape,
   RotatedKeyShape,
+  SearchShape,
   SettingShape,
   SignedUpShape,
   SignInShape,
@@ -131,6 +132,7 @@ export interface Endpoints {
   'GET /providers': PageShape<ProviderShape>;
   'GET /providers/{name}': ProviderShape;
   'POST /providers/{name}/test': ProviderTestShape;
+  'GET /search': SearchShape;
   'GET /settings': { data: SettingShape[] };
   'GET /sign-in': SignInShape;
   'POST /sign-ups': MailedShape;

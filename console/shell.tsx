@@ -22,6 +22,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useMatches } from '@tanstack/react-router';
 import { Suspense, useEffect, useState } from 'react';
 import { ApiFailure, callSignIn, isServiceReachable, reloadPage } from './api.ts';
+import { SearchButton } from './features/search/button.tsx';
 import { SignIn } from './features/sign-in/show.tsx';
 import { Logo, SupportLink, useInstallation } from './installation.tsx';
 import { roleLabels } from './labels.ts';
@@ -82,7 +83,10 @@ function Frame() {
               <Logo />
             </Link>
           </Group>
-          <UserMenu />
+          <Group gap="xs" wrap="nowrap">
+            <SearchButton />
+            <UserMenu />
+          </Group>
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" className="no-print" aria-label="Pages" mod={{ open: isOpen }}>

@@ -290,6 +290,11 @@ export const bounds = {
   mailTriedMsMax: 3 * 24 * 60 * 60 * 1000,
   mailRefusalsMax: 3, // attempts after which a permanently refused recipient is given up
   mailFailureCharactersMax: 300, // logged part of an SMTP response
+  nameSearchCharactersMax: 100,
+  nameSearchRowsAtOnce: 5_000, // in one statement
+  nameSearchRowsMax: 300_000,
+  nameSearchMsMax: 500, // rows that were not read by then are not found
+  nameSearchFoundMax: 8, // of each kind
   installationNameCharactersMax: 40,
   logoBytesMax: 32 * 1024,
   supportAddressCharactersMax: 200,

@@ -38,6 +38,7 @@ export {
   type SignUp,
   type SignUpStore,
 } from './mailed-link.ts';
+export type { NameSearch, NameSearches } from './name-search.ts';
 export {
   hasLinkShape,
   isOwnAddress,

@@ -25,6 +25,7 @@ import { planRoutes } from './plans.ts';
 import { priceUpdateRoutes } from './price-update.ts';
 import { providerRoutes } from './providers.ts';
 import { addRoute } from './route.ts';
+import { searchRoutes } from './search.ts';
 import { signUpRoutes } from './sign-ups.ts';
 import { subscriptionRoutes } from './subscriptions.ts';
 import { meRoutes, tokenRoutes } from './tokens.ts';
@@ -61,6 +62,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...paymentRoutes,
     ...autoRechargeRoutes,
     ...subscriptionRoutes,
+    ...searchRoutes,
     ...attentionRoutes,
     ...auditRoutes,
     ...destinationRoutes,

@@ -1,6 +1,6 @@
 // The admin API's dependencies, composed by the server. Its only own state is the change lock.
 
-import type { AccountStore, PersonStore, Role, SignUpStore, TokenStore } from '../accounts/accounts.ts';
+import type { AccountStore, NameSearches, PersonStore, Role, SignUpStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Auth, Catalog, CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
@@ -108,6 +108,7 @@ export interface AdminDependencies {
    */
   countFailure(address: string): TurnpikeError | null;
   accounts: AccountStore;
+  names: NameSearches;
   tokens: TokenStore;
   people: PersonStore;
   signUps: SignUpStore;

@@ -165,6 +165,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     countFailure: (address) => gateway.authenticator.failures.count(address, gateway.clock.nowMs()),
     auditRows,
     accounts: stores.accounts,
+    names: stores.names,
     tokens: stores.tokens,
     people: stores.people,
     signUps: stores.signUps,

@@ -7,6 +7,7 @@ import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { eventLists } from './event-reads.ts';
 import { auditReads, entryReads } from './page-reads.ts';
+import { searchReads } from './search-reads.ts';
 import { holdReads } from './short-reads.ts';
 import type { SqlReader } from './sql-reader.ts';
 import type { ReportReads } from './stores.ts';
@@ -28,6 +29,7 @@ export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>
     ...holdReads(on),
     ...auditReads(on),
     ...eventLists(on),
+    ...searchReads(on),
     ...month,
   };
 }
@@ -45,6 +47,9 @@ const names: Readonly<Record<keyof ReportReads, true>> = {
   listAudit: true,
   listEvents: true,
   listDeliveries: true,
+  searchAccountNames: true,
+  searchKeyNames: true,
+  searchPersonNames: true,
 };
 
 /** Reports that are answered by `ask`, given the name of the report and its question. */

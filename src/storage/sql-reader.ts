@@ -4,7 +4,7 @@ export type ReadValue = string | number | null;
 
 /** The rows `r` of a table between two positions in the order of one index. */
 export interface IndexRange {
-  table: 'usage_records' | 'entries' | 'audit_records' | 'daily_totals' | 'keys' | 'events' | 'deliveries';
+  table: 'usage_records' | 'entries' | 'audit_records' | 'daily_totals' | 'accounts' | 'keys' | 'people' | 'events' | 'deliveries';
   /** Null: the primary key. PostgreSQL finds the index by the order and the bounds. */
   index: string | null;
   /** The first columns of the index, each with the expression of its value. */
@@ -43,9 +43,17 @@ export interface SqlReader {
   range(range: IndexRange, bindings: Bindings): string;
   /** The condition that finds a message's usage record `r`. */
   isRecordOf(requestId: string, bindings: Bindings): string;
+  jsonText(document: string, path: JsonPath): string;
+  /** In lower case, A to Z only, and compared by code points. */
+  lower(text: string): string;
+  /** Whether a text has a part. */
+  contains(text: string, part: string): string;
   /** Aggregates a number in JSON documents into a JSON list. */
   jsonNumbers(document: string, member: string): string;
 }
+
+/** Members of objects and places in lists, from the outside. */
+export type JsonPath = readonly (string | number)[];
 
 /** The parameters of a statement in the making. */
 export class Bindings {

@@ -1,6 +1,6 @@
 // The stores that the modules declare, assembled from the reads of a database and the ledger's gate.
 
-import type { AccountStore, PersonStore, SignUpStore, TokenStore } from '../accounts/accounts.ts';
+import type { AccountStore, NameSearches, PersonStore, SignUpStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
@@ -78,6 +78,7 @@ export interface Stores {
   installation: InstallationStore;
   retention: RetentionStore;
   samples: SampleStore;
+  names: NameSearches;
   payments: PaymentStore;
   codes: CodeStore;
   events: EventStore;
@@ -95,7 +96,8 @@ export type ReportReads = Pick<
   Pick<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> &
   Pick<AuditStore, 'listAudit'> &
   Pick<EventStore, 'listEvents'> &
-  Pick<DeliveryStore, 'listDeliveries'>;
+  Pick<DeliveryStore, 'listDeliveries'> &
+  NameSearches;
 
 /** Reads of accounts, keys, tokens, people and creations: one row or one page by an index each. */
 export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrites>> &
@@ -127,6 +129,7 @@ export function assembleStores(
 ): Stores {
   const { listAudit, listEntries, listHolds, readMonth, listEvents, listDeliveries } = reports;
   const { listUsage, searchUsage, topUsage, topOfRecords, totalUsage, readTimeline } = reports;
+  const { searchAccountNames, searchKeyNames, searchPersonNames } = reports;
   const { readInstallation } = reads;
   return {
     gate,
@@ -137,6 +140,7 @@ export function assembleStores(
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: { ...reads, listEntries, listHolds, readMonth },
     usage: { ...reads, listUsage, searchUsage, topUsage, topOfRecords, totalUsage, readTimeline },
+    names: { searchAccountNames, searchKeyNames, searchPersonNames },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation, ...installationWrites(gate) },
     payments: reads,

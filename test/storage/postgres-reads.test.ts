@@ -10,6 +10,7 @@ import { postgresReader } from '../../src/storage/postgres/reader.ts';
 import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 import * as sqlite from '../../src/storage/sqlite/sqlite.ts';
 import type { Stores } from '../../src/storage/stores.ts';
+import { type NameSearchLimits, searchReads } from '../../src/storage/search-reads.ts';
 import { timelineReads } from '../../src/storage/timeline-reads.ts';
 import { topReads } from '../../src/storage/top-reads.ts';
 import { totalsReads } from '../../src/storage/totals-reads.ts';
@@ -233,6 +234,27 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
           expect(since(here.countedSinceMs)).toBeLessThanOrEqual(10);
           if (here.countedSinceMs > sinceMs) expect(since(here.countedSinceMs - stepMs[step])).toBeGreaterThan(10);
         }
+    await pool.close();
+  });
+
+  test('find names, however many rows are read at once', async () => {
+    const pool = new ReadPool(database.url, { connections: 1, statementMsMax: 5_000 });
+    const few: Partial<NameSearchLimits>[] = [{}, { rowsAtOnce: 2 }, { rowsAtOnce: 2, rowsMax: 2 }, { rowsAtOnce: 2, readMsMax: -1 }];
+    for (const limits of few) {
+      const [here, there] = [searchReads(sqliteReader(opened.database), limits), searchReads(postgresReader(pool), limits)];
+      for (const scope of [{}, { accountId: bench.account }, { madeBy: 'tok_a' }, { accountId: bench.account, madeBy: 'tok_a' }])
+        for (const text of ['KEY', 'account', 'sk-tp', "x'%_"]) {
+          const search = { text, accountId: null, madeBy: null, limit: 3, ...scope };
+          const keys = await here.searchKeyNames(search);
+          expect(await there.searchKeyNames(search)).toEqual(keys);
+          if (limits.rowsAtOnce === undefined && Object.keys(scope).length === 0)
+            expect([text, keys.length > 0]).toEqual([text, ['KEY', 'sk-tp'].includes(text)]);
+          expect(await there.searchAccountNames({ ...search, accountId: null })).toEqual(
+            await here.searchAccountNames({ ...search, accountId: null }),
+          );
+          expect(await there.searchPersonNames(search)).toEqual(await here.searchPersonNames(search));
+        }
+    }
     await pool.close();
   });
 

@@ -1,7 +1,7 @@
 // The SQL of PostgreSQL. A statement cannot name an index: the columns that narrow a range are part of its order and its
 // bounds, so that only one index provides that order.
 
-import { Bindings, type IndexRange, type ReadValue, type SqlReader } from '../sql-reader.ts';
+import { Bindings, type IndexRange, type JsonPath, type ReadValue, type SqlReader } from '../sql-reader.ts';
 import { asFloat, earliestMonthOf, monthOf } from './columns.ts';
 import type { Reader } from './read-pool.ts';
 
@@ -37,8 +37,15 @@ export function postgresReader(reader: Reader): SqlReader {
     range,
     isRecordOf: (requestId, bindings) =>
       `r.request_id = ${bindings.add(requestId)} AND r.month >= ${bindings.add(earliestMonthOf(requestId))}`,
+    jsonText,
+    lower: (text) => `lower(${text} COLLATE "C")`,
+    contains: (text, part) => `strpos(${text}, ${part}) > 0`,
     jsonNumbers: (document, member) => `json_agg((${document}::json ->> '${member}')::float8)::text`,
   };
+}
+
+function jsonText(document: string, path: JsonPath): string {
+  return `(${document}::json #>> '{${path.join(',')}}')`;
 }
 
 /** Values that must be equal are compared as parts of a row: a column that equals one value is dropped from the order. */

@@ -2,7 +2,7 @@
 
 import type { Database, Statement } from 'bun:sqlite';
 import { bounds } from '../../config.ts';
-import { Bindings, type IndexRange, type ReadValue, type SqlReader } from '../sql-reader.ts';
+import { Bindings, type IndexRange, type JsonPath, type ReadValue, type SqlReader } from '../sql-reader.ts';
 import { prepareText } from './statements.ts';
 
 /** Reads over one connection, each at once. */
@@ -48,8 +48,16 @@ export function sqliteReader(database: Database): SqlReader {
     from,
     range,
     isRecordOf: (requestId, bindings) => `r.request_id = ${bindings.add(requestId)}`,
+    jsonText: jsonValue,
+    lower: (text) => `lower(${text})`,
+    contains: (text, part) => `instr(${text}, ${part}) > 0`,
     jsonNumbers: (document, member) => `json_group_array(json_extract(${document}, '$.${member}'))`,
   };
+}
+
+function jsonValue(document: string, path: JsonPath): string {
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`));
+  return `json_extract(${document}, '$${steps.join('')}')`;
 }
 
 function from(table: string, index: string | null): string {

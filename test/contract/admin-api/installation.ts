@@ -164,6 +164,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     moveAdmin: () => null,
     auditRows,
     accounts: stores.accounts,
+    names: stores.names,
     tokens: stores.tokens,
     people: stores.people,
     signUps: stores.signUps,

@@ -6,6 +6,8 @@ import type {
   AccountStore,
   Key,
   KeyPage,
+  NameSearch,
+  NameSearches,
   Person,
   PersonStore,
 } from '../../../src/accounts/accounts.ts';
@@ -69,6 +71,28 @@ function mailReads({ mails, mailedLinks, signUps }: MemoryTables): MailReads {
   };
 }
 
+function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
+  const find = <Row extends { id: number; createdAtMs: number }>(
+    rows: Iterable<Row>,
+    { text, limit }: NameSearch,
+    texts: (row: Row) => (string | null)[],
+    isSeen: (row: Row) => boolean,
+  ) =>
+    [...rows]
+      .filter((row) => isSeen(row) && texts(row).some((one) => one?.toLowerCase().includes(text.toLowerCase())))
+      .sort((one, other) => other.createdAtMs - one.createdAtMs || other.id - one.id)
+      .slice(0, limit);
+  const isOf = (search: NameSearch, accountId: number | null) =>
+    search.accountId === null || accountId === search.accountId;
+  return {
+    searchAccountNames: async (search) => find(accounts.values(), search, ({ name }) => [name], ({ id }) => isOf(search, id)),
+    searchKeyNames: async (search) =>
+      find(keys.values(), search, ({ name, prefix }) => [name, prefix], (key) => isOf(search, key.accountId) && (search.madeBy === null || key.madeBy === search.madeBy)),
+    searchPersonNames: async (search) =>
+      find([...people.values()].map(({ person }) => person), search, ({ name, email }) => [name, email], (person) => isOf(search, person.accountId)),
+  };
+}
+
 function accountReads(tables: MemoryTables) {
   return {
     async findKeyBySecretHash(hashes: readonly string[]) {
@@ -79,6 +103,7 @@ function accountReads(tables: MemoryTables) {
       const plan = tables.accountMeters.get(account.id)?.plan ?? null;
       return { key, account, secretExpiresAtMs: secret.expiresAtMs, plan: plan && callerPlan(plan) };
     },
+    ...nameSearches(tables),
     async getAccount(id: number) {
       return tables.accounts.get(id) ?? null;
     },

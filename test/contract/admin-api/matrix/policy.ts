@@ -57,6 +57,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/usage/top': rule(seenByMakers, { counts: 'usage' }),
   'GET /api/v1/usage/timeline': rule(seenByMakers, { counts: 'usage' }),
   'GET /api/v1/attention': rule(seenByMakers),
+  'GET /api/v1/search': rule(seenByMakers),
   'GET /api/v1/usage/{request_id}': rule(seenByMakers, { object: 'usage' }),
   'POST /api/v1/usage/{request_id}/refunds': rule(operatorOnly, { object: 'usage', done: 201 }),
   'POST /api/v1/code-batches': rule(operatorOnly, { done: 201 }),

@@ -1,0 +1,43 @@
+// The button and the shortcut that open the command palette.
+
+import { ActionIcon, Box, Button, Kbd } from '@mantine/core';
+import { useHotkeys, useOs } from '@mantine/hooks';
+import { lazy, Suspense, useState } from 'react';
+import { loadPage } from '../../api.ts';
+import { Icon } from '../../parts/link.tsx';
+
+const SearchPalette = lazy(async () => ({
+  default: await loadPage(async () => (await import('./palette.tsx')).SearchPalette),
+}));
+
+export function SearchButton() {
+  const [isOpen, setOpen] = useState(false);
+  const os = useOs();
+  const open = () => setOpen(true);
+  useHotkeys([['mod+K', open]], []); // also while a field has the focus
+  return (
+    <>
+      <Button
+        variant="default"
+        c="dimmed"
+        visibleFrom="sm"
+        leftSection={<Icon name="search" />}
+        rightSection={<Kbd size="xs">{os === 'macos' || os === 'ios' ? '⌘ K' : 'Ctrl K'}</Kbd>}
+        onClick={open}
+        aria-keyshortcuts="Control+K Meta+K"
+      >
+        Search
+      </Button>
+      <Box hiddenFrom="sm">
+        <ActionIcon variant="subtle" color="gray" c="inherit" size="lg" aria-label="Search" onClick={open}>
+          <Icon name="search" />
+        </ActionIcon>
+      </Box>
+      {isOpen && (
+        <Suspense fallback={null}>
+          <SearchPalette onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  );
+}

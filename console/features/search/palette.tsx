@@ -1,0 +1,190 @@
+// The command palette: finds pages, actions, objects and ids, and goes there. It loads when it is first opened. The field
+// keeps the focus, and screen readers follow its active option.
+
+import { Box, Group, Modal, ScrollArea, Text, TextInput, VisuallyHidden } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { Icon, pathOf, useGoTo } from '../../parts/link.tsx';
+import { Hint } from '../../parts/page.tsx';
+import { useGet } from '../../queries.ts';
+import { screens } from '../../screens.ts';
+import { type Entry, idEntries, matchingEntries, pageEntries } from './entries.ts';
+
+const SEARCH_MS = 150;
+const LISTED_MAX = 1_000;
+/** Of each group. */
+const SHOWN_MAX = 8;
+const LIST_ID = 'search-results';
+
+export function SearchPalette({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState('');
+  const [selected, setSelected] = useState(0);
+  const entries = useEntries(text);
+  const at = Math.min(selected, entries.length - 1);
+  const goTo = useGoTo();
+  const open = (entry: Entry | undefined) => {
+    if (entry === undefined) return;
+    onClose();
+    void goTo(entry.to, entry.search ?? {});
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const steps = { ArrowDown: 1, ArrowUp: -1 } as Readonly<Record<string, number>>;
+    const step = steps[event.key];
+    if (event.nativeEvent.isComposing || (step === undefined && event.key !== 'Enter')) return;
+    event.preventDefault();
+    if (step === undefined) open(entries[at]);
+    else if (entries.length > 0) setSelected((at + step + entries.length) % entries.length);
+  };
+  return (
+    <Modal.Root opened onClose={onClose} size={600} yOffset={80} transitionProps={{ duration: 0 }}>
+      <Modal.Overlay />
+      <Modal.Content aria-label="Search">
+        <TextInput
+          size="lg"
+          variant="unstyled"
+          px="xs"
+          data-autofocus
+          placeholder="Pages, accounts, keys, models, request IDs …"
+          leftSection={<Icon name="search" />}
+          value={text}
+          onChange={({ currentTarget }) => {
+            setText(currentTarget.value);
+            setSelected(0);
+          }}
+          onKeyDown={onKeyDown}
+          role="combobox"
+          aria-label="Search"
+          aria-autocomplete="list"
+          aria-expanded={entries.length > 0}
+          aria-controls={LIST_ID}
+          aria-activedescendant={entries.length > 0 ? optionId(at) : undefined}
+        />
+        <VisuallyHidden role="status">{`${entries.length} results`}</VisuallyHidden>
+        <ScrollArea.Autosize mah="60vh" viewportProps={{ tabIndex: 0 }} style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}>
+          {entries.length === 0 && <Hint p="md">No results</Hint>}
+          <Box id={LIST_ID} role="listbox" aria-label="Results" p="xs">
+            {entries.map((entry, place) => (
+              <Option
+                key={`${entry.group} ${entry.id}`}
+                entry={entry}
+                id={optionId(place)}
+                isFirst={entry.group !== entries[place - 1]?.group}
+                isSelected={place === at}
+                onChoose={() => open(entry)}
+              />
+            ))}
+          </Box>
+        </ScrollArea.Autosize>
+      </Modal.Content>
+    </Modal.Root>
+  );
+}
+
+function optionId(at: number): string {
+  return `search-result-${at}`;
+}
+
+interface OptionProps {
+  entry: Entry;
+  id: string;
+  /** The first one of its group, which is named above it. */
+  isFirst: boolean;
+  isSelected: boolean;
+  onChoose: () => void;
+}
+
+function Option({ entry: { group, label, description, icon }, id, isFirst, isSelected, onChoose }: OptionProps) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isSelected) place.current?.scrollIntoView({ block: 'nearest' });
+  }, [isSelected]);
+  return (
+    <>
+      {isFirst && (
+        <Hint size="xs" fw={600} px="xs" pt="xs" role="presentation">
+          {group}
+        </Hint>
+      )}
+      {/* The field has the keys: Enter chooses the selected option. */}
+      <Group
+        ref={place}
+        id={id}
+        role="option"
+        aria-selected={isSelected}
+        gap="sm"
+        wrap="nowrap"
+        px="xs"
+        py={6}
+        className="search-option"
+        onClick={onChoose}
+      >
+        <Icon name={icon} />
+        <Box miw={0}>
+          <Text size="sm" truncate>
+            {label}
+          </Text>
+          {description !== undefined && (
+            <Hint size="xs" truncate>
+              {description}
+            </Hint>
+          )}
+        </Box>
+      </Group>
+    </>
+  );
+}
+
+/** All that matches the text, in groups. Without a text, the pages and actions. */
+function useEntries(text: string): Entry[] {
+  const me = useMe();
+  const wanted = text.trim();
+  const own = useMemo(() => pageEntries(screens, me.role), [me.role]);
+  const catalog = useCatalogEntries();
+  const found = useFoundEntries(wanted);
+  if (wanted === '') return own;
+  const paymentsPath = seesInstallation(me) ? '/payments' : me.role === 'owner' ? '/billing/payments' : null;
+  const groups = Map.groupBy([...own, ...catalog], ({ group }) => group);
+  return [
+    ...idEntries(wanted, paymentsPath),
+    ...[...groups.values()].flatMap((entries) => matchingEntries(entries, wanted, SHOWN_MAX)),
+    ...found,
+  ];
+}
+
+function useCatalogEntries(): Entry[] {
+  const isInstallation = seesInstallation(useMe());
+  const query = { limit: LISTED_MAX };
+  const models = useGet('/models', { query }).data?.data ?? [];
+  const groups = useGet('/groups', { query }).data?.data ?? [];
+  const providers = useGet('/providers', { query, isEnabled: isInstallation }).data?.data ?? [];
+  return [
+    ...models.map(({ name, display_name: shown }): Entry => {
+      const to = pathOf.model(name);
+      return { id: to, group: 'Models', label: name, ...(shown !== name && { description: shown }), icon: 'cube', to };
+    }),
+    ...providers.map(({ name }): Entry => {
+      const to = pathOf.provider(name);
+      return { id: to, group: 'Providers', label: name, icon: 'plug', to };
+    }),
+    ...groups.map(({ name }): Entry => ({ id: `group ${name}`, group: 'Groups', label: name, icon: 'layers', to: '/groups' })),
+  ];
+}
+
+/** Accounts, keys and people that the service finds. */
+function useFoundEntries(wanted: string): Entry[] {
+  const [asked] = useDebouncedValue(wanted, SEARCH_MS);
+  const { data, isPlaceholderData } = useGet('/search', { query: { text: asked }, isEnabled: asked !== '' });
+  if (data === undefined || isPlaceholderData || asked !== wanted) return [];
+  return [
+    ...data.accounts.map(({ id, name }): Entry => {
+      return { id, group: 'Accounts', label: name, description: id, icon: 'building', to: pathOf.account(id) };
+    }),
+    ...data.keys.map(({ id, name, prefix }): Entry => {
+      return { id, group: 'API keys', label: name || prefix, description: `${prefix}… · ${id}`, icon: 'key', to: pathOf.key(id) };
+    }),
+    ...data.people.map(({ id, name, email }): Entry => {
+      return { id, group: 'Users', label: name || email || id, description: email ?? id, icon: 'person', to: '/people', search: { person: id } };
+    }),
+  ];
+}

@@ -1,0 +1,77 @@
+// Search over accounts, keys and people, for the command palette of the console: each as far as the principal may list them.
+
+import { z } from '@hono/zod-openapi';
+import { formatId, parseId } from '../base/ids.ts';
+import { bounds } from '../config.ts';
+import { accountOf, everyone, makerOf, maySeeAccount, maySeeKey } from './dependencies.ts';
+import { idField } from './fields.ts';
+import { requesterOf } from './pages.ts';
+import { type AdminRoute, type Call, get } from './route.ts';
+
+const TEXT_WORDS = `must have 1 to ${bounds.nameSearchCharactersMax} characters`;
+
+export const searchSchema = z
+  .object({
+    accounts: z.array(z.object({ id: idField('acct'), name: z.string() })),
+    keys: z.array(z.object({ id: idField('key'), account: idField('acct'), name: z.string(), prefix: z.string() })),
+    people: z.array(
+      z.object({ id: idField('person'), account: idField('acct').nullable(), name: z.string(), email: z.string().nullable() }),
+    ),
+  })
+  .openapi('SearchResults');
+
+export const searchRoutes: AdminRoute[] = [
+  get('/search', 'search', 'Search accounts, keys and people', everyone, {
+    query: {
+      text: z
+        .string({ error: TEXT_WORDS })
+        .trim()
+        .min(1, TEXT_WORDS)
+        .max(bounds.nameSearchCharactersMax, TEXT_WORDS)
+        .describe('A part of a name, an email or the shown part of a key, in upper or lower case; or a whole id.'),
+    },
+    answer: [searchSchema, `At most ${bounds.nameSearchFoundMax} of each, newest first`],
+    async handle(call) {
+      const { principal, names, query } = call;
+      const search = {
+        text: query.text,
+        accountId: accountOf(principal, null),
+        madeBy: makerOf(principal),
+        limit: bounds.nameSearchFoundMax,
+      };
+      const requester = requesterOf(call);
+      const [byId, accounts, keys, people] = await Promise.all([
+        findById(call, query.text),
+        principal.accountId === null ? names.searchAccountNames(search, requester) : [],
+        names.searchKeyNames(search, requester),
+        principal.role === 'member' ? [] : names.searchPersonNames(search, requester),
+      ]);
+      return {
+        accounts: [...byId.accounts, ...accounts].map(({ id, name }) => ({ id: formatId('acct', id), name })),
+        keys: [...byId.keys, ...keys].map(({ id, accountId, name, prefix }) => ({
+          id: formatId('key', id),
+          account: formatId('acct', accountId),
+          name,
+          prefix,
+        })),
+        people: people.map(({ id, accountId, name, email }) => ({
+          id: formatId('person', id),
+          account: accountId === null ? null : formatId('acct', accountId),
+          name,
+          email,
+        })),
+      };
+    },
+  }),
+];
+
+/** The account or key with this id, if the principal may see it. */
+async function findById({ accounts, principal }: Call, text: string) {
+  const [accountId, keyId] = [parseId('acct', text), parseId('key', text)];
+  const account = accountId === null ? null : await accounts.getAccount(accountId);
+  const key = keyId === null ? null : await accounts.getKey(keyId);
+  return {
+    accounts: account !== null && principal.role !== 'member' && maySeeAccount(principal, account.id) ? [account] : [],
+    keys: key !== null && maySeeKey(principal, key) ? [key] : [],
+  };
+}

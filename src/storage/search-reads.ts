@@ -1,0 +1,108 @@
+// Accounts, keys and people by a part of their name: the newest rows, a part of an index at a time. No index knows names, so that
+// the number of rows and the time are bounded.
+
+import type { Account, Key, NameSearch, NameSearches, Person } from '../accounts/accounts.ts';
+import { bounds } from '../config.ts';
+import { Bindings, LAST, numbers, type Position, type PositionRow, type SqlReader } from './sql-reader.ts';
+
+interface Searched {
+  table: 'accounts' | 'keys' | 'people';
+  /** Members of the documents. */
+  members: readonly string[];
+}
+
+export interface NameSearchLimits {
+  rowsAtOnce: number;
+  rowsMax: number;
+  readMsMax: number;
+}
+
+const LIMITS: NameSearchLimits = {
+  rowsAtOnce: bounds.nameSearchRowsAtOnce,
+  rowsMax: bounds.nameSearchRowsMax,
+  readMsMax: bounds.nameSearchMsMax,
+};
+
+export function searchReads(on: SqlReader, fewer: Partial<NameSearchLimits> = {}): NameSearches {
+  const limits = { ...LIMITS, ...fewer };
+  const find = <Row>(searched: Searched) => {
+    return (search: NameSearch): Promise<Row[]> => searchNames<Row>(on, searched, search, limits);
+  };
+  return {
+    searchAccountNames: find<Account>({ table: 'accounts', members: ['name'] }),
+    searchKeyNames: find<Key>({ table: 'keys', members: ['name', 'prefix'] }),
+    searchPersonNames: find<Person>({ table: 'people', members: ['name', 'email'] }),
+  };
+}
+
+async function searchNames<Row>(
+  on: SqlReader,
+  searched: Searched,
+  search: NameSearch,
+  { rowsAtOnce, rowsMax, readMsMax }: NameSearchLimits,
+): Promise<Row[]> {
+  const startedAtMs = performance.now();
+  const found: Row[] = [];
+  let start: Position | null = [LAST, LAST];
+  for (let rows = 0; start !== null && rows < rowsMax; rows += rowsAtOnce) {
+    const end: Position | null = await endOf(on, searched, search, start, rowsAtOnce);
+    found.push(...(await matchesIn<Row>(on, searched, search, { start, end })));
+    if (found.length >= search.limit || performance.now() - startedAtMs > readMsMax) break;
+    start = end;
+    await on.rest();
+  }
+  return found.slice(0, search.limit);
+}
+
+/** The position of the last row of a part; null: the part has fewer rows. */
+async function endOf(
+  on: SqlReader,
+  searched: Searched,
+  search: NameSearch,
+  start: Position,
+  rows: number,
+): Promise<Position | null> {
+  const bindings = new Bindings();
+  const range = rangeOf(on, bindings, searched, search, { start, end: null });
+  const text = `SELECT ${on.number('r.created_at_ms')} AS at_ms, ${on.number('r.id')} AS seq ${range} LIMIT 1 OFFSET ${bindings.add(rows - 1)}`;
+  const [last] = await on.read<PositionRow>(text, ...bindings.values);
+  return last === undefined ? null : [last.at_ms, last.seq];
+}
+
+interface Part {
+  start: Position;
+  end: Position | null;
+}
+
+async function matchesIn<Row>(on: SqlReader, searched: Searched, search: NameSearch, part: Part): Promise<Row[]> {
+  const bindings = new Bindings();
+  const range = rangeOf(on, bindings, searched, search, part);
+  const wanted = bindings.add(search.text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()));
+  const matches = searched.members.map((member) => on.contains(on.lower(on.jsonText('r.document', [member])), wanted));
+  const text = `SELECT r.document, ${numbers(on, 'id')} FROM (SELECT r.* ${range}) r WHERE ${matches.join(' OR ')} LIMIT ${bindings.add(search.limit)}`;
+  const rows = await on.read<{ document: string }>(text, ...bindings.values);
+  return rows.map(({ document }) => JSON.parse(document) as Row);
+}
+
+function rangeOf(on: SqlReader, bindings: Bindings, { table }: Searched, search: NameSearch, { start, end }: Part) {
+  const { accountId, madeBy } = search;
+  const isOfMaker = table === 'keys' && madeBy !== null;
+  const ofAccount = accountId === null ? null : bindings.add(accountId);
+  return on.range(
+    {
+      table,
+      index: isOfMaker ? 'keys_of_maker' : `${table}_${ofAccount === null ? 'in_order' : 'of_account'}`,
+      equal: isOfMaker
+        ? [['made_by', bindings.add(madeBy)]]
+        : ofAccount === null
+          ? []
+          : [['account_id', ofAccount]],
+      order: ['created_at_ms', 'id'],
+      direction: 'DESC',
+      after: start.map((value) => bindings.add(value)),
+      upTo: (end ?? [0]).map((value) => bindings.add(value)),
+      ...(isOfMaker && ofAccount !== null && { where: [`r.account_id = ${ofAccount}`] }),
+    },
+    bindings,
+  );
+}
