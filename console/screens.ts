@@ -78,7 +78,7 @@ export const screens: readonly Screen[] = [
   },
   {
     path: '/billing/transactions',
-    load: async () => (await import('./features/billing/transactions.tsx')).TransactionList,
+    load: async () => (await import('./features/billing/by-day.tsx')).TransactionList,
     roles: ownersOnly,
   },
   {
@@ -173,7 +173,7 @@ export const screens: readonly Screen[] = [
   },
   {
     path: '/accounts/$accountId/transactions',
-    load: async () => (await import('./features/billing/transactions.tsx')).TransactionList,
+    load: async () => (await import('./features/billing/by-day.tsx')).TransactionList,
     roles: installation,
   },
   {

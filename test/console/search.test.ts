@@ -64,7 +64,9 @@ test.skipIf(chromium === null)('a member finds only what the role may see', asyn
   const { page } = visitor;
   await visitor.goTo('/');
   for (const text of ['globex', 'production', 'ada', 'audit log', 'provider']) {
-    const answered = page.waitForResponse((answer) => answer.url().includes(`/api/v1/search?text=${text.split(' ')[0]}`));
+    const answered = page.waitForResponse((answer) =>
+      answer.url().includes(`/api/v1/search?text=${text.split(' ')[0]}`),
+    );
     await search(page, text);
     await answered;
     await page.getByText('No results').waitFor();
@@ -74,20 +76,28 @@ test.skipIf(chromium === null)('a member finds only what the role may see', asyn
   expect(visitor.problems).toEqual([]);
 });
 
-test.skipIf(chromium === null)('the palette loads when it is opened, has no accessibility faults, and closes with Escape', async () => {
-  for (const isPhone of [false, true]) {
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator, isPhone, isDark: isPhone });
-    const { page } = visitor;
-    const scripts: string[] = [];
-    await visitor.goTo('/keys');
-    page.on('request', (request) => request.url().endsWith('.js') && scripts.push(request.url()));
-    await page.getByRole('button', { name: 'Search', exact: false }).first().click();
-    await page.getByRole('combobox', { name: 'Search' }).waitFor();
-    expect(scripts.length).toBeGreaterThan(0);
-    await page.getByRole('option', { name: 'Overview' }).waitFor();
-    expect(await findFaults(page)).toEqual([]);
-    await page.keyboard.press('Escape');
-    await page.getByRole('combobox', { name: 'Search' }).waitFor({ state: 'hidden' });
-    expect(visitor.problems).toEqual([]);
-  }
-});
+test.skipIf(chromium === null)(
+  'the palette loads when it is opened, has no accessibility faults, and closes with Escape',
+  async () => {
+    for (const isPhone of [false, true]) {
+      await using visitor = await visit(browser, {
+        url: turnpike.url,
+        token: filled.tokens.operator,
+        isPhone,
+        isDark: isPhone,
+      });
+      const { page } = visitor;
+      const scripts: string[] = [];
+      await visitor.goTo('/keys');
+      page.on('request', (request) => request.url().endsWith('.js') && scripts.push(request.url()));
+      await page.getByRole('button', { name: 'Search', exact: false }).first().click();
+      await page.getByRole('combobox', { name: 'Search' }).waitFor();
+      expect(scripts.length).toBeGreaterThan(0);
+      await page.getByRole('option', { name: 'Overview' }).waitFor();
+      expect(await findFaults(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await page.getByRole('combobox', { name: 'Search' }).waitFor({ state: 'hidden' });
+      expect(visitor.problems).toEqual([]);
+    }
+  },
+);

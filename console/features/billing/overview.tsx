@@ -21,6 +21,7 @@ import { CreditButton, creditLineNote } from './credit.tsx';
 import { type DayBalance, dailyBalances, daysOf, monthsSince } from './daily-balance.ts';
 import { fundsDigits } from './funds.ts';
 import { LowBalances } from './low-balances.tsx';
+import { daysLeftText, paceSinceMs } from './pace.ts';
 import { BillingPage, FundsNotices } from './page.tsx';
 import { PaymentReturn } from './payment-return.tsx';
 import { PortalButton } from './portal.tsx';
@@ -83,6 +84,14 @@ function heldSum({ held }: AccountShape, { rows, showMore }: Rows<HoldShape>): S
   return showMore === null && sumOf(parts) === usdOf(nanoOf(held)) ? [{ parts, sum: held }] : [];
 }
 
+function DaysLeft({ account }: { account: AccountShape }) {
+  const since = new Date(paceSinceMs(Date.now())).toISOString();
+  const totals = useGet('/usage/totals', { query: { account: account.id, since, limit: 1 } }).data;
+  const plan = useGet('/accounts/{id}/plan', { id: account.id }).data;
+  if (plan === undefined || totals === undefined) return '–';
+  return plan.plan === null ? daysLeftText(account, totals.total, Date.now()) : 'The plan pays first';
+}
+
 function StatementChoice({ account }: { account: AccountShape }) {
   const months = monthsSince(account.created_at, Date.now(), MONTHS_MAX);
   const [chosen, setChosen] = useState<string | null>(null);
@@ -116,7 +125,7 @@ function FundsTiles({ account, holds, digits }: FundsTilesProps) {
         <StatTile
           label="Available"
           value={<Money usd={account.available} digits={digits} />}
-          note="Can be spent by new requests"
+          note={<DaysLeft account={account} />}
           {...(nanoOf(account.available) <= 0n && { color: 'red' })}
         />
         <StatTile

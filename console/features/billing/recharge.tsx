@@ -5,6 +5,7 @@ import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { PaymentOptionsShape } from '../../../src/admin-api/shapes.ts';
 import { fieldFaults } from '../../form-faults.ts';
+import { SupportLink } from '../../installation.tsx';
 import { formatMoney, nanoOf } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
@@ -20,11 +21,27 @@ export function Recharge({ options }: { options: PaymentOptionsShape }) {
       {...(options.provider !== null && { text: 'You pay on a page of Stripe, by card or bank.' })}
     >
       {options.provider === null ? (
-        <Hint>This installation takes no payments online. Ask its operator for credit, or redeem a code.</Hint>
+        <NoPayments instructions={options.instructions} />
       ) : (
         <RechargeForm options={options} />
       )}
     </Section>
+  );
+}
+
+/** What the operator says, or whom to ask. */
+function NoPayments({ instructions }: Pick<PaymentOptionsShape, 'instructions'>) {
+  return (
+    <Stack gap="xs">
+      {instructions === null ? (
+        <Hint>This installation takes no payments online. Ask its operator for credit, or redeem a code.</Hint>
+      ) : (
+        <Text size="sm" className="wrap" style={{ whiteSpace: 'pre-line' }}>
+          {instructions}
+        </Text>
+      )}
+      <SupportLink />
+    </Stack>
   );
 }
 

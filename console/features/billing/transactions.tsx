@@ -1,4 +1,4 @@
-// The journal of an account: every balance change, with filters and CSV export.
+// The journal of an account, entry by entry, with filters and CSV export.
 
 import { Group, Stack, Text } from '@mantine/core';
 import type { EntryShape } from '../../../src/admin-api/shapes.ts';
@@ -14,13 +14,9 @@ import { EmptyState, Hint } from '../../parts/page.tsx';
 import { useZone, When } from '../../parts/times.tsx';
 import { useList } from '../../queries.ts';
 import { dayRange } from '../../times.ts';
-import { BillingPage, usePathOfBilling } from './page.tsx';
+import { usePathOfBilling } from './page.tsx';
 
-export function TransactionList() {
-  return <BillingPage name="transactions">{({ id }) => <Journal accountId={id} />}</BillingPage>;
-}
-
-function Journal({ accountId }: { accountId: string }) {
+export function Journal({ accountId }: { accountId: string }) {
   const { values, clear } = useFilters();
   const query = queryOf(values, useZone());
   const rows = useList('/accounts/{id}/entries', { id: accountId, query });

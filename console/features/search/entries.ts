@@ -47,7 +47,10 @@ export function pageEntries(screens: readonly Screen[], role: Role): Entry[] {
 
 /** The entries whose label or description has every word of the text. */
 export function matchingEntries(entries: readonly Entry[], text: string, max: number): Entry[] {
-  const words = text.toLowerCase().split(/\s+/).filter((word) => word !== '');
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
   const matches = ({ label, description = '' }: Entry) => {
     const searched = `${label} ${description}`.toLowerCase();
     return words.every((word) => searched.includes(word));
@@ -58,7 +61,9 @@ export function matchingEntries(entries: readonly Entry[], text: string, max: nu
 /** The page of a request or payment, if the text is its id. Whether it exists is for that page to say. */
 export function idEntries(text: string, paymentsPath: string | null): Entry[] {
   if (/^req_[0-9A-Za-z]{25}$/.test(text))
-    return [{ id: text, group: 'Requests', label: 'Open request', description: text, icon: 'list', to: pathOf.request(text) }];
+    return [
+      { id: text, group: 'Requests', label: 'Open request', description: text, icon: 'list', to: pathOf.request(text) },
+    ];
   if (/^pay_[0-9A-Za-z]{9}$/.test(text) && paymentsPath !== null)
     return [
       {

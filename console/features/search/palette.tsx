@@ -61,7 +61,11 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
           aria-activedescendant={entries.length > 0 ? optionId(at) : undefined}
         />
         <VisuallyHidden role="status">{`${entries.length} results`}</VisuallyHidden>
-        <ScrollArea.Autosize mah="60vh" viewportProps={{ tabIndex: 0 }} style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}>
+        <ScrollArea.Autosize
+          mah="60vh"
+          viewportProps={{ tabIndex: 0 }}
+          style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}
+        >
           {entries.length === 0 && <Hint p="md">No results</Hint>}
           <Box id={LIST_ID} role="listbox" aria-label="Results" p="xs">
             {entries.map((entry, place) => (
@@ -167,7 +171,9 @@ function useCatalogEntries(): Entry[] {
       const to = pathOf.provider(name);
       return { id: to, group: 'Providers', label: name, icon: 'plug', to };
     }),
-    ...groups.map(({ name }): Entry => ({ id: `group ${name}`, group: 'Groups', label: name, icon: 'layers', to: '/groups' })),
+    ...groups.map(
+      ({ name }): Entry => ({ id: `group ${name}`, group: 'Groups', label: name, icon: 'layers', to: '/groups' }),
+    ),
   ];
 }
 
@@ -181,10 +187,25 @@ function useFoundEntries(wanted: string): Entry[] {
       return { id, group: 'Accounts', label: name, description: id, icon: 'building', to: pathOf.account(id) };
     }),
     ...data.keys.map(({ id, name, prefix }): Entry => {
-      return { id, group: 'API keys', label: name || prefix, description: `${prefix}… · ${id}`, icon: 'key', to: pathOf.key(id) };
+      return {
+        id,
+        group: 'API keys',
+        label: name || prefix,
+        description: `${prefix}… · ${id}`,
+        icon: 'key',
+        to: pathOf.key(id),
+      };
     }),
     ...data.people.map(({ id, name, email }): Entry => {
-      return { id, group: 'Users', label: name || email || id, description: email ?? id, icon: 'person', to: '/people', search: { person: id } };
+      return {
+        id,
+        group: 'Users',
+        label: name || email || id,
+        description: email ?? id,
+        icon: 'person',
+        to: '/people',
+        search: { person: id },
+      };
     }),
   ];
 }

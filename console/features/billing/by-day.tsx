@@ -1,0 +1,150 @@
+// The transactions of a month: credits and other entries one by one, usage by day, and the balance after each row.
+
+import { Group, NativeSelect, SegmentedControl, Stack, Text } from '@mantine/core';
+import type { AccountShape } from '../../../src/admin-api/shapes.ts';
+import { useFilters } from '../../filters.ts';
+import { entryKindLabels } from '../../labels.ts';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { formatMoney } from '../../money.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { TextLink } from '../../parts/link.tsx';
+import { Money } from '../../parts/money.tsx';
+import { EmptyState, FailureNotice, Hint, Loading } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
+import { useGet } from '../../queries.ts';
+import { monthsSince } from './daily-balance.ts';
+import { type JournalRow, type MonthJournal, monthJournal } from './month-journal.ts';
+import { BillingPage } from './page.tsx';
+import { Journal } from './transactions.tsx';
+
+const MONTHS_MAX = 36;
+const ENTRY_FILTERS = ['kind', 'since', 'until'];
+
+export function TransactionList() {
+  return <BillingPage name="transactions">{(account) => <Transactions account={account} />}</BillingPage>;
+}
+
+/** By day unless the address asks for all entries, or filters them. */
+function Transactions({ account }: { account: AccountShape }) {
+  const { values, set, clear } = useFilters();
+  const isOfEntries = values['view'] === 'entries' || ENTRY_FILTERS.some((name) => values[name] !== undefined);
+  return (
+    <Stack>
+      <SegmentedControl
+        aria-label="View"
+        w="fit-content"
+        data={[
+          { value: 'days', label: 'By day' },
+          { value: 'entries', label: 'All entries' },
+        ]}
+        value={isOfEntries ? 'entries' : 'days'}
+        onChange={(view) => (view === 'days' ? clear() : set({ view, month: null }))}
+      />
+      {isOfEntries ? <Journal accountId={account.id} /> : <Month account={account} />}
+    </Stack>
+  );
+}
+
+function Month({ account }: { account: AccountShape }) {
+  const { values, set } = useFilters();
+  const months = monthsSince(account.created_at, Date.now(), MONTHS_MAX);
+  const month = values['month'] ?? months[0] ?? '';
+  const { data, error, refetch } = useGet('/accounts/{id}/statement', { id: account.id, query: { month } });
+  return (
+    <>
+      <Group align="flex-end">
+        <NativeSelect
+          label="Month (UTC)"
+          data={months}
+          value={month}
+          onChange={({ currentTarget }) => set({ month: currentTarget.value })}
+        />
+      </Group>
+      <FailureNotice failure={error} onRetry={() => void refetch()} />
+      {error === null && data?.month !== month && <Loading />}
+      {error === null && data?.month === month && (
+        <MonthRows
+          accountId={account.id}
+          journal={monthJournal(data, account.created_at, Date.now())}
+          opening={data.opening_balance}
+        />
+      )}
+    </>
+  );
+}
+
+interface MonthRowsProps {
+  accountId: string;
+  journal: MonthJournal | null;
+  opening: string;
+}
+
+function MonthRows({ accountId, journal, opening }: MonthRowsProps) {
+  const isInstallation = seesInstallation(useMe());
+  if (journal === null)
+    return (
+      <Hint>Usage by day is not available for this month, because a plan paid for a part of it. See all entries.</Hint>
+    );
+  const { rows, hasEarlyRefunds } = journal;
+  const note = hasEarlyRefunds ? ' Refunds and corrections reduce the usage of the day of their request.' : '';
+  return (
+    <>
+      <DataTable
+        label="Transactions by day"
+        columns={columnsFor(isInstallation ? accountId : null)}
+        rows={{ rows, isLoading: false, failure: null, showMore: null, isLoadingMore: false, reload: () => {} }}
+        keyOf={({ day, entry }) => (entry === null ? day : String(entry.seq))}
+        empty={
+          <EmptyState
+            icon="wallet"
+            title="No transactions in this month"
+            text="Credits appear here, and usage by day."
+          />
+        }
+      />
+      <Hint size="xs">
+        {`Opening balance: ${formatMoney(opening)}. The usage of a day (UTC) counts at its end.${note}`}
+      </Hint>
+    </>
+  );
+}
+
+function columnsFor(accountId: string | null): Column<JournalRow>[] {
+  return [
+    { name: 'at', label: 'Time', show: ({ day, entry }) => (entry === null ? `${day} (UTC)` : <When at={entry.at} />) },
+    { name: 'kind', label: 'Type', show: (row) => <Kind row={row} accountId={accountId} /> },
+    {
+      name: 'note',
+      label: 'Note',
+      from: 'lg',
+      show: ({ entry }) => (
+        <Text inherit className="wrap">
+          {entry?.note}
+        </Text>
+      ),
+    },
+    {
+      name: 'change',
+      label: 'Amount',
+      align: 'right',
+      show: ({ change, entry }) => (
+        <Text component="span" inherit className="tabular" fw={entry === null ? 400 : 600} title={`${change} USD`}>
+          {change.startsWith('-') ? '' : '+'}
+          {formatMoney(change)}
+        </Text>
+      ),
+    },
+    { name: 'balance', label: 'Balance', align: 'right', show: ({ balance }) => <Money usd={balance} /> },
+  ];
+}
+
+/** Usage leads to the requests of its day. */
+function Kind({ row: { day, entry }, accountId }: { row: JournalRow; accountId: string | null }) {
+  if (entry !== null) return entryKindLabels[entry.kind];
+  const span = { period: 'custom', since: `${day}T00:00:00.000Z`, until: `${day}T23:59:59.999Z` };
+  return (
+    <TextLink to="/usage" search={{ ...span, ...(accountId !== null && { account: accountId }) }}>
+      Usage
+    </TextLink>
+  );
+}
