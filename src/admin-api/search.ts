@@ -15,7 +15,12 @@ export const searchSchema = z
     accounts: z.array(z.object({ id: idField('acct'), name: z.string() })),
     keys: z.array(z.object({ id: idField('key'), account: idField('acct'), name: z.string(), prefix: z.string() })),
     people: z.array(
-      z.object({ id: idField('person'), account: idField('acct').nullable(), name: z.string(), email: z.string().nullable() }),
+      z.object({
+        id: idField('person'),
+        account: idField('acct').nullable(),
+        name: z.string(),
+        email: z.string().nullable(),
+      }),
     ),
   })
   .openapi('SearchResults');

@@ -31,8 +31,9 @@ const settingDescriptions: Readonly<Record<SettingName, string>> = {
     'accepted prefixes of header names, as in `<prefix>-version`, `<prefix>-beta`, `<prefix>-dangerous-direct-browser-access`',
   installation_name: 'name of the installation, in the console and in mails',
   installation_logo:
-    '`data:image/png;base64,…` or `data:image/svg+xml;base64,…`, at most 32 KiB: logo in the console; `null`: that of Turnpike',
-  support_address: 'email address or `https://` URL for questions, shown in the console and in mails; `null`: none',
+    'logo in the console, `data:image/png;base64,…` or `data:image/svg+xml;base64,…`, at most 32 KiB; `null`: that of Turnpike',
+  support_address:
+    'email address or `https://` URL for questions, shown in the console and in mails; `null`: no address is shown',
   recharge_instructions:
     'how an account gets credit, shown on its billing page while no payments are taken; `null`: nothing is shown',
   output_tranche_tokens:

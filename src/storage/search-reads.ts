@@ -92,11 +92,7 @@ function rangeOf(on: SqlReader, bindings: Bindings, { table }: Searched, search:
     {
       table,
       index: isOfMaker ? 'keys_of_maker' : `${table}_${ofAccount === null ? 'in_order' : 'of_account'}`,
-      equal: isOfMaker
-        ? [['made_by', bindings.add(madeBy)]]
-        : ofAccount === null
-          ? []
-          : [['account_id', ofAccount]],
+      equal: isOfMaker ? [['made_by', bindings.add(madeBy)]] : ofAccount === null ? [] : [['account_id', ofAccount]],
       order: ['created_at_ms', 'id'],
       direction: 'DESC',
       after: start.map((value) => bindings.add(value)),

@@ -4,7 +4,16 @@ export type ReadValue = string | number | null;
 
 /** The rows `r` of a table between two positions in the order of one index. */
 export interface IndexRange {
-  table: 'usage_records' | 'entries' | 'audit_records' | 'daily_totals' | 'accounts' | 'keys' | 'people' | 'events' | 'deliveries';
+  table:
+    | 'usage_records'
+    | 'entries'
+    | 'audit_records'
+    | 'daily_totals'
+    | 'accounts'
+    | 'keys'
+    | 'people'
+    | 'events'
+    | 'deliveries';
   /** Null: the primary key. PostgreSQL finds the index by the order and the bounds. */
   index: string | null;
   /** The first columns of the index, each with the expression of its value. */

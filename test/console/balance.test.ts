@@ -57,8 +57,8 @@ test.skipIf(chromium === null)(
       const rows = page.getByRole('table', { name: 'Transactions by day' }).locator('tbody tr');
       await rows.first().waitFor();
       expect(await rows.count()).toBe(3); // the usage, and two credits
-      expect(await rows.first().innerText()).toContain(formatMoney(String(account['balance'])));
-      expect(await rows.last().innerText()).toContain('$250.00');
+      expect(await rows.first().textContent()).toContain(formatMoney(String(account['balance'])));
+      expect(await rows.last().textContent()).toContain('$250.00');
       await rows.first().getByRole('link', { name: 'Usage' }).click();
       const totals = page.getByRole('region', { name: 'Totals of the filtered requests' });
       await totals.getByText('6', { exact: true }).first().waitFor();

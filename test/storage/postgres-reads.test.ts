@@ -7,10 +7,10 @@ import { checkLedger, type Outcome, stepMs, totalsGroupings, type UsageBucket } 
 import { postgresStores, readProof, sumLedger, surveyStore } from '../../src/storage/postgres/postgres.ts';
 import { ReadPool } from '../../src/storage/postgres/read-pool.ts';
 import { postgresReader } from '../../src/storage/postgres/reader.ts';
+import { type NameSearchLimits, searchReads } from '../../src/storage/search-reads.ts';
 import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 import * as sqlite from '../../src/storage/sqlite/sqlite.ts';
 import type { Stores } from '../../src/storage/stores.ts';
-import { type NameSearchLimits, searchReads } from '../../src/storage/search-reads.ts';
 import { timelineReads } from '../../src/storage/timeline-reads.ts';
 import { topReads } from '../../src/storage/top-reads.ts';
 import { totalsReads } from '../../src/storage/totals-reads.ts';
@@ -239,10 +239,23 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
 
   test('find names, however many rows are read at once', async () => {
     const pool = new ReadPool(database.url, { connections: 1, statementMsMax: 5_000 });
-    const few: Partial<NameSearchLimits>[] = [{}, { rowsAtOnce: 2 }, { rowsAtOnce: 2, rowsMax: 2 }, { rowsAtOnce: 2, readMsMax: -1 }];
+    const few: Partial<NameSearchLimits>[] = [
+      {},
+      { rowsAtOnce: 2 },
+      { rowsAtOnce: 2, rowsMax: 2 },
+      { rowsAtOnce: 2, readMsMax: -1 },
+    ];
     for (const limits of few) {
-      const [here, there] = [searchReads(sqliteReader(opened.database), limits), searchReads(postgresReader(pool), limits)];
-      for (const scope of [{}, { accountId: bench.account }, { madeBy: 'tok_a' }, { accountId: bench.account, madeBy: 'tok_a' }])
+      const [here, there] = [
+        searchReads(sqliteReader(opened.database), limits),
+        searchReads(postgresReader(pool), limits),
+      ];
+      for (const scope of [
+        {},
+        { accountId: bench.account },
+        { madeBy: 'tok_a' },
+        { accountId: bench.account, madeBy: 'tok_a' },
+      ])
         for (const text of ['KEY', 'account', 'sk-tp', "x'%_"]) {
           const search = { text, accountId: null, madeBy: null, limit: 3, ...scope };
           const keys = await here.searchKeyNames(search);

@@ -102,8 +102,14 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
   ),
   topOfRecords: combinations(allTotals, { account: 1, key: 2, madeBy: 'tok_a', model: 'm', untilMs: 2 * DAY_MS }),
   searchAccountNames: [{ text: 'a', accountId: null, madeBy: null, limit: 8 }],
-  searchKeyNames: combinations({ text: 'a', accountId: null as number | null, madeBy: null as string | null, limit: 8 }, { accountId: 1, madeBy: 'tok_a' }),
-  searchPersonNames: combinations({ text: 'a', accountId: null as number | null, madeBy: null, limit: 8 }, { accountId: 1 }),
+  searchKeyNames: combinations(
+    { text: 'a', accountId: null as number | null, madeBy: null as string | null, limit: 8 },
+    { accountId: 1, madeBy: 'tok_a' },
+  ),
+  searchPersonNames: combinations(
+    { text: 'a', accountId: null as number | null, madeBy: null, limit: 8 },
+    { accountId: 1 },
+  ),
   topUsage: combinations(allTotals, { account: 1, key: 2, madeBy: 'tok_a', model: 'm' }),
 };
 

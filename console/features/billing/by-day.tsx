@@ -111,7 +111,7 @@ function MonthRows({ accountId, journal, opening }: MonthRowsProps) {
 
 function columnsFor(accountId: string | null): Column<JournalRow>[] {
   return [
-    { name: 'at', label: 'Time', show: ({ day, entry }) => (entry === null ? `${day} (UTC)` : <When at={entry.at} />) },
+    { name: 'at', label: 'Time', from: 'sm', show: (row) => <TimeOf row={row} /> },
     { name: 'kind', label: 'Type', show: (row) => <Kind row={row} accountId={accountId} /> },
     {
       name: 'note',
@@ -138,13 +138,27 @@ function columnsFor(accountId: string | null): Column<JournalRow>[] {
   ];
 }
 
-/** Usage leads to the requests of its day. */
-function Kind({ row: { day, entry }, accountId }: { row: JournalRow; accountId: string | null }) {
-  if (entry !== null) return entryKindLabels[entry.kind];
+/** Usage leads to the requests of its day. On a phone, the time has no column of its own. */
+function Kind({ row, accountId }: { row: JournalRow; accountId: string | null }) {
+  const { day, entry } = row;
   const span = { period: 'custom', since: `${day}T00:00:00.000Z`, until: `${day}T23:59:59.999Z` };
+  const search = { ...span, ...(accountId !== null && { account: accountId }) };
   return (
-    <TextLink to="/usage" search={{ ...span, ...(accountId !== null && { account: accountId }) }}>
-      Usage
-    </TextLink>
+    <Stack gap={0}>
+      {entry === null ? (
+        <TextLink to="/usage" search={search}>
+          Usage
+        </TextLink>
+      ) : (
+        <span>{entryKindLabels[entry.kind]}</span>
+      )}
+      <Hint size="xs" hiddenFrom="sm" component="div">
+        <TimeOf row={row} />
+      </Hint>
+    </Stack>
   );
+}
+
+function TimeOf({ row: { day, entry } }: { row: JournalRow }) {
+  return entry === null ? `${day} (UTC)` : <When at={entry.at} />;
 }

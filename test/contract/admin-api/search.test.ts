@@ -28,8 +28,14 @@ async function tokenOf(role: string, account?: unknown): Promise<Record<string, 
 }
 
 async function search(text: string, headers?: Record<string, string>) {
-  const { status, body } = await installation.ask('GET', `/api/v1/search?text=${encodeURIComponent(text)}`, undefined, headers);
-  const ids = (kind: string) => ((body[kind] as Json[] | undefined) ?? []).map((row) => String(row['name'] || row['email'])).toSorted();
+  const { status, body } = await installation.ask(
+    'GET',
+    `/api/v1/search?text=${encodeURIComponent(text)}`,
+    undefined,
+    headers,
+  );
+  const ids = (kind: string) =>
+    ((body[kind] as Json[] | undefined) ?? []).map((row) => String(row['name'] || row['email'])).toSorted();
   return { status, accounts: ids('accounts'), keys: ids('keys'), people: ids('people') };
 }
 

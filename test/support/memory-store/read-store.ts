@@ -85,11 +85,27 @@ function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
   const isOf = (search: NameSearch, accountId: number | null) =>
     search.accountId === null || accountId === search.accountId;
   return {
-    searchAccountNames: async (search) => find(accounts.values(), search, ({ name }) => [name], ({ id }) => isOf(search, id)),
+    searchAccountNames: async (search) =>
+      find(
+        accounts.values(),
+        search,
+        ({ name }) => [name],
+        ({ id }) => isOf(search, id),
+      ),
     searchKeyNames: async (search) =>
-      find(keys.values(), search, ({ name, prefix }) => [name, prefix], (key) => isOf(search, key.accountId) && (search.madeBy === null || key.madeBy === search.madeBy)),
+      find(
+        keys.values(),
+        search,
+        ({ name, prefix }) => [name, prefix],
+        (key) => isOf(search, key.accountId) && (search.madeBy === null || key.madeBy === search.madeBy),
+      ),
     searchPersonNames: async (search) =>
-      find([...people.values()].map(({ person }) => person), search, ({ name, email }) => [name, email], (person) => isOf(search, person.accountId)),
+      find(
+        [...people.values()].map(({ person }) => person),
+        search,
+        ({ name, email }) => [name, email],
+        (person) => isOf(search, person.accountId),
+      ),
   };
 }
 
