@@ -26,7 +26,7 @@ export const searchSchema = z
   .openapi('SearchResults');
 
 export const searchRoutes: AdminRoute[] = [
-  get('/search', 'search', 'Search accounts, keys and people', everyone, {
+  get('/search', 'search-show', 'Search accounts, keys and people', everyone, {
     query: {
       text: z
         .string({ error: TEXT_WORDS })

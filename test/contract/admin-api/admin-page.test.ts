@@ -33,6 +33,7 @@ test('every command of the page does what the text above it says', () => {
     { data: [], next_cursor: null },
     { step: 'day', data: expect.any(Array) },
     { models: { data: [], groups: 0 }, keys: { groups: 0 }, accounts: { groups: 0 }, total: { messages: 0 } },
+    { accounts: [{ name: 'demo' }], keys: expect.any(Array), people: [] },
     { email: 'ada@example.com', role: 'viewer', account: null, purpose: 'invitation' },
     { dry_run: true, changes: [{ kind: 'group', name: 'vip' }] },
     { name: 'acme', balance: '10.00', allowance_period: 'month' },
