@@ -29,6 +29,7 @@ import {
   type Route,
   routesWithinResidency,
 } from '../catalog/catalog.ts';
+import { CAPABILITIES } from '../gateway/gateway.ts';
 import { everyone, installation, seesProviderCost } from './dependencies.ts';
 import { amountShown, countShown, dayShown, idField, isoTime, rateShown, timeShown } from './fields.ts';
 import { answerByName } from './pages.ts';
@@ -104,6 +105,9 @@ export const modelSchema = z
     max_input_tokens: countShown.nullable(),
     max_output_tokens: countShown.nullable(),
     default_max_tokens: countShown,
+    capabilities: z
+      .array(z.enum(CAPABILITIES))
+      .describe('What the model is known to do on every route, or has a price for; empty if nothing is known.'),
     prefer: preferShown,
     groups: z
       .array(z.string())
@@ -172,7 +176,7 @@ export const modelRoutes: AdminRoute[] = [
         (group.residency === null || routesWithinResidency(current, group, model.routes).length > 0);
       return answerByName(call, models, (model) => {
         const sellers = groups.filter((group) => sells(group, model)).map(({ name }) => name);
-        return modelJson(model, sellers.sort(), showsRoutes);
+        return modelJson(model, sellers.sort(), showsRoutes, call.capabilitiesOf(model));
       });
     },
   }),
@@ -195,7 +199,12 @@ export const modelRoutes: AdminRoute[] = [
   }),
 ];
 
-function modelJson(model: Model, groups: string[], showsRoutes: boolean): z.infer<typeof modelSchema> {
+function modelJson(
+  model: Model,
+  groups: string[],
+  showsRoutes: boolean,
+  capabilities: z.infer<typeof modelSchema>['capabilities'],
+): z.infer<typeof modelSchema> {
   return {
     name: model.name,
     display_name: model.displayName,
@@ -208,6 +217,7 @@ function modelJson(model: Model, groups: string[], showsRoutes: boolean): z.infe
     max_input_tokens: model.maxInputTokens,
     max_output_tokens: model.maxOutputTokens,
     default_max_tokens: model.defaultMaxTokens,
+    capabilities,
     prefer: model.prefersLatency ? 'latency' : 'weight',
     groups,
     routes: showsRoutes ? model.routes.map((route) => routeJson(model, route)) : [],

@@ -3,11 +3,11 @@
 import type { AccountStore, NameSearches, PersonStore, Role, SignUpStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Auth, Catalog, CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
+import type { Auth, Catalog, CatalogDocument, DocumentKind, Model } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
-import type { TargetHealth } from '../gateway/gateway.ts';
+import type { CAPABILITIES, TargetHealth } from '../gateway/gateway.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
 import type {
   AutoRecharges,
@@ -107,6 +107,8 @@ export interface AdminDependencies {
    * address.
    */
   countFailure(address: string): TurnpikeError | null;
+  /** What a model of the current catalog is known to do. */
+  capabilitiesOf(model: Model): (typeof CAPABILITIES)[number][];
   accounts: AccountStore;
   names: NameSearches;
   tokens: TokenStore;

@@ -48,6 +48,7 @@ export { Conversations } from './conversations.ts';
 export type { Gateway, StreamWaits } from './dependencies.ts';
 export { IdempotencyRecords } from './idempotency-records.ts';
 export { LastLevels } from './last-levels.ts';
+export { CAPABILITIES, capabilitiesOf } from './models.ts';
 export type { Recharges } from './recharges.ts';
 export { listHealth, RouteHealth, type TargetHealth } from './route-health.ts';
 export { type CutReason, type Running, RunningMessages, Slots } from './running-messages.ts';

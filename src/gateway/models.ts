@@ -7,7 +7,9 @@ import {
   findListed,
   includedPriceList,
   listOffers,
+  type Model,
   type Offer,
+  type Route,
   resolveModel,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
@@ -130,10 +132,47 @@ function describeModel(offer: Offer, catalog: Catalog, providers: Shown['provide
   };
 }
 
-const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
+/** In the admin API, in the order of its console. */
+export const CAPABILITIES = [
+  'images',
+  'documents',
+  'thinking',
+  'structured_outputs',
+  'citations',
+  'web_search',
+  'prompt_caching',
+  'embeddings',
+] as const;
+type Capability = (typeof CAPABILITIES)[number];
 
-/** Capabilities that every route of the model has; null if one of them does not tell. */
-function describeCapabilities({ model, routes }: Offer, catalog: Catalog, providers: Shown['providers']) {
+/**
+ * What a model is known to do on every route, or has a price for; empty if nothing is known. Cached input counts if its
+ * price is lower.
+ */
+export function capabilitiesOf(model: Model, catalog: Catalog, providers: Shown['providers']): Capability[] {
+  if (model.serves === 'embeddings') return ['embeddings'];
+  const abilities = abilitiesOf(model.routes, catalog, providers) ?? [];
+  const { standard, webSearchPerThousand } = model.price;
+  const all = (has: (one: Abilities) => boolean) => abilities.length > 0 && abilities.every(has);
+  const found: Record<Capability, boolean> = {
+    images: all((one) => one.images),
+    documents: all((one) => one.documents),
+    thinking: all((one) => one.thinks),
+    structured_outputs: all((one) => one.structuredOutputs),
+    citations: all((one) => one.citations),
+    web_search: webSearchPerThousand !== null && all((one) => one.webSearch),
+    prompt_caching: standard.cacheRead < standard.input,
+    embeddings: false,
+  };
+  return CAPABILITIES.filter((name) => found[name]);
+}
+
+/** Of each route; null if one of them does not tell. */
+function abilitiesOf(
+  routes: readonly Route[],
+  catalog: Catalog,
+  providers: Shown['providers'],
+): readonly Abilities[] | null {
   const found: Abilities[] = [];
   for (const { provider, upstreamModel } of routes) {
     const settings = catalog.providers.get(provider);
@@ -141,6 +180,15 @@ function describeCapabilities({ model, routes }: Offer, catalog: Catalog, provid
     if (!abilities) return null;
     found.push(abilities);
   }
+  return found;
+}
+
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+/** Capabilities that every route of the model has; null if one of them does not tell. */
+function describeCapabilities({ model, routes }: Offer, catalog: Catalog, providers: Shown['providers']) {
+  const found = abilitiesOf(routes, catalog, providers);
+  if (found === null) return null;
   const shared = (has: (abilities: Abilities) => boolean) => ({ supported: found.every(has) });
   const contextEdits = shared((one) => one.contextEdits);
   const compaction = shared((one) => one.compaction);

@@ -18,6 +18,7 @@ import { bounds, type Config, callsThroughProxy } from '../config.ts';
 import {
   AdmissionQueue,
   Conversations,
+  capabilitiesOf,
   countTokens,
   type Gateway,
   getKey,
@@ -194,6 +195,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     moveAdmin,
     providerKinds: [...providerKinds.keys()],
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider),
+    capabilitiesOf: (model) => capabilitiesOf(model, holder.current, providerKinds),
     health: (provider) => metrics.health(provider),
     routeStates: () => listHealth(gateway.health, gateway.catalog()),
     vault,

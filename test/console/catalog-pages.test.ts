@@ -224,3 +224,33 @@ seen('a model with special characters in its name opens by address and by link',
   await isShown();
   expect(visitor.problems).toEqual([]);
 });
+
+seen('a model shows its context and capabilities, and nothing where the catalog knows nothing', async () => {
+  const price = { input: '1', output: '2' };
+  await turnpike.admin('POST', '/apply', {
+    document: {
+      providers: { vendor: { kind: 'anthropic', base_url: 'https://api.example.com', api_key: 'sk-x' } },
+      models: {
+        'claude-opus-5-5': {
+          ...{ price: { ...price, cache_read: '0.1' }, max_input_tokens: 1_000_000, max_output_tokens: 128_000 },
+          routes: [{ provider: 'vendor' }],
+        },
+        unknown: { price, routes: [{ provider: 'vendor' }, { provider: 'sandbox', model: 'sandbox-echo' }] },
+      },
+    },
+  });
+  await using visitor = await visitAs('operator');
+  const { page } = visitor;
+  await visitor.goTo('/models');
+  const row = page.getByRole('row').filter({ hasText: 'claude-opus-5-5' });
+  await row.getByText('1,000,000 in, 128,000 out').waitFor();
+  for (const name of ['Images', 'PDF documents', 'Thinking', 'Prompt caching']) await row.getByText(name).waitFor();
+  expect(await page.getByRole('row').filter({ hasText: 'unknown' }).getByText('Images').count()).toBe(0);
+  await visitor.goTo('/models/claude-opus-5-5');
+  await page.getByText('Capabilities', { exact: true }).waitFor();
+  await page.getByText('PDF documents').waitFor();
+  await visitor.goTo('/models/unknown');
+  await page.getByText('Default max tokens').waitFor();
+  expect(await page.getByText('Capabilities', { exact: true }).count()).toBe(0);
+  expect(visitor.problems).toEqual([]);
+});

@@ -20,7 +20,7 @@ import { useCreate, useGet } from '../../queries.ts';
 import { firstBody } from '../../snippets.ts';
 import { usePlaygroundKey } from '../playground/key-source.ts';
 import { KeyFields, useGroupsOf, useModelNames } from './form.tsx';
-import { createBody, defaultModel, emptyValues, type KeyValues } from './values.ts';
+import { createBody, defaultModel, emptyValues, isSandboxError, type KeyValues } from './values.ts';
 
 export function KeyCreate() {
   const [created, setCreated] = useState<CreatedKeyShape | null>(null);
@@ -93,9 +93,9 @@ function CreatedKey({ created: { key: secret, ...created } }: { created: Created
 const REFRESH_MS = 2_000;
 
 function GetStarted({ created, secret }: { created: KeyShape; secret: string }) {
-  const names = useModelNames(created.groups).filter(
-    (name) => created.models === null || created.models.some((pattern) => matchesPattern(name, pattern)),
-  );
+  const names = useModelNames(created.groups)
+    .filter((name) => !isSandboxError(name))
+    .filter((name) => created.models === null || created.models.some((pattern) => matchesPattern(name, pattern)));
   const [chosen, setChosen] = useState<string | null>(null);
   const model = chosen ?? defaultModel(names);
   const baseUrl = useBaseUrl();

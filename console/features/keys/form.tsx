@@ -20,7 +20,7 @@ import { ActionButton } from '../../parts/link.tsx';
 import { TimeField } from '../../parts/times.tsx';
 import { matchesPattern } from '../../patterns.ts';
 import { useGet } from '../../queries.ts';
-import { collapsedFields, type KeyValues } from './values.ts';
+import { collapsedFields, isSandboxError, type KeyValues } from './values.ts';
 
 const quotaPeriodLabels = { total: 'Never', day: 'Daily (UTC)', week: 'Weekly (Monday, UTC)', month: 'Monthly (UTC)' };
 
@@ -135,7 +135,8 @@ export function useModelNames(groupNames: readonly string[] | null): string[] {
     .flatMap((group) => group.models);
   return (models.data?.data ?? [])
     .map(({ name }) => name)
-    .filter((name) => patterns.some((pattern) => matchesPattern(name, pattern)));
+    .filter((name) => patterns.some((pattern) => matchesPattern(name, pattern)))
+    .toSorted((one, other) => Number(isSandboxError(one)) - Number(isSandboxError(other)));
 }
 
 function CollapsedFields({ form, accountGroups }: { form: KeyForm; accountGroups: readonly string[] }) {

@@ -13,7 +13,8 @@ import { SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { type Rows, useCosts, useList } from '../../queries.ts';
-import { isSandbox } from '../keys/values.ts';
+import { isSandbox, isSandboxError } from '../keys/values.ts';
+import { capabilitiesColumn } from './capabilities.tsx';
 import { ModelComparison, useComparison } from './comparison.tsx';
 
 const ALL_ROWS = { limit: 1000 };
@@ -80,7 +81,7 @@ function InstallationModels() {
       </Group>
       <ModelTable
         models={{ ...models, rows: shown }}
-        columns={[...priceColumns((rate) => rate), routesColumn(byName), groupsColumn]}
+        columns={[...priceColumns((rate) => rate), capabilitiesColumn, routesColumn(byName), groupsColumn]}
         empty={models.rows.length === 0 ? <NoModels /> : <NothingFound onClear={clear} />}
         onlySandbox={<NoModels />}
       />
@@ -105,7 +106,7 @@ function AccountModels() {
         models={{ ...models, rows: models.rows.filter((model) => fits(model, values)) }}
         columns={[
           ...priceColumns(paid),
-          limitsColumn,
+          capabilitiesColumn,
           { ...groupsColumn, show: (model) => groupOf(model) },
           copyColumn,
         ]}
@@ -151,7 +152,7 @@ function ModelTable({ models, columns, empty, onlySandbox }: ModelTableProps) {
   });
   const [chosen, setOpen] = useState<boolean | null>(null);
   const real = models.rows.filter(({ name }) => !isSandbox(name));
-  const isError = ({ name }: ModelShape) => Number(name.startsWith('sandbox-error-'));
+  const isError = ({ name }: ModelShape) => Number(isSandboxError(name));
   const sandbox = models.rows
     .filter(({ name }) => isSandbox(name))
     .toSorted((one, other) => isError(one) - isError(other));
@@ -245,20 +246,6 @@ const groupsColumn: Column<ModelShape> = {
   show: ({ groups }) => (
     <Text size="sm" {...(groups.length === 0 && { c: 'dimmed' })}>
       {groups.length === 0 ? 'No group' : groups.join(', ')}
-    </Text>
-  ),
-};
-
-const limitsColumn: Column<ModelShape> = {
-  name: 'limits',
-  label: 'Max input / output',
-  from: 'md',
-  align: 'right',
-  show: ({ max_input_tokens: input, max_output_tokens: output }) => (
-    <Text size="sm" className="tabular">
-      {input === null && output === null
-        ? 'No limit'
-        : [input, output].map((count) => count?.toLocaleString('en-US') ?? 'No limit').join(' / ')}
     </Text>
   ),
 };

@@ -15,6 +15,7 @@ import { When } from '../../parts/times.tsx';
 import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
+import { Capabilities } from './capabilities.tsx';
 import { RATES, rateLabels } from './form-values.ts';
 
 const ALL_ROWS = { limit: 1000 };
@@ -113,6 +114,7 @@ function ModelFacts({ model }: { model: ModelShape }) {
           name: 'Aliases',
           value: model.aliases.length === 0 ? 'None' : <Group gap={4}>{model.aliases.join(', ')}</Group>,
         },
+        model.capabilities.length === 0 ? null : { name: 'Capabilities', value: <Capabilities model={model} /> },
         { name: 'Max input tokens', value: tokens(model.max_input_tokens) },
         { name: 'Max output tokens', value: tokens(model.max_output_tokens) },
         { name: 'Default max tokens', value: tokens(model.default_max_tokens) },

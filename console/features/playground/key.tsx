@@ -65,7 +65,7 @@ export function KeyPanel({ source }: { source: KeySource }) {
     <Stack gap="sm" component="section" aria-label="API key">
       <Heading>API key</Heading>
       {key === null ? role !== 'viewer' && <NextKey source={source} /> : <KeyInUse source={source} />}
-      {key === null && <EnterKey />}
+      {(key === null || key.extendAtMs !== null) && <EnterKey />}
     </Stack>
   );
 }

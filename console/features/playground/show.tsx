@@ -145,7 +145,11 @@ function Talk({ settings, secondModel, models, onModel, onSecondModel, keySource
             note={<KeyLine source={keySource} />}
           >
             <PromptHistory prompts={prompts} onChoose={(text) => setDraft({ ...draft, text })} />
-            <CodeButton size="xs" body={bodyOf(settings, [...first.turns, { role: 'user', content }])} />
+            <CodeButton
+              size="xs"
+              visibleFrom="xs"
+              body={bodyOf(settings, [...first.turns, { role: 'user', content }])}
+            />
           </Composer>
         </Stack>
       </Box>

@@ -18,7 +18,7 @@ import { readConfig } from '../../../src/config.ts';
 import { findAuthFault } from '../../../src/credentials/credentials.ts';
 import { type Mailer, makeMailer } from '../../../src/delivery/delivery.ts';
 import type { TurnpikeError } from '../../../src/errors.ts';
-import type { TargetHealth } from '../../../src/gateway/gateway.ts';
+import { capabilitiesOf, type TargetHealth } from '../../../src/gateway/gateway.ts';
 import type { UsageRecord } from '../../../src/ledger/ledger.ts';
 import { probeProvider, providerKinds } from '../../../src/providers/providers.ts';
 import { hashSecret, openVault, type SecretHashes, type Vault } from '../../../src/secrets/secrets.ts';
@@ -191,6 +191,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     },
     providerKinds: ['sandbox', 'anthropic'],
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider, PROBE_MS_MAX),
+    capabilitiesOf: (model) => capabilitiesOf(model, catalog.current, providerKinds),
     health: (provider) => health.get(provider) ?? null,
     routeStates: () => routeStates,
     vault,

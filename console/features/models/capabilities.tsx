@@ -1,0 +1,48 @@
+// What a model can do and how much it reads and writes, as far as the catalog knows.
+
+import { Badge, Group, Stack, Text } from '@mantine/core';
+import type { ModelShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount } from '../../figures.ts';
+import type { Column } from '../../parts/data-table.tsx';
+
+const capabilityLabels: Readonly<Record<ModelShape['capabilities'][number], string>> = {
+  images: 'Images',
+  documents: 'PDF documents',
+  thinking: 'Thinking',
+  structured_outputs: 'Structured outputs',
+  citations: 'Citations',
+  web_search: 'Web search',
+  prompt_caching: 'Prompt caching',
+  embeddings: 'Embeddings',
+};
+
+export function Capabilities({ model: { capabilities } }: { model: ModelShape }) {
+  return (
+    <Group gap={4}>
+      {capabilities.map((name) => (
+        <Badge key={name} color="gray" size="sm">
+          {capabilityLabels[name]}
+        </Badge>
+      ))}
+    </Group>
+  );
+}
+
+/** Empty where nothing is known. */
+export const capabilitiesColumn: Column<ModelShape> = {
+  name: 'capabilities',
+  label: 'Context and capabilities',
+  from: 'lg',
+  show: (model) => (
+    <Stack gap={4}>
+      {model.max_input_tokens !== null && (
+        <Text size="sm" className="tabular">
+          {model.max_output_tokens === null
+            ? `${formatCount(model.max_input_tokens)} tokens`
+            : `${formatCount(model.max_input_tokens)} in, ${formatCount(model.max_output_tokens)} out`}
+        </Text>
+      )}
+      <Capabilities model={model} />
+    </Stack>
+  ),
+};
