@@ -107,7 +107,7 @@ export interface AdminDependencies {
    * address.
    */
   countFailure(address: string): TurnpikeError | null;
-  /** What a model of the current catalog is known to do. */
+  /** Capabilities of a model of the current catalog. */
   capabilitiesOf(model: Model): (typeof CAPABILITIES)[number][];
   accounts: AccountStore;
   names: NameSearches;

@@ -146,8 +146,8 @@ export const CAPABILITIES = [
 type Capability = (typeof CAPABILITIES)[number];
 
 /**
- * What a model is known to do on every route, or has a price for; empty if nothing is known. Cached input counts if its
- * price is lower.
+ * Capabilities that every route is known to have, or that have a price; empty if nothing is known. Cached input counts
+ * if its price is lower.
  */
 export function capabilitiesOf(model: Model, catalog: Catalog, providers: Shown['providers']): Capability[] {
   if (model.serves === 'embeddings') return ['embeddings'];
@@ -167,7 +167,7 @@ export function capabilitiesOf(model: Model, catalog: Catalog, providers: Shown[
   return CAPABILITIES.filter((name) => found[name]);
 }
 
-/** Of each route; null if one of them does not tell. */
+/** Abilities of each route; null if one of them does not tell. */
 function abilitiesOf(
   routes: readonly Route[],
   catalog: Catalog,

@@ -208,7 +208,7 @@ test.skipIf(chromium === null)('the spend limit of the key can be changed, and a
   ]);
 });
 
-test.skipIf(chromium === null)('a viewer is told that viewers cannot create keys, and may enter one', async () => {
+test.skipIf(chromium === null)('a viewer sees that viewers cannot create keys, and may enter one', async () => {
   await using visitor = await atPlayground('viewer', 'sandbox-echo');
   const { page } = visitor;
   await page.getByText('Viewers cannot create API keys.').waitFor();

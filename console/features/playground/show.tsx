@@ -123,12 +123,7 @@ function Talk({ settings, secondModel, models, onModel, onSecondModel, keySource
       />
       {!hasTurns && <NoMessages keySource={keySource} />}
       {hasTurns && !isRunning && (
-        <Group gap="xs">
-          {talks.every(({ failure }) => failure === null) && (
-            <ActionButton label="Regenerate" size="xs" icon="refresh" onClick={regenerate} disabled={!isReady} />
-          )}
-          <ActionButton label="Clear" size="xs" onClick={() => talks.forEach(({ startOver }) => void startOver())} />
-        </Group>
+        <TalkActions talks={talks} isReady={isReady} onRegenerate={regenerate} />
       )}
       <Box className="playground-composer">
         <Stack gap="xs">
@@ -154,6 +149,23 @@ function Talk({ settings, secondModel, models, onModel, onSecondModel, keySource
         </Stack>
       </Box>
     </Box>
+  );
+}
+
+interface TalkActionsProps {
+  talks: readonly Conversation[];
+  isReady: boolean;
+  onRegenerate: () => void;
+}
+
+function TalkActions({ talks, isReady, onRegenerate }: TalkActionsProps) {
+  return (
+    <Group gap="xs">
+      {talks.every(({ failure }) => failure === null) && (
+        <ActionButton label="Regenerate" size="xs" icon="refresh" onClick={onRegenerate} disabled={!isReady} />
+      )}
+      <ActionButton label="Clear" size="xs" onClick={() => talks.forEach(({ startOver }) => void startOver())} />
+    </Group>
   );
 }
 
