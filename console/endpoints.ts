@@ -41,6 +41,8 @@ import type {
   ReceiptShape,
   RedemptionShape,
   RefundShape,
+  RefusalShape,
+  RefusalTotalsShape,
   RotatedKeyShape,
   SearchShape,
   SettingShape,
@@ -142,6 +144,8 @@ export interface Endpoints {
   'GET /tokens/{id}': TokenShape;
   'POST /tokens/{id}/revoke': TokenShape;
   'POST /unsubscribe': UnsubscribedShape;
+  'GET /refusals': PageShape<RefusalShape>;
+  'GET /refusals/totals': RefusalTotalsShape;
   'GET /usage': PageShape<UsageShape>;
   'GET /usage/{request_id}': ReceiptShape;
   'POST /usage/{request_id}/refunds': RefundShape;

@@ -198,6 +198,19 @@ export const bounds = {
   usageSearchedMax: 20_000, // records that one page of a search reads
   usageSearchedAtOnce: 2_000,
   usageSearchMsMax: 700, // after which a search stops
+  // Counts of refused requests and of attempts at routes
+  refusalMessageCharactersMax: 240, // of the last message, which says what to change in its first words
+  refusalRowsPerMinuteMax: 1_000, // counts of one node; further refusals are counted by code alone
+  refusalRowsPerAccountMax: 30, // of those, of one account; its further refusals are counted without their keys
+  refusalRowsWaitingMax: 5_000, // while the store is unavailable, a few minutes of a flood
+  trafficWriteMs: 5_000, // a crash loses what was counted in this time
+  trafficRowsAtOnce: 50, // in one transaction, during which messages wait: about a millisecond
+  trafficLastWriteMsMax: 2_000, // at a stop
+  refusalsKeptMs: 30 * 24 * 60 * 60 * 1000,
+  refusalRowsKeptMax: 500_000, // about 150 MB; the oldest are dropped earlier, hourly
+  refusalRunRows: 50_000, // that one statement adds up
+  routeHoursKeptMs: 2 * 24 * 60 * 60 * 1000,
+  routeHoursReadMax: 100_000, // of the last day: a few hundred routes on a few nodes
   // Read connections to PostgreSQL
   readConnections: 4,
   readStatementMsMax: 5_000,

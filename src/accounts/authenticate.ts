@@ -16,6 +16,8 @@ export interface Sender {
   readonly address: string;
   /** The key sent as `authorization: Bearer`, used if that in `x-api-key` does not exist; null if absent. */
   readonly bearer: string | null;
+  /** Set when the secret belongs to a key, also to one that is refused. */
+  caller: { account: { id: number }; key: { id: number } } | null;
 }
 
 /** Dependencies of authentication. */
@@ -77,6 +79,7 @@ function admitCaller(caller: Caller | null, sender: Sender, nowMs: number, { fai
       failures.count(sender.address, nowMs) ??
       new TurnpikeError('key_invalid', `${invalidWords(sender)}: no such API key.`)
     );
+  sender.caller = caller;
   const { key, account } = caller;
   if (key.status !== 'enabled') return new TurnpikeError('key_disabled', 'This API key is disabled.');
   if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs)

@@ -24,6 +24,7 @@ import { personRoutes } from './people.ts';
 import { planRoutes } from './plans.ts';
 import { priceUpdateRoutes } from './price-update.ts';
 import { providerRoutes } from './providers.ts';
+import { refusalRoutes } from './refusals.ts';
 import { addRoute } from './route.ts';
 import { searchRoutes } from './search.ts';
 import { signUpRoutes } from './sign-ups.ts';
@@ -47,6 +48,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...providerRoutes,
     ...totalRoutes, // before records of messages, whose path would match
     ...usageRoutes,
+    ...refusalRoutes,
     ...refundRoutes,
     ...codeBatchRoutes,
     ...redemptionRoutes(),

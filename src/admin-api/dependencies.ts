@@ -19,6 +19,7 @@ import type {
 } from '../payments/payments.ts';
 import type { ProbeResult, ProviderEndpoint } from '../providers/providers.ts';
 import type { SecretHashes, Vault } from '../secrets/secrets.ts';
+import type { RefusalStore, RouteHourStore } from '../traffic/traffic.ts';
 
 /** The current catalog and its documents. */
 interface AdminCatalog {
@@ -133,6 +134,7 @@ export interface AdminDependencies {
    */
   readEpoch?(): Promise<number> | null;
   usage: UsageStore;
+  traffic: RefusalStore & RouteHourStore;
   codes: CodeStore;
   paymentStore: PaymentStore;
   /** null: no provider is set, and no payments are taken. */

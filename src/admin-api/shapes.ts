@@ -26,6 +26,7 @@ import type { paymentCheckSchema, paymentOptionsSchema, paymentSchema } from './
 import type { invitedSchema, personSchema } from './people.ts';
 import type { accountPlanSchema, planSchema } from './plans.ts';
 import type { providerSchema, testSchema } from './providers.ts';
+import type { refusalSchema, refusalTotalSchema, refusalTotalsSchema } from './refusals.ts';
 import type { errorSchema } from './route.ts';
 import type { searchSchema } from './search.ts';
 import type { mailedSchema, signedUpSchema } from './sign-ups.ts';
@@ -77,6 +78,9 @@ export type ProviderTestShape = z.infer<typeof testSchema>;
 export type ReceiptShape = z.infer<typeof receiptSchema>;
 export type RedemptionShape = z.infer<typeof redemptionSchema>;
 export type RefundShape = z.infer<typeof refundSchema>;
+export type RefusalShape = z.infer<typeof refusalSchema>;
+export type RefusalTotalShape = z.infer<typeof refusalTotalSchema>;
+export type RefusalTotalsShape = z.infer<typeof refusalTotalsSchema>;
 export type RotatedKeyShape = z.infer<typeof rotatedSchema>;
 export type SearchShape = z.infer<typeof searchSchema>;
 export type SettingShape = z.infer<typeof settingSchema>;

@@ -55,7 +55,7 @@ export interface ClientRequest {
   readonly trace: TraceContext | null;
   /** Filled in as the request is processed. */
   readonly times: MessageTimes;
-  /** Set by the gateway after authentication. */
+  /** Set by authentication if the key is known, also if it is refused. */
   caller: { account: { id: number }; key: { id: number } } | null;
   /** Set by the gateway on admission: from then on, the gateway reports the message. */
   isAdmitted: boolean;

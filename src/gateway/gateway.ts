@@ -84,7 +84,6 @@ async function submitLater(
 async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identified: Caller): Promise<Submitted> {
   let catalog = gateway.catalog();
   let caller = identified;
-  clientRequest.caller = caller;
   let headers: Record<string, string> | null = null;
   let slot: Slot | null = null;
   let held: AdmissionRequest | null = null;
@@ -212,7 +211,6 @@ async function answerCaller(
 ): Promise<Reply> {
   const catalog = gateway.catalog();
   const caller = requireCaller(await identify(gateway, clientRequest));
-  clientRequest.caller = caller;
   try {
     const answered = await answer(caller, catalog);
     const { status, body } = typeof answered === 'string' ? { status: 200, body: answered } : answered;

@@ -245,7 +245,9 @@ export type ForgottenTable =
   | 'answers'
   | 'events'
   | 'deliveries'
-  | 'payment_events';
+  | 'payment_events'
+  | 'refusals'
+  | 'route_hours';
 
 /** Data that is complete from its boundary on. */
 export type RetainedData = 'usage' | 'journal';

@@ -62,6 +62,7 @@ import type { CatalogReader } from './follow-nodes.ts';
 import { type Observers, reportAnswer, reportMessage } from './observe.ts';
 import type { OpenStore } from './open-store.ts';
 import type { Closing, StopState } from './server.ts';
+import type { TrafficWriter } from './write-traffic.ts';
 
 /** Estimators with the samples of earlier runs. Saving may fail: lost samples are collected again. */
 async function openEstimates(store: SampleStore, closing: Closing): Promise<Estimates> {
@@ -135,6 +136,7 @@ const LOCAL_OPERATOR: Principal = { id: 'local', role: 'operator', accountId: nu
 interface AdminParts {
   gateway: Gateway;
   store: OpenStore;
+  traffic: Pick<TrafficWriter, 'store'>;
   hashesOf: SecretHashes;
   holder: CatalogHolder;
   catalogReader: CatalogReader;
@@ -181,6 +183,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
     readEpoch: () => feed?.readEpoch() ?? null,
     usage: stores.usage,
+    traffic: parts.traffic.store,
     codes: stores.codes,
     paymentStore: stores.payments,
     payments: parts.payments,

@@ -13,6 +13,7 @@ import {
   type Telemetry,
 } from '../observability/observability.ts';
 import type { Answered } from '../public-api/public-api.ts';
+import { RefusalCounts } from '../traffic/traffic.ts';
 import type { Closing } from './server.ts';
 
 export interface Observers {
@@ -20,6 +21,7 @@ export interface Observers {
   metrics: ServiceMetrics;
   /** null without a collector. */
   telemetry: Telemetry | null;
+  refusals: RefusalCounts;
   clock: Clock;
 }
 
@@ -30,7 +32,13 @@ export async function openObservers(
   clock: Clock,
   closing: Closing,
 ): Promise<Observers> {
-  const observers: Observers = { log, metrics: new ServiceMetrics(), telemetry: null, clock };
+  const observers: Observers = {
+    log,
+    metrics: new ServiceMetrics(),
+    telemetry: null,
+    refusals: new RefusalCounts(),
+    clock,
+  };
   if (config.telemetry === null) return observers;
   const telemetry = await openTelemetry(config.telemetry, version, (signal, failure) => {
     const event = failure === null ? 'telemetry_resumed' : 'telemetry_failed';
@@ -49,8 +57,11 @@ export function reportMessage({ log, metrics, telemetry, clock }: Observers, mes
 }
 
 /** Any other request was answered. */
-export function reportAnswer({ log, metrics, telemetry, clock }: Observers, answered: Answered): void {
+export function reportAnswer({ log, metrics, telemetry, refusals, clock }: Observers, answered: Answered): void {
   metrics.countAnswer(answered);
+  const { clientRequest, failure, receivedAtMs, durationMs } = answered;
+  if (failure !== null && clientRequest !== null)
+    refusals.count(failure, clientRequest.caller, receivedAtMs + durationMs);
   telemetry?.traceAnswer(answered);
   if (log.isOn) log.write(requestLine(answered, clock.nowMs()));
 }

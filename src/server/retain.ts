@@ -12,10 +12,12 @@ import {
   usageRetainedSinceMs,
 } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
+import type { RefusalStore } from '../traffic/traffic.ts';
 import type { OpenStore } from './open-store.ts';
 
 interface RetainParts {
   store: RetentionStore;
+  traffic: Pick<RefusalStore, 'findRefusalsBeyond'>;
   settings(): Pick<Settings, 'usageRetentionDays' | 'journalRetentionMonths' | 'eventRetentionDays'>;
   clock: Clock;
   log: Pick<LogWriter, 'writeEvent'>;
@@ -41,6 +43,8 @@ const NOTHING: Dropped = {
   events: 0,
   deliveries: 0,
   payment_events: 0,
+  refusals: 0,
+  route_hours: 0,
 };
 
 interface Run extends RetainParts {
@@ -112,6 +116,7 @@ async function dropOld(run: Run): Promise<void> {
   await forgetBefore(run, 'creations', nowMs - bounds.creationRememberedMs);
   await forgetBefore(run, 'key_secrets', nowMs - bounds.endedSecretKeptMs);
   await forgetBefore(run, 'payment_events', nowMs - bounds.paymentEventKeptMs);
+  await forgetTraffic(run, nowMs);
   const { usageRetentionDays: days, journalRetentionMonths: months, eventRetentionDays } = run.settings();
   await forgetBefore(run, 'deliveries', nowMs - eventRetentionDays * DAY_MS);
   await forgetBefore(run, 'events', nowMs - eventRetentionDays * DAY_MS);
@@ -123,6 +128,13 @@ async function dropOld(run: Run): Promise<void> {
   if (journalSinceMs === null || journalSinceMs > usageSinceMs || run.signal.aborted) return;
   await run.store.keepSince('journal', journalSinceMs);
   await carryBefore(run, journalSinceMs);
+}
+
+/** Refusals are bounded by their age and by their number. */
+async function forgetTraffic(run: Run, nowMs: number): Promise<void> {
+  const beyond = await run.traffic.findRefusalsBeyond(bounds.refusalRowsKeptMax);
+  await forgetBefore(run, 'refusals', Math.max(nowMs - bounds.refusalsKeptMs, (beyond?.atMs ?? -1) + 1));
+  await forgetBefore(run, 'route_hours', nowMs - bounds.routeHoursKeptMs);
 }
 
 async function forgetBefore({ store, dropped, signal }: Run, table: ForgottenTable, beforeMs: number): Promise<void> {

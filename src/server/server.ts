@@ -28,6 +28,7 @@ import { openSettings } from './open-settings.ts';
 import { type OpenStore, openStore } from './open-store.ts';
 import { PaymentWebhook } from './payment-webhook.ts';
 import { startRetaining } from './retain.ts';
+import { TrafficWriter } from './write-traffic.ts';
 
 const STOP_MS_MAX = 5_000; // for responses still being sent after every message has ended
 const LOOK_MS = 20;
@@ -143,6 +144,7 @@ async function startOn(
   const store = await openStore(config, systemClock(), log, closing);
   const { vault, stores, clock, feed } = store;
   const observers = await openObservers(config, options.version, log, clock, closing);
+  const traffic = new TrafficWriter(observers, stores.traffic);
   store.gate.onCommitted = (facts) => observers.metrics.countBatch(facts);
   await using _ = await store.lockStart();
   const epoch = (await feed?.readEpoch()) ?? 0; // before anything is cached
@@ -166,7 +168,7 @@ async function startOn(
   const { people, mailer } = openPeople(parts, closing);
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);
-  const sources = { people, mailer, payments: payments?.service ?? null };
+  const sources = { people, mailer, traffic, payments: payments?.service ?? null };
   const admin: AdminApi = makeAdmin({ ...known, ...sources, findAuthFault, moveAdmin, messagesAt });
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
   const state: StopState = { isLeaving: false, isDraining: false };
@@ -174,7 +176,6 @@ async function startOn(
   closing.push(() => following?.stop());
   const publicApi = makePublic(config, gateway, state, () => following?.isHearing() ?? true, observers, closing);
   const updateOperatorFile = () => writeOperatorFile(config, http, token);
-  const { adminListen } = holder.current.settings;
   const http = listen(config, tls, {
     publicApi,
     admin,
@@ -182,7 +183,7 @@ async function startOn(
     console: makeConsole(messagesAt),
     webhook: payments === null ? null : new PaymentWebhook(payments.receiver, observers),
     observers,
-    adminListen,
+    adminListen: holder.current.settings.adminListen,
     onMoved: updateOperatorFile,
     onLost: () => void stop(),
   });
@@ -197,7 +198,7 @@ async function startOn(
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
   await inviteFirstOperator(config, options, store, clock, http.adminUrl());
-  closing.push(...startUpkeep({ ...start, readMail, store, gateway, holder, clock, log, metrics, payments }));
+  closing.push(...startUpkeep({ ...start, readMail, store, traffic, gateway, holder, clock, log, metrics, payments }));
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }
@@ -214,15 +215,16 @@ function storeReadings({ stores }: OpenStore, payments: Payments | null) {
   };
 }
 
-/** Retention, and delivery of events. Returns the functions that stop them. */
-function startUpkeep(parts: EventParts): (() => Promise<void>)[] {
+/** Counts of traffic, retention, and delivery of events. Returns the functions that stop them. */
+function startUpkeep({ traffic: writer, ...parts }: EventParts & { traffic: TrafficWriter }): (() => Promise<void>)[] {
   const { store, gateway, clock, log } = parts;
   const settings = () => gateway.catalog().settings;
-  const retention = { store: store.stores.retention, settings, clock, log };
+  const { retention: rows, traffic } = store.stores;
+  const retention = { store: rows, traffic, settings, clock, log };
   const { runAlone, maintain } = store;
   const failed = makeUpkeepReport(store.stores.events, clock);
   const upkeep = { runAlone, maintain, failed, updatePlans: makePlanUpdates(store, gateway) };
-  return [startRetaining({ ...retention, ...upkeep }), startEvents(parts)];
+  return [writer.start(), startRetaining({ ...retention, ...upkeep }), startEvents(parts)];
 }
 
 /** The public URL, else the listening address if the admin API has its own; null: the admin API's address. */

@@ -12,6 +12,7 @@ import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
+import { type TrafficRow, trafficStatement } from './traffic-rows.ts';
 
 export type CoCommittedRow =
   | PaymentRow
@@ -45,7 +46,8 @@ export type CoCommittedRow =
   /** Refused as Outpaced if data that the bundle was decided by has changed since. */
   | { table: 'changes'; since: DecidedAt }
   | OutboxRow
-  | MailRow;
+  | MailRow
+  | TrafficRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
   return { table: 'answers', answer };
@@ -114,6 +116,9 @@ export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {
     case 'mailed_links':
     case 'sign_ups':
       return mailStatements(row);
+    case 'refusals':
+    case 'route_hours':
+      return [trafficStatement(row)];
   }
 }
 
@@ -257,6 +262,8 @@ export const forgottenColumns: Readonly<Record<ForgottenTable, { id: string; age
   payment_events: { id: 'id', age: 'at_ms' },
   events: { id: 'seq', age: 'at_ms' },
   deliveries: { id: 'seq', age: 'created_at_ms' },
+  refusals: { id: 'seq', age: 'at_ms' },
+  route_hours: { id: 'at_ms, model, provider, upstream_model, source', age: 'at_ms' },
 };
 
 const PICKED = 'SELECT seq FROM carried_entries';

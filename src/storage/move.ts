@@ -46,6 +46,8 @@ export const movedTables = [
   'mails',
   'mailed_links',
   'sign_ups',
+  'refusals',
+  'route_hours',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

@@ -14,6 +14,7 @@ import type { ReportReads } from './stores.ts';
 import { timelineReads } from './timeline-reads.ts';
 import { topReads } from './top-reads.ts';
 import { totalsReads } from './totals-reads.ts';
+import { trafficReads } from './traffic-rows.ts';
 import { usageLists, usageSearches } from './usage-reads.ts';
 
 /** All of them over one reader. The month of an account is read in a way of its own. */
@@ -30,6 +31,7 @@ export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>
     ...auditReads(on),
     ...eventLists(on),
     ...searchReads(on),
+    ...trafficReads(on),
     ...month,
   };
 }
@@ -50,6 +52,11 @@ const names: Readonly<Record<keyof ReportReads, true>> = {
   searchAccountNames: true,
   searchKeyNames: true,
   searchPersonNames: true,
+  listRefusals: true,
+  totalRefusals: true,
+  listFrequentRefusals: true,
+  findRefusalsBeyond: true,
+  listRouteHours: true,
 };
 
 /** Reports that are answered by `ask`, given the name of the report and its question. */

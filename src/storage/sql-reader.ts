@@ -13,7 +13,8 @@ export interface IndexRange {
     | 'keys'
     | 'people'
     | 'events'
-    | 'deliveries';
+    | 'deliveries'
+    | 'refusals';
   /** Null: the primary key. PostgreSQL finds the index by the order and the bounds. */
   index: string | null;
   /** The first columns of the index, each with the expression of its value. */
@@ -103,8 +104,10 @@ export interface Page {
   before: number | null;
 }
 
+type PagedTable = 'usage_records' | 'entries' | 'audit_records' | 'events' | 'refusals';
+
 /** Finds the position after which a page begins. */
-export function pageStarts(on: SqlReader, table: 'usage_records' | 'entries' | 'audit_records' | 'events') {
+export function pageStarts(on: SqlReader, table: PagedTable) {
   const upTo = on.prepare<PositionRow>(
     `SELECT ${numbers(on, 'at_ms', 'seq')} FROM ${table} r WHERE r.seq <= $1 ORDER BY r.seq DESC LIMIT 1`,
   );

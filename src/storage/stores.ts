@@ -34,6 +34,7 @@ import { type CodeReads, codeWrites } from './code-rows.ts';
 import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
 
 import type { MailReads } from './mail-rows.ts';
+import { type TrafficStore, trafficWrites } from './traffic-rows.ts';
 
 export type RetentionReads = Pick<RetentionStore, 'countForgotten' | 'countToCarry' | 'listToCarry'>;
 
@@ -86,6 +87,7 @@ export interface Stores {
   deliveries: DeliveryStore;
   mails: MailStore;
   signUps: SignUpStore;
+  traffic: TrafficStore;
 }
 
 /** Lists and reports over data that grows without bound. */
@@ -97,7 +99,8 @@ export type ReportReads = Pick<
   Pick<AuditStore, 'listAudit'> &
   Pick<EventStore, 'listEvents'> &
   Pick<DeliveryStore, 'listDeliveries'> &
-  NameSearches;
+  NameSearches &
+  Omit<TrafficStore, keyof ReturnType<typeof trafficWrites>>;
 
 /** Reads of accounts, keys, tokens, people and creations: one row or one page by an index each. */
 export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrites>> &
@@ -130,6 +133,8 @@ export function assembleStores(
   const { listAudit, listEntries, listHolds, readMonth, listEvents, listDeliveries } = reports;
   const { listUsage, searchUsage, topUsage, topOfRecords, totalUsage, readTimeline } = reports;
   const { searchAccountNames, searchKeyNames, searchPersonNames } = reports;
+  const { listRefusals, totalRefusals, listFrequentRefusals, findRefusalsBeyond, listRouteHours } = reports;
+  const refusals = { listRefusals, totalRefusals, listFrequentRefusals, findRefusalsBeyond };
   const { readInstallation } = reads;
   return {
     gate,
@@ -156,6 +161,7 @@ export function assembleStores(
     deliveries: { ...reads, listDeliveries, ...deliveryWrites(gate) },
     mails: { ...reads, ...mailWrites(gate) },
     signUps: { ...reads, ...signUpWrites(gate) },
+    traffic: { ...refusals, listRouteHours, ...trafficWrites(gate) },
     retention: retentionStore(gate, { ...retentionReads, readInstallation }),
   };
 }

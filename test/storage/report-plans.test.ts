@@ -16,7 +16,8 @@ import {
   type ReportReads,
   reportReads,
 } from '../../src/storage/sqlite/sqlite.ts';
-import { allChanges, allTimeline, allTotals, allUsage } from '../support/everything.ts';
+import { type RefusalPage, refusalGroupings } from '../../src/traffic/traffic.ts';
+import { allChanges, allRefusals, allTimeline, allTotals, allUsage } from '../support/everything.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A connection to a database of a few records, and the text of every statement prepared on it. */
@@ -54,6 +55,15 @@ function combinations<Page extends object>(page: Page, others: Partial<Page>): P
   for (const [name, value] of Object.entries(others)) pages = pages.flatMap((one) => [one, { ...one, [name]: value }]);
   return pages;
 }
+
+const ofRefusals: Partial<RefusalPage> = {
+  account: 1,
+  key: 2,
+  madeBy: 'tok_a',
+  code: 'key_invalid',
+  before: 3,
+  untilMs: 4,
+};
 
 /** Every query of each kind with a plan of its own. */
 const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0][] } = {
@@ -111,6 +121,13 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
     { accountId: 1 },
   ),
   topUsage: combinations(allTotals, { account: 1, key: 2, madeBy: 'tok_a', model: 'm' }),
+  listRefusals: combinations(allRefusals, ofRefusals),
+  totalRefusals: refusalGroupings.flatMap((groupBy) =>
+    combinations(allRefusals, ofRefusals).map((page) => ({ ...page, groupBy })),
+  ),
+  listFrequentRefusals: [{ sinceMs: 0, least: 1, limit: 10 }],
+  findRefusalsBeyond: [1],
+  listRouteHours: [0],
 };
 
 describe('the plan of every statement of reports', () => {
@@ -128,7 +145,7 @@ describe('the plan of every statement of reports', () => {
   });
 
   /** Sums over the records or totals between two positions. */
-  const sumOfRun = /FROM \(SELECT r\.\* FROM (?:daily_totals|usage_records) r .* ORDER BY [^)]*\) r\b/s;
+  const sumOfRun = /FROM \(SELECT r\.\* FROM (?:daily_totals|usage_records|refusals) r .* ORDER BY [^)]*\) r\b/s;
 
   test('uses an index or the row id, and scans only rows found that way', () => {
     expect(texts.length).toBeGreaterThan(60);

@@ -34,7 +34,15 @@ test('every statement that drops or counts rows uses an index', async () => {
   database.run(`INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind) VALUES (7, 1, 7, 3, 5, 'usage')`);
   const texts = new Set<string>();
   const noted = noteTexts(database, texts);
-  for (const table of ['usage_records', 'creations', 'key_secrets', 'claims', 'answers'] as const) {
+  for (const table of [
+    'usage_records',
+    'creations',
+    'key_secrets',
+    'claims',
+    'answers',
+    'refusals',
+    'route_hours',
+  ] as const) {
     countForgotten(noted, table, NOW_MS);
     forgetRows(noted, table, NOW_MS);
   }

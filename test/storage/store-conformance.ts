@@ -29,6 +29,7 @@ import { reportConformance } from './conformance/reports.ts';
 import { retentionConformance } from './conformance/retention.ts';
 import { secretChangeConformance } from './conformance/secret-change.ts';
 import { timelineConformance } from './conformance/timeline.ts';
+import { trafficConformance } from './conformance/traffic.ts';
 import { writeOffConformance } from './conformance/write-offs.ts';
 
 /**
@@ -55,6 +56,7 @@ export function describeStore(
     describe('stores', () => answerConformance(open));
     describe('stores', () => paymentConformance(open));
     describe('stores', () => codeConformance(open));
+    describe('counts', () => trafficConformance(open));
     describe('charges under an idempotency key', () => claimConformance(open));
     describe('lists', () => journalConformance(open));
     describe('refunds', () => refundConformance(open));

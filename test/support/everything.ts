@@ -2,6 +2,7 @@
 
 import type { AuditPage } from '../../src/audit/audit.ts';
 import type { TimelineQuestion, TotalsQuestion, UsagePage } from '../../src/ledger/ledger.ts';
+import type { RefusalPage } from '../../src/traffic/traffic.ts';
 
 export const allUsage: UsagePage = {
   account: null,
@@ -39,6 +40,17 @@ export const allChanges: AuditPage = {
   account: null,
   object: null,
   actor: null,
+  sinceMs: null,
+  untilMs: null,
+  before: null,
+  limit: 100,
+};
+
+export const allRefusals: RefusalPage = {
+  account: null,
+  key: null,
+  madeBy: null,
+  code: null,
   sinceMs: null,
   untilMs: null,
   before: null,

@@ -1,6 +1,7 @@
 // The versions of the stored tables, in order. A released version never changes; the next one alters its tables.
 // Amounts are nanodollars, times are milliseconds since 1970, ids are integers.
 
+import { consoleTables } from './console/console.ts';
 import { paymentTables } from './payments/payments.ts';
 import { postgresTables } from './postgres-tables.ts';
 import { sqliteTables } from './sqlite-tables.ts';
@@ -33,7 +34,15 @@ const payments: Migration = {
   ...paymentTables,
 };
 
-export const migrations: readonly [Migration, ...Migration[]] = [baseline, payments];
+/** Only new tables, which programs of version 10 neither read nor write. */
+const forConsole: Migration = {
+  version: 11,
+  name: 'console',
+  leastKnown: 10,
+  ...consoleTables,
+};
+
+export const migrations: readonly [Migration, ...Migration[]] = [baseline, payments, forConsole];
 
 /** The version that this program creates and uses. */
 export const latestVersion = migrations.at(-1)?.version ?? baseline.version;

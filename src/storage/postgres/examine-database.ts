@@ -55,6 +55,8 @@ const TABLES = [
   'payment_events',
   'payments',
   'people',
+  'refusals',
+  'route_hours',
   'schema_versions',
   'sign_ups',
   'tokens',

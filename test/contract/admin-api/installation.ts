@@ -178,6 +178,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     deliveries: stores.deliveries,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     usage: stores.usage,
+    traffic: stores.traffic,
     codes: stores.codes,
     paymentStore: stores.payments,
     payments: parts.payments && { provider: 'stripe', ...parts.payments },

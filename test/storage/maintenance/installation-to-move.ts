@@ -79,6 +79,7 @@ async function useFirst(directory: string): Promise<Pick<InstallationToMove, 'ke
   const token = await turnpike.admin('POST', '/tokens', { name: 'reports', role: 'viewer' });
   for (let count = 0; count < 5; count++) await postMessage(turnpike, secret);
   await postMessage(turnpike, secret, { headers: { 'idempotency-key': 'order-1' } });
+  await turnpike.post('wrong', MESSAGE);
   const refunded = await postMessage(turnpike, secret);
   await turnpike.admin('POST', `/usage/${refunded}/refunds`, { note: 'sorry' });
   await turnpike.admin('POST', `/keys/${more['id']}/rotate`, { grace: '24h' });

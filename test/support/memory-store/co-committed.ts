@@ -11,6 +11,7 @@ import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';
 import type { MemoryTables } from './tables.ts';
+import { writeTraffic } from './traffic.ts';
 
 type Dropping = Extract<CoCommittedRow, { forget: unknown } | { carry: unknown }>;
 type RowOf<Table extends CoCommittedRow['table']> = Exclude<Extract<CoCommittedRow, { table: Table }>, Dropping>;
@@ -170,6 +171,10 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
     case 'deliveries':
     case 'facts':
       writeEventRow(tables, row);
+      break;
+    case 'refusals':
+    case 'route_hours':
+      writeTraffic(tables, row);
       break;
     case 'leader':
     case 'changes':

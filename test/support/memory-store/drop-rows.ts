@@ -26,6 +26,8 @@ function findOld(tables: MemoryTables, table: ForgottenTable, beforeMs: number):
     payment_events: () => [...tables.paymentEvents].map(([key, { atMs }]) => [key, atMs]),
     events: () => [...tables.events].map(([key, { atMs }]) => [key, atMs]),
     deliveries: () => [...tables.deliveries].map(([key, { createdAtMs }]) => [key, createdAtMs]),
+    refusals: () => [...tables.refusals].map(([key, { atMs }]) => [key, atMs]),
+    route_hours: () => [...tables.routeHours].map(([key, { atMs }]) => [key, atMs]),
   };
   return aged[table]()
     .filter(([, atMs]) => atMs !== null && atMs < beforeMs)
@@ -64,6 +66,8 @@ export function forgetRows(tables: MemoryTables, table: ForgottenTable, beforeMs
     payment_events: tables.paymentEvents,
     events: tables.events,
     deliveries: tables.deliveries,
+    refusals: tables.refusals,
+    route_hours: tables.routeHours,
   };
   for (const key of findOld(tables, table, beforeMs)) of[table].delete(key as never);
 }

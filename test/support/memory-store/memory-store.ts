@@ -59,6 +59,8 @@ export class MemoryLedgerStore implements LedgerStore {
     mails: new Map(),
     mailedLinks: new Map(),
     signUps: [],
+    refusals: new Map(),
+    routeHours: new Map(),
   };
   readonly #clock: Clock;
 

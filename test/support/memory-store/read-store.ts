@@ -40,6 +40,7 @@ import { isEntryAsked, readMonth } from './journal.ts';
 import { paymentReads } from './payments.ts';
 import type { MemoryTables } from './tables.ts';
 import { sumTimeline, totalOfRecord } from './timeline.ts';
+import { trafficReads } from './traffic.ts';
 
 export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
   return {
@@ -53,6 +54,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...codeReads(tables),
     ...eventReads(tables),
     ...mailReads(tables),
+    ...trafficReads(tables),
     findAnswer: async (requestId) => tables.answers.get(requestId) ?? null,
   };
 }

@@ -18,6 +18,7 @@ import type {
   StoredAnswer,
 } from '../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
+import type { RouteHour, StoredRefusal } from '../../../src/traffic/traffic.ts';
 import type { PaymentTables } from './payments.ts';
 
 /** All tables. Rows are values and never altered. */
@@ -63,4 +64,8 @@ export interface MemoryTables extends PaymentTables {
   mailedLinks: Map<string, MailedLink>;
   /** In the order they were made. */
   signUps: SignUp[];
+  /** By seq. */
+  refusals: Map<number, StoredRefusal>;
+  /** By hour, route and source. */
+  routeHours: Map<string, RouteHour>;
 }

@@ -14,7 +14,13 @@ import { asTurnpikeError, TurnpikeError } from '../../../src/errors.ts';
 import { makeCaller, NOW_MS, PausedStore } from './callers.ts';
 
 const secret = makeKeySecret().secret.reveal();
-const here = { origin: null as string | null, address: '203.0.113.7', bearer: null as string | null, nowMs: NOW_MS };
+const here = {
+  origin: null as string | null,
+  address: '203.0.113.7',
+  bearer: null as string | null,
+  caller: null,
+  nowMs: NOW_MS,
+};
 
 function setUp(caller: Caller | null) {
   const store = new PausedStore();

@@ -56,6 +56,8 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/usage/totals': rule(seenByMakers, { counts: 'usage' }),
   'GET /api/v1/usage/top': rule(seenByMakers, { counts: 'usage' }),
   'GET /api/v1/usage/timeline': rule(seenByMakers, { counts: 'usage' }),
+  'GET /api/v1/refusals': rule(seenByMakers),
+  'GET /api/v1/refusals/totals': rule(seenByMakers),
   'GET /api/v1/attention': rule(seenByMakers),
   'GET /api/v1/search': rule(seenByMakers),
   'GET /api/v1/usage/{request_id}': rule(seenByMakers, { object: 'usage' }),

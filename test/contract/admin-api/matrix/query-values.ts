@@ -33,6 +33,7 @@ export const queryValues: Record<string, Values> = {
     missing('key_000000000'),
   ],
   model: () => [plain('sandbox-echo'), plain('no such model', nothing), wrong('')],
+  code: () => [plain('model_not_found'), wrong('no_such_code')],
   outcome: () => [plain('failed', nothing), plain('completed'), wrong('all')],
   kind: () => [plain('credit'), plain('refund'), plain('beside_usage'), wrong('usage')],
   'GET /api/v1/payments?kind': () => [plain('checkout'), plain('subscription', nothing), wrong('usage')],
@@ -68,6 +69,7 @@ export const queryValues: Record<string, Values> = {
   'GET /api/v1/keys?ids': (world) => idsOf(world, 'key', 'key_000000000'),
   name: () => [plain('ALPHA', ({ account }) => account === 'alpha'), plain('no-such-name', nothing), wrong('')],
   group: () => [plain('alpha-group', ({ account }) => account === 'alpha'), plain('no-such-group', nothing)],
+  'GET /api/v1/refusals/totals?group_by': () => [plain('code'), plain('minute'), plain('hour'), wrong('model')],
   group_by: () => [plain('model'), plain('key'), plain('account'), wrong('secret')],
   // Audit records: the values are compared as text, and the results belong to the principal anyway.
   object: (world) => world.objects.map(({ id }) => plain(id)),

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../../../src/base/clock.ts';
 import { formatId, parseId } from '../../../../src/base/ids.ts';
 import { sealUnsubscribe } from '../../../../src/delivery/delivery.ts';
 import { hashSecret, openVault } from '../../../../src/secrets/secrets.ts';
-import { type Installation, makeInstallation, TOKEN, useKey, VAULT_SECRET } from '../installation.ts';
+import { type Installation, makeInstallation, NOW_MS, TOKEN, useKey, VAULT_SECRET } from '../installation.ts';
 import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
 
 export type Role = 'operator' | 'viewer' | 'owner' | 'member';
@@ -290,6 +290,9 @@ async function addKey(world: World, maker: Principal, account: AccountName, more
   objects.push(key);
   for (const [at, requestId] of (await useKey(installation, body, 2)).entries())
     objects.push(worldObject('usage', `usage ${at} of ${name}`, requestId, account, { maker: maker.name }));
+  const counted = { atMs: NOW_MS, lastAtMs: NOW_MS, status: 400, count: 1, message: `refused for ${name}` };
+  const ids = { account: parseId('acct', accountIds[account]), key: parseId('key', key.id) };
+  await installation.stores.traffic.addRefusals([{ ...counted, ...ids, code: 'model_not_found' }]);
   return key;
 }
 

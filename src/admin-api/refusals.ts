@@ -1,0 +1,121 @@
+// Requests that were refused before admission: counts by key, code and minute, newest first, and their totals.
+
+import { z } from '@hono/zod-openapi';
+import { formatId } from '../base/ids.ts';
+import { type ErrorCode, errorTable } from '../errors.ts';
+import { type RefusalFilter, type RefusalTotal, refusalGroupings, type StoredRefusal } from '../traffic/traffic.ts';
+import { everyone } from './dependencies.ts';
+import { accountField, countShown, idField, isoTime, timeField, timeShown } from './fields.ts';
+import { after, answerPage, pageQuery, requesterOf } from './pages.ts';
+import { type AdminRoute, type Call, get, list } from './route.ts';
+import { narrowTo } from './usage-totals.ts';
+
+const MINUTE_MS = 60_000;
+
+const codes = Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]];
+
+const known = {
+  account: idField('acct').nullable().describe('null: the key is unknown.'),
+  key: idField('key')
+    .nullable()
+    .describe(
+      'null: the key is unknown, or the account or the installation had too many different refusals in that minute.',
+    ),
+};
+
+export const refusalSchema = z
+  .object({
+    at: timeShown.describe('Start of the minute.'),
+    ...known,
+    code: z.string().describe('The error code; see docs/errors.md.'),
+    status: z.int().describe('HTTP status of the last of them.'),
+    count: countShown,
+    last_at: timeShown,
+    message: z.string().describe('The beginning of the message of the last of them.'),
+  })
+  .openapi('Refusal');
+
+export const refusalTotalSchema = z
+  .object({
+    at: timeShown.nullable().describe('Start of the minute or hour; null unless grouped by one.'),
+    ...known,
+    code: z.string().nullable(),
+    count: countShown,
+    last_at: timeShown.nullable().describe('null without a refusal.'),
+  })
+  .openapi('RefusalTotal');
+
+export const refusalTotalsSchema = z.object({
+  data: z.array(refusalTotalSchema).describe('The latest minutes or hours, or the other groups with most refusals.'),
+  groups: countShown.describe('Total number of groups; `data` has at most `limit` of them.'),
+  total: refusalTotalSchema.describe('The total of all groups, including those not listed.'),
+});
+
+const filters = {
+  account: accountField.optional(),
+  key: idField('key').optional(),
+  code: z.enum(codes, { error: 'must be a code of docs/errors.md' }).optional(),
+  since: timeField.optional().describe('The first minute is the one that includes this time.'),
+  until: timeField.optional().describe('The last minute is the one that includes this time.'),
+};
+
+export const refusalRoutes: AdminRoute[] = [
+  list('/refusals', 'refusal-list', 'List refused requests', everyone, {
+    query: filters,
+    page: [refusalSchema, 'Refused requests by key, code and minute, newest first'],
+    async handle(call) {
+      const page = { ...(await narrow(call, call.query)), before: after(call), limit: call.query.limit };
+      return answerPage(call, await call.traffic.listRefusals(page, requesterOf(call)), refusalJson, ({ seq }) => seq);
+    },
+  }),
+  get('/refusals/totals', 'refusal-total', 'Retrieve totals of refused requests', everyone, {
+    query: {
+      limit: pageQuery.limit,
+      ...filters,
+      group_by: z.enum(refusalGroupings, { error: `must be ${refusalGroupings.join(' or ')}` }).default('code'),
+    },
+    answer: [refusalTotalsSchema, 'Totals of refused requests'],
+    async handle(call) {
+      const { limit, group_by: groupBy } = call.query;
+      const question = { ...(await narrow(call, call.query)), groupBy, limit };
+      const { rows, groups, whole } = await call.traffic.totalRefusals(question, requesterOf(call));
+      return { data: rows.map(totalJson), groups, total: totalJson(whole) };
+    },
+  }),
+];
+
+type Filters = z.output<z.ZodObject<typeof filters>>;
+
+/** Throws object_not_found for an account or key that the principal may not see. */
+async function narrow(call: Call, { account, key, code, since, until }: Filters): Promise<RefusalFilter> {
+  return {
+    ...(await narrowTo(call, account, key)),
+    code: code ?? null,
+    sinceMs: since === undefined ? null : Math.floor(since / MINUTE_MS) * MINUTE_MS,
+    untilMs: until ?? null,
+  };
+}
+
+function refusalJson(row: StoredRefusal): z.infer<typeof refusalSchema> {
+  return {
+    at: isoTime(row.atMs),
+    ...ownerJson(row),
+    code: row.code,
+    status: row.status,
+    count: row.count,
+    last_at: isoTime(row.lastAtMs),
+    message: row.message,
+  };
+}
+
+function totalJson(total: RefusalTotal): z.infer<typeof refusalTotalSchema> {
+  const { atMs, code, count, lastAtMs } = total;
+  return { at: isoTime(atMs), ...ownerJson(total), code, count, last_at: isoTime(lastAtMs) };
+}
+
+function ownerJson({ account, key }: Pick<RefusalTotal, 'account' | 'key'>) {
+  return {
+    account: account === null ? null : formatId('acct', account),
+    key: key === null ? null : formatId('key', key),
+  };
+}

@@ -1,0 +1,218 @@
+// Rows of refused requests and of attempts at routes: their statements and their reads, the same for both databases. No
+// account and no key are 0.
+
+import { bounds } from '../config.ts';
+import type { LedgerGate } from '../ledger/ledger.ts';
+import type {
+  RefusalCount,
+  RefusalFilter,
+  RefusalGrouping,
+  RefusalQuestion,
+  RefusalStore,
+  RefusalTotal,
+  RouteCounts,
+  RouteHour,
+  RouteHourStore,
+  StoredRefusal,
+} from '../traffic/traffic.ts';
+import type { CoCommittedStatement } from './co-committed.ts';
+import { gatherRefusals } from './gather-refusals.ts';
+import { Bindings, LAST, newestFirst, numbers, type Position, pageStarts, type SqlReader } from './sql-reader.ts';
+
+export type TrafficRow = { table: 'refusals'; add: RefusalCount } | { table: 'route_hours'; put: RouteHour };
+
+export type TrafficStore = RefusalStore & RouteHourStore;
+type TrafficReads = Omit<TrafficStore, keyof ReturnType<typeof trafficWrites>>;
+
+export function trafficStatement(row: TrafficRow): CoCommittedStatement {
+  return row.table === 'refusals' ? addRefusal(row.add) : putRouteHour(row.put);
+}
+
+/** Status and message are those of the latest refusal, on whatever node. */
+function addRefusal(refusal: RefusalCount): CoCommittedStatement {
+  const { atMs, account, key, code, status, count, lastAtMs, message } = refusal;
+  const latest = (column: string) =>
+    `${column} = CASE WHEN excluded.last_at_ms < refusals.last_at_ms THEN refusals.${column} ELSE excluded.${column} END`;
+  return {
+    text: `INSERT INTO refusals (at_ms, account_id, key_id, code, status, count, last_at_ms, message)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+       ON CONFLICT (at_ms, key_id, account_id, code) DO UPDATE SET count = refusals.count + excluded.count,
+         ${['status', 'last_at_ms', 'message'].map(latest).join(', ')}`,
+    values: [atMs, account ?? 0, key ?? 0, code, status, count, lastAtMs, message],
+  };
+}
+
+function putRouteHour({ atMs, model, provider, upstreamModel, source, counts }: RouteHour): CoCommittedStatement {
+  return {
+    text: `INSERT INTO route_hours (at_ms, model, provider, upstream_model, source, document)
+       VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (at_ms, model, provider, upstream_model, source) DO UPDATE SET document = excluded.document`,
+    values: [atMs, model, provider, upstreamModel, source, JSON.stringify(counts)],
+  };
+}
+
+export function trafficWrites(gate: LedgerGate): Pick<TrafficStore, 'addRefusals' | 'putRouteHours'> {
+  const submit = async (coCommitted: TrafficRow[]) => {
+    if (coCommitted.length > 0) await gate.submit({ operations: [], coCommitted });
+  };
+  return {
+    addRefusals: (counts) => submit(counts.map((add) => ({ table: 'refusals', add }))),
+    putRouteHours: (hours) => submit(hours.map((put) => ({ table: 'route_hours', put }))),
+  };
+}
+
+interface RefusalTable {
+  seq: number;
+  at_ms: number;
+  account_id: number;
+  key_id: number;
+  code: string;
+  status: number;
+  count: number;
+  last_at_ms: number;
+  message: string;
+}
+
+function readRefusal(row: RefusalTable): StoredRefusal {
+  return {
+    seq: row.seq,
+    atMs: row.at_ms,
+    account: row.account_id || null,
+    key: row.key_id || null,
+    code: row.code,
+    status: row.status,
+    count: row.count,
+    lastAtMs: row.last_at_ms,
+    message: row.message,
+  };
+}
+
+/** All of them are reports: they read more than a page, or wait for no request. */
+export function trafficReads(on: SqlReader): TrafficReads {
+  const startOf = pageStarts(on, 'refusals');
+  const columns = `${numbers(on, 'seq', 'at_ms', 'account_id', 'key_id', 'status', 'count', 'last_at_ms')}, r.code, r.message`;
+  return {
+    async listRefusals({ limit, ...page }) {
+      const bindings = new Bindings();
+      const range = refusalRange(on, bindings, page, { after: await startOf(page), upTo: [page.sinceMs ?? 0] });
+      const text = `SELECT ${columns} ${range} LIMIT ${bindings.add(limit)}`;
+      return (await on.read<RefusalTable>(text, ...bindings.values)).map(readRefusal);
+    },
+    totalRefusals: (question) => gatherRefusals(sumRuns(on, question), question),
+    async listFrequentRefusals({ sinceMs, least, limit }) {
+      const bindings = new Bindings();
+      const everything = { account: null, key: null, madeBy: null, code: null };
+      const range = refusalRange(on, bindings, everything, { after: [LAST, LAST], upTo: [sinceMs] });
+      const text = `SELECT ${numbers(on, 'account_id', 'key_id')}, r.code, ${SUMS} FROM (SELECT r.* ${range}) r
+        GROUP BY r.account_id, r.key_id, r.code HAVING SUM(r.count) >= ${bindings.add(least)}`;
+      const rows = await on.read<TotalTable>(text, ...bindings.values);
+      return rows
+        .map(readTotal)
+        .sort((one, other) => other.count - one.count)
+        .slice(0, limit);
+    },
+    async findRefusalsBeyond(rows) {
+      const bindings = new Bindings();
+      const everything = { account: null, key: null, madeBy: null, code: null };
+      const range = refusalRange(on, bindings, everything, { after: [LAST, LAST], upTo: [0] });
+      const text = `SELECT ${numbers(on, 'at_ms')} ${range} LIMIT 1 OFFSET ${bindings.add(rows)}`;
+      const [row] = await on.read<{ at_ms: number }>(text, ...bindings.values);
+      return row === undefined ? null : { atMs: row.at_ms };
+    },
+    listRouteHours: routeHourReads(on),
+  };
+}
+
+/** Rows of a filter between two positions, newest first, by the index of the key or the account. */
+function refusalRange(
+  on: SqlReader,
+  bindings: Bindings,
+  { account, key, madeBy, code }: Omit<RefusalFilter, 'sinceMs' | 'untilMs'>,
+  { after, upTo }: { after: Position; upTo: readonly number[] },
+): string {
+  const bind = (value: string | number) => bindings.add(value);
+  const ofPage = newestFirst(bindings, { sinceMs: null, start: after });
+  const isOf = (column: string, value: number | null) => (value === null ? [] : [[column, bind(value)] as const]);
+  const [ofKey, ofAccount] = [isOf('key_id', key), isOf('account_id', account)];
+  const equal = key === null ? ofAccount : ofKey;
+  const where = [
+    ...(key === null ? [] : ofAccount.map(([column, value]) => `r.${column} = ${value}`)),
+    ...(code === null ? [] : [`r.code = ${bind(code)}`]),
+    ...(madeBy === null ? [] : [`r.key_id IN (SELECT k.id FROM keys k WHERE k.made_by = ${bind(madeBy)})`]),
+  ];
+  const index =
+    key !== null ? 'refusals_of_key' : account !== null ? 'refusals_of_account' : ('refusals_in_order' as const);
+  return on.range({ ...ofPage, table: 'refusals', index, equal, upTo: upTo.map(bind), where }, bindings);
+}
+
+const SUMS = `CAST(SUM(r.count) AS double precision) AS count,
+  CAST(MAX(r.last_at_ms) AS double precision) AS last_at_ms`;
+
+/** Columns that it is not grouped by are missing. */
+interface TotalTable extends Partial<Pick<RefusalTable, 'at_ms' | 'account_id' | 'key_id' | 'code'>> {
+  count: number;
+  last_at_ms: number;
+}
+
+function readTotal(row: TotalTable): RefusalTotal {
+  return {
+    atMs: row.at_ms ?? null,
+    account: row.account_id || null,
+    key: row.key_id || null,
+    code: row.code ?? null,
+    count: row.count,
+    lastAtMs: row.last_at_ms,
+  };
+}
+
+const HOUR = '(r.at_ms / 3600000 * 3600000)'; // whole numbers are divided without a rest
+
+const GROUPS: Readonly<Record<RefusalGrouping, (on: SqlReader) => { shown: string; by: string }>> = {
+  code: () => ({ shown: 'r.code', by: 'r.code' }),
+  key: (on) => ({ shown: numbers(on, 'account_id', 'key_id'), by: 'r.account_id, r.key_id' }),
+  account: (on) => ({ shown: numbers(on, 'account_id'), by: 'r.account_id' }),
+  minute: (on) => ({ shown: numbers(on, 'at_ms'), by: 'r.at_ms' }),
+  hour: (on) => ({ shown: `${on.number(HOUR)} AS at_ms`, by: HOUR }),
+};
+
+/** Adds up a bounded run of rows per statement. The last row of a run is looked up first. */
+async function* sumRuns(on: SqlReader, question: RefusalQuestion): AsyncGenerator<RefusalTotal[]> {
+  const { shown, by } = GROUPS[question.groupBy](on);
+  const end = [question.sinceMs ?? 0];
+  for (let after: Position = [question.untilMs ?? LAST, LAST]; ; await on.rest()) {
+    const lookUp = new Bindings();
+    const rows = refusalRange(on, lookUp, question, { after, upTo: end });
+    const found = `SELECT ${numbers(on, 'at_ms', 'seq')} ${rows} LIMIT 1 OFFSET ${lookUp.add(bounds.refusalRunRows - 1)}`;
+    const [last] = await on.read<Pick<RefusalTable, 'at_ms' | 'seq'>>(found, ...lookUp.values);
+    const bindings = new Bindings();
+    const upTo = last === undefined ? end : [last.at_ms, last.seq];
+    const run = refusalRange(on, bindings, question, { after, upTo });
+    const text = `SELECT ${shown}, ${SUMS} FROM (SELECT r.* ${run}) r GROUP BY ${by}`;
+    yield (await on.read<TotalTable>(text, ...bindings.values)).map(readTotal);
+    if (last === undefined) return;
+    after = [last.at_ms, last.seq];
+  }
+}
+
+interface RouteHourTable {
+  at_ms: number;
+  model: string;
+  provider: string;
+  upstream_model: string;
+  source: string;
+  document: string;
+}
+
+function routeHourReads(on: SqlReader): RouteHourStore['listRouteHours'] {
+  const columns = `${numbers(on, 'at_ms')}, r.model, r.provider, r.upstream_model, r.source, r.document`;
+  const since = on.prepare<RouteHourTable>(`SELECT ${columns} FROM route_hours r WHERE r.at_ms >= $1 LIMIT $2`);
+  return async (sinceMs) =>
+    (await since(sinceMs, bounds.routeHoursReadMax)).map((row) => ({
+      atMs: row.at_ms,
+      model: row.model,
+      provider: row.provider,
+      upstreamModel: row.upstream_model,
+      source: row.source,
+      counts: JSON.parse(row.document) as RouteCounts,
+    }));
+}

@@ -1,0 +1,113 @@
+// Stored counts of requests that were refused and of attempts at routes. They contain neither bodies nor secrets.
+
+import type { Requester } from '../base/timers.ts';
+
+/** Requests of one minute that were refused before admission for the same reason. */
+export interface RefusalCount {
+  /** Start of the minute. */
+  atMs: number;
+  /** null: the key is unknown, or the account has too many different refusals in this minute (key only). */
+  account: number | null;
+  key: number | null;
+  /** A code of errors.ts. */
+  code: string;
+  /** HTTP status of the last one. */
+  status: number;
+  count: number;
+  lastAtMs: number;
+  /** Message of the last one, shortened. May have text of a client, but no secret. */
+  message: string;
+}
+
+export interface StoredRefusal extends RefusalCount {
+  /** Position in lists. */
+  seq: number;
+}
+
+export interface RefusalFilter {
+  account: number | null;
+  key: number | null;
+  /** Only keys that this actor created; null: all, also requests without a known key. */
+  madeBy: string | null;
+  code: string | null;
+  sinceMs: number | null;
+  untilMs: number | null;
+}
+
+export interface RefusalPage extends RefusalFilter {
+  /** Cursor: the seq of the last row seen. */
+  before: number | null;
+  limit: number;
+}
+
+export const refusalGroupings = ['code', 'key', 'account', 'minute', 'hour'] as const;
+export type RefusalGrouping = (typeof refusalGroupings)[number];
+
+export interface RefusalQuestion extends RefusalFilter {
+  groupBy: RefusalGrouping;
+  limit: number;
+}
+
+/** A group; what it is not grouped by is null. */
+export interface RefusalTotal {
+  /** Start of the minute or hour. */
+  atMs: number | null;
+  account: number | null;
+  key: number | null;
+  code: string | null;
+  count: number;
+  /** null without a refusal. */
+  lastAtMs: number | null;
+}
+
+export interface RefusalTotals {
+  /** The latest minutes or hours, or the other groups with most refusals. */
+  rows: RefusalTotal[];
+  groups: number;
+  whole: RefusalTotal;
+}
+
+export interface FrequentQuestion {
+  sinceMs: number;
+  /** Refusals of one key for one reason, from which on they are listed. */
+  least: number;
+  limit: number;
+}
+
+export interface RefusalStore {
+  /** Adds to the counts that are stored. Bounded by the caller, for messages wait. Rejects with store_unavailable. */
+  addRefusals(counts: readonly RefusalCount[]): Promise<void>;
+  /** Newest minute first. */
+  listRefusals(page: RefusalPage, requester?: Requester): Promise<StoredRefusal[]>;
+  totalRefusals(question: RefusalQuestion, requester?: Requester): Promise<RefusalTotals>;
+  /** Keys with many refusals for one reason, over all nodes, most first. Requests without a known key count together. */
+  listFrequentRefusals(question: FrequentQuestion): Promise<RefusalTotal[]>;
+  /** The minute of the newest row beyond `rows` of them; null if there are no more. */
+  findRefusalsBeyond(rows: number): Promise<{ atMs: number } | null>;
+}
+
+/** Attempts of one hour at one route, as one process counted them. */
+export interface RouteHour {
+  /** Identifies the process since its start. */
+  source: string;
+  /** Start of the hour. */
+  atMs: number;
+  model: string;
+  provider: string;
+  upstreamModel: string;
+  counts: RouteCounts;
+}
+
+export interface RouteCounts {
+  answered: number;
+  /** By fault; content that the provider rejected is one of them, but no failure of the route. */
+  faults: Record<string, number>;
+  /** Answers by time to the first content or the whole answer: bucket of `bucketOf` to number. */
+  times: Record<string, number>;
+}
+
+export interface RouteHourStore {
+  /** Replaces what the same process stored of the hour. Bounded by the caller. Rejects with store_unavailable. */
+  putRouteHours(hours: readonly RouteHour[]): Promise<void>;
+  listRouteHours(sinceMs: number): Promise<RouteHour[]>;
+}

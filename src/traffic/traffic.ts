@@ -1,0 +1,20 @@
+// The door of traffic: counts of refused requests and of attempts at routes. They are kept in memory, and stored every
+// few seconds.
+
+export { type RefusalBounds, RefusalCounts, type RefusedCaller, shownMessage } from './refusal-counts.ts';
+export {
+  type FrequentQuestion,
+  type RefusalCount,
+  type RefusalFilter,
+  type RefusalGrouping,
+  type RefusalPage,
+  type RefusalQuestion,
+  type RefusalStore,
+  type RefusalTotal,
+  type RefusalTotals,
+  type RouteCounts,
+  type RouteHour,
+  type RouteHourStore,
+  refusalGroupings,
+  type StoredRefusal,
+} from './traffic-store.ts';
