@@ -5,6 +5,7 @@ import { cpus } from 'node:os';
 import { type Figure, fallsShort, rowOf } from './figures.ts';
 import { measureMessages } from './messages.ts';
 import { measureNodes } from './nodes.ts';
+import { measureRefusals } from './refusals.ts';
 import { measureStart } from './start.ts';
 import { measureEvents, measureOpenStreams } from './streams.ts';
 
@@ -15,6 +16,7 @@ const sections: Readonly<Record<string, () => Promise<Figure[]>>> = {
   events: () => measureEvents(rounds),
   'open-streams': measureOpenStreams,
   start: () => measureStart(rounds),
+  refusals: () => measureRefusals(rounds),
   nodes: () => measureNodes(rounds),
 };
 

@@ -44,6 +44,7 @@ import type {
   RefusalShape,
   RefusalTotalsShape,
   RotatedKeyShape,
+  RouteHealthListShape,
   SearchShape,
   SettingShape,
   SignedUpShape,
@@ -144,6 +145,7 @@ export interface Endpoints {
   'GET /tokens/{id}': TokenShape;
   'POST /tokens/{id}/revoke': TokenShape;
   'POST /unsubscribe': UnsubscribedShape;
+  'GET /routes/health': RouteHealthListShape;
   'GET /refusals': PageShape<RefusalShape>;
   'GET /refusals/totals': RefusalTotalsShape;
   'GET /usage': PageShape<UsageShape>;

@@ -45,6 +45,11 @@ export const screens: readonly Screen[] = [
     roles: everyone,
   },
   {
+    path: '/rejected',
+    load: async () => (await import('./features/rejected/list.tsx')).RejectedList,
+    roles: everyone,
+  },
+  {
     path: '/events',
     load: async () => (await import('./features/events/list.tsx')).EventList,
     roles: accountReaders,

@@ -209,6 +209,16 @@ export const bounds = {
   refusalsKeptMs: 30 * 24 * 60 * 60 * 1000,
   refusalRowsKeptMax: 500_000, // about 150 MB; the oldest are dropped earlier, hourly
   refusalRunRows: 50_000, // that one statement adds up
+  rejectedWatchedMs: 5 * 60 * 1000, // in which the refusals of a key are added up
+  rejectedNoticeLeast: 100, // one in three seconds: an application that repeats a mistake, not a person
+  rejectedNoticesPerHourMax: 20, // accounts, so that nobody fills the outbox with accounts of their own
+  rejectedReadMax: 1_000,
+  rejectedEveryMs: 60_000,
+  routesCountedMax: 5_000, // in an hour, as many as targets whose health is kept
+  routeJudgedLeast: 5, // attempts in an hour, below which a bad share may be chance
+  routeDownShare: 0.5, // of answers, below which a route is down: most requests there fail
+  routeDegradedShare: 0.95, // below which it is degraded: one failure in twenty is noticed by users
+  routeHealthSeenMs: 24 * 60 * 60 * 1000,
   routeHoursKeptMs: 2 * 24 * 60 * 60 * 1000,
   routeHoursReadMax: 100_000, // of the last day: a few hundred routes on a few nodes
   // Read connections to PostgreSQL

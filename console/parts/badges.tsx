@@ -39,31 +39,28 @@ export function OutcomeBadge({ outcome }: { outcome: UsageShape['outcome'] }) {
 
 type Health = Pick<ProviderShape, 'health' | 'routes'>;
 
-interface ProviderHealthProps {
-  provider: Health;
-  /** The upstream models to consider; by default all. */
-  models?: readonly string[];
-}
-
-export function ProviderHealth({ provider, models }: ProviderHealthProps) {
-  const restingCount = provider.routes.filter(
-    ({ state, model }) => state !== 'ready' && (models === undefined || models.includes(model)),
-  ).length;
+/** The health of a provider, by its last attempts on this server. Routes have a health of their own. */
+export function ProviderHealth({ provider }: { provider: Health }) {
+  const restingCount = provider.routes.filter(({ state }) => state !== 'ready').length;
   return (
     <Group gap={6} wrap="wrap">
       {provider.health === null || isUntried(provider) ? (
-        <StatusBadge status="unknown" label="Not used yet" />
+        <StatusBadge status="unknown" label="Not used" />
       ) : (
-        <StatusBadge
-          status={provider.health.up ? 'healthy' : 'failed'}
-          label={provider.health.up ? 'Healthy' : 'Failing'}
-        />
+        <StatusBadge {...lookOf(provider.health)} />
       )}
       {restingCount > 0 && (
         <Hint size="xs">{restingCount === 1 ? '1 route paused' : `${restingCount} routes paused`}</Hint>
       )}
     </Group>
   );
+}
+
+/** Times in ISO 8601 are in the order of their texts. */
+function lookOf({ up, last_success_at: answeredAt, last_failure_at: failedAt }: NonNullable<Health['health']>) {
+  if (!up || answeredAt === null) return { status: 'failed', label: 'Down' };
+  if (failedAt !== null && failedAt > answeredAt) return { status: 'service_cut', label: 'Degraded' };
+  return { status: 'healthy', label: 'Healthy' };
 }
 
 function isUntried({ health }: Health): boolean {

@@ -26,6 +26,7 @@ import { priceUpdateRoutes } from './price-update.ts';
 import { providerRoutes } from './providers.ts';
 import { refusalRoutes } from './refusals.ts';
 import { addRoute } from './route.ts';
+import { routeHealthRoutes } from './route-health.ts';
 import { searchRoutes } from './search.ts';
 import { signUpRoutes } from './sign-ups.ts';
 import { subscriptionRoutes } from './subscriptions.ts';
@@ -49,6 +50,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...totalRoutes, // before records of messages, whose path would match
     ...usageRoutes,
     ...refusalRoutes,
+    ...routeHealthRoutes,
     ...refundRoutes,
     ...codeBatchRoutes,
     ...redemptionRoutes(),

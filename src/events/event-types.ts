@@ -314,6 +314,19 @@ const access = {
 } as const;
 
 const service = {
+  'requests.rejected': define({
+    title: 'Many requests rejected',
+    severity: 'warning',
+    audience: 'account',
+    data: {
+      key: id.nullable().describe('null: keys of the account together, or requests without a known key.'),
+      code: z.string().describe('The error code.'),
+      count: count.describe('Requests that were rejected with this code.'),
+      minutes: count.describe('In so many minutes.'),
+    },
+    describe: (data) =>
+      `${data.count} requests ${data.key === null ? '' : `of the key ${data.key} `}were rejected within ${data.minutes} minutes (${data.code}).`,
+  }),
   'provider.failing': define({
     title: 'Provider failing',
     severity: 'error',

@@ -18,6 +18,7 @@ import type { OpenStore } from './open-store.ts';
 import { findExpiringKeys, findUnusualSpending } from './watch-accounts.ts';
 import { watchPlans } from './watch-plans.ts';
 import { ProviderWatch } from './watch-providers.ts';
+import { RefusalWatch } from './watch-refusals.ts';
 
 export interface EventParts {
   readMail: OpenSettings['readMail'];
@@ -53,6 +54,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     health: () => listHealth(gateway.health, gateway.catalog()),
     clock,
   });
+  const refusals = new RefusalWatch({ stores, clock });
   const everyMs = bounds.jobsEveryMs;
   const plans = { stores, subscriptions: payments?.subscriptions ?? null, clock, log };
   const stopJobs = startJobs({
@@ -64,6 +66,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
       { name: 'expiring keys', everyMs, run: (signal) => findExpiringKeys({ stores, clock, signal }) },
       { name: 'unusual spending', everyMs, run: (signal) => findUnusualSpending({ stores, clock, signal }) },
       { name: 'waiting deliveries', everyMs, run: () => dispatcher.resume() },
+      { name: 'rejected requests', everyMs: bounds.rejectedEveryMs, run: () => refusals.round() },
       { name: 'plans', everyMs: bounds.plansWatchedMs, run: (signal) => watchPlans({ ...plans, signal }) },
       ...paymentJobs(payments, log),
     ],

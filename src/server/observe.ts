@@ -1,5 +1,6 @@
 // Log lines, metrics and traces of this process. All reports of the service go to them from here.
 
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import type { CredentialState } from '../credentials/credentials.ts';
@@ -13,7 +14,7 @@ import {
   type Telemetry,
 } from '../observability/observability.ts';
 import type { Answered } from '../public-api/public-api.ts';
-import { RefusalCounts } from '../traffic/traffic.ts';
+import { RefusalCounts, RouteCounter } from '../traffic/traffic.ts';
 import type { Closing } from './server.ts';
 
 export interface Observers {
@@ -22,6 +23,7 @@ export interface Observers {
   /** null without a collector. */
   telemetry: Telemetry | null;
   refusals: RefusalCounts;
+  routes: RouteCounter;
   clock: Clock;
 }
 
@@ -37,6 +39,7 @@ export async function openObservers(
     metrics: new ServiceMetrics(),
     telemetry: null,
     refusals: new RefusalCounts(),
+    routes: new RouteCounter(randomUUID()),
     clock,
   };
   if (config.telemetry === null) return observers;
@@ -49,9 +52,10 @@ export async function openObservers(
 }
 
 /** An admitted message has ended. */
-export function reportMessage({ log, metrics, telemetry, clock }: Observers, message: MessageReport): void {
+export function reportMessage({ log, metrics, telemetry, routes, clock }: Observers, message: MessageReport): void {
   const nowMs = clock.nowMs();
   metrics.countMessage(message, nowMs);
+  routes.count(message.record, nowMs);
   telemetry?.countMessage(message);
   if (log.isOn) log.write(messageLine(message, nowMs));
 }

@@ -1,14 +1,15 @@
-// Stores the counts of refused requests every few seconds, and before they are read here: a few rows per transaction, so
+// Stores the counts of refused requests and of attempts at routes every few seconds, and before they are read here: a few rows per transaction, so
 // that no message waits for them. What a crash loses is bounded by the interval.
 
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import type { Stores } from '../storage/storage.ts';
-import type { RefusalCounts } from '../traffic/traffic.ts';
+import type { RefusalCounts, RouteCounter } from '../traffic/traffic.ts';
 
 export interface CountedTraffic {
   refusals: Pick<RefusalCounts, 'take' | 'putBack'>;
+  routes: Pick<RouteCounter, 'take' | 'putBack'>;
   log: Pick<LogWriter, 'writeEvent'>;
 }
 
@@ -34,7 +35,7 @@ export class TrafficWriter {
 
   /** Stores all counts, one write after another. What the store does not take is stored later. Never rejects. */
   write(): Promise<void> {
-    this.#last = this.#last.then(() => this.#writeRefusals());
+    this.#last = this.#last.then(() => this.#writeAll());
     return this.#last;
   }
 
@@ -51,21 +52,36 @@ export class TrafficWriter {
         await this.write();
         return store.totalRefusals(question, requester);
       },
+      listRouteHours: async (sinceMs) => {
+        await this.write();
+        return store.listRouteHours(sinceMs);
+      },
     };
   }
 
-  async #writeRefusals(): Promise<void> {
-    const { refusals, log } = this.#counted;
-    const counts = refusals.take();
-    for (let at = 0; at < counts.length; at += bounds.trafficRowsAtOnce)
+  async #writeAll(): Promise<void> {
+    const { refusals, routes } = this.#counted;
+    const store = this.#store;
+    if (!(await this.#writeRows(refusals, (counts) => store.addRefusals(counts)))) return;
+    await this.#writeRows(routes, (hours) => store.putRouteHours(hours));
+  }
+
+  /** Whether the store took all of them. */
+  async #writeRows<Row>(
+    counted: { take(): Row[]; putBack(rows: readonly Row[]): void },
+    write: (rows: readonly Row[]) => Promise<void>,
+  ): Promise<boolean> {
+    const rows = counted.take();
+    for (let at = 0; at < rows.length; at += bounds.trafficRowsAtOnce)
       try {
-        await this.#store.addRefusals(counts.slice(at, at + bounds.trafficRowsAtOnce));
+        await write(rows.slice(at, at + bounds.trafficRowsAtOnce));
       } catch (failure) {
-        refusals.putBack(counts.slice(at));
+        counted.putBack(rows.slice(at));
         // The ledger reports an unavailable store already.
         const isKnown = failure instanceof TurnpikeError;
-        if (!isKnown) log.writeEvent('traffic_not_stored', { cause: describeFailure(failure) });
-        return;
+        if (!isKnown) this.#counted.log.writeEvent('traffic_not_stored', { cause: describeFailure(failure) });
+        return false;
       }
+    return true;
   }
 }

@@ -2,6 +2,8 @@
 // few seconds.
 
 export { type RefusalBounds, RefusalCounts, type RefusedCaller, shownMessage } from './refusal-counts.ts';
+export { bucketMs, bucketOf, type EndedMessage, RouteCounter } from './route-counts.ts';
+export { type Circuits, judgeRoute, type RouteHealthReport, type RouteState, routeStates } from './route-health.ts';
 export {
   type FrequentQuestion,
   type RefusalCount,

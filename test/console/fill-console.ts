@@ -46,6 +46,10 @@ export async function fillConsole(turnpike: Turnpike, messageCount = 60): Promis
     reference: 'invoice 4711',
     note: 'bank transfer',
   });
+  for (let at = 0; at < messageCount / 10; at++) {
+    const messages = [{ role: 'user', content: 'Hello' }];
+    await turnpike.post(at % 2 === 0 ? acme.secret : 'unknown', { model: 'no-such-model', max_tokens: 40, messages });
+  }
   let requestId = '';
   for (let at = 0; at < messageCount; at++) {
     const secret = [acme, acme, acme, initech, globex][at % 5]?.secret ?? '';

@@ -2,23 +2,22 @@
 
 import { Group, Stack, Tabs, Text } from '@mantine/core';
 import { useState } from 'react';
-import type { ModelShape, ProviderShape } from '../../../src/admin-api/shapes.ts';
+import type { ModelShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { rateOfGroup } from '../../money.ts';
-import { ProviderHealth } from '../../parts/badges.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { type Column, DataTable, moneyColumn, NameLink, NoMatches, rateColumn } from '../../parts/data-table.tsx';
 import { SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { RouteBadge, useRouteHealth } from '../../parts/route-health.tsx';
 import { type Rows, useCosts, useList } from '../../queries.ts';
 import { isSandbox, isSandboxError } from '../keys/values.ts';
 import { capabilitiesColumn } from './capabilities.tsx';
 import { ModelComparison, useComparison } from './comparison.tsx';
 
 const ALL_ROWS = { limit: 1000 };
-const HEALTH_EVERY_MS = 15_000;
 const COST_DAYS = 30;
 
 export function ModelList() {
@@ -68,10 +67,10 @@ function AddButton() {
 function InstallationModels() {
   const { values, clear } = useFilters();
   const models = useList('/models', { query: ALL_ROWS });
-  const providers = useList('/providers', { query: ALL_ROWS, everyMs: HEALTH_EVERY_MS });
+  const providers = useList('/providers', { query: ALL_ROWS });
+  const { find } = useRouteHealth();
   const groups = useList('/groups', { query: ALL_ROWS });
   const shown = models.rows.filter((model) => fits(model, values));
-  const byName = new Map(providers.rows.map((provider) => [provider.name, provider]));
   return (
     <Stack>
       <Group align="flex-end">
@@ -81,7 +80,7 @@ function InstallationModels() {
       </Group>
       <ModelTable
         models={{ ...models, rows: shown }}
-        columns={[...priceColumns((rate) => rate), capabilitiesColumn, routesColumn(byName), groupsColumn]}
+        columns={[...priceColumns((rate) => rate), capabilitiesColumn, routesColumn(find), groupsColumn]}
         empty={models.rows.length === 0 ? <NoModels /> : <NothingFound onClear={clear} />}
         onlySandbox={<NoModels />}
       />
@@ -216,26 +215,24 @@ function priceColumns(shown: (rate: string, model: ModelShape) => string): Colum
   return [column('input', 'Input'), column('output', 'Output'), column('cache_read', 'Cache read', 'sm')];
 }
 
-function routesColumn(providers: ReadonlyMap<string, ProviderShape>): Column<ModelShape> {
+function routesColumn(find: ReturnType<typeof useRouteHealth>['find']): Column<ModelShape> {
   return {
     name: 'routes',
     label: 'Routes',
     from: 'md',
-    show: ({ routes }) => (
-      <Stack gap={2}>
-        {[...new Set(routes.map(({ provider }) => provider))].map((name) => (
-          <Group key={name} gap={6}>
-            <Text size="sm">{name}</Text>
-            {providers.has(name) && (
-              <ProviderHealth
-                provider={providers.get(name) as ProviderShape}
-                models={routes.filter(({ provider }) => provider === name).map(({ model }) => model)}
-              />
-            )}
-          </Group>
-        ))}
-      </Stack>
-    ),
+    show: ({ name: model, routes }) => {
+      const places = new Map(routes.map((route) => [`${route.provider}\n${route.model}`, route]));
+      return (
+        <Stack gap={2}>
+          {[...places].map(([place, { provider, model: upstream_model }]) => (
+            <Group key={place} gap={6}>
+              <Text size="sm">{provider}</Text>
+              <RouteBadge health={find({ model, provider, upstream_model })} />
+            </Group>
+          ))}
+        </Stack>
+      );
+    },
   };
 }
 

@@ -2,15 +2,15 @@
 
 import { Alert, Group, SimpleGrid, Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
-import type { GroupShape, ModelShape, ProviderShape } from '../../../src/admin-api/shapes.ts';
+import type { GroupShape, ModelShape, RouteHealthShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { formatRate, rateOfGroup } from '../../money.ts';
-import { ProviderHealth } from '../../parts/badges.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { type Column, NameLink, PlainTable, rateColumn } from '../../parts/data-table.tsx';
 import { ActionButton, ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
 import { EmptyState, Facts, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
+import { RouteHealth, useRouteHealth } from '../../parts/route-health.tsx';
 import { When } from '../../parts/times.tsx';
 import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useList } from '../../queries.ts';
@@ -19,18 +19,12 @@ import { Capabilities } from './capabilities.tsx';
 import { RATES, rateLabels } from './form-values.ts';
 
 const ALL_ROWS = { limit: 1000 };
-const HEALTH_EVERY_MS = 15_000;
 
 export function ModelShow() {
   const { modelName: name } = useParams({ strict: false }) as { modelName: string };
   const me = useMe();
   const models = useList('/models', { query: ALL_ROWS });
   const groups = useList('/groups', { query: ALL_ROWS });
-  const providers = useList('/providers', {
-    query: ALL_ROWS,
-    everyMs: HEALTH_EVERY_MS,
-    isEnabled: seesInstallation(me),
-  });
   const model = models.rows.find((one) => one.name === name);
   if (models.isLoading) return <Loading />;
   if (models.failure !== null) return <PageFailure failure={models.failure} onRetry={models.reload} />;
@@ -50,7 +44,7 @@ export function ModelShow() {
             <ModelFacts model={model} />
           </Section>
         </SimpleGrid>
-        {seesInstallation(me) && <ModelRoutes model={model} providers={providers.rows} />}
+        {seesInstallation(me) && <ModelRoutes model={model} />}
         <UseOverTime of={{ model: model.name }} />
       </Stack>
     </>
@@ -227,11 +221,12 @@ function changesOf({ price, price_changes: changes }: ModelShape): PriceChange[]
 
 type RouteShape = ModelShape['routes'][number];
 
-function ModelRoutes({ model, providers }: { model: ModelShape; providers: readonly ProviderShape[] }) {
+function ModelRoutes({ model }: { model: ModelShape }) {
+  const { find } = useRouteHealth({ model: model.name });
   return (
     <Section
       title="Routes"
-      text="Lower priority numbers are tried first. Routes of equal priority share requests by weight."
+      text="Lower priority numbers are tried first. Routes of equal priority share requests by weight. Health is of the last 24 hours."
       isPadded={false}
     >
       <PlainTable
@@ -239,18 +234,18 @@ function ModelRoutes({ model, providers }: { model: ModelShape; providers: reado
         // Two routes of a model may be equal except for their position.
         rows={model.routes.map((route, at) => ({ ...route, at }))}
         keyOf={({ at }) => String(at)}
-        columns={routeColumns(providers)}
+        columns={routeColumns((route) => find({ ...route, model: model.name, upstream_model: route.model }))}
       />
     </Section>
   );
 }
 
-function routeColumns(providers: readonly ProviderShape[]): Column<RouteShape>[] {
+function routeColumns(healthOf: (route: RouteShape) => RouteHealthShape | undefined): Column<RouteShape>[] {
   const figure = (
     name: string,
     label: string,
     show: (route: RouteShape) => string,
-    from?: 'md',
+    from?: 'sm' | 'md',
   ): Column<RouteShape> => ({
     name,
     label,
@@ -272,16 +267,12 @@ function routeColumns(providers: readonly ProviderShape[]): Column<RouteShape>[]
       ({ concurrency }) => (concurrency === null ? 'No limit' : formatCount(concurrency)),
       'md',
     ),
-    figure('cost', 'Cost in / out', ({ cost }) => pairOf(cost)),
-    figure('margin', 'Margin in / out', ({ margin }) => pairOf(margin)),
+    figure('cost', 'Cost in / out', ({ cost }) => pairOf(cost), 'sm'),
+    figure('margin', 'Margin in / out', ({ margin }) => pairOf(margin), 'sm'),
     {
       name: 'health',
       label: 'Health',
-      from: 'sm',
-      show: ({ provider: wanted, model }) => {
-        const provider = providers.find(({ name }) => name === wanted);
-        return provider !== undefined && <ProviderHealth provider={provider} models={[model]} />;
-      },
+      show: (route) => <RouteHealth health={healthOf(route)} />,
     },
   ];
 }

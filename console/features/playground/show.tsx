@@ -122,9 +122,7 @@ function Talk({ settings, secondModel, models, onModel, onSecondModel, keySource
         onTakeBack={takeBack}
       />
       {!hasTurns && <NoMessages keySource={keySource} />}
-      {hasTurns && !isRunning && (
-        <TalkActions talks={talks} isReady={isReady} onRegenerate={regenerate} />
-      )}
+      {hasTurns && !isRunning && <TalkActions talks={talks} isReady={isReady} onRegenerate={regenerate} />}
       <Box className="playground-composer">
         <Stack gap="xs">
           <FailureNotice failure={keySource.failure} />

@@ -1,14 +1,15 @@
 // One provider: connection, credentials, health of its models, and a connection test.
 
-import { Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Group, SimpleGrid, Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
-import type { ProviderShape } from '../../../src/admin-api/shapes.ts';
-import { formatCount } from '../../figures.ts';
+import type { ProviderShape, RouteHealthShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount, formatMs, formatShare } from '../../figures.ts';
 import { useMe } from '../../me.tsx';
 import { ProviderHealth, StatusBadge } from '../../parts/badges.tsx';
-import { type Column, PlainTable } from '../../parts/data-table.tsx';
+import { type Column, NameLink, PlainTable } from '../../parts/data-table.tsx';
 import { ActionButton, pathOf, TextLink, useGoTo } from '../../parts/link.tsx';
 import { Facts, FailureNotice, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
+import { faultWords, RouteBadge, useRouteHealth } from '../../parts/route-health.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
@@ -44,8 +45,9 @@ export function ProviderShow() {
           <Connection provider={data} />
           <Credentials provider={data} />
         </SimpleGrid>
+        <RouteHealths provider={data.name} />
         <RouteStates provider={data} />
-        <Models provider={data} />
+        {data.models.length === 0 && <Hint>No model has a route to this provider yet.</Hint>}
       </Stack>
     </>
   );
@@ -122,17 +124,58 @@ function FailedReading({ failure }: { failure: string }) {
   );
 }
 
+/** Routes of all models to the provider. */
+function RouteHealths({ provider }: { provider: string }) {
+  const { routes } = useRouteHealth({ provider });
+  if (routes.length === 0) return null;
+  return (
+    <Section title="Model health" text="Attempts of all servers in the last 24 hours." isPadded={false}>
+      <PlainTable
+        label="Model health"
+        rows={routes}
+        keyOf={(route) => `${route.model} ${route.upstream_model}`}
+        columns={healthColumns}
+      />
+    </Section>
+  );
+}
+
+const healthColumns: Column<RouteHealthShape>[] = [
+  {
+    name: 'model',
+    label: 'Model',
+    show: (route) => <NameLink to={pathOf.model(route.model)} name={route.model} note={route.upstream_model} />,
+  },
+  { name: 'state', label: 'Health', show: (route) => <RouteBadge health={route} /> },
+  {
+    name: 'rate',
+    label: 'Success rate',
+    align: 'right',
+    show: ({ success_rate: rate, attempts }) =>
+      rate === null ? '–' : `${formatShare(rate)} of ${formatCount(attempts)}`,
+  },
+  {
+    name: 'times',
+    label: 'p50 / p95',
+    align: 'right',
+    from: 'sm',
+    show: ({ p50_ms: p50, p95_ms: p95 }) =>
+      p50 === null || p95 === null ? '–' : `${formatMs(p50)} / ${formatMs(p95)}`,
+  },
+  { name: 'faults', label: 'Errors', from: 'sm', show: ({ faults }) => faultWords(faults) || 'None' },
+];
+
 function RouteStates({ provider: { routes } }: { provider: ProviderShape }) {
   if (routes.length === 0)
     return (
-      <Section title="Model health">
+      <Section title="Circuits">
         <Hint>This server has used no route since it started.</Hint>
       </Section>
     );
   return (
-    <Section title="Model health" text="Routes that this server has used since it started." isPadded={false}>
+    <Section title="Circuits" text="Routes that this server has used since it started." isPadded={false}>
       <PlainTable
-        label="Model health"
+        label="Circuits"
         rows={routes}
         keyOf={({ model, credential }) => `${model} ${credential}`}
         columns={stateColumns}
@@ -152,7 +195,7 @@ const stateColumns: Column<RouteState>[] = [
     show: ({ state, until }) => (
       <>
         <StatusBadge
-          status={state === 'ready' ? 'healthy' : state === 'open' ? 'failed' : 'client_gone'}
+          status={state === 'ready' ? 'unknown' : state === 'open' ? 'failed' : 'client_gone'}
           label={stateLabels[state]}
         />
         {until !== null && (
@@ -192,19 +235,3 @@ const stateColumns: Column<RouteState>[] = [
       ),
   },
 ];
-
-function Models({ provider: { models } }: { provider: ProviderShape }) {
-  return (
-    <Section title="Models">
-      {models.length === 0 && <Hint>No model has a route to this provider yet.</Hint>}
-      <Text size="sm" className="wrap" component="div">
-        {models.map((name, at) => (
-          <span key={name}>
-            {at > 0 && ', '}
-            <TextLink to={pathOf.model(name)}>{name}</TextLink>
-          </span>
-        ))}
-      </Text>
-    </Section>
-  );
-}

@@ -11,6 +11,7 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { DataTable, NoMatches } from '../../parts/data-table.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { UsageTabs } from '../../parts/usage-tabs.tsx';
 import { type Rows, rowsOf, useGet, useList } from '../../queries.ts';
 import { usageColumns, usageCsvColumns } from './columns.tsx';
 import { UsageFilters, UsageTotals } from './filters.tsx';
@@ -51,6 +52,7 @@ export function UsageList() {
           </>
         }
       />
+      <UsageTabs current="accepted" />
       <UsageFilters filters={filters} />
       <UsageTotals query={query} period={periodOf(filters.values)} isLive={isLive} />
       <DataTable<UsageShape>
@@ -75,7 +77,7 @@ function Empty({ isNarrowed, onClear }: { isNarrowed: boolean; onClear: () => vo
     return (
       <NoMatches
         title="No matching requests"
-        text="Change or clear the filters. Requests that were rejected before admission are not recorded."
+        text="Change or clear the filters. Requests that were rejected are counted under Rejected."
         onClear={onClear}
       />
     );

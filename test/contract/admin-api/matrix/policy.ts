@@ -107,6 +107,7 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/accounts/{id}/subscription': rule(changedByHolders, { object: 'account', refusesDisabled: true }),
   'POST /api/v1/accounts/{id}/subscription/cancel': rule(changedByHolders, { object: 'account', done: 409 }), // there is none
   'POST /api/v1/accounts/{id}/subscription/resume': rule(changedByHolders, { object: 'account', done: 409 }),
+  'GET /api/v1/routes/health': rule(ofTheInstallation),
   'GET /api/v1/providers': rule(ofTheInstallation),
   'GET /api/v1/providers/{name}': rule(ofTheInstallation, { object: 'provider' }),
   'POST /api/v1/providers/{name}/test': rule(operatorOnly, { object: 'provider' }),

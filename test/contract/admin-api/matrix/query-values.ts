@@ -34,6 +34,7 @@ export const queryValues: Record<string, Values> = {
   ],
   model: () => [plain('sandbox-echo'), plain('no such model', nothing), wrong('')],
   code: () => [plain('model_not_found'), wrong('no_such_code')],
+  provider: () => [plain('sandbox'), plain('no-such-provider', nothing), wrong('')],
   outcome: () => [plain('failed', nothing), plain('completed'), wrong('all')],
   kind: () => [plain('credit'), plain('refund'), plain('beside_usage'), wrong('usage')],
   'GET /api/v1/payments?kind': () => [plain('checkout'), plain('subscription', nothing), wrong('usage')],

@@ -1,0 +1,184 @@
+// Requests that were rejected before admission: counts by key, code and minute, newest first, and totals by code.
+
+import { Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import type { RefusalShape, RefusalTotalShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount, formatShare } from '../../figures.ts';
+import { useFilters } from '../../filters.ts';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { type Names, useNames } from '../../names.ts';
+import { type Column, DataTable, NoMatches, PlainTable, timeColumn } from '../../parts/data-table.tsx';
+import { AccountFilter, SelectFilter } from '../../parts/fields.tsx';
+import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
+import { EmptyState, Hint, PageHead, Section } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
+import { UsageTabs } from '../../parts/usage-tabs.tsx';
+import { useGet, useList } from '../../queries.ts';
+import { periodMs } from '../requests/query.ts';
+
+const periods = [
+  { value: 'hour', label: 'Last hour' },
+  { value: 'day', label: 'Last 24 hours' },
+  { value: 'week', label: 'Last 7 days' },
+  { value: 'month', label: 'Last 30 days' },
+];
+const LIST_MAX = 1_000;
+
+export function RejectedList() {
+  const { values, clear } = useFilters();
+  const [askedAtMs, setAskedAtMs] = useState(() => Date.now());
+  const { account, key, code, period = '' } = values;
+  const span = Object.hasOwn(periodMs, period) ? periodMs[period as keyof typeof periodMs] : null;
+  const since = span === null ? undefined : new Date(askedAtMs - span).toISOString();
+  const rows = useList('/refusals', { query: { account, key, code, since } });
+  const totals = useGet('/refusals/totals', { query: { account, key, since, group_by: 'code', limit: 100 } });
+  const isInstallation = seesInstallation(useMe());
+  const names = useNames(rows.rows);
+  const refresh = () => {
+    setAskedAtMs(Date.now());
+    rows.reload();
+    void totals.refetch();
+  };
+  const byCode = totals.data?.data ?? [];
+  return (
+    <>
+      <PageHead
+        title="Usage"
+        text="Requests that were rejected before they were accepted. Nothing is billed for them."
+        actions={<ActionButton label="Refresh" onClick={refresh} icon="refresh" />}
+      />
+      <UsageTabs current="rejected" />
+      <RejectedFilters codes={byCode.flatMap((total) => total.code ?? [])} />
+      <Stack>
+        {byCode.length > 0 && <ByCode rows={byCode} total={totals.data?.total.count ?? 0} />}
+        <DataTable
+          label="Rejected requests"
+          rows={rows}
+          keyOf={(row) => `${row.at} ${row.account} ${row.key} ${row.code}`}
+          columns={columnsOf(names, isInstallation)}
+          empty={
+            Object.keys(values).length > 0 ? (
+              <NoMatches title="No matching requests" text="Change or clear the filters." onClear={clear} />
+            ) : (
+              <EmptyState
+                icon="shield"
+                title="No rejected requests"
+                text="A wrong API key, an unknown model or an empty balance is counted here."
+              />
+            )
+          }
+        />
+      </Stack>
+    </>
+  );
+}
+
+function RejectedFilters({ codes }: { codes: readonly string[] }) {
+  const { values, clear } = useFilters();
+  const { account, code } = values;
+  const keys = useGet('/keys', { query: { limit: LIST_MAX, account } });
+  const known = code === undefined || codes.includes(code) ? codes : [...codes, code];
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="sm" mb="md" className="no-print">
+      <SelectFilter name="period" label="Time range" w={undefined} data={periods} />
+      {/* A key belongs to one account, so another account clears it. */}
+      <AccountFilter name="account" w={undefined} also={{ key: null }} />
+      <SelectFilter
+        name="key"
+        label="API key"
+        w={undefined}
+        searchable
+        data={(keys.data?.data ?? []).map(({ id, name, prefix }) => ({ value: id, label: name || prefix }))}
+      />
+      <SelectFilter name="code" label="Error code" w={undefined} searchable data={[...known]} />
+      {Object.keys(values).length > 0 && (
+        <Group align="flex-end">
+          <ActionButton label="Clear filters" variant="subtle" onClick={clear} icon="cross" />
+        </Group>
+      )}
+    </SimpleGrid>
+  );
+}
+
+function ByCode({ rows, total }: { rows: readonly RefusalTotalShape[]; total: number }) {
+  return (
+    <Section title="By error code" text={`${formatCount(total)} rejected requests in this time range`} isPadded={false}>
+      <PlainTable
+        label="Rejected requests by error code"
+        rows={rows}
+        keyOf={({ code }) => String(code)}
+        columns={[
+          { name: 'code', label: 'Error code', show: ({ code }) => <Code>{code}</Code> },
+          { name: 'count', label: 'Requests', align: 'right', show: ({ count }) => formatCount(count) },
+          {
+            name: 'share',
+            label: 'Share',
+            align: 'right',
+            from: 'sm',
+            show: ({ count }) => formatShare(total === 0 ? 0 : count / total),
+          },
+          {
+            name: 'last',
+            label: 'Last request',
+            align: 'right',
+            from: 'sm',
+            show: ({ last_at: at }) => <When at={at} isRelative />,
+          },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function columnsOf(names: Names, isInstallation: boolean): Column<RefusalShape>[] {
+  return [
+    timeColumn<RefusalShape>('at', 'Time', ({ at }) => at),
+    ...(isInstallation
+      ? [
+          {
+            name: 'account',
+            label: 'Account',
+            from: 'md' as const,
+            show: ({ account }: RefusalShape) =>
+              account === null ? (
+                <Hint size="sm">Unknown</Hint>
+              ) : (
+                <TextLink to={pathOf.account(account)}>{names.account(account)}</TextLink>
+              ),
+          },
+        ]
+      : []),
+    {
+      name: 'key',
+      label: 'API key',
+      from: 'sm',
+      show: ({ key, account }) =>
+        key === null ? (
+          <Hint size="sm">{account === null ? 'Unknown' : 'Several'}</Hint>
+        ) : (
+          <TextLink to={pathOf.key(key)}>{names.key(key)}</TextLink>
+        ),
+    },
+    {
+      name: 'code',
+      label: 'Error',
+      show: ({ status, code, message }) => (
+        <Stack gap={0}>
+          <Text size="sm">
+            <span className="tabular">{status}</span> <Code>{code}</Code>
+          </Text>
+          <Hint size="xs" className="wrap">
+            {message}
+          </Hint>
+        </Stack>
+      ),
+    },
+    {
+      name: 'count',
+      label: 'Requests',
+      align: 'right',
+      show: ({ count }) => <span className="tabular">{formatCount(count)}</span>,
+    },
+    timeColumn<RefusalShape>('last', 'Last request', (row) => row.last_at, { from: 'lg', isRelative: true }),
+  ];
+}
