@@ -18,6 +18,19 @@ const filtered = [
   '/usage?outcome=failed',
   '/usage?model=llama',
   '/usage?model=nobody-used-it',
+  '/usage?sort=cost',
+  '/usage?sort=latency&order=asc&stream=true',
+  '/usage?order=asc',
+  '/usage?status=529',
+  '/usage?error=upstream_overloaded&group_by=key',
+  '/usage?provider=nobody-used-it',
+  '/usage?cost_min=1&sort=tokens',
+  '/usage?model=LLA&group_by=day',
+  '/usage?group_by=key',
+  '/usage?period=day&group_by=account',
+  '/keys?sort=last_used&order=desc',
+  '/keys?sort=name',
+  '/accounts?sort=balance&order=desc',
 ];
 const ofTheAccount = ['/accounts/$accountId', '/accounts/$accountId/statement'];
 

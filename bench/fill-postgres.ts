@@ -3,7 +3,7 @@
 
 import { SQL } from 'bun';
 import { makeMonthText, monthOf, nextMonth } from '../src/storage/postgres/columns.ts';
-import { BALANCE_LEAST, DAY_MS, monthTexts, usageDetails } from './fill-usage.ts';
+import { BALANCE_LEAST, DAY_MS, detailsText, monthTexts, statusText } from './fill-usage.ts';
 
 const filledTables = ['usage_records', 'entries', 'daily_totals'];
 
@@ -55,9 +55,9 @@ function recordsText(records: number, firstMs: number, days: number): string {
       CASE chance % 5 WHEN 0 THEN 'claude-haiku' WHEN 1 THEN 'claude-opus' WHEN 2 THEN 'llama' ELSE 'claude-sonnet' END,
       CASE WHEN chance % 100 > 1 THEN 'completed' WHEN chance % 3 = 0 THEN 'upstream_cut' WHEN chance % 3 = 1 THEN 'failed'
         ELSE 'client_gone' END,
-      200, input, output, 0, 0, 0, 0, input * 1000 + output * 5000, 0,
+      ${statusText}, input, output, 0, 0, 0, 0, input * 1000 + output * 5000, 0,
       CASE chance % 5 WHEN 2 THEN NULL ELSE input * 800 + output * 4000 END,
-      replace('${usageDetails}', ':1000', ':' || (200 + chance % 2000)),
+      ${detailsText},
       to_char(to_timestamp(at_ms / 1000) AT TIME ZONE 'UTC', 'YYYYMM')::int
     FROM shaped JOIN numbered k ON k.number = shaped.number ORDER BY n`;
 }

@@ -7,17 +7,32 @@ export const DAY_MS = 86_400_000;
 export const BALANCE_LEAST = 100_000 * 1_000_000_000; // in nanodollars, for the busiest account
 const filledTables = ['usage_records', 'entries', 'daily_totals'];
 
-/** Details of every record; only the time to first token varies. */
-export const usageDetails = JSON.stringify({
-  provider: 'sandbox',
-  upstreamModel: 'sandbox-echo',
-  stream: true,
-  usageSource: 'reported',
-  rates: { tier: 'standard', multiplier: '1', input: '1', output: '5' },
-  attempts: [{ provider: 'sandbox', model: 'sandbox-echo', result: 'ok', status: 200, ms: 812 }],
-  latencyMs: 2310,
+/** Details of every record, as src/storage/usage-details.ts writes them. */
+const details = JSON.stringify({
   firstTokenMs: 1000,
+  others: [
+    'sandbox',
+    'sandbox-echo',
+    1,
+    'reported',
+    { tier: 'standard', multiplier: '1', input: '1', output: '5' },
+    [['sandbox', 'sandbox-echo', null, 'answered', 200, null, 3, 812]],
+    2,
+    2310,
+    null,
+  ],
 });
+const failedDetails = details.replace(
+  'null]}',
+  'null,0,["upstream_overloaded","The provider of this model is overloaded."]]}',
+);
+
+const FAILED = 'chance % 100 <= 1 AND chance % 3 = 1';
+
+/** SQL over `chance`: the details, with their own times, and the status. One percent failed because of an overloaded provider. */
+export const detailsText = `replace(replace(CASE WHEN ${FAILED} THEN '${failedDetails}' ELSE '${details}' END,
+  ':1000', ':' || (200 + chance % 2000)), ',2310,', ',' || (300 + chance % 9000) || ',')`;
+export const statusText = `CASE WHEN ${FAILED} THEN 529 ELSE 200 END`;
 
 /** Which records are kept, as SQL over `at_ms` and `lot` (0 to 99): more on working days and by day. */
 export const weeklyCourse = `lot < 65
@@ -80,10 +95,9 @@ function insertRecords(database: Database, records: number, nowMs: number, days:
       CASE chance % 5 WHEN 0 THEN 'claude-haiku' WHEN 1 THEN 'claude-opus' WHEN 2 THEN 'llama' ELSE 'claude-sonnet' END,
       CASE WHEN chance % 100 > 1 THEN 'completed' WHEN chance % 3 = 0 THEN 'upstream_cut' WHEN chance % 3 = 1 THEN 'failed'
         ELSE 'client_gone' END,
-      200, input, output, 0, 0, 0, 0, input * 1000 + output * 5000, 0,
-      CASE chance % 5 WHEN 2 THEN NULL ELSE input * 800 + output * 4000 END, replace(?1, ':1000', ':' || (200 + chance % 2000))
+      ${statusText}, input, output, 0, 0, 0, 0, input * 1000 + output * 5000, 0,
+      CASE chance % 5 WHEN 2 THEN NULL ELSE input * 800 + output * 4000 END, ${detailsText}
     FROM shaped JOIN numbered_keys k ON k.number = shaped.number`,
-    [usageDetails],
   );
 }
 

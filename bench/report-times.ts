@@ -8,6 +8,8 @@ const stores = (process.env['BENCH_STORES'] ?? 'sqlite,postgres').split(',');
 const shapeNames = (process.env['BENCH_SHAPES'] ?? 'spread,dense').split(',');
 const times = Number(process.env['BENCH_TIMES'] ?? 5);
 const DAY_MS = 86_400_000;
+/** Only the questions whose names match. */
+const only = new RegExp(process.env['BENCH_ONLY'] ?? '');
 const REST_MS = 100; // longer than the service pauses after a report
 
 for (const name of shapeNames) {
@@ -15,6 +17,23 @@ for (const name of shapeNames) {
   if (shape === undefined) throw new Error(`BENCH_SHAPES: there is no ${name}`);
   for (const store of stores) await withUsage(store, shape, records, askAll);
 }
+
+/** By what no index serves: what nearly all records have, what few have, and what none has. */
+const filters: [name: string, query: string][] = [
+  ['all', ''],
+  ['last day', `since=${daysAgo(1)}`],
+  ['529', 'status=529'],
+  ['upstream_overloaded', 'error=upstream_overloaded'],
+  ['an error that nobody got', 'error=upstream_failed'],
+  ['of a provider', 'provider=sandbox'],
+  ['of a provider that nobody used', 'provider=none'],
+  ['streamed', 'stream=true'],
+  ['not streamed', 'stream=false'],
+  ['costly', 'cost_min=0.008'],
+  ['of no such cost', 'cost_min=1'],
+  ['of models with "lla"', 'model_search=lla'],
+  ['of a model that nobody used', 'model_search=none'],
+];
 
 async function askAll(service: Service, { account, key, member }: Ids): Promise<void> {
   const scopes: [name: string, query: string, token: string][] = [
@@ -34,6 +53,16 @@ async function askAll(service: Service, { account, key, member }: Ids): Promise<
     await ask('usage of a model', '/usage?model=llama');
     await ask('usage of a model that nobody used', '/usage?model=none');
     await ask('usage, failed of a model that nobody used', '/usage?model=none&outcome=failed');
+    for (const [name, filter] of filters) {
+      await ask(`usage, ${name}`, `/usage?limit=50&${filter}`);
+      await ask(`usage, ${name}, oldest`, `/usage?limit=50&order=asc&${filter}`);
+      await ask(`usage, ${name}, highest cost`, `/usage?limit=50&sort=cost&${filter}`);
+      await ask(`usage, ${name}, slowest`, `/usage?limit=50&sort=latency&${filter}`);
+      await ask(`usage, ${name}, fewest tokens`, `/usage?limit=50&sort=tokens&order=asc&${filter}`);
+      await ask(`summary, ${name}`, `/usage/summary?${filter}`);
+      for (const groupBy of ['day', 'model', 'key', 'account'])
+        await ask(`summary by ${groupBy}, ${name}`, `/usage/summary?group_by=${groupBy}&${filter}`);
+    }
     for (const groupBy of ['day', 'model', 'key', 'account'])
       await ask(`totals by ${groupBy}, 90 days`, `/usage/totals?group_by=${groupBy}&since=${daysAgo(90)}`);
     await ask('what used most, 90 days', `/usage/top?limit=5&since=${daysAgo(90)}`);
@@ -60,6 +89,7 @@ async function askAll(service: Service, { account, key, member }: Ids): Promise<
 
 /** The first time, which may read from the disk, and the median of the others. */
 async function askSome(service: Service, token: string, name: string, path: string): Promise<void> {
+  if (!only.test(name)) return;
   const headers = { authorization: `Bearer ${token}` };
   const tookMs: number[] = [];
   const cpuBeforeMs = await service.cpuMs();
@@ -75,8 +105,10 @@ async function askSome(service: Service, token: string, name: string, path: stri
   const [first = Number.NaN, ...others] = tookMs;
   const median = others.toSorted((one, other) => one - other)[Math.floor(others.length / 2)] ?? first;
   const cpuMs = (await service.cpuMs()) - cpuBeforeMs;
-  const { since, counted_since: counted } = JSON.parse(text) as { since?: string; counted_since?: string };
-  const isCut = counted !== undefined && counted !== since;
+  const answer = JSON.parse(text) as { since?: string; counted_since?: string | null; searched_since?: string | null };
+  const { since, counted_since, searched_since } = answer;
+  const counted = counted_since ?? searched_since ?? since;
+  const isCut = counted !== since;
   const figures = [`first ${words(first)}`, `then ${words(median)}`, `${words(cpuMs / times)} of the processor`];
   console.log(`${name.padEnd(52)} ${figures.join(', ')}${isCut ? `, counted since ${counted}` : ''}`);
 }

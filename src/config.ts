@@ -97,6 +97,7 @@ export const bounds = {
   upstreamErrorBytesMax: 64 * 1024,
   attemptsMax: 8,
   attemptReasonCharactersMax: 200,
+  recordedErrorCharactersMax: 200, // of the message of an error, in the record of its request
   circuitOpenMs: 5_000, // the first time; doubled each time that the probe fails
   circuitOpenMsMax: 60_000,
   credentialCooldownMsMax: 60 * 60 * 1000, // whatever the provider's retry-after says
@@ -195,9 +196,12 @@ export const bounds = {
   timelineReadMsMax: 1_500, // records that were not read by then are not counted
   accountsSearchedMax: 20_000, // that one page of a search by name or group reads
   recordsOfKeyLeast: 10, // when a list has the records of many keys
-  usageSearchedMax: 20_000, // records that one page of a search reads
-  usageSearchedAtOnce: 2_000,
-  usageSearchMsMax: 700, // after which a search stops
+  usageSearchedMax: 100_000, // records that one page of a search, or a ranking, reads
+  usageSearchedAtOnce: 5_000,
+  usageSearchMsMax: 350, // after which a search, a ranking or a summary stops: a page shows two of them within a second
+  summaryRecordsMax: 300_000, // that one summary of filtered records adds up; older ones are not counted
+  summaryRunRows: 10_000, // in one statement
+  summaryBucketsMax: 100,
   // Counts of refused requests and of attempts at routes
   refusalMessageCharactersMax: 240, // of the last message, which says what to change in its first words
   refusalRowsPerMinuteMax: 1_000, // counts of one node; further refusals are counted by code alone

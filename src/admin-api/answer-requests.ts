@@ -33,6 +33,7 @@ import { subscriptionRoutes } from './subscriptions.ts';
 import { meRoutes, tokenRoutes } from './tokens.ts';
 import { unsubscribeRoutes } from './unsubscribe.ts';
 import { usageRoutes } from './usage.ts';
+import { summaryRoutes } from './usage-summary.ts';
 import { totalRoutes } from './usage-totals.ts';
 
 /** Contains the change lock: one for a process. */
@@ -47,6 +48,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...keyRoutes,
     ...modelRoutes,
     ...providerRoutes,
+    ...summaryRoutes,
     ...totalRoutes, // before records of messages, whose path would match
     ...usageRoutes,
     ...refusalRoutes,

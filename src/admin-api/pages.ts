@@ -2,7 +2,7 @@
 // last row, so that new rows neither repeat nor hide any.
 
 import { z } from '@hono/zod-openapi';
-import { integerOf, parseWholeNumber } from '../base/checked-number.ts';
+import { parseWholeNumber } from '../base/checked-number.ts';
 import { nextTurn, type Requester } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -49,13 +49,20 @@ export function afterText(call: PageCall): string | null {
   // A cursor made under the former installation secret, during a rotation.
   const { previous } = call.vault;
   if (previous !== null && cursorAfter(call, position, previous) === cursor) return position;
-  throw new TurnpikeError('invalid_request', 'cursor: must be the next_cursor of a previous page of this list');
+  throw invalidCursor();
+}
+
+export function invalidCursor(): TurnpikeError {
+  return new TurnpikeError('invalid_request', 'cursor: must be the next_cursor of a previous page of this list');
 }
 
 /** The number in the request's cursor, likewise. */
 export function after(call: PageCall): number | null {
   const position = afterText(call);
-  return position === null ? null : integerOf(position);
+  if (position === null) return null;
+  const number = parseWholeNumber(position);
+  if (number === null) throw invalidCursor(); // of the same list in another order
+  return number;
 }
 
 export function cursorAfter(call: PageCall, position: string | number, { hash }: Pick<Vault, 'hash'> = call.vault) {
@@ -95,6 +102,7 @@ export async function answerRows<Row, Json>(
   rows: readonly Row[],
   json: (row: Row) => Json | Promise<Json>,
   next: string | null,
+  more: Readonly<Record<string, string | null>> = {},
 ): Promise<PageResponse<Json>> {
   const parts: string[] = [];
   for (let at = 0; at < rows.length; at += bounds.rowsAtOnce) {
@@ -102,7 +110,8 @@ export async function answerRows<Row, Json>(
     const written = await Promise.all(rows.slice(at, at + bounds.rowsAtOnce).map(json));
     parts.push(written.map((one) => JSON.stringify(one)).join(','));
   }
-  const body = `{"data":[${parts.join(',')}],"next_cursor":${JSON.stringify(next)}}`;
+  const others = JSON.stringify({ next_cursor: next, ...more }).slice(1);
+  const body = `{"data":[${parts.join(',')}],${others}`;
   return new Response(body, { headers: { 'content-type': 'application/json' } });
 }
 

@@ -96,6 +96,8 @@ interface Definition<Params, Query extends z.ZodRawShape, Body, Answer> extends 
 interface ListDefinition<Params, Query extends z.ZodRawShape, Row> extends Input<Params, Query, never> {
   /** Schema of a row and description of the page. */
   page: readonly [Row, string];
+  /** Members of the page besides the rows and the cursor. */
+  more?: z.ZodRawShape;
   handle(
     call: Call<z.output<Params>, z.output<z.ZodObject<Query & typeof pageQuery>>>,
   ): PageResponse<z.infer<Row>> | Promise<PageResponse<z.infer<Row>>>;
@@ -139,9 +141,9 @@ export function list<
   operationId: string,
   summary: string,
   roles: Roles,
-  { page: [row, description], query, ...definition }: ListDefinition<Params, Query, Row>,
+  { page: [row, description], more = {}, query, ...definition }: ListDefinition<Params, Query, Row>,
 ): AdminRoute {
-  const answer = [z.object({ data: z.array(row), next_cursor: z.string().nullable() }), description] as const;
+  const answer = [z.object({ data: z.array(row), next_cursor: z.string().nullable(), ...more }), description] as const;
   const paged = { ...definition, query: { ...pageQuery, ...query }, answer };
   return defineRoute('get', path, operationId, summary, roles, paged as unknown as AnyDefinition);
 }

@@ -34,6 +34,7 @@ import type { mailedSchema, signedUpSchema } from './sign-ups.ts';
 import type { meSchema, tokenSchema } from './tokens.ts';
 import type { unsubscribedSchema } from './unsubscribe.ts';
 import type { metersSchema, receiptSchema, usageSchema } from './usage.ts';
+import type { summarySchema } from './usage-summary.ts';
 import type { bucketSchema, timelineSchema, topSchema, totalSchema } from './usage-totals.ts';
 
 export type AcceptedShape = z.infer<typeof acceptedSchema>;
@@ -94,6 +95,7 @@ export type TokenShape = z.infer<typeof tokenSchema>;
 export type UnsubscribedShape = z.infer<typeof unsubscribedSchema>;
 export type UsageBucketShape = z.infer<typeof bucketSchema>;
 export type UsageShape = z.infer<typeof usageSchema>;
+export type UsageSummaryShape = z.infer<typeof summarySchema>;
 export type UsageTimelineShape = z.infer<typeof timelineSchema>;
 export type UsageTopShape = z.infer<typeof topSchema>;
 export type UsageTotalShape = z.infer<typeof totalSchema>;

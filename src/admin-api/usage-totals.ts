@@ -20,20 +20,11 @@ import {
 import { askedAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './dependencies.ts';
-import {
-  accountField,
-  amountShown,
-  countShown,
-  dayShown,
-  idField,
-  isoTime,
-  modelFilter,
-  timeField,
-  timeShown,
-} from './fields.ts';
+import { amountShown, countShown, dayShown, idField, isoTime, timeField, timeShown } from './fields.ts';
 import { askedKey } from './keys.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
+import { usageFilters } from './usage-filters.ts';
 
 const counted = {
   input_tokens: z.int(),
@@ -108,12 +99,6 @@ const USUAL_MS: Readonly<Record<TimelineStep, number>> = {
 
 /** The last day that ends in a four-digit year. */
 const LAST_MS = Date.UTC(9999, 11, 30);
-
-export const usageFilters = {
-  account: accountField.optional(),
-  key: idField('key').optional(),
-  model: modelFilter.optional(),
-};
 
 /** Filters of totals, whatever their grouping. */
 const totalsNarrowing = {
@@ -251,7 +236,7 @@ function bucketJson(bucket: UsageBucket, principal: Principal): z.infer<typeof b
   };
 }
 
-function totalJson(total: UsageTotal, principal: Principal): z.infer<typeof totalSchema> {
+export function totalJson(total: UsageTotal, principal: Principal): z.infer<typeof totalSchema> {
   return {
     day: total.dayMs === null ? null : new Date(total.dayMs).toISOString().slice(0, 10),
     account: total.account === null ? null : formatId('acct', total.account),

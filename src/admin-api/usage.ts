@@ -7,10 +7,12 @@ import { explainPrice } from '../catalog/catalog.ts';
 import {
   type AttemptRecord,
   marginOf,
+  type RankingPlace,
   type SpendingReading,
   type StoredUsageRecord,
   type UsageMeters,
   type UsageRecord,
+  usageRankings,
 } from '../ledger/ledger.ts';
 import { noObject } from './admin-app.ts';
 import { everyone, maySeeAccount, maySeeKey, type Principal, seesBalance, seesProviderCost } from './dependencies.ts';
@@ -25,9 +27,10 @@ import {
   timeField,
   timeShown,
 } from './fields.ts';
-import { after, answerPage, answerRows, cursorAfter, requesterOf } from './pages.ts';
+import { after, afterText, answerRows, cursorAfter, invalidCursor, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
-import { narrowTo, usageFilters } from './usage-totals.ts';
+import { filterOf, isEmptyFilter, outcomes, searchFilters } from './usage-filters.ts';
+import { narrowTo } from './usage-totals.ts';
 
 const spendingSchema = z
   .object({ limit: amountShown, period: periodField, before: amountShown, after: amountShown })
@@ -105,8 +108,6 @@ function sinceReceived(description: string) {
   return z.number().describe(`Milliseconds since received_at. ${description}`);
 }
 
-const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
-
 export const usageSchema = z
   .object({
     request_id: requestIdField,
@@ -120,6 +121,12 @@ export const usageSchema = z
     stream: z.boolean(),
     outcome: z.enum(outcomes),
     status: z.int(),
+    error: z
+      .object({ code: z.string(), message: z.string() })
+      .nullable()
+      .describe(
+        'The error that the client got, its message cut after 200 characters; null without one, and in older records.',
+      ),
     input_tokens: countShown,
     output_tokens: countShown,
     cache_read_input_tokens: countShown,
@@ -167,30 +174,50 @@ export const receiptSchema = usageSchema
 export const usageRoutes: AdminRoute[] = [
   list('/usage', 'usage-list', 'List usage records', everyone, {
     query: {
-      ...usageFilters,
-      outcome: z
-        .enum(outcomes, { error: 'must be completed, client_gone, upstream_cut, quota_cut, service_cut or failed' })
-        .optional(),
+      ...searchFilters,
       since: timeField.optional(),
       until: timeField.optional(),
+      sort: z
+        .enum(['at', ...usageRankings], { error: 'must be at, cost, tokens or latency' })
+        .default('at')
+        .describe(
+          'By anything but `at`, only a bounded number of the newest records is compared: see `searched_since`.',
+        ),
+      order: z.enum(['desc', 'asc'], { error: 'must be desc or asc' }).default('desc'),
     },
-    page: [usageSchema, 'Usage records, newest first'],
+    page: [usageSchema, 'Usage records, newest first by default'],
+    more: {
+      searched_since: timeShown
+        .nullable()
+        .describe('Earlier records were not compared; null if all were, and for records in the order of time.'),
+    },
     async handle(call) {
-      const { limit, account, key, model = null, outcome = null, since, until } = call.query;
-      const page = {
-        ...(await narrowTo(call, account, key)),
-        outcome: outcome === 'completed' ? null : outcome,
-        sinceMs: since ?? null,
-        untilMs: until ?? null,
-        before: after(call),
-        limit,
-      };
+      const { limit, account, key, since = null, until = null, sort, order } = call.query;
+      const filter = filterOf(call.query);
+      const asked = { ...(await narrowTo(call, account, key)), ...filter, sinceMs: since, untilMs: until, limit };
       const json = (row: StoredUsageRecord) => usageJson(row, call.principal);
-      if (model === null && outcome !== 'completed')
-        return answerPage(call, await call.usage.listUsage(page, requesterOf(call)), json, ({ seq }) => seq);
-      const search = { ...page, model, isCompleted: outcome === 'completed' };
+      const answer = (
+        rows: readonly StoredUsageRecord[],
+        next: string | number | null,
+        searchedSinceMs: number | null,
+      ) =>
+        answerRows(rows, json, next === null ? null : cursorAfter(call, next), {
+          searched_since: isoTime(searchedSinceMs),
+        });
+      if (sort !== 'at') {
+        const direction = order === 'desc' ? 'highest' : 'lowest';
+        const ranking = { ...asked, by: sort, order: direction, after: rankingPlaceOf(afterText(call)) } as const;
+        const { rows, next, searchedSinceMs } = await call.usage.rankUsage(ranking, requesterOf(call));
+        return answer(rows, next === null ? null : textOfPlace(next), searchedSinceMs);
+      }
+      const page = { ...asked, before: after(call) };
+      if (order === 'desc' && isEmptyFilter(filter)) {
+        const rows = await call.usage.listUsage(page, requesterOf(call));
+        return answer(rows, rows.length < limit ? null : (rows.at(-1)?.seq ?? null), null);
+      }
+      const search = { ...page, order: order === 'desc' ? 'newest' : 'oldest' } as const;
       const { rows, next } = await call.usage.searchUsage(search, requesterOf(call));
-      return answerRows(rows, json, next === null ? null : cursorAfter(call, next)); // even if the page is not full
+      return answer(rows, next, null); // with a cursor even if the page is not full
     },
   }),
   get('/usage/{request_id}', 'usage-show', 'Retrieve a usage record', everyone, {
@@ -204,6 +231,19 @@ export const usageRoutes: AdminRoute[] = [
     },
   }),
 ];
+
+/** The cursor of a ranking. */
+function textOfPlace({ start, end, value, seq }: RankingPlace): string {
+  return JSON.stringify([start, end, value, seq]);
+}
+
+function rankingPlaceOf(text: string | null): RankingPlace | null {
+  if (text === null) return null;
+  const parsed = JSON.parse(text) as [RankingPlace['start'], RankingPlace['end'], number, number] | number;
+  if (!Array.isArray(parsed)) throw invalidCursor(); // of the same list in the order of time
+  const [start, end, value, seq] = parsed;
+  return { start, end, value, seq };
+}
 
 async function maySeeRecord({ accounts, principal }: Call, record: StoredUsageRecord): Promise<boolean> {
   if (principal.role !== 'member') return maySeeAccount(principal, record.account);
@@ -226,6 +266,7 @@ function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typ
     stream: record.stream,
     outcome: record.outcome,
     status: record.status,
+    error: record.error,
     input_tokens: record.inputTokens,
     output_tokens: record.outputTokens,
     cache_read_input_tokens: record.cacheReadTokens,

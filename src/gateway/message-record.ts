@@ -9,6 +9,8 @@ import {
   type Speed,
   UNBILLED_RATES,
 } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import type { TurnpikeError } from '../errors.ts';
 import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
 import type { CountedUsage, MessageCounter } from '../usage/usage.ts';
 import {
@@ -47,6 +49,7 @@ export function makeRecord(
   status: number,
   usage: CountedUsage,
   latencyMs: number,
+  error: TurnpikeError | null,
 ): UsageRecord {
   const { isUnbilled, offer } = message;
   const { model, group } = offer;
@@ -82,6 +85,7 @@ export function makeRecord(
           ? UNBILLED_RATES
           : rateRecord(model.price, counts, group.multiplierMillionths, speed),
     attempts: message.attempts,
+    error: error && { code: error.code, message: error.message.slice(0, bounds.recordedErrorCharactersMax) },
     admittedMs: message.admittedMs,
     latencyMs,
     firstTokenMs: message.firstTokenMs,

@@ -290,7 +290,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   checkpoint(): UsageRecord {
-    return this.#record('service_cut', 500, countBilled(this, 'service_cut'));
+    return this.#record('service_cut', 500, countBilled(this, 'service_cut'), null);
   }
 
   stopForMoney(): void {
@@ -407,7 +407,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       this.streamHold?.close();
       this.#endPermit(outcome);
       usage = countBilled(this, outcome);
-      record = this.#record(outcome, status, usage);
+      record = this.#record(outcome, status, usage, error);
       times.endedMs = performance.now();
       ending = this.#endInLedger(record, usage);
       const settlement = await ending;
@@ -477,9 +477,9 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     }
   }
 
-  #record(outcome: Outcome, status: number, usage: CountedUsage): UsageRecord {
+  #record(outcome: Outcome, status: number, usage: CountedUsage, error: TurnpikeError | null): UsageRecord {
     const latencyMs = Math.max(0, this.#gateway.clock.nowMs() - this.clientRequest.receivedAtMs);
-    return makeRecord(this, outcome, status, usage, latencyMs);
+    return makeRecord(this, outcome, status, usage, latencyMs, error);
   }
 
   #report(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): void {

@@ -98,7 +98,6 @@ export type {
   CallerQuestion,
   Entry,
   EntryPage,
-  FoundUsage,
   HoldPage,
   KeyMeters,
   LedgerGate,
@@ -111,8 +110,6 @@ export type {
   ResidentStore,
   StoredAnswer,
   StoredUsageRecord,
-  UsagePage,
-  UsageSearch,
   UsageStore,
 } from './store.ts';
 export {
@@ -126,6 +123,20 @@ export {
 } from './store.ts';
 export { InDoubt, LockedForLong, NothingTaken, Outpaced, RowsLocked } from './store-failure.ts';
 export { emptyRecord, withoutItsEnd } from './usage-record.ts';
+export {
+  cutOutcomes,
+  type FoundUsage,
+  NO_FILTER,
+  type RankedUsage,
+  type RankingPlace,
+  type UsageFilter,
+  type UsagePage,
+  type UsagePosition,
+  type UsageRanking,
+  type UsageSearch,
+  usageRankings,
+} from './usage-search.ts';
+export { SummarySum, type UsageSummary, type UsageSummaryQuestion } from './usage-summary.ts';
 export {
   stepMs,
   type TimelinePart,

@@ -39,6 +39,12 @@ export interface AttemptRecord {
   ms: number;
 }
 
+/** A code of errors.ts, and the beginning of its message. */
+export interface RecordedError {
+  code: string;
+  message: string;
+}
+
 /** Use of a quota or allowance in the period in which the message ended. */
 export interface SpendingReading {
   limit: Nano;
@@ -86,6 +92,8 @@ export interface UsageRecord {
   /** Applied rates as decimal strings, with the multiplier. */
   rates: Record<string, string>;
   attempts: AttemptRecord[];
+  /** The error that the client got; null without one, and in older records. */
+  error: RecordedError | null;
   /**
    * Times of admission, of the end of the answer and of the first content, relative to the receipt of the request.
    */

@@ -11,7 +11,6 @@ import type {
   Extend,
   Leave,
   MeterName,
-  Outcome,
   RateLimits,
   Release,
   Settle,
@@ -21,6 +20,8 @@ import type {
 } from './operation.ts';
 import type { ResidentRows } from './resident-rows.ts';
 import type { Changes, HoldRow, PlanMeter, Rows } from './rows.ts';
+import type { FoundUsage, RankedUsage, UsagePage, UsageRanking, UsageSearch } from './usage-search.ts';
+import type { UsageSummary, UsageSummaryQuestion } from './usage-summary.ts';
 import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
 import type { TopOfRecords, TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
 
@@ -301,34 +302,6 @@ export interface StoredUsageRecord extends UsageRecord {
   seq: number;
 }
 
-export interface UsagePage {
-  account: number | null;
-  key: number | null;
-  /** Only usage of keys that this actor created; null: all. */
-  madeBy: string | null;
-  /** Only messages with this outcome. `completed` has no index of its own, as nearly all messages are completed. */
-  outcome: Exclude<Outcome, 'completed'> | null;
-  /** Both inclusive. */
-  sinceMs: number | null;
-  untilMs: number | null;
-  /** Cursor: the seq of the last record seen. */
-  before: number | null;
-  limit: number;
-}
-
-/** Filters that no index serves: a page is scanned and only matching records are returned. */
-export interface UsageSearch extends UsagePage {
-  model: string | null;
-  isCompleted: boolean;
-}
-
-export interface FoundUsage {
-  /** At most as many as requested; may be fewer even if there are more. */
-  rows: StoredUsageRecord[];
-  /** Cursor for the next search: the seq of the last record scanned; null at the end. */
-  next: number | null;
-}
-
 export interface UsageStore {
   /** Newest first. Throws invalid_request if the actor created too many keys for one list. */
   listUsage(page: UsagePage, requester?: Requester): Promise<StoredUsageRecord[]>;
@@ -339,8 +312,12 @@ export interface UsageStore {
   topUsage(question: TopQuestion, requester?: Requester): Promise<TopUsage>;
   /** Like topUsage, of the records between two times. Reads a bounded number of the newest, for a bounded time. */
   topOfRecords(question: TopQuestion, requester?: Requester): Promise<TopOfRecords>;
-  /** Newest first; scans a bounded number of records. Throws like listUsage. */
+  /** Reads a bounded number of records. Throws like listUsage. */
   searchUsage(search: UsageSearch, requester?: Requester): Promise<FoundUsage>;
+  /** Compares a bounded number of the newest records that match. Throws like listUsage. */
+  rankUsage(ranking: UsageRanking, requester?: Requester): Promise<RankedUsage>;
+  /** Adds up a bounded number of the newest records that match, or daily totals. Throws like totalUsage and listUsage. */
+  summarizeUsage(question: UsageSummaryQuestion, requester?: Requester): Promise<UsageSummary>;
   /** Throws like totalUsage and listUsage. */
   readTimeline(question: TimelineQuestion, requester?: Requester): Promise<UsageTimeline>;
 }

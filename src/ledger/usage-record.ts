@@ -34,6 +34,7 @@ export function emptyRecord({ requestId, account, key, group, model, stream }: A
     providerCost: null,
     rates: {},
     attempts: [],
+    error: null,
     admittedMs: null,
     latencyMs: 0,
     firstTokenMs: null,

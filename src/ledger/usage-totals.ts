@@ -113,7 +113,8 @@ export async function gatherTop(runs: Runs, { limit }: Pick<TopQuestion, 'limit'
   return { models: top(models), keys: top(keys), accounts: top(accounts), writtenOff, whole };
 }
 
-class Groups {
+/** Sums by group. */
+export class Groups {
   readonly #groupBy: TotalsGrouping;
   readonly #groups = new Map<number | string | null, UsageTotal>();
 

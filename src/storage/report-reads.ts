@@ -11,18 +11,22 @@ import { searchReads } from './search-reads.ts';
 import { holdReads } from './short-reads.ts';
 import type { SqlReader } from './sql-reader.ts';
 import type { ReportReads } from './stores.ts';
+import { usageSummaries } from './summary-reads.ts';
 import { timelineReads } from './timeline-reads.ts';
 import { topReads } from './top-reads.ts';
 import { totalsReads } from './totals-reads.ts';
 import { trafficReads } from './traffic-rows.ts';
-import { usageLists, usageSearches } from './usage-reads.ts';
+import { usageLists } from './usage-reads.ts';
+import { usageRankings, usageSearches } from './usage-searches.ts';
 
 /** All of them over one reader. The month of an account is read in a way of its own. */
 export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>): ReportReads {
-  const totals = totalsReads(on);
+  const { readDays, ...totals } = totalsReads(on);
   return {
     ...usageLists(on),
     ...usageSearches(on),
+    ...usageRankings(on),
+    ...usageSummaries(on, { readDays }),
     ...totals,
     ...timelineReads(on, totals),
     ...topReads(on),
@@ -39,6 +43,8 @@ export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>
 const names: Readonly<Record<keyof ReportReads, true>> = {
   listUsage: true,
   searchUsage: true,
+  rankUsage: true,
+  summarizeUsage: true,
   totalUsage: true,
   topUsage: true,
   topOfRecords: true,

@@ -53,7 +53,11 @@ export interface SqlReader {
   range(range: IndexRange, bindings: Bindings): string;
   /** The condition that finds a message's usage record `r`. */
   isRecordOf(requestId: string, bindings: Bindings): string;
+  /** A number or text in a JSON document. */
+  jsonNumber(document: string, path: JsonPath): string;
   jsonText(document: string, path: JsonPath): string;
+  /** Whether a list of texts in a JSON document has one. */
+  jsonHas(document: string, member: string, text: string): string;
   /** In lower case, A to Z only, and compared by code points. */
   lower(text: string): string;
   /** Whether a text has a part. */

@@ -91,10 +91,7 @@ export interface Stores {
 }
 
 /** Lists and reports over data that grows without bound. */
-export type ReportReads = Pick<
-  UsageStore,
-  'listUsage' | 'totalUsage' | 'topUsage' | 'topOfRecords' | 'searchUsage' | 'readTimeline'
-> &
+export type ReportReads = Omit<UsageStore, 'getUsage'> &
   Pick<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> &
   Pick<AuditStore, 'listAudit'> &
   Pick<EventStore, 'listEvents'> &
@@ -131,7 +128,8 @@ export function assembleStores(
   retentionReads: RetentionReads,
 ): Stores {
   const { listAudit, listEntries, listHolds, readMonth, listEvents, listDeliveries } = reports;
-  const { listUsage, searchUsage, topUsage, topOfRecords, totalUsage, readTimeline } = reports;
+  const { listUsage, searchUsage, rankUsage, summarizeUsage, topUsage, topOfRecords, totalUsage, readTimeline } =
+    reports;
   const { searchAccountNames, searchKeyNames, searchPersonNames } = reports;
   const { listRefusals, totalRefusals, listFrequentRefusals, findRefusalsBeyond, listRouteHours } = reports;
   const refusals = { listRefusals, totalRefusals, listFrequentRefusals, findRefusalsBeyond };
@@ -144,7 +142,17 @@ export function assembleStores(
     audit: { ...reads, listAudit },
     catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
     ledger: { ...reads, listEntries, listHolds, readMonth },
-    usage: { ...reads, listUsage, searchUsage, topUsage, topOfRecords, totalUsage, readTimeline },
+    usage: {
+      ...reads,
+      listUsage,
+      searchUsage,
+      rankUsage,
+      summarizeUsage,
+      topUsage,
+      topOfRecords,
+      totalUsage,
+      readTimeline,
+    },
     names: { searchAccountNames, searchKeyNames, searchPersonNames },
     answers: { findAnswer: reads.findAnswer, answerRow },
     installation: { readInstallation, ...installationWrites(gate) },

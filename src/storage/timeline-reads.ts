@@ -4,6 +4,7 @@ import { integerOf } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { bounds } from '../config.ts';
 import {
+  cutOutcomes,
   type Outcome,
   retainedSinceNames,
   stepMs,
@@ -18,7 +19,7 @@ import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { readTotal, type TotalsRow } from './totals-reads.ts';
 import {
   findEnd,
-  newestEnd,
+  nearestEnd,
   ownersOf,
   recordsBetween,
   type UsageOwner,
@@ -27,8 +28,6 @@ import {
 } from './usage-reads.ts';
 
 type Cut = Exclude<Outcome, 'completed'>;
-
-const CUT = ['client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const satisfies Cut[];
 
 /** A run of records of one owner, from the newest after a position. */
 interface Run {
@@ -116,8 +115,9 @@ async function addRecords(reading: TimelineRead, retainedSinceMs: number): Promi
   sum.countFrom(retainedSinceMs);
   if (owners.length > 1) {
     // Otherwise the first keys would be read far back in vain, because all keys together have too many records.
-    const range = { outcome: null, sinceMs: sum.countedSinceMs, start: newest };
-    const end = await newestEnd(on, owners, range, limits.recordsMax);
+    const sources = owners.map((owner) => ({ owner, outcome: null }));
+    const range = { sinceMs: sum.countedSinceMs, start: newest };
+    const end = await nearestEnd(on, sources, range, limits.recordsMax);
     if (end !== null) sum.countFrom(end[0] + 1);
   }
   for (const [at, owner] of owners.entries()) {
@@ -151,7 +151,7 @@ async function addDays(
 async function addFailures(reading: TimelineRead): Promise<void> {
   const { question, owners, sum, limits, isLate } = reading;
   for (const owner of owners)
-    for (const outcome of CUT) {
+    for (const outcome of cutOutcomes) {
       let left = question.model === null ? limits.cutRecordsMax : limits.cutRecordsOfModelMax;
       let start: Position | null = [question.untilMs - 1, LAST];
       while (start !== null && start[0] >= sum.failedSinceMs) {
@@ -278,7 +278,7 @@ function slicesOf(bucketMs: number, lengthMs: number, [slicesMs, records]: [numb
 }
 
 /** The sums of a bucket of a run, per model if needed. A run of one outcome has only the number of messages. */
-type RunRow = Omit<TotalsRow, 'count'> & { bucket: number; failed: number };
+export type RunRow = Omit<TotalsRow, 'count'> & { bucket: number; failed: number };
 
 // Counts stay below 2^53, where floating-point numbers are exact; sums of amounts may not, and are returned as texts.
 const asNumber = (value: string, name: string) => `CAST(COALESCE(SUM(${value}), 0) AS double precision) AS ${name}`;

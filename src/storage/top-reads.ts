@@ -6,7 +6,7 @@ import { gatherTop, retainedSinceNames, type TopQuestion, type UsageStore, type 
 import { Bindings, LAST, numbers, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, TIMELINE_LIMITS, type TimelineLimits } from './timeline-reads.ts';
 import { readTotal, type TotalsRow } from './totals-reads.ts';
-import { findEnd, newestEnd, ownersOf, type UsageOwner, usageRange, usageScopes } from './usage-reads.ts';
+import { findEnd, nearestEnd, ownersOf, type UsageOwner, usageRange, usageScopes } from './usage-reads.ts';
 
 /** Records of whole milliseconds, the newest first. */
 interface Run {
@@ -26,7 +26,8 @@ export function topReads(on: SqlReader, fewer: Partial<TimelineLimits> = {}): Pi
       const [retained] = await retainedSince(retainedSinceNames.usage);
       const newest: Position = [question.untilMs ?? LAST, LAST];
       let sinceMs = Math.max(question.sinceMs ?? 0, retained === undefined ? 0 : integerOf(retained.value));
-      const end = await newestEnd(on, owners, { outcome: null, sinceMs, start: newest }, recordsMax);
+      const sources = owners.map((owner) => ({ owner, outcome: null }));
+      const end = await nearestEnd(on, sources, { sinceMs, start: newest }, recordsMax);
       if (end !== null) sinceMs = end[0] + 1;
       const runs: UsageTotal[][] = [];
       for (const owner of owners)

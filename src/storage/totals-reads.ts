@@ -25,7 +25,7 @@ export const groupColumns: Readonly<Record<TotalsGrouping | 'all', readonly Colu
   all: ['account_id', 'key_id', 'model'],
 };
 
-type Question = TopQuestion & { groupBy: TotalsGrouping | 'all' };
+type Question = TopQuestion & { columns: readonly Column[] };
 
 // Counts stay below 2^53, where floating-point numbers are exact; sums of amounts may not, and are returned as texts.
 const asNumber = (name: string) => `CAST(SUM(${name}) AS double precision) AS ${name}`;
@@ -78,19 +78,29 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
   };
 }
 
+export interface DayReads {
+  /** Totals by day and group, in runs. */
+  readDays(question: TopQuestion, groupBy: TotalsGrouping | null): AsyncIterable<UsageTotal[]>;
+}
+
 /** `rowsMax` bounds the rows of one report, `runRows` those of one statement. */
 export function totalsReads(
   on: SqlReader,
   { rowsMax, runRows } = { rowsMax: bounds.totalsRowsMax as number, runRows: bounds.totalsRunRows as number },
-): Pick<UsageStore, 'totalUsage' | 'topUsage'> {
+): Pick<UsageStore, 'totalUsage' | 'topUsage'> & DayReads {
   const scopeOf = usageScopes(on);
   const readScope = async function* (filter: ScopeFilter, question: Question): AsyncGenerator<UsageTotal[]> {
     const left = { rows: rowsMax };
     for (const owner of ownersOf(await scopeOf(filter))) yield* readRuns(on, owner, question, { runRows, left });
   };
   return {
-    totalUsage: (question) => gatherTotals(readScope(question, question), question),
-    topUsage: (question) => gatherTop(readScope(question, { ...question, groupBy: 'all' }), question),
+    totalUsage: (question) =>
+      gatherTotals(readScope(question, { ...question, columns: groupColumns[question.groupBy] }), question),
+    topUsage: (question) => gatherTop(readScope(question, { ...question, columns: groupColumns.all }), question),
+    readDays: (question, groupBy) => {
+      const columns = new Set<Column>(['day_ms', ...(groupBy === null ? [] : groupColumns[groupBy])]);
+      return readScope(question, { ...question, columns: [...columns] });
+    },
   };
 }
 
@@ -141,10 +151,9 @@ async function lastOfRun(on: SqlReader, owner: UsageOwner, run: Run, runRows: nu
   return last ?? null;
 }
 
-function sumRun(on: SqlReader, owner: UsageOwner, run: Run, { groupBy, model }: Question): Promise<TotalsRow[]> {
+function sumRun(on: SqlReader, owner: UsageOwner, run: Run, { columns, model }: Question): Promise<TotalsRow[]> {
   const bindings = new Bindings();
   const rows = totalsRange(on, bindings, owner, run);
-  const columns = groupColumns[groupBy];
   const ofModel = model === null ? '' : `WHERE r.model = ${bindings.add(model)}`; // the model has no index
   return on.read<TotalsRow>(
     `SELECT ${shown(on, columns)}, ${SUMS} FROM (SELECT r.* ${rows}) r ${ofModel}

@@ -19,6 +19,8 @@ type Others = [
   meters: Meters | null,
   /** Absent: 0. */
   planPaid?: number,
+  /** Absent: null. */
+  error?: readonly [code: string, message: string],
 ];
 type Attempt = [
   provider: string,
@@ -45,7 +47,8 @@ export function writeDetails(record: UsageRecord): string {
     record.latencyMs,
     record.meters === null ? null : writeMeters(record.meters),
   ];
-  if (record.planPaid > 0) others.push(record.planPaid);
+  if (record.planPaid > 0 || record.error !== null) others.push(record.planPaid);
+  if (record.error !== null) others.push([record.error.code, record.error.message]);
   const details: Details = { firstTokenMs: record.firstTokenMs, others };
   return JSON.stringify(details);
 }
@@ -76,14 +79,15 @@ type DetailsOf = Pick<
   | 'firstTokenMs'
   | 'meters'
   | 'planPaid'
+  | 'error'
 >;
 
 export function readDetails(text: string): DetailsOf {
   const stored = JSON.parse(text) as Details | EarlyDetails;
   if (!('others' in stored)) return readEarly(stored);
   const { firstTokenMs, others } = stored;
-  const [provider, upstreamModel, stream, usageSource, rates, attempts, admittedMs, latencyMs, meters, planPaid = 0] =
-    others;
+  const [provider, upstreamModel, stream, usageSource, rates, attempts, ...later] = others;
+  const [admittedMs, latencyMs, meters, planPaid = 0, error] = later;
   return {
     provider,
     upstreamModel,
@@ -96,6 +100,7 @@ export function readDetails(text: string): DetailsOf {
     firstTokenMs,
     meters: meters === null ? null : readMeters(meters),
     planPaid,
+    error: error === undefined ? null : { code: error[0], message: error[1] },
   };
 }
 
@@ -114,13 +119,22 @@ function readReading(stored: Reading | null): SpendingReading | null {
 }
 
 /** As development versions wrote it. The earliest have no meters and no admission time. */
-type EarlyDetails = Omit<DetailsOf, 'admittedMs' | 'meters' | 'planPaid'> & {
+type EarlyDetails = Omit<DetailsOf, 'admittedMs' | 'meters' | 'planPaid' | 'error'> & {
   admittedMs?: number | null;
   meters?: { balance: [before: number, after: number]; quota?: Reading; allowance?: Reading };
 };
 
 function readEarly({ admittedMs = null, meters, ...details }: EarlyDetails): DetailsOf {
-  if (meters === undefined) return { ...details, admittedMs, meters: null, planPaid: 0 };
+  const known = { ...details, admittedMs, planPaid: 0, error: null };
+  if (meters === undefined) return { ...known, meters: null };
   const { balance, quota = null, allowance = null } = meters;
-  return { ...details, admittedMs, meters: readMeters([...balance, quota, allowance]), planPaid: 0 };
+  return { ...known, meters: readMeters([...balance, quota, allowance]) };
 }
+
+/** Where details have what searches compare. Development versions wrote it elsewhere: their records are not found. */
+export const detailPaths = {
+  provider: ['others', 0],
+  stream: ['others', 2],
+  latencyMs: ['others', 7],
+  errorCode: ['others', 10, 0],
+} as const;

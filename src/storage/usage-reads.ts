@@ -3,7 +3,7 @@
 import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { StoredUsageRecord, UsagePage, UsageSearch, UsageStore } from '../ledger/ledger.ts';
+import type { StoredUsageRecord, UsagePage, UsageStore } from '../ledger/ledger.ts';
 import {
   Bindings,
   comparePositions,
@@ -82,46 +82,55 @@ async function listKeysOf(on: SqlReader, madeBy: string): Promise<{ id: number; 
   );
 }
 
-/** Records of one index: all of an owner, or those with an outcome other than completed. */
-export interface UsageRange {
+/** The records of one index: all of an owner, or those with an outcome other than completed. */
+export interface UsageSource {
   owner: UsageOwner;
-  outcome: UsageSearch['outcome'];
+  outcome: UsagePage['outcome'];
+}
+
+/** Records of one source, from the newest, or from the oldest with `untilMs`. */
+export interface UsageRange extends UsageSource {
   sinceMs: number;
+  untilMs?: number;
   start: Position;
-  /** The last position; by default the first record since `sinceMs`. */
+  /** The last position; by default the last record until `sinceMs` or `untilMs`. */
   end?: Position | null;
   where?: readonly string[];
 }
 
 /** The clauses of a range of usage records `r`. */
 export function usageRange(on: SqlReader, bindings: Bindings, range: UsageRange): string {
-  const { owner, outcome, sinceMs, start, end = null, where = [] } = range;
+  const { owner, outcome, sinceMs, untilMs, start, end = null, where = [] } = range;
+  const [lastMs] = end ?? [untilMs ?? sinceMs];
   return recordsBetween(on, bindings, {
     owner: owner === null ? null : [owner.column, bindings.add(owner.id)],
     outcome,
+    direction: untilMs === undefined ? 'DESC' : 'ASC',
     after: start.map((value) => bindings.add(value)),
-    upTo: (end ?? [sinceMs]).map((value) => bindings.add(value)),
-    times: [end?.[0] ?? sinceMs, start[0]],
+    upTo: (end ?? [lastMs]).map((value) => bindings.add(value)),
+    times: [Math.min(lastMs, start[0]), Math.max(lastMs, start[0])],
     where,
   });
 }
 
 interface BoundRange extends Pick<IndexRange, 'after' | 'upTo' | 'times' | 'where'> {
   owner: readonly [column: 'account_id' | 'key_id', id: string] | null;
-  outcome: UsageSearch['outcome'];
+  outcome: UsagePage['outcome'];
+  /** By default from the newest. */
+  direction?: IndexRange['direction'];
 }
 
 /** The same, with the owner and the positions as expressions. */
 export function recordsBetween(
   on: SqlReader,
   bindings: Bindings,
-  { owner, outcome, where = [], ...range }: BoundRange,
+  { owner, outcome, direction = 'DESC', where = [], ...range }: BoundRange,
 ): string {
   const suffix = owner === null ? '' : `_of_${owner[0].replace('_id', '')}`;
   const index = outcome === null ? `usage${suffix || '_in_order'}` : `cut_usage${suffix}`;
   const equal = owner === null ? [] : [owner];
   const order = ['at_ms', 'seq'];
-  const records = { ...range, table: 'usage_records', index, order, direction: 'DESC' } as const;
+  const records = { ...range, table: 'usage_records', index, order, direction } as const;
   if (outcome === null) return on.range({ ...records, equal, where }, bindings);
   const isOutcome = ['outcome', bindings.add(outcome)] as const;
   return on.range(
@@ -159,7 +168,7 @@ function listRange(on: SqlReader, range: UsageRange, limit: number): Promise<Usa
 }
 
 /** With pauses: there may be many rows, and messages wait for this thread. */
-async function readInPieces(rows: readonly UsageTable[]): Promise<StoredUsageRecord[]> {
+export async function readInPieces(rows: readonly UsageTable[]): Promise<StoredUsageRecord[]> {
   const records: StoredUsageRecord[] = [];
   for (let at = 0; at < rows.length; at += bounds.rowsAtOnce) {
     if (at > 0) await nextTurn();
@@ -223,14 +232,13 @@ function lastOfFull(found: readonly KeyPosition[], share: number): KeyPosition[]
   );
 }
 
-/** Each record is looked up by its position in the order of all records, in its month. */
-async function readPositions(on: SqlReader, positions: readonly KeyPosition[]): Promise<UsageTable[]> {
-  const [newest, oldest] = [positions[0], positions.at(-1)];
-  if (newest === undefined || oldest === undefined) return [];
+/** Each record is looked up by its position in the order of all records, in its month. Newest first. */
+export async function readPositions(on: SqlReader, positions: readonly PositionRow[]): Promise<UsageTable[]> {
+  if (positions.length === 0) return [];
+  const times = [Math.min, Math.max].map((of) => of(...positions.map((one) => one.at_ms))) as [number, number];
   const rows = await on.readEach<UsageTable>(
     positions.map((one) => [one.at_ms, one.seq]),
     ([atMs = '', seq = ''], bindings) => {
-      const times = [oldest.at_ms, newest.at_ms] as const;
       const after = [atMs, `${seq} + 1`];
       const range = recordsBetween(on, bindings, { owner: null, outcome: null, after, upTo: [atMs, seq], times });
       return `SELECT ${usageColumnsOn(on)} ${range} LIMIT 1`;
@@ -253,81 +261,22 @@ export async function findEnd(on: SqlReader, range: UsageRange, records: number)
 }
 
 /**
- * The newest of the ends of these owners' shares of `records`; null if none has that many. Found before the records are read, so
+ * The nearest of the ends of these sources' shares of `records`; null if none has that many. Found before the records are read, so
  * that records that arrive meanwhile are neither missed nor read twice.
  */
-export async function newestEnd(
+export async function nearestEnd(
   on: SqlReader,
-  owners: readonly UsageOwner[],
-  range: Omit<UsageRange, 'owner'>,
+  sources: readonly UsageSource[],
+  range: Omit<UsageRange, keyof UsageSource>,
   records: number,
 ): Promise<Position | null> {
-  const share = Math.max(bounds.recordsOfKeyLeast, Math.ceil(records / owners.length));
-  let newest: Position | null = null;
-  for (const owner of owners) {
-    const end = await findEnd(on, { ...range, owner }, share);
-    if (end !== null && (newest === null || comparePositions(end, newest) < 0)) newest = end;
+  const share = Math.max(bounds.recordsOfKeyLeast, Math.ceil(records / sources.length));
+  let nearest: Position | null = null;
+  for (const source of sources) {
+    const end = await findEnd(on, { ...range, ...source }, share);
+    if (end === null) continue;
+    const isNearer = nearest === null || comparePositions(end, nearest) < 0 === (range.untilMs === undefined);
+    if (isNearer) nearest = end;
   }
-  return newest;
-}
-
-/** The most that one page of a search reads. */
-export interface SearchLimits {
-  recordsMax: number;
-  recordsAtOnce: number;
-  readMsMax: number;
-}
-
-const LIMITS: SearchLimits = {
-  recordsMax: bounds.usageSearchedMax,
-  recordsAtOnce: bounds.usageSearchedAtOnce,
-  readMsMax: bounds.usageSearchMsMax,
-};
-
-export function usageSearches(on: SqlReader, fewer: Partial<SearchLimits> = {}): Pick<UsageStore, 'searchUsage'> {
-  const { recordsMax, recordsAtOnce, readMsMax } = { ...LIMITS, ...fewer };
-  const scopeOf = usageScopes(on);
-  const startOf = pageStarts(on, 'usage_records');
-  return {
-    async searchUsage(search) {
-      const startedAtMs = performance.now();
-      const owners = ownersOf(await scopeOf(search));
-      const rows: StoredUsageRecord[] = [];
-      let start = await startOf(search);
-      for (let records = 0; ; ) {
-        const { found, end } = await searchPart(on, owners, search, { start, records: recordsAtOnce });
-        rows.push(...found.slice(0, search.limit - rows.length));
-        const last = rows.at(-1);
-        if (rows.length === search.limit && last !== undefined) return { rows, next: last.seq };
-        if (end === null) return { rows, next: null };
-        start = end;
-        records += recordsAtOnce;
-        if (records >= recordsMax || performance.now() - startedAtMs > readMsMax) return { rows, next: end[1] };
-      }
-    },
-  };
-}
-
-/** The matches among this many records after the start, and the position of the last one read; null at the end. */
-async function searchPart(
-  on: SqlReader,
-  owners: readonly UsageOwner[],
-  search: UsageSearch,
-  { start, records }: { start: Position; records: number },
-): Promise<{ found: StoredUsageRecord[]; end: Position | null }> {
-  const { outcome, limit } = search;
-  const sinceMs = search.sinceMs ?? 0;
-  const end = await newestEnd(on, owners, { outcome, sinceMs, start }, records);
-  const found: StoredUsageRecord[] = [];
-  for (const owner of owners) {
-    const bindings = new Bindings();
-    const where: string[] = [];
-    if (search.model !== null) where.push(`r.model = ${bindings.add(search.model)}`);
-    if (search.isCompleted) where.push("r.outcome = 'completed'");
-    const rows = usageRange(on, bindings, { owner, outcome, sinceMs, start, end, where });
-    const text = `SELECT ${usageColumnsOn(on)} ${rows} LIMIT ${bindings.add(limit)}`;
-    found.push(...(await on.read<UsageTable>(text, ...bindings.values)).map(readUsageRecord));
-  }
-  found.sort((one, other) => comparePositions([one.atMs, one.seq], [other.atMs, other.seq]));
-  return { found, end };
+  return nearest;
 }

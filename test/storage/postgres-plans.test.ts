@@ -14,8 +14,8 @@ import { reportReads } from '../../src/storage/report-reads.ts';
 import { shortReads } from '../../src/storage/short-reads.ts';
 import type { ReadValue } from '../../src/storage/sql-reader.ts';
 import { timelineReads } from '../../src/storage/timeline-reads.ts';
-import { usageSearches } from '../../src/storage/usage-reads.ts';
-import { allChanges, allTimeline, allTotals, allUsage } from '../support/everything.ts';
+import { usageSearches } from '../../src/storage/usage-searches.ts';
+import { allChanges, allSearch, allTimeline, allTotals, allUsage } from '../support/everything.ts';
 import { cannotStartPostgres, runOn, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
 
 const ROWS = 100_000;
@@ -81,7 +81,7 @@ async function askAll(reader: Reader): Promise<void> {
       for (const outcome of [null, 'failed'] as const)
         for (const model of ['m', 'none'])
           await searches.searchUsage({
-            ...allUsage,
+            ...allSearch,
             ...scope,
             ...time,
             outcome,

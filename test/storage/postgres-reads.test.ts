@@ -14,9 +14,9 @@ import type { Stores } from '../../src/storage/stores.ts';
 import { timelineReads } from '../../src/storage/timeline-reads.ts';
 import { topReads } from '../../src/storage/top-reads.ts';
 import { totalsReads } from '../../src/storage/totals-reads.ts';
-import { usageSearches } from '../../src/storage/usage-reads.ts';
+import { usageSearches } from '../../src/storage/usage-searches.ts';
 import { failureOf, NO_LIMITS, openWorkbench, START_MS, type Workbench } from '../money/ledger/workbench.ts';
-import { allChanges, allTimeline, allTotals, allUsage } from '../support/everything.ts';
+import { allChanges, allSearch, allTimeline, allTotals, allUsage } from '../support/everything.ts';
 import { cannotStartPostgres, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
 import { copyToPostgres } from './copy-to-postgres.ts';
 import { type OpenedSqlite, openSqlite } from './open-sqlite.ts';
@@ -318,7 +318,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
         [null, true, null],
         ['big', false, 'failed'],
       ] as const) {
-        const asked = { ...allUsage, ...scope, model, isCompleted, outcome, limit: 15 };
+        const asked = { ...allSearch, ...scope, model, isCompleted, outcome, limit: 15 };
         const listed = await bench.stores.usage.listUsage({ ...allUsage, ...scope, outcome, limit: 1_000 });
         const right = listed
           .filter((one) => model === null || one.model === model)

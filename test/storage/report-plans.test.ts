@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/base/clock.ts';
 import type { DeliveryPage } from '../../src/delivery/delivery.ts';
 import type { EventType } from '../../src/events/events.ts';
-import type { EntryPage } from '../../src/ledger/ledger.ts';
+import type { EntryPage, TotalsGrouping } from '../../src/ledger/ledger.ts';
 import { accessReads } from '../../src/storage/short-reads.ts';
 import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 import {
@@ -17,7 +17,16 @@ import {
   reportReads,
 } from '../../src/storage/sqlite/sqlite.ts';
 import { type RefusalPage, refusalGroupings } from '../../src/traffic/traffic.ts';
-import { allChanges, allRefusals, allTimeline, allTotals, allUsage } from '../support/everything.ts';
+import {
+  allChanges,
+  allRanking,
+  allRefusals,
+  allSearch,
+  allSummary,
+  allTimeline,
+  allTotals,
+  allUsage,
+} from '../support/everything.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A connection to a database of a few records, and the text of every statement prepared on it. */
@@ -64,6 +73,7 @@ const ofRefusals: Partial<RefusalPage> = {
   before: 3,
   untilMs: 4,
 };
+const anyFilter = { isCompleted: true, provider: 'p', errorCode: 'upstream_overloaded' };
 
 /** Every query of each kind with a plan of its own. */
 const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0][] } = {
@@ -95,9 +105,32 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
     { accountId: null, destinationId: null, status: null, before: null, limit: 10 },
     { accountId: 1, destinationId: 2, status: 'failed', before: 3 },
   ),
-  searchUsage: combinations(
-    { ...allUsage, model: null as string | null, isCompleted: true },
-    { account: 1, key: 2, madeBy: 'tok_a', outcome: 'failed', before: 3, model: 'm' },
+  searchUsage: combinations(allSearch, {
+    account: 1,
+    key: 2,
+    madeBy: 'tok_a',
+    outcome: 'failed',
+    before: 3,
+    order: 'oldest',
+    ...anyFilter,
+  }),
+  rankUsage: (['cost', 'tokens', 'latency'] as const).flatMap((by) =>
+    combinations(
+      { ...allRanking, by },
+      { account: 1, key: 2, madeBy: 'tok_a', order: 'lowest', after: { start: [9, 9], end: [2, 2], value: 1, seq: 3 } },
+    ),
+  ),
+  summarizeUsage: [null, 'day', 'model', 'key', 'account'].flatMap((groupBy) =>
+    combinations(
+      { ...allSummary, groupBy: groupBy as TotalsGrouping | null },
+      {
+        account: 1,
+        key: 2,
+        madeBy: 'tok_a',
+        isOfDays: true,
+        errorCode: 'upstream_overloaded',
+      },
+    ),
   ),
   readTimeline: combinations(allTimeline, {
     step: 'day',
@@ -147,6 +180,9 @@ describe('the plan of every statement of reports', () => {
   /** Sums over the records or totals between two positions. */
   const sumOfRun = /FROM \(SELECT r\.\* FROM (?:daily_totals|usage_records|refusals) r .* ORDER BY [^)]*\) r\b/s;
 
+  /** The highest or lowest values of the records between two positions. */
+  const ranking = /^SELECT v\..* FROM \(SELECT .* FROM usage_records r .*(?:>=|<=) [(?].*\) v\b.* LIMIT/s;
+
   test('uses an index or the row id, and scans only rows found that way', () => {
     expect(texts.length).toBeGreaterThan(60);
     const scans = plans.filter(({ plan }) => plan.some((step) => /^SCAN (?!\(subquery|r$|d$)/.test(step)));
@@ -154,11 +190,12 @@ describe('the plan of every statement of reports', () => {
     expect(plans.filter(({ plan }) => !plan.some((step) => step.startsWith('SEARCH')))).toEqual([]);
   });
 
-  test('sorts only the groups of a bounded run of totals or records', () => {
+  test('sorts only the groups, or the values, of a bounded run of totals or records', () => {
     const sorts = plans.filter(({ plan }) => plan.some((step) => step.includes('TEMP B-TREE')));
     const ofMonth = /FROM \(SELECT \* FROM daily_totals .* LIMIT \?3\) GROUP BY [a-z_, ]+$/s;
-    expect(sorts.filter(({ text }) => !sumOfRun.test(text) && !ofMonth.test(text))).toEqual([]);
-    expect(sorts.flatMap(({ plan }) => plan.filter((step) => /TEMP B-TREE FOR (?!GROUP BY)/.test(step)))).toEqual([]);
+    expect(sorts.filter(({ text }) => !sumOfRun.test(text) && !ofMonth.test(text) && !ranking.test(text))).toEqual([]);
+    const others = sorts.filter(({ text }) => !ranking.test(text));
+    expect(others.flatMap(({ plan }) => plan.filter((step) => /TEMP B-TREE FOR (?!GROUP BY)/.test(step)))).toEqual([]);
   });
 
   test('reads a bounded number of rows, or the rows between two positions', () => {
@@ -170,7 +207,7 @@ describe('the plan of every statement of reports', () => {
   test('of a list reads only rows of the page: the index has every compared column', () => {
     // Reads of a run, and of a sample. Searches have further conditions, and the entries of a message share one time.
     const inner = (text: string) => text.replace(/^.*FROM \((SELECT .*)\).*$/s, '$1');
-    const isExact = (text: string) => !/r\.model = |r\.outcome = 'completed'|at_ms = \?2/.test(text);
+    const isExact = (text: string) => !/r\.model = |r\.outcome = 'completed'|at_ms = \?2|r\.details|\) v\b/.test(text);
     const lists = texts
       .filter((text) => /FROM (?:usage_records|entries) r INDEXED BY/.test(text) && isExact(text))
       .map(inner);

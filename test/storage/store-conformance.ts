@@ -30,6 +30,7 @@ import { retentionConformance } from './conformance/retention.ts';
 import { secretChangeConformance } from './conformance/secret-change.ts';
 import { timelineConformance } from './conformance/timeline.ts';
 import { trafficConformance } from './conformance/traffic.ts';
+import { usageSearchConformance } from './conformance/usage-searches.ts';
 import { writeOffConformance } from './conformance/write-offs.ts';
 
 /**
@@ -71,6 +72,7 @@ export function describeStore(
     describe('reads', () => readConformance(open));
     describe('reports', () => reportConformance(open));
     describe('reports', () => timelineConformance(open));
+    describe('searches', () => usageSearchConformance(open));
     describe('reports by month that', () => monthConformance(open));
     describe('adds up to the nanodollar', () => reconciliationConformance(open));
     describe('retains', () => retentionConformance(open));

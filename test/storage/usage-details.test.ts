@@ -29,6 +29,10 @@ test('details of a usage record are read as they were written', () => {
       meters,
     };
     expect({ ...record, ...readDetails(writeDetails(record)) }).toStrictEqual(record);
+    for (const planPaid of [0, 5]) {
+      const failed = { ...record, planPaid, error: { code: 'upstream_overloaded', message: 'why "so"' } };
+      expect({ ...failed, ...readDetails(writeDetails(failed)) }).toStrictEqual(failed);
+    }
     const whole = { ...emptyRecord({ ...ADMITTED, stream: false }), meters };
     expect({ ...whole, ...readDetails(writeDetails(whole)) }).toStrictEqual(whole);
   }
@@ -47,7 +51,7 @@ test('details that development versions wrote are read, and can be written again
   };
   const quota = [QUOTA.limit, QUOTA.period, QUOTA.before, QUOTA.after];
   for (const [stored, details] of [
-    [shared, { ...shared, admittedMs: null, meters: null, planPaid: 0 }],
+    [shared, { ...shared, admittedMs: null, meters: null, planPaid: 0, error: null }],
     [
       { ...shared, admittedMs: 3, meters: { balance: [9, 8], quota } },
       {
@@ -55,6 +59,7 @@ test('details that development versions wrote are read, and can be written again
         admittedMs: 3,
         meters: { balance: { before: 9, after: 8 }, quota: QUOTA, allowance: null },
         planPaid: 0,
+        error: null,
       },
     ],
   ] as const) {

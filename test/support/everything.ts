@@ -1,7 +1,15 @@
 // Pages without a filter, for tests that read stores directly.
 
 import type { AuditPage } from '../../src/audit/audit.ts';
-import type { TimelineQuestion, TotalsQuestion, UsagePage } from '../../src/ledger/ledger.ts';
+import {
+  NO_FILTER,
+  type TimelineQuestion,
+  type TotalsQuestion,
+  type UsagePage,
+  type UsageRanking,
+  type UsageSearch,
+  type UsageSummaryQuestion,
+} from '../../src/ledger/ledger.ts';
 import type { RefusalPage } from '../../src/traffic/traffic.ts';
 
 export const allUsage: UsagePage = {
@@ -13,6 +21,20 @@ export const allUsage: UsagePage = {
   untilMs: null,
   before: null,
   limit: 100,
+};
+
+export const allSearch: UsageSearch = { ...allUsage, ...NO_FILTER, order: 'newest' };
+
+const { before: _, ...page } = allUsage;
+export const allRanking: UsageRanking = { ...page, ...NO_FILTER, by: 'cost', order: 'highest', after: null };
+
+export const allSummary: UsageSummaryQuestion = {
+  ...page,
+  ...NO_FILTER,
+  sinceMs: 0,
+  untilMs: Number.MAX_SAFE_INTEGER,
+  groupBy: null,
+  isOfDays: false,
 };
 
 export const allTotals: TotalsQuestion = {

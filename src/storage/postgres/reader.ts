@@ -37,7 +37,9 @@ export function postgresReader(reader: Reader): SqlReader {
     range,
     isRecordOf: (requestId, bindings) =>
       `r.request_id = ${bindings.add(requestId)} AND r.month >= ${bindings.add(earliestMonthOf(requestId))}`,
+    jsonNumber: (document, path) => `(${jsonText(document, path)})::float8`,
     jsonText,
+    jsonHas: (document, member, text) => `(${document}::jsonb -> '${member}') ? ${text}`,
     lower: (text) => `lower(${text} COLLATE "C")`,
     contains: (text, part) => `strpos(${text}, ${part}) > 0`,
     jsonNumbers: (document, member) => `json_agg((${document}::json ->> '${member}')::float8)::text`,

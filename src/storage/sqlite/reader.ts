@@ -48,7 +48,10 @@ export function sqliteReader(database: Database): SqlReader {
     from,
     range,
     isRecordOf: (requestId, bindings) => `r.request_id = ${bindings.add(requestId)}`,
+    jsonNumber: jsonValue,
     jsonText: jsonValue,
+    jsonHas: (document, member, text) =>
+      `EXISTS (SELECT 1 FROM json_each(${document}, '$.${member}') e WHERE e.value = ${text})`,
     lower: (text) => `lower(${text})`,
     contains: (text, part) => `instr(${text}, ${part}) > 0`,
     jsonNumbers: (document, member) => `json_group_array(json_extract(${document}, '$.${member}'))`,

@@ -19,8 +19,8 @@ type Heading =
   | { failed: string }
   | { refused: { code: ErrorCode; message: string } }
   | { value: unknown }
-  /** For a search: `next` is its cursor. */
-  | { rows: number; next?: number | null };
+  /** `more` has the other members of the answer, if it is not a list. */
+  | { rows: number; more?: object };
 
 /** Runs one query and returns the text to send back. Never throws. */
 export async function answerReport(
@@ -30,9 +30,9 @@ export async function answerReport(
   try {
     const answer = await reads[report](page as never);
     if (Array.isArray(answer)) return writeRows(answer, {});
-    return answer !== null && 'next' in answer
-      ? writeRows(answer.rows, { next: answer.next })
-      : heading({ value: answer });
+    if (answer === null || !('next' in answer)) return heading({ value: answer });
+    const { rows, ...more } = answer;
+    return writeRows(rows, { more });
   } catch (failure) {
     if (!(failure instanceof TurnpikeError)) return heading({ failed: String(failure) });
     return heading({ refused: { code: failure.code, message: failure.message } });
@@ -51,8 +51,8 @@ function readHeading(text: string): Heading {
   return JSON.parse(text, (_, value) => (value?.[BIGINT] === undefined ? value : BigInt(value[BIGINT])));
 }
 
-function writeRows(rows: readonly unknown[], more: { next?: number | null }): string {
-  const lines = [heading({ rows: rows.length, ...more })];
+function writeRows(rows: readonly unknown[], others: { more?: object }): string {
+  const lines = [heading({ rows: rows.length, ...others })];
   for (let at = 0; at < rows.length; at += bounds.rowsAtOnce)
     lines.push(JSON.stringify(rows.slice(at, at + bounds.rowsAtOnce)));
   return lines.join('\n');
@@ -71,7 +71,7 @@ async function readAnswer(text: string): Promise<unknown> {
     if (at > 0) await nextTurn();
     rows.push(...(JSON.parse(line) as unknown[]));
   }
-  return said.next === undefined ? rows : { rows, next: said.next };
+  return said.more === undefined ? rows : { rows, ...said.more };
 }
 
 /** Whether the thread opened its database; else the reason. */

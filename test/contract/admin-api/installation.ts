@@ -326,5 +326,6 @@ function usageRecord(requestId: string, account: number, key: number): UsageReco
     latencyMs: 12,
     firstTokenMs: 4,
     meters: null,
+    error: null,
   };
 }

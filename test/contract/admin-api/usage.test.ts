@@ -1,6 +1,6 @@
 // Usage records: their shape, filters and pages.
 
-import { beforeAll, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { beganAtMs } from '../../../src/base/ids.ts';
 import {
   errorOf,
@@ -41,6 +41,7 @@ test('a record has the shape of the contract', async () => {
     stream: true,
     outcome: 'completed',
     status: 200,
+    error: null,
     input_tokens: 500,
     output_tokens: 100,
     cache_read_input_tokens: 7,
@@ -127,7 +128,7 @@ test('a page without results has a cursor that continues the search', async () =
   const searchUsage = usage.searchUsage;
   usage.searchUsage = async () => ({ rows: [], next: 3 }); // stands for twenty thousand records of other models
   const { body } = await installation.ask('GET', '/api/v1/usage?model=rare');
-  expect(body).toEqual({ data: [], next_cursor: expect.any(String) });
+  expect(body).toEqual({ data: [], next_cursor: expect.any(String), searched_since: null });
   usage.searchUsage = searchUsage;
   expect(await idsOf(`?model=sandbox-echo&limit=2&cursor=${body['next_cursor']}`)).toEqual([
     requestIds[1],
@@ -140,4 +141,90 @@ test('the usage of a key appears on the key and its account', async () => {
   expect(key).toMatchObject({ quota_used: '0.005', last_used_at: '2026-11-20T10:00:05.000Z' });
   const account = (await installation.ask('GET', `/api/v1/accounts/${keys[0]['account']}`)).body;
   expect(account).toMatchObject({ balance: '9.995', held: '0', available: '9.995' });
+});
+
+describe('with more filters and orders', () => {
+  let ids: Json;
+  beforeAll(async () => {
+    const account = await makeAccount(installation, { name: 'searched' });
+    const key = await makeKey(installation, account['id']);
+    const error = { code: 'upstream_overloaded', message: 'The provider of this model is overloaded.' };
+    const [overloaded] = await useKey(installation, key, 1, { outcome: 'failed', status: 529, error, latencyMs: 900 });
+    const [costly] = await useKey(installation, key, 1, { model: 'Searched-Big', cost: 5_000_000, latencyMs: 30 });
+    const [whole] = await useKey(installation, key, 1, { stream: false, provider: 'other', latencyMs: 60 });
+    ids = { key: key['id'], overloaded, costly, whole };
+  });
+  const found = (query: string) => idsOf(`?key=${ids['key']}&${query}`);
+
+  test('records are found by status, error, provider, cost, streaming and a part of the model', async () => {
+    const { overloaded, costly, whole } = ids;
+    expect(await found('status=529')).toEqual([overloaded]);
+    expect(await found('status=5xx')).toEqual([overloaded]);
+    expect(await found('status=2xx')).toEqual([whole, costly]);
+    expect(await found('error=upstream_overloaded')).toEqual([overloaded]);
+    expect(await found('error=upstream_failed')).toEqual([]);
+    expect(await found('provider=other')).toEqual([whole]);
+    expect(await found('cost_min=0.005')).toEqual([costly]);
+    expect(await found('stream=false')).toEqual([whole]);
+    expect(await found('model_search=ED-big')).toEqual([costly]);
+    for (const faulty of ['status=600', 'status=52', 'cost_min=-1', 'stream=yes', 'sort=model', 'order=up', 'error='])
+      expect([faulty, (await installation.ask('GET', `/api/v1/usage?${faulty}`)).status]).toEqual([faulty, 400]);
+  });
+
+  test('records are listed oldest first, and by cost, latency and tokens, in pages', async () => {
+    const { overloaded, costly, whole } = ids;
+    expect(await found('order=asc')).toEqual([overloaded, costly, whole]);
+    expect(await found('sort=cost')).toEqual([costly, whole, overloaded]);
+    expect(await found('sort=latency')).toEqual([overloaded, whole, costly]);
+    expect(await found('sort=latency&order=asc')).toEqual([costly, whole, overloaded]);
+    for (const order of ['order=asc', 'sort=cost', 'sort=tokens&order=asc']) {
+      const right = await found(order);
+      const seen: unknown[] = [];
+      for (let cursor: unknown = ''; cursor !== null; ) {
+        const query = `?key=${ids['key']}&${order}&limit=1${cursor && `&cursor=${cursor}`}`;
+        const { body } = await installation.ask('GET', `/api/v1/usage${query}`);
+        seen.push(...(body['data'] as Json[]).map((record) => record['request_id']));
+        cursor = body['next_cursor'];
+        if (cursor !== null && order !== 'order=asc')
+          expect((await installation.ask('GET', `/api/v1/usage?cursor=${cursor}`)).status).toBe(400);
+      }
+      expect([order, seen]).toEqual([order, right]);
+    }
+  });
+
+  test('the error that the client got is in the record', async () => {
+    const { body } = await installation.ask('GET', `/api/v1/usage/${ids['overloaded']}`);
+    expect(body['error']).toEqual({
+      code: 'upstream_overloaded',
+      message: 'The provider of this model is overloaded.',
+    });
+  });
+
+  test('the sums of the records that match agree with their buckets and groups', async () => {
+    const ask = async (query: string) => {
+      const { body } = await installation.ask('GET', `/api/v1/usage/summary?key=${ids['key']}&${query}`);
+      return body;
+    };
+    const ofDays = await ask('group_by=model');
+    expect(ofDays).toMatchObject({
+      is_of_days: true,
+      counted_since: null,
+      failed: null,
+      step_seconds: 86_400,
+      total: { messages: 3 },
+      groups: 2,
+    });
+    const costly = await ask('group_by=model&cost_min=0.005');
+    expect(costly).toMatchObject({
+      is_of_days: false,
+      counted_since: null,
+      failed: 0,
+      step_seconds: 60,
+      total: { messages: 1, cost: '0.005' },
+      buckets: [{ messages: 1, failed: 0, cost: '0.005' }],
+      data: [{ model: 'Searched-Big', cost: '0.005', messages: 1 }],
+      groups: 1,
+    });
+    expect(await ask('status=529')).toMatchObject({ total: { messages: 1 }, failed: 1, data: [], groups: 0 });
+  });
 });

@@ -78,6 +78,7 @@ export function usageRecord(facts: Pick<UsageRecord, 'requestId' | 'account' | '
     latencyMs: 1,
     firstTokenMs: null,
     meters: null,
+    error: null,
     ...facts,
   };
   return record;

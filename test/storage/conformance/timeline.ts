@@ -1,4 +1,4 @@
-// Usage over time, and searches without an index: compared with the records themselves.
+// Usage over time, compared with the records themselves.
 
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
@@ -22,17 +22,16 @@ const FIRST_DAY_MS = Math.floor(START_MS / DAY_MS) * DAY_MS;
 export function timelineConformance(open: OpenStores): void {
   timelineTests(open);
   totalsTests(open);
-  searchTests(open);
 }
 
-interface Used {
+export interface Used {
   accounts: number[];
   keys: number[];
   records: StoredUsageRecord[];
 }
 
 /** Messages of two accounts with three keys each, at random times of two days, some in the same millisecond. */
-async function useAll(bench: Workbench, seed: number): Promise<Used> {
+export async function useAll(bench: Workbench, seed: number): Promise<Used> {
   const random = makeRandom(seed);
   const oneOf = <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)] as Value;
   const accounts = [bench.account, await bench.addAccount(1_000_000)];
@@ -45,10 +44,18 @@ async function useAll(bench: Workbench, seed: number): Promise<Used> {
     const [model, cost] = [oneOf(MODELS), Math.floor(random() * 100)];
     const requestId = newRequestId(bench.clock.nowMs());
     await bench.begin(60, { ...of, requestId, draft: { model, stream: true } });
+    const outcome = oneOf(OUTCOMES);
+    const isFailed = outcome === 'failed';
+    const code = oneOf(['upstream_overloaded', 'upstream_failed']);
     await bench.settle(requestId, cost, {
       ...of,
       model,
-      outcome: oneOf(OUTCOMES),
+      outcome,
+      status: isFailed ? oneOf([502, 529]) : 200,
+      error: isFailed ? { code, message: 'why' } : null,
+      provider: oneOf(['one', 'other']),
+      stream: oneOf([true, false]),
+      latencyMs: Math.floor(random() * 1_000),
       inputTokens: at,
       outputTokens: 1,
       cacheReadTokens: 2,
@@ -236,40 +243,5 @@ function totalsTests(open: OpenStores): void {
       [other, 9n],
       [bench.account, 5n],
     ]);
-  });
-}
-
-function searchTests(open: OpenStores): void {
-  test('records of a model or an outcome, newest first and in pages', async () => {
-    await using bench = await openWorkbench(open, 1_000_000);
-    const { accounts, keys, records } = await useAll(bench, 11);
-    const scopes = [{}, { account: accounts[0] as number }, { key: keys[1] as number }, { madeBy: 'tok_a' }];
-    const sought = [
-      { model: 'big', isCompleted: false },
-      { model: null, isCompleted: true },
-      { model: 'rare', isCompleted: true },
-      { model: 'rare', isCompleted: false, outcome: 'failed' as const },
-      { model: 'no such model', isCompleted: false },
-    ];
-    const makers = new Map(keys.map((one, at) => [one, at % 3 === 1 ? 'tok_b' : 'tok_a']));
-    for (const scope of scopes)
-      for (const one of sought) {
-        const asked = { ...allUsage, ...scope, ...one };
-        const right = records
-          .filter(({ account }) => asked.account === null || account === asked.account)
-          .filter(({ key }) => asked.key === null || key === asked.key)
-          .filter(({ key }) => asked.madeBy === null || makers.get(key) === asked.madeBy)
-          .filter(({ model }) => asked.model === null || model === asked.model)
-          .filter(({ outcome }) => asked.outcome === null || outcome === asked.outcome)
-          .filter(({ outcome }) => !asked.isCompleted || outcome === 'completed');
-        const seen: string[] = [];
-        for (let before: number | null = null, turn = 0; turn < 60; turn++) {
-          const { rows, next } = await bench.stores.usage.searchUsage({ ...asked, before, limit: 2 });
-          seen.push(...rows.map(({ requestId }) => requestId));
-          if (next === null) break;
-          before = next;
-        }
-        expect([asked, seen]).toEqual([asked, right.map(({ requestId }) => requestId)]);
-      }
   });
 }

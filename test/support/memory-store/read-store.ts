@@ -13,6 +13,7 @@ import type {
 } from '../../../src/accounts/accounts.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
+import { bounds } from '../../../src/config.ts';
 import {
   gatherTop,
   gatherTotals,
@@ -20,6 +21,7 @@ import {
   type NewEntry,
   partOfTotals,
   type StoredUsageRecord,
+  SummarySum,
   type TopQuestion,
   type UsagePage,
   type UsageStore,
@@ -38,6 +40,7 @@ import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
 import { paymentReads } from './payments.ts';
+import { rankRecords, searchRecords, sumRecords } from './searches.ts';
 import type { MemoryTables } from './tables.ts';
 import { sumTimeline, totalOfRecord } from './timeline.ts';
 import { trafficReads } from './traffic.ts';
@@ -299,14 +302,27 @@ function recordReads(tables: MemoryTables): UsageStore {
       return newestFirst(records, before, limit);
     },
     async searchUsage(search) {
-      const { model, isCompleted, outcome, sinceMs, untilMs, before, limit } = search;
-      const isFound = (record: StoredUsageRecord) =>
-        (model === null || record.model === model) && (!isCompleted || record.outcome === 'completed');
-      const records = stored()
-        .filter((record) => isAsked(record, search) && (outcome === null || record.outcome === outcome))
-        .filter((record) => record.atMs >= (sinceMs ?? 0) && record.atMs <= (untilMs ?? Infinity));
-      const rows = newestFirst(records, before, records.length).filter(isFound).slice(0, limit);
-      return { rows, next: rows.length < limit ? null : (rows.at(-1)?.seq ?? null) };
+      return searchRecords(
+        stored().filter((record) => isAsked(record, search)),
+        search,
+      );
+    },
+    async rankUsage(ranking) {
+      return rankRecords(
+        stored().filter((record) => isAsked(record, ranking)),
+        ranking,
+      );
+    },
+    async summarizeUsage(question) {
+      const sum = new SummarySum(question);
+      if (question.isOfDays) for (const total of totalsOf(question)) sum.add(total.dayMs as number, total, null);
+      else
+        sumRecords(
+          sum,
+          stored().filter((record) => isAsked(record, question)),
+          question,
+        );
+      return sum.result(0, bounds.summaryBucketsMax);
     },
     async readTimeline(question) {
       const isOfQuestion = (of: { account: number; key: number; model: string }) =>
@@ -327,7 +343,7 @@ function recordReads(tables: MemoryTables): UsageStore {
   };
 }
 
-function newestFirst<Row extends { seq: number; atMs: number }>(
+export function newestFirst<Row extends { seq: number; atMs: number }>(
   rows: Row[],
   before: number | null,
   limit: number,

@@ -37,7 +37,7 @@ export function sumTimeline(
   return sum.result();
 }
 
-function partOfRecord(record: UsageRecord, length: number) {
+export function partOfRecord(record: UsageRecord, length: number) {
   const atMs = record.atMs - (record.atMs % length);
   return timelinePart(atMs, {
     records: 1,

@@ -55,6 +55,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/usage': rule(seenByMakers, { lists: 'usage' }),
   'GET /api/v1/usage/totals': rule(seenByMakers, { counts: 'usage' }),
   'GET /api/v1/usage/top': rule(seenByMakers, { counts: 'usage' }),
+  'GET /api/v1/usage/summary': rule(seenByMakers, { counts: 'usage' }),
   'GET /api/v1/usage/timeline': rule(seenByMakers, { counts: 'usage' }),
   'GET /api/v1/refusals': rule(seenByMakers),
   'GET /api/v1/refusals/totals': rule(seenByMakers),

@@ -1,0 +1,66 @@
+// The filters of usage records.
+
+import { z } from '@hono/zod-openapi';
+import { parseWholeNumber } from '../base/checked-number.ts';
+import { bounds } from '../config.ts';
+import { NO_FILTER, type UsageFilter, type UsagePage } from '../ledger/ledger.ts';
+import { accountField, amountField, idField, modelFilter } from './fields.ts';
+
+export const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
+
+/** Filters that daily totals know. */
+export const usageFilters = {
+  account: accountField.optional(),
+  key: idField('key').optional(),
+  model: modelFilter.optional(),
+};
+
+const STATUS_WORDS = 'must be an HTTP status or a class of them, such as 529 or 5xx';
+
+/** The first and the last status. */
+const statusFilter = z
+  .string({ error: STATUS_WORDS })
+  .regex(/^[1-5](xx|\d\d)$/, STATUS_WORDS)
+  .transform((text) => ({
+    least: parseWholeNumber(text.replace('xx', '00')) ?? 0,
+    most: parseWholeNumber(text.replace('xx', '99')) ?? 0,
+  }))
+  .openapi({ type: 'string', pattern: '^[1-5](xx|\\d\\d)$', examples: ['529', '5xx'] });
+
+const NAME_WORDS = `must have 1 to ${bounds.modelNameCharactersMax} characters`;
+const nameFilter = z.string({ error: NAME_WORDS }).min(1, NAME_WORDS).max(bounds.modelNameCharactersMax, NAME_WORDS);
+
+export const searchFilters = {
+  ...usageFilters,
+  model_search: nameFilter.optional().describe('A part of the name of the model, in upper or lower case.'),
+  outcome: z
+    .enum(outcomes, { error: 'must be completed, client_gone, upstream_cut, quota_cut, service_cut or failed' })
+    .optional(),
+  status: statusFilter.optional(),
+  error: nameFilter.optional().describe('The code of the error that the client got; see docs/errors.md.'),
+  provider: nameFilter.optional(),
+  stream: z.enum(['true', 'false'], { error: 'must be true or false' }).optional(),
+  cost_min: amountField(0).optional(),
+};
+
+type Asked = z.output<z.ZodObject<typeof searchFilters>>;
+
+export function filterOf(asked: Asked): UsageFilter & Pick<UsagePage, 'outcome'> {
+  const { outcome, stream } = asked;
+  return {
+    model: asked.model ?? null,
+    modelPart: asked.model_search?.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) ?? null,
+    outcome: outcome === undefined || outcome === 'completed' ? null : outcome,
+    isCompleted: outcome === 'completed',
+    status: asked.status ?? null,
+    errorCode: asked.error ?? null,
+    provider: asked.provider ?? null,
+    isStream: stream === undefined ? null : stream === 'true',
+    costMin: asked.cost_min ?? null,
+  };
+}
+
+/** Whether an index finds the records that match: there is nothing but an outcome. */
+export function isEmptyFilter(filter: UsageFilter): boolean {
+  return Object.entries(NO_FILTER).every(([name, value]) => filter[name as keyof UsageFilter] === value);
+}

@@ -1,0 +1,80 @@
+// The sums of a list of usage records: in total, over time and by model, key, account or day.
+
+import { z } from '@hono/zod-openapi';
+import { DAY_MS } from '../base/clock.ts';
+import { formatUsd } from '../base/money.ts';
+import { type TotalsGrouping, totalsGroupings, type UsageFilter } from '../ledger/ledger.ts';
+import { everyone } from './dependencies.ts';
+import { amountShown, countShown, isoTime, timeField, timeShown } from './fields.ts';
+import { pageQuery, requesterOf } from './pages.ts';
+import { type AdminRoute, get } from './route.ts';
+import { filterOf, isEmptyFilter, searchFilters } from './usage-filters.ts';
+import { narrowTo, totalJson, totalSchema } from './usage-totals.ts';
+
+export const summarySchema = z
+  .object({
+    is_of_days: z
+      .boolean()
+      .describe('Whether the figures are those of whole days, UTC. They are if they come from the daily totals.'),
+    counted_since: timeShown
+      .nullable()
+      .describe('Earlier records are not counted, because there are too many; null if all that match are counted.'),
+    total: totalSchema,
+    failed: countShown
+      .nullable()
+      .describe('Number of the messages that were not completed; null if it is not counted.'),
+    step_seconds: countShown.describe('Length of a bucket.'),
+    buckets: z
+      .array(z.object({ at: timeShown, messages: countShown, failed: countShown.nullable(), cost: amountShown }))
+      .describe('From the first bucket with messages to the last, oldest first. Their sum is `total`.'),
+    data: z
+      .array(totalSchema)
+      .describe('The latest days, or the other groups with the highest cost; empty without `group_by`.'),
+    groups: countShown.describe('Total number of groups; `data` has at most `limit` of them.'),
+  })
+  .openapi('UsageSummary');
+
+/** Shorter periods are counted from records: to the millisecond, and with the failed messages. */
+const EXACT_MS = 2 * DAY_MS;
+
+export const summaryRoutes: AdminRoute[] = [
+  get('/usage/summary', 'usage-summarize', 'Retrieve the sums of usage records', everyone, {
+    query: {
+      ...searchFilters,
+      limit: pageQuery.limit,
+      since: timeField.optional(),
+      until: timeField.optional(),
+      group_by: z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` }).optional(),
+    },
+    answer: [summarySchema, 'The sums of the records that match'],
+    async handle(call) {
+      const { principal, query } = call;
+      const { limit, account, key, since: sinceMs = 0, until: untilMs = call.clock.nowMs() } = query;
+      const groupBy: TotalsGrouping | null = query.group_by ?? null;
+      const filter = filterOf(query);
+      const isOfDays = untilMs - sinceMs > EXACT_MS && filter.outcome === null && hasDailyTotals(filter);
+      const narrowed = await narrowTo(call, account, key);
+      const question = { ...narrowed, ...filter, sinceMs, untilMs, groupBy, isOfDays, limit };
+      const summary = await call.usage.summarizeUsage(question, requesterOf(call));
+      return {
+        is_of_days: isOfDays,
+        counted_since: summary.countedSinceMs === 0 ? null : isoTime(summary.countedSinceMs),
+        total: totalJson(summary.whole, principal),
+        failed: summary.failed,
+        step_seconds: summary.stepMs / 1000,
+        buckets: summary.buckets.map(({ atMs, messages, failed, cost }) => ({
+          at: isoTime(atMs),
+          messages,
+          failed,
+          cost: formatUsd(cost),
+        })),
+        data: summary.rows.map((row) => totalJson(row, principal)),
+        groups: summary.groups,
+      };
+    },
+  }),
+];
+
+function hasDailyTotals(filter: UsageFilter): boolean {
+  return isEmptyFilter({ ...filter, model: null });
+}

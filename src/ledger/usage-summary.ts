@@ -1,0 +1,101 @@
+// The sums of a list of usage records: in total, over time and by group. All come from the same parts, so that they agree.
+
+import { DAY_MS } from '../base/clock.ts';
+import type { UsageFilter, UsagePage } from './usage-search.ts';
+import { addTo, emptyTotal, Groups, type TotalsGrouping, type UsageTotal } from './usage-totals.ts';
+
+export interface UsageSummaryQuestion extends Omit<UsagePage, 'before' | 'sinceMs' | 'untilMs'>, UsageFilter {
+  /** Both inclusive. */
+  sinceMs: number;
+  untilMs: number;
+  groupBy: TotalsGrouping | null;
+  /** Whether whole days of the daily totals are added up. They know account, key and model only. */
+  isOfDays: boolean;
+}
+
+export interface UsageSummary {
+  /** The messages before it are not counted; 0 if all are. */
+  countedSinceMs: number;
+  whole: UsageTotal;
+  /** Messages that were not completed; null: not counted. */
+  failed: number | null;
+  /** Length of a bucket. */
+  stepMs: number;
+  /** From the first one with messages to the last, earliest first. */
+  buckets: SummaryBucket[];
+  /** The latest days, or the groups with the highest cost, at most `limit`. */
+  rows: UsageTotal[];
+  /** Number of groups in all. */
+  groups: number;
+}
+
+export interface SummaryBucket {
+  atMs: number;
+  messages: number;
+  failed: number | null;
+  cost: bigint;
+}
+
+const HOUR_MS = 3_600_000;
+const STEPS_MS = [1, 5, 15, 30]
+  .map((minutes) => minutes * 60_000)
+  .concat([1, 2, 6, 12].map((hours) => hours * HOUR_MS));
+const STEPS_OF_DAYS_MS = [1, 7, 30, 90, 365, 3_650].map((days) => days * DAY_MS);
+
+/** Adds up parts in any order. */
+export class SummarySum {
+  readonly #question: UsageSummaryQuestion;
+  readonly #whole = emptyTotal();
+  readonly #groups: Groups | null;
+  readonly #parts = new Map<number, SummaryBucket>();
+
+  constructor(question: UsageSummaryQuestion) {
+    this.#question = question;
+    this.#groups = question.groupBy === null ? null : new Groups(question.groupBy);
+  }
+
+  /** `failed` is null if it is unknown. The part has the names by which the question groups. */
+  add(atMs: number, total: UsageTotal, failed: number | null): void {
+    addTo(this.#whole, total);
+    const dayMs = atMs - (atMs % DAY_MS);
+    this.#groups?.add({ ...total, dayMs });
+    const part = this.#parts.get(atMs);
+    if (part === undefined) this.#parts.set(atMs, { atMs, messages: total.messages, failed, cost: total.cost });
+    else addBucket(part, { atMs, messages: total.messages, failed, cost: total.cost });
+  }
+
+  /** With at most `bucketsMax` buckets. */
+  result(countedSinceMs: number, bucketsMax: number): UsageSummary {
+    const { isOfDays, limit } = this.#question;
+    const steps = isOfDays ? STEPS_OF_DAYS_MS : [...STEPS_MS, ...STEPS_OF_DAYS_MS];
+    const times = [...this.#parts.keys()];
+    const [firstMs, lastMs] = times.reduce(
+      ([first, last], atMs) => [Math.min(first, atMs), Math.max(last, atMs)],
+      [Number.POSITIVE_INFINITY, 0],
+    );
+    const bucketsOf = (stepMs: number) => Math.floor(lastMs / stepMs) - Math.floor(firstMs / stepMs) + 1;
+    const stepMs = steps.find((step) => bucketsOf(step) <= bucketsMax) ?? (steps.at(-1) as number);
+    const buckets = new Map<number, SummaryBucket>();
+    if (times.length > 0)
+      for (let atMs = firstMs - (firstMs % stepMs); atMs <= lastMs; atMs += stepMs)
+        buckets.set(atMs, { atMs, messages: 0, failed: isOfDays ? null : 0, cost: 0n });
+    for (const part of this.#parts.values())
+      addBucket(buckets.get(part.atMs - (part.atMs % stepMs)) as SummaryBucket, part);
+    const rows = this.#groups?.first('cost') ?? [];
+    return {
+      countedSinceMs,
+      whole: this.#whole,
+      failed: isOfDays ? null : [...buckets.values()].reduce((sum, { failed }) => sum + (failed ?? 0), 0),
+      stepMs,
+      buckets: [...buckets.values()],
+      rows: rows.slice(0, limit),
+      groups: rows.length,
+    };
+  }
+}
+
+function addBucket(sum: SummaryBucket, { messages, failed, cost }: SummaryBucket): void {
+  sum.messages += messages;
+  sum.cost += cost;
+  sum.failed = sum.failed === null || failed === null ? null : sum.failed + failed;
+}

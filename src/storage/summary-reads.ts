@@ -1,0 +1,62 @@
+// The sums of a list of usage records: of daily totals by whole days, or of the newest records that match.
+
+import { bounds } from '../config.ts';
+import { SummarySum, type UsageStore, type UsageSummaryQuestion } from '../ledger/ledger.ts';
+import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
+import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
+import { type DayReads, groupColumns, readTotal, shown } from './totals-reads.ts';
+import { ownersOf, type UsageRange, usageRange, usageScopes } from './usage-reads.ts';
+import { filterConditions, readParts, type SearchLimits, sourcesOf } from './usage-searches.ts';
+
+const PART_MS = 60_000;
+
+const LIMITS: SearchLimits = {
+  recordsMax: bounds.summaryRecordsMax,
+  recordsAtOnce: bounds.summaryRunRows,
+  readMsMax: bounds.usageSearchMsMax,
+};
+
+export function usageSummaries(
+  on: SqlReader,
+  { readDays }: DayReads,
+  fewer: Partial<SearchLimits> = {},
+): Pick<UsageStore, 'summarizeUsage'> {
+  const limits = { ...LIMITS, ...fewer };
+  const scopeOf = usageScopes(on);
+  return {
+    async summarizeUsage(question) {
+      const sum = new SummarySum(question);
+      if (question.isOfDays) {
+        for await (const totals of readDays(question, question.groupBy))
+          for (const total of totals) sum.add(total.dayMs as number, total, null);
+        return sum.result(0, bounds.summaryBucketsMax);
+      }
+      const sources = sourcesOf(ownersOf(await scopeOf(question)), question);
+      const range = { sinceMs: question.sinceMs, start: [question.untilMs, LAST] as const };
+      let end: Position | null = null;
+      for await (const part of readParts(on, sources, range, limits)) {
+        for (const source of sources)
+          for (const row of await sumPart(on, question, { ...range, ...source, ...part }))
+            sum.add(row.bucket, readTotal(row), row.failed);
+        end = part.end;
+      }
+      return sum.result(end === null ? 0 : end[0], bounds.summaryBucketsMax);
+    },
+  };
+}
+
+/** The sums of a part by minute and group. */
+function sumPart(on: SqlReader, question: UsageSummaryQuestion, range: UsageRange): Promise<RunRow[]> {
+  const bindings = new Bindings();
+  const length = bindings.add(PART_MS);
+  const rows = usageRange(on, bindings, { ...range, where: filterConditions(on, bindings, question) });
+  const { groupBy } = question;
+  const columns = groupBy === null || groupBy === 'day' ? [] : groupColumns[groupBy];
+  const names = columns.map((column) => `, r.${column}`).join('');
+  const shownNames = columns.length === 0 ? '' : `, ${shown(on, columns)}`;
+  return on.read<RunRow>(
+    `SELECT ${on.number(`(r.at_ms - r.at_ms % ${length})`)} AS bucket${shownNames}, ${RUN_SUMS}
+     FROM (SELECT r.* ${rows}) r GROUP BY bucket${names}`,
+    ...bindings.values,
+  );
+}

@@ -1,0 +1,233 @@
+// Searches of usage records by what no index serves, and rankings: both read a bounded number of records, a part at a time.
+
+import { bounds } from '../config.ts';
+import {
+  cutOutcomes,
+  type StoredUsageRecord,
+  type UsageFilter,
+  type UsageRanking,
+  type UsageSearch,
+  type UsageStore,
+} from '../ledger/ledger.ts';
+import {
+  Bindings,
+  comparePositions,
+  LAST,
+  numbers,
+  type Position,
+  type PositionRow,
+  pageStarts,
+  type SqlReader,
+} from './sql-reader.ts';
+import { readUsageRecord, type UsageTable } from './tables.ts';
+import { detailPaths } from './usage-details.ts';
+import {
+  nearestEnd,
+  ownersOf,
+  readInPieces,
+  readPositions,
+  type UsageOwner,
+  type UsageRange,
+  type UsageSource,
+  usageColumnsOn,
+  usageRange,
+  usageScopes,
+} from './usage-reads.ts';
+
+/** The most that one answer reads. */
+export interface SearchLimits {
+  recordsMax: number;
+  recordsAtOnce: number;
+  readMsMax: number;
+}
+
+const LIMITS: SearchLimits = {
+  recordsMax: bounds.usageSearchedMax,
+  recordsAtOnce: bounds.usageSearchedAtOnce,
+  readMsMax: bounds.usageSearchMsMax,
+};
+
+/** Records with an error are looked for in the indexes of outcomes other than completed, which reach further back. */
+export function sourcesOf(
+  owners: readonly UsageOwner[],
+  { outcome, errorCode, status }: Pick<UsageSearch, 'outcome' | 'errorCode' | 'status'>,
+): UsageSource[] {
+  const isOfErrors =
+    outcome === null && (errorCode !== null || (status !== null && status.least >= LEAST_ERROR_STATUS));
+  const outcomes = isOfErrors ? cutOutcomes : [outcome];
+  return owners.flatMap((owner) => outcomes.map((one) => ({ owner, outcome: one })));
+}
+
+const LEAST_ERROR_STATUS = 400;
+
+/** The conditions of a filter on records `r`. */
+export function filterConditions(on: SqlReader, bindings: Bindings, filter: UsageFilter): string[] {
+  const { model, modelPart, isCompleted, status, errorCode, provider, isStream, costMin } = filter;
+  const conditions: string[] = [];
+  if (model !== null) conditions.push(`r.model = ${bindings.add(model)}`);
+  if (modelPart !== null) conditions.push(on.contains(on.lower('r.model'), bindings.add(modelPart)));
+  if (isCompleted) conditions.push("r.outcome = 'completed'");
+  if (status !== null)
+    conditions.push(`r.status BETWEEN ${bindings.add(status.least)} AND ${bindings.add(status.most)}`);
+  if (costMin !== null) conditions.push(`r.cost >= ${bindings.add(costMin)}`);
+  if (provider !== null)
+    conditions.push(`${on.jsonText('r.details', detailPaths.provider)} = ${bindings.add(provider)}`);
+  if (isStream !== null) conditions.push(`${on.jsonNumber('r.details', detailPaths.stream)} = ${isStream ? 1 : 0}`);
+  if (errorCode !== null)
+    conditions.push(`${on.jsonText('r.details', detailPaths.errorCode)} = ${bindings.add(errorCode)}`);
+  return conditions;
+}
+
+/** A range of records between two positions, the second inclusive; null: to the end. */
+interface Part {
+  start: Position;
+  end: Position | null;
+}
+
+/** Parts of all sources together, until the limits. The last one has the end null if everything was read. */
+export async function* readParts(
+  on: SqlReader,
+  sources: readonly UsageSource[],
+  range: Omit<UsageRange, keyof UsageSource>,
+  { recordsMax, recordsAtOnce, readMsMax }: SearchLimits,
+): AsyncGenerator<Part> {
+  const startedAtMs = performance.now();
+  let { start } = range;
+  for (let records = 0; ; ) {
+    const end = await nearestEnd(on, sources, { ...range, start }, recordsAtOnce);
+    yield { start, end: end ?? range.end ?? null };
+    records += recordsAtOnce;
+    if (end === null || records >= recordsMax || performance.now() - startedAtMs > readMsMax) return;
+    start = end;
+    await on.rest();
+  }
+}
+
+export function usageSearches(on: SqlReader, fewer: Partial<SearchLimits> = {}): Pick<UsageStore, 'searchUsage'> {
+  const limits = { ...LIMITS, ...fewer };
+  const scopeOf = usageScopes(on);
+  const startOf = pageStarts(on, 'usage_records');
+  return {
+    async searchUsage(search) {
+      const sources = sourcesOf(ownersOf(await scopeOf(search)), search);
+      const { order, before, limit } = search;
+      const [sinceMs, untilMs] = [search.sinceMs ?? 0, search.untilMs ?? LAST];
+      const isOldest = order === 'oldest';
+      const start = isOldest ? await startOfOldest(startOf, before, sinceMs) : await startOf(search);
+      const range = { sinceMs, start, ...(isOldest && { untilMs }) };
+      const rows: StoredUsageRecord[] = [];
+      let last: Position | null = null;
+      for await (const part of readParts(on, sources, range, limits)) {
+        const found = await readMatches(on, sources, search, { ...range, ...part });
+        rows.push(...found.slice(0, limit - rows.length));
+        if (rows.length === limit) return { rows, next: rows.at(-1)?.seq ?? null };
+        last = part.end;
+      }
+      return { rows, next: last === null ? null : last[1] };
+    },
+  };
+}
+
+type StartOf = ReturnType<typeof pageStarts>;
+
+/** The position after which a page from the oldest begins. */
+async function startOfOldest(startOf: StartOf, before: number | null, sinceMs: number): Promise<Position> {
+  const first: Position = [sinceMs - 1, LAST];
+  if (before === null) return first;
+  const seen = await startOf({ sinceMs: null, untilMs: null, before });
+  return comparePositions(seen, first) < 0 ? seen : first;
+}
+
+async function readMatches(
+  on: SqlReader,
+  sources: readonly UsageSource[],
+  search: UsageSearch,
+  range: Omit<UsageRange, keyof UsageSource>,
+): Promise<StoredUsageRecord[]> {
+  const found: StoredUsageRecord[] = [];
+  for (const source of sources) {
+    const bindings = new Bindings();
+    const where = filterConditions(on, bindings, search);
+    const rows = usageRange(on, bindings, { ...range, ...source, where });
+    const text = `SELECT ${usageColumnsOn(on)} ${rows} LIMIT ${bindings.add(search.limit)}`;
+    found.push(...(await on.read<UsageTable>(text, ...bindings.values)).map(readUsageRecord));
+  }
+  const direction = search.order === 'oldest' ? -1 : 1;
+  return found.sort((one, other) => direction * comparePositions([one.atMs, one.seq], [other.atMs, other.seq]));
+}
+
+/** What records `r` are ranked by. */
+function rankedBy(on: SqlReader, by: UsageRanking['by']): string {
+  if (by === 'cost') return on.number('r.cost');
+  if (by === 'latency') return `COALESCE(${on.jsonNumber('r.details', detailPaths.latencyMs)}, 0)`;
+  const columns = ['input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h'];
+  return on.number(`(${columns.map((column) => `r.${column}_tokens`).join(' + ')})`);
+}
+
+interface RankedRow extends PositionRow {
+  value: number;
+}
+
+export function usageRankings(on: SqlReader, fewer: Partial<SearchLimits> = {}): Pick<UsageStore, 'rankUsage'> {
+  const limits = { ...LIMITS, ...fewer };
+  const scopeOf = usageScopes(on);
+  return {
+    async rankUsage(ranking) {
+      const sources = sourcesOf(ownersOf(await scopeOf(ranking)), ranking);
+      const { after, limit, order } = ranking;
+      const start = after?.start ?? (await newestStart(on, ranking.untilMs ?? LAST));
+      const range = { sinceMs: ranking.sinceMs ?? 0, start, end: after?.end ?? null };
+      let top: RankedRow[] = [];
+      let end: Position | null = null;
+      // A later page compares the records that the first one did, however long that takes.
+      const unlimited = { recordsMax: Number.POSITIVE_INFINITY, readMsMax: Number.POSITIVE_INFINITY };
+      for await (const part of readParts(on, sources, range, { ...limits, ...(after !== null && unlimited) })) {
+        for (const source of sources) top.push(...(await rankPart(on, ranking, { ...range, ...source, ...part })));
+        top = top.sort(compareRanked(order)).slice(0, limit);
+        end = part.end;
+      }
+      const last = top.at(-1);
+      const isFull = last !== undefined && top.length === limit;
+      return {
+        rows: await readRanked(on, top),
+        next: isFull ? { start, end, value: last.value, seq: last.seq } : null,
+        searchedSinceMs: end === null ? null : end[0],
+      };
+    },
+  };
+}
+
+/** Directly before the newest record: records that arrive later are not compared. */
+async function newestStart(on: SqlReader, untilMs: number): Promise<Position> {
+  const bindings = new Bindings();
+  const all = { owner: null, outcome: null, sinceMs: 0, start: [untilMs, LAST] } as const;
+  const text = `SELECT ${numbers(on, 'at_ms', 'seq')} ${usageRange(on, bindings, all)} LIMIT 1`;
+  const [newest] = await on.read<PositionRow>(text, ...bindings.values);
+  return newest === undefined ? [0, 0] : [newest.at_ms, newest.seq + 1];
+}
+
+/** The highest or lowest values of a part, after the last one of the previous page. */
+function rankPart(on: SqlReader, ranking: UsageRanking, range: UsageRange): Promise<RankedRow[]> {
+  const { by, order, after, limit } = ranking;
+  const bindings = new Bindings();
+  const rows = usageRange(on, bindings, { ...range, where: filterConditions(on, bindings, ranking) });
+  const [sorted, beyond] = order === 'highest' ? ['DESC', '<'] : ['ASC', '>'];
+  const isLater =
+    after === null ? '' : `WHERE (v.value, v.seq) ${beyond} (${bindings.add(after.value)}, ${bindings.add(after.seq)})`;
+  return on.read<RankedRow>(
+    `SELECT v.at_ms, v.seq, v.value FROM (SELECT ${numbers(on, 'at_ms', 'seq')}, ${rankedBy(on, by)} AS value ${rows}) v
+     ${isLater} ORDER BY v.value ${sorted}, v.seq ${sorted} LIMIT ${bindings.add(limit)}`,
+    ...bindings.values,
+  );
+}
+
+function compareRanked(order: UsageRanking['order']) {
+  const sign = order === 'highest' ? -1 : 1;
+  return (one: RankedRow, other: RankedRow) => sign * (one.value - other.value || one.seq - other.seq);
+}
+
+async function readRanked(on: SqlReader, ranked: readonly RankedRow[]): Promise<StoredUsageRecord[]> {
+  const records = await readInPieces(await readPositions(on, ranked));
+  const bySeq = new Map(records.map((record) => [record.seq, record]));
+  return ranked.flatMap(({ seq }) => bySeq.get(seq) ?? []); // retention may drop one meanwhile
+}
