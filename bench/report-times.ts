@@ -12,12 +12,6 @@ const DAY_MS = 86_400_000;
 const only = new RegExp(process.env['BENCH_ONLY'] ?? '');
 const REST_MS = 100; // longer than the service pauses after a report
 
-for (const name of shapeNames) {
-  const shape = shapes[name];
-  if (shape === undefined) throw new Error(`BENCH_SHAPES: there is no ${name}`);
-  for (const store of stores) await withUsage(store, shape, records, askAll);
-}
-
 /** By what no index serves: what nearly all records have, what few have, and what none has. */
 const filters: [name: string, query: string][] = [
   ['all', ''],
@@ -34,6 +28,12 @@ const filters: [name: string, query: string][] = [
   ['of models with "lla"', 'model_search=lla'],
   ['of a model that nobody used', 'model_search=none'],
 ];
+
+for (const name of shapeNames) {
+  const shape = shapes[name];
+  if (shape === undefined) throw new Error(`BENCH_SHAPES: there is no ${name}`);
+  for (const store of stores) await withUsage(store, shape, records, askAll);
+}
 
 async function askAll(service: Service, { account, key, member }: Ids): Promise<void> {
   const scopes: [name: string, query: string, token: string][] = [

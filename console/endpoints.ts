@@ -53,6 +53,7 @@ import type {
   TokenShape,
   UnsubscribedShape,
   UsageShape,
+  UsageSummaryShape,
   UsageTimelineShape,
   UsageTopShape,
   UsageTotalShape,
@@ -148,9 +149,10 @@ export interface Endpoints {
   'GET /routes/health': RouteHealthListShape;
   'GET /refusals': PageShape<RefusalShape>;
   'GET /refusals/totals': RefusalTotalsShape;
-  'GET /usage': PageShape<UsageShape>;
+  'GET /usage': PageShape<UsageShape> & { searched_since: string | null };
   'GET /usage/{request_id}': ReceiptShape;
   'POST /usage/{request_id}/refunds': RefundShape;
+  'GET /usage/summary': UsageSummaryShape;
   'GET /usage/timeline': UsageTimelineShape;
   'GET /usage/top': UsageTopShape;
   'GET /usage/totals': UsageTotalsShape;

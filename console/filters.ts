@@ -10,6 +10,35 @@ export interface Filters {
   clear: () => void;
 }
 
+/** Parameters of the address that do not leave out rows. */
+const VIEW_PARAMETERS = ['sort', 'order', 'group_by', 'view', 'days', 'show'];
+
+/** The number of filters in the address. */
+export function countFilters(values: Readonly<Record<string, string>>): number {
+  return Object.keys(values).filter((name) => !VIEW_PARAMETERS.includes(name)).length;
+}
+
+export type Order = 'asc' | 'desc';
+
+/** The order of a list, kept in the address. */
+export interface Sorting {
+  by: string;
+  order: Order;
+  set: (by: string, order: Order) => void;
+}
+
+/** `by` and `order` apply until the user chooses another order. */
+export function useSorting(by: string, order: Order): Sorting {
+  const { values, set } = useFilters();
+  const shown: Order = values['order'] === 'asc' || values['order'] === 'desc' ? values['order'] : order;
+  return {
+    by: values['sort'] ?? by,
+    order: shown,
+    set: (chosen, next) =>
+      set({ sort: chosen === by ? null : chosen, order: chosen === by && next === order ? null : next }),
+  };
+}
+
 export function useFilters(): Filters {
   const values = useSearch({ strict: false }) as Record<string, string>;
   const goTo = useGoTo();

@@ -23,6 +23,30 @@ export const outcomeLabels = {
   failed: 'Failed',
 } as const;
 
+/** What a client of a message may get; other codes are shown as they are. */
+const errorLabels: Readonly<Record<string, string>> = {
+  upstream_overloaded: 'Overloaded',
+  upstream_rate_limited: 'Rate limited',
+  upstream_timeout: 'Timeout',
+  upstream_failed: 'Provider failed',
+  upstream_rejected: 'Rejected',
+  upstream_credentials: 'Credentials rejected',
+  insufficient_user_quota: 'Spend limit reached',
+  key_disabled: 'Key revoked',
+  client_too_slow: 'Client too slow',
+  overloaded: 'Service overloaded',
+  draining: 'Service stopping',
+  internal: 'Internal error',
+  store_unavailable: 'Store unavailable',
+};
+
+/** Errors that a record can have, as options of a filter. */
+export const errorOptions = Object.entries(errorLabels).map(([value, label]) => ({ value, label }));
+
+export function errorLabel(code: string): string {
+  return errorLabels[code] ?? code;
+}
+
 export const entryKindLabels = {
   payment: 'Payment',
   promotion: 'Promotion',

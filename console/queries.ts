@@ -47,8 +47,13 @@ export interface Rows<Row> {
   reload: () => void;
 }
 
+/** Rows with the first page as the API returned it. */
+export interface ListedRows<Path extends ListPath> extends Rows<RowOf<Path>> {
+  firstPage: AnswerOf<Path> | undefined;
+}
+
 /** Fetches a list page by page. */
-export function useList<Path extends ListPath>(path: Path, options: GetOptions = {}): Rows<RowOf<Path>> {
+export function useList<Path extends ListPath>(path: Path, options: GetOptions = {}): ListedRows<Path> {
   const { id, query = {}, everyMs, isEnabled = true } = options;
   const answer = useInfiniteQuery({
     queryKey: [path, id, query, 'pages'],
@@ -62,6 +67,7 @@ export function useList<Path extends ListPath>(path: Path, options: GetOptions =
   });
   return {
     rows: answer.data?.pages.flatMap((page) => page.data as RowOf<Path>[]) ?? [],
+    firstPage: answer.data?.pages[0] as AnswerOf<Path> | undefined,
     isLoading: answer.isLoading,
     failure: answer.error,
     showMore: answer.hasNextPage ? () => void answer.fetchNextPage() : null,

@@ -194,6 +194,7 @@ export const bounds = {
   timelineSampledMax: 6_000, // records per timeline from which the time to the first token is estimated
   timelineSlicesMax: 1_200, // places in the list from which they are taken
   timelineReadMsMax: 1_500, // records that were not read by then are not counted
+  sortedRowsMax: 200_000, // accounts or keys that one statement sorts by what has no index
   accountsSearchedMax: 20_000, // that one page of a search by name or group reads
   recordsOfKeyLeast: 10, // when a list has the records of many keys
   usageSearchedMax: 100_000, // records that one page of a search, or a ranking, reads

@@ -1,9 +1,10 @@
 // The tables of the console. `DataTable` lists rows of the API: loading, failure and empty states, more rows on demand,
 // and a choice of columns. `PlainTable` is the table itself, for rows that the page already has.
 
-import { Button, Card, Group, Menu, Stack, Table } from '@mantine/core';
+import { Button, Card, Group, Menu, Stack, Table, UnstyledButton } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import type { ReactNode } from 'react';
+import type { Order, Sorting } from '../filters.ts';
 import { digitsOf, roundedDigitsOf } from '../money.ts';
 import type { Rows } from '../queries.ts';
 import { StatusBadge } from './badges.tsx';
@@ -34,9 +35,17 @@ export interface Column<Row> {
   choice?: 'shown' | 'hidden';
   /** The cell in the row of totals. */
   total?: ReactNode;
+  /** The order that a first click on the label chooses, if the table can be sorted by this column. */
+  sort?: SortBy;
 }
 
-type Look<Row> = Pick<Column<Row>, 'from' | 'choice' | 'title' | 'digits' | 'total'>;
+interface SortBy {
+  /** As the API names it. */
+  by: string;
+  first: Order;
+}
+
+type Look<Row> = Pick<Column<Row>, 'from' | 'choice' | 'title' | 'digits' | 'total' | 'sort'>;
 
 export function moneyColumn<Row>(
   name: string,
@@ -97,6 +106,8 @@ interface PlainTableProps<Row> {
   note?: ReactNode;
   /** Handles a click on a row. */
   onOpen?: ((row: Row) => void) | undefined;
+  /** The present order, if labels of columns change it. */
+  sorting?: Sorting | undefined;
 }
 
 export function PlainTable<Row>(table: PlainTableProps<Row>) {
@@ -111,6 +122,7 @@ export function PlainTable<Row>(table: PlainTableProps<Row>) {
     isStrong,
     note,
     onOpen,
+    sorting,
   } = table;
   const digits = new Map(columns.map((column) => [column.name, digitsOfColumn(column, rows)]));
   return (
@@ -125,9 +137,7 @@ export function PlainTable<Row>(table: PlainTableProps<Row>) {
           <Table.Thead>
             <Table.Tr>
               {columns.map((column) => (
-                <Table.Th key={column.name} {...lookOf(column)} title={column.title}>
-                  {column.label}
-                </Table.Th>
+                <HeadCell key={column.name} column={column} sorting={sorting} />
               ))}
             </Table.Tr>
           </Table.Thead>
@@ -159,6 +169,36 @@ export function PlainTable<Row>(table: PlainTableProps<Row>) {
         )}
       </Table>
     </Table.ScrollContainer>
+  );
+}
+
+interface HeadCellProps<Row> {
+  column: Column<Row>;
+  sorting: Sorting | undefined;
+}
+
+function HeadCell<Row>({ column, sorting }: HeadCellProps<Row>) {
+  const { label, title, sort } = column;
+  if (sort === undefined || sorting === undefined)
+    return (
+      <Table.Th {...lookOf(column)} title={title}>
+        {label}
+      </Table.Th>
+    );
+  const order = sorting.by === sort.by ? sorting.order : null;
+  const next = order === null ? sort.first : order === 'asc' ? 'desc' : 'asc';
+  return (
+    <Table.Th {...lookOf(column)} title={title} aria-sort={order === null ? 'none' : `${order}ending`}>
+      <UnstyledButton
+        className={column.align === 'right' ? 'sort-button sort-button-right' : 'sort-button'}
+        fz="inherit"
+        fw="inherit"
+        onClick={() => sorting.set(sort.by, next)}
+      >
+        {label}
+        <Icon name={order === 'asc' ? 'up' : 'down'} sizePx={14} />
+      </UnstyledButton>
+    </Table.Th>
   );
 }
 

@@ -1,12 +1,21 @@
 // Fields that several pages use: a choice of an account by part of its name, and filters that the address keeps.
 
-import { Select, type SelectProps, TextInput, type TextInputProps } from '@mantine/core';
-import { useDebouncedCallback, useDebouncedValue } from '@mantine/hooks';
-import { useEffect, useRef, useState } from 'react';
-import { useFilters } from '../filters.ts';
+import {
+  Box,
+  Group,
+  type MantineSpacing,
+  Select,
+  type SelectProps,
+  SimpleGrid,
+  TextInput,
+  type TextInputProps,
+} from '@mantine/core';
+import { useDebouncedCallback, useDebouncedValue, useDisclosure } from '@mantine/hooks';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { countFilters, useFilters } from '../filters.ts';
 import { seesInstallation, useMe } from '../me.tsx';
 import { useGet } from '../queries.ts';
-import { Icon } from './link.tsx';
+import { ActionButton, Icon } from './link.tsx';
 import { DayField, type DayFieldProps, TimeField, type TimeFieldProps } from './times.tsx';
 
 const SHOWN_MAX = 50;
@@ -41,6 +50,44 @@ export function AccountSelect({ value, onChange, ...select }: AccountSelectProps
       data={isListed || value === null ? options : [{ value, label: chosenName ?? value }, ...options]}
       {...select}
     />
+  );
+}
+
+interface FilterBarProps {
+  children: ReactNode;
+  mb?: MantineSpacing | number;
+  /** Whether the filters have equal widths, for many of them. */
+  isGrid?: boolean;
+}
+
+/** The filters of a list. On phones a button opens them. */
+export function FilterBar({ children, mb = 'md', isGrid = false }: FilterBarProps) {
+  const count = countFilters(useFilters().values);
+  const [isOpen, opened] = useDisclosure(false);
+  const id = useId();
+  return (
+    <Box mb={mb} className="no-print" role="search" aria-label="Filters">
+      <ActionButton
+        label={count === 0 ? 'Filters' : `Filters (${count})`}
+        icon="sliders"
+        hiddenFrom="sm"
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={opened.toggle}
+        mb={isOpen ? 'sm' : 0}
+      />
+      <div id={id} {...(!isOpen && { className: 'closed-on-phones' })}>
+        {isGrid ? (
+          <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
+            {children}
+          </SimpleGrid>
+        ) : (
+          <Group align="flex-end" gap="sm">
+            {children}
+          </Group>
+        )}
+      </div>
+    </Box>
   );
 }
 

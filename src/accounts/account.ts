@@ -4,6 +4,7 @@ import type { AuditContext } from '../audit/audit.ts';
 import type { Period } from '../base/clock.ts';
 import { newNumber } from '../base/ids.ts';
 import type { Nano } from '../base/money.ts';
+import type { Requester } from '../base/timers.ts';
 
 type KeyStatus = 'enabled' | 'disabled' | 'revoked';
 
@@ -123,8 +124,12 @@ export interface AccountStore {
   getAccount(id: number): Promise<Account | null>;
   /** Oldest first; `after` is the id of the last account seen. */
   listAccounts(page: { after: number | null; limit: number }): Promise<Account[]>;
+  /** The ids of accounts in this order. Throws invalid_request if there are too many to sort. */
+  sortAccounts(page: SortedAccounts, requester?: Requester): Promise<SortedRow[]>;
   getKey(id: number): Promise<Key | null>;
   listKeys(page: KeyPage): Promise<Key[]>;
+  /** The ids of keys in this order. Throws likewise. */
+  sortKeys(page: SortedKeys, requester?: Requester): Promise<SortedRow[]>;
   /** Keys of every status that expire between the times, both inclusive, by time. `after`: the last key seen. */
   listExpiringKeys(page: {
     sinceMs: number;
@@ -147,6 +152,32 @@ export interface AccountStore {
   /** Gives the key a new secret. Existing secrets work until `graceEndsAtMs`, or until they expire. */
   rotateKey(key: Key, secretHash: string, graceEndsAtMs: number, auditContext: AuditContext): Promise<void>;
 }
+
+/** A row, and what it is sorted by: a name in lower case (A to Z), an amount or a time. */
+export interface SortedRow {
+  id: number;
+  value: string | number;
+}
+
+/** A page of a list by something else than the order of creation. */
+export interface SortedPage<By extends string> {
+  by: By;
+  order: 'asc' | 'desc';
+  /** Cursor: the last row seen. */
+  after: SortedRow | null;
+  limit: number;
+}
+
+export const accountOrders = ['created', 'name', 'balance'] as const;
+export const keyOrders = ['created', 'name', 'last_used'] as const;
+
+export interface SortedAccounts extends SortedPage<(typeof accountOrders)[number]> {
+  /** A part of the name, in lower case (A to Z). */
+  name: string | null;
+  group: string | null;
+}
+
+export interface SortedKeys extends SortedPage<(typeof keyOrders)[number]>, Pick<KeyPage, 'accountId' | 'madeBy'> {}
 
 export interface KeyPage {
   accountId: number | null;

@@ -12,6 +12,7 @@ export {
   type AccountStore,
   type AccountTerms,
   type AutoRecharge,
+  accountOrders,
   type Caller,
   type CallerPlan,
   type FirstCredit,
@@ -20,9 +21,14 @@ export {
   type Key,
   type KeyPage,
   type KeyTerms,
+  keyOrders,
   NO_KEY_LIMITS,
   newKey,
   planAt,
+  type SortedAccounts,
+  type SortedKeys,
+  type SortedPage,
+  type SortedRow,
 } from './account.ts';
 export { type Authenticated, type Authenticator, authenticate, FailureCounter, type Sender } from './authenticate.ts';
 export { KeyDirectory } from './key-directory.ts';

@@ -2,7 +2,7 @@
 // entries stay; they are disabled instead.
 
 import { z } from '@hono/zod-openapi';
-import type { Account, AccountTerms, FirstCredit } from '../accounts/accounts.ts';
+import { type Account, type AccountTerms, accountOrders, type FirstCredit } from '../accounts/accounts.ts';
 import { formatId, type IdKind, newNumber, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { nextTurn } from '../base/timers.ts';
@@ -15,6 +15,7 @@ import { type AdminDependencies, holders, holdersWhoChange, maySeeAccount, opera
 import {
   amountField,
   amountShown,
+  asciiLower,
   groupsField,
   idField,
   idsFilter,
@@ -24,7 +25,16 @@ import {
   periodField,
   timeShown,
 } from './fields.ts';
-import { after, answerRows, cursorAfter } from './pages.ts';
+import {
+  after,
+  afterSorted,
+  afterText,
+  answerRows,
+  answerSorted,
+  cursorAfter,
+  requesterOf,
+  sortQuery,
+} from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 
 export const accountSchema = z
@@ -178,22 +188,28 @@ export const accountRoutes: AdminRoute[] = [
       name: nameField.optional().describe('Part of the account’s name; case-insensitive.'),
       group: z.string().optional().describe('Only accounts in this group.'),
       ids: idsFilter('acct').optional(),
+      ...sortQuery(accountOrders),
     },
-    page: [accountSchema, 'Accounts, oldest first'],
+    page: [accountSchema, 'Accounts, oldest first by default'],
     async handle(call) {
       const { principal, accounts } = call;
-      const { limit, name, group, ids } = call.query;
+      const { limit, name, group, ids, sort, order } = call.query;
       const isWanted = accountFilter(name, group);
       const json = async (row: Account) => accountJson(await withMeters(call, row));
       if (ids !== undefined) {
         const isSeen = (row: Account) => maySeeAccount(principal, row.id) && isWanted(row);
         return answerRows(await findByIds(call, 'acct', ids, accounts.getAccount, isSeen), json, null);
       }
-      const from = after(call);
       if (principal.accountId !== null) {
         const { account } = await findAccount(call, formatId('acct', principal.accountId));
-        return answerRows(from === null && isWanted(account) ? [account] : [], json, null);
+        return answerRows(afterText(call) === null && isWanted(account) ? [account] : [], json, null);
       }
+      if (sort !== 'created' || order !== 'asc') {
+        const part = name === undefined ? null : asciiLower(name);
+        const question = { by: sort, order, name: part, group: group ?? null, after: afterSorted(call), limit };
+        return answerSorted(call, await accounts.sortAccounts(question, requesterOf(call)), accounts.getAccount, json);
+      }
+      const from = after(call);
       const { rows, last } = await searchAccounts(accounts, isWanted, from, limit);
       return answerRows(rows, json, last === null ? null : cursorAfter(call, last));
     },

@@ -210,6 +210,11 @@ function listField(member: z.ZodType<string, string>) {
     .openapi({ uniqueItems: true });
 }
 
+/** In lower case as the stores compare texts: A to Z only. */
+export function asciiLower(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
 export function isoTime<At extends number | null>(atMs: At) {
   return (atMs === null ? null : new Date(atMs).toISOString()) as At extends null ? null : string;
 }

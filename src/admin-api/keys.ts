@@ -7,6 +7,7 @@ import {
   groupsUnder,
   type Key,
   type KeyTerms,
+  keyOrders,
   makeKeySecret,
   NO_KEY_LIMITS,
   newKey,
@@ -50,7 +51,7 @@ import {
   timeField,
   timeShown,
 } from './fields.ts';
-import { after, answerPage, answerRows } from './pages.ts';
+import { after, afterSorted, answerPage, answerRows, answerSorted, requesterOf, sortQuery } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 import { shownSecret } from './tokens.ts';
 
@@ -239,19 +240,22 @@ export const keyRoutes: AdminRoute[] = [
     },
   }),
   list('/keys', 'key-list', 'List keys', everyone, {
-    query: { account: accountField.optional(), ids: idsFilter('key').optional() },
-    page: [keySchema, 'Keys, oldest first'],
+    query: { account: accountField.optional(), ids: idsFilter('key').optional(), ...sortQuery(keyOrders) },
+    page: [keySchema, 'Keys, oldest first by default'],
     async handle(call) {
       const { principal, accounts } = call;
-      const { limit, account, ids } = call.query;
+      const { limit, account, ids, sort, order } = call.query;
       const asked = await askedAccount(call, account);
       const json = async (row: Key) => keyJson(await withKeyMeters(call, row), call.clock.nowMs());
       if (ids !== undefined) {
         const isSeen = (row: Key) => maySeeKey(principal, row) && (asked === null || row.accountId === asked);
         return answerRows(await findByIds(call, 'key', ids, accounts.getKey, isSeen), json, null);
       }
-      const page = { accountId: accountOf(principal, asked), madeBy: makerOf(principal), after: after(call), limit };
-      return answerPage(call, await accounts.listKeys(page), json, ({ id }) => id);
+      const page = { accountId: accountOf(principal, asked), madeBy: makerOf(principal), limit };
+      if (sort === 'created' && order === 'asc')
+        return answerPage(call, await accounts.listKeys({ ...page, after: after(call) }), json, ({ id }) => id);
+      const question = { ...page, by: sort, order, after: afterSorted(call) };
+      return answerSorted(call, await accounts.sortKeys(question, requesterOf(call)), accounts.getKey, json);
     },
   }),
   get('/keys/{id}', 'key-show', 'Retrieve a key', everyone, {

@@ -2,6 +2,7 @@
 // last row, so that new rows neither repeat nor hide any.
 
 import { z } from '@hono/zod-openapi';
+import type { SortedRow } from '../accounts/accounts.ts';
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { nextTurn, type Requester } from '../base/timers.ts';
 import { bounds } from '../config.ts';
@@ -84,6 +85,37 @@ export function answerByName<Row extends { name: string }, Json>(
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .slice(0, call.query.limit);
   return answerPage(call, rows, json, ({ name }) => name);
+}
+
+/** Query members of lists that can be sorted by more than the creation. */
+export function sortQuery<const Orders extends readonly ['created', ...string[]]>(orders: Orders) {
+  const words = `must be ${orders.join(' or ')}`;
+  return {
+    sort: z.enum(orders, { error: words }).default('created' as never),
+    order: z.enum(['asc', 'desc'], { error: 'must be asc or desc' }).default('asc'),
+  };
+}
+
+/** The last row in the request's cursor of a sorted list; null without one. */
+export function afterSorted(call: PageCall): SortedRow | null {
+  const text = afterText(call);
+  if (text === null) return null;
+  const parsed = JSON.parse(text) as readonly [SortedRow['value'], number] | number;
+  if (!Array.isArray(parsed)) throw invalidCursor(); // of the same list in the order of creation
+  const [value, id] = parsed as [SortedRow['value'], number];
+  return { value, id };
+}
+
+/** A page of the objects with these ids, in their order. */
+export async function answerSorted<Row, Json>(
+  call: PageCall,
+  sorted: readonly SortedRow[],
+  find: (id: number) => Promise<Row | null>,
+  json: (row: Row) => Json | Promise<Json>,
+): Promise<PageResponse<Json>> {
+  const rows = (await Promise.all(sorted.map(({ id }) => find(id)))).filter((row) => row !== null);
+  const last = sorted.length < call.query.limit ? undefined : sorted.at(-1);
+  return answerRows(rows, json, last === undefined ? null : cursorAfter(call, JSON.stringify([last.value, last.id])));
 }
 
 /** The page of these rows, with a cursor when it is full. */

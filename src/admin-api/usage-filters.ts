@@ -4,7 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import { NO_FILTER, type UsageFilter, type UsagePage } from '../ledger/ledger.ts';
-import { accountField, amountField, idField, modelFilter } from './fields.ts';
+import { accountField, amountField, asciiLower, idField, modelFilter } from './fields.ts';
 
 export const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
 
@@ -49,7 +49,7 @@ export function filterOf(asked: Asked): UsageFilter & Pick<UsagePage, 'outcome'>
   const { outcome, stream } = asked;
   return {
     model: asked.model ?? null,
-    modelPart: asked.model_search?.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) ?? null,
+    modelPart: asked.model_search === undefined ? null : asciiLower(asked.model_search),
     outcome: outcome === undefined || outcome === 'completed' ? null : outcome,
     isCompleted: outcome === 'completed',
     status: asked.status ?? null,

@@ -26,7 +26,9 @@ export const summarySchema = z
     step_seconds: countShown.describe('Length of a bucket.'),
     buckets: z
       .array(z.object({ at: timeShown, messages: countShown, failed: countShown.nullable(), cost: amountShown }))
-      .describe('From the first bucket with messages to the last, oldest first. Their sum is `total`.'),
+      .describe(
+        'From the first bucket with messages to the last, oldest first. Their sum is `total`. Empty if `is_of_days` and grouped by anything but the day.',
+      ),
     data: z
       .array(totalSchema)
       .describe('The latest days, or the other groups with the highest cost; empty without `group_by`.'),

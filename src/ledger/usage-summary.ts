@@ -21,7 +21,7 @@ export interface UsageSummary {
   failed: number | null;
   /** Length of a bucket. */
   stepMs: number;
-  /** From the first one with messages to the last, earliest first. */
+  /** From the first one with messages to the last, earliest first. Empty for groups of whole days other than days. */
   buckets: SummaryBucket[];
   /** The latest days, or the groups with the highest cost, at most `limit`. */
   rows: UsageTotal[];
@@ -54,11 +54,13 @@ export class SummarySum {
     this.#groups = question.groupBy === null ? null : new Groups(question.groupBy);
   }
 
-  /** `failed` is null if it is unknown. The part has the names by which the question groups. */
-  add(atMs: number, total: UsageTotal, failed: number | null): void {
+  /**
+   * The part has the names by which the question groups. Without a time it is in no bucket. `failed` is null if it is unknown.
+   */
+  add(atMs: number | null, total: UsageTotal, failed: number | null): void {
     addTo(this.#whole, total);
-    const dayMs = atMs - (atMs % DAY_MS);
-    this.#groups?.add({ ...total, dayMs });
+    this.#groups?.add({ ...total, dayMs: atMs === null ? null : atMs - (atMs % DAY_MS) });
+    if (atMs === null) return;
     const part = this.#parts.get(atMs);
     if (part === undefined) this.#parts.set(atMs, { atMs, messages: total.messages, failed, cost: total.cost });
     else addBucket(part, { atMs, messages: total.messages, failed, cost: total.cost });

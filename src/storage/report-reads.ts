@@ -9,6 +9,7 @@ import { eventLists } from './event-reads.ts';
 import { auditReads, entryReads } from './page-reads.ts';
 import { searchReads } from './search-reads.ts';
 import { holdReads } from './short-reads.ts';
+import { sortedReads } from './sorted-reads.ts';
 import type { SqlReader } from './sql-reader.ts';
 import type { ReportReads } from './stores.ts';
 import { usageSummaries } from './summary-reads.ts';
@@ -36,6 +37,7 @@ export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>
     ...eventLists(on),
     ...searchReads(on),
     ...trafficReads(on),
+    ...sortedReads(on),
     ...month,
   };
 }
@@ -53,6 +55,8 @@ const names: Readonly<Record<keyof ReportReads, true>> = {
   listHolds: true,
   readMonth: true,
   listAudit: true,
+  sortAccounts: true,
+  sortKeys: true,
   listEvents: true,
   listDeliveries: true,
   searchAccountNames: true,

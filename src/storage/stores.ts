@@ -92,6 +92,7 @@ export interface Stores {
 
 /** Lists and reports over data that grows without bound. */
 export type ReportReads = Omit<UsageStore, 'getUsage'> &
+  Pick<AccountStore, 'sortAccounts' | 'sortKeys'> &
   Pick<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> &
   Pick<AuditStore, 'listAudit'> &
   Pick<EventStore, 'listEvents'> &
@@ -100,7 +101,7 @@ export type ReportReads = Omit<UsageStore, 'getUsage'> &
   Omit<TrafficStore, keyof ReturnType<typeof trafficWrites>>;
 
 /** Reads of accounts, keys, tokens, people and creations: one row or one page by an index each. */
-export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrites>> &
+export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrites> | keyof ReportReads> &
   Omit<TokenStore, keyof ReturnType<typeof tokenWrites>> &
   Omit<PersonStore, keyof ReturnType<typeof personWrites>> &
   Omit<AuditStore, keyof ReportReads>;
@@ -133,10 +134,11 @@ export function assembleStores(
   const { searchAccountNames, searchKeyNames, searchPersonNames } = reports;
   const { listRefusals, totalRefusals, listFrequentRefusals, findRefusalsBeyond, listRouteHours } = reports;
   const refusals = { listRefusals, totalRefusals, listFrequentRefusals, findRefusalsBeyond };
+  const { sortAccounts, sortKeys } = reports;
   const { readInstallation } = reads;
   return {
     gate,
-    accounts: { ...reads, ...accountWrites(gate) },
+    accounts: { ...reads, sortAccounts, sortKeys, ...accountWrites(gate) },
     tokens: { ...reads, ...tokenWrites(gate) },
     people: { ...reads, ...personWrites(gate) },
     audit: { ...reads, listAudit },

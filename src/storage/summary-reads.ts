@@ -27,8 +27,8 @@ export function usageSummaries(
     async summarizeUsage(question) {
       const sum = new SummarySum(question);
       if (question.isOfDays) {
-        for await (const totals of readDays(question, question.groupBy))
-          for (const total of totals) sum.add(total.dayMs as number, total, null);
+        for await (const totals of readDays(question, question.groupBy ?? 'day'))
+          for (const total of totals) sum.add(total.dayMs, total, null);
         return sum.result(0, bounds.summaryBucketsMax);
       }
       const sources = sourcesOf(ownersOf(await scopeOf(question)), question);

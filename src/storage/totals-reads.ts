@@ -79,8 +79,8 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
 }
 
 export interface DayReads {
-  /** Totals by day and group, in runs. */
-  readDays(question: TopQuestion, groupBy: TotalsGrouping | null): AsyncIterable<UsageTotal[]>;
+  /** Totals of whole days by group, in runs. */
+  readDays(question: TopQuestion, groupBy: TotalsGrouping): AsyncIterable<UsageTotal[]>;
 }
 
 /** `rowsMax` bounds the rows of one report, `runRows` those of one statement. */
@@ -97,10 +97,7 @@ export function totalsReads(
     totalUsage: (question) =>
       gatherTotals(readScope(question, { ...question, columns: groupColumns[question.groupBy] }), question),
     topUsage: (question) => gatherTop(readScope(question, { ...question, columns: groupColumns.all }), question),
-    readDays: (question, groupBy) => {
-      const columns = new Set<Column>(['day_ms', ...(groupBy === null ? [] : groupColumns[groupBy])]);
-      return readScope(question, { ...question, columns: [...columns] });
-    },
+    readDays: (question, groupBy) => readScope(question, { ...question, columns: groupColumns[groupBy] }),
   };
 }
 

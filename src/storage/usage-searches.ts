@@ -156,7 +156,7 @@ async function readMatches(
   return found.sort((one, other) => direction * comparePositions([one.atMs, one.seq], [other.atMs, other.seq]));
 }
 
-/** What records `r` are ranked by. */
+/** The value of a record `r`. */
 function rankedBy(on: SqlReader, by: UsageRanking['by']): string {
   if (by === 'cost') return on.number('r.cost');
   if (by === 'latency') return `COALESCE(${on.jsonNumber('r.details', detailPaths.latencyMs)}, 0)`;

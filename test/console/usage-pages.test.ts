@@ -132,7 +132,6 @@ test.skipIf(chromium === null)('the totals above the list are those of the filte
     await visitor.goTo(`/usage${period}`);
     await totals.getByText(String(total.messages), { exact: true }).waitFor();
   }
-  await totals.getByText('All statuses').waitFor();
   await visitor.goTo('/usage?model=sandbox-slow');
   await totals.getByText('0', { exact: true }).first().waitFor();
   expect(visitor.problems).toEqual([]);

@@ -13,9 +13,19 @@ import { postgresReader } from '../../src/storage/postgres/reader.ts';
 import { reportReads } from '../../src/storage/report-reads.ts';
 import { shortReads } from '../../src/storage/short-reads.ts';
 import type { ReadValue } from '../../src/storage/sql-reader.ts';
+import { usageSummaries } from '../../src/storage/summary-reads.ts';
 import { timelineReads } from '../../src/storage/timeline-reads.ts';
-import { usageSearches } from '../../src/storage/usage-searches.ts';
-import { allChanges, allSearch, allTimeline, allTotals, allUsage } from '../support/everything.ts';
+import { totalsReads } from '../../src/storage/totals-reads.ts';
+import { usageRankings, usageSearches } from '../../src/storage/usage-searches.ts';
+import {
+  allChanges,
+  allRanking,
+  allSearch,
+  allSummary,
+  allTimeline,
+  allTotals,
+  allUsage,
+} from '../support/everything.ts';
 import { cannotStartPostgres, runOn, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
 
 const ROWS = 100_000;
@@ -171,6 +181,23 @@ async function askTimelines(reader: Reader): Promise<void> {
       await readTimeline({ ...allTimeline, ...scope, step, sinceMs, untilMs });
 }
 
+/** Rankings and sums of records, one run per step. */
+async function askSums(reader: Reader): Promise<void> {
+  const on = postgresReader(reader);
+  const limits = { recordsAtOnce: TIMELINE.runRows, recordsMax: TIMELINE.recordsMax, readMsMax: 10_000 };
+  const filter = { provider: 'p', isStream: true, costMin: 1, modelPart: 'm', status: { least: 200, most: 299 } };
+  const { rankUsage } = usageRankings(on, limits);
+  const { summarizeUsage } = usageSummaries(on, totalsReads(on), limits);
+  const untilMs = FIRST_MS + 200 * DAY_MS;
+  for (const scope of [{}, { account: 101 }, { key: 1001 }, { madeBy: 'tok_7' }, { account: 101, ...filter }]) {
+    for (const by of ['cost', 'tokens', 'latency'] as const)
+      await rankUsage({ ...allRanking, ...scope, by, limit: LIMIT });
+    for (const groupBy of [null, 'day', 'model', 'key', 'account'] as const)
+      await summarizeUsage({ ...allSummary, ...scope, untilMs, groupBy, limit: LIMIT });
+    await rankUsage({ ...allRanking, ...scope, errorCode: 'upstream_failed', limit: LIMIT });
+  }
+}
+
 async function record(reader: Reader, askSome: (reader: Reader) => Promise<void>): Promise<Asked[]> {
   const asked = new Map<string, Asked>();
   const names = new Map<string, string>();
@@ -296,8 +323,11 @@ describe.skipIf(cannotStartPostgres)('the plan of every statement that PostgreSQ
     await session.close();
   });
 
-  test('of usage over time reads one run, or a few of each slice, by an index', async () => {
-    const asked = (await record(pool, askTimelines)).filter(({ text }) => text.includes('usage_records'));
+  test.each([
+    ['usage over time reads one run, or a few of each slice', askTimelines],
+    ['rankings and sums reads one run', askSums],
+  ] as const)('of %s, by an index', async (_, ask) => {
+    const asked = (await record(pool, ask)).filter(({ text }) => text.includes('usage_records'));
     expect(asked.length).toBeGreaterThan(50);
     const session = await openSession(filled.url, asked);
     for (const one of asked) {

@@ -1,12 +1,12 @@
 // Accounts with their available funds and recent cost, filtered by name and group.
 
-import { Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { NativeSelect, Stack, Text } from '@mantine/core';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
-import { useFilters } from '../../filters.ts';
+import { useFilters, useSorting } from '../../filters.ts';
 import { useMe } from '../../me.tsx';
 import { nanoOf } from '../../money.ts';
-import { type Column, DataTable, moneyColumn, NoMatches, statusColumn } from '../../parts/data-table.tsx';
-import { SearchFilter, SelectFilter } from '../../parts/fields.tsx';
+import { type Column, DataTable, moneyColumn, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
+import { FilterBar, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
@@ -19,7 +19,8 @@ export function AccountList() {
   const { values, clear } = useFilters();
   const { name, group } = values;
   const days = values['days'] === '30' ? 30 : 7;
-  const accounts = useList('/accounts', { query: { name, group } });
+  const sorting = useSorting('created', 'asc');
+  const accounts = useList('/accounts', { query: { name, group, sort: sorting.by, order: sorting.order } });
   const costs = useCosts('account', days);
   const add = role === 'operator' && <ButtonLink label="Create account" to="/accounts/new" icon="plus" />;
   return (
@@ -34,12 +35,18 @@ export function AccountList() {
         <DataTable
           label="Accounts"
           rows={accounts}
+          sorting={sorting}
           columns={[
             nameColumn,
             ...fundsColumns(fundsDigits(accounts.rows)),
             moneyColumn('cost', `Cost (${days} days, UTC)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
             groupsColumn,
             statusColumn(),
+            timeColumn('created', 'Created', ({ created_at: at }: AccountShape) => at, {
+              from: 'lg',
+              isRelative: true,
+              sort: { by: 'created', first: 'desc' },
+            }),
           ]}
           keyOf={({ id }) => id}
           linkTo={({ id }) => pathOf.account(id)}
@@ -68,7 +75,7 @@ function AccountFilters({ days }: { days: number }) {
   const { set } = useFilters();
   const groups = useList('/groups', { query: { limit: 1000 } });
   return (
-    <Group align="flex-end">
+    <FilterBar mb={0}>
       <SearchFilter name="name" label="Name" />
       <SelectFilter name="group" label="Group" placeholder="All groups" data={groups.rows.map(({ name }) => name)} />
       <NativeSelect
@@ -78,13 +85,14 @@ function AccountFilters({ days }: { days: number }) {
         onChange={({ currentTarget }) => set({ days: currentTarget.value === '7' ? null : currentTarget.value })}
         w={120}
       />
-    </Group>
+    </FilterBar>
   );
 }
 
 const nameColumn: Column<AccountShape> = {
   name: 'name',
   label: 'Account',
+  sort: { by: 'name', first: 'asc' },
   show: ({ id, name }) => (
     <TextLink to={pathOf.account(id)} fw={600} className="wrap">
       {name}
@@ -102,7 +110,11 @@ function fundsColumns(digits: number): Column<AccountShape>[] {
         <Money usd={available} digits={digits} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
       ),
     },
-    moneyColumn('balance', 'Balance', ({ balance }) => balance, { from: 'md', digits }),
+    moneyColumn('balance', 'Balance', ({ balance }) => balance, {
+      from: 'md',
+      digits,
+      sort: { by: 'balance', first: 'asc' },
+    }),
     moneyColumn('held', 'Reserved', ({ held }) => held, { from: 'lg', digits }),
   ];
 }

@@ -8,7 +8,7 @@ import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Names, useActors, useNames } from '../../names.ts';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
-import { AccountFilter, DayFilters, TextFilter } from '../../parts/fields.tsx';
+import { AccountFilter, DayFilters, FilterBar, TextFilter } from '../../parts/fields.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { useZone, When } from '../../parts/times.tsx';
@@ -111,24 +111,24 @@ export function AuditList() {
         }
         actions={<CsvButton path="/audit" query={query} columns={csvColumns} fileName="turnpike-audit.csv" />}
       />
-      <FilterBar />
+      <AuditFilters />
       <Records rows={rows} />
     </>
   );
 }
 
-function FilterBar() {
+function AuditFilters() {
   const { values, clear } = useFilters();
   const isFiltered = ['object', 'actor', 'account', 'since', 'until'].some((name) => values[name] !== undefined);
   const shared = { w: undefined, style: { flex: '1 1 150px' } };
   return (
-    <Group align="flex-end" gap="sm" mb="md" role="search" aria-label="Filters">
+    <FilterBar>
       <AccountFilter name="account" {...shared} />
       <TextFilter name="object" label="Object" placeholder="key_…, acct_…, model NAME" {...shared} />
       <TextFilter name="actor" label="Actor" placeholder="person_…, tok_…, local" {...shared} />
       <DayFilters />
       {isFiltered && <ActionButton label="Clear filters" variant="subtle" onClick={clear} />}
-    </Group>
+    </FilterBar>
   );
 }
 

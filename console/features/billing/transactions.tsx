@@ -8,7 +8,7 @@ import { entryKindLabels, optionsOf } from '../../labels.ts';
 import { formatMoney, nanoOf } from '../../money.ts';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
 import { type Column, DataTable, NoMatches } from '../../parts/data-table.tsx';
-import { DayFilters, SelectFilter } from '../../parts/fields.tsx';
+import { DayFilters, FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { pathOf, TextLink } from '../../parts/link.tsx';
 import { EmptyState, Hint } from '../../parts/page.tsx';
 import { useZone, When } from '../../parts/times.tsx';
@@ -62,7 +62,7 @@ function queryOf(values: Record<string, string>, zone: string): Query {
 function JournalFilters() {
   const { usage: _, ...kinds } = entryKindLabels;
   return (
-    <Group gap="sm" align="flex-end">
+    <FilterBar mb={0}>
       <SelectFilter
         name="kind"
         label="Type"
@@ -70,7 +70,7 @@ function JournalFilters() {
         data={optionsOf({ beside_usage: 'All except requests', ...kinds })}
       />
       <DayFilters />
-    </Group>
+    </FilterBar>
   );
 }
 

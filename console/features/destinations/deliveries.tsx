@@ -1,12 +1,11 @@
 // Deliveries: which event was sent to which destination, and with what result.
 
-import { Group } from '@mantine/core';
 import type { DeliveryShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { deliveryStatusLabels, optionsOf } from '../../labels.ts';
 import { useDestinationNames } from '../../names.ts';
 import { type Column, DataTable, NameLink, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
-import { SelectFilter } from '../../parts/fields.tsx';
+import { FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
@@ -37,7 +36,7 @@ function DeliveryFilters({ destination }: { destination: string }) {
   const options = (data?.data ?? []).map((row) => ({ value: row.id, label: nameOfDestination(row) }));
   const isListed = destination === '' || options.some(({ value }) => value === destination);
   return (
-    <Group mb="md" align="flex-end" gap="sm">
+    <FilterBar>
       <SelectFilter
         name="destination"
         label="Destination"
@@ -45,7 +44,7 @@ function DeliveryFilters({ destination }: { destination: string }) {
         data={isListed ? options : [{ value: destination, label: destination }, ...options]}
       />
       <SelectFilter name="status" label="Status" data={optionsOf(deliveryStatusLabels)} />
-    </Group>
+    </FilterBar>
   );
 }
 

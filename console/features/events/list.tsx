@@ -1,12 +1,12 @@
 // Lists events, newest first.
 
-import { Code, Group, Stack, Text } from '@mantine/core';
+import { Code, Stack, Text } from '@mantine/core';
 import type { EventShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { type Column, DataTable, NoMatches, timeColumn } from '../../parts/data-table.tsx';
-import { AccountFilter, SelectFilter } from '../../parts/fields.tsx';
+import { AccountFilter, FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
@@ -32,7 +32,7 @@ export function EventList() {
         text="What destinations can be notified of."
         actions={<ButtonLink label="Notifications" variant="default" icon="send" to="/destinations" />}
       />
-      <Group mb="md" align="flex-end" gap="sm">
+      <FilterBar>
         <SelectFilter
           name="type"
           label="Type"
@@ -40,7 +40,7 @@ export function EventList() {
           data={types.map((one) => ({ value: one.type, label: `${one.title} (${one.type})` }))}
         />
         <AccountFilter name="account" />
-      </Group>
+      </FilterBar>
       <DataTable
         label="Events"
         rows={rows}

@@ -3,13 +3,13 @@
 import { Badge, Group, Progress, Stack, Text } from '@mantine/core';
 import { useEffect } from 'react';
 import type { KeyShape } from '../../../src/admin-api/shapes.ts';
-import { useFilters } from '../../filters.ts';
+import { countFilters, type Sorting, useFilters, useSorting } from '../../filters.ts';
 import { keyStatusLabels, optionsOf, periodTexts } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { nanoOf, percentOf } from '../../money.ts';
 import { type Names, useNames } from '../../names.ts';
 import { type Column, DataTable, NameLink, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
-import { AccountFilter, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
+import { AccountFilter, FilterBar, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf } from '../../parts/link.tsx';
 import { Money, UsedBar } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
@@ -24,10 +24,11 @@ export function KeyList() {
   const me = useMe();
   const filters = useFilters();
   const { account = '' } = filters.values;
-  const rows = useKeyRows(filters.values);
+  const sorting = useSorting('created', 'asc');
+  const rows = useKeyRows(filters.values, sorting);
   const names = useNames(rows.found.rows.slice(0, 100).map((key) => ({ account: key.account, key: null })));
   const costs = useCosts('key', DAYS_SHOWN, { query: { account } });
-  const isFiltered = Object.keys(filters.values).length > 0;
+  const isFiltered = countFilters(filters.values) > 0;
   return (
     <>
       <PageHead
@@ -40,6 +41,7 @@ export function KeyList() {
         label="API keys"
         columns={columnsFor(seesInstallation(me), names, costs)}
         rows={rows.found}
+        sorting={sorting}
         keyOf={(key) => key.id}
         linkTo={(key) => pathOf.key(key.id)}
         empty={isFiltered ? <NoneFound count={rows.count} /> : <NoKeys mayCreate={me.role !== 'viewer'} />}
@@ -61,19 +63,22 @@ function CreateButton({ account }: { account: string }) {
 
 function KeyFilters() {
   return (
-    <Group mb="md" align="flex-end" gap="sm">
+    <FilterBar>
       <SearchFilter name="search" label="Name or prefix" />
       <SelectFilter name="status" label="Status" data={optionsOf(keyStatusLabels)} />
       <AccountFilter name="account" />
-    </Group>
+    </FilterBar>
   );
 }
 
 /** The matching keys. Fetches further pages until there are enough matches, up to a bound. */
-function useKeyRows(values: Record<string, string>): { found: Rows<KeyShape>; count: number } {
+function useKeyRows(
+  values: Record<string, string>,
+  { by: sort, order }: Sorting,
+): { found: Rows<KeyShape>; count: number } {
   const { account = '', status = '', search = '' } = values;
   const isSearch = status !== '' || search !== '';
-  const rows = useList('/keys', { query: { account, limit: isSearch ? 200 : MATCHES_WANTED } });
+  const rows = useList('/keys', { query: { account, sort, order, limit: isSearch ? 200 : MATCHES_WANTED } });
   const text = search.trim().toLowerCase();
   const found = rows.rows.filter(
     (key) =>
@@ -100,7 +105,7 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
     from: 'sm',
   };
   return [
-    { name: 'name', label: 'Name', show: (key) => <KeyLink apiKey={key} /> },
+    { name: 'name', label: 'Name', show: (key) => <KeyLink apiKey={key} />, sort: { by: 'name', first: 'asc' } },
     ...(hasAccounts ? [account] : []),
     { name: 'scope', label: 'Model access', show: (key) => <Scope apiKey={key} />, from: 'lg' },
     {
@@ -111,7 +116,16 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
       from: 'sm',
     },
     statusColumn(),
-    timeColumn('last_used', 'Last used', ({ last_used_at: at }) => at, { from: 'md', isRelative: true }),
+    timeColumn('last_used', 'Last used', ({ last_used_at: at }) => at, {
+      from: 'md',
+      isRelative: true,
+      sort: { by: 'last_used', first: 'desc' },
+    }),
+    timeColumn('created', 'Created', ({ created_at: at }) => at, {
+      from: 'lg',
+      isRelative: true,
+      sort: { by: 'created', first: 'desc' },
+    }),
     {
       name: 'cost',
       label: 'Cost (30 days, UTC)',

@@ -3,16 +3,16 @@
 import { Group, Stack, Tabs, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { ModelShape } from '../../../src/admin-api/shapes.ts';
-import { useFilters } from '../../filters.ts';
+import { type Sorting, useFilters, useSorting } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { rateOfGroup } from '../../money.ts';
+import { nanoOf, rateOfGroup } from '../../money.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { type Column, DataTable, moneyColumn, NameLink, NoMatches, rateColumn } from '../../parts/data-table.tsx';
-import { SearchFilter, SelectFilter } from '../../parts/fields.tsx';
+import { FilterBar, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { RouteBadge, useRouteHealth } from '../../parts/route-health.tsx';
-import { type Rows, useCosts, useList } from '../../queries.ts';
+import { type Costs, type Rows, useCosts, useList } from '../../queries.ts';
 import { isSandbox, isSandboxError } from '../keys/values.ts';
 import { capabilitiesColumn } from './capabilities.tsx';
 import { ModelComparison, useComparison } from './comparison.tsx';
@@ -73,11 +73,11 @@ function InstallationModels() {
   const shown = models.rows.filter((model) => fits(model, values));
   return (
     <Stack>
-      <Group align="flex-end">
+      <FilterBar mb={0}>
         <SearchFilter name="search" label="Name or alias" />
         <SelectFilter name="provider" label="Provider" data={providers.rows.map(({ name }) => name)} />
         <SelectFilter name="group" label="Group" data={groups.rows.map(({ name }) => name)} />
-      </Group>
+      </FilterBar>
       <ModelTable
         models={{ ...models, rows: shown }}
         columns={[...priceColumns((rate) => rate), capabilitiesColumn, routesColumn(find), groupsColumn]}
@@ -148,7 +148,10 @@ function ModelTable({ models, columns, empty, onlySandbox }: ModelTableProps) {
   const costs = useCosts('model', COST_DAYS);
   const cost = moneyColumn<ModelShape>('cost', `Cost (${COST_DAYS} days, UTC)`, ({ name }) => costs.of(name), {
     from: 'sm',
+    sort: { by: 'cost', first: 'desc' },
   });
+  const sorting = useSorting('name', 'asc');
+  const sort = (rows: ModelShape[]) => sortedModels(rows, costs, sorting);
   const [chosen, setOpen] = useState<boolean | null>(null);
   const real = models.rows.filter(({ name }) => !isSandbox(name));
   const isError = ({ name }: ModelShape) => Number(isSandboxError(name));
@@ -160,7 +163,8 @@ function ModelTable({ models, columns, empty, onlySandbox }: ModelTableProps) {
   const table = (label: string, rows: ModelShape[]) => (
     <DataTable
       label={label}
-      rows={{ ...models, rows }}
+      rows={{ ...models, rows: sort(rows) }}
+      sorting={sorting}
       columns={[nameColumn, ...columns, cost]}
       keyOf={({ name }) => name}
       empty={empty}
@@ -190,9 +194,23 @@ function ModelTable({ models, columns, empty, onlySandbox }: ModelTableProps) {
   );
 }
 
+/** All models are fetched at once, in the order of their names. */
+function sortedModels(rows: ModelShape[], costs: Costs, { by, order }: Sorting): ModelShape[] {
+  const inOrder =
+    by === 'cost' ? rows.toSorted((one, other) => compareUsd(costs.of(one.name), costs.of(other.name))) : rows;
+  return order === 'desc' ? inOrder.toReversed() : inOrder;
+}
+
+/** An unknown amount comes first. */
+function compareUsd(one: string | null, other: string | null): number {
+  const difference = nanoOf(one ?? '-1') - nanoOf(other ?? '-1');
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
 const nameColumn: Column<ModelShape> = {
   name: 'name',
   label: 'Model',
+  sort: { by: 'name', first: 'asc' },
   show: (model) => (
     <NameLink
       to={pathOf.model(model.name)}

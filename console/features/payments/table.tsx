@@ -11,7 +11,7 @@ import { type Names, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
 import { type Column, DataTable, moneyColumn, NoMatches, statusColumn } from '../../parts/data-table.tsx';
-import { AccountFilter, DayFilters, SelectFilter } from '../../parts/fields.tsx';
+import { AccountFilter, DayFilters, FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { ExternalLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { EmptyState, Hint } from '../../parts/page.tsx';
@@ -73,12 +73,12 @@ function queryOf(values: Record<string, string>, isOfAll: boolean, zone: string)
 
 function PaymentFilters({ isOfAll }: { isOfAll: boolean }) {
   return (
-    <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+    <FilterBar mb={0}>
       {isOfAll && <AccountFilter name="account" />}
       <SelectFilter name="status" label="Status" data={optionsOf(paymentStatusLabels)} w={160} />
       <SelectFilter name="kind" label="Type" data={optionsOf(paymentKindLabels)} w={180} />
       <DayFilters />
-    </Group>
+    </FilterBar>
   );
 }
 

@@ -4,6 +4,7 @@ import { Box, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { UsageShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount, formatMs, formatShort } from '../../figures.ts';
+import { errorLabel } from '../../labels.ts';
 import type { Names } from '../../names.ts';
 import { OutcomeBadge } from '../../parts/badges.tsx';
 import type { CsvColumn } from '../../parts/csv-button.tsx';
@@ -17,8 +18,8 @@ const HIDDEN_EXACT = { choice: 'hidden', digits: 'exact' } as const;
 /** Operators and viewers also see the account, the provider and the margin of each request. */
 export function usageColumns(names: Names, isInstallation: boolean): Column<UsageShape>[] {
   return [
-    { name: 'time', label: 'Time', show: (row) => <TimeCell row={row} /> },
-    { ...text('model', 'Model', ({ model }) => model), choice: 'shown', from: 'sm' },
+    { name: 'time', label: 'Time', show: (row) => <TimeCell row={row} />, sort: { by: 'at', first: 'desc' } },
+    { name: 'model', label: 'Model', show: ({ model }) => <ModelName name={model} />, choice: 'shown', from: 'sm' },
     {
       name: 'source',
       label: isInstallation ? 'Account / key' : 'API key',
@@ -41,8 +42,13 @@ export function usageColumns(names: Names, isInstallation: boolean): Column<Usag
           figure('attempts', 'Attempts', ({ attempts }) => formatCount(attempts.length)),
         ]
       : []),
-    { ...figure('tokens', 'Tokens in / out', (row) => <Tokens row={row} />), choice: 'shown', from: 'lg' },
-    moneyColumn('cost', 'Cost', ({ cost }) => cost, { digits: 'exact' }),
+    {
+      ...figure('tokens', 'Tokens in / out', (row) => <Tokens row={row} />),
+      choice: 'shown',
+      from: 'lg',
+      sort: { by: 'tokens', first: 'desc' },
+    },
+    moneyColumn('cost', 'Cost', ({ cost }) => cost, { digits: 'exact', sort: { by: 'cost', first: 'desc' } }),
     ...(isInstallation
       ? [
           moneyColumn<UsageShape>('provider_cost', 'Provider cost', (row) => row.provider_cost, HIDDEN_EXACT),
@@ -50,12 +56,15 @@ export function usageColumns(names: Names, isInstallation: boolean): Column<Usag
         ]
       : []),
     duration('first_token', 'TTFT', 'Time to first token', (row) => row.first_token_ms),
-    duration('latency', 'Latency', 'Time from arrival to the end of the response', (row) => row.latency_ms),
+    {
+      ...duration('latency', 'Latency', 'Time from arrival to the end of the response', (row) => row.latency_ms),
+      sort: { by: 'latency', first: 'desc' },
+    },
     text('stream', 'Streaming', ({ stream }) => (stream ? 'Yes' : 'No')),
     {
       name: 'outcome',
       label: 'Status',
-      show: ({ outcome }) => <OutcomeBadge outcome={outcome} />,
+      show: (row) => <StatusCell row={row} />,
       from: 'sm',
       choice: 'shown',
     },
@@ -78,7 +87,8 @@ function duration(name: string, label: string, title: string, show: (row: UsageS
 }
 
 /** On a phone, the model, the times and the status have no columns of their own. */
-function TimeCell({ row: { request_id, at, model, first_token_ms, latency_ms, outcome } }: { row: UsageShape }) {
+function TimeCell({ row }: { row: UsageShape }) {
+  const { request_id, at, model, first_token_ms, latency_ms } = row;
   const times = [
     ...(first_token_ms === null ? [] : [`TTFT ${formatMs(first_token_ms)}`]),
     `Latency ${formatMs(latency_ms)}`,
@@ -99,10 +109,51 @@ function TimeCell({ row: { request_id, at, model, first_token_ms, latency_ms, ou
         {times.join(' · ')}
       </Hint>
       <Box hiddenFrom="sm" mt={4}>
-        <OutcomeBadge outcome={outcome} />
+        <StatusCell row={row} />
       </Box>
     </>
   );
+}
+
+/** Names that differ in their ends only must stay apart, so they are never cut. */
+function ModelName({ name }: { name: string }) {
+  return (
+    <Text inherit maw={190} className="wrap" title={name}>
+      {name}
+    </Text>
+  );
+}
+
+function StatusCell({ row }: { row: UsageShape }) {
+  const reason = reasonOf(row);
+  return (
+    <>
+      <OutcomeBadge outcome={row.outcome} />
+      {reason !== null && (
+        <Hint size="xs" className="wrap" {...(row.error !== null && { title: row.error.message })}>
+          {reason}
+        </Hint>
+      )}
+    </>
+  );
+}
+
+const faultLabels: Readonly<Record<string, string>> = {
+  overloaded: 'Overloaded',
+  rate_limited: 'Rate limited',
+  timeout: 'Timeout',
+  rejected: 'Rejected',
+  credentials: 'Credentials rejected',
+  not_found: 'Not found at the provider',
+};
+
+/** "529 · Overloaded"; null for a request that succeeded. Older records have no error, but the results of their attempts. */
+export function reasonOf({ outcome, status, error, attempts }: UsageShape): string | null {
+  if (outcome === 'completed') return null;
+  const fault = attempts.at(-1)?.result ?? '';
+  const label = error === null ? faultLabels[fault] : errorLabel(error.code);
+  const shown = [...(status >= 400 ? [String(status)] : []), ...(label === undefined ? [] : [label])];
+  return shown.length === 0 ? null : shown.join(' · ');
 }
 
 function OneLine({ text }: { text: string }) {
@@ -136,7 +187,9 @@ function Tokens({ row }: { row: UsageShape }) {
 export function usageCsvColumns(isInstallation: boolean): CsvColumn<UsageShape>[] {
   const columns: CsvColumn<UsageShape>[] = [
     ...plain('request_id', 'received_at', 'at', 'account', 'key', 'group', 'model', 'provider', 'upstream_model'),
-    ...plain('stream', 'outcome', 'status', 'input_tokens', 'output_tokens', 'cache_read_input_tokens'),
+    ...plain('stream', 'outcome', 'status'),
+    { name: 'error', value: ({ error }) => error?.code },
+    ...plain('input_tokens', 'output_tokens', 'cache_read_input_tokens'),
     { name: 'cache_write_5m_tokens', value: (row) => row.cache_creation.ephemeral_5m_input_tokens },
     { name: 'cache_write_1h_tokens', value: (row) => row.cache_creation.ephemeral_1h_input_tokens },
     ...plain('web_searches', 'usage_source', 'cost', 'written_off'),

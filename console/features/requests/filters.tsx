@@ -1,20 +1,12 @@
-// The filters of the list of requests, a search box that opens a request by its id, and the totals of the filtered
-// requests.
+// The filters of the list of requests, and a search box that opens a request by its id.
 
-import { ActionIcon, Autocomplete, Card, Group, Select, SimpleGrid, Text, TextInput } from '@mantine/core';
-import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
-import type { UsageBucketShape, UsageTotalShape } from '../../../src/admin-api/shapes.ts';
-import type { Query } from '../../api.ts';
-import { formatCount, formatShort } from '../../figures.ts';
-import type { Filters } from '../../filters.ts';
-import { optionsOf, outcomeLabels } from '../../labels.ts';
+import { ActionIcon, Autocomplete, Group, Select, TextInput } from '@mantine/core';
+import { type FormEvent, useEffect, useState } from 'react';
+import { countFilters, type Filters } from '../../filters.ts';
+import { errorOptions, optionsOf, outcomeLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { sumOf } from '../../money.ts';
-import { AccountFilter, SelectFilter, TimeFilter } from '../../parts/fields.tsx';
+import { AccountFilter, FilterBar, SelectFilter, TextFilter, TimeFilter } from '../../parts/fields.tsx';
 import { ActionButton, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
-import { Money } from '../../parts/money.tsx';
-import { Hint } from '../../parts/page.tsx';
-import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { isRequestId, type Period, periodMs, periodOf } from './query.ts';
 
@@ -29,25 +21,55 @@ const periodLabels = {
 
 const LIST_MAX = 1_000;
 
+/** Classes of statuses; any status can be typed. */
+const STATUSES = ['2xx', '4xx', '5xx', '429', '499', '502', '504', '529'];
+const streamOptions = optionsOf({ true: 'Yes', false: 'No' });
+
 export function UsageFilters({ filters }: { filters: Filters }) {
   const { values, clear } = filters;
   const isInstallation = seesInstallation(useMe());
   return (
-    <SimpleGrid cols={{ base: 2, sm: 3, lg: isInstallation ? 6 : 5 }} spacing="sm" mb="md" className="no-print">
+    <FilterBar isGrid>
       <RequestSearch />
       <PeriodFilter filters={filters} />
       {/* A key belongs to one account, so another account clears it. */}
       <AccountFilter name="account" w={undefined} also={{ key: null }} />
       <KeyFilter filters={filters} />
-      <ModelFilter key={values['model'] ?? ''} filters={filters} />
+      <ModelFilter key={modelOf(values)} filters={filters} />
       <SelectFilter name="outcome" label="Status" w={undefined} data={optionsOf(outcomeLabels)} />
-      {Object.keys(values).length > 0 && (
+      <StatusFilter filters={filters} />
+      <SelectFilter name="error" label="Error" w={undefined} data={errorOptions} />
+      {isInstallation && <ProviderFilter />}
+      <TextFilter name="cost_min" label="Min cost (USD)" w={undefined} inputMode="decimal" placeholder="0.01" />
+      <SelectFilter name="stream" label="Streaming" w={undefined} data={streamOptions} />
+      {countFilters(values) > 0 && (
         <Group align="flex-end">
           <ActionButton label="Clear filters" variant="subtle" onClick={clear} icon="cross" />
         </Group>
       )}
-    </SimpleGrid>
+    </FilterBar>
   );
+}
+
+function StatusFilter({ filters: { values, set } }: { filters: Filters }) {
+  const chosen = values['status'] ?? '';
+  return (
+    <Autocomplete
+      label="HTTP status"
+      placeholder="All"
+      clearable
+      data={STATUSES}
+      filter={({ options }) => options}
+      value={chosen}
+      onChange={(status) => set({ status: status.trim().toLowerCase() })}
+    />
+  );
+}
+
+function ProviderFilter() {
+  const { data } = useGet('/providers', { query: { limit: LIST_MAX } });
+  const names = (data?.data ?? []).map(({ name }) => name);
+  return <SelectFilter name="provider" label="Provider" w={undefined} data={names} />;
 }
 
 function RequestSearch() {
@@ -127,22 +149,31 @@ function KeyFilter({ filters: { values, set } }: { filters: Filters }) {
   );
 }
 
-/** Accepts any text, because deleted models are not listed. */
+/** The model in the address, or a part of its name. */
+function modelOf({ model, model_search }: Readonly<Record<string, string>>): string {
+  return model ?? model_search ?? '';
+}
+
+/** A listed name finds that model only; any other text is a part of the name, because deleted models are not listed. */
 function ModelFilter({ filters: { values, set } }: { filters: Filters }) {
-  const chosen = values['model'] ?? '';
+  const chosen = modelOf(values);
   const [text, setText] = useState(chosen);
   useEffect(() => setText(chosen), [chosen]);
   const { data } = useGet('/models', { query: { limit: LIST_MAX } });
-  const apply = (model: string) => {
-    if (model.trim() !== chosen) set({ model: model.trim() });
+  const names = (data?.data ?? []).map(({ name }) => name);
+  const apply = (typed: string) => {
+    const model = typed.trim();
+    if (model === chosen) return;
+    set(names.includes(model) ? { model, model_search: null } : { model: null, model_search: model });
   };
   return (
     <Autocomplete
       label="Model"
       placeholder="All"
+      title={text}
       clearable
       limit={100}
-      data={(data?.data ?? []).map(({ name }) => name)}
+      data={names}
       value={text}
       onChange={setText}
       onOptionSubmit={apply}
@@ -150,64 +181,5 @@ function ModelFilter({ filters: { values, set } }: { filters: Filters }) {
       onBlur={() => apply(text)}
       onKeyDown={(event) => event.key === 'Enter' && apply(text)}
     />
-  );
-}
-
-const REFRESH_MS = 10_000;
-const steps: Partial<Record<Period, string>> = { hour: 'minute', day: 'five_minutes' };
-
-type Part = UsageBucketShape | UsageTotalShape;
-
-interface UsageTotalsProps {
-  query: Query;
-  period: Period;
-  isLive: boolean;
-}
-
-export function UsageTotals({ query: { outcome, ...query }, period, isLive }: UsageTotalsProps) {
-  const step = steps[period];
-  const everyMs = isLive ? REFRESH_MS : undefined;
-  const isShort = step !== undefined;
-  const timeline = useGet('/usage/timeline', { query: { ...query, step }, everyMs, isEnabled: isShort }).data;
-  const totals = useGet('/usage/totals', { query: { ...query, limit: 1 }, everyMs, isEnabled: !isShort }).data;
-  const parts: readonly Part[] | undefined = isShort ? timeline?.data : totals && [totals.total];
-  if (parts === undefined) return null;
-  const sum = (figure: (part: Part) => number) => parts.reduce((all, part) => all + figure(part), 0);
-  const input = sum((part) => part.input_tokens + part.cache_read_input_tokens + part.cache_creation_input_tokens);
-  const notes = [
-    ...(outcome === undefined ? [] : ['All statuses']),
-    ...(isShort || period === 'all' ? [] : ['Whole days (UTC)']),
-  ];
-  const isPartial = isShort && timeline !== undefined && timeline.counted_since > timeline.since;
-  return (
-    <Card p="sm" mb="md" component="section" aria-label="Totals of the filtered requests">
-      <Group gap="xl">
-        <Figure label="Requests">{formatCount(sum((part) => part.messages))}</Figure>
-        <Figure label="Cost">
-          <Money usd={sumOf(parts.map(({ cost }) => cost))} isExact />
-        </Figure>
-        <Figure label="Input tokens">{formatShort(input)}</Figure>
-        <Figure label="Output tokens">{formatShort(sum((part) => part.output_tokens))}</Figure>
-        <Hint size="xs" component="div">
-          {notes.join(' · ')}
-          {isPartial && (
-            <>
-              {'Figures start at'} <When at={timeline.counted_since} />
-            </>
-          )}
-        </Hint>
-      </Group>
-    </Card>
-  );
-}
-
-function Figure({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div>
-      <Hint size="xs">{label}</Hint>
-      <Text fw={600} className="tabular" component="div">
-        {children}
-      </Text>
-    </div>
   );
 }

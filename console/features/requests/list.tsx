@@ -1,30 +1,39 @@
-// The list of requests, newest first, with filters, live updates and CSV export.
+// The list of requests, with filters, orders, sums, live updates and CSV export.
 
 import { Switch } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { UsageShape } from '../../../src/admin-api/shapes.ts';
 import type { Query } from '../../api.ts';
-import { useFilters } from '../../filters.ts';
+import { countFilters, type Filters, type Sorting, useFilters, useSorting } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { DataTable, NoMatches } from '../../parts/data-table.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
-import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { UsageTabs } from '../../parts/usage-tabs.tsx';
 import { type Rows, rowsOf, useGet, useList } from '../../queries.ts';
 import { usageColumns, usageCsvColumns } from './columns.tsx';
-import { UsageFilters, UsageTotals } from './filters.tsx';
-import { periodOf, usageQuery } from './query.ts';
+import { UsageFilters } from './filters.tsx';
+import { usageQuery } from './query.ts';
+import { GroupingSelect, groupingOf, UsageGroups, UsageTotals, useUsageSummary } from './summary.tsx';
 
 export function UsageList() {
   const filters = useFilters();
   const [askedAtMs, setAskedAtMs] = useState(() => Date.now());
   const [isLive, setLive] = useState(false);
-  const query = usageQuery(filters.values, askedAtMs);
-  const rows = useUsage(query, isLive);
+  const sorting = useSorting('at', 'desc');
+  const filter = usageQuery(filters.values, askedAtMs);
+  const query = {
+    ...filter,
+    ...(sorting.by !== 'at' && { sort: sorting.by }),
+    ...(sorting.order === 'asc' && { order: 'asc' }),
+  };
+  const grouping = groupingOf(filters.values);
+  const summary = useUsageSummary(filter, grouping, isLive);
+  const rows = useUsage(query, isLive, grouping === null);
   const isInstallation = seesInstallation(useMe());
-  const names = useNames(rows.rows);
   const refresh = () => {
     setAskedAtMs(Date.now());
     rows.reload();
@@ -33,7 +42,7 @@ export function UsageList() {
     <>
       <PageHead
         title="Usage"
-        text="All accepted requests, newest first."
+        text="All accepted requests."
         actions={
           <>
             <Switch
@@ -54,18 +63,55 @@ export function UsageList() {
       />
       <UsageTabs current="accepted" />
       <UsageFilters filters={filters} />
-      <UsageTotals query={query} period={periodOf(filters.values)} isLive={isLive} />
+      {summary.data !== undefined && (
+        <UsageTotals summary={summary.data}>
+          <GroupingSelect filters={filters} />
+        </UsageTotals>
+      )}
+      {grouping === null ? (
+        <>
+          <FailureNotice failure={summary.error} />
+          <RequestTable rows={rows} filters={filters} sorting={sorting} />
+        </>
+      ) : (
+        <UsageGroups grouping={grouping} answer={summary} filters={filters} />
+      )}
+    </>
+  );
+}
+
+interface RequestTableProps {
+  rows: UsageRows;
+  filters: Filters;
+  sorting: Sorting;
+}
+
+function RequestTable({ rows, filters, sorting }: RequestTableProps) {
+  const isInstallation = seesInstallation(useMe());
+  const names = useNames(rows.rows);
+  return (
+    <>
       <DataTable<UsageShape>
         label="Requests"
         columns={usageColumns(names, isInstallation)}
         rows={rows}
+        sorting={sorting}
         keyOf={({ request_id }) => request_id}
-        empty={<Empty isNarrowed={Object.keys(filters.values).length > 0} onClear={filters.clear} />}
+        empty={<Empty isNarrowed={countFilters(filters.values) > 0} onClear={filters.clear} />}
         linkTo={({ request_id }) => pathOf.request(request_id)}
       />
+      {rows.searchedSince !== null && (
+        <Hint mt="xs" role="status" component="div">
+          {'Too many requests match: this order has those since '}
+          <When at={rows.searchedSince} />
+          {'. Narrow the filters to look further back.'}
+        </Hint>
+      )}
       {rows.isStoppedEarly && (
         <Hint mt="xs" role="status">
-          Few recent requests match. Select “Show more” to search further back.
+          {sorting.order === 'desc'
+            ? 'Few recent requests match. Select “Show more” to search further back.'
+            : 'Few early requests match. Select “Show more” to search further.'}
         </Hint>
       )}
     </>
@@ -101,25 +147,29 @@ const LIVE_MS = 3_000;
 interface UsageRows extends Rows<UsageShape> {
   /** The search stopped early: many rows did not match, and there are more. */
   isStoppedEarly: boolean;
+  /** Earlier rows are not in this order; null: all are. */
+  searchedSince: string | null;
 }
 
-function useUsage(query: Query, isLive: boolean): UsageRows {
-  const newest = useLiveRows(query, isLive);
-  const searched = useSearchRows(query, !isLive);
+function useUsage(query: Query, isLive: boolean, isWanted: boolean): UsageRows {
+  const newest = useLiveRows(query, isLive && isWanted);
+  const searched = useSearchRows(query, !isLive && isWanted);
   return isLive ? newest : searched;
 }
 
 function useLiveRows(query: Query, isWanted: boolean): UsageRows {
   const answer = useGet('/usage', { query: { limit: PAGE_ROWS, ...query }, everyMs: LIVE_MS, isEnabled: isWanted });
-  return { ...rowsOf(answer), isStoppedEarly: false };
+  return { ...rowsOf(answer), isStoppedEarly: false, searchedSince: answer.data?.searched_since ?? null };
 }
 
 function useSearchRows(query: Query, isWanted: boolean): UsageRows {
   const pages = useList('/usage', { query: { limit: PAGE_ROWS, ...query }, isEnabled: isWanted });
   const [search, setSearch] = useState(NEW_SEARCH);
   const asked = JSON.stringify(query);
+  // A ranking has all its rows at once.
+  const isSearch = query['sort'] === undefined;
   const current = search.asked === asked ? search : { ...NEW_SEARCH, asked };
-  const isShort = pages.rows.length < current.matchesWanted;
+  const isShort = isSearch && pages.rows.length < current.matchesWanted;
   const isSearching = isWanted && isShort && pages.showMore !== null && current.pageCount < AUTOMATIC_PAGES_MAX;
   const { showMore, isLoadingMore, failure } = pages;
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs once for every page
@@ -137,6 +187,7 @@ function useSearchRows(query: Query, isWanted: boolean): UsageRows {
     isLoadingMore: isLoadingMore || isSearching,
     showMore: showMore === null ? null : searchFurther,
     isStoppedEarly: isShort && showMore !== null && !isSearching,
+    searchedSince: pages.firstPage?.searched_since ?? null,
   };
 }
 

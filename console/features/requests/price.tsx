@@ -9,6 +9,7 @@ import { Icon } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { calculatePrice, type PriceCalculation, type PriceLine } from './calculate-price.ts';
+import { reasonOf } from './columns.tsx';
 
 const tierTexts = {
   standard: null,
@@ -40,7 +41,7 @@ export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
       <Section title="Cost breakdown">
         <Hint>
           {nanoOf(receipt.cost) === 0n
-            ? 'This request used nothing that has a price, or its record has no rates.'
+            ? freeText(receipt)
             : 'The record does not contain all rates, so the cost cannot be recalculated.'}
         </Hint>
         {nanoOf(receipt.cost) !== 0n && <PriceTable rows={finalRows(receipt)} />}
@@ -73,6 +74,14 @@ function PriceVersion({ tierText, from }: { tierText: string | null; from: strin
       )}
     </>
   );
+}
+
+/** Why a request without rates cost nothing. */
+function freeText(receipt: ReceiptShape): string {
+  if (receipt.usage_source !== 'none') return 'This request used nothing that has a price.';
+  if (receipt.outcome === 'completed') return 'The provider reported no tokens, so nothing is billed.';
+  const reason = reasonOf(receipt);
+  return `Nothing is billed: the request ended before any output${reason === null ? '' : ` (${reason})`}.`;
 }
 
 interface PriceRow {

@@ -22,8 +22,19 @@ export function periodOf({ period, since, until }: Readonly<Record<string, strin
 
 /** The parameters of GET /usage for the filters. Ignores other parameters of the address. */
 export function usageQuery(values: Readonly<Record<string, string>>, nowMs: number): Query {
-  const { account, key, model, outcome } = values;
-  return { account, key, model, outcome, ...spanOf(values, nowMs) };
+  const { account, key, model, model_search, outcome, error, provider, stream } = values;
+  const names = { account, key, model, model_search, outcome, error, provider, stream };
+  const [status, cost_min] = [statusOf(values['status']), amountOf(values['cost_min'])];
+  return { ...names, status, cost_min, ...spanOf(values, nowMs) };
+}
+
+/** While it is typed, a status or an amount may be incomplete: it does not filter then. */
+function statusOf(text = ''): string | undefined {
+  return /^[1-5](xx|\d\d)$/.test(text) ? text : undefined;
+}
+
+function amountOf(text = ''): string | undefined {
+  return /^\d{1,6}(\.\d{1,9})?$/.test(text) ? text.replace(/^0+(?=\d)/, '') : undefined;
 }
 
 function spanOf(values: Readonly<Record<string, string>>, nowMs: number): { since?: string; until?: string } {

@@ -31,6 +31,7 @@ import {
 import { When } from '../../parts/times.tsx';
 import { useCreate, useGet } from '../../queries.ts';
 import { RequestEntries, RequestMeters } from './balance-impact.tsx';
+import { reasonOf } from './columns.tsx';
 import { RequestPrice } from './price.tsx';
 import { RequestTimeline } from './timeline.tsx';
 
@@ -40,7 +41,7 @@ const outcomeTexts = {
   upstream_cut: 'The provider ended its response early. The output received so far is billed.',
   quota_cut: 'The response was stopped because the balance or a spend limit was exhausted.',
   service_cut: 'The service stopped while it responded. Only output that was certainly produced is billed.',
-  failed: 'No provider responded. Only output that was produced is billed.',
+  failed: 'The request failed before any output. Nothing is billed.',
 };
 
 const usageSourceLabels = { reported: 'Provider', estimated: 'Estimate', none: 'None' };
@@ -124,12 +125,23 @@ function Receipt({ receipt }: { receipt: ReceiptShape }) {
 function OutcomeNotice({ receipt }: { receipt: ReceiptShape }) {
   const text = outcomeTexts[receipt.outcome];
   if (text === null) return null;
+  const reason = reasonOf(receipt);
   return (
     <Alert color={receipt.outcome === 'client_gone' ? 'yellow' : 'orange'}>
       <Group gap="sm">
         <OutcomeBadge outcome={receipt.outcome} />
+        {reason !== null && (
+          <Text size="sm" fw={600}>
+            {reason}
+          </Text>
+        )}
         <Text size="sm">{text}</Text>
       </Group>
+      {receipt.error !== null && (
+        <Text size="sm" mt={4} className="wrap">
+          <Code>{receipt.error.code}</Code> {receipt.error.message}
+        </Text>
+      )}
     </Alert>
   );
 }

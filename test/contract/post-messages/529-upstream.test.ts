@@ -8,6 +8,8 @@ const world = await startWorld();
 afterAll(() => world.stop());
 const overloadedEvent = eventText({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } });
 
+const error = { code: 'upstream_overloaded', message: 'The provider of this model is overloaded.' };
+
 test.each<[string, Script, string | null]>([
   ['529', scripts.overloaded(), null],
   ['529 with retry-after', scripts.overloaded({ 'retry-after': '3' }), '3'],
@@ -19,7 +21,7 @@ test.each<[string, Script, string | null]>([
     const response = await world.post(caller.secret, bodyOf({ stream }));
     expect(response.headers.get('retry-after')).toBe(retryAfter);
     await expectError(response, 529, 'overloaded_error', 'upstream_overloaded');
-    await expectMoney(world, caller, [{ outcome: 'failed', status: 529, cost: '0', usage_source: 'none' }]);
+    await expectMoney(world, caller, [{ outcome: 'failed', status: 529, error, cost: '0', usage_source: 'none' }]);
   }
 });
 

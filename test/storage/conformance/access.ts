@@ -1,7 +1,14 @@
 // Access and audit: secrets of keys, tokens, audit records, and creations under an idempotency key.
 
 import { expect, test } from 'bun:test';
-import type { AccessToken, Account, Key } from '../../../src/accounts/accounts.ts';
+import type {
+  AccessToken,
+  Account,
+  Key,
+  SortedAccounts,
+  SortedKeys,
+  SortedRow,
+} from '../../../src/accounts/accounts.ts';
 import { NO_KEY_LIMITS } from '../../../src/accounts/accounts.ts';
 import type { AuditContext, AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import { spreadCut } from '../../../src/storage/account-writes.ts';
@@ -11,6 +18,7 @@ import { noAuditContext } from '../../support/no-audit-context.ts';
 
 export function accessConformance(open: OpenStores): void {
   secretTests(open);
+  sortTests(open);
   tokenTests(open);
   auditTests(open);
   creationTests(open);
@@ -66,6 +74,72 @@ function secretTests(open: OpenStores): void {
     ]);
     expect(await listed(null, key.accountId + 1)).toEqual([]);
     expect([await accounts.countKeys(key.accountId), await accounts.countKeys(404)]).toEqual([4, 0]);
+  });
+}
+
+function sortTests(open: OpenStores): void {
+  test('keys by name, last use and creation, in pages', async () => {
+    await using bench = await openWorkbench(open, 1_000);
+    const { accounts } = bench.stores;
+    const key = await keyOf(bench);
+    const names = { 91: 'beta', 92: 'Alpha', 93: 'gamma' };
+    for (const [id, name] of Object.entries(names))
+      await accounts.createKey({ ...key, id: Number(id), name, madeBy: 'tok_a' }, `of ${id}`, terms, noAuditContext);
+    for (const used of [93, 91]) {
+      await bench.settle(await bench.begin(10, { key: used }), 1, { key: used });
+      bench.clock.advance(1_000);
+    }
+    const pagesOf = async (by: SortedKeys['by'], order: 'asc' | 'desc', accountId: number | null = null) => {
+      const seen: number[] = [];
+      for (let after: SortedRow | null = null, turn = 0; turn < 9; turn++) {
+        const rows = await accounts.sortKeys({ by, order, accountId, madeBy: 'tok_a', after, limit: 2 });
+        seen.push(...rows.map(({ id }) => id));
+        after = rows.at(-1) ?? null;
+        if (rows.length < 2) break;
+      }
+      return seen;
+    };
+    expect(await pagesOf('name', 'asc')).toEqual([92, 91, 93]);
+    expect(await pagesOf('name', 'desc', key.accountId)).toEqual([93, 91, 92]);
+    expect(await pagesOf('last_used', 'desc')).toEqual([91, 93, 92]);
+    expect(await pagesOf('created', 'desc')).toEqual([93, 92, 91]);
+    expect(await pagesOf('created', 'asc', key.accountId + 1)).toEqual([]);
+    const all = await accounts.sortKeys({
+      by: 'created',
+      order: 'asc',
+      accountId: null,
+      madeBy: null,
+      after: null,
+      limit: 9,
+    });
+    expect(all).toHaveLength(4);
+  });
+
+  test('accounts by name and balance, of those with a part of a name or a group', async () => {
+    await using bench = await openWorkbench(open, 50);
+    const { accounts } = bench.stores;
+    const first = (await accounts.getAccount(bench.account)) as Account;
+    const ids = [first.id];
+    for (const [name, balance] of [
+      ['Beta', 10],
+      ['alphabet', 90],
+    ] as const) {
+      const id = await bench.addAccount(balance);
+      ids.push(id);
+      const account = (await accounts.getAccount(id)) as Account;
+      const accountTerms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
+      await accounts.updateAccount({ ...account, name, groups: [`of-${name}`] }, accountTerms, noAuditContext);
+    }
+    const [, beta, alphabet] = ids as [number, number, number];
+    const sorted = async (page: Partial<SortedAccounts>) => {
+      const all = { by: 'name', order: 'asc', after: null, limit: 9, name: null, group: null } as const;
+      return (await accounts.sortAccounts({ ...all, ...page })).map(({ id }) => id);
+    };
+    expect(await sorted({ name: 'bet' })).toEqual([alphabet, beta]);
+    expect(await sorted({ by: 'balance', order: 'desc' })).toEqual([alphabet, first.id, beta]);
+    expect(await sorted({ by: 'balance', after: { value: 10, id: beta } })).toEqual([first.id, alphabet]);
+    expect(await sorted({ group: 'of-Beta' })).toEqual([beta]);
+    expect(await sorted({ group: 'Beta' })).toEqual([]);
   });
 }
 

@@ -10,6 +10,10 @@ import type {
   NameSearches,
   Person,
   PersonStore,
+  SortedAccounts,
+  SortedKeys,
+  SortedPage,
+  SortedRow,
 } from '../../../src/accounts/accounts.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
@@ -133,6 +137,22 @@ function accountReads(tables: MemoryTables) {
     },
     async listAccounts(page: { after: number | null; limit: number }) {
       return after<Account>([...tables.accounts.values()], page);
+    },
+    async sortAccounts({ name, group, ...page }: SortedAccounts) {
+      const rows = [...tables.accounts.values()]
+        .filter((account) => name === null || lower(account.name).includes(name))
+        .filter((account) => group === null || account.groups.includes(group));
+      const balanceOf = (id: number) => tables.accountMeters.get(id)?.balance ?? 0;
+      const values = { created: at, name: named, balance: ({ id }: Account) => balanceOf(id) };
+      return sorted(rows, page, values[page.by]);
+    },
+    async sortKeys({ accountId, madeBy, ...page }: SortedKeys) {
+      const rows = [...tables.keys.values()]
+        .filter((key) => accountId === null || key.accountId === accountId)
+        .filter((key) => madeBy === null || key.madeBy === madeBy);
+      const lastUsedOf = (id: number) => tables.keyMeters.get(id)?.lastUsedAtMs ?? -1;
+      const values = { created: at, name: named, last_used: ({ id }: Key) => lastUsedOf(id) };
+      return sorted(rows, page, values[page.by]);
     },
     async listExpiringKeys({ sinceMs, untilMs, after, limit }: Parameters<AccountStore['listExpiringKeys']>[0]) {
       const endOf = ({ expiresAtMs }: Key) => expiresAtMs ?? Number.NEGATIVE_INFINITY;
@@ -315,7 +335,8 @@ function recordReads(tables: MemoryTables): UsageStore {
     },
     async summarizeUsage(question) {
       const sum = new SummarySum(question);
-      if (question.isOfDays) for (const total of totalsOf(question)) sum.add(total.dayMs as number, total, null);
+      const isByDay = question.groupBy === null || question.groupBy === 'day';
+      if (question.isOfDays) for (const total of totalsOf(question)) sum.add(isByDay ? total.dayMs : null, total, null);
       else
         sumRecords(
           sum,
@@ -369,6 +390,25 @@ function makeNumbers<Row>(): (row: Row) => number {
     numbers.set(row, number);
     return number;
   };
+}
+
+const at = ({ createdAtMs }: { createdAtMs: number }) => createdAtMs;
+const lower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+const named = ({ name }: { name: string }) => lower(name);
+
+function sorted<Row extends { id: number }>(
+  rows: readonly Row[],
+  { order, after: seen, limit }: Omit<SortedPage<string>, 'by'>,
+  valueIn: (row: Row) => string | number,
+): SortedRow[] {
+  const sign = order === 'asc' ? 1 : -1;
+  const compare = (one: SortedRow, other: SortedRow) =>
+    sign * (one.value === other.value ? one.id - other.id : one.value < other.value ? -1 : 1);
+  return rows
+    .map((row) => ({ id: row.id, value: valueIn(row) }))
+    .sort(compare)
+    .filter((row) => seen === null || compare(row, seen) > 0)
+    .slice(0, limit);
 }
 
 function after<Row extends { id: number; createdAtMs: number }>(

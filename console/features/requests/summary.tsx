@@ -1,0 +1,228 @@
+// The sums of the filtered requests: one line of totals, a small histogram, and groups in place of the list.
+
+import { Box, Card, Group, Select, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { UsageSummaryShape, UsageTotalShape } from '../../../src/admin-api/shapes.ts';
+import type { Query } from '../../api.ts';
+import { formatCount, formatShort } from '../../figures.ts';
+import type { Filters } from '../../filters.ts';
+import { optionsOf } from '../../labels.ts';
+import { seesInstallation, useMe } from '../../me.tsx';
+import { formatMoney } from '../../money.ts';
+import { type Names, useNames } from '../../names.ts';
+import { type Column, moneyColumn, PlainTable } from '../../parts/data-table.tsx';
+import { TextLink } from '../../parts/link.tsx';
+import { Money } from '../../parts/money.tsx';
+import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
+import { useZone, When } from '../../parts/times.tsx';
+import { useGet } from '../../queries.ts';
+import { formatTime, formatUtcDay } from '../../times.ts';
+
+const REFRESH_MS = 10_000;
+const GROUPS_MAX = 200;
+
+const groupLabels = { model: 'Model', key: 'API key', account: 'Account', day: 'Day' };
+export type Grouping = keyof typeof groupLabels;
+
+/** The grouping in the address; null if it is missing or unknown. */
+export function groupingOf({ group_by: name = '' }: Readonly<Record<string, string>>): Grouping | null {
+  return Object.hasOwn(groupLabels, name) ? (name as Grouping) : null;
+}
+
+export function GroupingSelect({ filters: { values, set } }: { filters: Filters }) {
+  const { account: _, ...ofAccount } = groupLabels;
+  const labels = seesInstallation(useMe()) ? groupLabels : ofAccount;
+  return (
+    <Select
+      aria-label="Group by"
+      size="xs"
+      w={170}
+      data={[
+        { value: '', label: 'Not grouped' },
+        ...optionsOf(labels).map((one) => ({ ...one, label: `By ${one.label}` })),
+      ]}
+      value={groupingOf(values) ?? ''}
+      onChange={(name) => set({ group_by: name })}
+      allowDeselect={false}
+    />
+  );
+}
+
+export function useUsageSummary(query: Query, grouping: Grouping | null, isLive: boolean) {
+  const { sort: _, order: __, ...filter } = query;
+  const grouped = grouping === null ? {} : { group_by: grouping, limit: GROUPS_MAX };
+  return useGet('/usage/summary', { query: { ...filter, ...grouped }, everyMs: isLive ? REFRESH_MS : undefined });
+}
+
+interface UsageTotalsProps {
+  summary: UsageSummaryShape;
+  children: ReactNode;
+}
+
+/** `children` stand at the end of the line. */
+export function UsageTotals({ summary, children }: UsageTotalsProps) {
+  const { total, failed } = summary;
+  const input = total.input_tokens + total.cache_read_input_tokens + total.cache_creation_input_tokens;
+  return (
+    <Card p="sm" mb="md" component="section" aria-label="Totals of the filtered requests">
+      <Group justify="space-between" gap="md">
+        <Group gap="lg">
+          <Figure label="Requests">{formatCount(total.messages)}</Figure>
+          {failed !== null && <Figure label="Not completed">{formatCount(failed)}</Figure>}
+          <Figure label="Cost">
+            <Money usd={total.cost} isExact />
+          </Figure>
+          <Figure label="Input tokens">{formatShort(input)}</Figure>
+          <Figure label="Output tokens">{formatShort(total.output_tokens)}</Figure>
+        </Group>
+        {children}
+      </Group>
+      <Histogram summary={summary} />
+      <Bounds summary={summary} />
+    </Card>
+  );
+}
+
+/** Says what the figures leave out. */
+function Bounds({ summary: { is_of_days: isOfDays, counted_since: since } }: { summary: UsageSummaryShape }) {
+  if (!isOfDays && since === null) return null;
+  return (
+    <Hint size="xs" component="div" mt={4}>
+      {isOfDays ? (
+        'Whole days (UTC)'
+      ) : (
+        <>
+          {'Too many requests match: the figures start at '}
+          <When at={since} />
+        </>
+      )}
+    </Hint>
+  );
+}
+
+function Figure({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <Group gap={6} align="baseline">
+      <Hint size="xs">{label}</Hint>
+      <Text fw={600} className="tabular" component="div">
+        {children}
+      </Text>
+    </Group>
+  );
+}
+
+const DAY_SECONDS = 86_400;
+const HEIGHT_PX = 40;
+
+function Histogram({ summary: { buckets, step_seconds: step } }: { summary: UsageSummaryShape }) {
+  const zone = useZone();
+  if (buckets.length < 2) return null;
+  const most = Math.max(1, ...buckets.map(({ messages }) => messages));
+  const nameOf = (at: string) => (step >= DAY_SECONDS ? formatUtcDay(at.slice(0, 10)) : formatTime(at, 'short', zone));
+  const heightOf = (count: number) => `${(count / most) * 100}%`;
+  const [first, last] = [buckets[0]?.at ?? '', buckets.at(-1)?.at ?? ''];
+  return (
+    <Box mt="xs">
+      <Group
+        gap={1}
+        h={HEIGHT_PX}
+        align="flex-end"
+        wrap="nowrap"
+        role="img"
+        aria-label={`Requests over time, from ${nameOf(first)} to ${nameOf(last)}; at most ${formatCount(most)} per bar`}
+      >
+        {buckets.map(({ at, messages, failed, cost }) => (
+          <Box
+            key={at}
+            h="100%"
+            style={{ flex: '1 1 0', display: 'flex', flexDirection: 'column', justifyContent: 'flex-end' }}
+            title={[
+              nameOf(at),
+              `${formatCount(messages)} requests`,
+              ...(failed === null || failed === 0 ? [] : [`${formatCount(failed)} not completed`]),
+              formatMoney(cost),
+            ].join(' · ')}
+          >
+            <Box h={heightOf(failed ?? 0)} bg="red.6" />
+            <Box h={heightOf(messages - (failed ?? 0))} mih={messages > 0 ? 1 : 0} bg="road.6" />
+          </Box>
+        ))}
+      </Group>
+      <Group justify="space-between">
+        <Hint size="xs">{nameOf(first)}</Hint>
+        <Hint size="xs">{nameOf(last)}</Hint>
+      </Group>
+    </Box>
+  );
+}
+
+interface UsageGroupsProps {
+  grouping: Grouping;
+  answer: ReturnType<typeof useUsageSummary>;
+  filters: Filters;
+}
+
+export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
+  const { data, error, refetch } = answer;
+  const rows = data?.data ?? [];
+  const names = useNames(rows.map(({ account, key }) => ({ account, key })));
+  if (error !== null) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  return (
+    <Card p={0}>
+      <PlainTable<UsageTotalShape>
+        label={`Requests by ${groupLabels[grouping].toLowerCase()}`}
+        isCompact={false}
+        columns={groupColumns(grouping, names, filters, data.total)}
+        rows={rows}
+        keyOf={(row) => row[grouping] ?? ''}
+        {...(data.groups > rows.length && {
+          note: `The ${formatCount(rows.length)} groups with the highest cost of ${formatCount(data.groups)}. The total has them all.`,
+        })}
+      />
+    </Card>
+  );
+}
+
+function groupColumns(grouping: Grouping, names: Names, { values }: Filters, total: UsageTotalShape) {
+  const { sort: _, order: __, group_by: ___, ...others } = values;
+  const count = (name: string, label: string, of: (row: UsageTotalShape) => number): Column<UsageTotalShape> => ({
+    name,
+    label,
+    align: 'right',
+    show: (row) => <span className="tabular">{formatCount(of(row))}</span>,
+    total: <span className="tabular">{formatCount(of(total))}</span>,
+    ...(name !== 'messages' && { from: 'sm' as const }),
+  });
+  const nameOf = (row: UsageTotalShape) => {
+    if (grouping === 'key') return names.key(row.key ?? '');
+    return grouping === 'account' ? names.account(row.account ?? '') : (row[grouping] ?? '');
+  };
+  /** The list of the group's requests. */
+  const searchOf = (row: UsageTotalShape): Record<string, string> => {
+    if (grouping !== 'day') return { ...others, [grouping]: row[grouping] ?? '' };
+    const start = `${row.day}T00:00:00.000Z`;
+    return { ...others, period: 'custom', since: start, until: `${row.day}T23:59:59.999Z` };
+  };
+  const columns: Column<UsageTotalShape>[] = [
+    {
+      name: grouping,
+      label: grouping === 'day' ? 'Day (UTC)' : groupLabels[grouping],
+      show: (row) => (
+        <TextLink to="/usage" search={searchOf(row)} className="wrap">
+          {nameOf(row)}
+        </TextLink>
+      ),
+      total: 'Total',
+    },
+    count('messages', 'Requests', (row) => row.messages),
+    count(
+      'input',
+      'Input tokens',
+      (row) => row.input_tokens + row.cache_read_input_tokens + row.cache_creation_input_tokens,
+    ),
+    count('output', 'Output tokens', (row) => row.output_tokens),
+    { ...moneyColumn<UsageTotalShape>('cost', 'Cost', (row) => row.cost), total: <Money usd={total.cost} isExact /> },
+  ];
+  return columns;
+}

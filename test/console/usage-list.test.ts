@@ -1,0 +1,169 @@
+// The list of requests in a real browser: the reason of a failure, filters, orders, sums and groups, also on a phone.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Browser, Page } from 'playwright-core';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { chromium } from '../verify/clients/open-browser.ts';
+import { type Filled, fillConsole } from './fill-console.ts';
+import { startChromium, visit } from './open-console.ts';
+
+setDefaultTimeout(120_000);
+
+const MESSAGES = 24;
+
+let turnpike: Turnpike;
+let filled: Filled;
+let browser: Browser;
+beforeAll(async () => {
+  if (chromium === null) return;
+  turnpike = await startTurnpike();
+  filled = await fillConsole(turnpike, MESSAGES);
+  browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await turnpike?.stop();
+});
+
+const open = (isPhone = false) => visit(browser, { url: turnpike.url, token: filled.tokens.operator, isPhone });
+
+async function newestOf(query: string): Promise<Record<string, unknown>> {
+  const { data } = (await turnpike.admin('GET', `/usage?limit=1&${query}`)) as { data: Record<string, unknown>[] };
+  return data[0] ?? {};
+}
+
+/** Waits until the cells of a column are as they should be: rows of the previous filter stay visible for a while. */
+async function waitForColumn(page: Page, label: string, isRight: (cells: string[]) => boolean): Promise<void> {
+  let cells: string[] = [];
+  for (let turn = 0; turn < 200; turn++) {
+    cells = await columnOf(page, label);
+    if (cells.length > 0 && isRight(cells)) return;
+    await page.waitForTimeout(100);
+  }
+  throw new Error(`${label}: ${cells.join(', ')}`);
+}
+
+const all = (name: string) => (cells: string[]) => cells.every((cell) => cell === name);
+
+/** The texts of a column of the table of requests. */
+async function columnOf(page: Page, label: string): Promise<string[]> {
+  const table = page.getByRole('table', { name: 'Requests' });
+  await table.waitFor();
+  const labels = await table.getByRole('columnheader').allInnerTexts();
+  const at = labels.findIndex((one) => one.startsWith(label));
+  return table.locator(`tbody tr td:nth-child(${at + 1})`).allInnerTexts();
+}
+
+test.skipIf(chromium === null)(
+  'a failed request is shown with the status and message that its client got',
+  async () => {
+    const { request_id: requestId } = await newestOf('status=529');
+    await using visitor = await open();
+    const { page } = visitor;
+    await visitor.goTo(`/usage/${requestId}`);
+    await page.getByText('The provider of this model is overloaded.').waitFor();
+    await page.getByText('529 · Overloaded', { exact: true }).waitFor();
+    expect(await page.getByText('No provider responded').count()).toBe(0);
+    const price = page.getByRole('region', { name: 'Cost breakdown' });
+    expect(await price.textContent()).toContain('the request ended before any output (529 · Overloaded)');
+    await visitor.goTo('/usage');
+    await page.getByText('529 · Overloaded').locator('visible=true').first().waitFor();
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
+test.skipIf(chromium === null)('requests are found by error, status, cost and a part of the model', async () => {
+  await using visitor = await open();
+  const { page } = visitor;
+  await visitor.goTo('/usage?error=upstream_overloaded');
+  await waitForColumn(page, 'Model', all('sandbox-error-529'));
+  await visitor.goTo('/usage?status=5xx&model_search=ERROR');
+  await waitForColumn(page, 'Model', all('sandbox-error-529'));
+  await visitor.goTo('/usage');
+  await page.getByRole('combobox', { name: 'Model' }).fill('LOREM');
+  await page.getByRole('combobox', { name: 'Model' }).press('Enter');
+  await page.waitForURL(/model_search=LOREM/);
+  await waitForColumn(page, 'Model', all('sandbox-lorem'));
+  await visitor.goTo('/usage?cost_min=100');
+  await page
+    .getByRole('heading', { name: 'No matching requests' })
+    .or(page.getByText('No matching requests'))
+    .waitFor();
+});
+
+test.skipIf(chromium === null)('a click on a column label sorts by it, and the address keeps the order', async () => {
+  await using visitor = await open();
+  const { page } = visitor;
+  await visitor.goTo('/usage');
+  await page.getByRole('button', { name: 'Cost', exact: true }).click();
+  await page.waitForURL(/sort=cost/);
+  const header = page.getByRole('columnheader', { name: 'Cost' });
+  expect(await header.getAttribute('aria-sort')).toBe('descending');
+  await waitForColumn(page, 'Cost', (cells) => {
+    const costs = cells.map((cell) => Number(cell.replace('$', '')));
+    return (
+      costs.every((cost, row) => row === 0 || cost <= (costs[row - 1] ?? 0)) && (costs[0] ?? 0) > (costs.at(-1) ?? 0)
+    );
+  });
+  await page.getByRole('button', { name: 'Cost', exact: true }).click();
+  await page.waitForURL(/order=asc/);
+  expect(await header.getAttribute('aria-sort')).toBe('ascending');
+  for (const path of ['/keys', '/accounts', '/models']) {
+    await visitor.goTo(path);
+    await page.locator('th button').first().click();
+    await page.waitForURL(/sort=|order=/);
+    await page.locator('th[aria-sort="ascending"], th[aria-sort="descending"]').first().waitFor();
+  }
+  expect(visitor.problems).toEqual([]);
+});
+
+test.skipIf(chromium === null)(
+  'groups have the same total as the line above them, and lead to their requests',
+  async () => {
+    await using visitor = await open();
+    const { page } = visitor;
+    await visitor.goTo('/usage?group_by=model');
+    const groups = page.getByRole('table', { name: 'Requests by model' });
+    await groups.waitFor();
+    const counts = await groups.locator('tbody tr td:nth-child(2)').allInnerTexts();
+    expect(counts.reduce((sum, count) => sum + Number(count), 0)).toBe(MESSAGES);
+    const totals = page.getByRole('region', { name: 'Totals of the filtered requests' });
+    expect(await totals.textContent()).toMatch(new RegExp(`Requests${MESSAGES}(?!\\d)`));
+    await groups.getByRole('link', { name: 'sandbox-error-529' }).click();
+    await page.getByRole('table', { name: 'Requests', exact: true }).waitFor();
+    await waitForColumn(page, 'Model', all('sandbox-error-529'));
+  },
+);
+
+test.skipIf(chromium === null)('on a phone the filters are behind a button, and no badge is cut off', async () => {
+  await turnpike.admin('POST', '/accounts', { name: 'Northwind Traders International', credit: '1234567.89' });
+  await using visitor = await open(true);
+  const { page } = visitor;
+  for (const path of ['/usage?outcome=failed', '/keys?status=enabled', '/accounts', '/audit', '/events', '/payments']) {
+    await visitor.goTo(path);
+    const button = page.getByRole('button', { name: path.includes('?') ? 'Filters (1)' : 'Filters', exact: true });
+    await button.waitFor();
+    const filters = page.getByRole('search', { name: 'Filters' }).locator('input');
+    expect(await filters.first().isVisible()).toBe(false);
+    await button.click();
+    expect(await filters.first().isVisible()).toBe(true);
+    const wide = await page.evaluate(
+      () =>
+        [...document.querySelectorAll('table .mantine-Badge-root')].filter((badge) => {
+          const edge = badge.closest('.mantine-TableScrollContainer-scrollContainer, .mantine-Card-root') as Element;
+          return badge.getBoundingClientRect().right > edge.getBoundingClientRect().right;
+        }).length,
+    );
+    expect([path, wide]).toEqual([path, 0]);
+  }
+  expect(visitor.problems).toEqual([]);
+});
+
+test.skipIf(chromium === null)('names of models that differ at their ends are shown whole', async () => {
+  await using visitor = await open();
+  await visitor.goTo('/usage?model=sandbox-error-529');
+  const names = visitor.page.getByRole('table', { name: 'Requests' }).getByTitle('sandbox-error-529');
+  await names.first().waitFor();
+  const cut = await names.evaluateAll((cells) => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).length);
+  expect(cut).toBe(0);
+});
