@@ -152,6 +152,16 @@ interface AdminParts {
   payments: AdminDependencies['payments'];
 }
 
+function reportAdmin(
+  log: Observers['log'],
+  answered: Parameters<AdminDependencies['answered']>[0],
+  nowMs: number,
+): void {
+  if (!log.isOn) return;
+  log.write(adminLine(answered, nowMs));
+  for (const record of answered.records) log.write(auditLine(record));
+}
+
 export function makeAdmin(parts: AdminParts): AdminApi {
   const { gateway, store, hashesOf, holder, catalogReader, token, version, moveAdmin } = parts;
   const { log, metrics } = parts.observers;
@@ -215,11 +225,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     },
     lookup: lookupHost,
     findAuthFault: parts.findAuthFault,
-    answered: (answered) => {
-      if (!log.isOn) return;
-      log.write(adminLine(answered, gateway.clock.nowMs()));
-      for (const record of answered.records) log.write(auditLine(record));
-    },
+    answered: (answered) => reportAdmin(log, answered, gateway.clock.nowMs()),
     report: (request_id, thrown) => log.writeEvent('admin_failure', { request_id, cause: describeFailure(thrown) }),
   });
 }

@@ -159,13 +159,12 @@ async function startOn(
     { store, hashesOf, holder, recharges: payments?.recharges ?? null, observers, clock },
     closing,
   );
-  const token = randomBytes(32).toString('base64url');
-  const ports: { open: Listening | null } = { open: null };
+  const [token, ports] = [randomBytes(32).toString('base64url'), { open: null as Listening | null }];
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
   const secret = await openSignInSecret(stores.installation, vault);
   const acceptVerified: AdminApi['acceptVerified'] = (email, address) => admin.acceptVerified(email, address);
-  const parts = { config, store, holder, secret, observers, acceptVerified, readMail };
-  const { people, mailer } = openPeople(parts, closing);
+  const signedIn = { config, store, holder, secret, observers, acceptVerified, readMail };
+  const { people, mailer } = openPeople(signedIn, closing);
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);
   const sources = { people, mailer, traffic, payments: payments?.service ?? null };
