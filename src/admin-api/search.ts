@@ -8,7 +8,7 @@ import { idField } from './fields.ts';
 import { requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
 
-const TEXT_WORDS = `must have 1 to ${bounds.nameSearchCharactersMax} characters`;
+const TEXT_WORDS = `must have at most ${bounds.nameSearchCharactersMax} characters`;
 
 export const searchSchema = z
   .object({
@@ -31,13 +31,16 @@ export const searchRoutes: AdminRoute[] = [
       text: z
         .string({ error: TEXT_WORDS })
         .trim()
-        .min(1, TEXT_WORDS)
         .max(bounds.nameSearchCharactersMax, TEXT_WORDS)
-        .describe('A part of a name, an email or the shown part of a key, in upper or lower case; or a whole id.'),
+        .default('')
+        .describe(
+          'A part of a name, an email or the shown part of a key, in upper or lower case; or a whole id. Without it nothing is found.',
+        ),
     },
     answer: [searchSchema, `At most ${bounds.nameSearchFoundMax} of each, newest first`],
     async handle(call) {
       const { principal, names, query } = call;
+      if (query.text === '') return { accounts: [], keys: [], people: [] };
       const search = {
         text: query.text,
         accountId: accountOf(principal, null),

@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
-import { NO_FILTER, type UsageFilter, type UsagePage } from '../ledger/ledger.ts';
+import { NO_FILTER, type UsageFilter, type UsagePage, type UsageSearch } from '../ledger/ledger.ts';
 import { accountField, amountField, asciiLower, idField, modelFilter } from './fields.ts';
 
 export const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
@@ -34,7 +34,9 @@ export const searchFilters = {
   ...usageFilters,
   model_search: nameFilter.optional().describe('A part of the name of the model, in upper or lower case.'),
   outcome: z
-    .enum(outcomes, { error: 'must be completed, client_gone, upstream_cut, quota_cut, service_cut or failed' })
+    .enum([...outcomes, 'not_completed'], {
+      error: 'must be completed, not_completed, client_gone, upstream_cut, quota_cut, service_cut or failed',
+    })
     .optional(),
   status: statusFilter.optional(),
   error: nameFilter.optional().describe('The code of the error that the client got; see docs/errors.md.'),
@@ -50,14 +52,19 @@ export function filterOf(asked: Asked): UsageFilter & Pick<UsagePage, 'outcome'>
   return {
     model: asked.model ?? null,
     modelPart: asked.model_search === undefined ? null : asciiLower(asked.model_search),
-    outcome: outcome === undefined || outcome === 'completed' ? null : outcome,
-    isCompleted: outcome === 'completed',
+    ...outcomeOf(outcome),
     status: asked.status ?? null,
     errorCode: asked.error ?? null,
     provider: asked.provider ?? null,
     isStream: stream === undefined ? null : stream === 'true',
     costMin: asked.cost_min ?? null,
   };
+}
+
+function outcomeOf(asked: Asked['outcome']): Pick<UsageSearch, 'outcome' | 'isCompleted'> {
+  if (asked === undefined) return { outcome: null, isCompleted: null };
+  if (asked === 'completed' || asked === 'not_completed') return { outcome: null, isCompleted: asked === 'completed' };
+  return { outcome: asked, isCompleted: null };
 }
 
 /** Whether an index finds the records that match: there is nothing but an outcome. */

@@ -27,7 +27,8 @@ export interface UsageFilter {
   model: string | null;
   /** A part of the model's name, in lower case; A to Z match in either case. */
   modelPart: string | null;
-  isCompleted: boolean;
+  /** Only messages that were completed, or only those that were not; null: all. */
+  isCompleted: boolean | null;
   /** HTTP statuses, both inclusive. */
   status: { least: number; most: number } | null;
   /** The code of the error that the client got. */
@@ -40,7 +41,7 @@ export interface UsageFilter {
 export const NO_FILTER: UsageFilter = Object.freeze({
   model: null,
   modelPart: null,
-  isCompleted: false,
+  isCompleted: null,
   status: null,
   errorCode: null,
   provider: null,

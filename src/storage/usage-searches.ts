@@ -47,14 +47,13 @@ const LIMITS: SearchLimits = {
   readMsMax: bounds.usageSearchMsMax,
 };
 
-/** Records with an error are looked for in the indexes of outcomes other than completed, which reach further back. */
+/** Records that were not completed, or have an error, are looked for in the indexes of outcomes other than completed, which reach further back. */
 export function sourcesOf(
   owners: readonly UsageOwner[],
-  { outcome, errorCode, status }: Pick<UsageSearch, 'outcome' | 'errorCode' | 'status'>,
+  { outcome, isCompleted, errorCode, status }: Pick<UsageSearch, 'outcome' | 'isCompleted' | 'errorCode' | 'status'>,
 ): UsageSource[] {
-  const isOfErrors =
-    outcome === null && (errorCode !== null || (status !== null && status.least >= LEAST_ERROR_STATUS));
-  const outcomes = isOfErrors ? cutOutcomes : [outcome];
+  const isOfErrors = errorCode !== null || (status !== null && status.least >= LEAST_ERROR_STATUS);
+  const outcomes = outcome === null && (isOfErrors || isCompleted === false) ? cutOutcomes : [outcome];
   return owners.flatMap((owner) => outcomes.map((one) => ({ owner, outcome: one })));
 }
 
@@ -66,7 +65,7 @@ export function filterConditions(on: SqlReader, bindings: Bindings, filter: Usag
   const conditions: string[] = [];
   if (model !== null) conditions.push(`r.model = ${bindings.add(model)}`);
   if (modelPart !== null) conditions.push(on.contains(on.lower('r.model'), bindings.add(modelPart)));
-  if (isCompleted) conditions.push("r.outcome = 'completed'");
+  if (isCompleted === true) conditions.push("r.outcome = 'completed'");
   if (status !== null)
     conditions.push(`r.status BETWEEN ${bindings.add(status.least)} AND ${bindings.add(status.most)}`);
   if (costMin !== null) conditions.push(`r.cost >= ${bindings.add(costMin)}`);

@@ -96,7 +96,7 @@ async function askAll(reader: Reader): Promise<void> {
             ...time,
             outcome,
             model,
-            isCompleted: false,
+            isCompleted: null,
             limit: LIMIT,
           });
   for (const account of [101, RARE])

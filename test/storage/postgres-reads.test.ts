@@ -313,16 +313,17 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     const never = usageSearches(postgresReader(pool), { ...limits, recordsMax: 1_000, readMsMax: -1 });
     for (const scope of scopes())
       for (const [model, isCompleted, outcome] of [
-        ['big', false, null],
+        ['big', null, null],
+        [null, false, null],
         ['big', true, null],
         [null, true, null],
-        ['big', false, 'failed'],
+        ['big', null, 'failed'],
       ] as const) {
         const asked = { ...allSearch, ...scope, model, isCompleted, outcome, limit: 15 };
         const listed = await bench.stores.usage.listUsage({ ...allUsage, ...scope, outcome, limit: 1_000 });
         const right = listed
           .filter((one) => model === null || one.model === model)
-          .filter((one) => !isCompleted || one.outcome === 'completed');
+          .filter((one) => isCompleted === null || (one.outcome === 'completed') === isCompleted);
         for (const searches of [here, there, never]) {
           const seen: number[] = [];
           for (let before: number | null = null, turn = 0; turn < 400; turn++) {

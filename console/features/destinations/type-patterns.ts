@@ -18,6 +18,7 @@ const groupLabels = {
   plan_window: 'Plan allowances',
   spend: 'Spend',
   message: 'Requests',
+  requests: 'Rejected requests',
   payment: 'Payments',
   recharge: 'Automatic recharges',
   code: 'Codes',

@@ -10,6 +10,7 @@ import { Money } from '../../parts/money.tsx';
 import { Hint, Section, StatTile } from '../../parts/page.tsx';
 import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
 import { useZone } from '../../parts/times.tsx';
+import { useGet } from '../../queries.ts';
 import { formatTime, formatUtcDay } from '../../times.ts';
 import { type PeriodSummary, type Sums, tokensOf } from './period-summary.ts';
 
@@ -59,7 +60,7 @@ export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
   );
 }
 
-const FAILED = { outcome: 'failed' };
+const FAILED = { outcome: 'not_completed' };
 
 /** The requests of the period, further narrowed by `search`. */
 function usageLink({ buckets }: PeriodSummary, search: Record<string, string> = {}): Place {
@@ -72,12 +73,15 @@ function splitText({ input, output, cacheRead, cacheWritten }: Sums): string {
 
 function ErrorTile({ summary }: { summary: PeriodSummary }) {
   const { failedShare, failed } = summary.sums;
+  const since = summary.buckets[0]?.at ?? '';
+  const { data } = useGet('/refusals/totals', { query: { since, group_by: 'code', limit: 1 } });
+  const rejected = data === undefined ? '' : ` · ${formatShort(data.total.count)} rejected`;
   return (
     <StatTile
       label="Error rate"
       value={failedShare === null ? '–' : formatShare(failedShare)}
       link={usageLink(summary, FAILED)}
-      note={`${formatShort(failed)} failed or disconnected`}
+      note={`${formatShort(failed)} not completed${rejected}`}
       chart={<MiniChart summary={summary} label="Error rate" color="red.6" figure={({ failed }) => failed} />}
     />
   );

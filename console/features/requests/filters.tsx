@@ -36,7 +36,12 @@ export function UsageFilters({ filters }: { filters: Filters }) {
       <AccountFilter name="account" w={undefined} also={{ key: null }} />
       <KeyFilter filters={filters} />
       <ModelFilter key={modelOf(values)} filters={filters} />
-      <SelectFilter name="outcome" label="Status" w={undefined} data={optionsOf(outcomeLabels)} />
+      <SelectFilter
+        name="outcome"
+        label="Status"
+        w={undefined}
+        data={optionsOf({ ...outcomeLabels, not_completed: 'Not completed' })}
+      />
       <StatusFilter filters={filters} />
       <SelectFilter name="error" label="Error" w={undefined} data={errorOptions} />
       {isInstallation && <ProviderFilter />}

@@ -222,7 +222,10 @@ function groupColumns(grouping: Grouping, names: Names, { values }: Filters, tot
       (row) => row.input_tokens + row.cache_read_input_tokens + row.cache_creation_input_tokens,
     ),
     count('output', 'Output tokens', (row) => row.output_tokens),
-    { ...moneyColumn<UsageTotalShape>('cost', 'Cost', (row) => row.cost), total: <Money usd={total.cost} isExact /> },
+    {
+      ...moneyColumn<UsageTotalShape>('cost', 'Cost', (row) => row.cost, { digits: 'exact' }),
+      total: <Money usd={total.cost} isExact />,
+    },
   ];
   return columns;
 }

@@ -71,6 +71,7 @@ test('an id or the prefix of a key finds it, and a percent sign or a quote is a 
   expect((await search('%_a')).accounts).toEqual(['100%_acme']);
   for (const text of ["'", '"', '%', '\\', "') OR 1=1 --"])
     expect([text, (await search(text)).keys]).toEqual([text, []]);
-  expect((await search(' ')).status).toBe(400);
+  expect(await search(' ')).toMatchObject({ status: 200, accounts: [], keys: [], people: [] });
+  expect((await search('a'.repeat(101))).status).toBe(400);
   expect((await search('x'.repeat(101))).status).toBe(400);
 });

@@ -34,6 +34,8 @@ function filtersOf({ records }: Used): Sought[] {
     {},
     { model: 'big' },
     { isCompleted: true },
+    { isCompleted: false },
+    { isCompleted: false, model: 'rare', sinceMs: middle.atMs },
     { model: 'rare', isCompleted: true },
     { model: 'rare', outcome: 'failed' },
     { model: 'no such model' },
@@ -66,7 +68,7 @@ function rightOf({ keys, records }: Used, scope: Scope, sought: Sought): StoredU
       one.atMs <= (untilMs ?? one.atMs) &&
       (model === null || one.model === model) &&
       (modelPart === null || one.model.includes(modelPart)) &&
-      (!isCompleted || one.outcome === 'completed') &&
+      (isCompleted === null || (one.outcome === 'completed') === isCompleted) &&
       (status === null || (one.status >= status.least && one.status <= status.most)) &&
       (errorCode === null || one.error?.code === errorCode) &&
       (provider === null || one.provider === provider) &&

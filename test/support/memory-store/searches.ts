@@ -25,7 +25,7 @@ function matches(record: StoredUsageRecord, filter: Narrowed): boolean {
     record.atMs <= (untilMs ?? Number.POSITIVE_INFINITY) &&
     (model === null || record.model === model) &&
     (modelPart === null || record.model.toLowerCase().includes(modelPart)) &&
-    (!isCompleted || record.outcome === 'completed') &&
+    (isCompleted === null || (record.outcome === 'completed') === isCompleted) &&
     (status === null || (record.status >= status.least && record.status <= status.most)) &&
     (errorCode === null || record.error?.code === errorCode) &&
     (provider === null || record.provider === provider) &&
