@@ -195,6 +195,7 @@ function BalanceChart({ account: { id, created_at: createdAt } }: { account: Acc
 
 function DailyBalanceChart({ days }: { days: readonly DayBalance[] }) {
   const [first, last] = [days[0]?.balance ?? '0', days.at(-1)?.balance ?? '0'];
+  const span = days.length === 1 ? 'the first day' : `each of ${days.length} days`;
   return (
     <TimeChart
       kind="area"
@@ -202,7 +203,7 @@ function DailyBalanceChart({ days }: { days: readonly DayBalance[] }) {
       points={days.map(({ day, balance }) => ({ at: formatUtcDay(day), balance: Number(balance) }))}
       series={[{ name: 'balance', label: 'Balance', color: 'road.6' }]}
       {...chartFormats}
-      summary={`Balance at the end of each of ${days.length} days: from ${formatMoney(first)} to ${formatMoney(last)}.`}
+      summary={`Balance at the end of ${span}: from ${formatMoney(first)} to ${formatMoney(last)}.`}
     />
   );
 }
