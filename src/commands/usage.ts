@@ -8,7 +8,15 @@ import { type Command, clientFlags, type Invocation, WrongUsage } from './comman
 import { choice, text } from './flags.ts';
 import { type Column, columns, onePage, printObject, printRows } from './output.ts';
 
-export const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
+export const outcomes = [
+  'completed',
+  'client_gone',
+  'upstream_cut',
+  'quota_cut',
+  'service_cut',
+  'failed',
+  'not_completed',
+] as const;
 
 export const usageFlags: Record<string, FieldFlag> = {
   account: flag('ID', 'account', text, 'only usage of this account'),

@@ -39,6 +39,7 @@ test.skipIf(chromium === null)(
     await table.getByText('nor-this').waitFor();
     expect(await table.getByText('key_invalid').count()).toBe(1);
     const totals = page.getByRole('table', { name: 'Rejected requests by error code' });
+    await totals.getByRole('row').nth(2).waitFor();
     expect(await totals.getByRole('row').count()).toBe(3);
     await page.getByLabel('Error code', { exact: true }).first().click();
     await page.getByRole('option', { name: 'key_invalid' }).click();

@@ -1,6 +1,6 @@
 // Requests that were rejected before admission: counts by key, code and minute, newest first, and totals by code.
 
-import { Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Code, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { RefusalShape, RefusalTotalShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount, formatShare } from '../../figures.ts';
@@ -8,7 +8,7 @@ import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Names, useNames } from '../../names.ts';
 import { type Column, DataTable, NoMatches, PlainTable, timeColumn } from '../../parts/data-table.tsx';
-import { AccountFilter, SelectFilter } from '../../parts/fields.tsx';
+import { AccountFilter, FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead, Section } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
@@ -79,7 +79,7 @@ function RejectedFilters({ codes }: { codes: readonly string[] }) {
   const keys = useGet('/keys', { query: { limit: LIST_MAX, account } });
   const known = code === undefined || codes.includes(code) ? codes : [...codes, code];
   return (
-    <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="sm" mb="md" className="no-print">
+    <FilterBar isGrid>
       <SelectFilter name="period" label="Time range" w={undefined} data={periods} />
       {/* A key belongs to one account, so another account clears it. */}
       <AccountFilter name="account" w={undefined} also={{ key: null }} />
@@ -96,7 +96,7 @@ function RejectedFilters({ codes }: { codes: readonly string[] }) {
           <ActionButton label="Clear filters" variant="subtle" onClick={clear} icon="cross" />
         </Group>
       )}
-    </SimpleGrid>
+    </FilterBar>
   );
 }
 
@@ -132,7 +132,7 @@ function ByCode({ rows, total }: { rows: readonly RefusalTotalShape[]; total: nu
 
 function columnsOf(names: Names, isInstallation: boolean): Column<RefusalShape>[] {
   return [
-    timeColumn<RefusalShape>('at', 'Time', ({ at }) => at),
+    timeColumn<RefusalShape>('at', 'Time', ({ at }) => at, { from: 'sm' }),
     ...(isInstallation
       ? [
           {
@@ -162,8 +162,11 @@ function columnsOf(names: Names, isInstallation: boolean): Column<RefusalShape>[
     {
       name: 'code',
       label: 'Error',
-      show: ({ status, code, message }) => (
+      show: ({ at, status, code, message }) => (
         <Stack gap={0}>
+          <Hint size="xs" component="div" hiddenFrom="sm">
+            <When at={at} />
+          </Hint>
           <Text size="sm">
             <span className="tabular">{status}</span> <Code>{code}</Code>
           </Text>
