@@ -177,7 +177,7 @@ export function settingText({ description }: Pick<SettingShape, 'description'>):
 export function shownSetting({ name }: Pick<SettingShape, 'name'>, value: Value): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'On' : 'Off';
-  if (Array.isArray(value)) return value.join(', ');
+  if (Array.isArray(value)) return value.length === 0 ? 'None' : value.join(', ');
   if (typeof value === 'string') return value.startsWith('data:image/') ? 'Image' : value;
   const unit = unitOf(name);
   const count = value.toLocaleString('en-US');
