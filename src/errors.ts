@@ -72,6 +72,21 @@ export type ErrorCode = keyof typeof errorTable;
 /** Where the statuses of the API's vendor differ from the table's. */
 const VENDOR_STATUSES: Partial<Record<ErrorCode, number>> = { insufficient_user_quota: 402, model_not_found: 404 };
 
+/** Codes whose messages may quote the body of the request or the answer of the provider. */
+const QUOTING: readonly ErrorCode[] = [
+  'invalid_json',
+  'invalid_request',
+  'thread_unsupported_request',
+  'feature_unavailable',
+  'upstream_rejected',
+  'upstream_failed',
+];
+
+/** The message of an error as it may be stored: empty if it could quote what people wrote, which is stored nowhere. */
+export function storableMessage({ code, message }: Pick<TurnpikeError, 'code' | 'message'>): string {
+  return QUOTING.includes(code) ? '' : message;
+}
+
 export interface ErrorDetails {
   /** Becomes `retry-after`, rounded up to whole seconds. */
   retryAfterMs?: number;

@@ -10,7 +10,7 @@ import {
   UNBILLED_RATES,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import type { TurnpikeError } from '../errors.ts';
+import { storableMessage, type TurnpikeError } from '../errors.ts';
 import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
 import type { CountedUsage, MessageCounter } from '../usage/usage.ts';
 import {
@@ -85,7 +85,7 @@ export function makeRecord(
           ? UNBILLED_RATES
           : rateRecord(model.price, counts, group.multiplierMillionths, speed),
     attempts: message.attempts,
-    error: error && { code: error.code, message: error.message.slice(0, bounds.recordedErrorCharactersMax) },
+    error: error && { code: error.code, message: storableMessage(error).slice(0, bounds.recordedErrorCharactersMax) },
     admittedMs: message.admittedMs,
     latencyMs,
     firstTokenMs: message.firstTokenMs,

@@ -2,7 +2,7 @@
 // already in its minute costs two lookups and allocates nothing, so that a flood of them takes no time from messages.
 
 import { bounds } from '../config.ts';
-import type { TurnpikeError } from '../errors.ts';
+import { storableMessage, type TurnpikeError } from '../errors.ts';
 import type { RefusalCount } from './traffic-store.ts';
 
 const MINUTE_MS = 60_000;
@@ -57,7 +57,8 @@ export class RefusalCounts {
   /** Counts one refusal. `atMs` may lie before the current minute by a little. */
   count(failure: TurnpikeError, caller: RefusedCaller, atMs: number): void {
     if (atMs >= this.#untilMs) this.#beginMinute(atMs);
-    const { code, message } = failure;
+    const { code } = failure;
+    const message = storableMessage(failure);
     const counted = this.#byCode.get(code)?.get(caller === null ? NONE : caller.key.id) ?? this.#find(code, caller);
     if (counted.count++ === 0) this.#changed.push(counted);
     counted.status = failure.status;

@@ -94,6 +94,8 @@ test('a message is shortened, on one line, and without anything that looks like 
     'req_0AbCdEfGhIjKlMnOp: needs at least 0.01 USD',
   );
   const counts = new RefusalCounts();
-  counts.count(new TurnpikeError('invalid_request', 'y'.repeat(100_000)), null, NOW_MS);
+  counts.count(new TurnpikeError('model_not_found', 'y'.repeat(100_000)), null, NOW_MS);
   expect(counts.take()[0]?.message).toBe('y'.repeat(bounds.refusalMessageCharactersMax));
+  counts.count(new TurnpikeError('invalid_request', 'max_tokens: not "what people wrote"'), null, NOW_MS);
+  expect(counts.take()[0]?.message).toBe('');
 });
