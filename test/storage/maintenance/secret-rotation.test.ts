@@ -144,7 +144,13 @@ describe('a secret that is kept in a file', () => {
     expect(await statusOf(turnpike, used, 'remote')).toBe(200);
     expect(upstream.requests.at(-1)?.headers['x-api-key']).toBe(CREDENTIAL);
     const { credentials } = await turnpike.admin('GET', '/providers/remote');
-    expect(credentials).toContainEqual({ name: 'referenced', auth: 'file', account: null, group: 'sandbox' });
+    expect(credentials).toContainEqual({
+      name: 'referenced',
+      auth: 'file',
+      failure: expect.stringContaining('does not exist'),
+      account: null,
+      group: 'sandbox',
+    });
     expect([await statusOf(turnpike, used), await statusOf(turnpike, madeMeanwhile.secret)]).toEqual([200, 200]);
     expect(await tokenStatus(turnpike, token)).toBe(200);
     expect(await createOnce(turnpike, token, account)).toBe(created);
