@@ -3,6 +3,7 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { readSamples } from '../../support/read-samples.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
+import { isOverPostgres } from '../../support/test-store.ts';
 import { startControlled } from '../post-messages/controlled-service.ts';
 import { bodyOf, expectError, expectErrorEvent, expectMoney, GOOD, startWorld } from '../post-messages/world.ts';
 import { callsSince, expectReplay, postKeyed, requestIdOf } from './post-keyed.ts';
@@ -136,7 +137,8 @@ test('a replay needs no balance, no rate limit and no concurrency slot', async (
     const again = await postKeyed(world, caller.secret, 'order-17', { stream: true });
     expectReplay(again, requestId);
     expect(await again.text()).toContain('message_stop');
-    expect(again.headers.get('anthropic-ratelimit-requests-limit')).toBe('1');
+    // A node that has not heard from PostgreSQL for a moment forgets the levels.
+    expect(again.headers.get('anthropic-ratelimit-requests-limit')).toBeOneOf(isOverPostgres ? ['1', null] : ['1']);
   }
 });
 
