@@ -142,7 +142,7 @@ describe('a service that is killed', () => {
     for (const { cost, usage_source } of cut) expect(usage_source).toBe(nano(cost) === 0 ? 'none' : 'estimated');
     await turnpike.stop();
     expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
-  }, 120_000);
+  }, 300_000);
 });
 
 /** Starts a stream and reads its first event. */
