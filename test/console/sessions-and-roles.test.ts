@@ -25,7 +25,8 @@ afterAll(async () => {
 });
 
 /** Matches the names of buttons and links that change something other than the user's own sign-in. */
-const CHANGES = /^(Add (?!image)|Create(?!d)|Invite|Edit|Revoke|Disable|Enable|Delete|Refund|New |Reset|Rotate|Deduct|Test)/;
+const CHANGES =
+  /^(Add (?!image)|Create(?!d)|Invite|Edit|Revoke|Disable|Enable|Delete|Refund|New |Reset|Rotate|Deduct|Test)/;
 
 /** The names of links to deliveries are those of events, such as “Test”. */
 const ACTIONS = 'main button, main a[href]:not([href*="/deliveries/"])';
