@@ -206,8 +206,14 @@ export const accountRoutes: AdminRoute[] = [
       }
       if (sort !== 'created' || order !== 'asc') {
         const part = name === undefined ? null : asciiLower(name);
-        const question = { by: sort, order, name: part, group: group ?? null, after: afterSorted(call), limit };
-        return answerSorted(call, await accounts.sortAccounts(question, requesterOf(call)), accounts.getAccount, json);
+        const question = { by: sort, order, name: part, group: group ?? null, after: afterSorted(call, sort), limit };
+        return answerSorted(
+          call,
+          sort,
+          await accounts.sortAccounts(question, requesterOf(call)),
+          accounts.getAccount,
+          json,
+        );
       }
       const from = after(call);
       const { rows, last } = await searchAccounts(accounts, isWanted, from, limit);

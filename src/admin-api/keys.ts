@@ -254,8 +254,8 @@ export const keyRoutes: AdminRoute[] = [
       const page = { accountId: accountOf(principal, asked), madeBy: makerOf(principal), limit };
       if (sort === 'created' && order === 'asc')
         return answerPage(call, await accounts.listKeys({ ...page, after: after(call) }), json, ({ id }) => id);
-      const question = { ...page, by: sort, order, after: afterSorted(call) };
-      return answerSorted(call, await accounts.sortKeys(question, requesterOf(call)), accounts.getKey, json);
+      const question = { ...page, by: sort, order, after: afterSorted(call, sort) };
+      return answerSorted(call, sort, await accounts.sortKeys(question, requesterOf(call)), accounts.getKey, json);
     },
   }),
   get('/keys/{id}', 'key-show', 'Retrieve a key', everyone, {

@@ -33,7 +33,7 @@ export const pageQuery = {
     }),
 };
 
-type PageCall = Call<unknown, { limit: number; cursor?: string | undefined }>;
+export type PageCall = Call<unknown, { limit: number; cursor?: string | undefined }>;
 
 /** A page of rows of this shape. */
 export type PageResponse<Json> = Response & { readonly row?: Json };
@@ -62,7 +62,7 @@ export function after(call: PageCall): number | null {
   const position = afterText(call);
   if (position === null) return null;
   const number = parseWholeNumber(position);
-  if (number === null) throw invalidCursor(); // of the same list in another order
+  if (number === null) throw invalidCursor(); // the cursor of a sorted list
   return number;
 }
 
@@ -96,26 +96,38 @@ export function sortQuery<const Orders extends readonly ['created', ...string[]]
   };
 }
 
-/** The last row in the request's cursor of a sorted list; null without one. */
-export function afterSorted(call: PageCall): SortedRow | null {
+/** The last row in the request's cursor of a list sorted by this column; null without one. */
+export function afterSorted(call: PageCall, by: string): SortedRow | null {
+  const position = sortedPosition<[SortedRow['value'], number]>(call, by);
+  return position && { value: position[0], id: position[1] };
+}
+
+/** The position in the request's cursor of a list sorted by this column; null without one. */
+export function sortedPosition<Position extends readonly unknown[]>(call: PageCall, by: string): Position | null {
   const text = afterText(call);
   if (text === null) return null;
-  const parsed = JSON.parse(text) as readonly [SortedRow['value'], number] | number;
-  if (!Array.isArray(parsed)) throw invalidCursor(); // of the same list in the order of creation
-  const [value, id] = parsed as [SortedRow['value'], number];
-  return { value, id };
+  const parsed = JSON.parse(text) as readonly [string, ...Position] | number;
+  // A cursor that was made for another order of the list has values of another type, or is a number.
+  if (typeof parsed === 'number' || parsed[0] !== by) throw invalidCursor();
+  const [, ...position] = parsed;
+  return position as unknown as Position;
+}
+
+export function sortedCursor(call: PageCall, by: string, position: readonly unknown[]): string {
+  return cursorAfter(call, JSON.stringify([by, ...position]));
 }
 
 /** A page of the objects with these ids, in their order. */
 export async function answerSorted<Row, Json>(
   call: PageCall,
+  by: string,
   sorted: readonly SortedRow[],
   find: (id: number) => Promise<Row | null>,
   json: (row: Row) => Json | Promise<Json>,
 ): Promise<PageResponse<Json>> {
   const rows = (await Promise.all(sorted.map(({ id }) => find(id)))).filter((row) => row !== null);
   const last = sorted.length < call.query.limit ? undefined : sorted.at(-1);
-  return answerRows(rows, json, last === undefined ? null : cursorAfter(call, JSON.stringify([last.value, last.id])));
+  return answerRows(rows, json, last === undefined ? null : sortedCursor(call, by, [last.value, last.id]));
 }
 
 /** The page of these rows, with a cursor when it is full. */

@@ -27,7 +27,7 @@ import {
   timeField,
   timeShown,
 } from './fields.ts';
-import { after, afterText, answerRows, cursorAfter, invalidCursor, requesterOf } from './pages.ts';
+import { after, answerRows, cursorAfter, type PageCall, requesterOf, sortedCursor, sortedPosition } from './pages.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
 import { filterOf, isEmptyFilter, outcomes, searchFilters } from './usage-filters.ts';
 import { narrowTo } from './usage-totals.ts';
@@ -196,28 +196,25 @@ export const usageRoutes: AdminRoute[] = [
       const filter = filterOf(call.query);
       const asked = { ...(await narrowTo(call, account, key)), ...filter, sinceMs: since, untilMs: until, limit };
       const json = (row: StoredUsageRecord) => usageJson(row, call.principal);
-      const answer = (
-        rows: readonly StoredUsageRecord[],
-        next: string | number | null,
-        searchedSinceMs: number | null,
-      ) =>
-        answerRows(rows, json, next === null ? null : cursorAfter(call, next), {
+      const answer = (rows: readonly StoredUsageRecord[], nextCursor: string | null, searchedSinceMs: number | null) =>
+        answerRows(rows, json, nextCursor, {
           searched_since: isoTime(searchedSinceMs),
         });
       if (sort !== 'at') {
         const direction = order === 'desc' ? 'highest' : 'lowest';
-        const ranking = { ...asked, by: sort, order: direction, after: rankingPlaceOf(afterText(call)) } as const;
+        const ranking = { ...asked, by: sort, order: direction, after: rankingPlaceOf(call, sort) } as const;
         const { rows, next, searchedSinceMs } = await call.usage.rankUsage(ranking, requesterOf(call));
-        return answer(rows, next === null ? null : textOfPlace(next), searchedSinceMs);
+        return answer(rows, next && rankingCursor(call, sort, next), searchedSinceMs);
       }
       const page = { ...asked, before: after(call) };
       if (order === 'desc' && isEmptyFilter(filter)) {
         const rows = await call.usage.listUsage(page, requesterOf(call));
-        return answer(rows, rows.length < limit ? null : (rows.at(-1)?.seq ?? null), null);
+        const last = rows.length < limit ? undefined : rows.at(-1);
+        return answer(rows, last === undefined ? null : cursorAfter(call, last.seq), null);
       }
       const search = { ...page, order: order === 'desc' ? 'newest' : 'oldest' } as const;
       const { rows, next } = await call.usage.searchUsage(search, requesterOf(call));
-      return answer(rows, next, null); // with a cursor even if the page is not full
+      return answer(rows, next === null ? null : cursorAfter(call, next), null); // with a cursor even if the page is not full
     },
   }),
   get('/usage/{request_id}', 'usage-show', 'Retrieve a usage record', everyone, {
@@ -232,16 +229,16 @@ export const usageRoutes: AdminRoute[] = [
   }),
 ];
 
-/** The cursor of a ranking. */
-function textOfPlace({ start, end, value, seq }: RankingPlace): string {
-  return JSON.stringify([start, end, value, seq]);
+type Place = [RankingPlace['start'], RankingPlace['end'], number, number];
+
+function rankingCursor(call: PageCall, by: string, { start, end, value, seq }: RankingPlace): string {
+  return sortedCursor(call, by, [start, end, value, seq] satisfies Place);
 }
 
-function rankingPlaceOf(text: string | null): RankingPlace | null {
-  if (text === null) return null;
-  const parsed = JSON.parse(text) as [RankingPlace['start'], RankingPlace['end'], number, number] | number;
-  if (!Array.isArray(parsed)) throw invalidCursor(); // of the same list in the order of time
-  const [start, end, value, seq] = parsed;
+function rankingPlaceOf(call: PageCall, by: string): RankingPlace | null {
+  const position = sortedPosition<Place>(call, by);
+  if (position === null) return null;
+  const [start, end, value, seq] = position;
   return { start, end, value, seq };
 }
 

@@ -96,6 +96,21 @@ test('a page has a maximum size, and an unknown cursor is refused', async () => 
     expect((await ask('GET', `/api/v1/accounts?cursor=${encodeURIComponent(cursor)}`)).status).toBe(400);
 });
 
+test('a cursor of one order is refused by another', async () => {
+  for (const name of ['beta', 'alpha']) await makeAccount(installation, { name });
+  const pageOf = (query: string) => ask('GET', `/api/v1/accounts?limit=1&${query}`);
+  const orders = ['sort=name', 'sort=balance', 'sort=created&order=desc', ''];
+  for (const one of orders) {
+    const { body } = await pageOf(one);
+    for (const other of orders)
+      expect([one, other, (await pageOf(`${other}&cursor=${body['next_cursor']}`)).status]).toEqual([
+        one,
+        other,
+        one === other ? 200 : 400,
+      ]);
+  }
+});
+
 test('an unknown account is 404, whatever the form of its id', async () => {
   for (const id of ['acct_000000000', 'acct_x', 'key_000000000', '1', "acct_'--", '%00'])
     for (const [method, path, body] of [

@@ -187,6 +187,8 @@ describe('with more filters and orders', () => {
         cursor = body['next_cursor'];
         if (cursor !== null && order !== 'order=asc')
           expect((await installation.ask('GET', `/api/v1/usage?cursor=${cursor}`)).status).toBe(400);
+        if (cursor !== null)
+          expect((await installation.ask('GET', `/api/v1/usage?sort=latency&cursor=${cursor}`)).status).toBe(400);
       }
       expect([order, seen]).toEqual([order, right]);
     }
