@@ -70,14 +70,12 @@ export function reportAnswer({ log, metrics, telemetry, refusals, clock }: Obser
   if (log.isOn) log.write(requestLine(answered, clock.nowMs()));
 }
 
-/** The credential of a provider cannot be read, or can be read again. */
-/** As for credentials of providers; the holder is a setting. */
-export function reportSetting({ log }: Observers, { failure, type, provider: setting }: CredentialState): void {
-  const event = failure === null ? 'credential_resumed' : 'credential_failed';
-  log.writeEvent(event, { setting, auth: type, ...(failure !== null && { cause: failure }) });
-}
-
-export function reportCredential({ log }: Observers, { failure, type, ...holder }: CredentialState): void {
+/** The credential of a provider, or a setting, cannot be read, or can be read again. */
+export function reportCredential(
+  { log }: Observers,
+  holder: { provider: string; credential: string } | { setting: string },
+  { failure, type }: Pick<CredentialState, 'failure' | 'type'>,
+): void {
   const event = failure === null ? 'credential_resumed' : 'credential_failed';
   log.writeEvent(event, { ...holder, auth: type, ...(failure !== null && { cause: failure }) });
 }

@@ -3,7 +3,7 @@
 import type { AdminDependencies } from '../admin-api/admin-api.ts';
 import { CatalogHolder } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
-import { findAuthFault, LiveCredentials } from '../credentials/credentials.ts';
+import { type CredentialState, findAuthFault, LiveCredentials } from '../credentials/credentials.ts';
 import { prepareCatalog } from './first-start.ts';
 import { type Observers, reportCredential } from './observe.ts';
 import type { OpenStore } from './open-store.ts';
@@ -23,7 +23,8 @@ export async function openCatalog(
   const { vault, stores, clock } = store;
   await prepareCatalog(config, store, clock.nowMs());
   const nowMs = () => clock.nowMs();
-  const onState = (state: Parameters<typeof reportCredential>[1]) => reportCredential(observers, state);
+  const onState = ({ provider, credential, ...state }: CredentialState) =>
+    reportCredential(observers, { provider, credential }, state);
   const credentials = new LiveCredentials({ settings: config.credentials, nowMs, onState });
   closing.push(() => credentials.close());
   const holder = new CatalogHolder(await stores.catalog.loadCatalog(), vault.open, nowMs, credentials);

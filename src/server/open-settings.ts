@@ -2,8 +2,7 @@
 
 import { type Config, type MailSettings, readMailServer, SMTP_URL } from '../config.ts';
 import { SettingSecrets } from '../credentials/credentials.ts';
-import type { Observers } from './observe.ts';
-import { reportSetting } from './observe.ts';
+import { type Observers, reportCredential } from './observe.ts';
 import type { Closing } from './server.ts';
 
 export interface OpenSettings {
@@ -15,7 +14,7 @@ export interface OpenSettings {
 export async function openSettings(config: Config, observers: Observers, closing: Closing): Promise<OpenSettings> {
   const secrets = new SettingSecrets(config, {
     nowMs: () => observers.clock.nowMs(),
-    onState: (state) => reportSetting(observers, state),
+    onState: ({ provider: setting, ...state }) => reportCredential(observers, { setting }, state),
   });
   closing.push(() => secrets.close());
   return { secrets, readMail: await openMailSettings(config, secrets) };
@@ -33,7 +32,7 @@ async function openMailSettings(
     const url = secret.reveal();
     if (url === last.url) return last.settings;
     const server = readMailServer(url, []);
-    // An URL that is not valid cannot be used; what was read before may still work.
+    // An invalid URL cannot be used; the former one may still work.
     last = { url, settings: server === null ? last.settings : Object.freeze({ ...mail, ...server }) };
     return last.settings;
   };

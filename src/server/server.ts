@@ -155,16 +155,15 @@ async function startOn(
   const catalogReader = makeCatalogReader(stores.catalog, holder, store.ledger);
   const planChanged = (account: number) => gateway.authenticator.keys.forgetAccount(account);
   const payments = await openPayments({ config, store, holder, observers, secrets, planChanged }, closing);
-  const gateway = await makeGateway(
-    { store, hashesOf, holder, recharges: payments?.recharges ?? null, observers, clock },
-    closing,
-  );
-  const [token, ports] = [randomBytes(32).toString('base64url'), { open: null as Listening | null }];
+  const gatewayParts = { store, hashesOf, holder, recharges: payments?.recharges ?? null, observers, clock };
+  const gateway = await makeGateway(gatewayParts, closing);
+  const token = randomBytes(32).toString('base64url');
+  const ports: { open: Listening | null } = { open: null };
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
   const secret = await openSignInSecret(stores.installation, vault);
   const acceptVerified: AdminApi['acceptVerified'] = (email, address) => admin.acceptVerified(email, address);
-  const signedIn = { config, store, holder, secret, observers, acceptVerified, readMail };
-  const { people, mailer } = openPeople(signedIn, closing);
+  const peopleParts = { config, store, holder, secret, observers, acceptVerified, readMail };
+  const { people, mailer } = openPeople(peopleParts, closing);
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);
   const sources = { people, mailer, traffic, payments: payments?.service ?? null };
