@@ -97,7 +97,7 @@ export const bounds = {
   upstreamErrorBytesMax: 64 * 1024,
   attemptsMax: 8,
   attemptReasonCharactersMax: 200,
-  recordedErrorCharactersMax: 200, // of the message of an error, in the record of its request
+  recordedErrorCharactersMax: 200, // length of an error message in a usage record
   circuitOpenMs: 5_000, // the first time; doubled each time that the probe fails
   circuitOpenMsMax: 60_000,
   credentialCooldownMsMax: 60 * 60 * 1000, // whatever the provider's retry-after says
@@ -194,35 +194,35 @@ export const bounds = {
   timelineSampledMax: 6_000, // records per timeline from which the time to the first token is estimated
   timelineSlicesMax: 1_200, // places in the list from which they are taken
   timelineReadMsMax: 1_500, // records that were not read by then are not counted
-  sortedRowsMax: 200_000, // accounts or keys that one statement sorts by what has no index
+  sortedRowsMax: 200_000, // accounts or keys that one statement sorts without an index
   accountsSearchedMax: 20_000, // that one page of a search by name or group reads
   recordsOfKeyLeast: 10, // when a list has the records of many keys
   usageSearchedMax: 100_000, // records that one page of a search, or a ranking, reads
   usageSearchedAtOnce: 5_000,
-  usageSearchMsMax: 350, // after which a search, a ranking or a summary stops: a page shows two of them within a second
-  summaryRecordsMax: 300_000, // that one summary of filtered records adds up; older ones are not counted
+  usageSearchMsMax: 350, // time limit of a search, ranking or summary; a page runs two of them
+  summaryRecordsMax: 300_000, // records that one summary adds up; older ones are not counted
   summaryRunRows: 10_000, // in one statement
   summaryBucketsMax: 100,
   // Counts of refused requests and of attempts at routes
-  refusalMessageCharactersMax: 240, // of the last message, which says what to change in its first words
-  refusalRowsPerMinuteMax: 1_000, // counts of one node; further refusals are counted by code alone
-  refusalRowsPerAccountMax: 30, // of those, of one account; its further refusals are counted without their keys
+  refusalMessageCharactersMax: 240, // length of the stored message of a refused request
+  refusalRowsPerMinuteMax: 1_000, // counts that one node keeps per minute; further refusals are counted by code only
+  refusalRowsPerAccountMax: 30, // counts per minute of one account; its further refusals are counted without a key
   refusalRowsWaitingMax: 5_000, // while the store is unavailable, a few minutes of a flood
   trafficWriteMs: 5_000, // a crash loses what was counted in this time
   trafficRowsAtOnce: 50, // in one transaction, during which messages wait: about a millisecond
   trafficLastWriteMsMax: 2_000, // at a stop
   refusalsKeptMs: 30 * 24 * 60 * 60 * 1000,
   refusalRowsKeptMax: 500_000, // about 150 MB; the oldest are dropped earlier, hourly
-  refusalRunRows: 50_000, // that one statement adds up
-  rejectedWatchedMs: 5 * 60 * 1000, // in which the refusals of a key are added up
-  rejectedNoticeLeast: 100, // one in three seconds: an application that repeats a mistake, not a person
-  rejectedNoticesPerHourMax: 20, // accounts, so that nobody fills the outbox with accounts of their own
+  refusalRunRows: 50_000, // counts that one statement adds up
+  rejectedWatchedMs: 5 * 60 * 1000, // window of the event for frequent refusals
+  rejectedNoticeLeast: 100, // refusals per window: an application that repeats a mistake, not a person
+  rejectedNoticesPerHourMax: 20, // accounts with an event; bounds the outbox against many accounts of one attacker
   rejectedReadMax: 1_000,
   rejectedEveryMs: 60_000,
-  routesCountedMax: 5_000, // in an hour, as many as targets whose health is kept
-  routeJudgedLeast: 5, // attempts in an hour, below which a bad share may be chance
-  routeDownShare: 0.5, // of answers, below which a route is down: most requests there fail
-  routeDegradedShare: 0.95, // below which it is degraded: one failure in twenty is noticed by users
+  routesCountedMax: 5_000, // routes counted per hour, as many as targets with a known health
+  routeJudgedLeast: 5, // attempts per hour that a route needs before it can be down
+  routeDownShare: 0.5, // a route with a lower share of successful attempts is down
+  routeDegradedShare: 0.95, // a route with a lower share is degraded: users notice one failure in twenty
   routeHealthSeenMs: 24 * 60 * 60 * 1000,
   routeHoursKeptMs: 2 * 24 * 60 * 60 * 1000,
   routeHoursReadMax: 100_000, // of the last day: a few hundred routes on a few nodes
@@ -496,7 +496,7 @@ export interface Config {
 }
 
 /** Variables whose value may be a reference to the text, in the form of `auth`, instead of the text. */
-export const referableSettings = [
+const referableSettings = [
   'DATABASE_URL',
   'SECRET',
   'PREVIOUS_SECRET',

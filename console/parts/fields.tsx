@@ -131,7 +131,7 @@ export function SearchFilter(search: FieldOf<TextInputProps>) {
 type ZonedFieldOf<Props> = Filter & Omit<Props, 'name' | 'value' | 'onChange'>;
 
 /** A day in the zone of the console. `dayRange` translates two of them to parameters of the API. */
-export function DayFilter({ name, also, ...input }: ZonedFieldOf<DayFieldProps>) {
+function DayFilter({ name, also, ...input }: ZonedFieldOf<DayFieldProps>) {
   const { values, set } = useFilters();
   const change = (day: string) => set({ [name]: day, ...also });
   return (

@@ -104,7 +104,7 @@ interface ZoneLabelProps {
 }
 
 /** "From (New York time)". */
-export function useZoneLabel({ label, note }: ZoneLabelProps): string {
+function useZoneLabel({ label, note }: ZoneLabelProps): string {
   return `${label} (${[note, nameOfZone(useZone())].filter((part) => part !== undefined).join(', ')})`;
 }
 

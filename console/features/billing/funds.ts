@@ -6,7 +6,7 @@ import { negated, type Sum, sumDigitsOf } from '../../money.ts';
 type Funds = Pick<AccountShape, 'available' | 'balance' | 'held' | 'debt' | 'credit_line'>;
 
 /** What new requests can spend; zero instead of a negative sum. */
-export function fundsSum({ available, balance, held, debt, credit_line: line }: Funds): Sum {
+function fundsSum({ available, balance, held, debt, credit_line: line }: Funds): Sum {
   return { parts: [balance, negated(held), negated(debt), line], sum: available };
 }
 

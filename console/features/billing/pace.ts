@@ -5,7 +5,7 @@ import { nanoOf } from '../../money.ts';
 
 const DAY_MS = 86_400_000;
 /** UTC days, the current one included. */
-export const PACE_DAYS = 7;
+const PACE_DAYS = 7;
 
 /** The start of the first of the days whose use makes the pace. */
 export function paceSinceMs(nowMs: number): number {

@@ -1,4 +1,4 @@
-// What a model can do and how much it reads and writes, as far as the catalog knows.
+// The capabilities and token limits of a model, where the catalog knows them.
 
 import { Badge, Group, Stack, Text } from '@mantine/core';
 import type { ModelShape } from '../../../src/admin-api/shapes.ts';

@@ -9,7 +9,7 @@ import { useMe } from '../../me.tsx';
 import { useGet } from '../../queries.ts';
 import { isSandbox } from '../keys/values.ts';
 
-export const KEY_NAME = 'playground';
+const KEY_NAME = 'playground';
 const DEFAULT_QUOTA = '1.00';
 const LIFETIME_MS = 24 * 3_600_000;
 /** A key that expires sooner is extended. */
@@ -69,7 +69,7 @@ export function useKeySource(model: string): KeySource {
   const [chosen, setAccount] = useTabState('playground-account', '');
   const [quota, setQuota] = useState(DEFAULT_QUOTA);
   const accounts = useGet('/accounts', { isEnabled: me.role === 'operator' }).data?.data ?? [];
-  // A sandbox model needs no real account, so nobody has to choose one to try it.
+  // Sandbox models use the demo account, so that an operator can try them without choosing one.
   const offered =
     accounts.length === 1 || !isSandbox(model) ? accounts : accounts.filter(({ name }) => name === 'demo');
   const account = chosen || (offered.length === 1 ? (offered[0]?.id ?? '') : '');

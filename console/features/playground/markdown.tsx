@@ -15,7 +15,7 @@ const NESTED_TOO_DEEP = /^(?:[ \t]{60,}(?:[-*+]|\d+[.)])|(?:[ \t]*>){30,})/m;
 const SAFE_PROTOCOLS = ['http:', 'https:', 'mailto:'];
 
 /** The address of a link, or null if it must not be one. */
-export function safeAddress(text: string | null | undefined): string | null {
+function safeAddress(text: string | null | undefined): string | null {
   const url = URL.parse(text ?? '');
   return url !== null && SAFE_PROTOCOLS.includes(url.protocol) ? url.href : null;
 }

@@ -1,4 +1,4 @@
-// What the command palette offers without asking the service: pages and actions of the role, and ids. Pure.
+// Entries of the command palette that need no request: the pages and actions of a role, and ids. Pure.
 
 import type { Role } from '../../me.tsx';
 import { type IconName, pathOf } from '../../parts/link.tsx';
