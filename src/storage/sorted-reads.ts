@@ -1,81 +1,124 @@
-// Pages of accounts and keys by their names, balances and last uses. These have no index, because messages change most of them: a
-// bounded number of rows is sorted in one statement.
+// Pages of accounts and keys in other orders than those of their lists. An index has them by creation and by name. Balance and last use
+// have no index, because every message changes them, and neither has a narrowed list: a bounded number of rows is sorted.
 
-import type { AccountStore, SortedKeys, SortedPage } from '../accounts/accounts.ts';
+import type { AccountStore, SortedAccounts, SortedKeys, SortedPage, SortedRow } from '../accounts/accounts.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { Bindings, type IndexRange, type SqlReader } from './sql-reader.ts';
+import { Bindings, type ReadValue, type SqlReader } from './sql-reader.ts';
 
-type Narrowed = Pick<IndexRange, 'index' | 'equal' | 'where'>;
+/** The rows of a list, and what they are sorted by. */
+interface Source {
+  /** The FROM clause of the rows. */
+  from: string;
+  /** Adds their meters `m`. */
+  join: string;
+  /** Conditions that the index narrows the rows by. */
+  equal: readonly string[];
+  /** Conditions that each of these rows is compared with. */
+  filters: readonly string[];
+  id: string;
+  value: string;
+  /** Whether the values are numbers. */
+  isNumber: boolean;
+  /** Whether an index has these rows in the order of value and id. */
+  isInOrder: boolean;
+}
 
-/** `rowsMax` bounds the rows of one statement. */
+/** `rowsMax` bounds the rows that one statement sorts. */
 export function sortedReads(
   on: SqlReader,
   rowsMax: number = bounds.sortedRowsMax,
 ): Pick<AccountStore, 'sortAccounts' | 'sortKeys'> {
-  const sort = async (
-    table: 'accounts' | 'keys',
-    page: SortedPage<string>,
-    narrow: (bindings: Bindings) => Narrowed,
-  ): Promise<{ id: number; value: string | number }[]> => {
-    const rowsOf = (bindings: Bindings) =>
-      on.range(
-        { table, order: ['created_at_ms', 'id'], direction: 'ASC', after: ['-1', '0'], upTo: [], ...narrow(bindings) },
-        bindings,
-      );
-    const counted = new Bindings();
-    const further = `SELECT 1 AS more ${rowsOf(counted)} LIMIT 1 OFFSET ${counted.add(rowsMax)}`;
-    if ((await on.read(further, ...counted.values)).length > 0) throw tooMany(rowsMax);
+  const sort = async (page: SortedPage<string>, describe: (bindings: Bindings) => Source): Promise<SortedRow[]> => {
     const bindings = new Bindings();
-    const rows = `SELECT ${on.number('r.id')} AS id, ${sortedBy(on, page.by)} AS value ${rowsOf(bindings)}`;
-    const [beyond, direction] = page.order === 'asc' ? ['>', 'ASC'] : ['<', 'DESC'];
-    const { after } = page;
-    const isLater =
-      after === null ? '' : `WHERE (s.value, s.id) ${beyond} (${bindings.add(after.value)}, ${bindings.add(after.id)})`;
+    const { from, join, equal, filters, id, value, isNumber, isInOrder } = describe(bindings);
+    const columns = `${on.number(id)} AS id, ${isNumber ? on.number(value) : value} AS value`;
+    if (isInOrder) return on.read(`SELECT ${columns} ${from} ${pageOf(bindings, page, value, id)}`, ...bindings.values);
+    await checkRows(`${from} ${allOf(equal)}`, equal.length === 0 ? [] : bindings.values);
+    const rows = `SELECT ${columns} ${from} ${join} ${allOf([...equal, ...filters])} LIMIT ${bindings.add(rowsMax)}`;
     return on.read(
-      `SELECT s.id, s.value FROM (${rows} LIMIT ${bindings.add(rowsMax)}) s
-       ${isLater} ORDER BY s.value ${direction}, s.id ${direction} LIMIT ${bindings.add(page.limit)}`,
+      `SELECT s.id, s.value FROM (${rows}) s ${pageOf(bindings, page, 's.value', 's.id')}`,
       ...bindings.values,
     );
   };
+  const checkRows = async (rows: string, values: readonly ReadValue[]) => {
+    const text = `SELECT 1 AS more ${rows} LIMIT 1 OFFSET $${values.length + 1}`;
+    if ((await on.read(text, ...values, rowsMax)).length > 0) throw tooMany(rowsMax);
+  };
   return {
-    sortAccounts: (page) =>
-      sort('accounts', page, (bindings) => {
-        const where: string[] = [];
-        if (page.name !== null) where.push(on.contains(nameOf(on), bindings.add(page.name)));
-        if (page.group !== null) where.push(on.jsonHas('r.document', 'groups', bindings.add(page.group)));
-        return { index: 'accounts_in_order', equal: [], where };
-      }),
-    sortKeys: (page) => sort('keys', page, (bindings) => narrowKeys(bindings, page)),
+    sortAccounts: (page) => sort(page, (bindings) => accountsOf(on, bindings, page)),
+    sortKeys: (page) => sort(page, (bindings) => keysOf(on, bindings, page)),
   };
 }
 
-function narrowKeys(bindings: Bindings, { accountId, madeBy }: SortedKeys): Narrowed {
-  if (madeBy !== null) {
-    const equal = [['made_by', bindings.add(madeBy)]] as const;
-    // The sign keeps the condition from leading to another index.
-    const where = accountId === null ? [] : [`+r.account_id = ${bindings.add(accountId)}`];
-    return { index: 'keys_of_maker', equal, where };
-  }
-  if (accountId === null) return { index: 'keys_in_order', equal: [] };
-  return { index: 'keys_of_account', equal: [['account_id', bindings.add(accountId)]] };
+/** The WHERE, ORDER BY and LIMIT clauses of a page. */
+function pageOf(bindings: Bindings, { after, order, limit }: SortedPage<string>, value: string, id: string): string {
+  const [beyond, direction] = order === 'asc' ? ['>', 'ASC'] : ['<', 'DESC'];
+  const isLater =
+    after === null ? '' : `WHERE (${value}, ${id}) ${beyond} (${bindings.add(after.value)}, ${bindings.add(after.id)})`;
+  return `${isLater} ORDER BY ${value} ${direction}, ${id} ${direction} LIMIT ${bindings.add(limit)}`;
+}
+
+function allOf(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+}
+
+function accountsOf(on: SqlReader, bindings: Bindings, { by, name, group }: SortedAccounts): Source {
+  const filters: string[] = [];
+  if (name !== null) filters.push(on.contains(nameOf(on), bindings.add(name)));
+  if (group !== null) filters.push(on.jsonHas('r.document', 'groups', bindings.add(group)));
+  const list = { table: 'accounts', index: null, equal: [], filters } as const;
+  return by === 'balance' ? byMeter(on, list, 'm.balance') : byIndex(on, list, by);
+}
+
+function keysOf(on: SqlReader, bindings: Bindings, { by, accountId, madeBy }: SortedKeys): Source {
+  const isOfMaker = madeBy !== null;
+  const equal: string[] = [];
+  if (isOfMaker) equal.push(`r.made_by = ${bindings.add(madeBy)}`);
+  // The sign keeps the condition from leading to another index.
+  if (accountId !== null) equal.push(`${isOfMaker ? '+' : ''}r.account_id = ${bindings.add(accountId)}`);
+  const index = isOfMaker ? 'keys_of_maker' : accountId === null ? null : 'keys_of_account';
+  const list = { table: 'keys', index, equal, filters: [] } as const;
+  // A key that was never used comes before all others.
+  return by === 'last_used' ? byMeter(on, list, 'COALESCE(m.last_used_at_ms, -1)') : byIndex(on, list, by);
+}
+
+interface List extends Pick<Source, 'equal' | 'filters'> {
+  table: 'accounts' | 'keys';
+  /** The index that narrows the rows; null: all rows. */
+  index: string | null;
+}
+
+function byIndex(on: SqlReader, list: List, by: 'created' | 'name'): Source {
+  const isName = by === 'name';
+  return {
+    ...rowsOf(on, list, isName ? 'by_name' : 'in_order'),
+    value: isName ? nameOf(on) : 'r.created_at_ms',
+    isNumber: !isName,
+    isInOrder: list.equal.length === 0 && list.filters.length === 0,
+  };
+}
+
+function byMeter(on: SqlReader, list: List, value: string): Source {
+  const meters = list.table === 'accounts' ? 'account_meters m' : 'key_meters m';
+  const rows = { ...rowsOf(on, list, 'in_order'), join: `JOIN ${meters} ON m.id = r.id` };
+  // All rows are those of the meters alone: their documents need not be read.
+  const isAll = list.equal.length === 0 && list.filters.length === 0;
+  const source = isAll ? { ...rows, from: `FROM ${meters}`, join: '', id: 'm.id' } : rows;
+  return { ...source, value, isNumber: true, isInOrder: false };
+}
+
+function rowsOf(on: SqlReader, { table, index, equal, filters }: List, order: 'by_name' | 'in_order') {
+  return { from: on.from(table, index ?? `${table}_${order}`), join: '', equal, filters, id: 'r.id' };
 }
 
 function nameOf(on: SqlReader): string {
   return on.lower(on.jsonText('r.document', ['name']));
 }
 
-/** The value of a row `r`. A key that was never used comes before all others. */
-function sortedBy(on: SqlReader, by: string): string {
-  if (by === 'created') return on.number('r.created_at_ms');
-  if (by === 'name') return nameOf(on);
-  if (by === 'balance') return on.number('(SELECT m.balance FROM account_meters m WHERE m.id = r.id)');
-  return on.number('COALESCE((SELECT m.last_used_at_ms FROM key_meters m WHERE m.id = r.id), -1)');
-}
-
 function tooMany(rowsMax: number): TurnpikeError {
   return new TurnpikeError(
     'invalid_request',
-    `There are more than ${rowsMax} to sort: list them in the order of their creation, or those of one account.`,
+    `There are more than ${rowsMax} to sort: list them by creation or name, and without filters, or those of one account.`,
   );
 }

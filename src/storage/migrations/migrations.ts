@@ -2,6 +2,7 @@
 // Amounts are nanodollars, times are milliseconds since 1970, ids are integers.
 
 import { consoleTables } from './console/console.ts';
+import { nameIndexes } from './names.ts';
 import { paymentTables } from './payments/payments.ts';
 import { postgresTables } from './postgres-tables.ts';
 import { sqliteTables } from './sqlite-tables.ts';
@@ -42,7 +43,15 @@ const forConsole: Migration = {
   ...consoleTables,
 };
 
-export const migrations: readonly [Migration, ...Migration[]] = [baseline, payments, forConsole];
+/** Only indexes, which the database maintains for programs of any version. */
+const names: Migration = {
+  version: 12,
+  name: 'names',
+  leastKnown: 10,
+  ...nameIndexes,
+};
+
+export const migrations: readonly [Migration, ...Migration[]] = [baseline, payments, forConsole, names];
 
 /** The version that this program creates and uses. */
 export const latestVersion = migrations.at(-1)?.version ?? baseline.version;
