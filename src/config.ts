@@ -175,7 +175,8 @@ export const bounds = {
   paymentEventKeptMs: 90 * 24 * 60 * 60 * 1000, // Stripe retries for days; an older event is read again without effect
   reportKeysMax: 5_000, // of one creator, whose usage is listed together
   reportKeysAtOnce: 500, // of those, in one statement of PostgreSQL
-  totalsRunRows: 50_000, // daily totals that one statement adds up
+  totalsRunRows: 50_000, // daily totals that one statement of SQLite adds up
+  totalsRunRowsOfPostgres: 500_000, // as above, where no statement delays the ledger
   totalsStretchMs: 24, // without a pause
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // in one report
@@ -193,7 +194,7 @@ export const bounds = {
   timelineCutRecordsOfModelMax: 5_000, // as above, when the records themselves are read
   timelineSampledMax: 6_000, // records per timeline from which the time to the first token is estimated
   timelineSlicesMax: 1_200, // places in the list from which they are taken
-  timelineReadMsMax: 1_500, // records that were not read by then are not counted
+  timelineReadMsMax: 800, // records that were not read by then are not counted
   sortedRowsMax: 200_000, // accounts or keys that one statement sorts without an index
   accountsSearchedMax: 20_000, // that one page of a search by name or group reads
   recordsOfKeyLeast: 10, // when a list has the records of many keys

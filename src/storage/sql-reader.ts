@@ -45,6 +45,8 @@ export interface SqlReader {
   ): Promise<Row[]>;
   /** Called between the statements of one report. */
   rest(): Promise<void>;
+  /** The daily totals that one statement adds up. */
+  totalsRunRows: number;
   /** An integer expression that is returned as a number. */
   number(expression: string): string;
   /** The FROM clause of a table's rows `r`. */

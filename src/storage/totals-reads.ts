@@ -86,7 +86,7 @@ export interface DayReads {
 /** `rowsMax` bounds the rows of one report, `runRows` those of one statement. */
 export function totalsReads(
   on: SqlReader,
-  { rowsMax, runRows } = { rowsMax: bounds.totalsRowsMax as number, runRows: bounds.totalsRunRows as number },
+  { rowsMax, runRows } = { rowsMax: bounds.totalsRowsMax as number, runRows: on.totalsRunRows },
 ): Pick<UsageStore, 'totalUsage' | 'topUsage'> & DayReads {
   const scopeOf = usageScopes(on);
   const readScope = async function* (filter: ScopeFilter, question: Question): AsyncGenerator<UsageTotal[]> {

@@ -44,6 +44,7 @@ export function sqliteReader(database: Database): SqlReader {
       return found;
     },
     rest,
+    totalsRunRows: bounds.totalsRunRows,
     number: (expression) => expression,
     from,
     range,
