@@ -25,7 +25,7 @@ const filtered = [
   '/usage?error=upstream_overloaded&group_by=key',
   '/usage?provider=nobody-used-it',
   '/usage?cost_min=1&sort=tokens',
-  '/usage?model=LLA&group_by=day',
+  '/usage?model_search=LLA&group_by=day',
   '/usage?group_by=key',
   '/usage?period=day&group_by=account',
   '/keys?sort=last_used&order=desc',
