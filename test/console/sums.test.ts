@@ -3,25 +3,43 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { readDecimal } from '../../console/figures.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { type StripeService, startWithStripe } from '../contract/payments/payments-service.ts';
+import type { Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
+import { fillPayments } from './fill-payments.ts';
 import { startChromium, type Visitor, visit } from './open-console.ts';
 
 setDefaultTimeout(120_000);
 
 const MESSAGES = 9;
 /** Costs of nine fraction digits, most of them rounded up. */
-const document = { groups: { default: { models: ['*'], multiplier: '0.837131' } } };
+const groups = { default: { models: ['*'], multiplier: '0.837131' } };
 
+let service: StripeService;
 let turnpike: Turnpike;
 let browser: Browser;
 let token: string;
 let account: string;
 let key: string;
 let requestId: string;
+/** An account with payments, a tax, refunds and usage; and its owner's token. */
+let payer: { account: string; secret: string; owner: string };
+/** The upstream answers when the gate opens, once it has two requests. */
+const gate = Promise.withResolvers<Response>();
+const isFull = Promise.withResolvers<void>();
+let waiting = 0;
+const upstream = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  async fetch() {
+    if (++waiting === 2) isFull.resolve();
+    return (await gate.promise).clone();
+  },
+});
 beforeAll(async () => {
   if (chromium === null) return;
-  turnpike = await startTurnpike(document);
+  service = await startWithStripe({ groups });
+  turnpike = service.turnpike;
   const made = await turnpike.makeKey({ name: 'acme', credit: '250.00', credit_line: '0.005' }, { quota: '1.00' });
   account = made.account;
   key = made.key;
@@ -37,11 +55,43 @@ beforeAll(async () => {
   }
   await turnpike.admin('POST', `/usage/${requestId}/refunds`, { amount: '0.000001' });
   token = String((await turnpike.admin('POST', '/tokens', { role: 'operator' }))['token']);
+  payer = await makePayer();
   browser = await startChromium();
 });
 afterAll(async () => {
+  gate.resolve(new Response(null, { status: 500 }));
   await browser?.close();
-  await turnpike?.stop();
+  await service?.[Symbol.asyncDispose]();
+  await upstream.stop(true);
+});
+
+async function makePayer(): Promise<typeof payer> {
+  const { account: id, secret } = await turnpike.makeKey({ name: 'initech', credit: '0', credit_line: '0.005' });
+  await fillPayments(service, id);
+  const { stripe } = service;
+  const provider = { kind: 'anthropic', base_url: upstream.url.origin, private_network: true, api_key: 'sk-gated' };
+  const gated = {
+    price: { input: '1.37', output: '7.77' },
+    routes: [{ provider: 'gated', model: 'claude-haiku-4-5' }],
+  };
+  await turnpike.admin('POST', '/apply', {
+    document: { settings: { stripe_automatic_tax: true }, providers: { gated: provider }, models: { gated } },
+  });
+  await turnpike.admin('POST', '/payments', { account: id, amount: '12.35' });
+  stripe.payCheckout([...stripe.state.sessions.keys()].at(-1) ?? '');
+  await stripe.deliver(stripe.takeEvents(), `${turnpike.url}/webhooks/stripe`);
+  const answer = await turnpike.post(secret, messageTo('sandbox-lorem', 61));
+  await answer.text();
+  const refunded = answer.headers.get('request-id') ?? '';
+  await turnpike.admin('POST', `/usage/${refunded}/refunds`, { amount: '0.000003' });
+  const { token: owner } = await turnpike.admin('POST', '/tokens', { role: 'owner', account: id });
+  return { account: id, secret, owner: String(owner) };
+}
+
+const messageTo = (model: string, tokens: number) => ({
+  model,
+  max_tokens: tokens,
+  messages: [{ role: 'user', content: 'What is the weather in Paris?' }],
 });
 
 const UNIT_DIGITS = 24;
@@ -68,6 +118,7 @@ async function shownText(place: Locator): Promise<string> {
 
 /** The texts of the last cells of the rows of a table, whose other columns may have no amounts. */
 async function columnOf(table: Locator, place = -1): Promise<string[]> {
+  await table.waitFor();
   const rows = await table.locator('tbody tr').all();
   return await Promise.all(rows.map((row) => shownText(row.locator('td').nth(place))));
 }
@@ -81,12 +132,14 @@ async function expectColumnToAddUp(table: Locator): Promise<void> {
 }
 
 async function tileOf(page: Page, label: string): Promise<bigint> {
-  const tile = page.locator('.mantine-Card-root').filter({ has: page.getByText(label, { exact: true }) });
+  const tile = page
+    .locator('.mantine-Card-root')
+    .filter({ has: page.getByText(label, { exact: true }), hasNot: page.getByRole('table') });
   return amountsOf(await shownText(tile.last()))[0] ?? -1n;
 }
 
-async function visitor(): Promise<Visitor> {
-  return await visit(browser, { url: turnpike.url, token });
+async function visitor(as = token): Promise<Visitor> {
+  return await visit(browser, { url: turnpike.url, token: as });
 }
 
 test.skipIf(chromium === null)('a statement adds up from the opening balance to the current one', async () => {
@@ -153,7 +206,7 @@ test.skipIf(chromium === null)('the costs of listed requests add up to their tot
   const table = page.getByRole('table', { name: 'Requests' });
   await table.waitFor();
   const rows = await Promise.all((await table.locator('tbody tr').all()).map(shownText));
-  expect(rows).toHaveLength(MESSAGES);
+  expect(rows).toHaveLength(MESSAGES + 1); // with the payer's
   const totals = page.getByRole('region', { name: 'Totals of the filtered requests' });
   expect(total(rows.flatMap(amountsOf))).toBe(amountsOf(await shownText(totals))[0] ?? -1n);
   expect(digitsIn(rows).size).toBe(1);
@@ -181,5 +234,106 @@ test.skipIf(chromium === null)('the costs of the top accounts add up to the reve
     const shownAs = (await shownText(page.locator('.mantine-Card-root').filter({ has: label }).last())).split('.')[1];
     const unit = 10n ** BigInt(UNIT_DIGITS - (/^\d+/.exec(shownAs ?? '')?.[0].length ?? 0));
     expect({ name, sum: ((sum + unit / 2n) / unit) * unit }).toEqual({ name, sum: revenue });
+  }
+});
+
+/** The amounts of the facts of a payment, by their names. */
+async function factsOf(place: Locator): Promise<Record<string, bigint>> {
+  await place.getByText('Credited', { exact: true }).waitFor();
+  const [names, values] = [await place.locator('dt').allInnerTexts(), await place.locator('dd').allInnerTexts()];
+  return Object.fromEntries(names.flatMap((name, at) => amountsOf(values[at] ?? '').map((units) => [name, units])));
+}
+
+test.skipIf(chromium === null)('what was credited of a payment is its amount less what was paid back', async () => {
+  for (const [path, as] of [
+    ['/payments', token],
+    ['/billing/payments', payer.owner],
+  ] as const) {
+    await using shown = await visitor(as);
+    const { page } = shown;
+    await shown.goTo(path);
+    const table = page.getByRole('table', { name: 'Payments' });
+    await table.waitFor();
+    const rows = await table.locator('tbody tr').all();
+    const texts = await Promise.all(rows.map((row) => shownText(row)));
+    expect(texts).toHaveLength(6);
+    const paid = texts.filter((text) => !/Failed|Pending/.test(text)).map((text) => amountsOf(text));
+    expect(paid).toHaveLength(4);
+    for (const [amount = 0n, _tax, ...others] of paid) expect(others.at(-1)).toBe(amount - total(others.slice(0, -1)));
+    for (const text of ['refunded', 'disputed', 'Paid']) {
+      const row = rows[texts.findIndex((one) => one.includes(text))];
+      await row?.getByRole('link').first().click();
+      const {
+        Amount = -1n,
+        Tax = 0n,
+        Paid,
+        Refunded = 0n,
+        Disputed = 0n,
+        Credited,
+      } = await factsOf(page.getByRole('dialog', { name: 'Payment' }));
+      expect({ path, text, Paid, Credited }).toEqual({
+        path,
+        text,
+        Paid: Amount + Tax,
+        Credited: Amount - Refunded - Disputed,
+      });
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+  }
+});
+
+test.skipIf(chromium === null)('the payments and credits of a statement add up', async () => {
+  await using shown = await visitor(payer.owner);
+  const { page } = shown;
+  await shown.goTo(`/accounts/${payer.account}/statement`);
+  const payments = page.getByRole('table', { name: 'Payments' });
+  await payments.waitFor();
+  const sums = await payments.locator('tfoot td').allInnerTexts();
+  expect(sums.length).toBeGreaterThanOrEqual(6); // with tax, refunds and disputes
+  for (const [place, sum] of sums.entries()) {
+    const rows = await columnOf(payments, place);
+    if (place > 0)
+      expect({ rows, sum: total(rows.flatMap(amountsOf)) }).toEqual({ rows, sum: amountsOf(sum)[0] ?? -1n });
+  }
+  const entries = await columnOf(page.getByRole('table', { name: 'Credits, refunds and corrections' }));
+  const summary = page.getByRole('region', { name: 'Summary' });
+  const [, credits = 0n, usage = 0n, refunds = 0n] = amountsOf(await shownText(summary));
+  expect(usage).toBeLessThan(0n);
+  expect(total(entries.flatMap(amountsOf))).toBe(credits + refunds);
+});
+
+test.skipIf(chromium === null)('what an owner has available is the balance less the holds, which add up', async () => {
+  const running = [397, 1_123].map((tokens) => turnpike.post(payer.secret, messageTo('gated', tokens)));
+  await isFull.promise;
+  await using shown = await visitor(payer.owner);
+  const { page } = shown;
+  await shown.goTo('/billing');
+  const held = await columnOf(page.getByRole('table', { name: 'Holds' }));
+  const reserved = await tileOf(page, 'Reserved'); // on the digits of the holds, once they are listed
+  expect(held).toHaveLength(2);
+  expect(total(held.flatMap(amountsOf))).toBe(reserved);
+  const [available, balance, line] = [
+    await tileOf(page, 'Available'),
+    await tileOf(page, 'Balance'),
+    await tileOf(page, 'Credit line'),
+  ];
+  expect(available).toBe(balance - reserved + line);
+  gate.resolve(new Response(null, { status: 500 }));
+  await Promise.all(running);
+});
+
+test.skipIf(chromium === null)('each balance of the transactions is the one before it plus the change', async () => {
+  await using shown = await visitor(payer.owner);
+  const { page } = shown;
+  await shown.goTo('/billing/transactions');
+  const table = page.getByRole('table', { name: 'Transactions by day' });
+  const changes = await columnOf(table, -2);
+  const balances = await columnOf(table);
+  expect([changes.length > 3, digitsIn([...changes, ...balances]).size]).toEqual([true, 1]);
+  let [balance = -1n] = amountsOf(await shownText(page.getByText(/^Opening balance/)));
+  for (const [at, change] of changes.toReversed().entries()) {
+    balance += total(amountsOf(change));
+    expect({ change, balance }).toEqual({ change, balance: amountsOf(balances.at(-1 - at) ?? '')[0] ?? -1n });
   }
 });

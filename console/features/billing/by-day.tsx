@@ -6,14 +6,13 @@ import { useFilters } from '../../filters.ts';
 import { entryKindLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { formatMoney } from '../../money.ts';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { type Column, DataTable, moneyColumn } from '../../parts/data-table.tsx';
 import { TextLink } from '../../parts/link.tsx';
-import { Money } from '../../parts/money.tsx';
 import { EmptyState, FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { monthsSince } from './daily-balance.ts';
-import { type JournalRow, type MonthJournal, monthJournal } from './month-journal.ts';
+import { type JournalRow, journalDigits, type MonthJournal, monthJournal } from './month-journal.ts';
 import { BillingPage } from './page.tsx';
 import { Journal } from './transactions.tsx';
 
@@ -86,12 +85,13 @@ function MonthRows({ accountId, journal, opening }: MonthRowsProps) {
       <Hint>Usage by day is not available for this month, because a plan paid for a part of it. See all entries.</Hint>
     );
   const { rows, hasEarlyRefunds } = journal;
+  const digits = journalDigits(rows);
   const note = hasEarlyRefunds ? ' Refunds and corrections reduce the usage of the day of their request.' : '';
   return (
     <>
       <DataTable
         label="Transactions by day"
-        columns={columnsFor(isInstallation ? accountId : null)}
+        columns={columnsFor(isInstallation ? accountId : null, digits)}
         rows={{ rows, isLoading: false, failure: null, showMore: null, isLoadingMore: false, reload: () => {} }}
         keyOf={({ day, entry }) => (entry === null ? day : String(entry.seq))}
         empty={
@@ -103,13 +103,13 @@ function MonthRows({ accountId, journal, opening }: MonthRowsProps) {
         }
       />
       <Hint size="xs">
-        {`Opening balance: ${formatMoney(opening)}. The usage of a day (UTC) counts at its end.${note}`}
+        {`Opening balance: ${formatMoney(opening, digits)}. The usage of a day (UTC) counts at its end.${note}`}
       </Hint>
     </>
   );
 }
 
-function columnsFor(accountId: string | null): Column<JournalRow>[] {
+function columnsFor(accountId: string | null, digits: number): Column<JournalRow>[] {
   return [
     { name: 'at', label: 'Time', from: 'sm', show: (row) => <TimeOf row={row} /> },
     { name: 'kind', label: 'Type', show: (row) => <Kind row={row} accountId={accountId} /> },
@@ -130,11 +130,11 @@ function columnsFor(accountId: string | null): Column<JournalRow>[] {
       show: ({ change, entry }) => (
         <Text component="span" inherit className="tabular" fw={entry === null ? 400 : 600} title={`${change} USD`}>
           {change.startsWith('-') ? '' : '+'}
-          {formatMoney(change)}
+          {formatMoney(change, digits)}
         </Text>
       ),
     },
-    { name: 'balance', label: 'Balance', align: 'right', show: ({ balance }) => <Money usd={balance} /> },
+    moneyColumn('balance', 'Balance', ({ balance }) => balance, { digits }),
   ];
 }
 
