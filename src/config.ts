@@ -181,6 +181,7 @@ export const bounds = {
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // in one report
   statementRowsMax: 500_000, // daily totals, and entries other than usage, that one account's statement adds up
+  statementMessagesMax: 50_000, // in a month, for which a statement adds up what the balance paid each day
   statementEntriesMax: 100,
   statementGroupsMax: 100, // models, and keys, that it shows
   attentionDays: 7, // whose totals determine the highest usage

@@ -216,7 +216,19 @@ export const statementSchema = z
       .describe(
         'Usage of the messages that ended in this month, at their current cost: cost − written_off equals `used` minus later refunds and corrections of these messages.',
       ),
-    by_day: z.array(z.object({ day: dayShown, ...used })).describe('Oldest day first.'),
+    by_day: z
+      .array(
+        z.object({
+          day: dayShown,
+          ...used,
+          balance_paid: amountShown
+            .nullable()
+            .describe(
+              'The amount that the balance paid when these messages ended, without what a plan paid. All days add up to `used`. null if the month has too many messages.',
+            ),
+        }),
+      )
+      .describe('Oldest day first.'),
     by_model: z.array(z.object({ model: z.string(), ...used })).describe('Highest cost first.'),
     models: countShown.describe('Total number of models; by_model lists the first ones.'),
     by_key: z.array(z.object({ key: idField('key'), ...used })).describe('Highest cost first.'),
@@ -254,7 +266,11 @@ export const statementRoutes: AdminRoute[] = [
       const name = call.query.month ?? nameOf(nowMs);
       if (name > nameOf(nowMs)) throw invalidMember('month', 'has not begun');
       const span = spanOf(name);
-      const most = { entriesMax: bounds.statementEntriesMax, groupsMax: bounds.statementGroupsMax };
+      const most = {
+        messagesMax: bounds.statementMessagesMax,
+        entriesMax: bounds.statementEntriesMax,
+        groupsMax: bounds.statementGroupsMax,
+      };
       const month = await call.ledger.readMonth({ account: account.id, ...span, ...most }, requesterOf(call));
       // Both are written in one transaction, so a missing one is a fault of the store.
       if (month === null) throw new Error(`account ${account.id} has no row in the ledger`);
@@ -293,6 +309,7 @@ function statementJson(
   account: number,
 ): Omit<z.infer<typeof statementSchema>, 'account' | 'month' | 'payments'> {
   const { day, model, key } = month.totals;
+  const paid = month.balancePaid && new Map(month.balancePaid.map((one) => [one.dayMs, one.paid]));
   return {
     since: isoTime(sinceMs),
     until: isoTime(untilMs),
@@ -304,7 +321,11 @@ function statementJson(
     refunded: formatUsd(month.refunded),
     corrected: formatUsd(month.corrected),
     usage: usedJson(day.whole),
-    by_day: day.rows.toReversed().map((row) => ({ day: dayOf(row.dayMs), ...usedJson(row) })),
+    by_day: day.rows.toReversed().map((row) => ({
+      day: dayOf(row.dayMs),
+      ...usedJson(row),
+      balance_paid: paid && formatUsd(paid.get(row.dayMs ?? 0) ?? 0n),
+    })),
     by_model: model.rows.map((row) => ({ model: row.model ?? '', ...usedJson(row) })),
     models: model.groups,
     by_key: key.rows.map((row) => ({ key: formatId('key', row.key ?? 0), ...usedJson(row) })),

@@ -20,6 +20,8 @@ export interface MonthQuestion {
   /** Start of the month and of the next month. */
   sinceMs: number;
   untilMs: number;
+  /** Maximum number of messages in the month whose entries are added up by day. */
+  messagesMax: number;
   /** Maximum number of entries and of groups to return. */
   entriesMax: number;
   groupsMax: number;
@@ -41,7 +43,11 @@ export interface MonthParts {
   entries: Entry[];
   /** The month's daily totals, grouped each way. */
   totals: Record<MonthGrouping, UsageTotal[]>;
+  balancePaid: BalancePaid;
 }
+
+/** Amounts that the balance paid for the messages of each day when they ended; null if the month has too many. */
+export type BalancePaid = readonly { dayMs: number; paid: bigint }[] | null;
 
 export const monthGroupings = ['day', 'model', 'key'] as const satisfies TotalsGrouping[];
 export type MonthGrouping = (typeof monthGroupings)[number];
@@ -61,6 +67,8 @@ export interface AccountMonth {
   entries: Entry[];
   hasMoreEntries: boolean;
   totals: Record<MonthGrouping, UsageTotals>;
+  /** Adds up to `used`. */
+  balancePaid: BalancePaid;
 }
 
 export async function makeAccountMonth(
@@ -90,6 +98,7 @@ export async function makeAccountMonth(
       model: await gather('model', groupsMax),
       key: await gather('key', groupsMax),
     },
+    balancePaid: parts.balancePaid,
   };
 }
 

@@ -2,6 +2,7 @@
 
 export {
   type AccountMonth,
+  type BalancePaid,
   besideUsageKinds,
   creditKinds,
   type EntryKind,

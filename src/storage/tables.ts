@@ -206,6 +206,9 @@ export const OF_MESSAGE_LATER = "kind <> 'usage' AND kind <> 'write_off' AND (ki
 /** The balance change of the entry's account. */
 export const CHANGE = 'CASE WHEN credit = account_id THEN amount WHEN debit = account_id THEN -amount ELSE 0 END';
 
+/** The amount that the account's balance paid for a message when it ended. A plan's part has another debit. */
+export const BALANCE_PAID = "CASE WHEN kind = 'usage' AND debit = account_id THEN amount ELSE 0 END";
+
 export type Cell = number | string | null;
 
 export interface Column<Row> {

@@ -57,7 +57,9 @@ test.skipIf(chromium === null)(
       const rows = page.getByRole('table', { name: 'Transactions by day' }).locator('tbody tr');
       await rows.first().waitFor();
       expect(await rows.count()).toBe(3); // the usage, and two credits
-      expect(await rows.first().textContent()).toContain(formatMoney(String(account['balance'])));
+      const latest = (await rows.first().textContent()) ?? '';
+      const digits = /\.(\d+)$/.exec(latest)?.[1]?.length;
+      expect(latest).toEndWith(formatMoney(String(account['balance']), digits));
       expect(await rows.last().textContent()).toContain('$250.00');
       await rows.first().getByRole('link', { name: 'Usage' }).click();
       const totals = page.getByRole('region', { name: 'Totals of the filtered requests' });
@@ -67,5 +69,37 @@ test.skipIf(chromium === null)(
       await page.getByRole('table', { name: 'Transactions', exact: true }).locator('tbody tr').nth(3).waitFor();
       expect(visitor.problems).toEqual([]);
     }
+  },
+);
+
+test.skipIf(chromium === null)(
+  'an account whose plan paid a part sees by day what the balance paid, with the exact balance',
+  async () => {
+    const plans = { small: { title: 'Small', price: '1.00', windows: { month: '0.0005' } } };
+    await turnpike.admin('POST', '/apply', { document: { plans } });
+    const { account, secret } = await turnpike.makeKey({ name: 'umbrella', credit: '10.00' });
+    await turnpike.admin('PATCH', `/accounts/${account}/plan`, { plan: 'small', overflow: true });
+    const messages = [{ role: 'user', content: 'What is the weather in Paris? '.repeat(9) }];
+    const answer = await turnpike.post(secret, { model: 'sandbox-lorem', max_tokens: 300, messages });
+    await answer.text();
+    const requestId = answer.headers.get('request-id') ?? '';
+    const { plan_paid: planPaid, cost } = await turnpike.admin('GET', `/usage/${requestId}`);
+    expect([planPaid, Number(cost) > 0.0006]).toEqual(['0.0005', true]);
+    await turnpike.admin('POST', `/usage/${requestId}/refunds`, { amount: '0.000011' });
+    const { balance } = await turnpike.admin('GET', `/accounts/${account}`);
+    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.viewer });
+    const { page } = visitor;
+    await visitor.goTo(`/accounts/${account}/transactions`);
+    const rows = page.getByRole('table', { name: 'Transactions by day' }).locator('tbody tr');
+    await rows.first().waitFor();
+    const texts = await rows.allInnerTexts();
+    expect(texts).toHaveLength(3); // a row for the usage of the day, after the refund and the credit
+    const paid = (Number(cost) - 0.0005).toFixed(9).replace(/0+$/, '');
+    for (const text of ['Usage', `−$${paid}`, `$${balance}`]) expect(texts[0]).toContain(text);
+    for (const text of ['Refund', '+$0.000011']) expect(texts[1]).toContain(text);
+    await page.getByText('It is what the balance paid, without what a plan paid.').waitFor();
+    await visitor.goTo(`/accounts/${account}/billing`);
+    await page.getByRole('heading', { name: 'Daily balance' }).waitFor();
+    expect(visitor.problems).toEqual([]);
   },
 );

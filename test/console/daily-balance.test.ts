@@ -23,15 +23,15 @@ const entry = (day: string, change: string) => ({
   reference: null,
   note: null,
 });
-const statement = {
+const statement: Parameters<typeof dailyBalances>[0] = {
   since: '2026-11-01T00:00:00.000Z',
   until: '2026-12-01T00:00:00.000Z',
   is_over: false,
   opening_balance: '10',
   closing_balance: '14.999999999',
   by_day: [
-    { day: '2026-11-01', ...figures, cost: '0.000000001', written_off: '0' },
-    { day: '2026-11-03', ...figures, cost: '3.00', written_off: '1.00' },
+    { day: '2026-11-01', ...figures, cost: '0.000000001', written_off: '0', balance_paid: null },
+    { day: '2026-11-03', ...figures, cost: '3.00', written_off: '1.00', balance_paid: null },
   ],
   entries: [entry('2026-11-02', '7.00')],
   has_more_entries: false,
@@ -71,6 +71,24 @@ test('a refund counts on the day of its message, and the result says so', () => 
   const before = dailyBalances({ ...refunded, closing_balance: '15.499999999' }, CREATED_AT, NOON_MS);
   expect(before?.hasEarlyRefunds).toBe(false);
   expect(before?.days[1]?.balance).toBe('17.499999999');
+});
+
+test('what the balance paid each day counts, not what a plan paid or refunds left of the cost', () => {
+  const refund = { ...entry('2026-11-03', '0.50'), kind: 'refund' as const };
+  const paid = {
+    ...statement,
+    closing_balance: '16.75',
+    by_day: statement.by_day.map((row, at) => ({ ...row, balance_paid: ['0.00', '0.75'][at] ?? null })),
+    entries: [refund, ...statement.entries],
+  };
+  expect(dailyBalances(paid, CREATED_AT, NOON_MS)).toEqual({
+    days: [
+      { day: '2026-11-01', balance: '10' },
+      { day: '2026-11-02', balance: '17' },
+      { day: '2026-11-03', balance: '16.75' },
+    ],
+    hasEarlyRefunds: false,
+  });
 });
 
 test('an inexact result is null', () => {

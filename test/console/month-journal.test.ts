@@ -24,7 +24,7 @@ function statementOf(
     at: `${dayOf(day)}T0${at % 10}:00:00.000Z`,
     seq: at + 1,
   }));
-  const spent = used.map(([day, cost]) => ({ day: dayOf(day), cost, written_off: '0' }));
+  const spent = used.map(([day, cost]) => ({ day: dayOf(day), cost, written_off: '0', balance_paid: null }));
   const sum = (values: string[]) => values.reduce((all, usd) => all + nanoOf(usd), 0n);
   const closing = nanoOf(opening) + sum(entries.map(({ change }) => change)) - sum(used.map(([, cost]) => cost));
   return {
@@ -92,6 +92,22 @@ describe('the journal of a month by day', () => {
       hasEarlyRefunds: true,
       rows: [{ balance: '0.7' }],
     });
+  });
+
+  test('has what the balance paid each day where a plan paid the rest, and refunds on their own day', () => {
+    const statement = statementOf('1', [{ day: 5, kind: 'refund', change: '0.2' }], [], {
+      closing_balance: '0.9',
+      by_day: [
+        { day: '2026-11-03', cost: '0.6', written_off: '0.1', balance_paid: '0.3' },
+        { day: '2026-11-04', cost: '0.5', written_off: '0', balance_paid: '0' },
+      ],
+    });
+    const journal = monthJournal(statement, CREATED_AT, NOW_MS);
+    expect(journal?.hasEarlyRefunds).toBe(false);
+    expect(journal?.rows.map(({ day, change, balance }) => [day, change, balance])).toEqual([
+      ['2026-11-05', '0.2', '0.9'],
+      ['2026-11-03', '-0.3', '0.7'],
+    ]);
   });
 
   test('is refused if it does not add up, or entries are missing', () => {

@@ -361,7 +361,8 @@ describe.skipIf(cannotStartPostgres)('the plan of every statement that PostgreSQ
   test('of an account’s month uses an index of each table, and reads no other month', async () => {
     const month = { sinceMs: Date.UTC(2026, 2), untilMs: Date.UTC(2026, 3), entriesMax: LIMIT, groupsMax: LIMIT };
     const asked = await record(pool, async (reader) => {
-      await reportsOf(reader).readMonth({ ...month, account: 101 });
+      await reportsOf(reader).readMonth({ ...month, account: 101, messagesMax: 1e6 });
+      await reportsOf(reader).readMonth({ ...month, account: 101, messagesMax: 10 });
     });
     const session = await openSession(filled.url, asked);
     const nodes = nodesOf(await explain(session, asked[0] as Asked));
@@ -369,6 +370,7 @@ describe.skipIf(cannotStartPostgres)('the plan of every statement that PostgreSQ
     expect(new Set(scans.map((node) => node['Index Name']))).toEqual(
       new Set([
         'account_meters_pkey',
+        'entries_of_account',
         'entries_of_kind',
         'installation_pkey',
         'month_changes_pkey',
@@ -382,6 +384,10 @@ describe.skipIf(cannotStartPostgres)('the plan of every statement that PostgreSQ
     const totals = scans.find((node) => node['Index Name'] === 'totals_of_account');
     expect(totals?.['Actual Rows']).toBeGreaterThan(300);
     expect(totals?.['Rows Removed by Filter'] ?? 0).toBe(0);
+    const looksAtEntries = (of: typeof nodes) =>
+      of.find((node) => node['Index Name'] === 'entries_of_account')?.['Actual Loops'];
+    expect(looksAtEntries(nodes)).toBe(31); // one a day
+    expect(looksAtEntries(nodesOf(await explain(session, asked[1] as Asked)))).toBe(0); // too many messages
     await session.close();
   });
 });

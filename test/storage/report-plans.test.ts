@@ -91,7 +91,7 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
     { before: 3, sinceMs: 4, kinds: ['refund'], message: { requestId: 'req_1', endedAtMs: 5 } },
   ),
   listHolds: combinations({ account: 1, after: null as string | null, limit: 10 }, { after: 'req_1' }),
-  readMonth: [{ account: 1, sinceMs: 0, untilMs: 1, entriesMax: 1, groupsMax: 1 }],
+  readMonth: [{ account: 1, sinceMs: 0, untilMs: 1, messagesMax: 9, entriesMax: 1, groupsMax: 1 }],
   listAudit: combinations(allChanges, { account: 1, object: 'key_1', actor: 'tok_a', before: 3, sinceMs: 4 }),
   listEvents: combinations(
     {

@@ -1,18 +1,18 @@
 // The transactions of a month: credits and other entries one by one, usage by day, and the balance after each row.
 
 import { Group, NativeSelect, SegmentedControl, Stack, Text } from '@mantine/core';
-import type { AccountShape } from '../../../src/admin-api/shapes.ts';
+import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { entryKindLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { formatMoney } from '../../money.ts';
+import { formatMoney, nanoOf } from '../../money.ts';
 import { type Column, DataTable, moneyColumn } from '../../parts/data-table.tsx';
 import { TextLink } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { monthsSince } from './daily-balance.ts';
-import { type JournalRow, journalDigits, type MonthJournal, monthJournal } from './month-journal.ts';
+import { type JournalRow, journalDigits, monthJournal } from './month-journal.ts';
 import { BillingPage } from './page.tsx';
 import { Journal } from './transactions.tsx';
 
@@ -61,37 +61,34 @@ function Month({ account }: { account: AccountShape }) {
       </Group>
       <FailureNotice failure={error} onRetry={() => void refetch()} />
       {error === null && data?.month !== month && <Loading />}
-      {error === null && data?.month === month && (
-        <MonthRows
-          accountId={account.id}
-          journal={monthJournal(data, account.created_at, Date.now())}
-          opening={data.opening_balance}
-        />
-      )}
+      {error === null && data?.month === month && <MonthRows account={account} statement={data} />}
     </>
   );
 }
 
 interface MonthRowsProps {
-  accountId: string;
-  journal: MonthJournal | null;
-  opening: string;
+  account: AccountShape;
+  statement: StatementShape;
 }
 
-function MonthRows({ accountId, journal, opening }: MonthRowsProps) {
+function MonthRows({ account, statement }: MonthRowsProps) {
   const isInstallation = seesInstallation(useMe());
+  const journal = monthJournal(statement, account.created_at, Date.now());
   if (journal === null)
-    return (
-      <Hint>Usage by day is not available for this month, because a plan paid for a part of it. See all entries.</Hint>
-    );
+    return <Hint>This month has too many transactions to show their balance by day. See all entries.</Hint>;
   const { rows, hasEarlyRefunds } = journal;
   const digits = journalDigits(rows);
-  const note = hasEarlyRefunds ? ' Refunds and corrections reduce the usage of the day of their request.' : '';
+  const notes = [
+    `Opening balance: ${formatMoney(statement.opening_balance, digits)}.`,
+    'The usage of a day (UTC) counts at its end.',
+    ...(hasEarlyRefunds ? ['Refunds and corrections reduce the usage of the day of their request.'] : []),
+    ...(hasPlanPaid(statement) ? ['It is what the balance paid, without what a plan paid.'] : []),
+  ];
   return (
     <>
       <DataTable
         label="Transactions by day"
-        columns={columnsFor(isInstallation ? accountId : null, digits)}
+        columns={columnsFor(isInstallation ? account.id : null, digits)}
         rows={{ rows, isLoading: false, failure: null, showMore: null, isLoadingMore: false, reload: () => {} }}
         keyOf={({ day, entry }) => (entry === null ? day : String(entry.seq))}
         empty={
@@ -102,11 +99,15 @@ function MonthRows({ accountId, journal, opening }: MonthRowsProps) {
           />
         }
       />
-      <Hint size="xs">
-        {`Opening balance: ${formatMoney(opening, digits)}. The usage of a day (UTC) counts at its end.${note}`}
-      </Hint>
+      <Hint size="xs">{notes.join(' ')}</Hint>
     </>
   );
+}
+
+/** Whether the usage, at its cost of today, is more than the balance paid. */
+function hasPlanPaid({ usage, used, corrected }: StatementShape): boolean {
+  const cost = nanoOf(usage.cost) - nanoOf(usage.written_off);
+  return cost > nanoOf(used) && cost > nanoOf(used) - nanoOf(corrected);
 }
 
 function columnsFor(accountId: string | null, digits: number): Column<JournalRow>[] {

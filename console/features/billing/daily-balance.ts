@@ -18,7 +18,7 @@ type StatementDays = Pick<
 
 interface DailyBalances {
   days: DayBalance[];
-  /** Refunds count on the day of their message, because the statement contains the reduced cost. */
+  /** Refunds count on the day of their message, because only the reduced cost is known. */
   hasEarlyRefunds: boolean;
 }
 
@@ -35,6 +35,14 @@ export function dailyBalances(statement: StatementDays, createdAt: string, nowMs
   const others = entries.filter(({ kind }) => kind !== 'refund' && kind !== 'correction');
   const early = dayBalances(others);
   return early === null ? null : { days: early, hasEarlyRefunds: true };
+}
+
+/**
+ * How the usage of a day changes the balance: what the balance paid for it when it ended. If that is not known, its
+ * cost of today, which includes what a plan paid, and refunds of any later day.
+ */
+export function usageChange({ cost, written_off, balance_paid: paid }: StatementDays['by_day'][number]): bigint {
+  return paid === null ? nanoOf(written_off) - nanoOf(cost) : -nanoOf(paid);
 }
 
 /** The days of a statement from the creation of the account up to today: "2026-11-18". */
@@ -60,7 +68,7 @@ function balancesOf(
   const changes = new Map<string, bigint>();
   const change = (day: string, nano: bigint) => changes.set(day, (changes.get(day) ?? 0n) + nano);
   for (const { at, change: usd } of entries) change(at.slice(0, 10), nanoOf(usd));
-  for (const { day, cost, written_off } of statement.by_day) change(day, nanoOf(written_off) - nanoOf(cost));
+  for (const row of statement.by_day) change(row.day, usageChange(row));
   let balance = nanoOf(statement.opening_balance);
   const days = daysOf(statement, createdAt, nowMs).map((day) => {
     balance += changes.get(day) ?? 0n;

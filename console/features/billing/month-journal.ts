@@ -2,12 +2,12 @@
 
 import type { EntryShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { nanoOf, negated, sumDigitsOf, sumOf, usdOf } from '../../money.ts';
-import { daysOf } from './daily-balance.ts';
+import { daysOf, usageChange } from './daily-balance.ts';
 
 export interface JournalRow {
   /** "2026-11-18", UTC. */
   day: string;
-  /** Null: the usage of the day. */
+  /** Null: what the balance paid for the usage of the day. */
   entry: EntryShape | null;
   change: string;
   /** After the row. The usage of a day counts at its end. */
@@ -21,7 +21,10 @@ export interface MonthJournal {
   hasEarlyRefunds: boolean;
 }
 
-/** Null if the rows do not add up to the closing balance, as with allowances of a plan, or if there are too many entries. */
+/**
+ * Null if there are too many entries, or too many messages to know what the balance paid each day while their cost does
+ * not add up to the closing balance.
+ */
 export function monthJournal(statement: StatementShape, createdAt: string, nowMs: number): MonthJournal | null {
   if (statement.has_more_entries) return null;
   const all = rowsOf(statement, statement.entries, createdAt, nowMs);
@@ -38,7 +41,7 @@ function rowsOf(
   nowMs: number,
 ): JournalRow[] | null {
   const byDay = Map.groupBy(entries.toReversed(), ({ at }) => at.slice(0, 10));
-  const used = new Map(statement.by_day.map((row) => [row.day, nanoOf(row.written_off) - nanoOf(row.cost)]));
+  const used = new Map(statement.by_day.map((row) => [row.day, usageChange(row)]));
   const rows: JournalRow[] = [];
   let balance = nanoOf(statement.opening_balance);
   const add = (day: string, entry: EntryShape | null, change: bigint) => {

@@ -1,8 +1,10 @@
 // The statement of an account's month, read by one statement.
 
 import { integerOf } from '../../base/checked-number.ts';
+import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
 import {
+  type BalancePaid,
   besideUsageKinds,
   type LedgerReader,
   type MonthGrouping,
@@ -12,14 +14,15 @@ import {
   type UsageTotal,
 } from '../../ledger/ledger.ts';
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
-import { CHANGE } from '../tables.ts';
+import { BALANCE_PAID, CHANGE } from '../tables.ts';
 import { groupColumns, readTotal, SUMS, shown, type TotalsRow, tooManyTotals } from '../totals-reads.ts';
 import { asFloat, asNumbers } from './columns.ts';
 import type { Reader } from './read-pool.ts';
 
 const ENTRY_COLUMNS = entryColumnsOn({ number: asFloat });
 
-// $1 the account, $2 and $3 the first moments of the month and of the next, $4 the most rows to add up, $5 the most entries.
+// $1 the account, $2 and $3 the first moments of the month and of the next, $4 the most rows to add up, $5 the most entries,
+// $6 the most messages whose entries are added up.
 const changedFrom = (start: string) =>
   `SELECT coalesce(SUM(c.change), 0)::text FROM month_changes c WHERE c.account_id = $1 AND c.month_ms >= ${start}`;
 const KINDS = `(VALUES ${besideUsageKinds.map((kind) => `('${kind}' COLLATE "C")`).join(', ')}) k (kind)`;
@@ -48,6 +51,14 @@ const MONTH = `
           SELECT r.* ${ENTRIES_BESIDE_USAGE} ORDER BY ${IN_ORDER.join(', ')} LIMIT $4) found) e) s),
     'entries', (SELECT coalesce(json_agg(e), '[]') FROM ${KINDS} CROSS JOIN LATERAL (
       SELECT ${ENTRY_COLUMNS} ${ENTRIES_BESIDE_USAGE} ORDER BY ${IN_ORDER.map((column) => `${column} DESC`).join(', ')} LIMIT $5) e),
+    'paid', (SELECT json_agg(p) FROM (
+      SELECT ${asFloat('d.day_ms')} AS day_ms, e.count, e.paid
+      FROM generate_series($2::bigint, $3::bigint - 1, ${DAY_MS}) d (day_ms) CROSS JOIN LATERAL (
+        SELECT COUNT(*) AS count, coalesce(SUM(f.paid), 0)::text AS paid FROM (
+          SELECT ${BALANCE_PAID} AS paid FROM entries r
+          WHERE ROW(r.account_id, r.at_ms) >= ROW($1, d.day_ms) AND ROW(r.account_id, r.at_ms) < ROW($1, d.day_ms + ${DAY_MS})
+          ORDER BY r.account_id, r.at_ms, r.seq LIMIT $4) f) e
+      WHERE (SELECT coalesce(SUM(messages), 0) FROM totals) <= $6) p),
     ${monthGroupings.map((groupBy) => `'${groupBy}', ${sumsBy(groupBy)}`).join(', ')})::text AS month`;
 
 interface MonthTable extends Record<MonthGrouping, TotalsRow[] | null> {
@@ -57,6 +68,8 @@ interface MonthTable extends Record<MonthGrouping, TotalsRow[] | null> {
   changed_after: string;
   kinds: { kind: (typeof besideUsageKinds)[number]; count: number; change: string }[];
   entries: EntryTable[];
+  /** null if there are too many messages. */
+  paid: { day_ms: number; count: number; paid: string }[] | null;
 }
 
 export function monthReads(
@@ -65,8 +78,8 @@ export function monthReads(
 ): Pick<LedgerReader, 'readMonth'> {
   return {
     async readMonth(question) {
-      const { account, sinceMs, untilMs, entriesMax } = question;
-      const values = [account, sinceMs, untilMs, rowsMax + 1, entriesMax + 1];
+      const { account, sinceMs, untilMs, entriesMax, messagesMax } = question;
+      const values = [account, sinceMs, untilMs, rowsMax + 1, entriesMax + 1, messagesMax];
       const [row] = await reader.read<{ month: string }>(MONTH, ...values);
       const { meters, ...month } = JSON.parse(row?.month ?? '{"meters":null}') as MonthTable;
       if (meters === null) return null;
@@ -83,6 +96,7 @@ export function monthReads(
           model: totalsOf(month.model, rowsMax),
           key: totalsOf(month.key, rowsMax),
         },
+        balancePaid: paidOf(month.paid, rowsMax),
       };
       if (parts.kinds.some(({ count }) => count > rowsMax)) throw tooManyTotals();
       return makeAccountMonth(parts, question);
@@ -94,4 +108,9 @@ function totalsOf(rows: TotalsRow[] | null, rowsMax: number): UsageTotal[] {
   const all = rows ?? [];
   if (all.reduce((sum, { count }) => sum + count, 0) > rowsMax) throw tooManyTotals();
   return all.map(readTotal);
+}
+
+function paidOf(rows: MonthTable['paid'], rowsMax: number): BalancePaid {
+  if (rows === null || rows.reduce((sum, { count }) => sum + count, 0) > rowsMax) return null;
+  return rows.map(({ day_ms: dayMs, paid }) => ({ dayMs, paid: BigInt(paid) }));
 }

@@ -5,6 +5,7 @@ import { integerOf } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
 import {
+  type BalancePaid,
   besideUsageKinds,
   type LedgerReader,
   type MonthParts,
@@ -13,7 +14,7 @@ import {
   retainedSinceNames,
 } from '../../ledger/ledger.ts';
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
-import { CHANGE } from '../tables.ts';
+import { BALANCE_PAID, CHANGE } from '../tables.ts';
 import { groupColumns, readTotal, SUMS, type TotalsRow, tooManyTotals } from '../totals-reads.ts';
 import { prepareText } from './statements.ts';
 
@@ -27,6 +28,7 @@ export function monthReads(
   const readParts = database.transaction((question: MonthQuestion): MonthParts | null => {
     const meters = statements.meters.get(question.account) as MetersRow | null;
     if (meters === null) return null;
+    const totals = readGroups(statements.totals, question, rowsMax);
     const kept = statements.kept.get(retainedSinceNames.journal) as { value: string } | null;
     return {
       journalSinceMs: kept === null ? null : integerOf(kept.value),
@@ -35,7 +37,8 @@ export function monthReads(
       changedSince: changedFrom(statements.changed, question.account, question.sinceMs),
       changedAfter: changedFrom(statements.changed, question.account, question.untilMs),
       ...readSeldom(statements, question, rowsMax),
-      totals: readGroups(statements.totals, question, rowsMax),
+      totals,
+      balancePaid: readPaid(statements.paid, question, totals.day, rowsMax),
     };
   });
   return {
@@ -78,6 +81,12 @@ function prepareMonth(database: Database) {
     ),
     newest: prepareText(database, `SELECT ${ENTRY_COLUMNS} ${seldom} ORDER BY r.at_ms DESC, r.seq DESC LIMIT $5`),
     totals: { model: sums('model'), key: sums('key') },
+    paid: prepareText(
+      database,
+      `SELECT COUNT(*) AS count, CAST(COALESCE(SUM(paid), 0) AS text) AS paid
+       FROM (SELECT ${BALANCE_PAID} AS paid FROM entries r INDEXED BY entries_of_account
+         WHERE account_id = $1 AND at_ms >= $2 AND at_ms < $3 LIMIT $4)`,
+    ),
   };
 }
 
@@ -123,4 +132,22 @@ function readGroups(
     totals.key.push(...keys.map(readTotal));
   }
   return totals;
+}
+
+function readPaid(
+  statement: Statement,
+  { account, messagesMax }: MonthQuestion,
+  ofDays: MonthParts['totals']['day'],
+  rowsMax: number,
+): BalancePaid {
+  if (ofDays.reduce((sum, { messages }) => sum + messages, 0) > messagesMax) return null;
+  let rowsLeft = rowsMax;
+  const paid: { dayMs: number; paid: bigint }[] = [];
+  for (const dayMs of new Set(ofDays.map((total) => total.dayMs ?? 0))) {
+    const row = statement.get(account, dayMs, dayMs + DAY_MS, rowsLeft + 1) as { count: number; paid: string };
+    rowsLeft -= row.count;
+    if (rowsLeft < 0) return null;
+    paid.push({ dayMs, paid: BigInt(row.paid) });
+  }
+  return paid;
 }

@@ -11,16 +11,29 @@ const NOVEMBER = Date.UTC(2026, 10);
 const DECEMBER = Date.UTC(2026, 11);
 const JANUARY = Date.UTC(2027, 0);
 const FEBRUARY = Date.UTC(2027, 1);
+const DAY_MS = 86_400_000;
 
 export function monthConformance(open: OpenStores): void {
   boundaryTests(open);
+  paidTests(open);
   randomTests(open);
 }
 
-async function readMonth(bench: Workbench, sinceMs: number, account = bench.account): Promise<AccountMonth> {
+async function readMonth(
+  bench: Workbench,
+  sinceMs: number,
+  { account = bench.account, messagesMax = 1000 } = {},
+): Promise<AccountMonth> {
   const date = new Date(sinceMs);
   const untilMs = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
-  const month = await bench.stores.ledger.readMonth({ account, sinceMs, untilMs, entriesMax: 5, groupsMax: 2 });
+  const month = await bench.stores.ledger.readMonth({
+    account,
+    sinceMs,
+    untilMs,
+    messagesMax,
+    entriesMax: 5,
+    groupsMax: 2,
+  });
   if (month === null) throw new Error('the account has no month');
   return month;
 }
@@ -33,6 +46,23 @@ const sums = ({ opening, closing, credited, refunded, corrected, used }: Account
   corrected,
   closing,
 ];
+
+type PaidDays = [dayMs: number, paid: bigint][];
+
+/** The days on which the balance paid something. */
+const paidDays = ({ balancePaid }: AccountMonth): PaidDays =>
+  (balancePaid ?? [])
+    .map(({ dayMs, paid }): PaidDays[number] => [dayMs, paid])
+    .filter(([, paid]) => paid !== 0n)
+    .sort(([one], [other]) => one - other);
+
+function paidIn(entries: readonly Entry[], account: number): PaidDays {
+  const used = entries.filter(({ kind, debit }) => kind === 'usage' && debit === account);
+  const days = Map.groupBy(used, ({ atMs }) => Math.floor(atMs / DAY_MS) * DAY_MS);
+  return [...days]
+    .map(([dayMs, ofDay]): PaidDays[number] => [dayMs, ofDay.reduce((sum, { amount }) => sum + BigInt(amount), 0n)])
+    .sort(([one], [other]) => one - other);
+}
 
 function boundaryTests(open: OpenStores): void {
   test('a message counts in the month in which it ends, and a refund in the month in which it is made', async () => {
@@ -94,9 +124,40 @@ function boundaryTests(open: OpenStores): void {
   test('an unknown account has no months, and each account has its own', async () => {
     await using bench = await openWorkbench(open, 100);
     const other = await bench.addAccount(7);
-    expect(sums(await readMonth(bench, NOVEMBER, other))).toEqual([0n, 7n, 0n, 0n, 0n, 7n]);
-    const question = { account: 4711, sinceMs: NOVEMBER, untilMs: DECEMBER, entriesMax: 5, groupsMax: 2 };
+    expect(sums(await readMonth(bench, NOVEMBER, { account: other }))).toEqual([0n, 7n, 0n, 0n, 0n, 7n]);
+    const most = { messagesMax: 5, entriesMax: 5, groupsMax: 2 };
+    const question = { account: 4711, sinceMs: NOVEMBER, untilMs: DECEMBER, ...most };
     expect(await bench.stores.ledger.readMonth(question)).toBeNull();
+  });
+}
+
+function paidTests(open: OpenStores): void {
+  test('what the balance paid each day is without what a plan paid, and later refunds and corrections leave it', async () => {
+    await using bench = await openWorkbench(open, 1000);
+    const plan = { name: 'basic', windows: [{ length: 'month', limit: 100 }] as const, groups: null };
+    const times = { anchorMs: START_MS, paidUntilMs: null, endsAtMs: null };
+    await bench.submit({ kind: 'set-plan', account: bench.account, plan: { ...plan, ...times, overflow: true } });
+    const day = (count: number) => Math.floor(START_MS / DAY_MS + count) * DAY_MS;
+    const requestId = await bench.begin(130);
+    await bench.settle(requestId, 130, { outputTokens: 1 }); // the plan pays 100
+    bench.clock.advance(day(1) - bench.clock.nowMs());
+    await bench.settle(await bench.begin(40), 40);
+    bench.clock.advance(DAY_MS - 1);
+    await bench.settle(await bench.begin(5), 5);
+    bench.clock.advance(1);
+    await bench.ask({ kind: 'refund', requestId, amount: 20, note: null });
+    const month = await readMonth(bench, NOVEMBER);
+    expect(paidDays(month)).toEqual([
+      [day(0), 30n],
+      [day(1), 45n],
+    ]);
+    expect(month.totals.day.rows.map(({ dayMs, cost }) => [dayMs, cost])).toEqual([
+      [day(1), 45n],
+      [day(0), 110n],
+    ]);
+    expect([month.used, month.refunded, month.closing]).toEqual([75n, 20n, 945n]);
+    expect((await readMonth(bench, NOVEMBER, { messagesMax: 3 })).balancePaid).not.toBeNull();
+    expect((await readMonth(bench, NOVEMBER, { messagesMax: 2 })).balancePaid).toBeNull();
   });
 }
 
@@ -195,6 +256,7 @@ async function expectMonths(bench: Workbench): Promise<void> {
     const [refunded, corrected, used] = [moved('refund'), moved('correction'), -moved('usage')];
     const closing = balance + credited - used + refunded + corrected;
     expect(sums(month)).toEqual([balance, credited, used, refunded, corrected, closing]);
+    expect(paidDays(month)).toEqual(paidIn(ofMonth, bench.account));
     const { whole } = month.totals.day;
     expect(whole.cost - whole.writtenOff).toBe(used - givenBackOf(await endedIn(bench, sinceMs, untilMs), entries));
     const days = month.totals.day.rows.reduce((sum, { cost }) => sum + cost, 0n);

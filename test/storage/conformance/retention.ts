@@ -150,7 +150,14 @@ function monthTests(open: OpenStores): void {
     bench.clock.advance(HUNDRED_DAYS_MS);
     await message(bench, 1);
     const untilMs = Date.UTC(2027, 0);
-    const question = { account: bench.account, sinceMs: DECEMBER_MS, untilMs, entriesMax: 9, groupsMax: 9 };
+    const question = {
+      account: bench.account,
+      sinceMs: DECEMBER_MS,
+      untilMs,
+      messagesMax: 9,
+      entriesMax: 9,
+      groupsMax: 9,
+    };
     const before = await bench.stores.ledger.readMonth(question);
     expect(before).toMatchObject({ journalSinceMs: null, opening: 930n, credited: 2n, used: 7n, closing: 925n });
     await forgetUsage(bench, DECEMBER_MS);

@@ -44,6 +44,7 @@ export function readMonth(
     ({ account, dayMs }) => account === id && dayMs >= Math.floor(sinceMs / DAY_MS) * DAY_MS && dayMs < untilMs,
   );
   const ofDays = totals.map(partOfTotals);
+  const isFew = ofDays.reduce((sum, { messages }) => sum + messages, 0) <= question.messagesMax;
   const journalSinceMs = retainedSince(tables, 'journal');
   const parts = {
     journalSinceMs: Number.isFinite(journalSinceMs) ? journalSinceMs : null,
@@ -58,6 +59,15 @@ export function readMonth(
     })),
     entries: besideUsageKinds.flatMap(ofKind).map(({ account: _, ...entry }) => entry),
     totals: { day: ofDays, model: ofDays, key: ofDays },
+    balancePaid: isFew ? paidByDay(id, ofKind('usage')) : null,
   };
   return makeAccountMonth(parts, question);
+}
+
+function paidByDay(account: number, entries: readonly Numbered[]) {
+  const days = Map.groupBy(entries, ({ atMs }) => Math.floor(atMs / DAY_MS) * DAY_MS);
+  return Array.from(days, ([dayMs, ofDay]) => ({
+    dayMs,
+    paid: ofDay.reduce((sum, { debit, amount }) => (debit === account ? sum + BigInt(amount) : sum), 0n),
+  }));
 }
