@@ -98,6 +98,11 @@ test.skipIf(chromium === null)(
     for (const text of ['Usage', `−$${paid}`, `$${balance}`]) expect(texts[0]).toContain(text);
     for (const text of ['Refund', '+$0.000011']) expect(texts[1]).toContain(text);
     await page.getByText('It is what the balance paid, without what a plan paid.').waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await rows.first().getByText(`Balance: $${balance}`).waitFor(); // beneath the amount
+    const table = page.getByRole('table', { name: 'Transactions by day' });
+    expect(await table.evaluate((one) => one.scrollWidth <= (one.parentElement?.clientWidth ?? 0))).toBe(true);
+    await page.setViewportSize({ width: 1360, height: 900 });
     await visitor.goTo(`/accounts/${account}/billing`);
     await page.getByRole('heading', { name: 'Daily balance' }).waitFor();
     expect(visitor.problems).toEqual([]);

@@ -8,6 +8,7 @@ import { seesInstallation, useMe } from '../../me.tsx';
 import { formatMoney, nanoOf } from '../../money.ts';
 import { type Column, DataTable, moneyColumn } from '../../parts/data-table.tsx';
 import { TextLink } from '../../parts/link.tsx';
+import { Money } from '../../parts/money.tsx';
 import { EmptyState, FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
@@ -128,15 +129,25 @@ function columnsFor(accountId: string | null, digits: number): Column<JournalRow
       name: 'change',
       label: 'Amount',
       align: 'right',
-      show: ({ change, entry }) => (
-        <Text component="span" inherit className="tabular" fw={entry === null ? 400 : 600} title={`${change} USD`}>
-          {change.startsWith('-') ? '' : '+'}
-          {formatMoney(change, digits)}
-        </Text>
-      ),
+      show: (row) => <Change row={row} digits={digits} />,
     },
-    moneyColumn('balance', 'Balance', ({ balance }) => balance, { digits }),
+    moneyColumn('balance', 'Balance', ({ balance }) => balance, { digits, from: 'sm' }),
   ];
+}
+
+/** On a phone, the balance has no column of its own. */
+function Change({ row: { change, balance, entry }, digits }: { row: JournalRow; digits: number }) {
+  return (
+    <>
+      <Text component="span" inherit className="tabular" fw={entry === null ? 400 : 600} title={`${change} USD`}>
+        {change.startsWith('-') ? '' : '+'}
+        {formatMoney(change, digits)}
+      </Text>
+      <Hint size="xs" hiddenFrom="sm">
+        Balance: <Money usd={balance} digits={digits} />
+      </Hint>
+    </>
+  );
 }
 
 /** Usage leads to the requests of its day. On a phone, the time has no column of its own. */
