@@ -148,7 +148,7 @@ describe('a review lists changes', () => {
 
   test('without credentials', () => {
     const main = { ...current.providers['main'], api_key: 'sk-new', credentials: { second: { api_key: 'sk-newer' } } };
-    expect(linesOf({ providers: { main } })).toEqual(['api_key: secret', 'credentials.second: secret']);
+    expect(linesOf({ providers: { main } })).toEqual(['api_key: secret', 'credentials.second.api_key: secret']);
     expect(linesOf({ providers: { fresh: { kind: 'anthropic', api_key: 'sk-fresh' } } }).join()).not.toContain('sk-');
   });
 

@@ -14,6 +14,7 @@ import {
   isCredentialField,
   wordsOfMember,
 } from '../../console/features/providers/credential-fields.tsx';
+import { furtherField, furtherMembers, furtherValues } from '../../console/features/providers/further-credentials.tsx';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { findFaultsOfLooks } from './find-faults.ts';
@@ -105,6 +106,49 @@ test('a review says that a stored key is removed', () => {
   expect(lines({ api_key: 'sk-2' })[0]).not.toHaveProperty('isRemoved');
 });
 
+test('a review has each change of a further credential, and no key', () => {
+  const before = {
+    kept: { account: null, group: 'vip' },
+    referred: { auth: { type: 'file', path: '/a' }, account: null, group: null },
+    removed: { account: null, group: null },
+  };
+  const after = {
+    kept: { account: null, group: null },
+    referred: { api_key: 'sk-2', account: null, group: null },
+    'new.one': { auth: { type: 'file', path: '/b' }, account: null, group: null },
+  };
+  const fields = ['kept', 'referred', 'removed', 'new.one'].map((name) => `credentials.${name}`);
+  const change = { action: 'update' as const, kind: 'provider' as const, name: 'p', fields };
+  const current = { providers: { p: { credentials: before } }, models: {}, groups: {}, plans: {}, settings: {} };
+  const lines = linesOfChange(change, current as never, { document: { providers: { p: { credentials: after } } } });
+  const shown = lines.map((line) => [line.member, line.isSecret ? (line.isRemoved ?? 'secret') : line.after]);
+  expect(shown).toEqual([
+    ['credentials.kept.group', null],
+    ['credentials.referred.api_key', 'secret'],
+    ['credentials.referred.auth.type', null],
+    ['credentials.referred.auth.path', null],
+    ['credentials.removed.api_key', true],
+    ['credentials.new.one.auth.type', 'file'],
+    ['credentials.new.one.auth.path', '/b'],
+  ]);
+});
+
+test('a fault of a further credential belongs to its field', async () => {
+  const types = await typesOf('anthropic');
+  const written = { 'a.b': { auth: { type: 'file', path: '/x' } as never, account: null, group: 'vip' } };
+  const further = furtherValues({ a: { account: null, group: null }, ...written });
+  const fieldOf = (field: string) => furtherField(`credentials.${field}`, further, types);
+  expect(fieldOf('a')).toBe('further.0.name');
+  expect(fieldOf('a.api_key')).toBe('further.0.api_key');
+  expect(fieldOf('a.b.auth.path')).toBe('further.1.auth.path');
+  expect(fieldOf('a.b.group')).toBe('further.1.group');
+  expect(fieldOf('a.b.api_key')).toBeNull(); // a file takes none
+  expect(furtherMembers(further, types)).toEqual({
+    a: { account: null, group: null },
+    'a.b': { auth: { type: 'file', path: '/x' }, account: null, group: 'vip' },
+  });
+});
+
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 const box = (page: Page, name: string) => page.getByRole('textbox', { name });
 
@@ -193,6 +237,60 @@ test.skipIf(chromium === null)('a provider’s page says why a credential cannot
   expect(await page.getByText('From a file').count()).toBe(2);
   await walker.settle();
   expect(await findFaultsOfLooks(page, walker)).toEqual([]);
+  expect(visitor.problems).toEqual([]);
+});
+
+test.skipIf(chromium === null)('further credentials are added, edited and removed, and keep their keys', async () => {
+  const address = { base_url: upstream.url.origin, private_network: true };
+  const credentials = { acme: { api_key: 'sk-typed', group: 'default' }, old: { api_key: 'sk-typed' } };
+  const many = { kind: 'anthropic', ...address, auth: { type: 'file', path }, credentials };
+  await turnpike.admin('POST', '/apply', { document: { providers: { many } } });
+  await using visitor = await visitAsOperator();
+  const { page } = visitor;
+  const walker = walkerFor(page, turnpike.url);
+  const credential = (name: string) => page.getByRole('group', { name: `Credential ${name}`, exact: true });
+  await visitor.goTo('/providers/many');
+  await press(page, 'Edit');
+  await credential('acme').getByLabel('Group').selectOption('All groups');
+  expect(await credential('acme').getByLabel('New API key').inputValue()).toBe('');
+  await credential('old').getByRole('button', { name: 'Remove credential' }).click();
+  await press(page, 'Add credential');
+  await credential('2').getByLabel('Name').fill('acme');
+  await press(page, 'Review changes');
+  await page.getByText('Another credential has this name.').waitFor();
+  await credential('acme').last().getByLabel('Name').fill('vip');
+  await press(page, 'Review changes');
+  await credential('vip').getByText('API key is required: no credential of this name is stored.').waitFor();
+  await credential('vip').getByLabel('Credential').selectOption('From a file');
+  await credential('vip').getByLabel('File path').fill('/etc/shadow');
+  await press(page, 'Review changes');
+  await credential('vip').getByText('/etc/shadow is not below the directories').waitFor();
+  await walker.settle();
+  expect(await findFaultsOfLooks(page, walker)).toEqual([]);
+  await credential('vip').getByLabel('File path').fill(path);
+  await press(page, 'Review changes');
+  const review = page.getByRole('dialog', { name: 'Review changes' });
+  await review.waitFor();
+  expect((await review.getByRole('row').allInnerTexts()).slice(1).toSorted()).toEqual([
+    'credentials.acme.group\tdefault\tnot set',
+    'credentials.old.api_key\thidden\tnot set',
+    `credentials.vip.auth.path\tnot set\t${path}`,
+    'credentials.vip.auth.type\tnot set\tfile',
+  ]);
+  await press(page, 'Save changes');
+  await review.waitFor({ state: 'detached' });
+  const of = { account: null, group: null };
+  expect((await catalogue()).document.providers['many']).toMatchObject({
+    credentials: { acme: of, vip: { ...of, auth: { type: 'file', path } } },
+  });
+  expect(await turnpike.admin('POST', '/providers/many/test', {})).toMatchObject({
+    ok: true,
+    credentials: [
+      { name: 'default', ok: true },
+      { name: 'acme', ok: true },
+      { name: 'vip', ok: true },
+    ],
+  });
   expect(visitor.problems).toEqual([]);
 });
 

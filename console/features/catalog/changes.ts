@@ -101,11 +101,40 @@ function priced(
 }
 
 function linesOfMember(name: string, before: Record<string, unknown>, after: Record<string, unknown>): ChangeLine[] {
-  if (SECRETS.includes(name) || name.startsWith('credentials')) {
+  const [member, ...rest] = name.split('.');
+  if (member === 'credentials' && rest.length > 0)
+    return linesOfCredential(name, credentialOf(before, rest.join('.')), credentialOf(after, rest.join('.')));
+  if (SECRETS.includes(name) || name === 'credentials') {
     const isRemoved = SECRETS.includes(name) && after[name] === undefined; // by another type of `auth`
     return [{ member: name, before: null, after: null, isSecret: true, ...(isRemoved && { isRemoved }) }];
   }
-  const [was, is] = [leaves(name, before[name]), leaves(name, after[name])];
+  return linesOfValues(name, before[name], after[name]);
+}
+
+interface WrittenCredential {
+  api_key?: string;
+  auth?: object;
+}
+
+function credentialOf(side: Record<string, unknown>, name: string): WrittenCredential | undefined {
+  return (side['credentials'] as Record<string, WrittenCredential> | undefined)?.[name];
+}
+
+/** A further credential: its reference and users, and its key if it is given, or removed with it or by another type. */
+function linesOfCredential(name: string, before: WrittenCredential | undefined, after: WrittenCredential | undefined) {
+  const { api_key: _, ...was } = before ?? {};
+  const { api_key: key, ...is } = after ?? {};
+  const isRemoved =
+    before !== undefined && before.auth === undefined && (after === undefined || after.auth !== undefined);
+  const secret: ChangeLine = { member: `${name}.api_key`, before: null, after: null, isSecret: true };
+  return [
+    ...(key !== undefined ? [secret] : isRemoved ? [{ ...secret, isRemoved } as const] : []),
+    ...linesOfValues(name, was, is),
+  ];
+}
+
+function linesOfValues(name: string, before: unknown, after: unknown): ChangeLine[] {
+  const [was, is] = [leaves(name, before), leaves(name, after)];
   return [...new Set([...was.keys(), ...is.keys()])]
     .map((member) => ({ member, before: was.get(member) ?? null, after: is.get(member) ?? null, isSecret: false }))
     .filter((line) => line.before !== line.after);

@@ -20,6 +20,13 @@ import {
   credentialValues,
   isCredentialField,
 } from './credential-fields.tsx';
+import {
+  FurtherCredentials,
+  furtherField,
+  furtherMembers,
+  furtherNameFault,
+  furtherValues,
+} from './further-credentials.tsx';
 
 const privateHint = 'Required for private addresses such as 10.0.0.5 or localhost.';
 
@@ -102,7 +109,12 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
               required={!isOfRegion}
               {...form.getInputProps('base_url')}
             />
-            <CredentialFields form={form} types={connection.auth_types} storedType={saved?.auth.type ?? null} />
+            <CredentialFields
+              form={form}
+              values={form.values}
+              types={connection.auth_types}
+              storedType={saved?.auth.type ?? null}
+            />
             <Switch
               label="Private network"
               description={privateHint}
@@ -194,26 +206,31 @@ function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
       region: written.region ?? '',
       project: written.project ?? '',
       ...credentialValues(written.auth),
+      further: furtherValues(written.credentials),
       private_network: written.private_network,
     },
+    validate: { further: { name: (name, { further }) => furtherNameFault(name, further) } },
   });
   const places = (['region', 'project'] as const).filter((member) => written[member] !== undefined);
   const apply = useReview({ done: 'Provider saved.', onDone });
-  const isField = (field: string) =>
-    ['base_url', 'private_network', ...places].includes(field) || isCredentialField(field, form.values, types);
-  const faults = objectFaults(apply.failure, ['providers', name], isField);
+  const fieldOf = (field: string) =>
+    ['base_url', 'private_network', ...places].includes(field) || isCredentialField(field, form.values, types)
+      ? field
+      : furtherField(field, form.values.further, types);
+  const faults = objectFaults(apply.failure, ['providers', name], (field) => fieldOf(field) !== null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs once per failure
-  useEffect(() => form.setErrors(faults ?? {}), [apply.failure]);
-  const submit = form.onSubmit(({ base_url, private_network, ...values }) =>
+  useEffect(() => form.setErrors(renamed(faults ?? {}, fieldOf)), [apply.failure]);
+  const submit = form.onSubmit(({ base_url, private_network, further, ...values }) =>
     apply.preview(({ providers }) => {
-      // Omitting the other credentials leaves them unchanged.
+      // Omitting the further credentials leaves them unchanged.
       const { credentials: _, auth: __, ...current } = providers[name] ?? written;
       const placed = Object.fromEntries(places.map((member) => [member, values[member].trim()]));
       // The address of another region follows from it.
       const isMoved = placed['region'] !== written.region && base_url === written.base_url;
       const address = isMoved ? undefined : base_url.trim();
       const credential = credentialMembers(values, types);
-      const changed = { ...current, ...placed, base_url: address, private_network, ...credential };
+      const others = form.isDirty('further') ? { credentials: furtherMembers(further, types) } : {};
+      const changed = { ...current, ...placed, base_url: address, private_network, ...credential, ...others };
       return { document: { providers: { [name]: changed } } };
     }),
   );
@@ -224,7 +241,14 @@ function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
           <TextInput key={member} {...placeFields[member]} required {...form.getInputProps(member)} />
         ))}
         <TextInput label="Address" type="url" required {...form.getInputProps('base_url')} />
-        <CredentialFields form={form} types={types} storedType={written.auth?.type ?? ''} keptHint={newKeyElsewhere} />
+        <CredentialFields
+          form={form}
+          values={form.values}
+          types={types}
+          storedType={written.auth?.type ?? ''}
+          keptHint={newKeyElsewhere}
+        />
+        <FurtherCredentials form={form} types={types} />
         <Switch
           label="Private network"
           description={privateHint}
@@ -236,6 +260,11 @@ function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
       <ReviewDialog apply={apply} />
     </form>
   );
+}
+
+/** Faults by the fields that show them. */
+function renamed(faults: Record<string, string>, fieldOf: (field: string) => string | null): Record<string, string> {
+  return Object.fromEntries(Object.entries(faults).map(([field, text]) => [fieldOf(field) ?? field, text]));
 }
 
 export const testingText = 'Sends a small request with each credential, free of charge.';

@@ -42,10 +42,14 @@ interface Words {
   description: string;
 }
 
-const fieldWords = {
-  label: 'JSON field',
-  description: 'The field with the key, if the secret is a JSON object. Empty: the whole text is the key.',
-};
+/** A member that names where the key is stored, beside the field in which it may be. */
+const storedKey = (member: string, label: string, description: string): Record<string, Words> => ({
+  [member]: { label, description },
+  field: {
+    label: 'JSON field',
+    description: 'The field with the key, if the secret is a JSON object. Empty: the whole text is the key.',
+  },
+});
 
 const roleWords = {
   role_arn: { label: 'Role ARN', description: 'The role to assume. Empty: none.' },
@@ -54,27 +58,18 @@ const roleWords = {
 
 /** By type and member. */
 const memberWords = {
-  env: {
-    name: { label: 'Variable', description: 'Must be allowed by TURNPIKE_CREDENTIAL_VARIABLES.' },
-    field: fieldWords,
-  },
-  file: {
-    path: { label: 'File path', description: 'Absolute, in a directory of TURNPIKE_CREDENTIAL_DIRECTORIES.' },
-    field: fieldWords,
-  },
+  env: storedKey('name', 'Variable', 'Must be allowed by TURNPIKE_CREDENTIAL_VARIABLES.'),
+  file: storedKey('path', 'File path', 'Absolute, in a directory of TURNPIKE_CREDENTIAL_DIRECTORIES.'),
   aws_secret: {
-    secret: { label: 'Secret', description: 'Name or ARN.' },
+    ...storedKey('secret', 'Secret', 'Name or ARN.'),
     region: { label: 'Secret region', description: 'Empty: the region of the ARN, or AWS_REGION.' },
-    field: fieldWords,
   },
-  google_secret: {
-    secret: { label: 'Secret', description: 'projects/PROJECT/secrets/NAME. Add /versions/VERSION to pin a version.' },
-    field: fieldWords,
-  },
-  azure_secret: {
-    secret: { label: 'Secret URL', description: 'For example https://NAME.vault.azure.net/secrets/NAME.' },
-    field: fieldWords,
-  },
+  google_secret: storedKey(
+    'secret',
+    'Secret',
+    'projects/PROJECT/secrets/NAME. Add /versions/VERSION to pin a version.',
+  ),
+  azure_secret: storedKey('secret', 'Secret URL', 'For example https://NAME.vault.azure.net/secrets/NAME.'),
   vault: {
     secret: { label: 'Secret path', description: 'For example secret/data/turnpike. Requires VAULT_ADDR.' },
     field: { label: 'Field', description: 'The field of the secret with the key.' },
@@ -143,25 +138,27 @@ export function isCredentialField(field: string, { auth }: CredentialValues, typ
 
 interface CredentialFieldsProps {
   form: {
-    values: CredentialValues;
     errors: Readonly<Record<string, ReactNode>>;
     setFieldValue(path: string, value: unknown): void;
     clearErrors(): void;
   };
+  values: CredentialValues;
+  /** The place of the values in the form, such as "further.0.", empty for the form itself. */
+  path?: string;
   types: readonly AuthType[];
-  /** The type whose secret may be stored, empty for an API key; null for a new provider. */
+  /** The type whose secret may be stored, empty for an API key; null for a new credential. */
   storedType: string | null;
   /** Follows the hint of a stored secret. */
   keptHint?: string;
 }
 
-export function CredentialFields({ form, types, storedType, keptHint = '' }: CredentialFieldsProps) {
-  const { auth } = form.values;
+export function CredentialFields({ form, values, path = '', types, storedType, keptHint = '' }: CredentialFieldsProps) {
+  const { auth } = values;
   const type = types.find((one) => one.type === auth.type);
   const choose = (wanted: string) => {
     form.clearErrors();
-    form.setFieldValue('api_key', '');
-    form.setFieldValue('auth', { type: wanted });
+    form.setFieldValue(`${path}api_key`, '');
+    form.setFieldValue(`${path}auth`, { type: wanted });
   };
   return (
     <>
@@ -170,7 +167,7 @@ export function CredentialFields({ form, types, storedType, keptHint = '' }: Cre
         data={[{ value: '', label: keyName }, ...types.map((one) => ({ value: one.type, label: authName(one.type) }))]}
         value={auth.type}
         onChange={(event) => choose(event.currentTarget.value)}
-        error={form.errors['auth'] ?? form.errors['auth.type']}
+        error={form.errors[`${path}auth`] ?? form.errors[`${path}auth.type`]}
       />
       {type?.members.map(({ name, required }) => (
         <TextInput
@@ -180,21 +177,32 @@ export function CredentialFields({ form, types, storedType, keptHint = '' }: Cre
           autoComplete="off"
           spellCheck={false}
           value={auth[name] ?? ''}
-          onChange={(event) => form.setFieldValue(`auth.${name}`, event.currentTarget.value)}
-          error={form.errors[`auth.${name}`]}
+          onChange={(event) => form.setFieldValue(`${path}auth.${name}`, event.currentTarget.value)}
+          error={form.errors[`${path}auth.${name}`]}
         />
       ))}
       {(type?.needs_secret ?? true) && (
-        <SecretField form={form} isStored={storedType === auth.type} keptHint={keptHint} />
+        <SecretField
+          values={values}
+          isStored={storedType === auth.type}
+          keptHint={keptHint}
+          onChange={(text) => form.setFieldValue(`${path}api_key`, text)}
+          error={form.errors[`${path}api_key`]}
+        />
       )}
     </>
   );
 }
 
-type SecretFieldProps = Pick<CredentialFieldsProps, 'form'> & { isStored: boolean; keptHint: string };
+interface SecretFieldProps {
+  values: CredentialValues;
+  isStored: boolean;
+  keptHint: string;
+  onChange: (text: string) => void;
+  error: ReactNode;
+}
 
-function SecretField({ form, isStored, keptHint }: SecretFieldProps) {
-  const { auth, api_key } = form.values;
+function SecretField({ values: { auth, api_key }, isStored, keptHint, onChange, error }: SecretFieldProps) {
   const label = secretLabels[auth.type] ?? keyName;
   const noun = auth.type === '' ? 'key' : 'secret';
   const newLabel = `New ${auth.type === '' ? keyName : label.charAt(0).toLowerCase() + label.slice(1)}`;
@@ -206,8 +214,8 @@ function SecretField({ form, isStored, keptHint }: SecretFieldProps) {
       required={auth.type !== '' && !isStored}
       autoComplete="off"
       value={api_key}
-      onChange={(event) => form.setFieldValue('api_key', event.currentTarget.value)}
-      error={form.errors['api_key']}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      error={error}
     />
   );
 }
