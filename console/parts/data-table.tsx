@@ -4,13 +4,13 @@
 import { Button, Card, Group, Menu, Stack, Table, UnstyledButton } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import type { ReactNode } from 'react';
-import type { Order, Sorting } from '../filters.ts';
+import { countFilters, type Order, type Sorting, useFilters } from '../filters.ts';
 import { digitsOf, roundedDigitsOf } from '../money.ts';
 import type { Rows } from '../queries.ts';
 import { StatusBadge } from './badges.tsx';
 import { ActionButton, Icon, TextLink, useGoTo } from './link.tsx';
 import { Money, Rate } from './money.tsx';
-import { EmptyState, FailureNotice, Hint, Loading } from './page.tsx';
+import { EmptyState, type EmptyStateProps, FailureNotice, Hint, Loading } from './page.tsx';
 import { When } from './times.tsx';
 
 export interface Column<Row> {
@@ -336,6 +336,20 @@ interface NoMatchesProps {
 export function NoMatches({ title, text, onClear }: NoMatchesProps) {
   const clear = <ActionButton label="Clear filters" onClick={onClear} />;
   return <EmptyState icon="search" title={title} text={text} action={clear} />;
+}
+
+interface NoRowsProps extends EmptyStateProps {
+  /** What the table lists: "payments". */
+  of: string;
+  /** For filters that match none. */
+  advice?: string;
+}
+
+/** Replaces a table without rows, with what the list will have unless the address has filters. */
+export function NoRows({ of, advice = 'Change or clear the filters.', ...nothing }: NoRowsProps) {
+  const { values, clear } = useFilters();
+  if (countFilters(values) === 0) return <EmptyState {...nothing} />;
+  return <NoMatches title={`No matching ${of}`} text={advice} onClear={clear} />;
 }
 
 /** Ignores clicks on links and buttons within the row, and the end of a text selection. */

@@ -153,7 +153,7 @@ export function StatTile({ label, value, link, note, chart, color }: StatTilePro
   );
 }
 
-interface EmptyStateProps {
+export interface EmptyStateProps {
   icon: IconName;
   title: string;
   text: ReactNode;

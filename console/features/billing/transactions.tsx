@@ -7,20 +7,19 @@ import { useFilters } from '../../filters.ts';
 import { entryKindLabels, optionsOf } from '../../labels.ts';
 import { formatMoney, nanoOf } from '../../money.ts';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
-import { type Column, DataTable, NoMatches } from '../../parts/data-table.tsx';
+import { type Column, DataTable, NoRows } from '../../parts/data-table.tsx';
 import { DayFilters, FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { pathOf, TextLink } from '../../parts/link.tsx';
-import { EmptyState, Hint } from '../../parts/page.tsx';
+import { Hint } from '../../parts/page.tsx';
 import { useZone, When } from '../../parts/times.tsx';
 import { useList } from '../../queries.ts';
 import { dayRange } from '../../times.ts';
 import { usePathOfBilling } from './page.tsx';
 
 export function Journal({ accountId }: { accountId: string }) {
-  const { values, clear } = useFilters();
+  const { values } = useFilters();
   const query = queryOf(values, useZone());
   const rows = useList('/accounts/{id}/entries', { id: accountId, query });
-  const isFiltered = Object.keys(query).length > 0;
   return (
     <div>
       <Group justify="space-between" align="flex-end" mb="sm">
@@ -39,15 +38,12 @@ export function Journal({ accountId }: { accountId: string }) {
         rows={rows}
         keyOf={({ seq }) => String(seq)}
         empty={
-          isFiltered ? (
-            <NoMatches title="No matching transactions" text="Choose another time range or type." onClear={clear} />
-          ) : (
-            <EmptyState
-              icon="wallet"
-              title="No transactions yet"
-              text="Credits and the cost of each request appear here, newest first."
-            />
-          )
+          <NoRows
+            of="transactions"
+            icon="wallet"
+            title="No transactions yet"
+            text="Credits and the cost of each request appear here, newest first."
+          />
         }
       />
     </div>

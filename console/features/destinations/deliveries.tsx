@@ -4,10 +4,10 @@ import type { DeliveryShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { deliveryStatusLabels, optionsOf } from '../../labels.ts';
 import { useDestinationNames } from '../../names.ts';
-import { type Column, DataTable, NameLink, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
+import { type Column, DataTable, NameLink, NoRows, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
-import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { Hint, PageHead } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { type Rows, useGet, useList } from '../../queries.ts';
 import { nameOfDestination } from './words.ts';
@@ -55,7 +55,6 @@ interface DeliveryTableProps {
 }
 
 export function DeliveryTable({ rows, isOfOne = false }: DeliveryTableProps) {
-  const { values, clear } = useFilters();
   const destinationName = useDestinationNames(isOfOne ? [] : rows.rows.map(({ destination }) => destination));
   const destination: Column<DeliveryShape> = {
     name: 'destination',
@@ -67,7 +66,6 @@ export function DeliveryTable({ rows, isOfOne = false }: DeliveryTableProps) {
       </TextLink>
     ),
   };
-  const isFiltered = !isOfOne && Object.keys(values).length > 0;
   return (
     <DataTable
       label="Deliveries"
@@ -87,15 +85,12 @@ export function DeliveryTable({ rows, isOfOne = false }: DeliveryTableProps) {
         { name: 'next', label: 'Next attempt', from: 'lg', show: (row) => <NextAttempt delivery={row} /> },
       ]}
       empty={
-        isFiltered ? (
-          <NoMatches title="No matching deliveries" text="Choose other filters." onClear={clear} />
-        ) : (
-          <EmptyState
-            icon="send"
-            title="No deliveries yet"
-            text="They appear here when an event happens or a test is sent."
-          />
-        )
+        <NoRows
+          of="deliveries"
+          icon="send"
+          title="No deliveries yet"
+          text="They appear here when an event happens or a test is sent."
+        />
       }
     />
   );

@@ -5,16 +5,16 @@ import type { EventShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
-import { type Column, DataTable, NoMatches, timeColumn } from '../../parts/data-table.tsx';
+import { type Column, DataTable, NoRows, timeColumn } from '../../parts/data-table.tsx';
 import { AccountFilter, FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink } from '../../parts/link.tsx';
-import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { Hint, PageHead } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet, useList } from '../../queries.ts';
 
 export function EventList() {
   const me = useMe();
-  const { values, clear } = useFilters();
+  const { values } = useFilters();
   const { account = '', type = '' } = values;
   const rows = useList('/events', { query: { account, type } });
   const types = useGet('/event-types').data?.data ?? [];
@@ -52,15 +52,12 @@ export function EventList() {
           timeColumn<EventShape>('at', 'Time', ({ timestamp }) => timestamp, { from: 'sm' }),
         ]}
         empty={
-          Object.keys(values).length > 0 ? (
-            <NoMatches title="No matching events" text="Choose other filters." onClear={clear} />
-          ) : (
-            <EmptyState
-              icon="bell"
-              title="No events yet"
-              text="A low balance, a new API key or a failed payment is listed here."
-            />
-          )
+          <NoRows
+            of="events"
+            icon="bell"
+            title="No events yet"
+            text="A low balance, a new API key or a failed payment is listed here."
+          />
         }
       />
     </>

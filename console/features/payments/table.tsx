@@ -10,11 +10,11 @@ import { nanoOf, sumOf } from '../../money.ts';
 import { type Names, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
-import { type Column, DataTable, moneyColumn, NoMatches, statusColumn } from '../../parts/data-table.tsx';
+import { type Column, DataTable, moneyColumn, NoRows, statusColumn } from '../../parts/data-table.tsx';
 import { AccountFilter, DayFilters, FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { ExternalLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
-import { EmptyState, Hint } from '../../parts/page.tsx';
+import { Hint } from '../../parts/page.tsx';
 import { useZone, When } from '../../parts/times.tsx';
 import { useList } from '../../queries.ts';
 import { dayRange } from '../../times.ts';
@@ -22,10 +22,9 @@ import { PaymentDrawer, receiptOf } from './details.tsx';
 
 /** `accountId` null: of all accounts. */
 export function PaymentTable({ accountId }: { accountId: string | null }) {
-  const { values, set, clear } = useFilters();
+  const { values, set } = useFilters();
   const isOfAll = accountId === null;
-  const filters = queryOf(values, isOfAll, useZone());
-  const query = { ...filters, ...(!isOfAll && { account: accountId }) };
+  const query = { ...queryOf(values, isOfAll, useZone()), ...(!isOfAll && { account: accountId }) };
   const rows = useList('/payments', { query });
   const names = useNames(isOfAll ? rows.rows.map(({ account }) => ({ account, key: null })) : []);
   const open = (id: string) => set({ show: id });
@@ -42,15 +41,12 @@ export function PaymentTable({ accountId }: { accountId: string | null }) {
         keyOf={({ id }) => id}
         onOpen={({ id }) => open(id)}
         empty={
-          Object.keys(filters).length > 0 ? (
-            <NoMatches title="No matching payments" text="Choose another time range, status or type." onClear={clear} />
-          ) : (
-            <EmptyState
-              icon="card"
-              title="No payments yet"
-              text="Recharges appear here with their status and receipt. Credit that an operator adds is a transaction only."
-            />
-          )
+          <NoRows
+            of="payments"
+            icon="card"
+            title="No payments yet"
+            text="Recharges appear here with their status and receipt. Credit that an operator adds is a transaction only."
+          />
         }
       />
       <PaymentDrawer id={values['show'] ?? null} onClose={() => set({ show: null })} />

@@ -7,10 +7,10 @@ import { formatCount, formatShare } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Names, useNames } from '../../names.ts';
-import { type Column, DataTable, NoMatches, PlainTable, timeColumn } from '../../parts/data-table.tsx';
+import { type Column, DataTable, NoRows, PlainTable, timeColumn } from '../../parts/data-table.tsx';
 import { AccountFilter, FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
-import { EmptyState, Hint, PageHead, Section } from '../../parts/page.tsx';
+import { Hint, PageHead, Section } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { UsageTabs } from '../../parts/usage-tabs.tsx';
 import { useGet, useList } from '../../queries.ts';
@@ -25,7 +25,7 @@ const periods = [
 const LIST_MAX = 1_000;
 
 export function RejectedList() {
-  const { values, clear } = useFilters();
+  const { values } = useFilters();
   const [askedAtMs, setAskedAtMs] = useState(() => Date.now());
   const { account, key, code, period = '' } = values;
   const span = Object.hasOwn(periodMs, period) ? periodMs[period as keyof typeof periodMs] : null;
@@ -57,15 +57,12 @@ export function RejectedList() {
           keyOf={(row) => `${row.at} ${row.account} ${row.key} ${row.code}`}
           columns={columnsOf(names, isInstallation)}
           empty={
-            Object.keys(values).length > 0 ? (
-              <NoMatches title="No matching requests" text="Change or clear the filters." onClear={clear} />
-            ) : (
-              <EmptyState
-                icon="shield"
-                title="No rejected requests"
-                text="A wrong API key, an unknown model or an empty balance is counted here."
-              />
-            )
+            <NoRows
+              of="requests"
+              icon="shield"
+              title="No rejected requests"
+              text="A wrong API key, an unknown model or an empty balance is counted here."
+            />
           }
         />
       </Stack>

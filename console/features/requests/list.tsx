@@ -4,13 +4,13 @@ import { Switch } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { UsageShape } from '../../../src/admin-api/shapes.ts';
 import type { Query } from '../../api.ts';
-import { countFilters, type Filters, type Sorting, useFilters, useSorting } from '../../filters.ts';
+import { type Sorting, useFilters, useSorting } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { DataTable, NoMatches } from '../../parts/data-table.tsx';
+import { DataTable, NoRows } from '../../parts/data-table.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
-import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
+import { FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { UsageTabs } from '../../parts/usage-tabs.tsx';
 import { type Rows, rowsOf, useGet, useList } from '../../queries.ts';
@@ -71,7 +71,7 @@ export function UsageList() {
       {grouping === null ? (
         <>
           <FailureNotice failure={summary.error} />
-          <RequestTable rows={rows} filters={filters} sorting={sorting} />
+          <RequestTable rows={rows} sorting={sorting} />
         </>
       ) : (
         <UsageGroups grouping={grouping} answer={summary} filters={filters} />
@@ -82,11 +82,10 @@ export function UsageList() {
 
 interface RequestTableProps {
   rows: UsageRows;
-  filters: Filters;
   sorting: Sorting;
 }
 
-function RequestTable({ rows, filters, sorting }: RequestTableProps) {
+function RequestTable({ rows, sorting }: RequestTableProps) {
   const isInstallation = seesInstallation(useMe());
   const names = useNames(rows.rows);
   return (
@@ -97,7 +96,7 @@ function RequestTable({ rows, filters, sorting }: RequestTableProps) {
         rows={rows}
         sorting={sorting}
         keyOf={({ request_id }) => request_id}
-        empty={<Empty isNarrowed={countFilters(filters.values) > 0} onClear={filters.clear} />}
+        empty={<Empty />}
         linkTo={({ request_id }) => pathOf.request(request_id)}
       />
       {rows.searchedSince !== null && (
@@ -118,17 +117,11 @@ function RequestTable({ rows, filters, sorting }: RequestTableProps) {
   );
 }
 
-function Empty({ isNarrowed, onClear }: { isNarrowed: boolean; onClear: () => void }) {
-  if (isNarrowed)
-    return (
-      <NoMatches
-        title="No matching requests"
-        text="Change or clear the filters. Requests that were rejected are counted under Rejected."
-        onClear={onClear}
-      />
-    );
+function Empty() {
   return (
-    <EmptyState
+    <NoRows
+      of="requests"
+      advice="Change or clear the filters. Requests that were rejected are counted under Rejected."
       icon="list"
       title="No requests yet"
       text="Each request appears here with its cost when it completes."
