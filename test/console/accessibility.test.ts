@@ -11,15 +11,7 @@ import { chromium } from '../verify/clients/open-browser.ts';
 import { type FilledPayments, fillPayments } from './fill-payments.ts';
 import { findFaults, findFaultsOfLooks, findSideways, PHONE } from './find-faults.ts';
 import { startChromium, visit } from './open-console.ts';
-import {
-  type FilledService,
-  fillService,
-  pagesOf,
-  type Role,
-  visitAs,
-  type Walker,
-  walkerFor,
-} from './walk-pages.ts';
+import { type FilledService, fillService, pagesOf, type Role, visitAs, type Walker, walkerFor } from './walk-pages.ts';
 
 setDefaultTimeout(300_000);
 
