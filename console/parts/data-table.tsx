@@ -315,7 +315,7 @@ interface NameLinkProps {
 /** The first cell of a row: a link to its page, with a note below it. */
 export function NameLink({ to, search, name, note, isMonospace = false }: NameLinkProps) {
   return (
-    <Stack gap={0}>
+    <Stack gap={0} className="name-cell">
       <TextLink to={to} search={search} fw={600} size="sm" className="wrap">
         {name}
       </TextLink>

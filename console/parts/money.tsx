@@ -76,8 +76,9 @@ export function UsedBar({ used, limit, label, period, widthPx, digits }: UsedBar
         />
       </Progress.Root>
       <Group gap="xs" justify="space-between" wrap="nowrap">
-        <Text size="xs" className="tabular" title={`${used} / ${limit} USD`}>
-          {`${formatMoney(used, digits)} of ${formatMoney(limit, digits)}${period === undefined ? '' : ` ${period}`}`}
+        <Text size="xs" title={`${used} / ${limit} USD`}>
+          <span className="tabular">{`${formatMoney(used, digits)} of ${formatMoney(limit, digits)}`}</span>
+          {period !== undefined && ` ${period}`}
         </Text>
         <Hint size="xs" className="tabular">
           {shownPercent(percent)}

@@ -9,7 +9,7 @@ import { invite } from '../contract/sign-in/browser.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type FilledPayments, fillPayments } from './fill-payments.ts';
-import { findFaults, findFaultsOfLooks, findSideways, PHONE } from './find-faults.ts';
+import { findClipped, findFaults, findFaultsOfLooks, findSideways, PHONE } from './find-faults.ts';
 import { startChromium, visit } from './open-console.ts';
 import { type FilledService, fillService, pagesOf, type Role, visitAs, type Walker, walkerFor } from './walk-pages.ts';
 
@@ -67,7 +67,7 @@ describe.each(['full', 'empty'] as const)('with %s data', (amount) => {
         await walker.walkTo(path);
         const found = isThorough
           ? await findFaultsOfLooks(page, walker)
-          : [...(await findFaults(page)), ...(await findSideways(page))];
+          : [...(await findFaults(page)), ...(await findSideways(page)), ...(await findClipped(page))];
         if (found.length > 0) faults[path] = found;
       }
       problems.push(...visitor.problems);

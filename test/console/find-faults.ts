@@ -35,14 +35,14 @@ export async function findFaults(page: Page, rules: 'all' | 'colors' | 'others' 
 export async function findFaultsOfLooks(page: Page, { settle }: Pick<Walker, 'settle'>): Promise<string[]> {
   const faults: string[] = [];
   const note = (look: string, found: string[]) => faults.push(...found.map((fault) => `${look} ${fault}`));
-  note('wide', await findFaults(page));
+  note('wide', [...(await findFaults(page)), ...(await findClipped(page))]);
   await page.emulateMedia({ colorScheme: 'dark' });
   await settle();
   note('wide dark', await findFaults(page, 'colors'));
   await page.emulateMedia({ colorScheme: 'light' });
   await page.setViewportSize(PHONE);
   await settle();
-  note('phone', [...(await findFaults(page, 'others')), ...(await findSideways(page))]);
+  note('phone', [...(await findFaults(page, 'others')), ...(await findSideways(page)), ...(await findClipped(page))]);
   await page.setViewportSize(WIDE);
   return faults;
 }
@@ -56,5 +56,20 @@ export async function findSideways(page: Page): Promise<string[]> {
       (one) => one.getBoundingClientRect().right > clientWidth,
     );
     return [`${scrollWidth} px wide: ${outside.slice(0, 3).map((one) => one.outerHTML.slice(0, 160))}`];
+  });
+}
+
+/** Cells and badges that reach beyond the visible edge of their table, and badges that shorten their text. */
+export async function findClipped(page: Page): Promise<string[]> {
+  return await page.evaluate(() => {
+    const isOutside = (one: Element) => {
+      const table = one.closest('.mantine-TableScrollContainer-scrollContainer');
+      return table !== null && one.getBoundingClientRect().right > table.getBoundingClientRect().right + 0.5;
+    };
+    const outside = [...document.querySelectorAll('main :is(th, td, td .mantine-Badge-root)')].filter(isOutside);
+    const shortened = [...document.querySelectorAll('main .mantine-Badge-label')].filter(
+      (one) => one.scrollWidth > one.clientWidth,
+    );
+    return [...outside.slice(0, 3), ...shortened.slice(0, 3)].map((one) => `clipped: ${one.outerHTML.slice(0, 200)}`);
   });
 }

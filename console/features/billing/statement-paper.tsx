@@ -182,24 +182,50 @@ function Entries({ statement: { entries, has_more_entries: hasMore } }: { statem
 
 type Payment = StatementShape['payments'][number];
 
-/** Taxes and fees are no part of the balance: only the credited amounts are entries. */
+type Amount = (payment: Payment) => string | null;
+
+interface PaymentFigure {
+  name: string;
+  label: string;
+  usd: Amount;
+}
+
+const paymentFigures: readonly PaymentFigure[] = [
+  { name: 'amount', label: 'Amount', usd: ({ amount }) => amount },
+  { name: 'tax', label: 'Tax', usd: ({ tax }) => tax },
+  { name: 'total', label: 'Paid', usd: ({ total }) => total },
+  { name: 'refunded', label: 'Refunded', usd: ({ refunded }) => refunded },
+  { name: 'disputed', label: 'Disputed', usd: ({ disputed }) => disputed },
+  { name: 'fee', label: 'Fee', usd: ({ fee }) => fee },
+];
+
+/**
+ * Taxes and fees are no part of the balance: only the credited amounts are entries. On phones, only what was paid has a
+ * column.
+ */
 function Payments({ statement: { payments } }: { statement: StatementShape }) {
   if (payments.length === 0) return null;
-  const figure = (name: string, label: string, usd: (payment: Payment) => string | null): Column<Payment> => {
-    const amounts = payments.map(usd).filter((one) => one !== null);
-    return {
-      name,
-      label,
-      align: 'right',
-      usd,
-      digits: 'exact',
-      show: (payment, digits) => <span className="tabular">{formatExactMoney(usd(payment) ?? '0', digits)}</span>,
-      total: <span className="tabular">{formatExactMoney(sumOf(amounts), digitsOf(amounts))}</span>,
-    };
-  };
-  const isAny = (usd: (payment: Payment) => string | null) => payments.some((one) => nanoOf(usd(one) ?? '0') !== 0n);
-  const optional = (name: string, label: string, usd: (payment: Payment) => string | null) =>
-    isAny(usd) ? [figure(name, label, usd)] : [];
+  const amountsOf = (usd: Amount) => payments.map(usd).filter((one) => one !== null);
+  const totalOf = (usd: Amount) => sumOf(amountsOf(usd));
+  const column = ({ name, label, usd }: PaymentFigure): Column<Payment> => ({
+    name,
+    label,
+    align: 'right',
+    usd,
+    digits: 'exact',
+    ...(name !== 'total' && { from: 'xs' }),
+    show: (payment, digits) => <span className="tabular">{formatExactMoney(usd(payment) ?? '0', digits)}</span>,
+    total: <span className="tabular">{formatExactMoney(totalOf(usd), digitsOf(amountsOf(usd)))}</span>,
+  });
+  const isNeeded = ({ name, usd }: PaymentFigure) =>
+    name === 'amount' || name === 'total' || amountsOf(usd).some(isSome);
+  const shown = paymentFigures.filter(isNeeded);
+  const total = (
+    <>
+      Total
+      <PhoneFigures figures={shown} of={totalOf} />
+    </>
+  );
   return (
     <section aria-labelledby="statement-payments">
       <PartTitle id="statement-payments">Payments</PartTitle>
@@ -209,13 +235,8 @@ function Payments({ statement: { payments } }: { statement: StatementShape }) {
         rows={payments}
         keyOf={({ id }) => id}
         columns={[
-          { name: 'at', label: 'Day', show: (payment) => <PaymentName payment={payment} />, total: 'Total' },
-          figure('amount', 'Amount', ({ amount }) => amount),
-          ...optional('tax', 'Tax', ({ tax }) => tax),
-          figure('total', 'Paid', ({ total }) => total),
-          ...optional('refunded', 'Refunded', ({ refunded }) => refunded),
-          ...optional('disputed', 'Disputed', ({ disputed }) => disputed),
-          ...optional('fee', 'Fee', ({ fee }) => fee),
+          { name: 'at', label: 'Day', show: (payment) => <PaymentName payment={payment} figures={shown} />, total },
+          ...shown.map(column),
         ]}
       />
       <Hint size="xs" mt="xs">
@@ -225,11 +246,22 @@ function Payments({ statement: { payments } }: { statement: StatementShape }) {
   );
 }
 
-function PaymentName({ payment: { created_at: at, kind, status, id, receipt_url: receipt } }: { payment: Payment }) {
+function isSome(usd: string): boolean {
+  return nanoOf(usd) !== 0n;
+}
+
+interface PaymentNameProps {
+  payment: Payment;
+  figures: readonly PaymentFigure[];
+}
+
+function PaymentName({ payment, figures }: PaymentNameProps) {
+  const { created_at: at, kind, status, id, receipt_url: receipt } = payment;
   return (
     <>
       <span className="tabular">{at.slice(0, 10)}</span> {paymentKindLabels[kind]}
       {status !== 'paid' && ` (${paymentStatusLabels[status].toLowerCase()})`}
+      <PhoneFigures figures={figures} of={(usd) => usd(payment)} />
       <Hint size="xs" className="wrap">
         {id}
         {receipt !== null && (
@@ -242,6 +274,24 @@ function PaymentName({ payment: { created_at: at, kind, status, id, receipt_url:
         )}
       </Hint>
     </>
+  );
+}
+
+interface PhoneFiguresProps {
+  figures: readonly PaymentFigure[];
+  of: (usd: Amount) => string | null;
+}
+
+/** The amounts that have no column on phones. */
+function PhoneFigures({ figures, of }: PhoneFiguresProps) {
+  const shown = figures.flatMap(({ name, label, usd }) => {
+    const amount = of(usd);
+    return name === 'total' || amount === null || !isSome(amount) ? [] : [`${label} ${formatExactMoney(amount)}`];
+  });
+  return (
+    <Hint size="xs" fw={400} hiddenFrom="xs">
+      {shown.join(' · ')}
+    </Hint>
   );
 }
 

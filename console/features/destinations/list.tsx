@@ -1,13 +1,13 @@
 // Destinations: where events are sent to.
 
-import { Group, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import type { DestinationShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Names, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { type Column, DataTable, NameLink, NoMatches, timeColumn } from '../../parts/data-table.tsx';
-import { AccountFilter } from '../../parts/fields.tsx';
+import { AccountFilter, FilterBar } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { useList } from '../../queries.ts';
@@ -42,9 +42,9 @@ export function DestinationList() {
         }
       />
       {seesInstallation(me) && (
-        <Group mb="md">
+        <FilterBar>
           <AccountFilter name="account" />
-        </Group>
+        </FilterBar>
       )}
       <DataTable
         label="Destinations"

@@ -146,14 +146,14 @@ function Scope({ apiKey: { groups, models } }: { apiKey: KeyShape }) {
     <Stack gap={4} align="flex-start" maw={260}>
       <Group gap={4}>
         {groups.slice(0, 3).map((name) => (
-          <Badge key={name} variant="default" fw={500}>
+          <Badge key={name} variant="default" fw={500} miw="max-content">
             {name}
           </Badge>
         ))}
         {groups.length > 3 && <Text size="xs">+{groups.length - 3}</Text>}
       </Group>
       <Hint size="xs" truncate maw={240} title={models?.join(', ') ?? ''}>
-        {models === null ? 'All models of its groups' : models.join(', ')}
+        {models === null ? 'All models' : models.join(', ')}
       </Hint>
     </Stack>
   );

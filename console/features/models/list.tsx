@@ -98,9 +98,9 @@ function AccountModels() {
   const paid = (rate: string, model: ModelShape) => rateOfGroup(rate, multipliers.get(groupOf(model) ?? '') ?? '1');
   return (
     <Stack>
-      <Group>
+      <FilterBar mb={0}>
         <SearchFilter name="search" label="Name or alias" />
-      </Group>
+      </FilterBar>
       <ModelTable
         models={{ ...models, rows: models.rows.filter((model) => fits(model, values)) }}
         columns={[

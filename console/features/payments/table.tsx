@@ -83,7 +83,11 @@ function columnsFor(names: Names | null, search: Record<string, string>): Column
     name: 'account',
     label: 'Account',
     from: 'sm',
-    show: ({ account: id }) => <TextLink to={pathOf.account(id)}>{names?.account(id) ?? id}</TextLink>,
+    show: ({ account: id }) => (
+      <TextLink to={pathOf.account(id)} className="wrap">
+        {names?.account(id) ?? id}
+      </TextLink>
+    ),
   };
   return [
     {

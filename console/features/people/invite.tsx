@@ -137,7 +137,7 @@ export function LinkNote({ person: { link_expires_at: ends, status } }: { person
         'Link expired'
       ) : (
         <>
-          {'Link expires'} <When at={ends} />
+          {'Link expires'} <When at={ends} isRelative />
         </>
       )}
     </Text>

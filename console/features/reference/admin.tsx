@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useFilters } from '../../filters.ts';
 import { useMe } from '../../me.tsx';
-import { SearchFilter } from '../../parts/fields.tsx';
+import { FilterBar, SearchFilter } from '../../parts/fields.tsx';
 import { EmptyState, FailureNotice, Heading, Hint, Loading } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import { type ApiDocument, byTag, findOperations, type Operation, operationsOf } from './api-document.ts';
@@ -29,14 +29,16 @@ export function AdminReference({ openedId }: { openedId: string }) {
           OpenAPI document
         </Anchor>
       </Text>
-      <SearchFilter
-        name="search"
-        also={{ api: 'admin' }}
-        label="Search operations"
-        placeholder="key create, /usage, refund …"
-        w={undefined}
-        maw={420}
-      />
+      <FilterBar mb={0}>
+        <SearchFilter
+          name="search"
+          also={{ api: 'admin' }}
+          label="Search operations"
+          placeholder="key create, /usage, refund …"
+          w={420}
+          maw="100%"
+        />
+      </FilterBar>
       {groups.length === 0 && (
         <EmptyState
           icon="search"

@@ -25,9 +25,9 @@ export function usageColumns(names: Names, isInstallation: boolean): Column<Usag
       label: isInstallation ? 'Account / key' : 'API key',
       show: ({ account, key }) => (
         <>
-          {isInstallation && <OneLine text={names.account(account)} />}
+          {isInstallation && <TwoLines text={names.account(account)} />}
           <Text component="div" inherit {...(isInstallation && { size: 'xs', c: 'dimmed' })}>
-            <OneLine text={names.key(key)} />
+            <TwoLines text={names.key(key)} />
           </Text>
         </>
       ),
@@ -77,7 +77,7 @@ function figure(name: string, label: string, show: (row: UsageShape) => ReactNod
 }
 
 function text(name: string, label: string, show: (row: UsageShape) => string | null): Column<UsageShape> {
-  return { name, label, choice: 'hidden', show: (row) => <OneLine text={show(row) ?? '–'} /> };
+  return { name, label, choice: 'hidden', show: (row) => <TwoLines text={show(row) ?? '–'} /> };
 }
 
 /** Always visible, because slow requests are what this list is searched for. */
@@ -156,9 +156,9 @@ export function reasonOf({ outcome, status, error, attempts }: UsageShape): stri
   return shown.length === 0 ? null : shown.join(' · ');
 }
 
-function OneLine({ text }: { text: string }) {
+function TwoLines({ text }: { text: string }) {
   return (
-    <Text inherit truncate maw={170} title={text}>
+    <Text inherit lineClamp={2} maw={170} className="wrap" title={text}>
       {text}
     </Text>
   );

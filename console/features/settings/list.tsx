@@ -5,7 +5,7 @@ import type { SettingShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { useMe } from '../../me.tsx';
 import { PlainTable } from '../../parts/data-table.tsx';
-import { SearchFilter } from '../../parts/fields.tsx';
+import { FilterBar, SearchFilter } from '../../parts/fields.tsx';
 import { EmptyState, FailureNotice, Hint, Loading, PageHead, Section } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import { SettingEditor } from './editor.tsx';
@@ -61,7 +61,7 @@ export function SettingList() {
     <>
       <PageHead title="Settings" text="Changes apply immediately to new requests, and not to running ones." />
       <Stack>
-        <Group align="flex-end" gap="lg">
+        <FilterBar mb={0}>
           <SearchFilter name="search" label="Setting" />
           <Switch
             label="Modified only"
@@ -69,7 +69,7 @@ export function SettingList() {
             onChange={({ currentTarget }) => set({ changed: currentTarget.checked ? 'true' : null })}
             pb={8}
           />
-        </Group>
+        </FilterBar>
         <FailureNotice failure={error} onRetry={() => void refetch()} />
         {data === undefined && error === null && <Loading />}
         {data !== undefined && shown.length === 0 && (
@@ -129,7 +129,8 @@ function SettingSectionCard({ section, settings }: { section: SettingSection; se
             </Group>
             <Hint className="wrap">{settingText(setting)}</Hint>
             <Hint size="xs">
-              {settingOrigin(setting)} · <Code fz="xs">{settingPage(setting)}</Code>
+              {setting.origin !== null && `${settingOrigin(setting)} · `}
+              <Code fz="xs">{settingPage(setting)}</Code>
             </Hint>
           </Stack>
           <Stack gap={2} align="flex-end" ml="auto" style={{ flex: '0 1 260px' }}>
