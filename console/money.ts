@@ -23,9 +23,15 @@ export function formatExactMoney(usd: string, digitsLeast = CENT_DIGITS): string
 
 /** How a chart of amounts, which are floating-point numbers, labels its axis and its values. */
 export const chartFormats = {
-  format: (usd: number) => formatMoney(usd.toFixed(NANO_DIGITS)),
+  /** The labels of an axis have the same digits, which its steps need: they are at least a fourth of `most`. */
+  format: (usd: number, most = 0) => formatMoney(usd.toFixed(NANO_DIGITS), stepDigits(most / 4)),
   formatValue: (usd: number) => formatExactMoney(usd.toFixed(NANO_DIGITS)),
 };
+
+/** The fraction digits of a step of an axis, which has at most two significant digits. */
+function stepDigits(usd: number): number {
+  return usd > 0 ? Math.min(NANO_DIGITS, Math.max(CENT_DIGITS, 1 - Math.floor(Math.log10(usd)))) : CENT_DIGITS;
+}
 
 /** The fraction digits of a column of rounded amounts: as many as the one that needs the most. */
 export function roundedDigitsOf(amounts: readonly (string | null)[]): number {

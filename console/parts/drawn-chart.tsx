@@ -3,17 +3,25 @@
 import { AreaChart, BarChart, LineChart } from '@mantine/charts';
 import type { TimeChartProps } from './time-chart.tsx';
 
+/** The width of a digit of the axes, and the distance of the labels from the axis. */
+const DIGIT_PX = 7.5;
+const LABEL_GAP_PX = 18;
+const AXIS_PX_MIN = 64;
+
 export function DrawnChart({
   points,
   series,
   kind,
   isStacked,
   heightPx = 220,
-  format,
-  formatValue = format,
+  format: formatOf,
+  formatValue,
   hasSteps = false,
   isBare = false,
 }: TimeChartProps) {
+  const most = mostOf(points, series);
+  const format = formatOf && ((value: number) => formatOf(value, most));
+  const labelLength = format?.(most).length ?? 0;
   const shared = {
     h: heightPx,
     data: [...points],
@@ -26,8 +34,11 @@ export function DrawnChart({
     gridAxis: isBare ? ('none' as const) : ('x' as const),
     tickLine: 'none' as const,
     xAxisProps: { minTickGap: 40 },
-    yAxisProps: { width: 64, ...(format !== undefined && { tickFormatter: format }) },
-    ...(formatValue !== undefined && { valueFormatter: formatValue }),
+    yAxisProps: {
+      width: Math.max(AXIS_PX_MIN, labelLength * DIGIT_PX + LABEL_GAP_PX),
+      ...(format !== undefined && { tickFormatter: format }),
+    },
+    ...(format !== undefined && { valueFormatter: formatValue ?? format }),
     // No animation.
     tooltipAnimationDuration: 0,
   };
@@ -54,6 +65,15 @@ export function DrawnChart({
       fillOpacity={0.25}
       {...(isStacked === true && { type: 'stacked' as const })}
     />
+  );
+}
+
+/** The largest magnitude of a value. */
+function mostOf(points: TimeChartProps['points'], series: TimeChartProps['series']): number {
+  const values = points.flatMap((point) => series.map(({ name }) => point[name]));
+  return values.reduce<number>(
+    (most, value) => (typeof value === 'number' ? Math.max(most, Math.abs(value)) : most),
+    0,
   );
 }
 

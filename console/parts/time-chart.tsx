@@ -18,7 +18,8 @@ export interface TimeChartProps {
   kind: 'area' | 'bar' | 'line';
   isStacked?: boolean;
   heightPx?: number;
-  format?: (value: number) => string;
+  /** `most` is the largest magnitude in the chart. */
+  format?: (value: number, most: number) => string;
   /** Shows the value of a point, if it differs from the labels of the axis. */
   formatValue?: (value: number) => string;
   /** Keeps a value until the next point, instead of a line between both. */

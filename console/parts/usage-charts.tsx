@@ -74,8 +74,8 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
             format={formatCompact}
             points={points}
             series={[
-              { name: 'input', label: 'Input', color: 'road.7' },
-              { name: 'cache', label: 'Cache', color: 'gray.5' },
+              { name: 'input', label: 'Input', color: 'blue.6' },
+              { name: 'cache', label: 'Cache', color: 'cyan.4' },
               { name: 'output', label: 'Output', color: 'orange.6' },
             ]}
           />

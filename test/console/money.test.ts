@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import {
+  chartFormats,
   digitsOf,
   formatExactMoney,
   formatMoney,
@@ -105,6 +106,22 @@ test('a shown sum equals the sum of its shown parts', () => {
   expect(sumDigitsOf([{ parts: ['1.0041111', '1.0041111'], sum: '2.0082222' }])).toBe(3);
   // The parts are not all of the sum, so that nothing is rounded.
   expect(sumDigitsOf([{ parts: ['1.00444'], sum: '5' }])).toBe(5);
+});
+
+test('the labels of an axis have the same digits and are exact', () => {
+  for (const most of nanos.slice(0, 500).map((nano) => Number(nano) / 1e9)) {
+    if (most < 1e-6) continue;
+    // A step of an axis is at least a fourth of the largest value, with two significant digits.
+    const power = 10 ** (Math.floor(Math.log10(most / 4)) - 1);
+    const step = Math.ceil(most / 4 / power) * power;
+    const labels = [0, 1, 2, 3, 4].map((count) => chartFormats.format(count * step, most));
+    expect([most, new Set(labels.map(shownDigits)).size]).toEqual([most, 1]);
+    const shown = labels.map((label) => Number(shownNano(label)) / 1e9);
+    for (const [count, label] of shown.entries()) expect(Math.abs(label - count * step)).toBeLessThan(power / 2);
+  }
+  const labels = [0, 0.0015, 0.003, 0.0045, 0.006].map((usd) => chartFormats.format(usd, 0.0047));
+  expect(labels).toEqual(['$0.0000', '$0.0015', '$0.0030', '$0.0045', '$0.0060']);
+  expect([0, 150, 600].map((usd) => chartFormats.format(usd, 485))).toEqual(['$0.00', '$150.00', '$600.00']);
 });
 
 test('an exact amount keeps every digit, its sign and at least two digits', () => {

@@ -87,7 +87,7 @@ function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: st
             points={points}
             series={[
               { name: 'completed', label: 'Completed', color: 'road.6' },
-              { name: 'failed', label: 'Failed', color: 'orange.6' },
+              { name: 'failed', label: 'Failed', color: 'red.6' },
             ]}
             format={formatCount}
             summary={`Requests: ${messages} in ${period}, ${failed} of them failed.`}
