@@ -47,7 +47,7 @@ export function ProviderHealth({ provider }: { provider: Health }) {
       {provider.health === null || isUntried(provider) ? (
         <StatusBadge status="unknown" label="Not used" />
       ) : (
-        <StatusBadge {...lookOf(provider.health)} />
+        <StatusBadge {...lookOf(provider.health, restingCount > 0)} />
       )}
       {restingCount > 0 && (
         <Hint size="xs">{restingCount === 1 ? '1 route paused' : `${restingCount} routes paused`}</Hint>
@@ -57,9 +57,13 @@ export function ProviderHealth({ provider }: { provider: Health }) {
 }
 
 /** Times in ISO 8601 are in the order of their texts. */
-function lookOf({ up, last_success_at: answeredAt, last_failure_at: failedAt }: NonNullable<Health['health']>) {
-  if (!up || answeredAt === null) return { status: 'failed', label: 'Down' };
-  if (failedAt !== null && failedAt > answeredAt) return { status: 'service_cut', label: 'Degraded' };
+function lookOf(
+  { up, last_success_at: answeredAt, last_failure_at: failedAt }: NonNullable<Health['health']>,
+  isAnyPaused: boolean,
+) {
+  if (!up) return { status: 'failed', label: 'Down' };
+  const hasFailedLast = failedAt !== null && (answeredAt === null || failedAt > answeredAt);
+  if (isAnyPaused || hasFailedLast) return { status: 'service_cut', label: 'Degraded' };
   return { status: 'healthy', label: 'Healthy' };
 }
 

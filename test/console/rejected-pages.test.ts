@@ -86,3 +86,22 @@ test.skipIf(chromium === null)(
     expect(visitor.problems).toEqual([]);
   },
 );
+
+test.skipIf(chromium === null)(
+  'a provider with a paused route is degraded, in its list and in the overview',
+  async () => {
+    for (let at = 0; at < 6; at++) await (await post(filled.key.secret, 'sandbox-error-529')).text();
+    await (await post(filled.key.secret, 'sandbox-echo')).text();
+    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    const { page } = visitor;
+    await visitor.goTo('/providers');
+    const providers = page.getByRole('table', { name: 'Providers' });
+    await providers.getByText('1 route paused').waitFor();
+    expect(await providers.getByText('Degraded', { exact: true }).count()).toBe(1);
+    await visitor.goTo('/');
+    await page.getByText('Some routes of sandbox are failing.').waitFor();
+    await page.getByRole('main').getByText('Degraded', { exact: true }).waitFor();
+    expect(await page.getByRole('main').getByText('Healthy', { exact: true }).count()).toBe(0);
+    expect(visitor.problems).toEqual([]);
+  },
+);

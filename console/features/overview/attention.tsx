@@ -59,7 +59,7 @@ function Row({ one }: { one: AttentionShape }) {
         </Badge>
         <Text size="sm" component="div" className="wrap">
           <Text span inherit fw={600}>
-            {title}
+            {`${title}.`}
           </Text>{' '}
           <Text span inherit c="dimmed">
             {text}
@@ -94,7 +94,7 @@ function attentionWords(one: AttentionShape, role: Role): AttentionWords {
   }
   if (one.kind === 'provider_failing')
     return {
-      title: `${one.provider ?? ''} is failing`,
+      title: one.severity === 'critical' ? `${one.provider} is failing` : `Some routes of ${one.provider} are failing`,
       text: providerText(one),
       link: { to: '/providers', label: 'View providers' },
     };
@@ -129,7 +129,7 @@ function balanceText({ days_left, cost_per_day }: AttentionShape): string {
 
 function providerText({ failures, share }: AttentionShape): string {
   const said = [
-    failures === null || failures === 0 ? null : `${failures} consecutive failures.`,
+    failures === null || failures === 0 ? null : `Up to ${failures} consecutive failures on a route.`,
     share === null || share === 0 ? null : `${formatShare(share)} of its routes are paused.`,
   ];
   return said.filter((part) => part !== null).join(' ');

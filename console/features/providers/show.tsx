@@ -198,7 +198,7 @@ const stateColumns: Column<RouteState>[] = [
           status={state === 'ready' ? 'unknown' : state === 'open' ? 'failed' : 'client_gone'}
           label={stateLabels[state]}
         />
-        {until !== null && (
+        {state === 'open' && until !== null && (
           <Hint size="xs">
             {'until'} <When at={until} isPrecise />
           </Hint>
@@ -219,7 +219,7 @@ const stateColumns: Column<RouteState>[] = [
     label: 'First token',
     align: 'right',
     from: 'md',
-    show: ({ first_token_ms: ms }) => (ms === null ? 'Not measured' : `${formatCount(ms)} ms`),
+    show: ({ first_token_ms: ms }) => (ms === null ? '–' : `${formatCount(ms)} ms`),
   },
   {
     name: 'failure',
@@ -230,7 +230,7 @@ const stateColumns: Column<RouteState>[] = [
         'None'
       ) : (
         <>
-          {failure.fault} · <When at={failure.at} isRelative />
+          {failure.fault.replaceAll('_', ' ')} · <When at={failure.at} isRelative />
         </>
       ),
   },
