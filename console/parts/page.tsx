@@ -55,7 +55,7 @@ export function PageHead({ title, text, actions }: PageHeadProps) {
           </Text>
         )}
       </Stack>
-      {actions !== undefined && (
+      {actions !== undefined && actions !== false && (
         <Group gap="xs" className="no-print">
           {actions}
         </Group>

@@ -225,26 +225,32 @@ export const accountRoutes: AdminRoute[] = [
     answer: [accountSchema, 'The account'],
     handle: async (call) => accountJson(await findAccount(call, call.params.id)),
   }),
-  patch('/accounts/{id}', 'account-change', 'Update an account; owners its `low_balances` only', holdersWhoChange, {
-    params,
-    body: changeBody,
-    answer: [accountSchema, 'The updated account'],
-    async handle(call) {
-      const { id } = call.params;
-      if (call.principal.accountId !== null) refuseOperatorsMembers(call);
-      const changed = await call.changeInTurn(async () => {
-        const before = await findAccount(call, id);
-        const { account, terms } = changedAccount(before, call.body);
-        if (call.body.groups !== undefined) await checkGroupsExist(call, account.groups);
-        const after = accountTermsJson({ account, meters: terms });
-        const note = changeNote('account.update', id, account.id, accountTermsJson(before), after);
-        await call.accounts.updateAccount(account, terms, recordAudit(call, [note]));
-        call.forgetAccount(account.id);
-        return findAccount(call, id);
-      });
-      return accountJson(changed);
+  patch(
+    '/accounts/{id}',
+    'account-change',
+    'Update an account; owners only its low balance notices',
+    holdersWhoChange,
+    {
+      params,
+      body: changeBody,
+      answer: [accountSchema, 'The updated account'],
+      async handle(call) {
+        const { id } = call.params;
+        if (call.principal.accountId !== null) refuseOperatorsMembers(call);
+        const changed = await call.changeInTurn(async () => {
+          const before = await findAccount(call, id);
+          const { account, terms } = changedAccount(before, call.body);
+          if (call.body.groups !== undefined) await checkGroupsExist(call, account.groups);
+          const after = accountTermsJson({ account, meters: terms });
+          const note = changeNote('account.update', id, account.id, accountTermsJson(before), after);
+          await call.accounts.updateAccount(account, terms, recordAudit(call, [note]));
+          call.forgetAccount(account.id);
+          return findAccount(call, id);
+        });
+        return accountJson(changed);
+      },
     },
-  }),
+  ),
 ];
 
 /** Throws invalid_request for what only an operator can change. */

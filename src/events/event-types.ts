@@ -248,7 +248,7 @@ const access = {
     audience: 'account',
     isSecurity: true,
     data: { ...key, actor },
-    describe: (data) => `The key ${named(data)} was created by ${data.actor}.`,
+    describe: (data) => `The key ${named(data)} was created by ${actorName(data.actor)}.`,
   }),
   'key.rotated': define({
     title: 'Key rotated',
@@ -256,7 +256,7 @@ const access = {
     audience: 'account',
     isSecurity: true,
     data: { ...key, actor },
-    describe: (data) => `The key ${named(data)} got a new secret from ${data.actor}.`,
+    describe: (data) => `The key ${named(data)} got a new secret from ${actorName(data.actor)}.`,
   }),
   'key.expiring': define({
     title: 'Key expires soon',
@@ -271,7 +271,7 @@ const access = {
     audience: 'account',
     isSecurity: true,
     data: { ...key, status: z.enum(['disabled', 'revoked']), actor },
-    describe: (data) => `The key ${named(data)} was ${data.status} by ${data.actor}.`,
+    describe: (data) => `The key ${named(data)} was ${data.status} by ${actorName(data.actor)}.`,
   }),
   'token.created': define({
     title: 'Token created',
@@ -279,10 +279,10 @@ const access = {
     audience: 'account',
     isSecurity: true,
     data: { token: id, name: z.string(), role: z.string(), actor },
-    describe: (data) => `A token of the role ${data.role} (${data.token}) was created by ${data.actor}.`,
+    describe: (data) => `A token of the role ${data.role} (${data.token}) was created by ${actorName(data.actor)}.`,
   }),
   'person.joined': define({
-    title: 'Person joined',
+    title: 'User joined',
     severity: 'info',
     audience: 'account',
     isSecurity: true,
@@ -381,7 +381,12 @@ export function isEventType(text: string): text is EventType {
 }
 
 function because(failure: string | null): string {
-  return failure === null ? '' : `: ${failure}`;
+  return failure === null ? '' : `: ${failure.replace(/\.$/, '')}`;
+}
+
+function actorName(id: string): string {
+  if (id === 'local') return 'the CLI';
+  return id === 'start' ? 'the service' : id;
 }
 
 function owing(debt: string): string {

@@ -44,7 +44,7 @@ const actionTexts = {
   'payment.update': 'updated a payment',
   'payment.refuse': 'refused a payment',
   'payment_event.refuse': 'had a webhook request refused',
-  'billing.create': 'became a customer of Stripe',
+  'billing.create': 'created a customer in Stripe',
   'auto_recharge.update': 'changed automatic recharge',
   'code-batch.create': 'created codes',
   'code-batch.update': 'updated codes',
@@ -124,7 +124,7 @@ function AuditFilters() {
   return (
     <FilterBar>
       <AccountFilter name="account" {...shared} />
-      <TextFilter name="object" label="Object" placeholder="key_…, acct_…, model NAME" {...shared} />
+      <TextFilter name="object" label="Object" placeholder="key_…, model NAME" {...shared} />
       <TextFilter name="actor" label="Actor" placeholder="person_…, tok_…, local" {...shared} />
       <DayFilters />
       {isFiltered && <ActionButton label="Clear filters" variant="subtle" onClick={clear} />}

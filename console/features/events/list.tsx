@@ -29,7 +29,7 @@ export function EventList() {
     <>
       <PageHead
         title="Events"
-        text="What destinations can be notified of."
+        text="Events that destinations can be notified of."
         actions={<ButtonLink label="Notifications" variant="default" icon="send" to="/destinations" />}
       />
       <FilterBar>

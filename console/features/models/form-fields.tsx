@@ -142,7 +142,7 @@ function RouteCard({ form, at, providers, isOnly }: RouteCardProps) {
           />
           <TextInput label="Upstream model" description="Empty: same as the name." {...field('model')} />
         </SimpleGrid>
-        <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm">
+        <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm" style={{ alignItems: 'end' }}>
           <TextInput label="Priority" inputMode="numeric" {...field('priority')} />
           <TextInput label="Weight" inputMode="numeric" {...field('weight')} />
           <TextInput label="Concurrent requests" inputMode="numeric" placeholder="No limit" {...field('concurrency')} />

@@ -61,7 +61,7 @@ export function RejectedList() {
               of="requests"
               icon="shield"
               title="No rejected requests"
-              text="A wrong API key, an unknown model or an empty balance is counted here."
+              text="Requests with a wrong API key, an unknown model or an empty balance are counted here."
             />
           }
         />

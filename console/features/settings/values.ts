@@ -45,7 +45,7 @@ const settingNames = {
   recharge_max: 'Maximum recharge',
   auto_recharges_per_day_max: 'Automatic recharges per day',
   stripe_automatic_tax: 'Taxes by Stripe Tax',
-  plan_grace_hours: 'Grace period of unpaid plans in hours',
+  plan_grace_hours: 'Grace period of unpaid plans',
 } as Readonly<Record<string, string>>;
 
 export const sectionTitles = {
@@ -78,6 +78,7 @@ export const unitNames = {
   ms: 'milliseconds',
   bytes: 'bytes',
   tokens: 'tokens',
+  hours: 'hours',
   days: 'days',
   months: 'months',
   requests: 'requests',
@@ -177,6 +178,7 @@ export function settingText({ description }: Pick<SettingShape, 'description'>):
 export function shownSetting({ name }: Pick<SettingShape, 'name'>, value: Value): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'On' : 'Off';
+  if (value === 'on' || value === 'off') return value === 'on' ? 'On' : 'Off';
   if (Array.isArray(value)) return value.length === 0 ? 'None' : value.join(', ');
   if (typeof value === 'string') return value.startsWith('data:image/') ? 'Image' : value;
   const unit = unitOf(name);

@@ -28,6 +28,17 @@ describe('the event types', () => {
     expect(documented as unknown[]).toEqual(defined);
   });
 
+  test('describes who did it by name, and ends each sentence with one period', () => {
+    const key = { key: 'key_1', name: 'search', prefix: 'sk-tp-1' };
+    const describeKey = (actor: string) => eventTypes['key.created'].describe({ ...key, actor });
+    expect(describeKey('local')).toBe('The key “search” (key_1) was created by the CLI.');
+    expect(describeKey('start')).toBe('The key “search” (key_1) was created by the service.');
+    expect(describeKey('person_1')).toBe('The key “search” (key_1) was created by person_1.');
+    const payment = { payment: 'pay_1', kind: 'checkout', amount: '10.00' } as const;
+    const failed = eventTypes['payment.failed'].describe({ ...payment, failure: 'Your card has expired.' });
+    expect(failed).toBe('The payment pay_1 of 10.00 USD failed: Your card has expired.');
+  });
+
   test('never delivers events of the installation to accounts', () => {
     expect(isForAccount({ type: 'balance.low', account: 7 })).toBe(true);
     expect(isForAccount({ type: 'message.written_off', account: 7 })).toBe(false);
