@@ -59,7 +59,8 @@ const theme = createTheme({
   headings: { fontWeight: '650' },
   components: {
     Alert: Alert.extend({ defaultProps: { p: 'sm' } }),
-    Badge: Badge.extend({ defaultProps: { variant: 'light', tt: 'none' } }),
+    // Badges are as wide as their words, also in narrow cells.
+    Badge: Badge.extend({ defaultProps: { variant: 'light', tt: 'none', miw: 'max-content' } }),
     Card: Card.extend({ defaultProps: { withBorder: true } }),
     Modal: Modal.extend({ defaultProps: { closeButtonProps } }),
     Drawer: Drawer.extend({ defaultProps: { closeButtonProps } }),

@@ -27,7 +27,7 @@ const colors: Readonly<Record<string, string>> = {
 
 export function StatusBadge({ status, label = statusLabels[status] }: { status: string; label?: string }) {
   return (
-    <Badge color={colors[status] ?? 'gray'} fw={600} miw="max-content">
+    <Badge color={colors[status] ?? 'gray'} fw={600}>
       {label}
     </Badge>
   );

@@ -146,7 +146,7 @@ function Scope({ apiKey: { groups, models } }: { apiKey: KeyShape }) {
     <Stack gap={4} align="flex-start" maw={260}>
       <Group gap={4}>
         {groups.slice(0, 3).map((name) => (
-          <Badge key={name} variant="default" fw={500} miw="max-content">
+          <Badge key={name} variant="default" fw={500}>
             {name}
           </Badge>
         ))}

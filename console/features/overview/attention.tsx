@@ -54,7 +54,7 @@ function Row({ one }: { one: AttentionShape }) {
   return (
     <Group gap="xs" align="flex-start" justify="space-between">
       <Group gap="sm" wrap="nowrap" align="flex-start" miw={0} style={{ flex: '1 1 260px' }}>
-        <Badge color={isCritical ? 'red' : 'yellow'} miw="max-content" mt={1}>
+        <Badge color={isCritical ? 'red' : 'yellow'} mt={1}>
           {isCritical ? 'Critical' : 'Warning'}
         </Badge>
         <Text size="sm" component="div" className="wrap">

@@ -91,7 +91,7 @@ function CallView({ name, text }: { name: string; text: string }) {
   return (
     <Stack gap={4}>
       <Group gap="xs">
-        <Badge>{`Tool call: ${name}`}</Badge>
+        <Badge miw={0}>{`Tool call: ${name}`}</Badge>
       </Group>
       <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
         {text}
