@@ -144,7 +144,9 @@ function stepsOf({ admitted_ms, attempts, first_token_ms, latency_ms, stream }: 
   if (admitted_ms !== null) steps.push({ kind: 'admission', fromMs: 0, toMs: admitted_ms });
   for (const [at, attempt] of attempts.entries()) {
     const { started_ms: fromMs, ms } = attempt;
-    steps.push({ kind: 'attempt', number: at + 1, attempt, fromMs, toMs: fromMs === null ? null : fromMs + ms });
+    // Start and duration are rounded, so that their sum may exceed the total.
+    const toMs = fromMs === null ? null : Math.min(fromMs + ms, Math.max(fromMs, latency_ms));
+    steps.push({ kind: 'attempt', number: at + 1, attempt, fromMs, toMs });
   }
   if (first_token_ms !== null) steps.push({ kind: 'first_token', atMs: first_token_ms });
   const answered = attempts.find(({ result }) => result === 'answered');
