@@ -129,7 +129,7 @@ function SettingSectionCard({ section, settings }: { section: SettingSection; se
             </Group>
             <Hint className="wrap">{settingText(setting)}</Hint>
             <Hint size="xs">
-              {setting.origin !== null && `${settingOrigin(setting)} · `}
+              {setting.origin !== null && `${settingOrigin(setting.origin)} · `}
               <Code fz="xs">{settingPage(setting)}</Code>
             </Hint>
           </Stack>

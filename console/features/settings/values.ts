@@ -159,8 +159,7 @@ export function settingPage({ description }: Pick<SettingShape, 'description'>):
 }
 
 /** Where the value comes from. */
-export function settingOrigin({ origin }: Pick<SettingShape, 'origin'>): string {
-  if (origin === null) return 'Default';
+export function settingOrigin(origin: NonNullable<SettingShape['origin']>): string {
   return origin === 'file' ? 'Set by turnpike apply' : 'Set in the console or API';
 }
 
@@ -178,7 +177,7 @@ export function settingText({ description }: Pick<SettingShape, 'description'>):
 export function shownSetting({ name }: Pick<SettingShape, 'name'>, value: Value): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'On' : 'Off';
-  if (value === 'on' || value === 'off') return value === 'on' ? 'On' : 'Off';
+  if (name === 'sign_up') return value === 'on' ? 'On' : 'Off';
   if (Array.isArray(value)) return value.length === 0 ? 'None' : value.join(', ');
   if (typeof value === 'string') return value.startsWith('data:image/') ? 'Image' : value;
   const unit = unitOf(name);
