@@ -7,6 +7,7 @@ import { spawnTurnpike } from '../support/start-turnpike.ts';
 import { fillConsole } from './fill-console.ts';
 import { startChromium, type VisitorOptions, visit } from './open-console.ts';
 import { createPastUsage } from './past-usage.ts';
+import { walkerFor } from './walk-pages.ts';
 
 const PLACE = join(import.meta.dir, '..', '..', 'docs', 'pictures');
 mkdirSync(PLACE, { recursive: true });
@@ -19,13 +20,15 @@ const browser = await startChromium();
 async function picture(name: string, path: string, look: Partial<VisitorOptions>): Promise<void> {
   await using visitor = await visit(browser, { url: turnpike.url, token: tokens.operator, ...look });
   const { page } = visitor;
-  await visitor.goTo(path);
+  const { walkTo, settle } = walkerFor(page, turnpike.url);
+  await walkTo(path);
   if (path.startsWith('/keys/new')) {
     await page.getByRole('textbox', { name: 'Name' }).fill('production');
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByTestId('secret').waitFor();
   }
-  await page.waitForTimeout(500); // the chart library loads on demand
+  if (path.startsWith('/?')) await page.locator('.recharts-surface').first().waitFor(); // it loads on demand
+  await settle();
   await page.screenshot({ path: join(PLACE, `${name}.png`) });
   console.log(`${name}.png`, visitor.problems);
 }
