@@ -390,4 +390,33 @@ describe.skipIf(cannotStartPostgres)('the plan of every statement that PostgreSQ
     expect(looksAtEntries(nodesOf(await explain(session, asked[1] as Asked)))).toBe(0); // too many messages
     await session.close();
   });
+
+  test('of the end of a long list of one account, reads only that end', async () => {
+    const busy = await newDatabase();
+    const [account, records] = [6, 50_000];
+    const ofRecord = `${account}, ${FIRST_MS} + n::bigint`; // all within one minute of one month
+    await runOn(
+      busy.url,
+      `INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind, reference)
+      SELECT ${ofRecord}, 7, 3, 1, 'usage', 'req_' || n FROM generate_series(1, ${records}) n`,
+    );
+    await runOn(
+      busy.url,
+      `INSERT INTO usage_records (account_id, at_ms, request_id, key_id, ended_by, group_name, model, outcome,
+      status, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, web_searches, cost,
+      written_off, details, month) SELECT ${ofRecord}, 'req_' || n, 8, 'settled', 'default', 'm', 'completed', 200, 0, 0, 0, 0, 0, 0,
+      0, 0, '{}', ${monthOf(FIRST_MS)} FROM generate_series(1, ${records}) n`,
+    );
+    await runOn(busy.url, 'ANALYZE');
+    const end = { sinceMs: FIRST_MS + records - 1, account };
+    const asked = await record(pool, async (reader) => {
+      await reportsOf(reader).listEntries({ ...allUsage, ...end });
+      await reportsOf(reader).listUsage({ ...allUsage, ...end });
+    });
+    const session = await openSession(busy.url, asked);
+    const plans = await Promise.all(asked.map((one) => explain(session, one)));
+    expect(plans.map((plan) => plan['Actual Rows'])).toEqual([2, 2]);
+    for (const plan of plans) expect(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']).toBeLessThan(40);
+    await session.close();
+  });
 });

@@ -27,7 +27,7 @@ const changedFrom = (start: string) =>
   `SELECT coalesce(SUM(c.change), 0)::text FROM month_changes c WHERE c.account_id = $1 AND c.month_ms >= ${start}`;
 const KINDS = `(VALUES ${besideUsageKinds.map((kind) => `('${kind}' COLLATE "C")`).join(', ')}) k (kind)`;
 const ENTRIES_BESIDE_USAGE = `FROM entries r WHERE r.kind <> 'usage'
-  AND ROW(r.account_id, r.kind, r.at_ms) >= ROW($1, k.kind, $2) AND ROW(r.account_id, r.kind, r.at_ms) < ROW($1, k.kind, $3)`;
+  AND r.account_id IN ($1, $1) AND r.kind = k.kind AND r.at_ms >= $2 AND r.at_ms < $3`;
 const IN_ORDER = ['r.account_id', 'r.kind', 'r.at_ms', 'r.seq'];
 const sumsBy = (groupBy: MonthGrouping) => {
   const columns = groupColumns[groupBy];
@@ -37,7 +37,7 @@ const sumsBy = (groupBy: MonthGrouping) => {
 const MONTH = `
   WITH totals AS MATERIALIZED (
     SELECT * FROM daily_totals r
-    WHERE ROW(r.account_id, r.day_ms) >= ROW($1, $2) AND ROW(r.account_id, r.day_ms) < ROW($1, $3)
+    WHERE r.account_id IN ($1, $1) AND r.day_ms >= $2 AND r.day_ms < $3
     ORDER BY r.account_id, r.day_ms, r.key_id, r.model LIMIT $4)
   SELECT json_build_object(
     'meters', (SELECT row_to_json(m) FROM (
@@ -56,7 +56,7 @@ const MONTH = `
       FROM generate_series($2::bigint, $3::bigint - 1, ${DAY_MS}) d (day_ms) CROSS JOIN LATERAL (
         SELECT COUNT(*) AS count, coalesce(SUM(f.paid), 0)::text AS paid FROM (
           SELECT ${BALANCE_PAID} AS paid FROM entries r
-          WHERE ROW(r.account_id, r.at_ms) >= ROW($1, d.day_ms) AND ROW(r.account_id, r.at_ms) < ROW($1, d.day_ms + ${DAY_MS})
+          WHERE r.account_id IN ($1, $1) AND r.at_ms >= d.day_ms AND r.at_ms < d.day_ms + ${DAY_MS}
           ORDER BY r.account_id, r.at_ms, r.seq LIMIT $4) f) e
       WHERE (SELECT coalesce(SUM(messages), 0) FROM totals) <= $6) p),
     ${monthGroupings.map((groupBy) => `'${groupBy}', ${sumsBy(groupBy)}`).join(', ')})::text AS month`;

@@ -52,28 +52,37 @@ function jsonText(document: string, path: JsonPath): string {
   return `(${document}::json #>> '{${path.join(',')}}')`;
 }
 
-/** Values that must be equal are compared as parts of a row: a column that equals one value is dropped from the order. */
+/**
+ * A column that equals one value is dropped from the order, and then another index may provide it. So the first such column equals one
+ * of two values, which are the same, and further ones are compared as parts of a row. A scan ends where the first column after the
+ * equal one is out of bounds, but not where a later member of a row is: times are therefore compared alone as well.
+ */
 function range(
   { table, equal, order, direction, after, upTo, where = [], times }: IndexRange,
   bindings: Bindings,
 ): string {
-  const values = equal.map(([, value]) => value);
-  const columns = [...equal.map(([column]) => column), ...order].map((column) => `r.${column}`);
+  const [first, ...further] = equal;
+  const values = further.map(([, value]) => value);
+  const columns = [...further.map(([column]) => column), ...order].map((column) => `r.${column}`);
   const compare = (operator: string, bound: readonly string[]) => {
     const members = [...values, ...bound];
     return members.length === 0 ? [] : [`${row(columns.slice(0, members.length))} ${operator} ${row(members)}`];
   };
   const isExclusive = after.length > 0;
   const [from, to] = direction === 'ASC' ? ['>', '<='] : ['<', '>='];
+  const isOfTimes = first !== undefined && values.length === 0 && after.length > 1;
   const conditions = [
     ...(times === undefined
       ? []
       : [`r.month BETWEEN ${times.map((atMs) => bindings.add(monthOf(atMs))).join(' AND ')}`]),
+    ...(first === undefined ? [] : [`r.${first[0]} IN (${first[1]}, ${first[1]})`]),
     ...where,
+    ...(isOfTimes ? [`${columns[0]} ${from}= ${after[0]}`] : []),
     ...compare(isExclusive ? from : `${from}=`, after),
     ...compare(to, upTo),
   ];
-  const sorted = columns.map((column) => `${column} ${direction}`);
+  const inOrder = first === undefined ? columns : [`r.${first[0]}`, ...columns];
+  const sorted = inOrder.map((column) => `${column} ${direction}`);
   return `FROM ${table} r WHERE ${conditions.join(' AND ')} ORDER BY ${sorted.join(', ')}`;
 }
 
