@@ -137,7 +137,12 @@ function PeriodFilter({ filters: { values, set } }: { filters: Filters }) {
 
 function KeyFilter({ filters: { values, set } }: { filters: Filters }) {
   const { account, key = null } = values;
-  const { data } = useGet('/keys', { query: { limit: LIST_MAX, account } });
+  // Many keys take long to read, and most visits need none.
+  const [isOpened, setOpened] = useState(false);
+  const { data, isLoading } = useGet('/keys', {
+    query: { limit: LIST_MAX, account },
+    isEnabled: isOpened || key !== null,
+  });
   const options = (data?.data ?? []).map(({ id, name, prefix }) => ({ value: id, label: name || prefix }));
   const isListed = key === null || options.some(({ value }) => value === key);
   return (
@@ -148,6 +153,8 @@ function KeyFilter({ filters: { values, set } }: { filters: Filters }) {
       searchable
       limit={100}
       data={isListed || key === null ? options : [{ value: key, label: key }, ...options]}
+      nothingFoundMessage={isLoading ? 'Loading …' : 'No matching API keys'}
+      onDropdownOpen={() => setOpened(true)}
       value={key}
       onChange={(chosen) => set({ key: chosen })}
     />
