@@ -47,17 +47,27 @@ export class ExportCounts {
     return this.#failed;
   }
 
-  /** Counts the results of this exporter from now on. */
+  /** Counts the results of this exporter from now on. It has failed when it reports none soon after its own timeout. */
   watch<Exporter extends Pick<SpanExporter, 'export'> | Pick<PushMetricExporter, 'export'>>(
     signal: string,
     exporter: Exporter,
+    timeoutMs: number,
   ): Exporter {
     const send = exporter.export.bind(exporter) as (items: unknown, done: (result: Result) => void) => void;
-    exporter.export = (items: unknown, done: (result: Result) => void) =>
-      send(items, (result) => {
+    exporter.export = (items: unknown, done: (result: Result) => void) => {
+      let isDone = false;
+      const finish = (result: Result) => {
+        if (isDone) return;
+        isDone = true;
+        clearTimeout(timer);
         this.#note(signal, result);
         done(result);
-      });
+      };
+      const late = { code: FAILED, error: new Error('The collector did not respond in time.') };
+      const timer = setTimeout(() => finish(late), timeoutMs + LATE_MS);
+      timer.unref();
+      send(items, finish);
+    };
     return exporter;
   }
 
@@ -73,6 +83,9 @@ export class ExportCounts {
   }
 }
 
+const FAILED = 1;
+/** Before the SDK gives up the export without a result. */
+const LATE_MS = 500;
 const SCOPE = 'turnpike';
 const MESSAGES_PATH = /\/messages\/?$/;
 
@@ -122,7 +135,7 @@ export function startTelemetry(
 }
 
 function startTraces(settings: NonNullable<TelemetrySettings['traces']>, resource: Resource, counts: ExportCounts) {
-  const exporter = counts.watch('traces', new OTLPTraceExporter(exporterOptions(settings)));
+  const exporter = counts.watch('traces', new OTLPTraceExporter(exporterOptions(settings)), settings.timeoutMs);
   const queue = new SpanQueue(exporter, settings);
   return { provider: new TracerProvider({ resource, sampler: makeSampler(settings), spanProcessors: [queue] }), queue };
 }
@@ -137,7 +150,7 @@ function startMetrics(
   const temporalityPreference = settings.temporality === 'cumulative' ? CUMULATIVE : DELTA;
   const exporter: PushMetricExporter = new OTLPMetricExporter({ ...exporterOptions(settings), temporalityPreference });
   const reader = new PeriodicExportingMetricReader({
-    exporter: counts.watch('metrics', exporter),
+    exporter: counts.watch('metrics', exporter, settings.timeoutMs),
     exportIntervalMillis: settings.intervalMs,
     exportTimeoutMillis: Math.min(settings.timeoutMs, settings.intervalMs),
     cardinalityLimits: { default: bounds.metricDistributionsMax },

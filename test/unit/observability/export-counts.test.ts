@@ -14,7 +14,7 @@ test('an outage of a collector is reported once, and its recovery once', () => {
     export: (_spans, done) => done(results.shift() as { code: number }),
     shutdown: async () => {},
   };
-  const counted = counts.watch('traces', exporter);
+  const counted = counts.watch('traces', exporter, 10_000);
   while (results.length > 0) counted.export([], () => {});
   expect(reports).toEqual([
     ['traces', 'Unauthorized'],
@@ -22,4 +22,15 @@ test('an outage of a collector is reported once, and its recovery once', () => {
     ['traces', 'Unauthorized'],
   ]);
   expect([counts.sent, counts.failed]).toEqual([3, 4]);
+});
+
+test('an export without a result counts as failed after its timeout, and once', async () => {
+  const counts = new ExportCounts(() => {});
+  const lost = Promise.withResolvers<(result: { code: number }) => void>();
+  const exporter: SpanExporter = { export: (_spans, done) => lost.resolve(done), shutdown: async () => {} };
+  const { promise, resolve } = Promise.withResolvers<number>();
+  counts.watch('traces', exporter, 0).export([], ({ code }) => resolve(code));
+  expect(await promise).toBe(1);
+  (await lost.promise)({ code: 0 });
+  expect([counts.sent, counts.failed]).toEqual([0, 1]);
 });
