@@ -195,7 +195,7 @@ export const bounds = {
   timelineCutRecordsOfModelMax: 5_000, // as above, when the records themselves are read
   timelineSampledMax: 6_000, // records per timeline from which the time to the first token is estimated
   timelineSlicesMax: 1_200, // places in the list from which they are taken
-  timelineReadMsMax: 800, // records that were not read by then are not counted
+  timelineReadMsMax: 600, // records that were not read by then are not counted
   sortedRowsMax: 200_000, // accounts or keys that one statement sorts without an index
   accountsSearchedMax: 20_000, // that one page of a search by name or group reads
   recordsOfKeyLeast: 10, // when a list has the records of many keys
