@@ -1,5 +1,5 @@
-// Pages of accounts and keys in other orders than those of their lists. An index has them by creation and by name. Balance and last use
-// have no index, because every message changes them, and neither has a narrowed list: a bounded number of rows is sorted.
+// Sorted pages of accounts and keys. Indexes have all of them by creation and by name. Balance and last use have no index, because
+// every message changes them; for these orders, and for narrowed lists, a bounded number of rows is sorted.
 
 import type { AccountStore, SortedAccounts, SortedKeys, SortedPage, SortedRow } from '../accounts/accounts.ts';
 import { bounds } from '../config.ts';
@@ -119,6 +119,6 @@ function nameOf(on: SqlReader): string {
 function tooMany(rowsMax: number): TurnpikeError {
   return new TurnpikeError(
     'invalid_request',
-    `There are more than ${rowsMax} to sort: list them by creation or name, and without filters, or those of one account.`,
+    `There are more than ${rowsMax} to sort: sort all of them by creation or name, or list those of one account.`,
   );
 }

@@ -53,9 +53,9 @@ function jsonText(document: string, path: JsonPath): string {
 }
 
 /**
- * A column that equals one value is dropped from the order, and then another index may provide it. So the first such column equals one
- * of two values, which are the same, and further ones are compared as parts of a row. A scan ends where the first column after the
- * equal one is out of bounds, but not where a later member of a row is: times are therefore compared alone as well.
+ * PostgreSQL drops a column that equals one value from the order, and may then use another index. The first such column is therefore
+ * compared by IN with its value twice, and further ones are parts of a row. A row comparison ends a scan only by its first column, so
+ * the time after a single equal column is also compared alone.
  */
 function range(
   { table, equal, order, direction, after, upTo, where = [], times }: IndexRange,
