@@ -198,6 +198,12 @@ export function faultError(fault: ProviderFault): TurnpikeError {
       return new TurnpikeError('upstream_timeout', 'The provider of this model did not respond in time.', {
         cause: fault,
       });
+    case 'unusable':
+      return new TurnpikeError(
+        'upstream_failed',
+        'The model ended its answer in a way that leaves none. What it produced was charged; the same request may end so again.',
+        { cause: fault, retry: false },
+      );
     case 'failed':
     case 'aborted':
       return new TurnpikeError('upstream_failed', 'The provider of this model failed.', { cause: fault });

@@ -77,7 +77,7 @@ interface TrackedTarget extends Omit<TargetHealth, 'state' | 'untilMs' | 'firstT
 }
 
 /** Faults that say nothing about the provider: rejected content, and requests that this service aborted. */
-const NEUTRAL: readonly FaultKind[] = ['rejected', 'aborted'];
+const NEUTRAL: readonly FaultKind[] = ['rejected', 'unusable', 'aborted'];
 
 export class RouteHealth {
   readonly #tracked = new Map<string, TrackedTarget>();

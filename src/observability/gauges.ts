@@ -284,6 +284,7 @@ interface Noted extends Omit<Health, 'isUp'> {
 export const ATTEMPT_RESULTS = [
   'answered',
   'rejected',
+  'unusable',
   'credentials',
   'not_found',
   'rate_limited',
@@ -298,11 +299,11 @@ const UNSEEN: Noted = { answered: [], lastSuccessMs: null, lastFailureMs: null }
 export class UpstreamHealth {
   readonly #notedOf = new Map<string, Noted>();
 
-  /** Rejected content counts as an answer; attempts that this service aborted are ignored. */
+  /** Rejected content and unusable answers count as answers; attempts that this service aborted are ignored. */
   note(provider: string, result: string, nowMs: number): void {
     if (result === 'aborted') return;
     const noted = this.#find(provider);
-    const isAnswered = result === 'answered' || result === 'rejected';
+    const isAnswered = result === 'answered' || result === 'rejected' || result === 'unusable';
     if (isAnswered) noted.lastSuccessMs = nowMs;
     else noted.lastFailureMs = nowMs;
     noted.answered.push(isAnswered);

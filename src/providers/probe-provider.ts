@@ -86,6 +86,7 @@ function wordsOfFault(fault: ProviderFault, { credential }: ProviderEndpoint): s
     case 'aborted':
       return `It did not respond in time (${said}).`;
     case 'failed':
+    case 'unusable':
       return wordsOfFailure(fault, said);
   }
 }

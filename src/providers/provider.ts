@@ -69,6 +69,7 @@ export interface EventReceiver {
 
 export type FaultKind =
   | 'rejected' // the content was rejected: the client's fault
+  | 'unusable' // the model ended its answer in a way that leaves none: billed as reported, and final
   | 'credentials' // our own credit, key or access
   | 'not_found' // the provider has no such model, or no such path
   | 'rate_limited'
@@ -89,12 +90,17 @@ export class ProviderFault extends Error {
   readonly upstreamRequestId: string | null;
   /** This provider does not support a feature of the request; another one may. */
   readonly isUnsupported: boolean;
+  /** What the provider reported for the answer, in the form of a message's `usage`; only for `unusable`. */
+  readonly usage: JsonObject | null;
 
   constructor(
     kind: FaultKind,
     message: string,
     facts: Partial<
-      Pick<ProviderFault, 'status' | 'retryAfterMs' | 'errorType' | 'upstreamRequestId' | 'isUnsupported' | 'cause'>
+      Pick<
+        ProviderFault,
+        'status' | 'retryAfterMs' | 'errorType' | 'upstreamRequestId' | 'isUnsupported' | 'usage' | 'cause'
+      >
     > = {},
   ) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -104,6 +110,7 @@ export class ProviderFault extends Error {
     this.errorType = facts.errorType ?? null;
     this.upstreamRequestId = facts.upstreamRequestId ?? null;
     this.isUnsupported = facts.isUnsupported ?? false;
+    this.usage = facts.usage ?? null;
   }
 }
 

@@ -7,8 +7,8 @@ import type { RouteCounts, RouteHour } from './traffic-store.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Results that say nothing about the route: the client's content, and attempts that this service ended. */
-const NEUTRAL: readonly string[] = ['rejected', 'aborted'];
+/** Results that say nothing about the route: content of the client or the model, and attempts that this service ended. */
+const NEUTRAL: readonly string[] = ['rejected', 'unusable', 'aborted'];
 
 export const routeStates = ['not_used', 'healthy', 'degraded', 'down'] as const;
 export type RouteState = (typeof routeStates)[number];

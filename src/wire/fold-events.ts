@@ -137,6 +137,8 @@ export interface StreamEvent {
   value: JsonObject;
   /** Sent instead, possibly nothing: the events of a provider of the client's own protocol. Absent: this event is sent. */
   native?: readonly ServerSentEvent[];
+  /** Counts so far, in the form of a message's `usage`, that the provider sent beside the event. Clients do not get them. */
+  usage?: JsonObject;
 }
 
 /** Begins the text of a native event. Only fronts read it. */
