@@ -77,6 +77,7 @@ export const bounds = {
   nanoPerMessageMax: 1_000_000_000_000_000, // one message holds or costs at most a million dollars
   // Usage
   usageTokensMax: 10_000_000, // a count above any context window is rejected
+  usageIterationsMax: 1_000, // of one message; a longer list is rejected
   sampledModelsSavedMax: 50, // in one transaction
   samplesSaveMs: 30_000,
   samplesLastSaveMsMax: 2_000, // at the end of the process

@@ -38,7 +38,7 @@ function replaceCounts(before: PartialUsage, after: PartialUsage): PartialUsage 
     thinking: after.thinking ?? before.thinking,
     webSearches: after.webSearches ?? before.webSearches,
     speed: after.speed ?? before.speed,
-    compactions: after.compactions.length > 0 ? after.compactions : before.compactions,
+    compactions: after.compactions ?? before.compactions,
     disbelieved: union(before.disbelieved, after.disbelieved),
     unknown: union(before.unknown, after.unknown),
   };
@@ -267,8 +267,9 @@ export class MessageCounter {
     const lifetime = this.#cacheLifetime();
     const counts = countsOf(usage, usage.input ?? limits.inputEstimate, output, lifetime);
     counts.webSearches = usage.webSearches ?? 0;
-    for (const part of usage.compactions)
-      addCounts(counts, countsOf(part, part.input ?? 0, part.output ?? 0, lifetime));
+    const { compactions } = usage;
+    if (compactions !== null)
+      addCounts(counts, countsOf(compactions, compactions.input ?? 0, compactions.output ?? 0, lifetime));
     return {
       counts,
       source: isFinal && usage.input !== null ? 'reported' : 'estimated',

@@ -20,9 +20,9 @@ export interface PartialUsage extends PartialCounts {
   thinking: number | null;
   webSearches: number | null;
   speed: 'standard' | 'fast' | null;
-  /** One per summary that the provider made of the conversation: billed, and not included in the counts above. */
-  compactions: PartialCounts[];
-  /** Names of members with an invalid count: not an integer, negative, or above bounds.usageTokensMax. */
+  /** The sum over the summaries that the provider made of the conversation: billed, and not included in the counts above. */
+  compactions: PartialCounts | null;
+  /** Names of members with an invalid count: not an integer, negative, or, alone or as a sum, above bounds.usageTokensMax. */
   disbelieved: string[];
   /** Names of unknown numbers; "audio.tokens" for nested ones. */
   unknown: string[];
@@ -82,15 +82,55 @@ function readCount(holder: JsonValue | undefined, name: string, disbelieved: str
   const value = isJsonObject(holder) ? holder[name] : null;
   if (value === undefined || value === null) return null;
   if (isWholeNumber(value) && value <= bounds.usageTokensMax) return value;
-  if (disbelieved.length < NAMES_MAX) disbelieved.push(name);
+  noteDisbelieved(disbelieved, name);
   return null;
 }
 
-function readCompactions(iterations: JsonValue | undefined, disbelieved: string[]): PartialCounts[] {
-  if (!Array.isArray(iterations)) return [];
-  return jsonObjects(iterations)
-    .filter((iteration) => iteration['type'] === 'compaction')
-    .map((iteration) => readCounts(iteration, disbelieved));
+function noteDisbelieved(disbelieved: string[], name: string): void {
+  if (disbelieved.length < NAMES_MAX) disbelieved.push(name);
+}
+
+/** The sum of the compactions; null without one. More iterations or tokens than a message can have are disbelieved together. */
+function readCompactions(iterations: JsonValue | undefined, disbelieved: string[]): PartialCounts | null {
+  if (!Array.isArray(iterations)) return null;
+  let sum: PartialCounts | null = null;
+  if (iterations.length <= bounds.usageIterationsMax) {
+    for (const iteration of jsonObjects(iterations)) {
+      if (iteration['type'] !== 'compaction') continue;
+      const counts = includeSplit(readCounts(iteration, disbelieved));
+      sum = sum === null ? counts : addCounts(sum, counts);
+    }
+    if (sum === null || allTokens(sum) <= bounds.usageTokensMax) return sum;
+  }
+  noteDisbelieved(disbelieved, 'iterations');
+  return null;
+}
+
+/** All tokens of the counts together. */
+function allTokens({ input, output, cacheRead, cacheWrite }: PartialCounts): number {
+  return (input ?? 0) + (output ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0);
+}
+
+/** The counts with cache writes that are at least the sum of their split, so that they can be added to others. */
+function includeSplit(counts: PartialCounts): PartialCounts {
+  const { cacheWrite, cacheWrite5m, cacheWrite1h } = counts;
+  const split = addCount(cacheWrite5m, cacheWrite1h);
+  return { ...counts, cacheWrite: split === null ? cacheWrite : Math.max(cacheWrite ?? 0, split) };
+}
+
+function addCounts(left: PartialCounts, right: PartialCounts): PartialCounts {
+  return {
+    input: addCount(left.input, right.input),
+    output: addCount(left.output, right.output),
+    cacheRead: addCount(left.cacheRead, right.cacheRead),
+    cacheWrite: addCount(left.cacheWrite, right.cacheWrite),
+    cacheWrite5m: addCount(left.cacheWrite5m, right.cacheWrite5m),
+    cacheWrite1h: addCount(left.cacheWrite1h, right.cacheWrite1h),
+  };
+}
+
+function addCount(left: number | null, right: number | null): number | null {
+  return left === null ? right : left + (right ?? 0);
 }
 
 function unknownNumbers(usage: JsonObject): string[] {
@@ -115,6 +155,7 @@ function noteUnknown(names: string[], name: string): void {
 
 /** Tokens of another model, such as an advisor, are not in the total counts and have no price here. */
 function noteIterations(names: string[], iterations: JsonValue | undefined): void {
+  if (!Array.isArray(iterations) || iterations.length > bounds.usageIterationsMax) return;
   for (const iteration of jsonObjects(iterations)) {
     const type = String(iteration['type']);
     if (!COUNTED_ITERATIONS.includes(type)) noteUnknown(names, `iterations.${type}`);

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bounds } from '../../../src/config.ts';
 import { readUsage } from '../../../src/usage/usage.ts';
-import type { JsonValue } from '../../../src/wire/wire.ts';
+import type { JsonObject, JsonValue } from '../../../src/wire/wire.ts';
 
 const nothing = {
   input: null,
@@ -16,7 +16,7 @@ const nothing = {
   thinking: null,
   webSearches: null,
   speed: null,
-  compactions: [],
+  compactions: null,
   disbelieved: [],
   unknown: [],
 };
@@ -84,8 +84,43 @@ test('summaries created by the provider are read separately, and other models ar
     ],
   };
   const read = readUsage(usage);
-  expect(read.compactions).toMatchObject([{ input: 180_000, output: 3_500, cacheWrite: 0, cacheRead: null }]);
+  expect(read.compactions).toMatchObject({ input: 180_000, output: 3_500, cacheWrite: 0, cacheRead: null });
   expect(read.unknown).toEqual(['iterations.advisor_message']);
+});
+
+test('summaries are added up, with cache writes of any split', () => {
+  const { compactions, disbelieved } = readUsage({
+    iterations: [
+      { type: 'compaction', input_tokens: 7, cache_creation: { ephemeral_5m_input_tokens: 5 } },
+      { type: 'compaction', output_tokens: 2, cache_read_input_tokens: 1, cache_creation_input_tokens: 4 },
+      { type: 'compaction', input_tokens: -1 },
+    ],
+  });
+  expect(compactions).toEqual({
+    input: 7,
+    output: 2,
+    cacheRead: 1,
+    cacheWrite: 9,
+    cacheWrite5m: 5,
+    cacheWrite1h: null,
+  });
+  expect(disbelieved).toEqual(['input_tokens']);
+});
+
+test('summaries that no message can have are not billed, and are reported', () => {
+  const { usageTokensMax: most, usageIterationsMax } = bounds;
+  const many = (count: number, iteration: JsonObject) => ({
+    iterations: Array.from({ length: count }, () => ({ type: 'compaction', ...iteration })),
+  });
+  expect(readUsage(many(2, { input_tokens: most / 2 })).compactions?.input).toBe(most);
+  expect(readUsage(many(usageIterationsMax, { output_tokens: 1 })).compactions?.output).toBe(usageIterationsMax);
+  const incredible = [
+    many(3, { input_tokens: most / 2 }),
+    many(2, { input_tokens: most / 2, output_tokens: 1 }),
+    many(1, { cache_creation_input_tokens: most, cache_read_input_tokens: 1 }),
+    many(usageIterationsMax + 1, { output_tokens: 1 }),
+  ];
+  for (const usage of incredible) expect(readUsage(usage)).toEqual({ ...nothing, disbelieved: ['iterations'] });
 });
 
 test('for any input, reading does not throw, and gives counts or nulls', () => {
