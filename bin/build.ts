@@ -11,7 +11,7 @@ const root = join(import.meta.dir, '..');
 const target = resolve(process.argv[2] ?? join(root, 'dist', 'turnpike'));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
-const workers = ['ledger-worker', 'report-worker', 'backup-worker', 'sign-in-worker'].map((name) =>
+const workers = ['ledger-worker', 'report-worker', 'backup-worker', 'sign-in-worker', 'tokenizer-worker'].map((name) =>
   join(root, 'src', `${name}.ts`),
 );
 const { success, logs } = await Bun.build({

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { NodeLedger } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
+import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import type { Estimates } from '../usage/usage.ts';
 import type { AdmissionQueue, PromptCounts } from './admission-queue.ts';
 import type { MessageReport, MessageTrace, TraceStart } from './client-request.ts';
@@ -44,6 +45,8 @@ export interface Gateway {
   streamHolds: StreamHolds;
   /** Output estimators, per model and account. */
   estimates: Estimates;
+  /** Counts tokens that no provider counted. */
+  tokenizer: Tokenizer;
   levels: LastLevels;
   /** Stored responses of messages with an idempotency key. */
   answers: IdempotencyRecords;

@@ -6,6 +6,7 @@ import { bounds } from '../config.ts';
 import { errorTable } from '../errors.ts';
 import type { Gateway, MessageReport, MessageTimes } from '../gateway/gateway.ts';
 import type { Answered } from '../public-api/public-api.ts';
+import { type EndedCount, TOKEN_COUNT_RESULTS } from '../tokenizer/tokenizer.ts';
 import { ATTEMPT_RESULTS, addGauges, type Health, type Readings, UpstreamHealth } from './gauges.ts';
 import { type Count, type Distribution, type FamilyTerms, MetricRegistry } from './registry.ts';
 
@@ -40,6 +41,7 @@ const CODES = Object.keys(errorTable);
 const OWN_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5];
 const UPSTREAM_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const MESSAGE_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600];
+const COUNT_SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2.5, 10, 20];
 const BUNDLES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 export class ServiceMetrics {
@@ -136,6 +138,13 @@ export class ServiceMetrics {
     help: 'Attempts to deliver an event to a destination, on this node',
     labels: { kind: DESTINATION_KINDS, result: ['accepted', 'failed'] },
   });
+  readonly #tokenCounts = this.#countsBy('result', TOKEN_COUNT_RESULTS, {
+    name: 'turnpike_token_counts_total',
+    help: 'Token counts by the tokenizer, by result',
+  });
+  readonly #tokenCount = this.#histogram('turnpike_token_count_seconds', COUNT_SECONDS, {
+    help: 'Time of a token count by the tokenizer, including its wait',
+  }).of();
   readonly #eventLoopDelay = this.#histogram('turnpike_event_loop_delay_seconds', OWN_SECONDS, {
     help: 'Delay of timers on the event loop',
   }).of();
@@ -205,6 +214,12 @@ export class ServiceMetrics {
   countBatch({ bundles, ms }: { bundles: number; ms: number }): void {
     this.#batchBundles.observe(bundles);
     this.#commit.observe(ms / 1000);
+  }
+
+  /** The tokenizer counted a text, or could not. */
+  countTokenCount({ result, seconds }: EndedCount): void {
+    add(this.#tokenCounts, result);
+    this.#tokenCount.observe(seconds);
   }
 
   observeEventLoopDelay(seconds: number): void {

@@ -56,6 +56,7 @@ import {
 } from '../sign-in/sign-in.ts';
 import { signInPath } from '../storage/sqlite/sqlite.ts';
 import { auditRows, spreadCut } from '../storage/storage.ts';
+import { Tokenizer, TokenizerThread } from '../tokenizer/tokenizer.ts';
 import { Estimates, type SampleStore } from '../usage/usage.ts';
 import { workerScript } from '../worker-scripts.ts';
 import type { CatalogReader } from './follow-nodes.ts';
@@ -81,6 +82,16 @@ async function openEstimates(store: SampleStore, closing: Closing): Promise<Esti
     await Promise.race([save(), Bun.sleep(bounds.samplesLastSaveMsMax)]);
   });
   return estimates;
+}
+
+/** The thread starts with the first count. */
+function openTokenizer({ log, metrics }: Observers, closing: Closing): Tokenizer {
+  const thread = new TokenizerThread(workerScript('tokenizer-worker'), (cause) =>
+    log.writeEvent('tokenizer_thread_failed', { cause }),
+  );
+  const tokenizer = new Tokenizer(thread, (ended) => metrics.countTokenCount(ended));
+  closing.push(() => tokenizer.close());
+  return tokenizer;
 }
 
 interface GatewayParts {
@@ -113,6 +124,7 @@ export async function makeGateway(
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds(),
     estimates: await openEstimates(stores.samples, closing),
+    tokenizer: openTokenizer(observers, closing),
     levels: new LastLevels(),
     answers: new IdempotencyRecords(stores.answers, vault),
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),

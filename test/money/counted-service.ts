@@ -27,6 +27,7 @@ import { openVault } from '../../src/secrets/secrets.ts';
 import * as postgres from '../../src/storage/postgres/postgres.ts';
 import { databasePath, LedgerThread, sqliteLedger, sqliteStores, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
 import { Estimates } from '../../src/usage/usage.ts';
+import { inPlaceTokenizer } from '../support/in-place-tokenizer.ts';
 import { noAuditContext } from '../support/no-audit-context.ts';
 import { serveGateway, storeKey } from '../support/serve-gateway.ts';
 import { sharedPostgres } from '../support/start-postgres.ts';
@@ -63,6 +64,7 @@ export async function startCountedService(): Promise<CountedService> {
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds(),
     estimates: new Estimates(),
+    tokenizer: inPlaceTokenizer(),
     levels: new LastLevels(),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),

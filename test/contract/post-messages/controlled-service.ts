@@ -42,6 +42,7 @@ import { makeEvent, type StreamEvent } from '../../../src/wire/wire.ts';
 import type { OpenedStores } from '../../money/ledger/workbench.ts';
 import { openPostgresLanes } from '../../storage/open-postgres.ts';
 import { allUsage } from '../../support/everything.ts';
+import { inPlaceTokenizer } from '../../support/in-place-tokenizer.ts';
 import { memoryStores, sumMemory } from '../../support/memory-store/memory-store.ts';
 import { serveGateway, storeKey } from '../../support/serve-gateway.ts';
 import { isOverPostgres } from '../../support/test-store.ts';
@@ -122,6 +123,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds(),
     estimates: new Estimates(),
+    tokenizer: inPlaceTokenizer(),
     levels: new LastLevels(),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),

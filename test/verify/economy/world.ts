@@ -32,6 +32,7 @@ import { NodeLedger } from '../../../src/ledger/ledger.ts';
 import type { PublicDependencies } from '../../../src/public-api/public-api.ts';
 import { openVault } from '../../../src/secrets/secrets.ts';
 import { Estimates } from '../../../src/usage/usage.ts';
+import { inPlaceTokenizer, loadVocabularies } from '../../support/in-place-tokenizer.ts';
 import { type MemoryTables, memoryStores } from '../../support/memory-store/memory-store.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
 import { catalogOf } from '../../unit/catalog/support.ts';
@@ -66,6 +67,8 @@ const SETTINGS = {
   upstream_silence_seconds: 60,
 };
 
+await loadVocabularies(); // an episode never waits for the machine
+
 let madeCatalog: Catalog | null = null;
 
 /** Made within installed virtual time. */
@@ -96,6 +99,7 @@ export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World>
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds(),
     estimates: new Estimates(),
+    tokenizer: inPlaceTokenizer(),
     levels: new LastLevels(),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
