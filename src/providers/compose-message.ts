@@ -50,6 +50,15 @@ export class MessageComposer {
     this.#head = head;
   }
 
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+
+  /** A block was begun. */
+  get hasContent(): boolean {
+    return this.#index >= 0;
+  }
+
   /** The first call returns message_start. `usage` has the counts known by now: unknown ones are absent, never zero. */
   start(usage: JsonObject): StreamEvent[] {
     assert(!this.#isFinished, 'nothing follows the end of a message');
@@ -178,35 +187,6 @@ function expectObject(input: string): void {
 
 export function countOf(value: JsonValue | undefined): number | null {
   return isWholeNumber(value) ? value : null;
-}
-
-interface Counts {
-  /** Includes cached tokens. */
-  prompt: number | null;
-  cacheRead: number | null;
-  cacheWrite: number | null;
-  output: number | null;
-  /** Included in the output by most providers. */
-  thinking: number | null;
-  total: JsonValue | undefined;
-}
-
-/** The usage of a message, from the counts of a protocol of OpenAI. Unknown counts are left out. */
-export function makeUsage({ prompt, cacheRead, cacheWrite, output, thinking, total }: Counts): JsonObject {
-  const usage: JsonObject = {};
-  // A prompt cannot be empty, and cannot have more cached tokens than tokens.
-  if (prompt !== null && prompt > 0) {
-    const read = Math.min(cacheRead ?? 0, prompt);
-    const written = Math.min(cacheWrite ?? 0, prompt - read);
-    usage['input_tokens'] = prompt - read - written;
-    usage['cache_creation_input_tokens'] = written;
-    usage['cache_read_input_tokens'] = read;
-  }
-  // Some providers exclude reasoning from the output, which only the total shows.
-  const isBeside = thinking !== null && prompt !== null && output !== null && total === prompt + output + thinking;
-  if (output !== null) usage['output_tokens'] = isBeside ? output + thinking : output;
-  if (thinking !== null) usage['output_tokens_details'] = { thinking_tokens: thinking };
-  return usage;
 }
 
 const OBJECT_ARGUMENTS = /"arguments"\s*:\s*\{/;

@@ -1,7 +1,7 @@
 // Embeddings over OpenAI's POST /embeddings: the JSON of the provider is relayed as it came.
 
 import { type JsonValue, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
-import { countOf, makeUsage, messageIdOf } from './compose-message.ts';
+import { countOf, messageIdOf } from './compose-message.ts';
 import { hashUserId } from './conversation.ts';
 import { type Api, post } from './http-api.ts';
 import { readObject } from './parse-json.ts';
@@ -79,7 +79,7 @@ export function embeddingsReply(
   tokens: number | null,
   upstreamRequestId: string | null,
 ): WholeReply {
-  const counts = { prompt: tokens, cacheRead: null, cacheWrite: null, output: 0, thinking: null, total: undefined };
+  const prompt = tokens ? { input_tokens: tokens, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 } : {};
   const message = {
     id: messageIdOf(requestId),
     type: 'message',
@@ -88,7 +88,7 @@ export function embeddingsReply(
     content: [],
     stop_reason: 'end_turn',
     stop_sequence: null,
-    usage: makeUsage(counts),
+    usage: { ...prompt, output_tokens: 0 },
   };
   return { form: 'message', message, text, isNative: true, upstreamRequestId };
 }

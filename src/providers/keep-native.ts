@@ -4,7 +4,7 @@ import { bounds } from '../config.ts';
 import type { JsonValue, MessageRequest, NativeBody, ServerSentEvent, StreamEvent } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
 import { ProviderFault, type WholeReply } from './provider.ts';
-import type { EventConverter } from './pull-stream.ts';
+import type { EventConverter, StreamCounts } from './pull-stream.ts';
 
 /** The client's own body; null if it wrote in another protocol. */
 export function nativeFor({ native }: Pick<MessageRequest, 'native'>, kind: string): NativeBody | null {
@@ -28,10 +28,12 @@ export function keepChunk(events: readonly StreamEvent[], chunk: JsonValue): Str
 export function keepEvents(converter: EventConverter, hasEnded: () => boolean = () => false): EventConverter {
   let held: ServerSentEvent[] = [];
   let heldCharacters = 0;
+  const { counts } = converter;
   return {
     get isDone() {
       return converter.isDone;
     },
+    ...(counts !== undefined && { counts: keepCounts(counts) }),
     take(event) {
       const events = converter.take(event);
       heldCharacters += event.text.length;
@@ -45,6 +47,21 @@ export function keepEvents(converter: EventConverter, hasEnded: () => boolean = 
       return kept;
     },
     end: () => sendWith(converter.end(), held),
+  };
+}
+
+/** An event that only has counts sends nothing. */
+function keepCounts(counts: StreamCounts): StreamCounts {
+  return {
+    carry(events) {
+      const isOwn = events.length === 0;
+      counts.carry(events);
+      if (isOwn && events[0] !== undefined) events[0] = { ...events[0], native: [] };
+    },
+    read: (event) => counts.read(event),
+    get usage() {
+      return counts.usage;
+    },
   };
 }
 

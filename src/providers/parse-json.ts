@@ -1,7 +1,7 @@
 // Parses a provider's JSON with bounded depth. Faults omit the parser's message, which quotes the text.
 
 import { bounds } from '../config.ts';
-import { isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../wire/wire.ts';
+import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
 import { ProviderFault } from './provider.ts';
 import { cancelBody, readBounded, upstreamFault } from './upstream.ts';
 
@@ -28,6 +28,15 @@ export function parseObject(text: string, parsed: ParsedText, parse?: Parse): Js
   const value = parseJson(text, parsed, parse);
   if (isJsonObject(value)) return value;
   throw faultOf(parsed, 'is not a JSON object');
+}
+
+/** The object in the text of an event that is read for its counts alone; empty for anything else. */
+export function parseLeniently(text: string): JsonObject {
+  try {
+    return objectOf(JSON.parse(text));
+  } catch {
+    return {};
+  }
 }
 
 function faultOf({ what, upstreamRequestId }: ParsedText, words: string): ProviderFault {

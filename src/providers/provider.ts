@@ -90,7 +90,7 @@ export class ProviderFault extends Error {
   readonly upstreamRequestId: string | null;
   /** This provider does not support a feature of the request; another one may. */
   readonly isUnsupported: boolean;
-  /** What the provider reported for the answer, in the form of a message's `usage`; only for `unusable`. */
+  /** Counts that the provider reported for the answer, in the form of a message's `usage`; only for `unusable`. */
   readonly usage: JsonObject | null;
 
   constructor(

@@ -1,6 +1,12 @@
 // Pulls a provider's stream through a converter: a chunk is read only for a call of `next`, up to the first fault.
 
-import { EventStreamParser, PlainDeltas, type ServerSentEvent, type StreamEvent } from '../wire/wire.ts';
+import {
+  EventStreamParser,
+  type JsonObject,
+  PlainDeltas,
+  type ServerSentEvent,
+  type StreamEvent,
+} from '../wire/wire.ts';
 import { type EventReceiver, type EventSource, ProviderFault } from './provider.ts';
 import { upstreamFault } from './upstream.ts';
 
@@ -12,10 +18,22 @@ export interface EventConverter {
   readonly isDone: boolean;
   /** Plain deltas are passed on as they are, without `take`. */
   readonly passesDeltas?: boolean;
+  /** Absent: the events themselves have all counts. */
+  readonly counts?: StreamCounts;
   /** Converts the next event; may return no events. Throws ProviderFault. */
   take(event: ServerSentEvent): StreamEvent[];
   /** Converts the end of the stream. Throws ProviderFault when the message is incomplete. */
   end(): StreamEvent[];
+}
+
+/** The counts of an answer while it streams. */
+export interface StreamCounts {
+  /** Adds counts that no event has yet to the last of these events, or to a ping or message_start of their own. */
+  carry(events: StreamEvent[]): void;
+  /** Takes only the counts of an event; true: no more of them follow. */
+  read(event: ServerSentEvent): boolean;
+  /** The largest so far, in the form of a message's usage; null: none was reported. */
+  readonly usage: JsonObject | null;
 }
 
 /** Splits bytes, cut anywhere, into events. */
@@ -103,12 +121,13 @@ export class PulledStream implements EventSource {
   }
 
   #atEnd(): StreamEvent[] | null {
+    let events: StreamEvent[] = [];
     try {
-      return nullIfEmpty(this.#converter.end());
+      events = this.#converter.end();
     } catch (thrown) {
       this.#fail(thrown);
-      return null;
     }
+    return this.#withCounts(events);
   }
 
   /** The events completed by a chunk, up to a fault or the end of the message; null without any. */
@@ -128,7 +147,13 @@ export class PulledStream implements EventSource {
       this.#fail(thrown);
       this.#cancel();
     }
-    return nullIfEmpty(events);
+    return this.#withCounts(events);
+  }
+
+  /** null without any event. */
+  #withCounts(events: StreamEvent[]): StreamEvent[] | null {
+    this.#converter.counts?.carry(events);
+    return events.length > 0 ? events : null;
   }
 
   /** Not awaited: the message is complete; this only concerns the connection. */
@@ -147,8 +172,4 @@ export class PulledStream implements EventSource {
   #cancel(): void {
     this.#reader.cancel().catch(() => undefined);
   }
-}
-
-function nullIfEmpty(events: StreamEvent[]): StreamEvent[] | null {
-  return events.length > 0 ? events : null;
 }

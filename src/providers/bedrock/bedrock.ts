@@ -6,7 +6,7 @@ import { convertPlatformBody, keepsLongCache } from '../claude-platforms.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
 import { type Api, apiProvider, makeHeaders, openAnswer, openStream, post, requestTokenCount } from '../http-api.ts';
-import { parseObject, readAnswer, readObject, readUpstreamRequestId } from '../parse-json.ts';
+import { parseLeniently, parseObject, readAnswer, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import {
   type Attempt,
   type ProbeReply,
@@ -15,6 +15,7 @@ import {
   type ProviderReply,
 } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
+import { streamCounts } from '../running-usage.ts';
 import { cancelBody, fetchUpstream, readFault } from '../upstream.ts';
 import { convertChunks, countedModel, countInput } from './claude.ts';
 import { type AnswerTerms, ConverseConverter, convertAnswer } from './convert-event.ts';
@@ -128,6 +129,10 @@ function convertFrames(terms: AnswerTerms): EventConverter {
       return isDone ? [...events, ...converter.end()] : events;
     },
     end: () => converter.end(),
+    counts: streamCounts(converter.usage, ({ name, text }) => {
+      converter.count(parseLeniently(text));
+      return name === 'metadata';
+    }),
   };
 }
 

@@ -1,9 +1,10 @@
 // Claude by InvokeModel: the body and the events are those of the Messages protocol, each event in base64.
 
-import type { JsonValue, ServerSentEvent, StreamEvent } from '../../wire/wire.ts';
-import { makeEvent } from '../../wire/wire.ts';
+import type { JsonObject, JsonValue, ServerSentEvent, StreamEvent } from '../../wire/wire.ts';
+import { makeEvent, objectOf } from '../../wire/wire.ts';
 import { convertEvents } from '../anthropic/anthropic.ts';
 import { convertPlatformBody } from '../claude-platforms.ts';
+import { countOf } from '../compose-message.ts';
 import { readBudget } from '../models.ts';
 import { parseObject } from '../parse-json.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
@@ -33,14 +34,25 @@ function openChunk({ text }: ServerSentEvent, upstreamRequestId: string | null):
   return { name: 'message', text: Buffer.from(bytes, 'base64').toString('utf8') };
 }
 
-/** The event without Bedrock's metrics, and on one line. */
+/** The event with Bedrock's metrics only as counts, and on one line. */
 function cleanEvent(event: StreamEvent): StreamEvent {
   if (METRICS in event.value) {
-    const { [METRICS]: _, ...rest } = event.value;
-    return makeEvent({ ...rest, type: event.name });
+    const { [METRICS]: metrics, ...rest } = event.value;
+    return { ...makeEvent({ ...rest, type: event.name }), usage: convertMetrics(objectOf(metrics)) };
   }
   // Clients would take either for the end of a line. The text has been parsed, so they can only occur between tokens.
   return /[\r\n]/.test(event.json) ? { ...event, json: event.json.replaceAll(/[\r\n]/g, ' ') } : event;
+}
+
+/** Bedrock's bill follows these counts. A zero prompt is unknown. */
+function convertMetrics(metrics: JsonObject): JsonObject {
+  const counts = {
+    input_tokens: countOf(metrics['inputTokenCount']) || null,
+    cache_read_input_tokens: countOf(metrics['cacheReadInputTokenCount']),
+    cache_creation_input_tokens: countOf(metrics['cacheWriteInputTokenCount']),
+    output_tokens: countOf(metrics['outputTokenCount']),
+  };
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== null));
 }
 
 /** The model whose tokens are counted, which cannot be an inference profile; null: its name is not known. */

@@ -5,6 +5,7 @@ import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts'
 import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
+import { type ReportedCounts, RunningUsage } from '../running-usage.ts';
 import { mapException } from './map-error.ts';
 import { markSignature, UNSIGNED } from './reasoning-signature.ts';
 
@@ -37,24 +38,26 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
 const CUT: readonly string[] = ['max_tokens', 'model_context_window_exceeded', 'refusal'];
 
 export class ConverseConverter {
+  readonly usage: RunningUsage;
   readonly #terms: AnswerTerms;
   readonly #composer: MessageComposer;
   readonly #callIds: Set<string>;
   #calls = 0;
   #toolIndex: JsonValue | undefined; // index of the open block if it is a tool call
   #stopReason: string | null = null;
-  #usage: JsonObject | null = null;
+  #hasUsage = false;
 
   constructor(terms: AnswerTerms) {
     this.#terms = terms;
     this.#callIds = new Set(terms.callIds);
     const { requestId, model } = terms;
     this.#composer = new MessageComposer({ id: messageIdOf(requestId), model, signature: UNSIGNED });
+    this.usage = new RunningUsage(this.#composer);
   }
 
   /** Both of the events that end an answer have come. */
   get isComplete(): boolean {
-    return this.#stopReason !== null && this.#usage !== null;
+    return this.#stopReason !== null && this.#hasUsage;
   }
 
   /** The Messages events of one event, often none. Throws ProviderFault. */
@@ -71,11 +74,17 @@ export class ConverseConverter {
         this.#stop(textOf(event['stopReason']));
         return [];
       case 'metadata':
-        this.#usage = convertUsage(objectOf(event['usage']));
+        this.#hasUsage = true;
+        this.count(event);
         return [];
       default:
         return [];
     }
+  }
+
+  /** Only the counts of an event. */
+  count({ usage }: JsonObject): void {
+    if (isJsonObject(usage)) this.usage.take([readCounts(usage)], false);
   }
 
   /** The end of the message, with its counts if they came. Throws ProviderFault if the answer did not end. */
@@ -87,7 +96,7 @@ export class ConverseConverter {
     // Converse does not say which sequence it was.
     const only = stopSequences.length === 1 ? stopSequences[0] : undefined;
     const sequence = reason === 'stop_sequence' && typeof only === 'string' ? only : null;
-    return this.#composer.finish(reason, sequence, this.#usage ?? {}, CUT.includes(reason));
+    return this.#composer.finish(reason, sequence, this.usage.finish(), CUT.includes(reason));
   }
 
   #begin({ start, contentBlockIndex: index }: JsonObject): StreamEvent[] {
@@ -144,20 +153,27 @@ export class ConverseConverter {
   }
 }
 
-/** Cached tokens are beside the input. Unknown counts are left out; invalid cache counts stay, and are reported as such. */
-function convertUsage(usage: JsonObject): JsonObject {
-  const [input, output] = [countOf(usage['inputTokens']), countOf(usage['outputTokens'])];
-  const [read, written] = [usage['cacheReadInputTokens'] ?? 0, usage['cacheWriteInputTokens'] ?? 0];
+/** Cached tokens are beside the input. Invalid cache counts stay, and are reported as such. */
+export function readCounts(usage: JsonObject): ReportedCounts {
+  const [input, read, written] = [usage['inputTokens'], usage['cacheReadInputTokens'], usage['cacheWriteInputTokens']];
+  const prompt = countOf(input);
   return {
-    // A prompt cannot be empty.
-    ...(input !== null &&
-      input + (countOf(read) ?? 0) + (countOf(written) ?? 0) > 0 && {
-        input_tokens: input,
-        cache_creation_input_tokens: written,
-        cache_read_input_tokens: read,
-      }),
-    ...(output !== null && { output_tokens: output }),
+    prompt: prompt === null ? null : prompt + (countOf(read) ?? 0) + (countOf(written) ?? 0),
+    tools: null,
+    cacheRead: countOf(read),
+    cacheWrite: countOf(written),
+    output: countOf(usage['outputTokens']),
+    thinking: null,
+    total: countOf(usage['totalTokens']),
+    others: {
+      ...invalid('cache_read_input_tokens', read),
+      ...invalid('cache_creation_input_tokens', written),
+    },
   };
+}
+
+function invalid(name: string, count: JsonValue | undefined): JsonObject {
+  return (count ?? null) === null || countOf(count) !== null ? {} : { [name]: count as JsonValue };
 }
 
 /** The events of a whole answer. Throws ProviderFault. */

@@ -8,50 +8,21 @@ import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
 import { isErrorStatus, kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
+import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
 import { makeCallId, placeSignature, UNSIGNED } from './call-ids.ts';
 
-function convertInputUsage(metadata: JsonObject): JsonObject {
-  const prompt = countOf(metadata['promptTokenCount']);
-  const cached = countOf(metadata['cachedContentTokenCount']) ?? 0;
-  const tools = countOf(metadata['toolUsePromptTokenCount']) ?? 0;
-  // A prompt cannot be empty, and cannot have more cached tokens than tokens: then neither count is used.
-  if (prompt === null || prompt === 0 || cached > prompt) return {};
+/** Zero is omitted in JSON: without the count of candidates, only the total tells an empty output from an unknown one. */
+export function readCounts(metadata: JsonObject): ReportedCounts {
   return {
-    input_tokens: prompt - cached + tools,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: cached,
+    prompt: countOf(metadata['promptTokenCount']),
+    tools: countOf(metadata['toolUsePromptTokenCount']),
+    cacheRead: countOf(metadata['cachedContentTokenCount']),
+    cacheWrite: null,
+    output: countOf(metadata['candidatesTokenCount']),
+    thinking: countOf(metadata['thoughtsTokenCount']),
+    total: countOf(metadata['totalTokenCount']),
+    others: {},
   };
-}
-
-function convertUsage(metadata: JsonObject): JsonObject {
-  const output = outputOf(metadata);
-  const thoughts = countOf(metadata['thoughtsTokenCount']);
-  return {
-    ...convertInputUsage(metadata),
-    ...(output !== null && { output_tokens: output }),
-    ...(output !== null && thoughts !== null && { output_tokens_details: { thinking_tokens: thoughts } }),
-  };
-}
-
-/** Counts grow from chunk to chunk; a missing count is unchanged, unless the total has outgrown it. */
-function mergeUsage(before: JsonObject, metadata: JsonValue | undefined): JsonObject {
-  if (!isJsonObject(metadata)) return before;
-  const merged = { ...before, ...metadata };
-  const hasGrown = (countOf(metadata['totalTokenCount']) ?? 0) > (countOf(before['totalTokenCount']) ?? 0);
-  if (hasGrown && countOf(metadata['candidatesTokenCount']) === null) delete merged['candidatesTokenCount'];
-  return merged;
-}
-
-/** Zero is omitted in JSON, so only the total distinguishes no output from an unknown one. */
-function outputOf(metadata: JsonObject): number | null {
-  const candidates = countOf(metadata['candidatesTokenCount']);
-  const thoughts = countOf(metadata['thoughtsTokenCount']);
-  if (candidates !== null) return candidates + (thoughts ?? 0);
-  const prompt = countOf(metadata['promptTokenCount']);
-  const total = countOf(metadata['totalTokenCount']);
-  if (prompt === null || total === null) return null;
-  const output = total - prompt - (countOf(metadata['toolUsePromptTokenCount']) ?? 0);
-  return output < (thoughts ?? 0) ? null : output;
 }
 
 /** The fault of a response, including HTML, empty and broken bodies. Pure. */
@@ -150,10 +121,9 @@ const FAILURES: readonly string[] = [
 const CALLS_MAX = 1_000;
 
 export class ChunkConverter {
+  readonly usage: RunningUsage;
   readonly #terms: AnswerTerms;
   readonly #composer: MessageComposer;
-  #usage: JsonObject = {};
-  #isUsageLate = true; // no content followed it
   #stopReason: string | null = null;
   #calls = 0;
   #reportedThoughts = 0; // tokens
@@ -164,6 +134,7 @@ export class ChunkConverter {
     this.#callIds = new Set(terms.callIds);
     const { requestId, upstreamModel: model } = terms;
     this.#composer = new MessageComposer({ id: messageIdOf(requestId), model, signature: UNSIGNED });
+    this.usage = new RunningUsage(this.#composer, { isThinkingBeside: true });
   }
 
   /** A chunk said how the answer ended; others may follow. */
@@ -177,22 +148,24 @@ export class ChunkConverter {
     if (fault !== null) throw fault;
     if (!isJsonObject(chunk))
       throw new ProviderFault('failed', 'the provider sent a response that is not a JSON object');
-    this.#usage = mergeUsage(this.#usage, chunk['usageMetadata']);
+    const [candidate] = jsonObjects(chunk['candidates']);
+    this.count(chunk, partsOf(candidate).length > 0);
     if (typeof chunk['modelVersion'] === 'string') this.#composer.reportedModel ??= chunk['modelVersion'];
     const { blockReason } = objectOf(chunk['promptFeedback']);
     if (typeof blockReason === 'string' && blockReason !== 'BLOCK_REASON_UNSPECIFIED') this.#stopReason = 'refusal';
-    const [candidate] = jsonObjects(chunk['candidates']);
-    this.#isUsageLate = isJsonObject(chunk['usageMetadata']) || (this.#isUsageLate && partsOf(candidate).length === 0);
     return candidate === undefined ? [] : this.#takeCandidate(candidate);
+  }
+
+  /** Only the counts of a chunk. */
+  count({ usageMetadata: metadata }: JsonObject, hasContent = false): void {
+    this.usage.take(isJsonObject(metadata) ? [readCounts(metadata)] : NO_REPORTS, hasContent);
   }
 
   /** The end of the answer, with its counts. Throws ProviderFault if no chunk said that it ended. */
   end(): StreamEvent[] {
     if (this.#stopReason === null) throw endedEarly(null);
     const stopReason = this.#stopReason === 'end_turn' && this.#calls > 0 ? 'tool_use' : this.#stopReason;
-    // Output counts reported before the last content are not final.
-    const usage = this.#isUsageLate ? convertUsage(this.#usage) : convertInputUsage(this.#usage);
-    return [...this.#start(), ...this.#composer.finish(stopReason, null, usage)];
+    return [...this.usage.begin(), ...this.#composer.finish(stopReason, null, this.usage.finish())];
   }
 
   #takeCandidate(candidate: JsonObject): StreamEvent[] {
@@ -209,7 +182,7 @@ export class ChunkConverter {
   #takePart(part: JsonObject): StreamEvent[] {
     const { text, thought, functionCall, thoughtSignature } = part;
     const signature = textOf(thoughtSignature);
-    if (isJsonObject(functionCall)) return [...this.#start(), ...this.#takeCall(functionCall, signature)];
+    if (isJsonObject(functionCall)) return [...this.usage.begin(), ...this.#takeCall(functionCall, signature)];
     if (typeof text === 'string' || signature !== '') {
       const shown = textOf(text);
       if (shown === '' && signature === '') return [];
@@ -220,7 +193,7 @@ export class ChunkConverter {
   }
 
   #takeThought(text: string, signature: string): StreamEvent[] {
-    const begun = this.#start();
+    const begun = this.usage.begin();
     const shown = this.#composer.thinking(text).map((event) => this.#reportTokens(event));
     return [...begun, ...shown, ...this.#composer.signature(signature && placeSignature('thought', signature))];
   }
@@ -228,14 +201,14 @@ export class ChunkConverter {
   /** Visible thoughts are summaries: the number of new thinking tokens is reported beside them, as in the protocol. */
   #reportTokens(event: StreamEvent): StreamEvent {
     const { delta } = event.value;
-    const grown = (countOf(this.#usage['thoughtsTokenCount']) ?? 0) - this.#reportedThoughts;
+    const grown = this.usage.thinking - this.#reportedThoughts;
     if (!isJsonObject(delta) || delta['type'] !== 'thinking_delta' || grown <= 0) return event;
     this.#reportedThoughts += grown;
     return makeEvent({ ...event.value, type: event.name, delta: { ...delta, estimated_tokens: grown } });
   }
 
   #takeText(text: string, signature: string): StreamEvent[] {
-    const events = [...this.#start(), ...this.#composer.text(text)];
+    const events = [...this.usage.begin(), ...this.#composer.text(text)];
     // Optional: a client that did not request thinking gets no block for it.
     if (signature === '' || !this.#terms.thinks) return events;
     return [...events, ...this.#composer.signature(placeSignature(text === '' ? 'end' : 'text', signature))];
@@ -255,11 +228,6 @@ export class ChunkConverter {
       ...composer.toolInput(JSON.stringify(args ?? {})),
       ...composer.closeBlock(),
     ];
-  }
-
-  /** Begins with the first content, because until then another provider may still be tried. */
-  #start(): StreamEvent[] {
-    return this.#composer.start({ ...convertInputUsage(this.#usage), output_tokens: 0 });
   }
 }
 

@@ -7,9 +7,10 @@ import { callIdsOf } from '../compose-message.ts';
 import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
 import { keepAnswer, keepChunk, keepEvents } from '../keep-native.ts';
 import { readThinking, thinksByDefault } from '../models.ts';
-import { parseJson, readJson } from '../parse-json.ts';
+import { parseJson, parseLeniently, readJson } from '../parse-json.ts';
 import type { Attempt, Provider, ProviderReply, WholeReply } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
+import { streamCounts } from '../running-usage.ts';
 import { shortenName } from './call-ids.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, mapError } from './convert-chunk.ts';
 import {
@@ -128,6 +129,10 @@ export function convertEvents(terms: AnswerTerms, isOwn = false): EventConverter
     isDone: false,
     take: ({ text }) => chunks.push(parseJson(text, { what: 'a chunk', upstreamRequestId: null }, parseExactly)),
     end: () => chunks.end(),
+    counts: streamCounts(chunks.usage, ({ text }) => {
+      chunks.count(parseLeniently(text));
+      return false;
+    }),
   };
   return isOwn ? keepEvents(converter, () => chunks.hasEnded) : converter;
 }

@@ -5,9 +5,10 @@ import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
-import { argumentsText, countOf, MessageComposer, makeUsage } from '../compose-message.ts';
+import { argumentsText, countOf, MessageComposer } from '../compose-message.ts';
 import { faultOf, kindOf, parseErrorJson, scrubIdentifiers } from '../map-fault.ts';
 import { type FaultKind, ProviderFault } from '../provider.ts';
+import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
 import type { ThinkingDisplay } from './convert-request.ts';
 import { encodeReasoning, PART_SEPARATOR, type ReasoningPart } from './reasoning-signature.ts';
 
@@ -101,19 +102,18 @@ function readError(value: JsonValue | undefined): ErrorFields {
   return { code: textOf(code) || textOf(type), message: typeof message === 'string' ? message : null };
 }
 
-export function convertUsage(value: JsonValue | undefined): JsonObject {
-  const usage = objectOf(value);
+export function readCounts(usage: JsonObject): ReportedCounts {
   const details = objectOf(usage['input_tokens_details']);
-  const prompt = countOf(usage['input_tokens']);
-  const output = countOf(usage['output_tokens']);
-  return makeUsage({
-    prompt,
+  return {
+    prompt: countOf(usage['input_tokens']),
+    tools: null,
     cacheRead: countOf(details['cached_tokens']),
     cacheWrite: countOf(details['cache_write_tokens']),
-    output: output === 0 && (prompt ?? 0) === 0 ? null : output, // zeros alone mean unknown
+    output: countOf(usage['output_tokens']),
     thinking: countOf(objectOf(usage['output_tokens_details'])['reasoning_tokens']),
-    total: usage['total_tokens'],
-  });
+    total: countOf(usage['total_tokens']),
+    others: {},
+  };
 }
 
 /** The parts of the request that the response depends on. */
@@ -169,6 +169,7 @@ const ITEMS_MAX = 1_000; // per response
 const STEP_CHARACTERS = 64; // overhead of a waiting step
 
 export class ChunkConverter {
+  readonly usage: RunningUsage;
   readonly #terms: AnswerTerms;
   readonly #items = new Map<number, OutputItem>(); // started, but not emitted completely
   readonly #callIds: Set<string>;
@@ -185,6 +186,7 @@ export class ChunkConverter {
     this.#terms = terms;
     this.#callIds = new Set(terms.callIds);
     this.#composer = new MessageComposer({ id: terms.messageId, model: terms.model });
+    this.usage = new RunningUsage(this.#composer);
   }
 
   get isFinished(): boolean {
@@ -195,18 +197,20 @@ export class ChunkConverter {
   add(value: JsonObject): StreamEvent[] {
     const type = String(value['type']);
     const piece = PIECES.get(type);
+    this.count(value, piece !== undefined || type === 'response.output_item.done');
     if (piece !== undefined) {
       const place = piece.place === null ? '' : String(value[piece.place] ?? 0);
       return this.#piece(this.#itemOf(value), piece.kind, place, value[piece.member], type.endsWith('.done'));
     }
     switch (type) {
       case 'response.created':
+      case 'response.in_progress':
         // Not emitted yet: a failure before any output may be retried elsewhere.
         this.#noteModel(value['response']);
         return [];
       case 'response.output_item.added':
         if (indexOf(value) === null && this.#emitted.has(this.#latest)) this.#latest++; // some servers omit it
-        return [...this.#composer.start({}), ...this.#begin(this.#itemOf(value), value['item'])];
+        return [...this.usage.begin(), ...this.#begin(this.#itemOf(value), value['item'])];
       case 'response.output_item.done':
         return this.#whole(indexOf(value) ?? this.#latest, value['item']);
       case 'response.completed':
@@ -220,6 +224,12 @@ export class ChunkConverter {
       default:
         return []; // starts and ends of parts, annotations, and unknown events
     }
+  }
+
+  /** Only the counts of an event, which are in its response. */
+  count({ response, usage }: JsonObject, hasContent = false): void {
+    const reported = isJsonObject(response) ? response['usage'] : usage;
+    this.usage.take(isJsonObject(reported) ? [readCounts(reported)] : NO_REPORTS, hasContent);
   }
 
   /** The item of an event, begun if the provider did not announce it. */
@@ -380,7 +390,7 @@ export class ChunkConverter {
     events.push(...this.#passTurn(true));
     const isIncomplete = isCut || response['status'] === 'incomplete';
     const reason = this.#stopReason(response, isIncomplete);
-    events.push(...this.#composer.finish(reason, null, convertUsage(response['usage']), isIncomplete));
+    events.push(...this.#composer.finish(reason, null, this.usage.finish(), isIncomplete));
     this.#isFinished = true;
     return events;
   }

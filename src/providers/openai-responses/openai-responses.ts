@@ -8,9 +8,10 @@ import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
 import { keepAnswer, keepEvents } from '../keep-native.ts';
 import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
-import { parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
+import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
+import { streamCounts } from '../running-usage.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, convertError, refusesReasoning } from './convert-chunk.ts';
 import {
   convertBody,
@@ -112,5 +113,12 @@ export function convertEvents(terms: AnswerTerms): EventConverter {
     end() {
       throw endedEarly(upstreamRequestId);
     },
+    counts: streamCounts(chunks.usage, ({ text }) => {
+      const value = parseLeniently(text);
+      chunks.count(value);
+      return LAST_EVENTS.includes(value['type']);
+    }),
   };
 }
+
+const LAST_EVENTS: readonly unknown[] = ['response.completed', 'response.incomplete', 'response.failed'];

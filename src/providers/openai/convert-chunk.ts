@@ -4,9 +4,10 @@ import { bounds } from '../../config.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { replacedToolNames } from '../client-tools.ts';
-import { callIdsOf, countOf, MessageComposer, makeUsage, messageIdOf } from '../compose-message.ts';
+import { callIdsOf, countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
+import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
 import { sealReasoning } from './convert-messages.ts';
 import { CallGatherer, DetailGatherer } from './gather-calls.ts';
 import { isChatError, mapChatError } from './map-error.ts';
@@ -37,32 +38,24 @@ function named(holder: string): (name: string) => string {
   return (name) => `${holder}.${name}`;
 }
 
-/** null without usage, or with zeros in place of unknown counts. */
-export function convertUsage(value: JsonValue | undefined): JsonObject | null {
+/** The counts of a `usage`; null without one. */
+export function readCounts(value: JsonValue | undefined): ReportedCounts | null {
   if (!isJsonObject(value)) return null;
-  const prompt = countOf(value['prompt_tokens']);
-  const output = countOf(value['completion_tokens']);
-  if ((prompt ?? 0) === 0 && (output ?? 0) === 0) return null; // a prompt cannot be empty
   const details = objectOf(value['prompt_tokens_details']);
-  const usage = makeUsage({
-    prompt,
+  return {
+    prompt: countOf(value['prompt_tokens']),
+    tools: null,
     cacheRead:
       countOf(details['cached_tokens']) ??
       countOf(value['prompt_cache_hit_tokens']) ??
       countOf(value['cached_tokens']) ??
       countOf(value['num_cached_tokens']),
     cacheWrite: countOf(details['cache_write_tokens']) ?? countOf(details['cache_creation_tokens']),
-    output,
-    thinking: output === null ? null : countOf(objectOf(value['completion_tokens_details'])['reasoning_tokens']),
-    total: value['total_tokens'],
-  });
-  return { ...usage, ...unknownNumbers(value) };
-}
-
-/** The part known at the start of a message. */
-export function startUsage(usage: JsonObject | null): JsonObject {
-  const isOfPrompt = ([name]: [string, JsonValue]) => /^(?:input|cache_\w+_input)_tokens$/.test(name);
-  return Object.fromEntries(Object.entries(usage ?? {}).filter(isOfPrompt));
+    output: countOf(value['completion_tokens']),
+    thinking: countOf(objectOf(value['completion_tokens_details'])['reasoning_tokens']),
+    total: countOf(value['total_tokens']),
+    others: unknownNumbers(value),
+  };
 }
 
 /** Unknown numbers, also one level inside: reported to the operator. */
@@ -94,6 +87,7 @@ const FAULTY_ENDS: Readonly<Record<string, 'failed' | 'overloaded'>> = {
 };
 
 export class ChunkConverter {
+  readonly usage: RunningUsage;
   readonly #attempt: Attempt;
   readonly #upstreamRequestId: string | null;
   readonly #names: ReadonlyMap<string, string>;
@@ -103,8 +97,6 @@ export class ChunkConverter {
   readonly #shownIds: Set<string>; // and those of the conversation
   readonly #composer: MessageComposer;
   readonly #calls: CallGatherer;
-  #usage: JsonObject | null = null; // as reported last
-  #isUsageLate = true; // no content followed it
   #finishReason: string | null = null;
   #stopSequence: string | null = null;
   #isRefused = false;
@@ -122,6 +114,7 @@ export class ChunkConverter {
     this.#tags = profile.thinkTags ? new ThinkTagReader() : null;
     const messageId = messageIdOf(attempt.requestId);
     this.#composer = new MessageComposer({ id: messageId, model: attempt.upstreamModel });
+    this.usage = new RunningUsage(this.#composer);
     this.#calls = new CallGatherer(this.#composer, (id, name, place) => {
       const wanted = shownCallId(id, messageId, place);
       const shown = this.#shownIds.has(wanted) ? shownCallId('', messageId, place) : wanted;
@@ -132,19 +125,21 @@ export class ChunkConverter {
 
   /** The events of the next chunk. Throws ProviderFault, also for an error in place of a chunk. */
   take(chunk: JsonObject): StreamEvent[] {
-    if (isChatError(chunk)) throw mapChatError(chunk, this.#upstreamRequestId);
     const choice = jsonObjects(chunk['choices'])[0];
-    const isCounted = this.#takeUsage(chunk, choice);
-    if (choice === undefined) return []; // usage only, or prompt filter results
+    const delta = isJsonObject(choice?.['delta']) ? choice['delta'] : choice?.['message'];
+    this.usage.take(reportsIn(chunk, choice), isJsonObject(delta) && hasContent(delta));
+    if (isChatError(chunk)) throw mapChatError(chunk, this.#upstreamRequestId);
     this.#composer.reportedModel ??= textOf(chunk['model']) || null;
-    const events = this.#composer.start(startUsage(this.#usage));
-    const delta = isJsonObject(choice['delta']) ? choice['delta'] : choice['message'];
-    if (isJsonObject(delta)) {
-      if (!isCounted && hasContent(delta)) this.#isUsageLate = false;
-      events.push(...this.#takeDelta(delta));
-    }
+    if (choice === undefined) return []; // usage only, or prompt filter results
+    const events = this.usage.begin();
+    if (isJsonObject(delta)) events.push(...this.#takeDelta(delta));
     this.#takeEnd(choice);
     return events;
+  }
+
+  /** Only the counts of a chunk. */
+  count(chunk: JsonObject): void {
+    this.usage.take(reportsIn(chunk, jsonObjects(chunk['choices'])[0]), false);
   }
 
   /** The end of the message. Throws ProviderFault if the provider did not end it. */
@@ -156,20 +151,7 @@ export class ChunkConverter {
     if (!this.#details.isEmpty) events.push(...this.#composer.signature(this.#seal()));
     const { reason, sequence } = this.#stop();
     const isCut = reason === 'max_tokens' || this.#finishReason === 'content_filter';
-    // Output counts reported before the last content are not final.
-    const usage = this.#isUsageLate ? (this.#usage ?? {}) : startUsage(this.#usage);
-    return [...events, ...this.#composer.finish(reason, sequence, usage, isCut)];
-  }
-
-  /** Counts are cumulative, so the last ones apply. Returns whether there are any. */
-  #takeUsage(chunk: JsonObject, choice: JsonObject | undefined): boolean {
-    const { usage: own, x_groq: groq } = chunk;
-    const ofGroq = isJsonObject(groq) ? groq['usage'] : undefined;
-    const usage = convertUsage(own) ?? convertUsage(choice?.['usage']) ?? convertUsage(ofGroq);
-    if (usage === null) return false;
-    this.#usage = usage;
-    this.#isUsageLate = true;
-    return true;
+    return [...events, ...this.#composer.finish(reason, sequence, this.usage.finish(), isCut)];
   }
 
   #takeDelta(delta: JsonObject): StreamEvent[] {
@@ -258,6 +240,13 @@ export class ChunkConverter {
     if (this.#stopSequence !== null) return { reason: 'stop_sequence', sequence: this.#stopSequence };
     return { reason: 'end_turn', sequence: null };
   }
+}
+
+/** Usage is beside the choices, in a choice (Moonshot), or under a name of its own (Groq). */
+function reportsIn({ usage, x_groq: groq }: JsonObject, choice: JsonObject | undefined): readonly ReportedCounts[] {
+  const ofChoice = choice?.['usage'];
+  if (!usage && !ofChoice && !groq) return NO_REPORTS; // most chunks
+  return [usage, ofChoice, objectOf(groq)['usage']].flatMap((one) => readCounts(one) ?? []);
 }
 
 const PRODUCED = ['content', 'reasoning_content', 'reasoning', 'refusal', 'tool_calls', 'function_call'];

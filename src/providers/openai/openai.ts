@@ -5,9 +5,10 @@ import { parseWithArguments } from '../compose-message.ts';
 import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
 import { thinksByDefault } from '../models.ts';
-import { parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
+import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import type { Attempt, Provider } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
+import { streamCounts } from '../running-usage.ts';
 import { ChunkConverter, convertAnswer } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl } from './convert-request.ts';
 import { isChatError, mapChatError, mapChatFault } from './map-error.ts';
@@ -78,5 +79,10 @@ export function convertEvents(attempt: Attempt, profile: Profile, upstreamReques
       return chunks.take(chunk);
     },
     end,
+    counts: streamCounts(chunks.usage, ({ text }) => {
+      if (text.trim() === '[DONE]') return true;
+      chunks.count(parseLeniently(text));
+      return false;
+    }),
   };
 }

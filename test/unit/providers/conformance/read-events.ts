@@ -63,6 +63,8 @@ class EventReader {
         expect(this.#stop !== null, 'message_stop without message_delta');
         this.#isEnded = true;
         return;
+      case 'ping':
+        return;
       default:
         expect(false, `an event that clients do not know: ${name}`);
     }

@@ -345,7 +345,6 @@ describe('counts', () => {
       [null, 'input_tokens output_tokens'],
       [{ promptTokenCount: 10 }, 'output_tokens'],
       [{ promptTokenCount: -1, candidatesTokenCount: 5 }, 'input_tokens'],
-      [{ promptTokenCount: 10, cachedContentTokenCount: 11, candidatesTokenCount: 5 }, 'input_tokens'],
       [{ promptTokenCount: 10, thoughtsTokenCount: 9, totalTokenCount: 15 }, 'output_tokens'],
     ];
     for (const [metadata, names] of absent) {
@@ -393,6 +392,21 @@ describe('intermediate counts', () => {
   test('below the reported total are replaced by the total', () => {
     const last = chunk([{ text: 'and much more' }], 'STOP', { promptTokenCount: 10, totalTokenCount: 50 });
     expect(usageOf([chunk([{ text: 'a' }]), last])).toMatchObject({ output_tokens: 40 });
+  });
+
+  test('never fall, and more cached tokens than the prompt are not believed', () => {
+    const fallen = { promptTokenCount: 4, candidatesTokenCount: 0, totalTokenCount: 0 };
+    expect(usageOf([chunk([{ text: 'a' }]), chunk([], 'STOP', fallen)])).toEqual({
+      input_tokens: 10,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      output_tokens: 5,
+    });
+    const cached = { ...USAGE, cachedContentTokenCount: 11 };
+    expect(usageOf([chunk([{ text: 'a' }], 'STOP', cached)])).toMatchObject({
+      input_tokens: 10,
+      cache_read_input_tokens: 0,
+    });
   });
 
   test('without prompt tokens are ignored', () => {

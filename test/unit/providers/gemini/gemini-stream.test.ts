@@ -69,7 +69,8 @@ test('a response without streaming is one message', async () => {
 test('a stream in the form of a list of chunks is still a stream', async () => {
   const chunks = fixture('text.txt').split('data: ').slice(1);
   const { events } = await submitTo(scripts.json(`[${chunks.join(',')}]`));
-  expect(events).toEqual(await readAll(eventsOfPieces(Buffer.from(fixture('text.txt')))).then(renamed));
+  const streamed = await readAll(eventsOfPieces(Buffer.from(fixture('text.txt')))).then(renamed);
+  expect(events).toEqual(streamed.map(({ usage: _, ...event }) => event));
 });
 
 /** The events with the ids of the current request: message ids are derived from their requests. */

@@ -4,8 +4,12 @@ import { describe, expect, test } from 'bun:test';
 import {
   convertError,
   convertErrorEvent,
-  convertUsage,
+  readCounts,
 } from '../../../../src/providers/openai-responses/convert-chunk.ts';
+import { makeUsage } from '../../../../src/providers/running-usage.ts';
+import type { JsonObject } from '../../../../src/wire/wire.ts';
+
+const convertUsage = (usage: JsonObject) => makeUsage(readCounts(usage));
 
 const answer = (status: number, error: object | string, headers: Record<string, string> = {}) =>
   convertError(status, new Headers(headers), typeof error === 'string' ? error : JSON.stringify({ error }), 0);
@@ -119,7 +123,7 @@ describe('usage', () => {
   });
 
   test('leaves out missing counts, and ignores invalid ones', () => {
-    expect(convertUsage(null)).toEqual({});
+    expect(convertUsage({})).toEqual({});
     expect(convertUsage({ input_tokens: 'many', output_tokens: -1 })).toEqual({});
     expect(convertUsage({ input_tokens: 5, output_tokens: 0 })).toEqual({
       input_tokens: 5,
@@ -127,6 +131,6 @@ describe('usage', () => {
       cache_creation_input_tokens: 0,
       output_tokens: 0,
     });
-    expect(convertUsage({ input_tokens: 5, input_tokens_details: { cached_tokens: 9 } })['input_tokens']).toBe(0);
+    expect(convertUsage({ input_tokens: 5, input_tokens_details: { cached_tokens: 9 } })['input_tokens']).toBe(5);
   });
 });

@@ -1,15 +1,20 @@
 // The provider's usage as counts of the Messages protocol: exact, nothing counted twice, nothing invented.
 
 import { expect, test } from 'bun:test';
-import { convertUsage } from '../../../../src/providers/openai-responses/convert-chunk.ts';
+import { readCounts } from '../../../../src/providers/openai-responses/convert-chunk.ts';
+import { makeUsage } from '../../../../src/providers/running-usage.ts';
+import type { JsonObject } from '../../../../src/wire/wire.ts';
+
+const convertUsage = (value: JsonObject) => makeUsage(readCounts(value));
 
 test('never has more cached tokens than the prompt', () => {
   const details = { cached_tokens: 1_000_000, cache_write_tokens: 50 };
   expect(convertUsage({ input_tokens: 100, output_tokens: 5, input_tokens_details: details })).toEqual({
-    input_tokens: 0,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: 100,
+    input_tokens: 50,
+    cache_creation_input_tokens: 50,
+    cache_read_input_tokens: 0,
     output_tokens: 5,
+    disbelieved_cached_tokens: 1_000_000,
   });
 });
 

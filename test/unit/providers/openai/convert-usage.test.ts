@@ -1,7 +1,11 @@
 // Usage of Chat Completions as counts of the Messages protocol: exact, nothing counted twice, nothing invented.
 
 import { describe, expect, test } from 'bun:test';
-import { convertUsage, startUsage } from '../../../../src/providers/openai/convert-chunk.ts';
+import { readCounts } from '../../../../src/providers/openai/convert-chunk.ts';
+import { makeUsage } from '../../../../src/providers/running-usage.ts';
+import type { JsonObject } from '../../../../src/wire/wire.ts';
+
+const convertUsage = (value: JsonObject) => makeUsage(readCounts(value) ?? expect.unreachable());
 
 describe('usage', () => {
   test('has cache reads and writes separate from the other input', () => {
@@ -35,13 +39,29 @@ describe('usage', () => {
     });
   });
 
-  test('never has more cached tokens than the prompt', () => {
-    const details = { cached_tokens: 50, cache_write_tokens: 50 };
-    expect(convertUsage({ prompt_tokens: 40, completion_tokens: 1, prompt_tokens_details: details })).toMatchObject({
-      input_tokens: 0,
-      cache_creation_input_tokens: 0,
-      cache_read_input_tokens: 40,
-    });
+  test('never has more cached tokens than the prompt: the dearer reading counts', () => {
+    const convert = (cached_tokens: number, cache_write_tokens: number) =>
+      convertUsage({
+        prompt_tokens: 40,
+        completion_tokens: 1,
+        prompt_tokens_details: { cached_tokens, cache_write_tokens },
+      });
+    expect(convert(50, 0)).toMatchObject({ input_tokens: 40, cache_read_input_tokens: 0 });
+    expect(convert(50, 50)).toMatchObject({ cache_creation_input_tokens: 40, cache_read_input_tokens: 0 });
+    expect(convert(30, 50)).toMatchObject({ cache_creation_input_tokens: 10, cache_read_input_tokens: 30 });
+    expect(convert(50, 0)).toHaveProperty('disbelieved_cached_tokens', 50);
+  });
+
+  test('has all output of which the total tells, and reasoning that the output cannot contain', () => {
+    const convert = (completion_tokens: number, rest: JsonObject) =>
+      convertUsage({ prompt_tokens: 100, completion_tokens, ...rest });
+    expect(convert(20, { total_tokens: 300 })).toMatchObject({ input_tokens: 100, output_tokens: 200 });
+    expect(convert(20, { total_tokens: 110 })).toMatchObject({ input_tokens: 100, output_tokens: 20 });
+    expect(convert(0, { total_tokens: 300 })).toMatchObject({ output_tokens: 200 });
+    const reasoning = { completion_tokens_details: { reasoning_tokens: 50 } };
+    expect(convert(20, reasoning)).toMatchObject({ output_tokens: 70 });
+    expect(convert(20, { total_tokens: 120, ...reasoning })).toMatchObject({ output_tokens: 20 });
+    expect(convertUsage({ completion_tokens: 20, total_tokens: 300 })).toMatchObject({ input_tokens: 280 });
   });
 
   test('counts reasoning as part of the output, even if it was reported separately', () => {
@@ -57,8 +77,9 @@ describe('usage', () => {
   });
 
   test('is missing if it has no counts: absent, null, or zeros in place of unknown counts', () => {
-    for (const none of [undefined, null, [], 'x', {}, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }])
-      expect(convertUsage(none)).toBeNull();
+    for (const none of [undefined, null, [], 'x']) expect(readCounts(none)).toBeNull();
+    for (const none of [{}, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }])
+      expect(convertUsage(none)).toEqual({});
   });
 
   test('leaves out implausible counts, and keeps an output of zero', () => {
@@ -83,14 +104,5 @@ describe('usage', () => {
       num_sources_used: 3,
       prompt_tokens_details: { audio_tokens: 4 },
     });
-  });
-
-  test('at the beginning of a message contains the prompt count', () => {
-    expect(startUsage(convertUsage({ prompt_tokens: 10, completion_tokens: 4 }))).toEqual({
-      input_tokens: 10,
-      cache_creation_input_tokens: 0,
-      cache_read_input_tokens: 0,
-    });
-    expect(startUsage(null)).toEqual({});
   });
 });
