@@ -107,7 +107,9 @@ export const providerSchema = z
 const resultFields = {
   ok: z.boolean(),
   status: z.int().nullable().describe("The provider's HTTP status; null if there was no answer."),
-  fault: z.enum(['credentials', 'not_found', 'rate_limited', 'overloaded', 'failed', 'timeout', 'rejected', 'unusable']).nullable(),
+  fault: z
+    .enum(['credentials', 'not_found', 'rate_limited', 'overloaded', 'failed', 'timeout', 'rejected', 'unusable'])
+    .nullable(),
   message: z.string().describe('A message for people: the meaning of the result, and the remedy.'),
 };
 export const testSchema = z
