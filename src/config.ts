@@ -68,6 +68,9 @@ export const bounds = {
   answersCollectedBytesMax: 128 * 1024 * 1024, // in memory, of all messages that run or are replayed
   answersStoredBytesMax: 1024 * 1024 * 1024,
   replayPieceCharactersLeast: 64 * 1024, // in one piece of a replayed stream
+  replayedBytesPerMinuteMax: 64 * 1024 * 1024, // of one account on one node, without the first replay of each response
+  replayedResponsesMax: 20_000, // whose first replay is remembered
+  replayAccountsMax: 10_000,
   doubtfulAdmissionsMax: 40_000, // includes those that wait, so more than the number that may wait
   refusalRememberedMs: 1_000,
   refusalBehindOthersRememberedMs: 100,

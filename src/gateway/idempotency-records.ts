@@ -10,6 +10,7 @@ import { encodeEvent, type MessageRequest, type StreamEvent } from '../wire/wire
 import type { ClientRequest, Reply } from './client-request.ts';
 import { idempotencyError } from './message-errors.ts';
 import type { AdmissionRequest } from './plan-message.ts';
+import { ReplayRate } from './replay-rate.ts';
 
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 
@@ -34,7 +35,8 @@ export function checkIdempotency(
 
 /**
  * Replays the stored response of the message that holds the idempotency key, free of charge. Throws
- * idempotency_in_progress, idempotency_mismatch, idempotency_answer_gone, overloaded, store_unavailable.
+ * idempotency_in_progress, idempotency_mismatch, idempotency_answer_gone, requests_rate_exceeded, overloaded,
+ * store_unavailable.
  */
 export async function replayResponse(
   answers: IdempotencyRecords,
@@ -44,7 +46,7 @@ export async function replayResponse(
 ): Promise<Reply> {
   if (refusal.reason !== 'claim_answered') throw idempotencyError(refusal);
   const { requestId } = refusal;
-  const text = await answers.find(requestId);
+  const text = await answers.replay(requestId, caller.account.id, clientRequest.receivedAtMs);
   if (text === null) throw answerGone(requestId);
   const reply = {
     status: 200,
@@ -94,6 +96,7 @@ export class IdempotencyRecords {
   readonly #store: AnswerStore;
   readonly #vault: Pick<Vault, 'seal' | 'open'>;
   readonly #room = new FairShareQuota(() => bounds.answersCollectedBytesMax);
+  readonly #rate = new ReplayRate();
 
   constructor(store: AnswerStore, vault: Pick<Vault, 'seal' | 'open'>) {
     this.#store = store;
@@ -131,6 +134,20 @@ export class IdempotencyRecords {
       if (failure instanceof SealBroken) return null;
       throw failure;
     }
+  }
+
+  /** The response, to be sent again. Throws requests_rate_exceeded, store_unavailable. */
+  async replay(requestId: string, accountId: number, nowMs: number): Promise<string | null> {
+    const retryAfterMs = this.#rate.waitMs(accountId, requestId, nowMs);
+    if (retryAfterMs > 0)
+      throw new TurnpikeError(
+        'requests_rate_exceeded',
+        'Stored responses of the account were replayed too often. Keep the response instead of requesting it again.',
+        { retryAfterMs },
+      );
+    const text = await this.find(requestId);
+    if (text !== null) this.#rate.take(accountId, requestId, Buffer.byteLength(text), nowMs);
+    return text;
   }
 
   /** Reserves memory for a text that is sent as fast as the client reads. Throws overloaded. */

@@ -63,7 +63,7 @@ export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
     return { answer: admitted(rows, operation, meters, open.amount, available) };
   }
   const claim = operation.claim === undefined ? undefined : takeClaim(rows, operation, operation.claim);
-  if (claim !== undefined && 'ok' in claim) return { answer: claim };
+  if (claim !== undefined && 'ok' in claim) return refuseClaimed(rows, operation, meters, claim);
   const refusal =
     findMoneyShort(meters, operation.least ?? operation.amount, operation.group, rows.nowMs) ??
     findRateShort(meters, operation, true, rows.nowMs);
@@ -126,12 +126,29 @@ export function take(rows: Rows, operation: Take): Effect {
   if ('answer' in meters) return meters;
   const refusal = findRateShort(meters, operation, false, rows.nowMs);
   if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
-  const { account, key, rates, keyRates } = meters;
-  addRequest(rates, operation.limits);
+  const taken = takeRequest(rows, operation, meters);
+  return { answer: admitted(rows, operation, meters, 0, 0), ...taken };
+}
+
+/** A replay of the stored response takes one request from the rates, like the message, but no money and no slot. */
+function refuseClaimed(rows: Rows, operation: Admit, meters: Meters, answer: Answer): Effect {
+  const isLimited = operation.limits.requestsPerMinute !== null || meters.key.limits.requestsPerMinute !== null;
+  if (answer.ok || answer.reason !== 'claim_answered' || !isLimited) return { answer };
+  const refusal = findRateShort(meters, operation, false, rows.nowMs);
+  if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
+  return { answer, ...takeRequest(rows, operation, meters) };
+}
+
+/** The rows after one request was taken from the rates. The caller has checked that they suffice. */
+function takeRequest(
+  rows: Rows,
+  { group, limits }: Admit | Take,
+  { account, key, rates, keyRates }: Meters,
+): Required<Pick<Effect, 'account' | 'key'>> {
+  addRequest(rates, limits);
   addRequest(keyRates, key.limits);
-  const groups = withGroupRates(account, operation.group, rates, operation.limits);
+  const groups = withGroupRates(account, group, rates, limits);
   return {
-    answer: admitted(rows, operation, meters, 0, 0),
     account: withMeters(account, account.balance, account.held, account.spending, groups),
     key: withKeyMeters(key, key.spending, keyRates, rows.nowMs),
   };

@@ -100,12 +100,13 @@ export class ResidentLedger implements LedgerGate, MessageGate, LedgerStore {
     if (this.#waiting !== null) return this.#afterBundle(() => this.admit(operation));
     this.#requireRoom(operation.account);
     this.#requireStore();
+    const { isAhead } = this.#rows;
     const effect =
       operation.kind === 'take' ? take(this.#rowsNow(), operation) : admit(this.#rowsNow(), operation, true);
     this.#rows.put(effect);
     this.#writeLater();
     const { answer } = effect;
-    if (answer.ok || answer.reason !== 'claim_answered' || !this.#rows.isAhead) return answer;
+    if (answer.ok || answer.reason !== 'claim_answered' || !isAhead) return answer;
     // Told only once the answer of the first request is durable.
     return within(this.#timers, bounds.admissionWaitMsMax, this.finish(), storeIsSilent).then(() => answer);
   }

@@ -7,6 +7,7 @@ import { IdempotencyRecords } from '../../../src/gateway/gateway.ts';
 import type { StoredAnswer } from '../../../src/ledger/ledger.ts';
 import { openVault } from '../../../src/secrets/secrets.ts';
 import { makeEvent } from '../../../src/wire/wire.ts';
+import { failureOf } from '../../money/ledger/workbench.ts';
 import { temporaryDirectory } from '../../storage/temporary-directory.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { spawnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
@@ -121,6 +122,28 @@ test('large responses of one account leave memory for those of others', () => {
   const other = answers.collect(2);
   other.addMessage(text);
   expect(other.isWhole).toBe(true);
+});
+
+test('each response is replayed once at any rate, and repeated replays are limited in bytes per minute and account', async () => {
+  const { answers, stored } = idempotencyRecords();
+  const text = JSON.stringify('x'.repeat(bounds.answerBytesMax - 2));
+  const perMinute = bounds.replayedBytesPerMinuteMax / bounds.answerBytesMax;
+  const answer = answers.collect(1);
+  answer.addMessage(text);
+  for (let at = 0; at <= 2 * perMinute; at++) {
+    const [row] = answers.rowsOf(answer, `req_${at}`, 0) as [StoredAnswer];
+    stored.set(row.requestId, row);
+    expect(await answers.replay(row.requestId, 1, 0)).toBe(text);
+  }
+  for (let turn = 0; turn < perMinute; turn++) expect(await answers.replay('req_0', 1, 0)).toBe(text);
+  const refusal = await failureOf(answers.replay('req_0', 1, 0));
+  expect(refusal).toMatchObject({ code: 'requests_rate_exceeded', details: { retryAfterMs: 1 } });
+  expect(await answers.replay('req_0', 2, 0)).toBe(text);
+  expect(await answers.replay('req_0', 1, 1)).toBe(text);
+  const waitMs = 60_000 / perMinute;
+  expect(await failureOf(answers.replay('req_1', 1, waitMs - 1))).toMatchObject({ details: { retryAfterMs: 2 } });
+  expect(await answers.replay('req_1', 1, waitMs + 1)).toBe(text);
+  expect(await answers.replay('req_unknown', 1, 2 * waitMs + 2)).toBeNull();
 });
 
 test('a replayed response keeps its memory until the client has read it or disconnected', async () => {

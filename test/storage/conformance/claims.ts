@@ -2,14 +2,15 @@
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../src/config.ts';
-import { systemAccounts } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
+import { type Answer, systemAccounts } from '../../../src/ledger/ledger.ts';
+import { NO_LIMITS, type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
 
 const claim = { name: 'order-17', requestHash: 'hash' };
 const other = { name: 'order-17', requestHash: 'another' };
 
 export function claimConformance(open: OpenStores): void {
   takingTests(open);
+  replayTests(open);
   freeTests(open);
   reversalTests(open);
   reversedTests(open);
@@ -61,6 +62,18 @@ function takingTests(open: OpenStores): void {
     expect(await bench.admit(50, { requestId, claim })).toMatchObject({ ok: true });
     await answer(bench, requestId, 30);
     expect(await bench.submit(bench.admission(50, { requestId, claim }))).toEqual({ ok: false, reason: 'ended' });
+  });
+}
+
+function replayTests(open: OpenStores): void {
+  test('a replay without a slot and without tokens of the rates', async () => {
+    await using bench = await openWorkbench(open, 50);
+    const requestId = await bench.begin(10, { claim });
+    await answer(bench, requestId, 10);
+    await bench.setKey({ inputTokensPerMinute: 0, outputTokensPerMinute: 0, concurrency: 0, requestsPerMinute: 1 });
+    expect(await bench.admit(1)).toMatchObject({ reason: 'input_tokens_rate' });
+    expect(await bench.admit(10, { claim })).toEqual({ ok: false, reason: 'claim_answered', requestId });
+    expect(await bench.admit(10, { claim })).toMatchObject({ reason: 'requests_rate' });
   });
 }
 
@@ -224,6 +237,23 @@ function lateTests(open: OpenStores): void {
 
 /** Tests in which time passes. */
 export function claimAgeConformance(open: OpenStores): void {
+  for (const ofKey of [true, false])
+    test(`a replay for each request that the rate of the ${ofKey ? 'key' : 'account'} has left, whatever the balance`, async () => {
+      await using bench = await openWorkbench(open, 50, ofKey ? { requestsPerMinute: 3 } : {});
+      const terms = ofKey ? { claim } : { claim, limits: { ...NO_LIMITS, requestsPerMinute: 3 } };
+      const requestId = await bench.begin(50, terms);
+      await answer(bench, requestId, 50);
+      const replayed = { ok: false, reason: 'claim_answered', requestId };
+      const refused = { reason: 'requests_rate', ofKey, retryAtMs: bench.clock.nowMs() + 20_000 };
+      const answers = await Promise.all([1, 2, 3].map(() => bench.admit(50, terms)));
+      expect(answers).toMatchObject([replayed, replayed, refused]);
+      expect(await bench.admit(0, { ...terms, claim: { ...claim, name: 'another' } })).toMatchObject(refused);
+      bench.clock.advance(20_000);
+      expect(await bench.admit(50, terms)).toEqual(replayed as Answer);
+      expect(await bench.admit(0, { ...terms, claim: other })).toMatchObject({ reason: 'claim_mismatch' });
+      expect(await bench.wallet()).toEqual({ balance: 0, held: 0 });
+    });
+
   for (const isAnswered of [true, false])
     test(`one more after ${bounds.idempotencyKeptMs} ms, to the millisecond, where it ${isAnswered ? 'was answered' : 'runs'}`, async () => {
       await using bench = await openWorkbench(open, 100);

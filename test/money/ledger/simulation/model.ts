@@ -96,7 +96,7 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
   const given = () => roomOf(model, account, key, open?.group ?? group);
   if (open !== undefined) return { ok: true, kind: 'admitted', amount: open.amount, available: open.amount + given() };
   const claimed = claim === undefined ? null : findClaimTaken(model, operation, claim);
-  if (claimed !== null && 'refused' in claimed) return claimed.refused;
+  if (claimed !== null && 'refused' in claimed) return replay(model, account, key, operation, claimed.refused);
   const refusal =
     moneyShort(model, account, key, group, operation.least ?? operation.amount) ??
     rateShort(model, account, key, operation) ??
@@ -156,6 +156,22 @@ function findClaimTaken(
     };
   if (claim.hash !== requestHash) return null;
   return { failed: [...claim.failed, ...(isReversible(model, claim.requestId) ? [claim.requestId] : [])].slice(-32) };
+}
+
+/** A stored response is sent again for one request of the rates; only configured limits are counted. */
+function replay(
+  model: Model,
+  account: ModelAccount,
+  key: ModelKey,
+  { group, limits, account: accountId, key: keyId }: Of<'admit'>,
+  refused: Expected,
+): Expected {
+  const isLimited = limits.requestsPerMinute !== null || key.bucket.limits.requestsPerMinute !== null;
+  if (refused['reason'] !== 'claim_answered' || !isLimited) return refused;
+  const short = rateShort(model, account, key, { kind: 'take', account: accountId, key: keyId, group, limits });
+  if (short !== null) return short;
+  takeRequest(model, account, key, group, limits);
+  return refused;
 }
 
 function isReversible(model: Model, requestId: string): boolean {
