@@ -67,6 +67,7 @@ export const bounds = {
   answerBytesMax: 8 * 1024 * 1024, // a longer response is not stored for retries
   answersCollectedBytesMax: 128 * 1024 * 1024, // in memory, of all messages that run or are replayed
   answersStoredBytesMax: 1024 * 1024 * 1024,
+  answerDropsMax: 100, // statements after one batch of PostgreSQL, each of rowsDroppedAtOnce: more than one large response needs
   replayPieceCharactersLeast: 64 * 1024, // in one piece of a replayed stream
   replayedBytesPerMinuteMax: 64 * 1024 * 1024, // of one account on one node, without the first replay of each response
   replayedResponsesMax: 20_000, // whose first replay is remembered

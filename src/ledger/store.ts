@@ -232,7 +232,7 @@ export interface AnswerStore {
   findAnswer(requestId: string): Promise<StoredAnswer | null>;
   /**
    * The row to co-commit with the settlement. Idempotent. When all responses together exceed the bound, the oldest
-   * are dropped.
+   * of the account that stores the most for what it paid are dropped.
    */
   answerRow(answer: StoredAnswer): unknown;
 }

@@ -4,9 +4,10 @@
 import type { AccessToken, Account, Key, LinkChange, Person } from '../accounts/accounts.ts';
 import type { AuditRecord, DecidedAt, RememberedCreation } from '../audit/audit.ts';
 import { assert } from '../base/assert.ts';
+import type { Nano } from '../base/money.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import { type ForgottenTable, Outpaced, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
+import { type Changes, type ForgottenTable, Outpaced, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../payments/payments.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
@@ -33,8 +34,8 @@ export type CoCommittedRow =
   | { table: 'installation'; name: string; value: string; replaces: string | null }
   /** The samples of a model for the estimator. */
   | { table: 'learned'; model: string; document: unknown }
-  /** The stored response of an idempotency record, once per message. The oldest are deleted when all together are too large. */
-  | { table: 'answers'; answer: StoredAnswer }
+  /** The stored response of an idempotency record, once per message. Some are deleted when all together are too large. */
+  | AnswerRow
   /** Deletes a bounded number of the oldest rows before that time. Refused if retention still keeps them. */
   | { table: ForgottenTable; forget: { beforeMs: number } }
   /** Replaces a bounded number of the account's oldest entries before that time by one that carries their sum forward. */
@@ -52,6 +53,32 @@ export type CoCommittedRow =
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
   return { table: 'answers', answer };
 }
+
+export interface AnswerRow {
+  table: 'answers';
+  answer: StoredAnswer;
+  /** Who paid for it, and how much. Added with the batch. */
+  payer?: { account: number; paid: Nano };
+}
+
+export function isAnswerRow(row: unknown): row is AnswerRow {
+  return (row as CoCommittedRow).table === 'answers' && 'answer' in (row as CoCommittedRow);
+}
+
+/** The rows of a batch, each response with its payer. An ending that is repeated has stored its response before. */
+export function withPayers({ coCommitted, endings }: Changes): readonly CoCommittedRow[] {
+  const rows = coCommitted as readonly CoCommittedRow[];
+  if (!rows.some(isAnswerRow)) return rows;
+  const records = new Map(endings.map(({ record }) => [record.requestId, record]));
+  return rows.map((row) => {
+    if (!isAnswerRow(row)) return row;
+    const record = records.get(row.answer.requestId);
+    const payer = record === undefined ? NOBODY : { account: record.account, paid: record.cost - record.writtenOff };
+    return { ...row, payer };
+  });
+}
+
+export const NOBODY = { account: 0, paid: 0 };
 
 /** A statement and its parameters, $1, $2 … in the text. */
 export interface CoCommittedStatement {

@@ -52,8 +52,8 @@ export const movedTables = [
 
 export type MovedTable = (typeof movedTables)[number];
 
-/** Not copied: carried_entries is empty between transactions, and triggers maintain answers_stored. */
-export const leftTables: readonly string[] = ['carried_entries', 'answers_stored'];
+/** Not copied: carried_entries is empty between transactions, and triggers maintain the others. */
+export const leftTables: readonly string[] = ['carried_entries', 'answers_stored', 'answer_shares'];
 
 /** A snapshot of the tables to copy. */
 export interface MovedSource {

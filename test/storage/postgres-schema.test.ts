@@ -31,7 +31,7 @@ function sqliteTables(): Tables {
   const tables = database
     .query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sqlite_sequence' ORDER BY name`)
     .all();
-  const columnsOf = (table: string) => database.query(`SELECT name FROM pragma_table_info('${table}')`).all();
+  const columnsOf = (table: string) => database.query(`SELECT name FROM pragma_table_xinfo('${table}')`).all();
   return Object.fromEntries(
     (tables as { name: string }[]).map(({ name }) => [
       name,

@@ -1,6 +1,7 @@
 // The versions of the stored tables, in order. A released version never changes; the next one alters its tables.
 // Amounts are nanodollars, times are milliseconds since 1970, ids are integers.
 
+import { answerShares } from './answer-shares.ts';
 import { consoleTables } from './console/console.ts';
 import { nameIndexes } from './names.ts';
 import { paymentTables } from './payments/payments.ts';
@@ -51,7 +52,15 @@ const names: Migration = {
   ...nameIndexes,
 };
 
-export const migrations: readonly [Migration, ...Migration[]] = [baseline, payments, forConsole, names];
+/** Responses that programs of earlier versions store have no account. */
+const shares: Migration = {
+  version: 14,
+  name: 'answer shares',
+  leastKnown: 10,
+  ...answerShares,
+};
+
+export const migrations: readonly [Migration, ...Migration[]] = [baseline, payments, forConsole, names, shares];
 
 /** The version that this program creates and uses. */
 export const latestVersion = migrations.at(-1)?.version ?? baseline.version;

@@ -1,5 +1,5 @@
-// Rows of other modules as statements of the ledger's transaction. When stored responses exceed their bound, the
-// oldest are deleted in a transaction of their own afterwards.
+// Rows of other modules as statements of the ledger's transaction. When stored responses exceed their bound, some are
+// deleted in a transaction of their own afterwards.
 
 import { assert } from '../../base/assert.ts';
 import { integerOf } from '../../base/checked-number.ts';
@@ -7,18 +7,20 @@ import { bounds } from '../../config.ts';
 import {
   type CarryPage,
   type Changes,
-  type Ending,
   type ForgottenTable,
   type RetainedData,
   retainedSinceNames,
-  type StoredAnswer,
 } from '../../ledger/ledger.ts';
 import {
+  type AnswerRow,
   type CoCommittedRow,
   carryStatements,
   checkChanged,
   coCommittedStatements,
   forgottenColumns,
+  isAnswerRow,
+  NOBODY,
+  withPayers,
 } from '../co-committed.ts';
 import type { RetentionReads } from '../stores.ts';
 import { type Column, text, whole } from '../tables.ts';
@@ -119,10 +121,9 @@ export interface CheckedAsk extends Statement {
 
 /** Writes the co-committed rows of a batch. */
 export function writeCoCommitted(changes: Changes): CheckedAsk[] {
-  const rows = changes.coCommitted as readonly CoCommittedRow[];
+  const rows = withPayers(changes);
   if (rows.length === 0) return [];
-  const answers = rows.filter((row) => row.table === 'answers').flatMap((row) => ('answer' in row ? [row.answer] : []));
-  return [...rows.flatMap(writeRow), ...writeAnswers(answers, changes.endings)];
+  return [...rows.flatMap(writeRow), ...writeAnswers(rows.filter(isAnswerRow))];
 }
 
 /** Stored responses are written together, after the others; notifications come last (raise-epoch.ts). */
@@ -139,30 +140,26 @@ function writeRow(row: CoCommittedRow): CheckedAsk[] {
 
 const SLOTS = 64;
 
-interface SlottedAnswer extends StoredAnswer {
-  /** The row that counts it, by account: a single row would make all nodes wait. */
-  slot: number;
-}
-
-const columns: readonly Column<SlottedAnswer>[] = [
-  text('request_id', (row) => row.requestId),
-  whole('at_ms', (row) => row.atMs),
-  whole('bytes', (row) => row.bytes),
-  text('sealed', (row) => row.sealed),
-  whole('slot', (row) => row.slot),
+const columns: readonly Column<AnswerRow>[] = [
+  text('request_id', ({ answer }) => answer.requestId),
+  whole('at_ms', ({ answer }) => answer.atMs),
+  whole('bytes', ({ answer }) => answer.bytes),
+  text('sealed', ({ answer }) => answer.sealed),
+  whole('account_id', ({ payer = NOBODY }) => payer.account),
+  whole('paid', ({ payer = NOBODY }) => payer.paid),
+  // The row that counts it: a single row would make all nodes wait.
+  whole('slot', ({ payer = NOBODY }) => payer.account % SLOTS),
 ];
 
 const INSERT_ANSWERS = `
-  INSERT INTO answers (request_id, at_ms, bytes, sealed, slot)
-  SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::bigint[], $4::text::text[], $5::text::bigint[])
+  INSERT INTO answers (request_id, at_ms, bytes, sealed, account_id, paid, slot)
+  SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::bigint[], $4::text::text[], $5::text::bigint[],
+    $6::text::bigint[], $7::text::bigint[])
   ON CONFLICT (request_id) DO NOTHING`;
 
-/** Writes responses that do not exist yet. `endings` of the same batch identify their accounts. */
-function writeAnswers(answers: readonly StoredAnswer[], endings: readonly Ending[]): Statement[] {
-  if (answers.length === 0) return [];
-  const accounts = new Map(endings.map(({ record }) => [record.requestId, record.account]));
-  const rows = answers.map((answer) => ({ ...answer, slot: (accounts.get(answer.requestId) ?? 0) % SLOTS }));
-  return [{ text: INSERT_ANSWERS, values: columnsOf(columns, rows) }];
+/** Writes responses that do not exist yet. */
+function writeAnswers(rows: readonly AnswerRow[]): Statement[] {
+  return rows.length === 0 ? [] : [{ text: INSERT_ANSWERS, values: columnsOf(columns, rows) }];
 }
 
 /** The total size of stored responses. */
@@ -171,14 +168,30 @@ export const SUM_ANSWERS: Statement = {
   values: [],
 };
 
-/** Deletes the oldest ones, a bounded number, until the total is less by that much. */
-export function dropAnswers(excessBytes: number): Statement {
-  return { text: DROP_ANSWERS, values: [excessBytes, bounds.rowsDroppedAtOnce] };
+/**
+ * While stored responses are too large, deletes the oldest of the account that stores the most for what it paid: a bounded
+ * number. All slots are locked, so nothing is added or counted meanwhile. A row that retention deletes is skipped, because
+ * retention locks it before its slot.
+ */
+export function dropAnswers(bytesMax: number): Statement {
+  return {
+    text: `DO $$
+      DECLARE
+        excess bigint;
+        freed bigint;
+      BEGIN
+        PERFORM 1 FROM answers_stored ORDER BY slot FOR NO KEY UPDATE;
+        SELECT sum(s.bytes) - ${bytesMax} INTO excess FROM answers_stored s;
+        FOR drops IN 1..${bounds.rowsDroppedAtOnce} LOOP
+          EXIT WHEN excess <= 0;
+          DELETE FROM answers WHERE seq = (
+            SELECT a.seq FROM answers a WHERE a.account_id = (
+              SELECT s.account_id FROM answer_shares s ORDER BY s.bytes_per_usd DESC, s.account_id LIMIT 1)
+            ORDER BY a.seq LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING bytes INTO freed;
+          EXIT WHEN NOT FOUND;
+          excess := excess - freed;
+        END LOOP;
+      END $$`,
+    values: [],
+  };
 }
-
-const DROP_ANSWERS = `
-  DELETE FROM answers WHERE seq = ANY(ARRAY(
-    SELECT old.seq FROM (
-      SELECT a.seq, sum(a.bytes) OVER (ORDER BY a.seq) - a.bytes AS bytes_before FROM (
-        SELECT seq, bytes FROM answers ORDER BY seq LIMIT $2::int) a) old
-    WHERE old.bytes_before < $1::float8))`;

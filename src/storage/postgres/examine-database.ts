@@ -24,6 +24,7 @@ export interface TablesState {
 const TABLES = [
   'account_meters',
   'accounts',
+  'answer_shares',
   'answers',
   'answers_stored',
   'audit_records',

@@ -241,8 +241,10 @@ const more: Partial<Record<MovedTable, { columns: readonly MovedColumn[]; of(row
     columns: [{ name: 'month', isText: false }],
     of: (row) => ({ month: BigInt(monthOf(integerOf(row['at_ms']))) }),
   },
-  // Any slot is correct; slots only spread contention.
-  answers: { columns: [{ name: 'slot', isText: false }], of: (row) => ({ slot: BigInt(row['seq'] as bigint) % 64n }) },
+  answers: {
+    columns: [{ name: 'slot', isText: false }],
+    of: (row) => ({ slot: BigInt(row['account_id'] as bigint) % 64n }),
+  },
 };
 
 /** Copies all tables. Calls `onTable` after each. */

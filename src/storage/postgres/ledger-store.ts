@@ -15,6 +15,7 @@ import {
   type Rows,
   RowsLocked,
 } from '../../ledger/ledger.ts';
+import { isAnswerRow } from '../co-committed.ts';
 import { readHoldRow } from '../tables.ts';
 import { raiseEpoch } from './change-feed.ts';
 import { type CheckedAsk, dropAnswers, SUM_ANSWERS, writeCoCommitted } from './co-committed.ts';
@@ -136,7 +137,7 @@ class Batch {
       ...writeCoCommitted(changes),
       ...raiseEpoch(this.#needs.told, changes, loaded.rows.nowMs),
     ];
-    if (!changes.coCommitted.some(isAnswer)) {
+    if (!changes.coCommitted.some(isAnswerRow)) {
       await this.#commit(asked, loaded.transaction);
       return;
     }
@@ -229,11 +230,9 @@ class Batch {
   async #boundAnswers(first: Answered | undefined): Promise<void> {
     try {
       let sum = first;
-      for (let drops = 0; drops < bounds.batchTriesMax; drops++) {
-        const excessBytes = integerOf(sum?.[0]?.['bytes'] ?? 0) - bounds.answersStoredBytesMax;
-        if (excessBytes <= 0) return;
-        await this.#connection.ask(dropAnswers(excessBytes));
-        [sum] = await this.#connection.ask(SUM_ANSWERS);
+      for (let drops = 0; drops < bounds.answerDropsMax; drops++) {
+        if (integerOf(sum?.[0]?.['bytes'] ?? 0) <= bounds.answersStoredBytesMax) return;
+        [, sum] = await this.#connection.ask(dropAnswers(bounds.answersStoredBytesMax), SUM_ANSWERS);
       }
     } catch {
       // As described above.
@@ -262,10 +261,6 @@ function withHolds(needs: Needs, holds: readonly HoldRow[]): Needs {
     holds: join(needs.holds, requestIds),
     endings: join(needs.endings, requestIds),
   };
-}
-
-function isAnswer(row: unknown): boolean {
-  return (row as { table: string }).table === 'answers' && 'answer' in (row as object);
 }
 
 interface ServerError {

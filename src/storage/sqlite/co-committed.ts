@@ -1,21 +1,18 @@
-// Writes rows of other modules in the ledger's transaction. The total size of stored responses is bounded.
+// Writes rows of other modules in the ledger's transaction. The total size of stored responses is bounded, with a fair
+// share for each account.
 
 import type { Database, Statement } from 'bun:sqlite';
 import { assert } from '../../base/assert.ts';
 import { bounds } from '../../config.ts';
+import { type CarryPage, type ForgottenTable, type RetainedData, retainedSinceNames } from '../../ledger/ledger.ts';
 import {
-  type CarryPage,
-  type ForgottenTable,
-  type RetainedData,
-  retainedSinceNames,
-  type StoredAnswer,
-} from '../../ledger/ledger.ts';
-import {
+  type AnswerRow,
   type CoCommittedRow,
   carryStatements,
   checkChanged,
   coCommittedStatements,
   forgottenColumns,
+  NOBODY,
 } from '../co-committed.ts';
 import type { RetentionReads } from '../stores.ts';
 import { prepareText } from './statements.ts';
@@ -105,7 +102,7 @@ export function writeCoCommitted(database: Database, untyped: unknown): void {
   const row = untyped as CoCommittedRow;
   if ('forget' in row) forgetRows(database, row.table, row.forget.beforeMs);
   else if ('carry' in row) carryEntries(database, row.carry.account, row.carry.beforeMs);
-  else if (row.table === 'answers') writeAnswer(database, row.answer);
+  else if (row.table === 'answers') writeAnswer(database, row);
   else if (row.table !== 'changes')
     for (const statement of coCommittedStatements(row))
       checkChanged(statement, preparedOnce(database, statement.text).run(...statement.values).changes);
@@ -130,20 +127,24 @@ type Statements = ReturnType<typeof prepareAnswerWrites>;
 /** Prepared once per connection: preparing costs more than the write. */
 const statementsOf = new WeakMap<Database, Statements>();
 
-/** Writes one response in the open transaction unless it exists, and deletes the oldest when all together are too large. */
-function writeAnswer(database: Database, { requestId, atMs, bytes, sealed }: StoredAnswer): void {
+/**
+ * Writes one response in the open transaction unless it exists. While all together are too large, deletes the oldest of the
+ * account that stores the most for what it paid.
+ */
+function writeAnswer(database: Database, { answer, payer = NOBODY }: AnswerRow): void {
   let statements = statementsOf.get(database);
   if (statements === undefined) {
     statements = prepareAnswerWrites(database);
     statementsOf.set(database, statements);
   }
-  if (statements.write.run(requestId, atMs, bytes, sealed).changes === 0) return;
+  const { requestId, atMs, bytes, sealed } = answer;
+  if (statements.write.run(requestId, atMs, bytes, sealed, payer.account, payer.paid).changes === 0) return;
   let stored = (statements.readStored.get() as { bytes: number }).bytes;
   // The loop ends: without rows the stored size is 0.
   while (stored > bounds.answersStoredBytesMax) {
-    const oldest = statements.findOldest.get() as { seq: number; bytes: number };
-    statements.remove.run(oldest.seq);
-    stored -= oldest.bytes;
+    const next = statements.findNext.get() as { seq: number; bytes: number };
+    statements.remove.run(next.seq);
+    stored -= next.bytes;
   }
 }
 
@@ -151,11 +152,16 @@ function prepareAnswerWrites(database: Database) {
   return {
     write: prepareText(
       database,
-      `INSERT INTO answers (request_id, at_ms, bytes, sealed) VALUES ($1, $2, $3, $4)
+      `INSERT INTO answers (request_id, at_ms, bytes, sealed, account_id, paid) VALUES ($1, $2, $3, $4, $5, $6)
        ON CONFLICT (request_id) DO NOTHING`,
     ),
     readStored: prepareText(database, 'SELECT bytes FROM answers_stored'),
-    findOldest: prepareText(database, 'SELECT seq, bytes FROM answers ORDER BY seq LIMIT 1'),
+    findNext: prepareText(
+      database,
+      `SELECT seq, bytes FROM answers
+       WHERE account_id = (SELECT account_id FROM answer_shares ORDER BY bytes_per_usd DESC, account_id LIMIT 1)
+       ORDER BY seq LIMIT 1`,
+    ),
     remove: prepareText(database, 'DELETE FROM answers WHERE seq = $1'),
   };
 }

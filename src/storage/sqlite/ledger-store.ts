@@ -14,6 +14,7 @@ import {
   type Rows,
   type StoredRows,
 } from '../../ledger/ledger.ts';
+import { withPayers } from '../co-committed.ts';
 import {
   type AccountMetersTable,
   accountColumns,
@@ -75,7 +76,7 @@ export class SqliteLedgerStore implements ResidentStore {
     const changes = decide(this.rows);
     if (changes.isEmpty) return;
     try {
-      await this.#writer.write({ name: null, rows: rowsOf(changes), coCommitted: changes.coCommitted });
+      await this.#writer.write({ name: null, rows: rowsOf(changes), coCommitted: withPayers(changes) });
     } catch (failure) {
       this.#isDoubtful = true;
       throw failure;
@@ -85,7 +86,7 @@ export class SqliteLedgerStore implements ResidentStore {
 
   prepareWrite(changes: Changes): () => Promise<void> {
     const name = `${this.#run} ${++this.#commits}`;
-    const commit: RowCommit = { name, rows: rowsOf(changes), coCommitted: changes.coCommitted };
+    const commit: RowCommit = { name, rows: rowsOf(changes), coCommitted: withPayers(changes) };
     return async () => this.#writer.write(commit);
   }
 }

@@ -4,13 +4,13 @@ import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { bounds } from '../../../src/config.ts';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
-import type { CoCommittedRow } from '../../../src/storage/co-committed.ts';
+import { type AnswerRow, type CoCommittedRow, NOBODY } from '../../../src/storage/co-committed.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';
-import type { MemoryTables } from './tables.ts';
+import type { MemoryTables, OwnedAnswer } from './tables.ts';
 import { writeTraffic } from './traffic.ts';
 
 type Dropping = Extract<CoCommittedRow, { forget: unknown } | { carry: unknown }>;
@@ -189,17 +189,35 @@ function writeCreation({ creations }: MemoryTables, row: RowOf<'creations'>): vo
   creations.set(`${creation.principal} ${creation.idempotencyKey}`, creation);
 }
 
-function writeAnswer({ answers }: MemoryTables, { answer }: RowOf<'answers'>): void {
+function writeAnswer({ answers, answerShares }: MemoryTables, { answer, payer = NOBODY }: AnswerRow): void {
   if (answers.has(answer.requestId)) return;
-  answers.set(answer.requestId, answer);
-  let stored = 0;
-  for (const { bytes } of answers.values()) stored += bytes;
-  for (const [requestId, { bytes }] of answers) {
-    if (stored <= bounds.answersStoredBytesMax) return;
-    answers.delete(requestId);
-    stored -= bytes;
+  const { account, paid } = payer;
+  answers.set(answer.requestId, { ...answer, account });
+  const day = Math.floor(answer.atMs / DAY_MS);
+  const before = answerShares.get(account) ?? { paid: 0, day };
+  const kept = Math.floor(before.paid / 2 ** Math.max(0, day - before.day));
+  answerShares.set(account, { paid: kept + paid, day: Math.max(day, before.day) });
+  let stored = [...answers.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+  while (stored > bounds.answersStoredBytesMax) {
+    const next = nextDropped(answers, answerShares);
+    answers.delete(next.requestId);
+    stored -= next.bytes;
   }
 }
+
+/** The oldest response of the account with the most bytes per dollar, where it counts as having paid 0.01 to 1 USD. */
+function nextDropped(answers: MemoryTables['answers'], shares: MemoryTables['answerShares']): OwnedAnswer {
+  const own = Map.groupBy(answers.values(), ({ account }) => account);
+  const loads = [...own].map(([account, rows]) => {
+    const millionths = Math.min(Math.max(Math.floor((shares.get(account)?.paid ?? 0) / 1_000), 10_000), 1_000_000);
+    const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
+    return { account, rows, bytesPerUsd: Math.floor((bytes * 1_000_000) / millionths) };
+  });
+  loads.sort((one, other) => other.bytesPerUsd - one.bytesPerUsd || one.account - other.account);
+  return loads[0]?.rows[0] as OwnedAnswer;
+}
+
+const DAY_MS = 86_400_000;
 
 function writeKeySecret(tables: MemoryTables, row: RowOf<'key_secrets'>): void {
   const { keyId, secretHash, othersEndAtMs } = row;

@@ -12,7 +12,7 @@ import {
   type MonthChange,
   type Rows,
 } from '../../../src/ledger/ledger.ts';
-import type { CoCommittedRow } from '../../../src/storage/co-committed.ts';
+import { withPayers } from '../../../src/storage/co-committed.ts';
 import { assembleStores, type Stores } from '../../../src/storage/stores.ts';
 import { refuseWrongRow, writeCoCommitted } from './co-committed.ts';
 import { creditedAmount } from './credits.ts';
@@ -45,6 +45,7 @@ export class MemoryLedgerStore implements LedgerStore {
     creations: new Map(),
     catalog: new Map(),
     answers: new Map(),
+    answerShares: new Map(),
     carriedCredits: new Map(),
     learned: new Map(),
     installation: new Map(),
@@ -71,7 +72,7 @@ export class MemoryLedgerStore implements LedgerStore {
   transact(_bundles: readonly Bundle[], decide: (rows: Rows) => Changes): void {
     const changes = decide(this.#rows());
     const { tables } = this;
-    const coCommitted = changes.coCommitted as CoCommittedRow[];
+    const coCommitted = withPayers(changes);
     for (const [at, row] of coCommitted.entries()) refuseWrongRow(tables, row, coCommitted.slice(0, at)); // before anything is written: all of it is, or nothing
     copy(changes.accounts, tables.accountMeters);
     copy(changes.keys, tables.keyMeters);

@@ -62,7 +62,12 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...eventReads(tables),
     ...mailReads(tables),
     ...trafficReads(tables),
-    findAnswer: async (requestId) => tables.answers.get(requestId) ?? null,
+    async findAnswer(requestId) {
+      const found = tables.answers.get(requestId);
+      if (found === undefined) return null;
+      const { account: _, ...answer } = found;
+      return answer;
+    },
   };
 }
 

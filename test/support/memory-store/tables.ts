@@ -21,6 +21,8 @@ import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
 import type { RouteHour, StoredRefusal } from '../../../src/traffic/traffic.ts';
 import type { PaymentTables } from './payments.ts';
 
+export type OwnedAnswer = StoredAnswer & { account: number };
+
 /** All tables. Rows are values and never altered. */
 export interface MemoryTables extends PaymentTables {
   accountMeters: Map<number, AccountRow>;
@@ -46,7 +48,9 @@ export interface MemoryTables extends PaymentTables {
   creations: Map<string, RememberedCreation>;
   catalog: Map<string, CatalogDocument>;
   /** By request id, the oldest first. */
-  answers: Map<string, StoredAnswer>;
+  answers: Map<string, OwnedAnswer>;
+  /** What an account paid for its responses, and on which day it paid last. */
+  answerShares: Map<number, { paid: number; day: number }>;
   /** Credits whose entries were dropped, by account and reference. */
   carriedCredits: Map<string, number>;
   /** By model. */
