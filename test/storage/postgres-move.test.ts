@@ -160,7 +160,7 @@ describe.skipIf(cannotStartPostgres)('tables that are copied to PostgreSQL', () 
   test('count stored responses as the ledger does, and are copied in batches, however large their rows', async () => {
     const sealed = 'x'.repeat(bounds.movedCharactersAtOnce - 100);
     for (const at of [1, 2, 3, 70])
-      insert('answers', { seq: at, request_id: `req_${at}`, at_ms: 1, bytes: at, sealed });
+      insert('answers', { seq: at, request_id: `req_${at}`, at_ms: 1, bytes: at, sealed, account_id: at, paid: 7 });
     const sizes = [...tableReads(file).pieces('answers')].map((rows) => rows.length);
     expect(sizes).toEqual([2, 2]);
     await copy();
@@ -170,6 +170,9 @@ describe.skipIf(cannotStartPostgres)('tables that are copied to PostgreSQL', () 
       { slot: 3, bytes: 3 },
       { slot: 6, bytes: 70 },
     ]);
+    expect(await read('SELECT account_id::int, bytes::int, paid::int FROM answer_shares ORDER BY account_id')).toEqual(
+      [1, 2, 3, 70].map((at) => ({ account_id: at, bytes: at, paid: 7 })),
+    );
   });
 
   test('are copied completely in batches of a fixed number of rows', async () => {

@@ -95,6 +95,14 @@ function shareTests(open: OpenStores): void {
     expect((await shares.bytes())[2]).toBe(HUNDREDTH);
   });
 
+  test('less for an account that paid long ago: half of it counts after each day', async () => {
+    await using shares = await openShares(open, [USD, USD]);
+    await shares.add(0, 1, (64 * USD) / 100);
+    for (let at = 0; at < 100; at++) await shares.add(0, HUNDREDTH, 0, 4);
+    for (let at = 0; at < 100; at++) await shares.add(1, HUNDREDTH, at === 0 ? (16 * USD) / 100 : 0, 4);
+    expect(await shares.bytes()).toEqual([20 * HUNDREDTH, 80 * HUNDREDTH]);
+  });
+
   test('what the accounts paid for, whatever they store in which order', async () => {
     const next = numbers(7);
     await using shares = await openShares(open, Array<number>(5).fill(1_000 * USD));
@@ -166,8 +174,8 @@ function bytesOf(rows: readonly ModelRow[]): number {
 }
 
 interface Shares extends AsyncDisposable {
-  /** Bills a message to the account at that place, and stores its response. */
-  add(account: number, bytes: number, paid: number): Promise<void>;
+  /** Bills a message to the account at that place, and stores its response, so many days after the start. */
+  add(account: number, bytes: number, paid: number, days?: number): Promise<void>;
   /** The stored responses, by the order in which they were added. */
   kept(): Promise<number[]>;
   /** The stored bytes of each account. */
@@ -187,14 +195,12 @@ async function openShares(open: OpenStores, balances: readonly number[]): Promis
     return added.flatMap((one, at) => (found[at] === null ? [] : [{ ...one, at }]));
   };
   return {
-    async add(payer, bytes, paid) {
+    async add(payer, bytes, paid, days = 0) {
       const facts = payers[payer] as { account: number; key: number };
       const requestId = await bench.begin(paid, { ...facts, claim: { ...claim, name: `order-${added.length}` } });
       added.push({ requestId, payer, bytes });
-      expect(await settle(bench, { ...answerTo(requestId), bytes }, { ...facts, cost: paid })).toMatchObject({
-        ok: true,
-        writtenOff: 0,
-      });
+      const answer = { ...answerTo(requestId), bytes, atMs: START_MS + days * 86_400_000 };
+      expect(await settle(bench, answer, { ...facts, cost: paid })).toMatchObject({ ok: true, writtenOff: 0 });
     },
     kept: async () => (await stored()).map(({ at }) => at),
     async bytes() {
