@@ -6,7 +6,7 @@ import type { MigrationPart } from './payments/payments.ts';
 
 const NANO_OF_EARLIER = 1_000_000_000;
 
-// What is paid counts as at least 0.01 and at most 1 USD: in nanodollars, the divisor in millionths. With each day (UTC) half
+// The amount paid counts as at least 0.01 and at most 1 USD: in nanodollars, the divisor in millionths. With each day (UTC) half
 // of it is forgotten.
 const SQLITE_BYTES_PER_USD = 'bytes * 1000000 / MIN(MAX(paid / 1000, 10000), 1000000)';
 const POSTGRES_BYTES_PER_USD = 'bytes * 1000000 / LEAST(GREATEST(paid / 1000, 10000), 1000000)';

@@ -49,7 +49,7 @@ export interface MemoryTables extends PaymentTables {
   catalog: Map<string, CatalogDocument>;
   /** By request id, the oldest first. */
   answers: Map<string, OwnedAnswer>;
-  /** What an account paid for its responses, and on which day it paid last. */
+  /** Amounts that accounts paid for their responses, and the day of the last one. */
   answerShares: Map<number, { paid: number; day: number }>;
   /** Credits whose entries were dropped, by account and reference. */
   carriedCredits: Map<string, number>;
