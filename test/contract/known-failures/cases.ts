@@ -105,4 +105,6 @@ export const CASES = [
   'slow-reader-opens-a-circuit',
   'charged-for-an-error',
   'costly-body',
+  'answers-of-others-dropped',
+  'replays-without-end',
 ] as const;
