@@ -120,14 +120,14 @@ export const bounds = {
   // The tokenizer's thread
   tokenizerCountsMax: 1_024, // at the same time, with a fair share for each account
   tokenizerCharactersMax: 64 * 1024 * 1024, // of their texts, with a fair share for each account
-  tokenizerWaitMsMax: 20_000, // for one count
-  tokenizerSliceCharactersMax: 32 * 1024, // counted without interruption: at most 0.1 s
+  tokenizerWaitMsMax: 30_000, // for one count
+  tokenizerSliceCharactersMax: 16 * 1024, // counted without interruption: at most 0.05 s
   tokenizerSliceTextsMax: 1_024,
-  tokenizerSliceMsMax: 10_000, // also for the start of the thread; afterwards it is replaced
-  tokenizerPieceCharactersMax: 256, // longer words and other runs are cut: merging takes quadratic time
+  tokenizerSliceMsMax: 15_000, // also for the start of the thread; afterwards it is replaced
+  tokenizerPieceCharactersMax: 128, // longer words and other runs are cut: merging takes quadratic time
   tokenizerCachedPiecesMax: 1_024, // pieces whose tokens are known
   tokenizerIdleMs: 5 * 60 * 1000, // after one to two of these without a count the thread ends
-  tokenizerRestartMs: 1_000, // after the thread died
+  tokenizerRestartMs: 1_000, // after the thread failed to start
   unsuccessfulPromptCountsPerMinuteMax: 20, // of one account, for messages that were then refused
   promptCountAccountsMax: 10_000,
   holdWaitMsMax: 4_000, // how long an admission waits for uncounted prompts of the same account

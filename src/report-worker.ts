@@ -1,7 +1,7 @@
 // The report thread: reads over a read-only connection of its own. Reports may take long, so this thread has a lower
 // priority than every other thread.
 
-import { setPriority } from 'node:os';
+import { giveWay } from './base/give-way.ts';
 import {
   answerReport,
   heading,
@@ -17,7 +17,7 @@ const NICENESS = 19;
 
 let reads: ReportReads | null = null;
 
-giveWay();
+giveWay(NICENESS);
 
 self.onmessage = async ({ data }: MessageEvent<string>) => {
   const message = JSON.parse(data) as ToReports;
@@ -31,15 +31,5 @@ function open(path: string): void {
     self.postMessage(heading({ opened: true }));
   } catch (failure) {
     self.postMessage(heading({ failed: `the database ${path} cannot be opened for reports: ${String(failure)}` }));
-  }
-}
-
-/** Only on Linux, where a priority applies to one thread; elsewhere it would apply to the process. */
-function giveWay(): void {
-  if (process.platform !== 'linux') return;
-  try {
-    setPriority(0, NICENESS);
-  } catch {
-    // Not allowed here: reports then compete with messages for the processor.
   }
 }

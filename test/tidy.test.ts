@@ -86,7 +86,7 @@ const mayImport: Record<string, readonly string[]> = {
   'report-worker': [...ground, 'ledger', 'storage'],
   'backup-worker': [...ground, 'ledger', 'storage'],
   'sign-in-worker': ['config', 'auth', 'sign-in', 'storage'],
-  'tokenizer-worker': ['tokenizer'],
+  'tokenizer-worker': ['base', 'tokenizer'],
   'worker-scripts': [],
   maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'providers', 'storage', 'commands', 'worker-scripts'],
   server: [

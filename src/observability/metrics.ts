@@ -41,7 +41,7 @@ const CODES = Object.keys(errorTable);
 const OWN_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5];
 const UPSTREAM_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const MESSAGE_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600];
-const COUNT_SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2.5, 10, 20];
+const COUNT_SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2.5, 10, 30];
 const BUNDLES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 export class ServiceMetrics {

@@ -39,9 +39,14 @@ export class Tokenizer {
   readonly #timers: Timers;
   readonly #characters = new FairShareQuota(() => bounds.tokenizerCharactersMax);
   readonly #counts = new FairShareQuota(() => bounds.tokenizerCountsMax);
-  /** Counts are bounded above, and wait here for each slice. */
+  /** Counts are bounded above; each waits here for its next slice while one is counted. */
   readonly #turns = new FairQueue<number>(
-    { running: 1, runningPerOwner: 1, tasks: bounds.tokenizerCountsMax, tasksPerOwner: bounds.tokenizerCountsMax },
+    {
+      running: 1,
+      runningPerOwner: 1,
+      tasks: 2 * bounds.tokenizerCountsMax,
+      tasksPerOwner: 2 * bounds.tokenizerCountsMax,
+    },
     () => overloaded('Too many counts wait.'),
   );
   #isClosed = false;
@@ -94,9 +99,17 @@ export class Tokenizer {
   async #countAll({ account, model, texts, extraTokens = 0 }: CountQuestion, signal: AbortSignal): Promise<number> {
     const { vocabulary, hasSingleDigits, factor } = familyOf(model);
     let tokens = 0;
-    for (const slice of sliceTexts(texts)) {
-      using _turn = await this.#turns.enter(account, signal);
-      tokens += await this.#slices.count({ vocabulary, hasSingleDigits, texts: slice });
+    let turn: Disposable | null = null;
+    try {
+      for (const slice of sliceTexts(texts)) {
+        const entering = this.#turns.enter(account, signal); // before its turn ends, to keep its place among the accounts
+        turn?.[Symbol.dispose]();
+        turn = null;
+        turn = await entering;
+        tokens += await this.#slices.count({ vocabulary, hasSingleDigits, texts: slice });
+      }
+    } finally {
+      turn?.[Symbol.dispose]();
     }
     return Math.round(tokens * factor) + extraTokens;
   }

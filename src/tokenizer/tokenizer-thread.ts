@@ -49,12 +49,14 @@ interface Asked {
 export class TokenizerThread implements SliceCounter {
   readonly #script: URL;
   readonly #onDeath: (cause: string) => void;
-  readonly #sliceMsMax: number;
+  readonly #sliceMsMax: () => number;
   readonly #idleMs: number;
   #worker: Worker | null = null;
   #asked: Asked | null = null;
   #isClosed = false;
   #isUsed = false;
+  /** The thread has counted a slice. */
+  #hasAnswered = false;
   #stopWatching = () => {};
   #restUntilMs = 0;
 
@@ -62,7 +64,7 @@ export class TokenizerThread implements SliceCounter {
   constructor(
     script: URL,
     onDeath: (cause: string) => void,
-    sliceMsMax: number = bounds.tokenizerSliceMsMax,
+    sliceMsMax = () => bounds.tokenizerSliceMsMax as number,
     idleMs: number = bounds.tokenizerIdleMs,
   ) {
     this.#script = script;
@@ -75,11 +77,11 @@ export class TokenizerThread implements SliceCounter {
     return this.#worker !== null;
   }
 
-  /** Rejects if the thread dies, hangs, rests after a death, or is closed. */
+  /** Rejects if the thread dies, hangs, does not start, or is closed. */
   async count(slice: CountedSlice): Promise<number> {
     assert(this.#asked === null, 'the tokenizer is asked for one slice at a time');
     if (this.#isClosed) throw new Error('the tokenizer is closed');
-    if (performance.now() < this.#restUntilMs) throw new Error('the tokenizer rests after a failure');
+    if (performance.now() < this.#restUntilMs) throw new Error('the thread does not start');
     const worker = this.#worker ?? this.#begin();
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#asked = { resolve, reject };
@@ -88,7 +90,7 @@ export class TokenizerThread implements SliceCounter {
     worker.postMessage(packed, [packed.bytes]);
     const late = new Error('the thread does not respond');
     try {
-      return await within(machineTimers, this.#sliceMsMax, promise, () => late);
+      return await within(machineTimers, this.#sliceMsMax(), promise, () => late);
     } catch (failure) {
       if (failure === late) this.#die(worker, late.message);
       throw failure;
@@ -116,7 +118,10 @@ export class TokenizerThread implements SliceCounter {
   #receive(worker: Worker, answer: FromTokenizer): void {
     if (this.#worker !== worker) return;
     if ('failed' in answer) this.#die(worker, answer.failed);
-    else this.#asked?.resolve(answer.tokens);
+    else {
+      this.#hasAnswered = true;
+      this.#asked?.resolve(answer.tokens);
+    }
   }
 
   #endIfIdle(): void {
@@ -126,7 +131,7 @@ export class TokenizerThread implements SliceCounter {
 
   #die(worker: Worker, cause: string): void {
     if (this.#worker !== worker) return; // it was ended here, or its death is known
-    this.#restUntilMs = performance.now() + bounds.tokenizerRestartMs;
+    if (!this.#hasAnswered) this.#restUntilMs = performance.now() + bounds.tokenizerRestartMs;
     this.#end(cause);
     this.#onDeath(cause);
   }
@@ -134,6 +139,7 @@ export class TokenizerThread implements SliceCounter {
   #end(cause: string): void {
     const worker = this.#worker;
     this.#worker = null;
+    this.#hasAnswered = false;
     this.#stopWatching();
     worker?.terminate();
     this.#asked?.reject(new Error(cause));

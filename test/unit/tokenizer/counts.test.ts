@@ -31,7 +31,7 @@ describe('the count of a text', () => {
   for (const vocabulary of Object.keys(libraries) as VocabularyName[])
     test(`in slices is the library's count with ${vocabulary}, for each kind of text`, async () => {
       for (const [kind, text] of kinds) {
-        const cuts = kind === 'digits' ? [...sliceTexts([text])].length - 1 : 0; // a run of digits can be cut anywhere
+        const cuts = kind === 'digits' ? Math.ceil(text.length / bounds.tokenizerPieceCharactersMax) : 0; // in one run
         const extra = (await countWith(vocabulary, text)) - libraries[vocabulary](text);
         expect([kind, extra >= 0 && extra <= cuts]).toEqual([kind, true]);
       }

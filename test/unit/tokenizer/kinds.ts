@@ -37,7 +37,7 @@ const sentences: Readonly<Record<string, readonly string[]>> = {
 };
 
 const emoji = ['😀', '🎉', '👍🏽', '🚀', '❤️', '🇩🇪', '👨‍👩‍👧', '✅'];
-const spaces = ['    ', '\n', '\t', '        ', '\n\n', '\r\n', '\n  x ', ' '];
+const spaces = ['    ', '\n', '\t', '        ', '\n\n', '\r\n', '\n  x ', ' ', ' {', '}'];
 
 /** The same for the same seed; each has about `characters` characters. */
 export function textsOfKinds(seed: number, characters: number): Map<string, string> {
