@@ -2,7 +2,7 @@
 
 import { setPriority } from 'node:os';
 
-/** Of the current thread, and only on Linux: elsewhere it would apply to the process. `niceness` is 1 to 19. */
+/** Applies to the current thread, on Linux only: elsewhere it would apply to the process. `niceness` is 1 to 19. */
 export function giveWay(niceness: number): void {
   if (process.platform !== 'linux') return;
   try {

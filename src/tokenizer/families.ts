@@ -24,7 +24,7 @@ export interface AddedTokens {
 // Sources, read on 28 November 2026:
 // OpenAI: "How to count tokens with tiktoken" in its cookbook.
 // Claude: the vocabulary of Anthropic's package `@anthropic-ai/tokenizer`, which is of Claude 2. The package
-// `ai-tokenizer` 1.0.6 publishes 1.1 and the added tokens, within 0.2 % of the API's counts for Claude 3 to 4.5 at 50,000
+// `ai-tokenizer` 1.0.6 publishes 1.1 and the added tokens, within 0.4 % of the API's counts for Claude 3 to 4.5 at 50,000
 // tokens. "Token counting" in Anthropic's documentation: from Opus 4.7 on, about 30 % more tokens.
 // Gemini, Qwen: measured with the vocabularies of Gemma 3 and Qwen 3 over test/unit/tokenizer/kinds.ts; besides digits,
 // English and code have 1.04 to 1.15 and 1.00 to 1.02 times the tokens of o200k, Chinese and Japanese have fewer.
