@@ -100,7 +100,7 @@ describe('the family of a model', () => {
     ['gpt-4-turbo', cl100k],
     ['gpt-35-turbo', cl100k],
     ['text-embedding-3-large', cl100k],
-    ['gemini-3-pro-preview', { vocabulary: 'o200k', factor: 1.04, hasSingleDigits: true }],
+    ['gemini-3-pro-preview', { vocabulary: 'o200k', factor: 1.03, hasSingleDigits: true }],
     ['Qwen/Qwen3-235B', { vocabulary: 'o200k', hasSingleDigits: true }],
     ['deepseek-chat', o200k],
     ['sandbox-echo', o200k],
