@@ -92,7 +92,7 @@ export const bounds = {
   changesKeptMs: 60 * 60 * 1000, // a node that was unavailable for longer drops its caches
   startWaitMsMax: 60_000, // for another node that creates the first account and catalog
   sampledModelsMax: 1_000, // whose estimators are kept; the oldest are dropped
-  sampledAccountsMax: 4_096, // over all models, 4 KB each; the least recently sampled is dropped
+  sampledAccountsMax: 4_096, // over all models, 4 KB each; an account with more than its share loses its least recent ones
   sampledAccountsStoredMax: 64, // per model; only these are stored and used for estimates: 150 KB
   // Upstream
   upstreamEventBytesMax: 16 * 1024 * 1024,
@@ -112,7 +112,7 @@ export const bounds = {
   firstTokenGrowthMax: 3, // a longer time than so many means counts as that: one long prompt says little
   firstTokenTrialMs: 10_000, // in which one stream at most is sent to a target only to measure it
   routeTargetsMax: 5_000, // a target is a model at a provider with one credential; their health is kept
-  conversationsRememberedMax: 20_000,
+  conversationsRememberedMax: 20_000, // with a fair share for each account
   conversationNameCharactersMax: 4_096, // of a session name, and of a message that identifies a conversation
   countTokensSecondsMax: 10, // over all routes, before the count is estimated
   promptCountSecondsMax: 5, // before a message is refused whose estimate cannot be paid

@@ -2,6 +2,7 @@
 // names a session, a hash of key and session decides, equally on every node. Otherwise the node remembers the target
 // of the first turn.
 
+import { FairCache } from '../base/fair-cache.ts';
 import { hashText } from '../base/hash-text.ts';
 import { bounds } from '../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, type MessageRequest } from '../wire/wire.ts';
@@ -19,8 +20,8 @@ export interface Conversation {
 
 export class Conversations {
   readonly #random: () => number;
-  /** Target by hash of the conversation's identity; oldest first. */
-  readonly #targetOf = new Map<number, string>();
+  /** Target by account and hash of the conversation's identity. */
+  readonly #targetOf = new FairCache<number, string>(bounds.conversationsRememberedMax);
 
   /** `random` returns numbers in [0, 1). */
   constructor(random: () => number) {
@@ -28,36 +29,31 @@ export class Conversations {
   }
 
   /** The conversation of a key's request. Each model has its own, since their targets differ. */
-  find(keyId: number, { model, body }: MessageRequest): Conversation {
+  find(accountId: number, keyId: number, { model, body }: MessageRequest): Conversation {
     const session = readSession(body);
-    if (session !== null) return this.#conversation(hashText(`${keyId}\n${model}\n${session}`));
+    if (session !== null) return this.#conversation(accountId, hashText(`${keyId}\n${model}\n${session}`));
     const messages = Array.isArray(body['messages']) ? body['messages'] : [];
     const opening = hashText(`${keyId}\n${model}\n${readWords(messages[0])}`);
     // A first turn is drawn at random: many conversations begin with the same words.
     if (!messages.some(isAnswer))
-      return { drawOf: this.#random, kept: null, keep: ({ healthKey }) => this.#remember(opening, healthKey) };
+      return {
+        drawOf: this.#random,
+        kept: null,
+        keep: ({ healthKey }) => void this.#targetOf.set(accountId, opening, healthKey),
+      };
     // The first answer and the reply to it distinguish conversations that began alike. The second turn, which is the
     // first one with an answer, is found by the opening words alone.
-    return this.#conversation(hashText(`${opening}\n${readWords(messages[1])}\n${readWords(messages[2])}`), opening);
+    const place = hashText(`${opening}\n${readWords(messages[1])}\n${readWords(messages[2])}`);
+    return this.#conversation(accountId, place, opening);
   }
 
-  #conversation(place: number, opening: number | null = null): Conversation {
-    const begun = opening === null ? null : (this.#targetOf.get(opening) ?? null);
+  #conversation(accountId: number, place: number, opening: number | null = null): Conversation {
+    const begun = opening === null ? null : (this.#targetOf.get(accountId, opening) ?? null);
     return {
       drawOf: (healthKey) => hashText(`${place}\n${healthKey}`),
-      kept: this.#targetOf.get(place) ?? begun,
-      keep: ({ healthKey }) => this.#remember(place, healthKey),
+      kept: this.#targetOf.get(accountId, place) ?? begun,
+      keep: ({ healthKey }) => void this.#targetOf.set(accountId, place, healthKey),
     };
-  }
-
-  #remember(place: number, healthKey: string): void {
-    this.#targetOf.delete(place); // makes it the newest
-    this.#targetOf.set(place, healthKey);
-    if (this.#targetOf.size <= bounds.conversationsRememberedMax) return;
-    for (const oldest of this.#targetOf.keys()) {
-      this.#targetOf.delete(oldest);
-      return;
-    }
   }
 }
 

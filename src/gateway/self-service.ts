@@ -3,6 +3,7 @@
 import { type Caller, groupsOf, planAt } from '../accounts/accounts.ts';
 import { type Clock, type Period, periodEndMs } from '../base/clock.ts';
 import { FairQueue } from '../base/fair-queue.ts';
+import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
 import { type Catalog, explainPrice, type Group, groupUnder, type PricePart } from '../catalog/catalog.ts';
@@ -32,7 +33,7 @@ export async function describeKey(gateway: SelfService, caller: Caller, catalog:
     .map((name) => catalog.groups.get(name))
     .filter((group) => group !== undefined)
     .map((group) => (plan === null ? group : groupUnder(catalog, group, plan)));
-  const { meters, nowMs } = await gateway.selfServiceReads.read(key.id, async (reader) => {
+  const { meters, nowMs } = await gateway.selfServiceReads.read(caller, async (reader) => {
     const readAtMs = gateway.clock.nowMs(); // read after waiting, because limits refill meanwhile
     return {
       meters: await reader.callerMeters({ account: account.id, key: key.id, groups }, readAtMs),
@@ -142,10 +143,11 @@ const STATUS_IN_PROGRESS = 202;
  */
 export async function describeUsage(
   gateway: SelfService,
-  { key }: Caller,
+  caller: Caller,
   requestId: string,
 ): Promise<{ status: number; body: string }> {
-  const { open, record } = await gateway.selfServiceReads.read(key.id, async (reader) => ({
+  const { key } = caller;
+  const { open, record } = await gateway.selfServiceReads.read(caller, async (reader) => ({
     // In this order: a message that ends between the two reads already has its record.
     open: await reader.openMessage(requestId),
     record: await reader.getUsage(requestId),
@@ -222,8 +224,10 @@ export class SelfServiceReads {
       tasks: bounds.selfServiceReadsMax,
       tasksPerOwner: bounds.selfServiceReadsPerKeyMax,
     },
-    () => overloaded('Too many reads of keys and usage are waiting. Try again in a moment.'),
+    tooManyReads,
   );
+
+  readonly #room = new FairShareQuota(() => bounds.selfServiceReadsMax);
 
   constructor(reader: SelfServiceReader) {
     this.#reader = reader;
@@ -234,9 +238,21 @@ export class SelfServiceReads {
     return this.#queue.size;
   }
 
-  /** Reads after all earlier reads of this key. Rejects with overloaded if too many reads wait. */
-  async read<Value>(keyId: number, read: (reader: SelfServiceReader) => Promise<Value>): Promise<Value> {
-    using _turn = await this.#queue.enter(keyId);
-    return await read(this.#reader);
+  /** Reads after all earlier reads of this key. Rejects with overloaded if too many reads wait, in all or of the account. */
+  async read<Value>(
+    { account, key }: { account: { id: number }; key: { id: number } },
+    read: (reader: SelfServiceReader) => Promise<Value>,
+  ): Promise<Value> {
+    if (this.#room.take(account.id, 1) !== null) throw tooManyReads();
+    try {
+      using _turn = await this.#queue.enter(key.id);
+      return await read(this.#reader);
+    } finally {
+      this.#room.giveBack(account.id, 1);
+    }
   }
+}
+
+function tooManyReads(): Error {
+  return overloaded('Too many reads of keys and usage are waiting. Try again in a moment.');
 }

@@ -150,7 +150,7 @@ export function findTargets(
 ): TargetList {
   const targets = listTargets(catalog, offer, account);
   if (targets.length < 2) return { targets, conversation: null };
-  const conversation = conversations.find(key, request);
+  const conversation = conversations.find(account, key, request);
   const { drawOf, kept } = conversation;
   const inOrder = orderTargets(targets, { health, drawOf, kept, expectedMs: speedsFor(health, offer, request) });
   if (!isBound(request)) return { targets: inOrder, conversation };

@@ -2,6 +2,7 @@
 // output. An account is estimated by its own samples; samples of several other accounts together bound the bills and
 // holds of an account without enough of its own. Never fails a message.
 
+import { FairCache } from '../base/fair-cache.ts';
 import { bounds } from '../config.ts';
 import type { AccountDocument, Speeds } from './account-samples.ts';
 import { AccountSamples, isAccountDocument, isEnoughText } from './account-samples.ts';
@@ -34,9 +35,9 @@ const NO_VOTES: readonly TextFit[] = Object.freeze([]);
 
 export class Estimates {
   readonly #models = new Map<string, ModelSamples>();
-  /** Samples of all models; most recent at the end. */
-  readonly #recent = new Map<AccountSamples, ModelSamples>();
-  /** At the end of both orders. */
+  /** Samples of all models, by account. */
+  readonly #recent = new FairCache<AccountSamples, ModelSamples>(bounds.sampledAccountsMax);
+  /** The most recent of its model and its account. */
   #latest: AccountSamples | null = null;
   readonly #changed = new Set<string>();
 
@@ -108,7 +109,7 @@ export class Estimates {
     const [oldest] = this.#models;
     if (this.#models.size >= bounds.sampledModelsMax && oldest !== undefined) {
       const [oldestName, { accounts }] = oldest;
-      for (const samples of accounts.values()) this.#recent.delete(samples);
+      for (const samples of accounts.values()) this.#recent.delete(samples.account, samples);
       this.#models.delete(oldestName);
     }
     const model: ModelSamples = { accounts: new Map(), others: null };
@@ -116,18 +117,15 @@ export class Estimates {
     return model;
   }
 
-  /** Moves to the end of both orders; evicts the least recently sampled account. */
+  /** Makes the samples the most recent; an account with more than its share of all loses its least recent ones. */
   #keep(model: ModelSamples, samples: AccountSamples): void {
     if (samples === this.#latest) return;
     this.#latest = samples;
     model.accounts.delete(samples.account);
     model.accounts.set(samples.account, samples);
-    this.#recent.delete(samples);
-    this.#recent.set(samples, model);
-    const [oldest] = this.#recent;
-    if (this.#recent.size <= bounds.sampledAccountsMax || oldest === undefined) return;
-    const [dropped, of] = oldest;
-    this.#recent.delete(dropped);
+    const evicted = this.#recent.set(samples.account, samples, model);
+    if (evicted === null) return;
+    const [dropped, of] = evicted;
     of.accounts.delete(dropped.account);
     of.others = null;
   }

@@ -20,10 +20,15 @@ function controlledReads(reads: SelfServiceReads) {
       waiting.shift()?.();
       await Bun.sleep(0);
     },
-    ask: (keyId: number) =>
-      reads.read(keyId, () => new Promise<string>((resolve) => waiting.push(() => resolve(`of ${keyId}`)))),
+    ask: (keyId: number, accountId = keyId) =>
+      reads.read(callerOf(keyId, accountId), async () => {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        return `of ${keyId}`;
+      }),
   };
 }
+
+const callerOf = (keyId: number, accountId = keyId) => ({ account: { id: accountId }, key: { id: keyId } });
 
 test('the store has one read per key at a time, and reads of other keys run in parallel', async () => {
   const reads = new SelfServiceReads(reader);
@@ -38,8 +43,8 @@ test('the store has one read per key at a time, and reads of other keys run in p
 
 test('a failed read is reported to its client, and the next one runs', async () => {
   const reads = new SelfServiceReads(reader);
-  const failing = reads.read(1, () => Promise.reject(new Error('gone')));
-  const next = reads.read(1, async () => 'answered');
+  const failing = reads.read(callerOf(1), () => Promise.reject(new Error('gone')));
+  const next = reads.read(callerOf(1), async () => 'answered');
   expect(await failing.then(String, String)).toBe('Error: gone');
   expect(await next).toBe('answered');
 });
@@ -68,6 +73,18 @@ test('the total of all queues is bounded, too', async () => {
   await Bun.sleep(0);
   await held.answerNext();
   expect(await more).toBe('of -1');
+});
+
+test('an account with many keys leaves room for the reads of others', async () => {
+  const held = controlledReads(new SelfServiceReads(reader));
+  const line = Array.from({ length: bounds.selfServiceReadsMax }, (_, keyId) => held.ask(keyId, 1).catch(String));
+  const other = held.ask(-1);
+  await Bun.sleep(0);
+  while (held.started() > 0) await held.answerNext();
+  expect(await other).toBe('of -1');
+  expect(new Set(await Promise.all(line))).toContain(
+    'TurnpikeError: Too many reads of keys and usage are waiting. Try again in a moment.',
+  );
 });
 
 test('a store that cannot be read causes 503, never 401 or 404', async () => {

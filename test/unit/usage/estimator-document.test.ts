@@ -143,6 +143,17 @@ test('whatever was stored, estimates are numbers within their limits', () => {
   );
 });
 
+test('an account that is sampled for many models, and other accounts like it, take no samples of another', () => {
+  const estimates = new Estimates();
+  const addSamplesOf = (model: string, account: number) => {
+    const counter = complete([{ kind: 'english', text: 'word '.repeat(40) }], 50);
+    for (let sent = 0; sent < 8; sent++) estimates.addSample(model, account, counter);
+  };
+  addSamplesOf('model-0', ACCOUNT);
+  for (let at = 0; at < bounds.sampledAccountsMax; at++) addSamplesOf(`model-${at % 100}`, 100 + Math.floor(at / 100));
+  expect(estimates.output('model-0', ACCOUNT).own).not.toBeNull();
+});
+
 test('models and accounts are bounded: the oldest are dropped', () => {
   const estimates = new Estimates();
   const addSamplesOf = (model: string, account: number, times: number) => {
