@@ -80,6 +80,11 @@ export const bounds = {
   leaseRenewAgainMs: 500, // after a failed renewal
   nanoPerMessageMax: 1_000_000_000_000_000, // one message holds or costs at most a million dollars
   // Usage
+  documentInflatedBytesMax: 32 * 1024 * 1024, // of all documents of a request; a longer one counts as unreadable
+  documentStepsMax: 2_000_000, // values read, objects visited, and 64 bytes each: a second of work, in short steps
+  documentTextBytesMax: 1024 * 1024, // of one string, and of data in a filter that is decoded without a pause
+  documentNamesMax: 10_000, // of forms drawn by one stream
+  documentDepthMax: 64, // of values, page trees and forms in each other
   usageTokensMax: 10_000_000, // a count above any context window is rejected
   usageIterationsMax: 1_000, // of one message; a longer list is rejected
   sampledModelsSavedMax: 50, // in one transaction

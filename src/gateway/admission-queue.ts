@@ -8,6 +8,8 @@ import { bounds } from '../config.ts';
 interface AccountQueue {
   /** The account's messages on this node whose prompts are not counted yet. */
   uncounted: number;
+  /** Messages that must run alone and wait for any other one to end. */
+  watching: number;
   /** Changes each time money is given back. */
   version: number;
   readonly waiting: Set<() => void>;
@@ -19,10 +21,32 @@ export class AdmissionQueue {
 
   /** A message was admitted that holds the worst case of its prompt until `counted` is called. */
   hold(accountId: number): void {
-    const queue = this.#accounts.get(accountId);
-    if (queue === undefined)
-      this.#accounts.set(accountId, { uncounted: 1, version: ++this.#version, waiting: new Set() });
-    else queue.uncounted++;
+    this.#queueOf(accountId).uncounted++;
+  }
+
+  /** Until it is disposed, `wait` waits for any message of the account, not only for uncounted ones. */
+  watch(accountId: number, isNeeded: boolean): Disposable | null {
+    if (!isNeeded) return null;
+    const queue = this.#queueOf(accountId);
+    queue.watching++;
+    return {
+      [Symbol.dispose]: () => {
+        queue.watching--;
+        this.#dropUnused(accountId, queue);
+      },
+    };
+  }
+
+  #queueOf(accountId: number): AccountQueue {
+    const known = this.#accounts.get(accountId);
+    if (known !== undefined) return known;
+    const queue: AccountQueue = { uncounted: 0, watching: 0, version: ++this.#version, waiting: new Set() };
+    this.#accounts.set(accountId, queue);
+    return queue;
+  }
+
+  #dropUnused(accountId: number, queue: AccountQueue): void {
+    if (queue.uncounted === 0 && queue.watching === 0) this.#accounts.delete(accountId); // nothing else to wait for
   }
 
   /** The prompt was counted and the hold lowered, or the message ended. */
@@ -38,7 +62,7 @@ export class AdmissionQueue {
     const queue = this.#accounts.get(accountId);
     if (queue === undefined) return;
     queue.version = ++this.#version;
-    if (queue.uncounted === 0) this.#accounts.delete(accountId); // nothing else to wait for
+    this.#dropUnused(accountId, queue);
     if (queue.waiting.size > 0) for (const wake of queue.waiting) wake();
   }
 

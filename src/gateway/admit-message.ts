@@ -1,6 +1,7 @@
-// Admission of a message. The hold covers the worst case of the prompt, one token per byte. If that is not available,
-// the provider's token count is requested. If only uncounted prompts of the same account stand in the way, the
-// message waits for them. If the wallet is short, it waits for an automatic recharge.
+// Admission of a message. The hold covers the worst case of the prompt, one token per byte of text. If that is not
+// available, or images and documents make it a large part of what is, the provider's token count is requested. If only
+// uncounted prompts of the same account stand in the way, or the message must run alone, it waits. If the wallet is
+// short, it waits for an automatic recharge.
 
 import { priceWorstCase } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
@@ -9,19 +10,34 @@ import type { Admission, Admit, Refusal } from '../ledger/ledger.ts';
 import { countByProvider } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { refusalError } from './message-errors.ts';
-import { type AdmissionRequest, maxTokensThatFit, planMessage } from './plan-message.ts';
+import { type AdmissionRequest, maxTokensThatFit, planHeld, planMessage } from './plan-message.ts';
 import { mayRecharge } from './recharges.ts';
+
+const COUNTED_FIRST_TOKENS = 30_000; // of images and documents; fewer are held without a count
+const LARGE_SHARE = 16; // of what is available, one part: a larger hold is counted first
 
 /** One decision over all meters. A promise only if it must be waited for. */
 export function admitMessage(gateway: Gateway, admissionRequest: AdmissionRequest): Admission | Promise<Admission> {
   const { times } = admissionRequest.clientRequest;
   times.askedMs = performance.now();
   const version = gateway.admissions.version(admissionRequest.caller.account.id);
-  const admission = askLedger(gateway, admissionRequest);
+  const admission = askLedger(gateway, admissionRequest, isCountedFirst(admissionRequest) ? LARGE_SHARE : 1);
   if (admission instanceof Promise || isMoneyShort(admission))
     return waitForAdmission(gateway, admissionRequest, admission, version);
-  times.admittedMs = performance.now();
+  noteAdmitted(admissionRequest, admission);
   return admission;
+}
+
+function noteAdmitted(admissionRequest: AdmissionRequest, admission: Admission): void {
+  const { offer, plan } = admissionRequest;
+  if (admission.ok && plan.isAloneIfShort) admissionRequest.plan = planHeld(plan, offer, admission.amount);
+  admissionRequest.clientRequest.times.admittedMs = performance.now();
+}
+
+/** Whether the bound may be far above the count, and a count is worth its time if the hold is not small. */
+function isCountedFirst({ plan: { isCounted, hasServerTools, measure } }: AdmissionRequest): boolean {
+  const isLarge = !measure.isBounded || measure.mediaTokensMax >= COUNTED_FIRST_TOKENS;
+  return isLarge && !isCounted && !hasServerTools;
 }
 
 async function waitForAdmission(
@@ -30,19 +46,25 @@ async function waitForAdmission(
   first: Admission | Promise<Admission>,
   firstVersion: number | null,
 ): Promise<Admission> {
-  const { times, signal } = admissionRequest.clientRequest;
+  const { signal } = admissionRequest.clientRequest;
   const { account, key } = admissionRequest.caller;
   const waitUntilMs = performance.now() + bounds.holdWaitMsMax;
   let isAsked = false;
-  let isCounted = false;
   let version = firstVersion;
   let admission = await first;
+  if (isMoneyShort(admission) && isCountedFirst(admissionRequest)) {
+    isAsked = true;
+    await countPrompt(gateway, admissionRequest);
+    version = gateway.admissions.version(account.id);
+    admission = await askLedger(gateway, admissionRequest);
+  }
   if (mayRecharge(gateway, account, admission)) gateway.recharges?.start(account); // while the prompt is counted
+  // Other messages are noticed from here on, so the ledger is asked once more before the wait.
+  using _watch = gateway.admissions.watch(account.id, admissionRequest.plan.isAloneIfShort && isMoneyShort(admission));
   while (mayChange(admissionRequest, admission)) {
     const isCounting: boolean = !isAsked && mayFit(admissionRequest, admission);
     isAsked ||= isCounting;
-    if (isCounting && (await countPrompt(gateway, admissionRequest))) isCounted = true;
-    else {
+    if (!isCounting || !(await countPrompt(gateway, admissionRequest))) {
       const waitMs = waitUntilMs - performance.now();
       if (!admission.behindHolds || !(await gateway.admissions.wait(account.id, version, waitMs, signal))) break;
       gateway.ledger.askAnew(account.id, key.id);
@@ -52,8 +74,8 @@ async function waitForAdmission(
   }
   if (mayRecharge(gateway, account, admission))
     admission = await admitAfterRecharge(gateway, admissionRequest, admission);
-  if (admission.ok && isCounted) gateway.counting.noteUseful(account.id);
-  times.admittedMs = performance.now();
+  if (admission.ok && isAsked) gateway.counting.noteUseful(account.id);
+  noteAdmitted(admissionRequest, admission);
   return admission;
 }
 
@@ -86,7 +108,8 @@ function mayChange(admissionRequest: AdmissionRequest, admission: Admission): ad
   return admission.behindHolds || mayFit(admissionRequest, admission);
 }
 
-function askLedger({ ledger }: Gateway, admissionRequest: AdmissionRequest): Admission | Promise<Admission> {
+/** `share`: so many times the hold must be available, although only the hold is taken. */
+function askLedger({ ledger }: Gateway, admissionRequest: AdmissionRequest, share = 1): Admission | Promise<Admission> {
   const { clientRequest, caller, request, offer, claim, plan } = admissionRequest;
   const admit: Admit = {
     kind: 'admit',
@@ -96,10 +119,11 @@ function askLedger({ ledger }: Gateway, admissionRequest: AdmissionRequest): Adm
     group: offer.group.name,
     limits: offer.group.limits,
     amount: plan.amount,
-    least: plan.least,
+    least: share === 1 ? plan.least : Math.min(bounds.nanoPerMessageMax, plan.amount * share),
     owner: ledger.owner,
     draft: { model: offer.model.name, stream: request.stream },
   };
+  if (plan.isAloneIfShort) admit.isAloneIfShort = true;
   if (claim !== null) admit.claim = claim;
   return ledger.admit(admit);
 }
@@ -113,11 +137,11 @@ function mayFit({ offer, plan }: AdmissionRequest, refusal: Refusal): boolean {
 
 /** Plans the message by the provider's count. False if it cannot count, or too many counts are in progress. */
 async function countPrompt(gateway: Gateway, admissionRequest: AdmissionRequest): Promise<boolean> {
-  const { caller, request, offer, terms } = admissionRequest;
+  const { caller, request, offer, terms, plan } = admissionRequest;
   if (!gateway.counting.take(caller.account.id, gateway.clock.nowMs())) return false;
   try {
     const counted = await countByProvider(gateway, admissionRequest, bounds.promptCountSecondsMax);
-    if (counted !== null) admissionRequest.plan = planMessage(request, offer, terms, counted);
+    if (counted !== null) admissionRequest.plan = planMessage(request, offer, terms, plan.measure, counted);
     return counted !== null;
   } catch {
     return false; // the message is refused for insufficient balance, whatever else is wrong with it

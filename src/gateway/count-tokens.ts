@@ -3,11 +3,10 @@
 
 import { bounds } from '../config.ts';
 import { ProviderFault } from '../providers/providers.ts';
-import { measurePrompt } from '../usage/usage.ts';
 import { isOfCredential, makeAttempt, providerOfKind } from './attempts.ts';
 import type { Gateway } from './dependencies.ts';
 import { faultError } from './message-errors.ts';
-import type { AdmissionRequest } from './plan-message.ts';
+import { type AdmissionRequest, measureFor } from './plan-message.ts';
 import type { BreakerState } from './route-health.ts';
 import { AttemptIterator, findTargets } from './targets.ts';
 
@@ -17,7 +16,8 @@ export type CountRequest = Pick<AdmissionRequest, 'clientRequest' | 'caller' | '
 /** The JSON of the answer. Throws upstream_rejected if the provider rejects the content. */
 export async function countPrompt(gateway: Gateway, counted: CountRequest): Promise<string> {
   const tokens = await countByProvider(gateway, counted, bounds.countTokensSecondsMax);
-  return JSON.stringify({ input_tokens: tokens ?? measurePrompt(counted.request).typicalTokens });
+  const input_tokens = tokens ?? (await measureFor(counted.request, counted.offer)).typicalTokens;
+  return JSON.stringify({ input_tokens });
 }
 
 /** The provider's count; null if it cannot count now. Throws upstream_rejected if it rejects the content. */

@@ -36,7 +36,7 @@ import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } 
 import { type HeldMessage, releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
-import { type AdmissionRequest, type PlanTerms, planMessage } from './plan-message.ts';
+import { type AdmissionRequest, measureFor, type PlanTerms, planMessage } from './plan-message.ts';
 import { leaveMessage, relay } from './relay.ts';
 import type { Slot } from './running-messages.ts';
 import { describeKey, describeUsage } from './self-service.ts';
@@ -97,7 +97,9 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
     catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
     const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
-    const plan = planMessage(request, offer, terms);
+    const measuring = measureFor(request, offer);
+    const measure = measuring instanceof Promise ? await measuring : measuring;
+    const plan = planMessage(request, offer, terms, measure);
     const admissionRequest = { clientRequest, caller, request, offer, terms, claim, plan };
     const admitting = admitMessage(gateway, admissionRequest); // 8
     const admission = admitting instanceof Promise ? await admitting : admitting;

@@ -106,6 +106,12 @@ function whatIsShort({ meter, window, retryAtMs }: Refusal): { what: string; rem
 function insufficient(refusal: Refusal, { amount, isLeast, headers, maxTokensThatFit }: RefusalContext): TurnpikeError {
   const { available, behindHolds } = refusal;
   const { what, remedy } = whatIsShort(refusal);
+  if (behindHolds && available >= amount)
+    return new TurnpikeError(
+      'insufficient_user_quota',
+      `This request may cost more than the ${formatUsd(available)} USD that is available, so it runs alone: retry when the messages in progress have finished.`,
+      { headers, retry: true },
+    );
   const need = `${isLeast ? 'needs at least' : 'may cost up to'} ${formatUsd(amount)} USD`;
   const fit = maxTokensThatFit > 0 ? `, or send max_tokens of at most ${maxTokensThatFit}` : '';
   const advice = behindHolds

@@ -2,6 +2,7 @@
 // be available.
 
 import type { Caller } from '../accounts/accounts.ts';
+import type { Nano } from '../base/money.ts';
 import {
   DEFAULT_MAX_TOKENS,
   type Offer,
@@ -11,6 +12,7 @@ import {
   type Settings,
   type WorstCase,
 } from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
 import type { IdempotencyClaim } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import { inputTokensUpperBound, measurePrompt, type PromptMeasure, readThinking } from '../usage/usage.ts';
@@ -23,14 +25,25 @@ const OPEN_END_TOKENS = 32_000; // typical for coding agents; providers count ma
 const ESTIMATE_MARGIN = 1.25; // of a prompt, when reserving room for the answer in the context window
 const COUNT_MARGIN = 1.02; // a provider calls its count an estimate
 const COUNT_MARGIN_TOKENS = 32;
+const TEXT_BYTES_PER_TOKEN_MAX = 64; // a count of fewer tokens is not believed
+const SEARCH_TOKENS_MAX = 20_000; // results of one web search; measured: up to 12,000
+const FETCH_TOKENS_TYPICAL = 10_000; // what one use of a tool adds to the prompt
+const FETCHES_PAYABLE = 5; // uses that must be payable where nothing limits them
+const UNREADABLE_TOKENS_PAYABLE = 200_000; // the usual context window, for a document that cannot be read
 
 export interface MessagePlan {
   measure: PromptMeasure;
   /** The client's max_tokens, with default and clamped to the model's limit. */
   maxTokens: number;
-  /** Likely prompt tokens: charged only if the provider reports none. */
+  /** Likely prompt tokens, without what tools of the provider add. */
   inputEstimate: number;
-  /** The minimum that must be payable: the largest possible prompt, and all output, or the first tranche of a stream. */
+  /** The most prompt tokens that the provider may count, with what its tools add. */
+  inputBound: number;
+  /** False: nothing but the largest credible count limits the prompt. */
+  isBounded: boolean;
+  /** Tools of the provider add to the prompt while it answers. */
+  hasServerTools: boolean;
+  /** The minimum that must be payable: the prompt, and all output, or the first tranche of a stream. */
   worstCase: WorstCase;
   /** The price of the worst case, with the group's multiplier. */
   least: number;
@@ -39,7 +52,9 @@ export interface MessagePlan {
    */
   firstCase: WorstCase;
   amount: number;
-  /** The prompt tokens are a count, not an estimate. */
+  /** The message may cost more than must be payable: if less than `amount` is available, it runs alone. */
+  isAloneIfShort: boolean;
+  /** The prompt tokens are a count, not an estimate, and nothing is added to them. */
   isCounted: boolean;
   /** Output tokens by which a stream's hold is extended. */
   trancheTokens: number;
@@ -69,45 +84,76 @@ export interface AdmissionRequest {
   plan: MessagePlan;
 }
 
+/** Measures a prompt for the models of an offer's routes. A promise only if it has documents. */
+export function measureFor(request: MessageRequest, { routes }: Offer): PromptMeasure | Promise<PromptMeasure> {
+  return measurePrompt(request, upstreamModels(routes));
+}
+
 /** Plans a message over an offer. `counted` is the provider's token count of the prompt, if it was requested. */
 export function planMessage(
   request: MessageRequest,
   offer: Offer,
   terms: PlanTerms,
+  measure: PromptMeasure,
   counted: number | null = null,
 ): MessagePlan {
   const { model, group } = offer;
   const { features, settings } = terms;
-  const measure = measurePrompt(request);
-  const input = planInput(request, offer, terms.providers, measure, counted);
+  const input = planInput(request, offer, terms, measure, counted);
   const maxTokens = planMaxTokens(request, offer, input.typical);
   const firstTokens = request.stream ? Math.min(maxTokens, settings.outputTrancheTokens) : maxTokens;
   const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokens;
   const worstCase: WorstCase = {
-    inputTokens: input.most,
+    inputTokens: input.least,
     outputTokens: leastTokens,
     webSearches: features.webSearch === null ? 0 : (features.webSearch.usesMax ?? WEB_SEARCHES_UNBOUNDED),
     speed: features.speed,
     cacheWrites: features.cacheControl,
   };
   const least = priceWorstCase(model.price, worstCase, group.multiplierMillionths);
-  const isAllAtOnce = firstTokens === leastTokens; // as without a stream
+  const isAllAtOnce = firstTokens === leastTokens && input.least === input.most; // as without a stream
   const { thinks, budgetTokens } = readThinking(request);
-  const firstCase = isAllAtOnce ? worstCase : { ...worstCase, outputTokens: firstTokens };
+  const firstCase = isAllAtOnce ? worstCase : { ...worstCase, inputTokens: input.most, outputTokens: firstTokens };
   return {
     measure,
     maxTokens,
     inputEstimate: input.typical,
+    inputBound: input.most,
+    isBounded: input.isBounded,
+    hasServerTools: features.serverTools !== 'none',
     worstCase,
     least,
     firstCase,
     amount: isAllAtOnce ? least : priceWorstCase(model.price, firstCase, group.multiplierMillionths),
-    isCounted: input.isCounted,
+    isAloneIfShort: input.least < input.most,
+    isCounted: input.isCounted && features.serverTools === 'none',
     trancheTokens: settings.outputTrancheTokens,
     // A model that thinks by default is planned like one that was asked to think.
     thinks: thinks || thinksByDefault(offer, terms.providers),
     budgetTokens,
   };
+}
+
+/**
+ * The plan of a message that holds less than its bound, because it runs alone: what the hold pays for besides the output
+ * counts as its prompt, until the provider has counted that.
+ */
+export function planHeld(plan: MessagePlan, offer: Offer, held: Nano): MessagePlan {
+  if (held >= plan.amount) return plan;
+  const { price } = offer.model;
+  const costOf = (inputTokens: number) =>
+    priceWorstCase(
+      price,
+      { ...plan.firstCase, inputTokens, outputTokens: plan.maxTokens },
+      offer.group.multiplierMillionths,
+    );
+  let [inputTokens, beyond] = [plan.worstCase.inputTokens, plan.inputBound + 1];
+  while (beyond - inputTokens > 1) {
+    const middle = Math.floor((inputTokens + beyond) / 2);
+    if (costOf(middle) <= held) inputTokens = middle;
+    else beyond = middle;
+  }
+  return { ...plan, firstCase: { ...plan.firstCase, inputTokens } };
 }
 
 /** The largest max_tokens that `available` pays for in the worst case. */
@@ -122,7 +168,7 @@ export function maxTokensThatFit(plan: MessagePlan, offer: Offer, available: num
 export function payableMaxTokens(plan: MessagePlan, offer: Offer, available: number): number {
   if (!plan.thinks) return plan.maxTokens;
   const { price } = offer.model;
-  const fits = outputTokensThatFit(price, plan.firstCase, offer.group.multiplierMillionths, available);
+  const fits = outputTokensThatFit(price, plan.worstCase, offer.group.multiplierMillionths, available);
   return Math.min(plan.maxTokens, Math.max(fits, (plan.budgetTokens ?? 0) + 1));
 }
 
@@ -148,29 +194,67 @@ function thinksByDefault({ routes }: Offer, providers: readonly Provider[]): boo
   return false;
 }
 
+/** Routes are immutable: their names are gathered once. */
+const keptModels = new WeakMap<readonly Route[], readonly string[]>();
+
+function upstreamModels(routes: readonly Route[]): readonly string[] {
+  const models = keptModels.get(routes) ?? [...new Set(routes.map(({ upstreamModel }) => upstreamModel))];
+  keptModels.set(routes, models);
+  return models;
+}
+
 interface PlannedInput {
   /** Upper bound: an honest provider never counts more. */
   most: number;
+  /** What must be payable: less than `most` if the message runs alone when that is not available. */
+  least: number;
   typical: number;
+  isBounded: boolean;
   isCounted: boolean;
 }
 
 function planInput(
   request: MessageRequest,
   offer: Offer,
-  providers: readonly Provider[],
+  { features, providers }: PlanTerms,
   measure: PromptMeasure,
   counted: number | null,
 ): PlannedInput {
   const exact = countLocally(request, providers);
-  if (exact !== null) return { most: exact, typical: exact, isCounted: true };
+  if (exact !== null) return { most: exact, least: exact, typical: exact, isBounded: true, isCounted: true };
   const windowTokens = offer.model.maxInputTokens ?? Number.POSITIVE_INFINITY;
-  const upperBound = Math.min(inputTokensUpperBound(measure), windowTokens);
-  if (counted !== null) {
-    const most = Math.min(upperBound, Math.ceil(counted * COUNT_MARGIN) + COUNT_MARGIN_TOKENS);
-    return { most, typical: counted, isCounted: true };
-  }
-  return { most: upperBound, typical: measure.typicalTokens, isCounted: false };
+  const isCounted = counted !== null && isCredible(counted, measure);
+  const sent = isCounted
+    ? Math.ceil(counted * COUNT_MARGIN) + COUNT_MARGIN_TOKENS // also above the bound, which a provider may exceed
+    : Math.min(inputTokensUpperBound(measure), windowTokens);
+  const isReadable = isCounted || measure.isBounded;
+  const added = fetchedTokensMax(features);
+  const limit = isReadable ? sent + added : Number.POSITIVE_INFINITY;
+  const most = Math.min(bounds.usageTokensMax, limit, Math.max(sent, windowTokens));
+  const isBounded = Number.isFinite(Math.min(limit, windowTokens));
+  const typical = isCounted ? counted : measure.typicalTokens;
+  if (isBounded && (added === 0 || !request.stream)) return { most, least: most, typical, isBounded, isCounted };
+  const payable = sent + fetchedTokensPayable(features, isBounded) + (isReadable ? 0 : UNREADABLE_TOKENS_PAYABLE);
+  return { most, least: Math.min(most, payable), typical, isBounded, isCounted };
+}
+
+/** A provider may count wrongly: nothing, or fewer tokens than any text of this length has. */
+function isCredible(counted: number, { textBytes }: PromptMeasure): boolean {
+  if (!Number.isSafeInteger(counted) || counted <= 0 || counted > bounds.usageTokensMax) return false;
+  return counted >= textBytes / TEXT_BYTES_PER_TOKEN_MAX;
+}
+
+/** The most that tools of the provider add to the prompt. */
+function fetchedTokensMax({ serverTools, webSearch }: RequestFeatures): number {
+  if (serverTools === 'none') return 0;
+  const usesMax = serverTools === 'searches' ? (webSearch?.usesMax ?? null) : null;
+  return usesMax === null ? Number.POSITIVE_INFINITY : usesMax * SEARCH_TOKENS_MAX;
+}
+
+/** What they add in one use, or in a few if nothing limits them. */
+function fetchedTokensPayable({ serverTools, fetchesMax }: RequestFeatures, isBounded: boolean): number {
+  if (serverTools === 'none') return 0;
+  return FETCH_TOKENS_TYPICAL * (isBounded ? 1 : Math.min(fetchesMax ?? FETCHES_PAYABLE, FETCHES_PAYABLE));
 }
 
 /** The exact count if every provider of the offer can count locally; the largest of them. */

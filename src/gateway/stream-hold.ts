@@ -103,7 +103,8 @@ export class StreamHold implements Placed {
 
   /** The stream began: corrects the hold to the provider's prompt count. */
   begin(): void {
-    this.#prompt = this.#message.counter.reportedPrompt();
+    // Tools of the provider add to the prompt until the end.
+    if (!this.#message.plan.hasServerTools) this.#prompt = this.#message.counter.reportedPrompt();
     this.#coveredTokens = this.#tokensFor(this.#held);
     this.#checkpointedTokens = NOT_WRITTEN; // a failed attempt may have used the same number of tokens
     if (this.#isPoor) this.#correct(null);
@@ -231,7 +232,8 @@ export class StreamHold implements Placed {
   /** Lowers the hold to the next tranche. Not awaited: after a failure the next look retries. */
   #correct(checkpoint: UsageRecord | null): void {
     const ahead = this.#amountAhead(this.#usedTokens());
-    const amount = this.#extending === null && ahead < this.#held ? ahead : 'same';
+    const isExcess = this.#prompt !== null && ahead < this.#held; // an unknown prompt may cost all that is held
+    const amount = this.#extending === null && isExcess ? ahead : 'same';
     if (amount === 'same' && checkpoint === null) {
       this.#noteLowered();
       return;

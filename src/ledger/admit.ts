@@ -66,6 +66,7 @@ export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
   if (claim !== undefined && 'ok' in claim) return refuseClaimed(rows, operation, meters, claim);
   const refusal =
     findMoneyShort(meters, operation.least ?? operation.amount, operation.group, rows.nowMs) ??
+    findOtherHolds(meters, operation, rows.nowMs) ??
     findRateShort(meters, operation, true, rows.nowMs);
   if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
   if (!isNew && rows.ending(operation.requestId) !== undefined) return { answer: { ok: false, reason: 'ended' } };
@@ -221,6 +222,19 @@ function findMoneyShort({ account, key }: Payer, amount: number, group: string, 
     ...(short.window !== undefined && { window: short.window }),
     hasPlan,
   });
+}
+
+/** A message whose cost is not covered by what is available must not run beside others, which it would leave unpaid. */
+function findOtherHolds(
+  { account, key }: Payer,
+  { isAloneIfShort, amount, group }: Admit,
+  nowMs: number,
+): Refusal | null {
+  if (isAloneIfShort !== true || account.spending.held === 0) return null;
+  const available = payable(account, key, 0, group, nowMs);
+  if (available >= amount) return null;
+  const meter = account.plan !== null && fundsFor(account, group, nowMs).isPlanOnly ? 'plan' : 'wallet';
+  return refuse('insufficient', { meter, available, behindHolds: true, hasPlan: account.plan !== null });
 }
 
 /** The most that wallet and plan would have if nothing were held. */

@@ -125,6 +125,11 @@ export interface Admit {
   amount: Nano;
   /** Minimum to admit. Absent: all or nothing. May exceed `amount`: must then be available, although less is held. */
   least?: Nano;
+  /**
+   * If less than `amount` is available, the account must have nothing else on hold: the message may cost more than
+   * `least`, and holds all that is available. Absent: it runs beside others.
+   */
+  isAloneIfShort?: boolean;
   owner: Owner;
   /** The idempotency key of the request. */
   claim?: IdempotencyClaim;

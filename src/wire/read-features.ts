@@ -56,6 +56,10 @@ export interface RequestFeatures {
   speed: 'standard' | 'fast';
   /** `usesMax` over all web search tools; null if one of them has no limit. */
   webSearch: { usesMax: number | null } | null;
+  /** Tools of the provider that add input while it answers. */
+  serverTools: 'none' | 'searches' | 'unlimited';
+  /** The uses that they allow together; null if one of them has no limit. */
+  fetchesMax: number | null;
   longContext: boolean;
   /** The refusal of the first feature that changes the price and cannot be given one; it begins with the path. */
   notOffered: string | null;
@@ -90,6 +94,12 @@ const FIELDS: readonly OfferedValues[] = [
 const TOOLS_WITH_EXECUTION = /^web_(?:search|fetch)_(\d{8})$/;
 const EXECUTION_FREE_FROM = '20260209';
 
+/**
+ * Tools that run at the client, and the search among tools, whose definitions are in the body. Any other type may add
+ * input without a limit of its own: `max_content_tokens` of web fetch does not apply to PDF files.
+ */
+const WITHOUT_FETCHES = /^(?:custom$|function$|bash_|text_editor_|computer_|memory_|tool_search_)/;
+
 const STORED_FIELDS = ['container', 'skills', 'previous_message_id'];
 const TOOL_TYPE_CHARACTERS_MAX = 64;
 
@@ -99,6 +109,8 @@ export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: strin
   const found: RequestFeatures = {
     speed: body['speed'] === 'fast' ? 'fast' : 'standard',
     webSearch: null,
+    serverTools: isNamed(body['mcp_servers']) ? 'unlimited' : 'none',
+    fetchesMax: isNamed(body['mcp_servers']) ? null : 0,
     longContext: betas?.includes('context-1m-') ?? false,
     notOffered: refusedField(body),
     storedObject: storedField(body),
@@ -162,13 +174,18 @@ function noteTool(found: RequestFeatures, types: string[], tool: JsonObject): vo
   const type = tool['type'];
   if (typeof type !== 'string') return;
   types.push(type);
-  if (type.startsWith('web_search_')) found.webSearch = { usesMax: addedUses(found.webSearch, tool['max_uses']) };
+  if (WITHOUT_FETCHES.test(type)) return;
+  found.fetchesMax = addedUses(found.fetchesMax, tool['max_uses']);
+  if (type.startsWith('web_search_')) {
+    const before = found.webSearch === null ? 0 : found.webSearch.usesMax;
+    found.webSearch = { usesMax: addedUses(before, tool['max_uses']) };
+    if (found.serverTools === 'none') found.serverTools = 'searches';
+  } else found.serverTools = 'unlimited';
 }
 
-function addedUses(before: RequestFeatures['webSearch'], maxUses: JsonValue | undefined): number | null {
-  if (before !== null && before.usesMax === null) return null;
-  if (!isWholeNumber(maxUses)) return null;
-  const usesMax = (before?.usesMax ?? 0) + maxUses;
+function addedUses(before: number | null, maxUses: JsonValue | undefined): number | null {
+  if (before === null || !isWholeNumber(maxUses)) return null;
+  const usesMax = before + maxUses;
   return isWholeNumber(usesMax) ? usesMax : null;
 }
 

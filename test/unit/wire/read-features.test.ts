@@ -18,9 +18,11 @@ function withBlocks(...content: JsonValue[]) {
 }
 
 test('a plain request has no special features', () => {
-  expect(read({ service_tier: 'auto', inference_geo: null, speed: 'standard', mcp_servers: [{}] })).toEqual({
+  expect(read({ service_tier: 'auto', inference_geo: null, speed: 'standard', mcp_servers: [] })).toEqual({
     speed: 'standard',
     webSearch: null,
+    serverTools: 'none',
+    fetchesMax: 0,
     longContext: false,
     notOffered: null,
     storedObject: null,

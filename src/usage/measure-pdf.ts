@@ -1,0 +1,345 @@
+// How many tokens a PDF file may have: its pages as images, and all text that they draw. Pages are those of the real page
+// tree, where one page may occur many times, and so may a form on a page.
+
+import { bounds } from '../config.ts';
+import { type DocumentWork, UnreadableDocument } from './document-work.ts';
+import { type PdfContent, readContent } from './pdf-content.ts';
+import { decodeStream, filtersOf } from './pdf-filters.ts';
+import {
+  addObject,
+  type PdfDictionary,
+  PdfName,
+  type PdfObject,
+  PdfReader,
+  PdfReference,
+  PdfText,
+  type PdfValue,
+  scanObjects,
+} from './pdf-objects.ts';
+
+export interface PdfMeasure {
+  pages: number;
+  /** The most tokens of its text. */
+  textTokensMax: number;
+}
+
+const REFERENCES_MAX = 16; // from one object to the next, before it is a circle
+const OBJECTS_IN_STREAM_MAX = 100_000;
+const TOKENS_PER_STRING = 2; // spaces and line ends that readers add between strings
+
+/** Throws UnreadableDocument. */
+export async function measurePdf(file: Buffer, work: DocumentWork): Promise<PdfMeasure> {
+  const objects = await scanObjects(file, work);
+  const pdf = new PdfFile(objects, work);
+  pdf.refuseEncrypted(file);
+  await pdf.openObjectStreams();
+  return pdf.measure();
+}
+
+type Resources = readonly PdfDictionary[];
+const NO_RESOURCES: Resources = [];
+
+class PdfFile {
+  readonly #objects: Map<number, PdfObject[]>;
+  readonly #work: DocumentWork;
+  readonly #pages = new Map<PdfDictionary, PdfMeasure | null>();
+  readonly #contents = new Map<PdfObject, Promise<PdfContent>>();
+  /** Tokens of a form by the resources that it is drawn with; null while they are added up. */
+  readonly #forms = new Map<PdfObject, Map<Resources, number | null>>();
+  readonly #resources = new Map<PdfDictionary, Resources>();
+  #inherited: Resources = NO_RESOURCES;
+  /** The most tokens of a byte of text in a font that says what its codes mean. */
+  #tokensPerByte = 0;
+
+  constructor(objects: Map<number, PdfObject[]>, work: DocumentWork) {
+    this.#objects = objects;
+    this.#work = work;
+  }
+
+  /** Encrypted data would be measured instead of the text. */
+  refuseEncrypted(file: Buffer): void {
+    const isEncrypted = (value: PdfValue) => value instanceof Map && value.has('Encrypt');
+    for (const { value } of this.#all()) if (isEncrypted(value)) throw new UnreadableDocument('it is encrypted');
+    for (let at = file.indexOf('trailer'); at >= 0; at = file.indexOf('trailer', at + 7)) {
+      if (isEncrypted(new PdfReader(file, at + 7, this.#work).readValue()))
+        throw new UnreadableDocument('it is encrypted');
+    }
+  }
+
+  async openObjectStreams(): Promise<void> {
+    for (const object of [...this.#all()]) {
+      const { value, data } = object;
+      if (!(value instanceof Map) || data === null) continue;
+      const [count, first] = [this.#one(value.get('N')), this.#one(value.get('First'))];
+      if (typeof count === 'number' && typeof first === 'number') await this.#openObjectStream(object, count, first);
+    }
+  }
+
+  async #openObjectStream(object: PdfObject, count: number, first: number): Promise<void> {
+    if (count > OBJECTS_IN_STREAM_MAX) throw new UnreadableDocument('an object stream is too large');
+    const stream = await this.#decode(object);
+    const head = new PdfReader(stream, 0, this.#work);
+    for (let index = 0; index < count; index++) {
+      const [number, offset] = [head.readValue(), head.readValue()];
+      if (typeof number !== 'number' || typeof offset !== 'number') break;
+      await this.#work.pause();
+      const value = new PdfReader(stream, first + offset, this.#work).readValue();
+      addObject(this.#objects, number, { value, data: null });
+    }
+  }
+
+  async measure(): Promise<PdfMeasure> {
+    const dictionaries = [...this.#all()].flatMap(({ value }) => (value instanceof Map ? [value] : []));
+    this.#inherited = dictionaries
+      .filter((one) => one.has('Kids'))
+      .flatMap((one) => this.#dictionariesOf(one.get('Resources')));
+    for (const dictionary of dictionaries) await this.#noteCodes(dictionary);
+    const roots = dictionaries
+      .filter((one) => one.has('Pages'))
+      .flatMap((one) => this.#dictionariesOf(one.get('Pages')));
+    if (roots.length === 0) throw new UnreadableDocument('it has no pages');
+    const total: PdfMeasure = { pages: 0, textTokensMax: 0 };
+    for (const root of roots) raise(total, await this.#measureNode(root, 0));
+    // Titles, outlines and values of forms, which readers may add.
+    for (const dictionary of dictionaries) total.textTokensMax += textTokens(dictionary);
+    return total;
+  }
+
+  *#all(): Generator<PdfObject> {
+    for (const definitions of this.#objects.values()) yield* definitions;
+  }
+
+  /** A page, or a node of the page tree. */
+  async #measureNode(node: PdfDictionary, depth: number): Promise<PdfMeasure> {
+    const known = this.#pages.get(node);
+    if (known === null || depth > bounds.documentDepthMax) throw new UnreadableDocument('its pages form a circle');
+    if (known !== undefined) return known;
+    this.#pages.set(node, null);
+    this.#work.addStep();
+    const measured = node.has('Kids') ? await this.#measureKids(node, depth) : await this.#measurePage(node);
+    this.#pages.set(node, measured);
+    return measured;
+  }
+
+  async #measureKids(node: PdfDictionary, depth: number): Promise<PdfMeasure> {
+    const total: PdfMeasure = { pages: 0, textTokensMax: 0 };
+    for (const kids of this.#valuesOf(node.get('Kids'))) {
+      const sum: PdfMeasure = { pages: 0, textTokensMax: 0 };
+      for (const kid of Array.isArray(kids) ? kids : []) {
+        const most: PdfMeasure = { pages: 0, textTokensMax: 0 };
+        for (const one of this.#dictionariesOf(kid)) raise(most, await this.#measureNode(one, depth + 1));
+        sum.pages += most.pages;
+        sum.textTokensMax += most.textTokensMax;
+        this.#work.addStep();
+      }
+      raise(total, sum);
+    }
+    const count = this.#one(node.get('Count'));
+    return { ...total, pages: Math.max(total.pages, typeof count === 'number' ? count : 0) };
+  }
+
+  async #measurePage(page: PdfDictionary): Promise<PdfMeasure> {
+    await this.#work.pause();
+    const resources = page.has('Resources') ? this.#resourcesOf(page) : this.#inherited;
+    let textTokensMax = await this.#contentsTokens(page.get('Contents'), resources, 0);
+    for (const annotations of this.#valuesOf(page.get('Annots')))
+      for (const one of Array.isArray(annotations) ? annotations : [])
+        for (const annotation of this.#dictionariesOf(one))
+          textTokensMax += textTokens(annotation) + (await this.#appearanceTokens(annotation));
+    return { pages: 1, textTokensMax };
+  }
+
+  /** A stream, or several that readers join. */
+  async #contentsTokens(contents: PdfValue | undefined, resources: Resources, depth: number): Promise<number> {
+    if (depth > REFERENCES_MAX) throw new UnreadableDocument('contents form a circle');
+    let most = 0;
+    for (const object of this.#definitionsOf(contents)) {
+      let sum = 0;
+      if (Array.isArray(object.value))
+        for (const one of object.value) sum += await this.#contentsTokens(one, resources, depth + 1);
+      else if (object.data !== null) sum = await this.#streamTokens(object, resources, 0);
+      most = Math.max(most, sum);
+    }
+    return most;
+  }
+
+  /** The normal appearance of an annotation: a form, or one for each state. */
+  async #appearanceTokens(annotation: PdfDictionary): Promise<number> {
+    let sum = 0;
+    for (const appearances of this.#dictionariesOf(annotation.get('AP')))
+      for (const object of this.#definitionsOf(appearances.get('N'))) {
+        const forms = object.data === null && object.value instanceof Map ? [...object.value.values()] : [];
+        if (object.data !== null) sum += await this.#streamTokens(object, this.#inherited, 0);
+        for (const form of forms) sum += await this.#formTokens(form, this.#inherited, 0);
+      }
+    return sum;
+  }
+
+  /** The form that a name stands for; pictures have no text. */
+  async #formTokens(form: PdfValue | undefined, resources: Resources, depth: number): Promise<number> {
+    let most = 0;
+    for (const object of this.#definitionsOf(form)) {
+      if (!(object.value instanceof Map) || object.data === null) continue;
+      const kind = this.#one(object.value.get('Subtype'));
+      if (kind instanceof PdfName && kind.name === 'Image') continue;
+      const own = object.value.has('Resources') ? this.#resourcesOf(object.value) : resources;
+      most = Math.max(most, await this.#streamTokens(object, own, depth + 1));
+    }
+    return most;
+  }
+
+  /** The tokens of a content stream with all forms that it draws. */
+  async #streamTokens(object: PdfObject, resources: Resources, depth: number): Promise<number> {
+    if (depth > bounds.documentDepthMax) throw new UnreadableDocument('its forms are nested too deeply');
+    const byResources = this.#forms.get(object) ?? new Map<Resources, number | null>();
+    this.#forms.set(object, byResources);
+    const known = byResources.get(resources);
+    if (known === null) throw new UnreadableDocument('its forms form a circle');
+    if (known !== undefined) return known;
+    byResources.set(resources, null);
+    const content = await this.#contentOf(object);
+    let tokens = this.#ownTokens(content);
+    for (const [name, times] of content.drawn)
+      tokens +=
+        times * (await this.#mostOf(resources, 'XObject', name, (form) => this.#formTokens(form, resources, depth)));
+    for (const [name, times] of content.marked)
+      tokens += times * (await this.#mostOf(resources, 'Properties', name, async (one) => this.#propertyTokens(one)));
+    byResources.set(resources, tokens);
+    return tokens;
+  }
+
+  #ownTokens({ textBytes, tokensMax, strings }: PdfContent): number {
+    return Math.max(tokensMax, textBytes * this.#tokensPerByte) + strings * TOKENS_PER_STRING;
+  }
+
+  #propertyTokens(value: PdfValue): number {
+    return this.#dictionariesOf(value).reduce((most, one) => Math.max(most, textTokens(one)), 0);
+  }
+
+  /** The most that a name may stand for in any of the resources. */
+  async #mostOf(
+    resources: Resources,
+    kind: string,
+    name: string,
+    measure: (value: PdfValue) => Promise<number>,
+  ): Promise<number> {
+    let most = 0;
+    for (const one of resources) {
+      for (const named of this.#dictionariesOf(one.get(kind))) {
+        this.#work.addStep();
+        const value = named.get(name);
+        if (value !== undefined) most = Math.max(most, await measure(value));
+      }
+    }
+    return most;
+  }
+
+  #contentOf(object: PdfObject): Promise<PdfContent> {
+    const reading =
+      this.#contents.get(object) ?? this.#decode(object).then((stream) => readContent(stream, this.#work));
+    this.#contents.set(object, reading);
+    return reading;
+  }
+
+  async #decode({ value, data }: PdfObject): Promise<Buffer> {
+    if (!(value instanceof Map) || data === null) return Buffer.alloc(0);
+    const length = this.#one(value.get('Length'));
+    const filters = filtersOf(value, (given) => this.#one(given));
+    return decodeStream(data, typeof length === 'number' ? length : 0, filters, this.#work);
+  }
+
+  /** A font may give its codes any meaning: a table of them, or names of characters. */
+  async #noteCodes(dictionary: PdfDictionary): Promise<void> {
+    for (const table of this.#definitionsOf(dictionary.get('ToUnicode'))) {
+      if (table.data === null) continue;
+      await this.#work.pause();
+      const written = await this.#decode(table);
+      if (written.length > bounds.documentTextBytesMax) throw new UnreadableDocument('a table of codes is too long');
+      this.#tokensPerByte = Math.max(this.#tokensPerByte, mostPerCode(written.toString('latin1')));
+    }
+    for (const names of this.#valuesOf(dictionary.get('Differences'))) {
+      for (const one of Array.isArray(names) ? names : [])
+        if (one instanceof PdfName) this.#tokensPerByte = Math.max(this.#tokensPerByte, tokensOfName(one.name));
+    }
+  }
+
+  #resourcesOf(holder: PdfDictionary): Resources {
+    const known = this.#resources.get(holder) ?? this.#dictionariesOf(holder.get('Resources'));
+    this.#resources.set(holder, known);
+    return known;
+  }
+
+  #dictionariesOf(value: PdfValue | undefined): PdfDictionary[] {
+    return this.#valuesOf(value).flatMap((one) => (one instanceof Map ? [one] : []));
+  }
+
+  #valuesOf(value: PdfValue | undefined): PdfValue[] {
+    return this.#definitionsOf(value).map((object) => object.value);
+  }
+
+  /** All definitions that a value may stand for. */
+  #definitionsOf(value: PdfValue | undefined, depth = 0): PdfObject[] {
+    if (value === undefined || value === null) return [];
+    if (!(value instanceof PdfReference)) return [{ value, data: null }];
+    if (depth > REFERENCES_MAX) throw new UnreadableDocument('references form a circle');
+    this.#work.addStep();
+    const definitions = this.#objects.get(value.number) ?? [];
+    return definitions.flatMap((object) =>
+      object.value instanceof PdfReference ? this.#definitionsOf(object.value, depth + 1) : [object],
+    );
+  }
+
+  /** The value where there must be no doubt about it; the largest of several numbers. Throws UnreadableDocument. */
+  #one(value: PdfValue | undefined): PdfValue {
+    const [first = null, ...others] = this.#valuesOf(value);
+    if (others.length === 0) return first;
+    const numbers = [first, ...others].filter((one) => typeof one === 'number');
+    if (numbers.length === others.length + 1) return Math.max(...numbers);
+    throw new UnreadableDocument('an object is defined twice');
+  }
+}
+
+function raise(total: PdfMeasure, other: PdfMeasure): void {
+  total.pages = Math.max(total.pages, other.pages);
+  total.textTokensMax = Math.max(total.textTokensMax, other.textTokensMax);
+}
+
+/** The most tokens of all strings in a value itself. */
+function textTokens(value: PdfValue): number {
+  if (value instanceof PdfText) return value.tokensMax + TOKENS_PER_STRING;
+  const inside = Array.isArray(value) ? value : value instanceof Map ? value.values() : [];
+  let tokens = 0;
+  for (const one of inside) tokens += textTokens(one);
+  return tokens;
+}
+
+const CODE_SPACES = /begincodespacerange([\s\S]*?)endcodespacerange/g;
+const HEX = /<([\s0-9a-fA-F]*)>/g;
+
+/** The most UTF-8 bytes that the table has for a byte of a code. */
+function mostPerCode(table: string): number {
+  let codeDigits = Number.POSITIVE_INFINITY;
+  for (const [, ranges = ''] of table.matchAll(CODE_SPACES))
+    for (const [, digits = ''] of ranges.matchAll(HEX)) codeDigits = Math.min(codeDigits, digits.trim().length);
+  const codeBytes = Number.isFinite(codeDigits) ? Math.max(1, Math.floor(codeDigits / 2)) : 1;
+  let most = 0;
+  for (const [, digits = ''] of table.matchAll(HEX)) most = Math.max(most, utf8Bytes(digits.replaceAll(/\s/g, '')));
+  return most / codeBytes;
+}
+
+/** Of UTF-16 in hexadecimal digits. */
+function utf8Bytes(digits: string): number {
+  let bytes = 0;
+  for (let at = 0; at < digits.length; at += 4) {
+    const unit = Number.parseInt(digits.slice(at, at + 4), 16);
+    bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
+  }
+  return bytes;
+}
+
+/** A name may stand for one character, for one of each part ("f_f_i"), or for many ("uni00660066"). */
+function tokensOfName(name: string): number {
+  if (/^[A-Za-z0-9]$/.test(name)) return 1;
+  const digits = /^u(?:ni)?([0-9A-Fa-f]{4,})/.exec(name)?.[1] ?? '';
+  return 3 * Math.max(name.split('_').length, Math.ceil(digits.length / 4), 1);
+}
