@@ -30,13 +30,13 @@ function tiled(model: RegExp, base: number, perTile: number): Family {
   return { model, tokensMax: base + TILES_MAX * perTile, tokensOf };
 }
 
-/** OpenAI's patches of 32 × 32 pixels, of which there are at most `patchesMax`. */
-function patched(model: RegExp, perPatch: number, patchesMax: number | null): Family {
+/** OpenAI's patches of 32 × 32 pixels, of which there are at most `patchesMax`; tokens of a hundred patches. */
+function patched(model: RegExp, perHundred: number, patchesMax: number | null): Family {
   const tokensOf = ({ width, height }: ImageSize) => {
     const patches = Math.ceil(width / PATCH) * Math.ceil(height / PATCH);
-    return Math.ceil(Math.min(patches, patchesMax ?? patches) * perPatch);
+    return Math.ceil((Math.min(patches, patchesMax ?? patches) * perHundred) / 100);
   };
-  return { model, tokensMax: patchesMax === null ? null : Math.ceil(patchesMax * perPatch), tokensOf };
+  return { model, tokensMax: patchesMax === null ? null : Math.ceil((patchesMax * perHundred) / 100), tokensOf };
 }
 
 /** Proportional to the area, up to a maximum. */
@@ -56,14 +56,14 @@ function byTiles(model: RegExp, side: number, perTile: number, tokensMax: number
 const FAMILIES: readonly Family[] = [
   tiled(/gpt-4o-mini/, 2_833, 5_667),
   tiled(/gpt-(?:4o|4\.5|4-turbo|4-vision)|chatgpt-4o/, 85, 170),
-  patched(/gpt-4\.1-nano|gpt-5(?:\.\d+)?-nano/, 2.46, 2_500),
-  patched(/gpt-4\.1-mini|gpt-5(?:\.\d+)?-mini/, 1.62, 2_500),
-  patched(/o4-mini|codex-mini/, 1.72, 1_536),
+  patched(/gpt-4\.1-nano|gpt-5(?:\.\d+)?-nano/, 246, 2_500),
+  patched(/gpt-4\.1-mini|gpt-5(?:\.\d+)?-mini/, 162, 2_500),
+  patched(/o4-mini|codex-mini/, 172, 1_536),
   tiled(/gpt-4\.1/, 85, 170),
-  patched(/gpt-5\.[23](?!\d)/, 1.2, 2_500),
-  patched(/gpt-5\.[45](?!\d)/, 1.2, 10_000),
+  patched(/gpt-5\.[23](?!\d)/, 120, 2_500),
+  patched(/gpt-5\.[45](?!\d)/, 120, 10_000),
   tiled(/gpt-5\.1(?!\d)|gpt-5(?![.\d])/, 70, 140),
-  patched(/gpt-(?:5\.\d|[6-9]|\d\d)/, 1.2, null),
+  patched(/gpt-(?:5\.\d|[6-9]|\d\d)/, 120, null),
   tiled(/(?:^|[./-])o[13](?!\d)|computer-use-preview/, 75, 150),
   byArea(/claude-(?:instant|[23]|4-|\D+-4(?:[-.][0-6](?!\d)|-20|@|$))/, 750, 1_600),
   byArea(/claude-/, 750, 4_784),

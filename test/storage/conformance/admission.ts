@@ -214,6 +214,26 @@ function identityTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 100, held: 55 });
   });
 
+  test('alone, with all that is available, if its amount is not available', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const alone = { least: 10, isAloneIfShort: true };
+    const beside = await bench.begin(1);
+    expect(await bench.admit(100, alone)).toMatchObject({
+      ok: false,
+      reason: 'insufficient',
+      meter: 'wallet',
+      available: 99,
+      behindHolds: true,
+    });
+    const fits = await bench.begin(99, alone);
+    await bench.settle(fits, 0);
+    await bench.settle(beside, 0);
+    const asked = await Promise.all([1, 2, 3].map(() => bench.admit(500, alone)));
+    expect(asked.filter(({ ok }) => ok)).toMatchObject([{ ok: true, amount: 100, available: 100 }]);
+    expect(await bench.admit(1)).toMatchObject({ ok: false, reason: 'insufficient', behindHolds: true });
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 100 });
+  });
+
   test('nothing for an amount that is not an integer, and still applies the other bundles', async () => {
     await using bench = await openWorkbench(open, 100);
     for (const amount of [0.5, -1, Number.NaN, 2 ** 53]) {

@@ -99,6 +99,7 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
   if (claimed !== null && 'refused' in claimed) return replay(model, account, key, operation, claimed.refused);
   const refusal =
     moneyShort(model, account, key, group, operation.least ?? operation.amount) ??
+    notAlone(model, account, key, operation) ??
     rateShort(model, account, key, operation) ??
     (model.endings.has(requestId) ? ENDED : null);
   if (refusal !== null) return refusal;
@@ -132,6 +133,20 @@ function moneyShort(
   if (short === undefined) return null;
   const facts = { meter: short.name, ofKey: short.name === 'quota', available: Math.max(0, short.now) };
   return { ok: false, reason: 'insufficient', ...facts, behindHolds: hopeless === undefined };
+}
+
+/** A message that may cost more than is left runs only if nothing of its account is on hold. */
+function notAlone(
+  model: Model,
+  account: ModelAccount,
+  key: ModelKey,
+  { isAloneIfShort, amount, group }: Of<'admit'>,
+): Expected | null {
+  const hasHolds = [...model.holds.values()].some((hold) => hold.account === account.id && hold.amount > 0);
+  const available = roomOf(model, account, key, group);
+  if (isAloneIfShort !== true || !hasHolds || available >= amount) return null;
+  const meter = roomsOf(model, account, key, group)[0]?.name ?? 'wallet';
+  return { ok: false, reason: 'insufficient', meter, ofKey: false, available, behindHolds: true };
 }
 
 /**

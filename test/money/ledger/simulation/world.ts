@@ -110,8 +110,9 @@ export class World {
     const draft = { model: this.#pick(MODELS), stream: this.#draw(2) === 0 };
     const limits = this.#limitsOf(message.group);
     const least = this.#draw(2) === 0 ? {} : { least: this.#draw(60) };
+    const alone = this.#draw(4) === 0 ? { isAloneIfShort: true } : {};
     const claim = this.#draw(2) === 0 ? {} : { claim: this.#claim() };
-    return { kind: 'admit', ...message, limits, amount: this.#draw(80), ...least, owner: stale, ...claim, draft };
+    return { kind: 'admit', ...message, limits, amount: this.#draw(80), ...least, ...alone, owner: stale, ...claim, draft };
   }
 
   /** Picks one of a few values, so that messages collide, and sometimes another one. */
