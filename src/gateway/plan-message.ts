@@ -206,7 +206,7 @@ function upstreamModels(routes: readonly Route[]): readonly string[] {
 interface PlannedInput {
   /** Upper bound: an honest provider never counts more. */
   most: number;
-  /** What must be payable: less than `most` if the message runs alone when that is not available. */
+  /** The tokens that must be payable: less than `most` if the message runs alone when that is not available. */
   least: number;
   typical: number;
   isBounded: boolean;
@@ -251,7 +251,7 @@ function fetchedTokensMax({ serverTools, webSearch }: RequestFeatures): number {
   return usesMax === null ? Number.POSITIVE_INFINITY : usesMax * SEARCH_TOKENS_MAX;
 }
 
-/** What they add in one use, or in a few if nothing limits them. */
+/** The tokens that they add in one use, or in a few if nothing limits them. */
 function fetchedTokensPayable({ serverTools, fetchesMax }: RequestFeatures, isBounded: boolean): number {
   if (serverTools === 'none') return 0;
   return FETCH_TOKENS_TYPICAL * (isBounded ? 1 : Math.min(fetchesMax ?? FETCHES_PAYABLE, FETCHES_PAYABLE));

@@ -1,5 +1,8 @@
 // How many tokens the models of each vendor count for an image. The bound of an image is the most that its family counts,
 // whatever its dimensions; the estimate is the family's formula.
+
+import type { ImageSize } from './image-size.ts';
+
 // Sources, read 2026-11-28:
 // OpenAI: https://developers.openai.com/api/docs/guides/images-vision
 // Anthropic: https://platform.claude.com/docs/en/build-with-claude/vision
@@ -7,8 +10,6 @@
 // Amazon Nova: https://docs.aws.amazon.com/nova/latest/userguide/modalities-image.html
 // Mistral: https://docs.mistral.ai/capabilities/vision; xAI: https://docs.x.ai/docs/guides/image-understanding
 // Llama and Qwen: the image processors of their published models
-
-import type { ImageSize } from './image-size.ts';
 
 interface Family {
   model: RegExp;

@@ -1,5 +1,6 @@
 // How many tokens a document in a ZIP archive may have, such as docx and xlsx: the text of all its parts.
 
+import { parseDigits } from '../base/checked-number.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
 import { inflate } from './inflate.ts';
 
@@ -109,7 +110,7 @@ function tokensOfCells(text: string, strings: readonly number[], longest: number
   let usual = 0;
   for (const [, index = '0'] of text.matchAll(CELL)) {
     usual++;
-    tokens += strings[Number(index)] ?? 0;
+    tokens += strings[parseDigits(index)] ?? 0;
   }
   const isUsual = !/&#|<!/.test(text) && text.split(/\bt\s*=\s*["']s["']/).length - 1 <= usual;
   return isUsual ? tokens : values * longest;

@@ -1,6 +1,7 @@
 // How many tokens a PDF file may have: its pages as images, and all text that they draw. Pages are those of the real page
 // tree, where one page may occur many times, and so may a form on a page.
 
+import { isWholeNumber, parseHex } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
 import { type PdfContent, readContent } from './pdf-content.ts';
@@ -71,7 +72,7 @@ class PdfFile {
       const { value, data } = object;
       if (!(value instanceof Map) || data === null) continue;
       const [count, first] = [this.#one(value.get('N')), this.#one(value.get('First'))];
-      if (typeof count === 'number' && typeof first === 'number') await this.#openObjectStream(object, count, first);
+      if (isWholeNumber(count) && isWholeNumber(first)) await this.#openObjectStream(object, count, first);
     }
   }
 
@@ -81,7 +82,7 @@ class PdfFile {
     const head = new PdfReader(stream, 0, this.#work);
     for (let index = 0; index < count; index++) {
       const [number, offset] = [head.readValue(), head.readValue()];
-      if (typeof number !== 'number' || typeof offset !== 'number') break;
+      if (!isWholeNumber(number) || !isWholeNumber(offset)) break;
       await this.#work.pause();
       const value = new PdfReader(stream, first + offset, this.#work).readValue();
       addObject(this.#objects, number, { value, data: null });
@@ -135,7 +136,7 @@ class PdfFile {
       raise(total, sum);
     }
     const count = this.#one(node.get('Count'));
-    return { ...total, pages: Math.max(total.pages, typeof count === 'number' ? count : 0) };
+    return { ...total, pages: Math.max(total.pages, isWholeNumber(count) ? count : 0) };
   }
 
   async #measurePage(page: PdfDictionary): Promise<PdfMeasure> {
@@ -245,7 +246,7 @@ class PdfFile {
     if (!(value instanceof Map) || data === null) return Buffer.alloc(0);
     const length = this.#one(value.get('Length'));
     const filters = filtersOf(value, (given) => this.#one(given));
-    return decodeStream(data, typeof length === 'number' ? length : 0, filters, this.#work);
+    return decodeStream(data, isWholeNumber(length) ? length : 0, filters, this.#work);
   }
 
   /** A font may give its codes any meaning: a table of them, or names of characters. */
@@ -293,7 +294,7 @@ class PdfFile {
   #one(value: PdfValue | undefined): PdfValue {
     const [first = null, ...others] = this.#valuesOf(value);
     if (others.length === 0) return first;
-    const numbers = [first, ...others].filter((one) => typeof one === 'number');
+    const numbers = [first, ...others].filter((one) => isWholeNumber(one));
     if (numbers.length === others.length + 1) return Math.max(...numbers);
     throw new UnreadableDocument('an object is defined twice');
   }
@@ -327,11 +328,11 @@ function mostPerCode(table: string): number {
   return most / codeBytes;
 }
 
-/** Of UTF-16 in hexadecimal digits. */
+/** The length of UTF-16 that is written in hexadecimal digits. */
 function utf8Bytes(digits: string): number {
   let bytes = 0;
   for (let at = 0; at < digits.length; at += 4) {
-    const unit = Number.parseInt(digits.slice(at, at + 4), 16);
+    const unit = parseHex(digits.slice(at, at + 4)) ?? 0xffff;
     bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
   }
   return bytes;

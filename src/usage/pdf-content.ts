@@ -1,4 +1,4 @@
-// What a content stream of a PDF file draws: its strings, and the forms that it draws by name.
+// Reads a content stream of a PDF file: its strings, and the forms that it draws by name.
 
 import { bounds } from '../config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';

@@ -1,5 +1,6 @@
 // Decodes the data of a PDF stream by its chain of filters.
 
+import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
 import { inflate } from './inflate.ts';
@@ -94,7 +95,7 @@ function counted(decoded: Buffer, work: DocumentWork): Buffer {
 function unpredict(data: Buffer, parameters: PdfDictionary | null): Buffer {
   const numberOf = (name: string, usual: number) => {
     const value = parameters?.get(name) ?? usual;
-    if (typeof value !== 'number') throw new UnreadableDocument('a predictor has no numbers');
+    if (!isWholeNumber(value)) throw new UnreadableDocument('a predictor has no numbers');
     return value;
   };
   const predictor = numberOf('Predictor', 1);

@@ -1,6 +1,7 @@
 // The objects of a PDF file, read without its cross-reference table: a file may have several tables, and readers repair
 // broken ones in their own ways. Every definition of an object is kept, so that a bound holds whichever one a reader uses.
 
+import { parseDigits, parseHex } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
 
@@ -65,7 +66,7 @@ export function isSpace(code: number): boolean {
 /** A name without its slash, with its escapes decoded: "/Pa#67e" is "Page". */
 export function decodeName(written: string): string {
   return written.includes('#')
-    ? written.replace(/#([0-9a-fA-F]{2})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+    ? written.replace(/#([0-9a-fA-F]{2})/g, (_, digits: string) => String.fromCharCode(parseHex(digits) ?? 0))
     : written;
 }
 
@@ -133,16 +134,17 @@ export class PdfReader {
       return new Keyword(String.fromCharCode(code));
     }
     const word = this.#readWord();
-    if (/^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(word)) return this.#readNumber(Number.parseFloat(word));
+    const [isNumber, digits] = /^[+-]?(\d{0,15})\d*\.?\d*$/.exec(word) ?? [];
+    if (isNumber !== undefined) return this.#readNumber(digits === '' ? 0 : parseDigits(digits as string));
     if (word === 'true' || word === 'false') return word === 'true';
     return word === 'null' ? null : new Keyword(word);
   }
 
-  /** A number, or the reference "12 0 R" that begins with it. */
+  /** The reference "12 0 R" that begins with the number, or the number: lengths and counts, without fraction and sign. */
   #readNumber(number: number): PdfValue {
     const rest = this.#file.toString('latin1', this.at, this.at + 24);
     const [reference] = /^[\0\t\n\f\r ]+\d{1,5}[\0\t\n\f\r ]+R(?![^\0\t\n\f\r ()<>[\]{}/%])/.exec(rest) ?? [];
-    if (reference === undefined || !Number.isInteger(number)) return number;
+    if (reference === undefined) return number;
     this.at += reference.length;
     return new PdfReference(number);
   }
@@ -245,7 +247,7 @@ export function addObject(objects: Map<number, PdfObject[]>, number: number, obj
 function numberBefore(file: Buffer, at: number): number | null {
   const before = file.toString('latin1', Math.max(0, at - 64), at);
   const [, number] = /(\d{1,10})[\0\t\n\f\r ]+\d{1,5}[\0\t\n\f\r ]*$/.exec(before) ?? [];
-  if (number !== undefined) return Number.parseInt(number, 10);
+  if (number !== undefined) return parseDigits(number);
   const last = file[at - 1];
   const next = file[at + 3];
   const isWord = (last === undefined || !isRegular(last)) && (next === undefined || !isRegular(next));

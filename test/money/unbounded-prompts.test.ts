@@ -154,12 +154,36 @@ const costOf = (inputTokens: number) => inputTokens * 3_000 + 10 * 15_000;
 
 describe.each([
   ['a PDF file with compressed text', 'claude', [document(dense.file)], {}, 140_000],
-  ['a PDF file that repeats one page', 'claude', [document(makePdf(['short'], { timesPage: 90 }).file)], {}, 90 * 1_590],
+  [
+    'a PDF file that repeats one page',
+    'claude',
+    [document(makePdf(['short'], { timesPage: 90 }).file)],
+    {},
+    90 * 1_590,
+  ],
   ['a PDF file that cannot be read', 'nova', [document(Buffer.from('%PDF-1.7'))], {}, 190_000],
-  ['a document of an office program', 'nova', [document(makeArchive([{ name: 'a.xml', content: 'x '.repeat(100_000) }]), DOCX)], {}, 200_000],
-  ['an archive that cannot be read', 'nova', [document(Buffer.from(`PK\x03\x04${'z'.repeat(9_000)}`), DOCX)], {}, 190_000],
+  [
+    'a document of an office program',
+    'nova',
+    [document(makeArchive([{ name: 'a.xml', content: 'x '.repeat(100_000) }]), DOCX)],
+    {},
+    200_000,
+  ],
+  [
+    'an archive that cannot be read',
+    'nova',
+    [document(Buffer.from(`PK\x03\x04${'z'.repeat(9_000)}`), DOCX)],
+    {},
+    190_000,
+  ],
   ['images at the highest detail', 'mini', Array<object>(4).fill(image), {}, 4 * 36_835],
-  ['a document at an address', 'unlimited', [{ type: 'document', source: { type: 'url', url: 'https://a.example/b.pdf' } }], {}, 190_000],
+  [
+    'a document at an address',
+    'unlimited',
+    [{ type: 'document', source: { type: 'url', url: 'https://a.example/b.pdf' } }],
+    {},
+    190_000,
+  ],
   ['web pages, with a known context window', 'claude', [], fetching, 150_000],
 ])('%s, sent many times at once', (_what, model, blocks, members, tokens) => {
   const body = message(model, [...blocks, { type: 'text', text: 'go' }], members);

@@ -19,7 +19,7 @@ export interface PdfStyle {
   nestsForms: boolean;
   /** An older definition of each page's content, without text, comes after it. */
   isUpdated: boolean;
-  /** What each code of a font stands for. */
+  /** The text that each code of a font stands for. */
   meaning: string;
 }
 
@@ -50,7 +50,10 @@ export function makePdf(texts: readonly string[], given: Partial<PdfStyle> = {})
   const [catalog, tree, resources, form, outer] = [1, 2, 3, 4, 5];
   const drawn = style.nestsForms ? outer : form;
   writer.add(catalog, `<< /Type /Catalog /Pages ${tree} 0 R >>`);
-  writer.add(resources, `<< /Font << /F1 6 0 R >> /${writer.name('XObject')} << /${writer.name('Fm')} ${drawn} 0 R >> >>`);
+  writer.add(
+    resources,
+    `<< /Font << /F1 6 0 R >> /${writer.name('XObject')} << /${writer.name('Fm')} ${drawn} 0 R >> >>`,
+  );
   writer.add(6, `<< /Type /Font /BaseFont /Any${style.meaning === '' ? '' : ' /ToUnicode 7 0 R'} >>`);
   if (style.meaning !== '') writer.addStream(7, codes(style.meaning));
   const formText = style.timesForm > 0 ? 'text of the form' : '';
@@ -60,11 +63,17 @@ export function makePdf(texts: readonly string[], given: Partial<PdfStyle> = {})
     const [page, content] = [10 + 2 * index, 11 + 2 * index];
     writer.add(page, `<< /Type /${writer.name('Page')} /Parent ${tree} 0 R /Contents [${content} 0 R] >>`);
     if (style.isUpdated) writer.addStream(content, writer.show(text));
-    writer.addStream(content, style.isUpdated ? '' : writer.show(text) + `/${writer.name('Fm')} Do `.repeat(style.timesForm));
+    writer.addStream(
+      content,
+      style.isUpdated ? '' : writer.show(text) + `/${writer.name('Fm')} Do `.repeat(style.timesForm),
+    );
     return `${page} 0 R `.repeat(style.timesPage);
   });
   const count = writer.indirect(texts.length * style.timesPage);
-  writer.add(tree, `<< /Type /Pages /Kids [${kids.join('')}] /Count ${count} /${writer.name('Resources')} ${resources} 0 R >>`);
+  writer.add(
+    tree,
+    `<< /Type /Pages /Kids [${kids.join('')}] /Count ${count} /${writer.name('Resources')} ${resources} 0 R >>`,
+  );
   const forms = style.isUpdated ? 0 : style.timesForm * formText.length * (style.nestsForms ? 2 : 1);
   const perCode = style.meaning === '' ? 1 : Buffer.byteLength(style.meaning);
   const bytes = texts.reduce((sum, text) => sum + text.length + forms, 0);

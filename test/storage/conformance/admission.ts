@@ -9,6 +9,7 @@ export function admissionConformance(open: OpenStores): void {
   orderTests(open);
   concurrencyTests(open);
   identityTests(open);
+  aloneTests(open);
 }
 
 function walletTests(open: OpenStores): void {
@@ -214,6 +215,19 @@ function identityTests(open: OpenStores): void {
     expect(await bench.wallet()).toEqual({ balance: 100, held: 55 });
   });
 
+  test('nothing for an amount that is not an integer, and still applies the other bundles', async () => {
+    await using bench = await openWorkbench(open, 100);
+    for (const amount of [0.5, -1, Number.NaN, 2 ** 53]) {
+      const asked = [bench.admit(amount), bench.admit(1, { least: amount || 0.5 }), bench.admit(1)];
+      const [refused, least, admitted] = await Promise.allSettled(asked);
+      expect([refused?.status, least?.status]).toEqual(['rejected', 'rejected']);
+      expect(admitted).toMatchObject({ status: 'fulfilled', value: { ok: true } });
+    }
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 4 });
+  });
+}
+
+function aloneTests(open: OpenStores): void {
   test('alone, with all that is available, if its amount is not available', async () => {
     await using bench = await openWorkbench(open, 100);
     const alone = { least: 10, isAloneIfShort: true };
@@ -232,16 +246,5 @@ function identityTests(open: OpenStores): void {
     expect(asked.filter(({ ok }) => ok)).toMatchObject([{ ok: true, amount: 100, available: 100 }]);
     expect(await bench.admit(1)).toMatchObject({ ok: false, reason: 'insufficient', behindHolds: true });
     expect(await bench.wallet()).toEqual({ balance: 100, held: 100 });
-  });
-
-  test('nothing for an amount that is not an integer, and still applies the other bundles', async () => {
-    await using bench = await openWorkbench(open, 100);
-    for (const amount of [0.5, -1, Number.NaN, 2 ** 53]) {
-      const asked = [bench.admit(amount), bench.admit(1, { least: amount || 0.5 }), bench.admit(1)];
-      const [refused, least, admitted] = await Promise.allSettled(asked);
-      expect([refused?.status, least?.status]).toEqual(['rejected', 'rejected']);
-      expect(admitted).toMatchObject({ status: 'fulfilled', value: { ok: true } });
-    }
-    expect(await bench.wallet()).toEqual({ balance: 100, held: 4 });
   });
 }

@@ -47,7 +47,22 @@ test('an unknown model counts like the costliest family, and several models like
 
 test('no formula exceeds its maximum', () => {
   const side = fc.integer({ min: 1, max: 60_000 });
-  const model = fc.constantFrom('gpt-4o', 'gpt-4o-mini', 'gpt-5-nano', 'o1', 'claude-3', 'claude-opus-5', 'gemini-2.0', 'gemini-4', 'nova-lite', 'grok-4', 'llama-4', 'llama3.2', 'qwen-vl-max', 'pixtral-large');
+  const model = fc.constantFrom(
+    'gpt-4o',
+    'gpt-4o-mini',
+    'gpt-5-nano',
+    'o1',
+    'claude-3',
+    'claude-opus-5',
+    'gemini-2.0',
+    'gemini-4',
+    'nova-lite',
+    'grok-4',
+    'llama-4',
+    'llama3.2',
+    'qwen-vl-max',
+    'pixtral-large',
+  );
   fc.assert(
     fc.property(model, side, side, (name, width, height) => {
       const { most, typical } = imageTokens([name], { width, height });
@@ -79,10 +94,14 @@ function leBits(): string {
 
 test('what is no image has no dimensions', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 200 }), fc.constantFrom('', '\xff\xd8', 'GIF8', 'RIFF....WEBP'), (bytes, head) => {
-      const size = readImageSize(Buffer.concat([Buffer.from(head, 'latin1'), bytes]).toString('base64'));
-      if (size !== null) expect(Math.min(size.width, size.height)).toBeGreaterThan(0);
-    }),
+    fc.property(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.constantFrom('', '\xff\xd8', 'GIF8', 'RIFF....WEBP'),
+      (bytes, head) => {
+        const size = readImageSize(Buffer.concat([Buffer.from(head, 'latin1'), bytes]).toString('base64'));
+        if (size !== null) expect(Math.min(size.width, size.height)).toBeGreaterThan(0);
+      },
+    ),
   );
   expect(readImageSize('bm90IGFuIGltYWdl')).toBe(null);
 });

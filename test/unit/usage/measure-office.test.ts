@@ -9,23 +9,34 @@ import { makeArchive } from '../../support/make-archive.ts';
 
 const measure = (file: Buffer) => measureOffice(file, new DocumentWork());
 
-function workbook(strings: readonly string[], cells: readonly number[], cell = (index: number) => `<c r="A1" t="s"><v>${index}</v></c>`) {
+function workbook(
+  strings: readonly string[],
+  cells: readonly number[],
+  cell = (index: number) => `<c r="A1" t="s"><v>${index}</v></c>`,
+) {
   return makeArchive([
     { name: 'xl/worksheets/sheet1.xml', content: `<sheetData>${cells.map(cell).join('')}</sheetData>` },
-    { name: 'xl/sharedStrings.xml', content: `<sst>${strings.map((text) => `<si><t>${text}</t></si>`).join('')}</sst>` },
+    {
+      name: 'xl/sharedStrings.xml',
+      content: `<sst>${strings.map((text) => `<si><t>${text}</t></si>`).join('')}</sst>`,
+    },
   ]);
 }
 
 test('a workbook counts each cell with its shared string', async () => {
   const text = fc.string({ unit: fc.constantFrom(...'abc 12.'), maxLength: 500 });
   await fc.assert(
-    fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 20 }), fc.array(fc.nat(19), { maxLength: 300 }), async (strings, picks) => {
-      const cells = picks.map((pick) => pick % strings.length);
-      const shown = cells.reduce((sum, cell) => sum + (strings[cell] as string).length, 0);
-      const { textTokensMax } = await measure(workbook(strings, cells));
-      expect(textTokensMax).toBeGreaterThanOrEqual(shown);
-      expect(textTokensMax).toBeLessThan(shown + 100 * (cells.length + strings.length) + 20_000);
-    }),
+    fc.asyncProperty(
+      fc.array(text, { minLength: 1, maxLength: 20 }),
+      fc.array(fc.nat(19), { maxLength: 300 }),
+      async (strings, picks) => {
+        const cells = picks.map((pick) => pick % strings.length);
+        const shown = cells.reduce((sum, cell) => sum + (strings[cell] as string).length, 0);
+        const { textTokensMax } = await measure(workbook(strings, cells));
+        expect(textTokensMax).toBeGreaterThanOrEqual(shown);
+        expect(textTokensMax).toBeLessThan(shown + 100 * (cells.length + strings.length) + 20_000);
+      },
+    ),
     { numRuns: 100 },
   );
 });

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { bounds } from '../../../src/config.ts';
 import { DocumentWork } from '../../../src/usage/document-work.ts';
 import { measurePdf } from '../../../src/usage/measure-pdf.ts';
-import { makePdf, PLAIN_STYLE } from '../../support/make-pdf.ts';
+import { makePdf, type PLAIN_STYLE } from '../../support/make-pdf.ts';
 
 const measure = (file: Buffer) => measurePdf(file, new DocumentWork());
 const file = (...objects: string[]) => Buffer.from(`%PDF-1.4\n${objects.join('\n')}`, 'latin1');
@@ -82,7 +82,9 @@ test('text of annotations, properties and inline pictures counts', async () => {
   const pageOf = (members: string, ...objects: string[]) =>
     measure(file(tree, `3 0 obj <</Type /Page ${members}>> endobj`, ...objects)).then((made) => made.textTokensMax);
   expect(await pageOf(`/Annots [<</Contents (${long})>>]`)).toBeGreaterThan(1_000);
-  expect(await pageOf('/Annots [<</AP <</N 4 0 R>>>>]', `4 0 obj <<>> ${stream(`(${long}) Tj`)} endobj`)).toBeGreaterThan(1_000);
+  expect(
+    await pageOf('/Annots [<</AP <</N 4 0 R>>>>]', `4 0 obj <<>> ${stream(`(${long}) Tj`)} endobj`),
+  ).toBeGreaterThan(1_000);
   const marked = '/Span /P BDC EMC '.repeat(10);
   expect(
     await pageOf(
@@ -90,14 +92,21 @@ test('text of annotations, properties and inline pictures counts', async () => {
       `4 0 obj <<>> ${stream(marked)} endobj`,
     ),
   ).toBeGreaterThan(10_000);
-  expect(await pageOf('/Contents 4 0 R', `4 0 obj <<>> ${stream(`BI ID ((( EI ) (${long}`)} endobj`)).toBeGreaterThan(1_000);
+  expect(await pageOf('/Contents 4 0 R', `4 0 obj <<>> ${stream(`BI ID ((( EI ) (${long}`)} endobj`)).toBeGreaterThan(
+    1_000,
+  );
 });
 
 test('the longest definition of an object counts, and the longest end of a stream', async () => {
   const text = `(${'y'.repeat(500)}) Tj`;
   const contents = (first: string, second: string) =>
     measure(
-      file(tree, '3 0 obj <</Contents 4 0 R>> endobj', `4 0 obj <<>> stream\n${first}\nendstream endobj`, `4 0 obj <<>> stream\n${second}\nendstream endobj`),
+      file(
+        tree,
+        '3 0 obj <</Contents 4 0 R>> endobj',
+        `4 0 obj <<>> stream\n${first}\nendstream endobj`,
+        `4 0 obj <<>> stream\n${second}\nendstream endobj`,
+      ),
     ).then((made) => made.textTokensMax);
   expect(await contents(text, '')).toBeGreaterThan(500);
   expect(await contents('', text)).toBeGreaterThan(500);
@@ -110,11 +119,20 @@ test.each([
   ['an encrypted file', `${tree} trailer <</Encr#79pt 9 0 R>>`],
   ['encryption in a stream of references', `${tree} 8 0 obj <</Type /XRef /Encrypt 9 0 R>> stream\n\nendstream endobj`],
   ['pages in a circle', '1 0 obj <</Pages 2 0 R>> endobj 2 0 obj <</Kids [2 0 R]>> endobj'],
-  ['a filter that is not known', `${tree} 3 0 obj <</Contents 4 0 R>> endobj 4 0 obj <</Filter /Crypt>> stream\n\nendstream endobj`],
-  ['a stream in another file', `${tree} 3 0 obj <</Contents 4 0 R>> endobj 4 0 obj <</F (other)>> stream\n\nendstream endobj`],
+  [
+    'a filter that is not known',
+    `${tree} 3 0 obj <</Contents 4 0 R>> endobj 4 0 obj <</Filter /Crypt>> stream\n\nendstream endobj`,
+  ],
+  [
+    'a stream in another file',
+    `${tree} 3 0 obj <</Contents 4 0 R>> endobj 4 0 obj <</F (other)>> stream\n\nendstream endobj`,
+  ],
   ['a name that is there twice', `${tree} 3 0 obj <</Contents 4 0 R /Contents 5 0 R>> endobj`],
   ['an object without a number', `${tree} 3% \n 0 obj <<>> endobj`],
-  ['forms in a circle', `${tree} 3 0 obj <</Contents 4 0 R /Resources 5 0 R>> endobj 4 0 obj <<>> stream\n/F Do\nendstream endobj 5 0 obj <</XObject <</F 4 0 R>>>> endobj`],
+  [
+    'forms in a circle',
+    `${tree} 3 0 obj <</Contents 4 0 R /Resources 5 0 R>> endobj 4 0 obj <<>> stream\n/F Do\nendstream endobj 5 0 obj <</XObject <</F 4 0 R>>>> endobj`,
+  ],
 ])('%s: the file cannot be read', async (_what, text) => {
   await expect(measure(file(text))).rejects.toThrow('');
 });
@@ -136,6 +154,10 @@ test('forms that draw each other many times do not take longer, and their text c
 
 test('content that inflates without end is given up at the bound, and never read in one step', async () => {
   const bomb = deflateSync(Buffer.alloc(8 * bounds.documentInflatedBytesMax, '(a) Tj ')).toString('latin1');
-  const made = file(tree, '3 0 obj <</Contents 4 0 R>> endobj', `4 0 obj <</Filter/FlateDecode>> stream\n${bomb}\nendstream endobj`);
+  const made = file(
+    tree,
+    '3 0 obj <</Contents 4 0 R>> endobj',
+    `4 0 obj <</Filter/FlateDecode>> stream\n${bomb}\nendstream endobj`,
+  );
   await expect(measure(made)).rejects.toThrow('the content is too long');
 });

@@ -4,8 +4,8 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { inputTokensUpperBound, measurePrompt, type PromptMeasure } from '../../../src/usage/usage.ts';
 import { type JsonValue, parseMessageRequest } from '../../../src/wire/wire.ts';
-import { makePdf } from '../../support/make-pdf.ts';
 import { makeArchive } from '../../support/make-archive.ts';
+import { makePdf } from '../../support/make-pdf.ts';
 
 const CLAUDE = ['claude-sonnet-4-5'];
 const IMAGE_MAX = 1_600;
@@ -16,12 +16,15 @@ function request(content: JsonValue, members: Record<string, JsonValue> = {}) {
 }
 
 type Made = ReturnType<typeof request>;
-/** Of a prompt without documents. */
+/** Measures a prompt without documents. */
 const measureNow = (made: Made, models = CLAUDE) => measurePrompt(made, models) as PromptMeasure;
 const mostOf = (made: Made) => inputTokensUpperBound(measureNow(made));
 const typicalOf = (made: Made) => measureNow(made).typicalTokens;
 
-async function added(block: JsonValue, models = CLAUDE): Promise<{ most: number; typical: number; isBounded: boolean }> {
+async function added(
+  block: JsonValue,
+  models = CLAUDE,
+): Promise<{ most: number; typical: number; isBounded: boolean }> {
   const [without, withBlock] = [measureNow(request([]), models), await measurePrompt(request([block]), models)];
   return {
     most: inputTokensUpperBound(withBlock) - inputTokensUpperBound(without),

@@ -4,7 +4,7 @@
 import { mutate } from './mutation.ts';
 
 const AHEAD = 'if (used <= this.#coveredTokens - this.#aheadTokens(used)) return null;';
-const CORRECT = "this.#extending === null && ahead < this.#held ? ahead : 'same'";
+const CORRECT = 'this.#prompt !== null && ahead < this.#held;';
 const PROMISED = 'if (!settled.ok) end = errorEvent(message, endedElsewhere());\n    else end =';
 
 const streamHolds = mutate('src/gateway/stream-hold.ts', [
@@ -71,8 +71,8 @@ const streamHolds = mutate('src/gateway/stream-hold.ts', [
     'Math.min(Math.ceil(plan.trancheTokens / 2), Math.max(0, maxTokens - used))',
     'Math.ceil(plan.trancheTokens / 2)',
   ],
-  ['correct-never-raises', 'a correction never raises a hold', CORRECT, "this.#extending === null ? ahead : 'same'"],
-  ['correct-lowers', 'excess of a hold is returned', CORRECT, "'same' as number | 'same'"],
+  ['correct-never-raises', 'a correction never raises a hold', CORRECT, 'this.#prompt !== null;'],
+  ['correct-lowers', 'excess of a hold is returned', CORRECT, 'false as boolean;'],
   [
     'correct-lost',
     "returned money covers no output, even if the ledger's response is lost",
@@ -384,8 +384,26 @@ const plans = mutate('src/gateway/plan-message.ts', [
   [
     'prompt-worst-case',
     'a hold covers the worst case of an uncounted prompt',
-    'return { most: upperBound, typical: measure.typicalTokens, isCounted: false };',
-    'return { most: measure.typicalTokens, typical: measure.typicalTokens, isCounted: false };',
+    ': Math.min(inputTokensUpperBound(measure), windowTokens);',
+    ': measure.typicalTokens;',
+  ],
+  [
+    'prompt-fetches',
+    'a hold covers what tools of the provider add to the prompt',
+    'const added = fetchedTokensMax(features);',
+    'const added = 0;',
+  ],
+  [
+    'prompt-unreadable',
+    'a hold covers the window for a document that cannot be read',
+    'const isReadable = isCounted || measure.isBounded;',
+    'const isReadable = true;',
+  ],
+  [
+    'prompt-count-believed',
+    'a count below what any text has is not believed',
+    'return counted >= textBytes / TEXT_BYTES_PER_TOKEN_MAX;',
+    'return true;',
   ],
 ]);
 

@@ -112,7 +112,17 @@ export class World {
     const least = this.#draw(2) === 0 ? {} : { least: this.#draw(60) };
     const alone = this.#draw(4) === 0 ? { isAloneIfShort: true } : {};
     const claim = this.#draw(2) === 0 ? {} : { claim: this.#claim() };
-    return { kind: 'admit', ...message, limits, amount: this.#draw(80), ...least, ...alone, owner: stale, ...claim, draft };
+    return {
+      kind: 'admit',
+      ...message,
+      limits,
+      amount: this.#draw(80),
+      ...least,
+      ...alone,
+      owner: stale,
+      ...claim,
+      draft,
+    };
   }
 
   /** Picks one of a few values, so that messages collide, and sometimes another one. */
