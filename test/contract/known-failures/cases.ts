@@ -98,6 +98,7 @@ export const CASES = [
   // Attacks
   'two-lengths',
   'parallel-prompts',
+  'unbounded-prompts',
   'free-by-reversal',
   'cut-by-its-reader',
   'bills-moved-by-others',
