@@ -27,6 +27,8 @@ const ACCOUNT: AccountRow = {
   debt: 0,
   held: 10,
   plan: null,
+  pastWindows: [],
+  reversals: { used: 0, held: 0, periodStartMs: 0 },
   lowBalances: [],
   spending: SPENDING,
   month: { startMs: 0, opening: 0 },
