@@ -121,7 +121,7 @@ export function withPlanHeld(plan: PlanMeter, held: Nano, nowMs: number): PlanMe
 export interface PlanCharge {
   /** Negative: returned. */
   planPaid: Nano;
-  /** What the plan held for the message, which is released. */
+  /** Held of the plan for the message, and released now. */
   fromPlan: Nano;
   /** When the message was admitted; for a return, when it was charged. */
   ofMs: number;

@@ -67,7 +67,7 @@ export interface AccountRow {
   plan: PlanMeter | null;
   /** At most one of each length. */
   pastWindows: readonly PastWindow[];
-  /** What reversals of failed attempts returned on one day (UTC). */
+  /** The amount that reversals of failed attempts returned on one day (UTC). */
   reversals: SpendingMeter;
   lowBalances: readonly Nano[];
   allowance: Nano | null;

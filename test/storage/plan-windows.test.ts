@@ -1,4 +1,4 @@
-// Rows of accounts as version 12 wrote them: no columns for windows of earlier plans, and windows without their own start.
+// Rows of accounts as version 14 wrote them: no columns for windows of earlier plans, and windows without their own start.
 
 import { expect, test } from 'bun:test';
 import { prepareDatabase } from '../../src/storage/postgres/postgres.ts';
@@ -23,7 +23,7 @@ const WITHOUT_COLUMNS =
 /** As the earlier version wrote it. */
 const EARLY_PLAN = JSON.stringify({ ...WEEK, windows: [{ ...WEEK.windows[0], used: 30, startMs: START_MS }], held: 0 });
 
-/** Uses an account whose row `age` replaces by one of version 12, which a start then migrates. */
+/** Uses an account whose row `age` replaces by one of version 14, which a start then migrates. */
 async function continueFrom(bench: Workbench, age: (plan: string) => Promise<void>): Promise<void> {
   const give = (plan: typeof WEEK | (Omit<typeof WEEK, 'windows'> & { windows: [{ length: 'month'; limit: 90 }] })) =>
     bench.submit({ kind: 'set-plan', account: bench.account, plan });
@@ -55,7 +55,7 @@ test('a plan of an earlier version keeps its use over changes of plans, on SQLit
   await using bench = await openWorkbench((clock) => (opened = openSqlite(clock)), 0);
   await continueFrom(bench, async (plan) => {
     const { database, path } = opened as OpenedSqlite;
-    database.run(`${WITHOUT_COLUMNS} PRAGMA user_version = 12`);
+    database.run(`${WITHOUT_COLUMNS} PRAGMA user_version = 14`);
     database.run('UPDATE account_meters SET plan = ?', [plan]);
     openForWriting(path).close();
   });
@@ -68,7 +68,7 @@ test.skipIf(cannotStartPostgres)(
     await using bench = await openWorkbench(async (clock) => (opened = await openPostgres(clock)), 0);
     await continueFrom(bench, async (plan) => {
       const { url } = opened as OpenedPostgres;
-      await runOn(url, `${WITHOUT_COLUMNS} DELETE FROM schema_versions WHERE version > 12`);
+      await runOn(url, `${WITHOUT_COLUMNS} DELETE FROM schema_versions WHERE version > 14`);
       await runOn(url, `UPDATE account_meters SET plan = '${plan}'`);
       await prepareDatabase(url);
     });

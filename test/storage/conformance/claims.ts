@@ -235,7 +235,7 @@ function lateTests(open: OpenStores): void {
   }
 }
 
-/** What reversals return to an account in a day. */
+/** The bound on the amount that reversals return to an account in a day. */
 export function reversalBoundConformance(open: OpenStores): void {
   const outcome = 'upstream_cut';
   /** Attempts that fail at these costs, then a free answer. Returns the costs that stay charged. */

@@ -222,6 +222,11 @@ const STEADY = [{ length: 'month', limit: 100 }] as const;
 const ends = (bench: Workbench) => bench.submit({ kind: 'set-plan', account: bench.account, plan: null });
 
 function pastWindowTests(open: OpenStores): void {
+  keptWindowTests(open);
+  keptChargeTests(open);
+}
+
+function keptWindowTests(open: OpenStores): void {
   test('that the next plan lacks are as used as before when a plan has them again, each until its end', async () => {
     await using bench = await openWorkbench(open, 0);
     await give(bench, { windows: BURST });
@@ -255,42 +260,6 @@ function pastWindowTests(open: OpenStores): void {
     await give(bench, { windows: BURST, anchorMs: START_MS + 8 * DAY_MS });
     const meters = await bench.stores.ledger.accountMeters(bench.account, bench.clock.nowMs());
     expect(meters?.plan?.windows[1]).toMatchObject({ used: 0, startMs: START_MS + 8 * DAY_MS });
-  });
-
-  test('are charged for a message that ends under another plan, whose own windows it uses, too', async () => {
-    await using bench = await openWorkbench(open, 0);
-    await give(bench, { windows: BURST });
-    const running = await bench.begin(30);
-    await give(bench, { windows: STEADY });
-    await bench.settle(running, 25);
-    expect(await metersOf(bench)).toMatchObject({ used: [25] });
-    await give(bench, { windows: BURST });
-    expect(await metersOf(bench)).toMatchObject({ used: [25, 25] });
-  });
-
-  test('get a refund of what they paid, and none of what another plan paid', async () => {
-    await using bench = await openWorkbench(open, 0);
-    const refund = (requestId: string) => bench.ask({ kind: 'refund', requestId, amount: 'all', note: null });
-    await give(bench, { windows: BURST });
-    bench.clock.advance(1);
-    const ofBurst = await bench.begin(20);
-    await bench.settle(ofBurst, 20);
-    bench.clock.advance(1);
-    await give(bench, { windows: STEADY });
-    bench.clock.advance(1);
-    const ofSteady = await bench.begin(40);
-    await bench.settle(ofSteady, 40);
-    bench.clock.advance(1);
-    await refund(ofBurst);
-    expect(await metersOf(bench)).toMatchObject({ used: [40] });
-    await give(bench, { windows: BURST });
-    expect(await metersOf(bench)).toMatchObject({ used: [0, 0] });
-    bench.clock.advance(1);
-    await bench.settle(await bench.begin(10), 10);
-    await refund(ofSteady);
-    expect(await metersOf(bench)).toMatchObject({ used: [10, 10] });
-    await give(bench, { windows: STEADY });
-    expect(await metersOf(bench)).toMatchObject({ used: [0] });
   });
 
   test('that are no longer paid do not begin anew when the terms change', async () => {
@@ -403,5 +372,43 @@ function paidTimeTests(open: OpenStores): void {
     await bench.takeLease('node-2');
     expect(await metersOf(bench)).toMatchObject({ used: [30] });
     expect(await bench.admit(1)).toMatchObject({ ok: false, behindHolds: false });
+  });
+}
+
+function keptChargeTests(open: OpenStores): void {
+  test('are charged for a message that ends under another plan, whose own windows it uses, too', async () => {
+    await using bench = await openWorkbench(open, 0);
+    await give(bench, { windows: BURST });
+    const running = await bench.begin(30);
+    await give(bench, { windows: STEADY });
+    await bench.settle(running, 25);
+    expect(await metersOf(bench)).toMatchObject({ used: [25] });
+    await give(bench, { windows: BURST });
+    expect(await metersOf(bench)).toMatchObject({ used: [25, 25] });
+  });
+
+  test('get a refund of what they paid, and none of what another plan paid', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const refund = (requestId: string) => bench.ask({ kind: 'refund', requestId, amount: 'all', note: null });
+    await give(bench, { windows: BURST });
+    bench.clock.advance(1);
+    const ofBurst = await bench.begin(20);
+    await bench.settle(ofBurst, 20);
+    bench.clock.advance(1);
+    await give(bench, { windows: STEADY });
+    bench.clock.advance(1);
+    const ofSteady = await bench.begin(40);
+    await bench.settle(ofSteady, 40);
+    bench.clock.advance(1);
+    await refund(ofBurst);
+    expect(await metersOf(bench)).toMatchObject({ used: [40] });
+    await give(bench, { windows: BURST });
+    expect(await metersOf(bench)).toMatchObject({ used: [0, 0] });
+    bench.clock.advance(1);
+    await bench.settle(await bench.begin(10), 10);
+    await refund(ofSteady);
+    expect(await metersOf(bench)).toMatchObject({ used: [10, 10] });
+    await give(bench, { windows: STEADY });
+    expect(await metersOf(bench)).toMatchObject({ used: [0] });
   });
 }

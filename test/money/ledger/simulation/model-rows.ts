@@ -48,7 +48,7 @@ export interface ModelAccount extends Spending {
   debt: number;
   plan: PlanTerms | null;
   windows: Map<WindowLength, ModelWindow>;
-  /** What reversals returned, by day. */
+  /** The amounts that reversals returned, by day. */
   reversed: Map<string, number>;
   buckets: Map<string, Bucket>;
 }
