@@ -68,6 +68,7 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   finishWithoutCallerSeconds: 600,
   finishStreamsWithoutCallerMax: 0,
   settleWaitSeconds: 30,
+  reversalsPerAccountDay: '10.00',
   adminListen: null,
   shedLoopDelayMs: 500,
   shedBodyBytes: 256 * 1024 * 1024,

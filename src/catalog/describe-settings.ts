@@ -60,6 +60,8 @@ const settingDescriptions: Readonly<Record<SettingName, string>> = {
     'largest number of streams that are read to their end after their clients have disconnected, for an exact bill; further streams are stopped and billed as received',
   settle_wait_seconds:
     'time that a message waits for a ledger that does not respond, at its end or when a stream needs a larger hold',
+  reversals_per_account_day:
+    'largest amount in USD that reversals of failed attempts return to an account in a day (UTC); attempts that do not fit stay charged; "0": none',
   admin_listen:
     '`"ADDRESS:PORT"` of a separate listener for the admin API, see operating.md; `null`: it shares the listener of messages',
   shed_loop_delay_ms: 'delay of the event loop above which messages are shed, see operating.md',

@@ -290,6 +290,12 @@ const rechargeAmount = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{2})?$/, 'must be an amount in USD in whole cents, such as "25" or "25.50"')
   .refine((text) => nanoOf(text) >= RECHARGE_LEAST, 'must be at least 0.50');
+const amountText = z
+  .string()
+  .regex(
+    /^(?:0|[1-9]\d{0,5})(?:\.\d{1,9})?$/,
+    'must be an amount in USD as a decimal string below 1000000, such as "5.00"',
+  );
 const RECHARGE_LEAST = 500_000_000; // the least that Stripe charges
 const seconds = z.int().min(1).max(SECONDS_MAX);
 const settingsMembers = {
@@ -311,6 +317,7 @@ const settingsMembers = {
   finish_without_caller_seconds: seconds,
   finish_streams_without_caller_max: z.int().min(0).max(100_000),
   settle_wait_seconds: z.int().min(1).max(600),
+  reversals_per_account_day: amountText,
   admin_listen: z
     .string()
     .refine((text) => parseListenAddress(text) !== null, 'must be ADDRESS:PORT such as "127.0.0.1:8081"')
@@ -331,12 +338,7 @@ const settingsMembers = {
     .array(z.string().regex(DOMAIN, 'must be a domain in lower case, such as "example.com"'))
     .max(LIST_ENTRIES_MAX),
   sign_up_group: plainName,
-  sign_up_credit: z
-    .string()
-    .regex(
-      /^(?:0|[1-9]\d{0,5})(?:\.\d{1,9})?$/,
-      'must be an amount in USD as a decimal string below 1000000, such as "5.00"',
-    ),
+  sign_up_credit: amountText,
   sign_ups_per_day_max: z.int().min(1).max(1_000_000),
   recharge_amounts: z.array(rechargeAmount).min(1, 'must not be empty').max(LIST_ENTRIES_MAX),
   recharge_min: rechargeAmount,

@@ -3,6 +3,7 @@
 
 import type { Caller } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
+import { parseUsd } from '../base/money.ts';
 import { ABSENT } from '../base/roster.ts';
 import { MESSAGES_KIND, type Offer, type Route, type Speed } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
@@ -462,7 +463,8 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     const { answer, requestId } = this;
     if (answer !== null && (record.outcome === 'completed' || (record.outcome === 'client_gone' && answer.isWhole))) {
       const rows = this.#answerRows(answer);
-      return ledger.end({ kind: 'settle', requestId, record, isAnswer: true }, this.settleWaitMs, rows);
+      const reversalsMax = parseUsd(this.#gateway.catalog().settings.reversalsPerAccountDay) ?? 0;
+      return ledger.end({ kind: 'settle', requestId, record, isAnswer: true, reversalsMax }, this.settleWaitMs, rows);
     }
     return ledger.end({ kind: source === 'none' ? 'release' : 'settle', requestId, record }, this.settleWaitMs);
   }

@@ -3,10 +3,10 @@
 import { assert } from '../base/assert.ts';
 import { type Period, periodStartMs } from '../base/clock.ts';
 import { assertNano, NANO_MAX, type Nano } from '../base/money.ts';
-import { charged, NO_LIMITS, NO_RATES, returned, rolled, rolledAccount, spent, walletAvailable } from './meters.ts';
+import { NO_LIMITS, NO_RATES, recharged, returned, rolled, rolledAccount, spent, walletAvailable } from './meters.ts';
 import { balanceEvents } from './money-events.ts';
 import type { ChangePlan, Credit, PlanPayment, Refund, SetAccount, SetKey, SetPlan } from './operation.ts';
-import { planUnder } from './plan.ts';
+import { withPlanTerms } from './plan.ts';
 import {
   type AccountRow,
   type Effect,
@@ -130,7 +130,7 @@ export function setPlan(rows: Rows, { account: id, plan, keepsOverflow = false }
   }
   return {
     answer: { ok: true, kind: 'done' },
-    account: { ...account, plan: planUnder(account.plan, terms, rows.nowMs) },
+    account: withPlanTerms(account, terms, rows.nowMs),
   };
 }
 
@@ -207,6 +207,8 @@ function newAccountRow(id: number): AccountRow {
     debt: 0,
     held: 0,
     plan: null,
+    pastWindows: [],
+    reversals: { used: 0, held: 0, periodStartMs: 0 },
     lowBalances: [],
     allowance: null,
     allowancePeriod: 'total',
@@ -252,7 +254,7 @@ export function refund(rows: Rows, { requestId, amount: asked, note }: Refund): 
   const after: Ending = { record, endedBy: endedByOf(ending) };
   return {
     answer: { ok: true, kind: 'refunded', amount, balance },
-    account: charged(rolledAccount(account, rows.nowMs), charge, 0, 0, account.groups, rows.nowMs),
+    account: recharged(rolledAccount(account, rows.nowMs), charge, before, rows.nowMs),
     key: key && { ...key, spending: spent(rolled(key.spending, key.quotaPeriod, rows.nowMs), -amount, 0) },
     entries: refundEntries(account.id, requestId, { wallet: walletPart, plan: -charge.planPaid }, note, rows.nowMs),
     corrections: [{ ending: after, before }],

@@ -2,7 +2,7 @@
 // later ending gets the first outcome; an owner that returns after expiry corrects the cost once.
 
 import { assert } from '../base/assert.ts';
-import type { Nano } from '../base/money.ts';
+import { NANO_MAX, type Nano } from '../base/money.ts';
 import { answerIdempotencyRecord, type Payer } from './idempotency.ts';
 import {
   addTokens,
@@ -13,6 +13,7 @@ import {
   groupRates,
   payable,
   readSpending,
+  recharged,
   returned,
   rolledAccount,
   rolledKey,
@@ -54,7 +55,8 @@ function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect 
     if (operation.kind !== 'settle' || operation.isAnswer !== true)
       return endHold(rows, hold, operation.record, endedBy, payer);
     // Reverse failed attempts first: the returned money may pay for this answer.
-    const { claim, entries, corrections, ...reversed } = answerIdempotencyRecord(rows, hold, payer);
+    const { reversalsMax = NANO_MAX } = operation;
+    const { claim, entries, corrections, ...reversed } = answerIdempotencyRecord(rows, hold, payer, reversalsMax);
     const ended = endHold(rows, hold, operation.record, endedBy, reversed);
     return { ...ended, claim, corrections, entries: [...entries, ...(ended.entries ?? [])] };
   }
@@ -190,7 +192,7 @@ function withMessageEnded(
   const before = groupRates(account, hold.group);
   const rates = ratesAfter(before, before.limits, hold, record, nowMs);
   const groups = withGroupRates(account, hold.group, rates, before.limits);
-  return charged(account, charge, hold.amount, hold.fromPlan, groups, nowMs);
+  return charged(account, charge, hold, groups, nowMs);
 }
 
 /** Charges the rates with the actual usage. Cache reads do not count. */
@@ -232,7 +234,7 @@ function correct(rows: Rows, ending: Ending, late: UsageRecord): Effect {
     },
     endedBy: 'corrected',
   };
-  const accountAfter = charged(account, charge, 0, 0, account.groups, rows.nowMs);
+  const accountAfter = recharged(account, charge, before, rows.nowMs);
   const keyAfter = { ...key, spending: spent(key.spending, paidMore, 0) };
   const moreWrittenOff = Math.max(0, corrected.record.writtenOff - before.writtenOff);
   return {

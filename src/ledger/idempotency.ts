@@ -1,10 +1,12 @@
 // Idempotency records. A record binds a client's idempotency key to one message, which is answered and charged once.
 // The key becomes free again if that message ends without an answer. Charges of such failed attempts are reversed in
-// the transaction that settles a later attempt as the answer, and never before.
+// the transaction that settles a later attempt as the answer, and never before. What is returned to an account in a day
+// is bounded.
 
+import type { Nano } from '../base/money.ts';
 import { bounds } from '../config.ts';
-import { charged, returned, spent } from './meters.ts';
-import type { Admit, Answer, IdempotencyClaim } from './operation.ts';
+import { recharged, returned, rolled, spent } from './meters.ts';
+import type { Admit, Answer, IdempotencyClaim, Outcome } from './operation.ts';
 import {
   type AccountRow,
   type Effect,
@@ -51,22 +53,27 @@ export function checkIdempotency(
 }
 
 /**
- * A client that disconnects or runs out of money pays for what it received, otherwise partial answers would be free.
- * An expired message is reversed even at cost 0: its owner may return late and charge it.
+ * A client that disconnects or runs out of money pays for what it received, otherwise partial answers would be free. So
+ * does one whose prompt made the model's own output unusable (`failed` with a cost). An expired message is reversed even
+ * at cost 0: its owner may return late and charge it.
  */
 function isReversible({ record, endedBy }: Ending): boolean {
   const mayCost = endedBy === 'expired' || (record.cost > 0 && endedBy !== 'forgiven');
-  return mayCost && record.outcome !== 'client_gone' && record.outcome !== 'quota_cut';
+  return mayCost && !FINAL_OUTCOMES.has(record.outcome);
 }
 
+const FINAL_OUTCOMES: ReadonlySet<Outcome> = new Set(['client_gone', 'quota_cut', 'failed']);
+
 /**
- * Marks the record as answered and reverses the charges of its failed attempts. Changes nothing if the message has no
- * record, or the record belongs to another message by now.
+ * Marks the record as answered and reverses the charges of its failed attempts, oldest first: each that fits whole into what
+ * is left of `reversalsMax` on this day (UTC). The others stay charged. Changes nothing if the message has no record, or the
+ * record belongs to another message by now.
  */
 export function answerIdempotencyRecord(
   rows: Rows,
   { key: keyId, claim: name, requestId }: HoldRow,
   payer: Payer,
+  reversalsMax: Nano,
 ): Reversed {
   const claim = name === null ? undefined : rows.claim(keyId, name);
   if (claim?.requestId !== requestId) return { ...payer, claim: undefined, entries: [], corrections: [] };
@@ -78,7 +85,10 @@ export function answerIdempotencyRecord(
     if (ending === undefined || !isReversible(ending)) continue;
     const { record: before } = ending;
     const paid = before.cost - before.writtenOff;
-    account = charged(account, returned(paid, before), 0, 0, account.groups, rows.nowMs);
+    const reversals = rolled(account.reversals, 'day', rows.nowMs);
+    if (paid > reversalsMax - reversals.used) continue;
+    if (paid > 0) account = { ...account, reversals: spent(reversals, paid, 0) };
+    account = recharged(account, returned(paid, before), before, rows.nowMs);
     key = { ...key, spending: spent(key.spending, -paid, 0) };
     entries.push(...reversalEntries(account.id, before, rows.nowMs));
     corrections.push({

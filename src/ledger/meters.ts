@@ -3,8 +3,8 @@
 import { type Period, periodStartMs } from '../base/clock.ts';
 import { NANO_MAX, type Nano } from '../base/money.ts';
 import type { Level, Levels, RateLimits, SpendingReading, UsageRecord } from './operation.ts';
-import { coversGroup, planAvailable, withPlanUse, withRolledPlan } from './plan.ts';
-import type { AccountRow, GroupRates, KeyRow, RateMeters, SpendingMeter } from './rows.ts';
+import { chargedWindows, coversGroup, planAvailable, withPlanHeld, withRolledPlan } from './plan.ts';
+import type { AccountRow, GroupRates, HoldRow, KeyRow, RateMeters, SpendingMeter } from './rows.ts';
 import type { LimitLevel } from './store.ts';
 
 export const UNITS = 60_000;
@@ -52,9 +52,9 @@ export function withMeters(
   held: Nano,
   spending: SpendingMeter,
   groups: AccountRow['groups'],
-  plan: AccountRow['plan'] = account.plan,
+  { plan, pastWindows }: Pick<AccountRow, 'plan' | 'pastWindows'> = account,
 ): AccountRow {
-  const { id, enabled, creditLine, debt, lowBalances, allowance, allowancePeriod, month } = account;
+  const { id, enabled, creditLine, debt, reversals, lowBalances, allowance, allowancePeriod, month } = account;
   return {
     id,
     enabled,
@@ -63,6 +63,8 @@ export function withMeters(
     debt,
     held,
     plan,
+    pastWindows,
+    reversals,
     lowBalances,
     allowance,
     allowancePeriod,
@@ -201,9 +203,10 @@ export function withHoldOf(
   groups: AccountRow['groups'],
   nowMs: number,
 ): AccountRow {
-  const { plan, balance, held, spending } = account;
-  const planAfter = plan === null || fromPlan === 0 ? plan : withPlanUse(plan, 0, fromPlan, nowMs);
-  return withMeters(account, balance, held + amount - fromPlan, withHeld(spending, amount), groups, planAfter);
+  const { plan, pastWindows, balance, held, spending } = account;
+  const planAfter = plan === null || fromPlan === 0 ? plan : withPlanHeld(plan, fromPlan, nowMs);
+  const windows = { plan: planAfter, pastWindows };
+  return withMeters(account, balance, held + amount - fromPlan, withHeld(spending, amount), groups, windows);
 }
 
 /** A charge and the part of it that the plan pays; negative: returned. */
@@ -212,21 +215,27 @@ export interface Charge {
   planPaid: Nano;
 }
 
-/** The account after a charge, and after a hold of `amount` ended, of which the plan held `fromPlan`. */
+/** A hold that ends with a charge: its amount, the plan's part, and when the message was admitted. */
+export type EndedHold = Pick<HoldRow, 'amount' | 'fromPlan' | 'openedAtMs'>;
+
+/** The account after a charge, and after its hold ended. */
 export function charged(
   account: AccountRow,
   { paid, planPaid }: Charge,
-  amount: Nano,
-  fromPlan: Nano,
+  { amount, fromPlan, openedAtMs }: EndedHold,
   groups: AccountRow['groups'],
   nowMs: number,
 ): AccountRow {
-  const { plan, balance, held, spending } = account;
-  const isOfPlan = plan !== null && (planPaid !== 0 || fromPlan !== 0);
-  const planAfter = isOfPlan ? withPlanUse(plan, planPaid, -fromPlan, nowMs) : plan;
+  const { balance, held, spending } = account;
+  const windows = chargedWindows(account, { planPaid, fromPlan, ofMs: openedAtMs }, nowMs);
   const balanceAfter = balance - (paid - planPaid);
   const heldAfter = held - (amount - fromPlan);
-  return withMeters(account, balanceAfter, heldAfter, spent(spending, paid, amount), groups, planAfter);
+  return withMeters(account, balanceAfter, heldAfter, spent(spending, paid, amount), groups, windows);
+}
+
+/** The account after a part of the charge of `record` was returned, or more was charged. */
+export function recharged(account: AccountRow, charge: Charge, { atMs }: UsageRecord, nowMs: number): AccountRow {
+  return charged(account, charge, { amount: 0, fromPlan: 0, openedAtMs: atMs }, account.groups, nowMs);
 }
 
 /** Returns `amount` of what was paid for a message: to the wallet first, then to the plan. As a negative charge. */

@@ -171,6 +171,8 @@ export interface Settle {
    * again.
    */
   isAnswer?: boolean;
+  /** The most that reversals may return to the account in a day (UTC). Absent: no bound. */
+  reversalsMax?: Nano;
 }
 
 /** Ends a hold without charge. */

@@ -3,7 +3,7 @@
 import { DAY_MS } from '../base/clock.ts';
 import { NANO_MAX, type Nano } from '../base/money.ts';
 import type { PlanTerms, WindowLength } from './operation.ts';
-import type { AccountRow, PlanMeter, PlanWindow } from './rows.ts';
+import type { AccountRow, PastWindow, PlanMeter, PlanWindow } from './rows.ts';
 
 const LENGTH_MS = { '5h': 5 * 3_600_000, day: DAY_MS, week: 7 * DAY_MS } as const;
 
@@ -11,7 +11,7 @@ const LENGTH_MS = { '5h': 5 * 3_600_000, day: DAY_MS, week: 7 * DAY_MS } as cons
 export function rolledPlan(plan: PlanMeter, nowMs: number): PlanMeter {
   let isRolled = false;
   const windows = plan.windows.map((window) => {
-    const startMs = windowStartMs(plan, window, nowMs);
+    const startMs = windowStartMs(window, paidMs(plan, nowMs));
     if (startMs === window.startMs) return window;
     isRolled = true;
     return { ...window, used: 0, startMs };
@@ -19,13 +19,13 @@ export function rolledPlan(plan: PlanMeter, nowMs: number): PlanMeter {
   return isRolled ? { ...plan, windows } : plan;
 }
 
-/**
- * The start of the window at `nowMs`; 0 for one that has not begun. A clock set back changes nothing. Once the plan is no
- * longer paid, the windows stay as they were when the paid time ended.
- */
-function windowStartMs(plan: PlanMeter, { length, startMs }: PlanWindow, nowMs: number): number {
-  const { anchorMs, paidUntilMs } = plan;
-  const atMs = paidUntilMs === null ? nowMs : Math.min(nowMs, paidUntilMs - 1);
+/** Once the plan is no longer paid, its windows stay as they were when the paid time ended. */
+function paidMs({ paidUntilMs }: PlanTerms, nowMs: number): number {
+  return paidUntilMs === null ? nowMs : Math.min(nowMs, paidUntilMs - 1);
+}
+
+/** The start of the window at `atMs`; 0 for one that has not begun. A clock set back changes nothing. */
+function windowStartMs({ length, startMs, anchorMs }: Omit<PlanWindow, 'limit'>, atMs: number): number {
   if (length === '5h') return atMs >= startMs + LENGTH_MS['5h'] ? 0 : startMs;
   return Math.max(startMs, anchoredStartMs(length, anchorMs, atMs));
 }
@@ -52,13 +52,15 @@ export function monthsLater(atMs: number, months: number): number {
 }
 
 /** When the window's allowance is available again; null if it has not begun, or no further one is paid. */
-export function windowEndMs(plan: PlanMeter, { length, startMs }: PlanWindow): number | null {
-  if (length === '5h' && startMs === 0) return null;
-  const endMs =
-    length === 'month'
-      ? monthsLater(plan.anchorMs, monthsBetween(plan.anchorMs, startMs) + 1)
-      : startMs + LENGTH_MS[length];
-  return plan.paidUntilMs !== null && endMs >= plan.paidUntilMs ? null : endMs;
+export function windowEndMs({ paidUntilMs }: PlanMeter, window: PlanWindow): number | null {
+  if (window.length === '5h' && window.startMs === 0) return null;
+  const endMs = endOf(window);
+  return paidUntilMs !== null && endMs >= paidUntilMs ? null : endMs;
+}
+
+function endOf({ length, startMs, anchorMs }: Omit<PlanWindow, 'limit'>): number {
+  if (length === 'month') return monthsLater(anchorMs, monthsBetween(anchorMs, startMs) + 1);
+  return startMs + LENGTH_MS[length];
 }
 
 /** Whether the plan pays for messages in this group. */
@@ -110,37 +112,113 @@ export function tightestWindow({ windows }: PlanMeter): PlanWindow {
   );
 }
 
-/**
- * The plan after `paid` was charged (negative: returned) and `held` more is held (negative: less). A window that has not
- * begun begins when something is charged or held.
- */
-export function withPlanUse(plan: PlanMeter, paid: Nano, held: Nano, nowMs: number): PlanMeter {
-  const isUsed = paid > 0 || held > 0;
-  const windows = plan.windows.map(({ length, limit, used, startMs }) => ({
-    length,
-    limit,
-    used: Math.min(NANO_MAX, Math.max(0, used + paid)),
-    startMs: isUsed && startMs === 0 && length === '5h' ? nowMs : startMs,
-  }));
-  return { ...plan, windows, held: plan.held + held };
+/** The plan with `held` more held (negative: less). A window of 5 hours begins when something is held. */
+export function withPlanHeld(plan: PlanMeter, held: Nano, nowMs: number): PlanMeter {
+  return { ...plan, windows: withUse(plan.windows, 0, held > 0, nowMs, 0), held: plan.held + held };
+}
+
+/** A change of what the plan paid for a message. */
+export interface PlanCharge {
+  /** Negative: returned. */
+  planPaid: Nano;
+  /** Held of the plan for the message, and released now. */
+  fromPlan: Nano;
+  /** When the message was admitted; for a return, when it was charged. */
+  ofMs: number;
 }
 
 /**
- * The meter under new terms. What is used of a running plan stays used, by the length of the window: a change of plans gives
- * no second allowance. Without terms the plan ends; it stays while messages hold a part of it.
+ * The account's windows after a charge. A message that was admitted under another plan is charged to the windows that held
+ * it, too, otherwise a change of plans while it runs would leave them unused. A return goes only to windows that were charged.
  */
-export function planUnder(before: PlanMeter | null, terms: PlanTerms | null, nowMs: number): PlanMeter | null {
-  const held = before?.held ?? 0;
-  if (terms === null) return before === null || held === 0 ? null : { ...before, endsAtMs: nowMs };
-  const isRunning = before !== null && (before.endsAtMs === null || nowMs < before.endsAtMs);
-  const kept = isRunning ? rolledPlan(before, nowMs) : null;
-  const windows = terms.windows.map(({ length, limit }) => {
-    const same = kept?.windows.find((window) => window.length === length);
-    const isSameSequence = length === '5h' || kept?.anchorMs === terms.anchorMs;
-    const startMs = length === '5h' ? 0 : anchoredStartMs(length, terms.anchorMs, nowMs);
-    return { length, limit, used: same?.used ?? 0, startMs: isSameSequence ? (same?.startMs ?? startMs) : startMs };
-  });
-  return { ...terms, windows, held };
+export function chargedWindows(
+  { plan, pastWindows }: AccountRow,
+  { planPaid, fromPlan, ofMs }: PlanCharge,
+  nowMs: number,
+): Pick<AccountRow, 'plan' | 'pastWindows'> {
+  if (planPaid === 0 && fromPlan === 0) return { plan, pastWindows };
+  const windows = plan === null ? [] : withUse(plan.windows, planPaid, planPaid > 0, nowMs, ofMs);
+  const past = planPaid > 0 ? Math.min(planPaid, fromPlan) : planPaid;
+  return {
+    plan: plan && { ...plan, windows, held: plan.held - fromPlan },
+    pastWindows: past === 0 ? pastWindows : pastWindows.map((window) => withPastUse(window, past, ofMs)),
+  };
+}
+
+function withUse(
+  windows: readonly PlanWindow[],
+  paid: Nano,
+  isUsed: boolean,
+  nowMs: number,
+  ofMs: number,
+): readonly PlanWindow[] {
+  return windows.map(({ length, limit, used, startMs, anchorMs, sinceMs }) => ({
+    length,
+    limit,
+    used: paid < 0 && ofMs <= sinceMs ? used : addedUse(used, paid),
+    startMs: isUsed && startMs === 0 && length === '5h' ? nowMs : startMs,
+    anchorMs,
+    sinceMs,
+  }));
+}
+
+/** At the millisecond of a change it is unknown which plan was charged, so nothing is returned. */
+function withPastUse(window: PastWindow, paid: Nano, ofMs: number): PastWindow {
+  const { used, sinceMs, untilMs } = window;
+  const isCharged = paid > 0 ? ofMs <= untilMs : sinceMs < ofMs && ofMs < untilMs;
+  return isCharged ? { ...window, used: addedUse(used, paid) } : window;
+}
+
+function addedUse(used: Nano, paid: Nano): Nano {
+  return Math.min(NANO_MAX, Math.max(0, used + paid));
+}
+
+/**
+ * The account under new terms; null ends its plan, which stays while messages hold a part of it. Windows of one length never
+ * overlap, whatever plans they belong to: so no change of plans gives more than one plan with that length.
+ */
+export function withPlanTerms(account: AccountRow, terms: PlanTerms | null, nowMs: number): AccountRow {
+  const { plan: before, pastWindows } = account;
+  if (terms === null && before !== null && before.held > 0) return { ...account, plan: { ...before, endsAtMs: nowMs } };
+  const present = before === null ? [] : rolledPlan(before, nowMs).windows;
+  const untilMs = Math.min(nowMs, before?.endsAtMs ?? nowMs);
+  const left = present.filter(({ startMs }) => startMs > 0).map(({ limit: _, ...window }) => ({ ...window, untilMs }));
+  const last = [...left, ...pastWindows.filter(({ length }) => findLength(present, length) === undefined)];
+  if (terms === null) return { ...account, plan: null, pastWindows: last };
+  const isFirst = before === null && pastWindows.length === 0;
+  const windows = terms.windows.map(({ length, limit }) => ({
+    length,
+    limit,
+    ...nextWindow(length, findLength(last, length), terms, paidMs(terms, nowMs)),
+    sinceMs: isFirst ? 0 : (findLength(present, length)?.sinceMs ?? nowMs),
+  }));
+  return {
+    ...account,
+    plan: { ...terms, windows, held: before?.held ?? 0 },
+    pastWindows: last.filter(({ length }) => findLength(windows, length) === undefined),
+  };
+}
+
+function findLength<Window extends { length: WindowLength }>(
+  windows: readonly Window[],
+  length: WindowLength,
+): Window | undefined {
+  return windows.find((window) => window.length === length);
+}
+
+/** The window at `atMs`: the last one of its length while it lasts, the next of its sequence, or the first of the plan's own. */
+function nextWindow(
+  length: WindowLength,
+  last: PastWindow | undefined,
+  { anchorMs }: PlanTerms,
+  atMs: number,
+): Pick<PlanWindow, 'used' | 'startMs' | 'anchorMs'> {
+  const first = { used: 0, startMs: length === '5h' ? 0 : anchoredStartMs(length, anchorMs, atMs), anchorMs };
+  if (last === undefined) return first;
+  const usedUntilMs = last.used > 0 ? endOf(last) : last.startMs;
+  if (length !== '5h' && Math.min(first.startMs, atMs) >= usedUntilMs) return first;
+  const startMs = windowStartMs(last, atMs);
+  return { used: startMs === last.startMs ? last.used : 0, startMs, anchorMs: last.anchorMs };
 }
 
 /** The account with its plan's windows as they are now. */

@@ -36,6 +36,16 @@ export interface PlanWindow {
   used: Nano;
   /** 0: one of 5 hours that has not begun. */
   startMs: number;
+  /** Windows of this length follow each other from here. One that ran when the plan changed keeps its sequence. */
+  anchorMs: number;
+  /** Since when the account's plans have this length. An earlier message was not charged to it. */
+  sinceMs: number;
+}
+
+/** The last window of a length that the account's plan lacks. */
+export interface PastWindow extends Omit<PlanWindow, 'limit'> {
+  /** Until when the account's plan had this length. */
+  untilMs: number;
 }
 
 /** The plan's allowances. Running messages hold `held` of each window. */
@@ -55,6 +65,10 @@ export interface AccountRow {
   /** Held of the balance: the part of holds that the plan does not pay. */
   held: Nano;
   plan: PlanMeter | null;
+  /** At most one of each length. */
+  pastWindows: readonly PastWindow[];
+  /** The amount that reversals of failed attempts returned on one day (UTC). */
+  reversals: SpendingMeter;
   lowBalances: readonly Nano[];
   allowance: Nano | null;
   allowancePeriod: Period;

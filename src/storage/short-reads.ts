@@ -36,6 +36,7 @@ import {
   readAccountRow,
   readHoldRow,
   readKeyRow,
+  readPlan,
   readText,
   readUsageRecord,
   type UsageTable,
@@ -152,7 +153,7 @@ function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
         key: JSON.parse(row.key) as Key,
         account: JSON.parse(row.account) as Account,
         secretExpiresAtMs: row.expires_at_ms,
-        plan: row.plan === null ? null : callerPlan(JSON.parse(row.plan) as PlanMeter),
+        plan: row.plan === null ? null : callerPlan(readPlan(row.plan)),
       };
     },
     getKey: async (id) => first(await byId(id)),
@@ -291,9 +292,7 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
     async listPlans({ after, limit }) {
       const rows = await plans(after, limit);
       return {
-        plans: rows.flatMap(({ id, plan }) =>
-          plan === null ? [] : [{ account: id, plan: JSON.parse(plan) as PlanMeter }],
-        ),
+        plans: rows.flatMap(({ id, plan }) => (plan === null ? [] : [{ account: id, plan: readPlan(plan) }])),
         last: rows.length < limit ? null : (rows.at(-1)?.id ?? null),
       };
     },

@@ -13,6 +13,8 @@ import type {
   MonthChange,
   NewEntry,
   OpenHold,
+  PlanMeter,
+  PlanWindow,
   StoredUsageRecord,
   UsageRecord,
 } from '../ledger/ledger.ts';
@@ -35,6 +37,8 @@ export interface AccountMetersTable {
   debt: number;
   plan: string | null;
   low_balances: string | null;
+  past_windows: string | null;
+  reversals: string | null;
 }
 
 export interface KeyMetersTable {
@@ -94,7 +98,9 @@ export function readAccountRow(row: AccountMetersTable): AccountRow {
     balance: row.balance,
     debt: row.debt,
     held: row.held,
-    plan: row.plan === null ? null : JSON.parse(row.plan),
+    plan: row.plan === null ? null : readPlan(row.plan),
+    pastWindows: row.past_windows === null ? [] : JSON.parse(row.past_windows),
+    reversals: row.reversals === null ? { used: 0, held: 0, periodStartMs: 0 } : JSON.parse(row.reversals),
     lowBalances: row.low_balances === null ? [] : JSON.parse(row.low_balances),
     allowance: row.allowance,
     allowancePeriod: row.allowance_period,
@@ -102,6 +108,15 @@ export function readAccountRow(row: AccountMetersTable): AccountRow {
     month: { startMs: row.month_start_ms, opening: row.month_opening },
     groups: JSON.parse(row.group_rates),
   };
+}
+
+type StoredWindow = Omit<PlanWindow, 'anchorMs' | 'sinceMs'> & Partial<Pick<PlanWindow, 'anchorMs' | 'sinceMs'>>;
+
+/** Windows of early versions follow the plan's own start, and their lengths were never left out. */
+export function readPlan(text: string): PlanMeter {
+  const plan: Omit<PlanMeter, 'windows'> & { windows: StoredWindow[] } = JSON.parse(text);
+  const early = { anchorMs: plan.anchorMs, sinceMs: 0 };
+  return { ...plan, windows: plan.windows.map((window) => ({ ...early, ...window })) };
 }
 
 export function readKeyRow(row: KeyMetersTable): KeyRow {
@@ -236,6 +251,8 @@ export const accountColumns: readonly Column<AccountRow>[] = [
   whole('debt', (row) => row.debt),
   text('plan', (row) => (row.plan === null ? null : JSON.stringify(row.plan))),
   text('low_balances', (row) => (row.lowBalances.length === 0 ? null : JSON.stringify(row.lowBalances))),
+  text('past_windows', (row) => (row.pastWindows.length === 0 ? null : JSON.stringify(row.pastWindows))),
+  text('reversals', (row) => (row.reversals.used === 0 ? null : JSON.stringify(row.reversals))),
 ];
 
 export const keyColumns: readonly Column<KeyRow>[] = [

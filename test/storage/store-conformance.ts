@@ -8,7 +8,7 @@ import { admissionConformance } from './conformance/admission.ts';
 import { answerConformance } from './conformance/answers.ts';
 import { bundleConformance } from './conformance/bundles.ts';
 import { callerMetersConformance } from './conformance/caller-meters.ts';
-import { claimAgeConformance, claimConformance } from './conformance/claims.ts';
+import { claimAgeConformance, claimConformance, reversalBoundConformance } from './conformance/claims.ts';
 import { codeConformance } from './conformance/codes.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
@@ -69,6 +69,7 @@ export function describeStore(
     describe('keeps leases', () => leaseConformance(open));
     if (options.hasLanes !== true) describe('keeps leases', () => leaseOrderConformance(open));
     describe('charges under an idempotency key', () => claimAgeConformance(open));
+    describe('reverses', () => reversalBoundConformance(open));
     describe('reads', () => readConformance(open));
     describe('reports', () => reportConformance(open));
     describe('reports', () => timelineConformance(open));

@@ -5,6 +5,7 @@ import { answerShares } from './answer-shares.ts';
 import { consoleTables } from './console/console.ts';
 import { nameIndexes } from './names.ts';
 import { paymentTables } from './payments/payments.ts';
+import { planWindowColumns } from './plan-windows.ts';
 import { postgresTables } from './postgres-tables.ts';
 import { sqliteTables } from './sqlite-tables.ts';
 
@@ -60,7 +61,22 @@ const shares: Migration = {
   ...answerShares,
 };
 
-export const migrations: readonly [Migration, ...Migration[]] = [baseline, payments, forConsole, names, shares];
+/** Programs of earlier versions leave the new columns as they are: a change of plans that they make forgets windows, as before. */
+const planWindows: Migration = {
+  version: 15,
+  name: 'plan windows',
+  leastKnown: 10,
+  ...planWindowColumns,
+};
+
+export const migrations: readonly [Migration, ...Migration[]] = [
+  baseline,
+  payments,
+  forConsole,
+  names,
+  shares,
+  planWindows,
+];
 
 /** The version that this program creates and uses. */
 export const latestVersion = migrations.at(-1)?.version ?? baseline.version;

@@ -113,9 +113,10 @@ function partitionName(month: number): string {
   return `usage_records_${String(month).padStart(6, '0')}`;
 }
 
-const ACCOUNT_TERMS = ['enabled', 'credit_line', 'allowance', 'allowance_period', 'debt', 'low_balances'];
+/** Reversals change only with an idempotency record. */
+const ACCOUNT_TERMS = ['enabled', 'credit_line', 'allowance', 'allowance_period', 'debt', 'low_balances', 'reversals'];
 const KEY_TERMS = ['account_id', 'status', 'expires_at_ms', 'quota', 'quota_period', 'limits'];
-/** The columns that messages change. */
+/** The columns that ordinary messages change. */
 export const accountMeterColumns = accountColumns.filter(({ name }) => !ACCOUNT_TERMS.includes(name));
 export const keyMeterColumns = keyColumns.filter(({ name }) => !KEY_TERMS.includes(name));
 

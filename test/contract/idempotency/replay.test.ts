@@ -69,6 +69,19 @@ test('a stream that its provider broke off frees the idempotency key, and its co
   await expectMoney(world, caller, [GOOD, { outcome: 'upstream_cut', cost: '0' }]);
 });
 
+test('what reversals return to an account in a day is bounded by a setting', async () => {
+  await using strict = await startWorld({ settings: { reversals_per_account_day: '0.000001' } });
+  strict.upstream.play(scripts.dropMidStream(), scripts.good());
+  const caller = await strict.makeKey();
+  const cut = await postKeyed(strict, caller.secret, 'order-17', { stream: true });
+  await expectErrorEvent(cut, 'api_error', 'upstream_failed');
+  const { balance } = await strict.admin('GET', `/accounts/${caller.account}`);
+  const second = await postKeyed(strict, caller.secret, 'order-17', { stream: true });
+  expect(await second.text()).toContain('message_stop');
+  const cost = `${(10 - Number(balance)).toFixed(9)}`.replace(/0+$/, '');
+  await expectMoney(strict, caller, [GOOD, { outcome: 'upstream_cut', cost }]);
+});
+
 test('the same key with another body is refused, whether the first is in progress or answered', async () => {
   const caller = await world.makeKey();
   const first = await postKeyed(world, caller.secret, 'order-17');

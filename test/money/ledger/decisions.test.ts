@@ -27,6 +27,8 @@ const ACCOUNT: AccountRow = {
   debt: 0,
   held: 10,
   plan: null,
+  pastWindows: [],
+  reversals: { used: 0, held: 0, periodStartMs: 0 },
   lowBalances: [],
   spending: SPENDING,
   month: { startMs: 0, opening: 0 },
@@ -122,6 +124,21 @@ test('an answer reverses the failed attempts whose records are still there, and 
     { kind: 'correction', amount: 2, credit: systemAccounts.writeOffs, reference: 'req_failed', note },
     { kind: 'usage', amount: 3 },
   ]);
+});
+
+test('an attempt that its prompt made fail stays charged, like one that its client or its money ended', () => {
+  const record = usageRecord({ requestId: HOLD.requestId, account: 7, key: 9, cost: 3 });
+  const settle = { kind: 'settle', requestId: HOLD.requestId, record, isAnswer: true } as const;
+  const failed = usageRecord({ requestId: 'req_failed', account: 7, key: 9, cost: 5 });
+  for (const outcome of ['failed', 'client_gone', 'quota_cut', 'upstream_cut', 'service_cut'] as const) {
+    const { changes } = decide(settle, {
+      hold: () => ({ ...HOLD, claim: 'once' }),
+      claim: () => IDEMPOTENCY,
+      ending: (id) => (id === 'req_failed' ? { record: { ...failed, outcome }, endedBy: 'settled' } : undefined),
+    });
+    const isReversed = outcome === 'upstream_cut' || outcome === 'service_cut';
+    expect([outcome, changes.corrections.length]).toEqual([outcome, isReversed ? 1 : 0]);
+  }
 });
 
 test('a refusal names the insufficient meter and its owner, and whether running messages hold the rest', () => {

@@ -16,6 +16,8 @@ function accountRow(facts: Partial<AccountRow> = {}): AccountRow {
     debt: 0,
     held: 0,
     plan: null,
+    pastWindows: [],
+    reversals: { used: 0, held: 0, periodStartMs: 0 },
     lowBalances: [],
     allowance: null,
     allowancePeriod: 'total',

@@ -25,7 +25,13 @@ const DONE = { answer: { ok: true, kind: 'done' } } as const;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const SPENDING = { used: 0, held: 0, periodStartMs: 0 };
 
-const NO_PLAN = { debt: 0, plan: null, lowBalances: [] };
+const NO_PLAN = {
+  debt: 0,
+  plan: null,
+  pastWindows: [],
+  reversals: { used: 0, held: 0, periodStartMs: 0 },
+  lowBalances: [],
+};
 
 function account(facts: Partial<AccountRow>): AccountRow {
   const terms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;

@@ -235,6 +235,48 @@ function lateTests(open: OpenStores): void {
   }
 }
 
+/** The bound on the amount that reversals return to an account in a day. */
+export function reversalBoundConformance(open: OpenStores): void {
+  const outcome = 'upstream_cut';
+  /** Attempts that fail at these costs, then a free answer. Returns the costs that stay charged. */
+  async function retry(bench: Workbench, name: string, costs: readonly number[], reversalsMax: number) {
+    const key = { claim: { name, requestHash: 'hash' } };
+    const failed: string[] = [];
+    for (const cost of costs) {
+      const requestId = await bench.begin(cost, key);
+      await bench.settle(requestId, cost, { outcome });
+      failed.push(requestId);
+    }
+    const requestId = await bench.begin(0, key);
+    const record = bench.record(requestId);
+    await bench.ask({ kind: 'settle', requestId, record, isAnswer: true, reversalsMax });
+    return Promise.all(failed.map(async (id) => (await bench.stores.usage.getUsage(id))?.cost));
+  }
+
+  test('the oldest failed attempts that fit whole into what a day returns to the account', async () => {
+    await using bench = await openWorkbench(open, 1000);
+    const before = (await bench.wallet()).balance;
+    expect(await retry(bench, 'a', [40, 70, 50, 10], 100)).toEqual([0, 70, 0, 0]);
+    expect(await retry(bench, 'b', [1, 5], 100)).toEqual([1, 5]);
+    expect(await bench.wallet()).toEqual({ balance: before - 76, held: 0 });
+    expect(await retry(bench, 'c', [10], 110)).toEqual([0]);
+    bench.clock.advance(12 * 3_600_000 - 1);
+    expect(await retry(bench, 'd', [10], 100)).toEqual([10]);
+    bench.clock.advance(1);
+    expect(await retry(bench, 'e', [100, 1], 100)).toEqual([0, 1]);
+  });
+
+  test('attempts of an account with other keys against the same bound, and not those of other accounts', async () => {
+    await using bench = await openWorkbench(open, 1000);
+    expect(await retry(bench, 'a', [60], 100)).toEqual([0]);
+    bench.key = await bench.addKey();
+    expect(await retry(bench, 'a', [60], 100)).toEqual([60]);
+    bench.account = await bench.addAccount(1000);
+    bench.key = await bench.addKey();
+    expect(await retry(bench, 'a', [60], 100)).toEqual([0]);
+  });
+}
+
 /** Tests in which time passes. */
 export function claimAgeConformance(open: OpenStores): void {
   for (const ofKey of [true, false])

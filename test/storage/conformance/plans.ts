@@ -189,7 +189,7 @@ function planChangeTests(open: OpenStores): void {
     await bench.settle(running, 30);
     expect(await metersOf(bench)).toMatchObject({ used: [90], planHeld: 0 });
     await give(bench);
-    expect(await metersOf(bench)).toMatchObject({ used: [0] });
+    expect(await metersOf(bench)).toMatchObject({ used: [90] });
   });
 
   test('and is paid past the wallet, once per reference', async () => {
@@ -211,6 +211,87 @@ function planChangeTests(open: OpenStores): void {
 export function planTimeConformance(open: OpenStores): void {
   windowBeginTests(open);
   paidTimeTests(open);
+  pastWindowTests(open);
+}
+
+const BURST = [
+  { length: '5h', limit: 30 },
+  { length: 'week', limit: 50 },
+] as const;
+const STEADY = [{ length: 'month', limit: 100 }] as const;
+const ends = (bench: Workbench) => bench.submit({ kind: 'set-plan', account: bench.account, plan: null });
+
+function pastWindowTests(open: OpenStores): void {
+  keptWindowTests(open);
+  keptChargeTests(open);
+}
+
+function keptWindowTests(open: OpenStores): void {
+  test('that the next plan lacks are as used as before when a plan has them again, each until its end', async () => {
+    await using bench = await openWorkbench(open, 0);
+    await give(bench, { windows: BURST });
+    await bench.settle(await bench.begin(30), 30);
+    await give(bench, { windows: STEADY });
+    bench.clock.advance(HOUR_MS);
+    await bench.settle(await bench.begin(70), 70);
+    await give(bench, { windows: [{ length: 'day', limit: 5 }] });
+    await ends(bench);
+    await give(bench, { windows: [...BURST, ...STEADY], anchorMs: START_MS + HOUR_MS });
+    expect(await metersOf(bench)).toMatchObject({ used: [30, 30, 70] });
+    expect(await bench.admit(1)).toMatchObject({ ok: false });
+    bench.clock.advance(4 * HOUR_MS);
+    expect(await metersOf(bench)).toMatchObject({ used: [0, 30, 70] });
+    bench.clock.advance(7 * DAY_MS - 5 * HOUR_MS - 1);
+    expect(await metersOf(bench)).toMatchObject({ used: [0, 30, 70] });
+    bench.clock.advance(1);
+    expect(await metersOf(bench)).toMatchObject({ used: [0, 0, 70] });
+  });
+
+  test('of a plan that ended are as used as before under a new one, and begin anew with it once they are over', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const soon = { paidUntilMs: START_MS + DAY_MS, endsAtMs: START_MS + 2 * DAY_MS };
+    await give(bench, { windows: BURST, ...soon });
+    await bench.settle(await bench.begin(30), 30);
+    bench.clock.advance(3 * DAY_MS);
+    await give(bench, { windows: BURST, anchorMs: START_MS + 3 * DAY_MS });
+    expect(await metersOf(bench)).toMatchObject({ used: [0, 30] });
+    await ends(bench);
+    bench.clock.advance(5 * DAY_MS);
+    await give(bench, { windows: BURST, anchorMs: START_MS + 8 * DAY_MS });
+    const meters = await bench.stores.ledger.accountMeters(bench.account, bench.clock.nowMs());
+    expect(meters?.plan?.windows[1]).toMatchObject({ used: 0, startMs: START_MS + 8 * DAY_MS });
+  });
+
+  test('that are no longer paid do not begin anew when the terms change', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const windows = [
+      { length: '5h', limit: 30 },
+      { length: 'day', limit: 50 },
+    ] as const;
+    const paidUntilMs = START_MS + DAY_MS;
+    await give(bench, { windows, paidUntilMs, endsAtMs: paidUntilMs + 3 * DAY_MS });
+    bench.clock.advance(DAY_MS - HOUR_MS);
+    await bench.settle(await bench.begin(30), 30);
+    bench.clock.advance(2 * DAY_MS);
+    const changes = { overflow: false };
+    await bench.submit({ kind: 'change-plan', account: bench.account, name: 'basic', changes });
+    expect(await metersOf(bench)).toMatchObject({ used: [30, 30] });
+  });
+
+  test('never overlap, wherever the next plan begins', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const week = { windows: [{ length: 'week', limit: 50 }] } as const;
+    await give(bench, week);
+    await bench.settle(await bench.begin(50), 50);
+    for (const days of [-6.99, -3, 0, 7]) {
+      await give(bench, { ...week, anchorMs: START_MS + days * DAY_MS });
+      expect(await metersOf(bench)).toMatchObject({ used: [50] });
+    }
+    bench.clock.advance(DAY_MS);
+    expect(await metersOf(bench)).toMatchObject({ used: [50] });
+    bench.clock.advance(6 * DAY_MS);
+    expect(await metersOf(bench)).toMatchObject({ used: [0] });
+  });
 }
 
 function windowBeginTests(open: OpenStores): void {
@@ -291,5 +372,43 @@ function paidTimeTests(open: OpenStores): void {
     await bench.takeLease('node-2');
     expect(await metersOf(bench)).toMatchObject({ used: [30] });
     expect(await bench.admit(1)).toMatchObject({ ok: false, behindHolds: false });
+  });
+}
+
+function keptChargeTests(open: OpenStores): void {
+  test('are charged for a message that ends under another plan, whose own windows it uses, too', async () => {
+    await using bench = await openWorkbench(open, 0);
+    await give(bench, { windows: BURST });
+    const running = await bench.begin(30);
+    await give(bench, { windows: STEADY });
+    await bench.settle(running, 25);
+    expect(await metersOf(bench)).toMatchObject({ used: [25] });
+    await give(bench, { windows: BURST });
+    expect(await metersOf(bench)).toMatchObject({ used: [25, 25] });
+  });
+
+  test('get a refund of what they paid, and none of what another plan paid', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const refund = (requestId: string) => bench.ask({ kind: 'refund', requestId, amount: 'all', note: null });
+    await give(bench, { windows: BURST });
+    bench.clock.advance(1);
+    const ofBurst = await bench.begin(20);
+    await bench.settle(ofBurst, 20);
+    bench.clock.advance(1);
+    await give(bench, { windows: STEADY });
+    bench.clock.advance(1);
+    const ofSteady = await bench.begin(40);
+    await bench.settle(ofSteady, 40);
+    bench.clock.advance(1);
+    await refund(ofBurst);
+    expect(await metersOf(bench)).toMatchObject({ used: [40] });
+    await give(bench, { windows: BURST });
+    expect(await metersOf(bench)).toMatchObject({ used: [0, 0] });
+    bench.clock.advance(1);
+    await bench.settle(await bench.begin(10), 10);
+    await refund(ofSteady);
+    expect(await metersOf(bench)).toMatchObject({ used: [10, 10] });
+    await give(bench, { windows: STEADY });
+    expect(await metersOf(bench)).toMatchObject({ used: [0] });
   });
 }

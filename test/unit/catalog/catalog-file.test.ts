@@ -107,6 +107,7 @@ describe('the documented example', () => {
       finishWithoutCallerSeconds: 600,
       finishStreamsWithoutCallerMax: 0,
       settleWaitSeconds: 30,
+      reversalsPerAccountDay: '10.00',
       adminListen: null,
       shedLoopDelayMs: 500,
       shedBodyBytes: 268_435_456,

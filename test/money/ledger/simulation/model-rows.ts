@@ -27,16 +27,16 @@ export interface Spending {
   used: number;
 }
 
+/** The last window of a length that the account had, in its plan or in an earlier one. */
 export interface ModelWindow {
-  length: WindowLength;
-  limit: number;
   used: number;
   /** When it began; null for one of 5 hours that has not. */
   fromMs: number | null;
-}
-
-export interface ModelPlan extends Omit<PlanTerms, 'windows'> {
-  windows: ModelWindow[];
+  /** The start of the first window of its sequence. */
+  firstMs: number;
+  /** Between these times the account's plans had a window of the length; not yet over: infinite. */
+  sinceMs: number;
+  untilMs: number;
 }
 
 export interface ModelAccount extends Spending {
@@ -46,7 +46,10 @@ export interface ModelAccount extends Spending {
   balance: number;
   /** Owed for reversed payments. */
   debt: number;
-  plan: ModelPlan | null;
+  plan: PlanTerms | null;
+  windows: Map<WindowLength, ModelWindow>;
+  /** The amounts that reversals returned, by day. */
+  reversed: Map<string, number>;
   buckets: Map<string, Bucket>;
 }
 
@@ -65,6 +68,7 @@ export interface ModelHold {
   group: string;
   amount: number;
   fromPlan: number;
+  atMs: number;
   node: string;
   epoch: number;
   left: boolean;
@@ -80,6 +84,7 @@ export interface ModelEnding {
   cost: number;
   writtenOff: number;
   planPaid: number;
+  atMs: number;
   outcome: string;
   by: string;
 }

@@ -2,7 +2,17 @@
 // beginnings. It shares no code with the ledger.
 
 import type { Operation, RateLimits } from '../../../../src/ledger/ledger.ts';
-import { changePlan, covers, payPlan, planHeldOf, planLeft, setPlan, usePlan } from './model-plans.ts';
+import {
+  beginWindows,
+  changePlan,
+  covers,
+  payPlan,
+  planHeldOf,
+  planLeft,
+  returnToPlan,
+  setPlan,
+  usePlan,
+} from './model-plans.ts';
 import { heldOf, nameOfPeriod, roomOf, roomsOf, usedOf, walletNow } from './model-rooms.ts';
 import type {
   Bill,
@@ -108,9 +118,9 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
   const available = given();
   const amount = Math.min(operation.amount, available);
   const fromPlan = Math.min(amount, planLeft(model, account, group).now);
-  if (fromPlan > 0) usePlan(model, account, 0, true);
-  const of = { requestId, account: account.id, key: key.id, group, node, epoch, claim: claim?.name ?? null, fromPlan };
-  model.holds.set(requestId, { ...of, amount, left: false, checkpoint: null });
+  if (fromPlan > 0) beginWindows(model, account);
+  const of = { requestId, account: account.id, key: key.id, group, node, epoch, claim: claim?.name ?? null };
+  model.holds.set(requestId, { ...of, amount, fromPlan, atMs: model.nowMs, left: false, checkpoint: null });
   if (claim !== undefined) {
     const failed = claimed?.failed ?? [];
     const stands = { requestId, hash: claim.requestHash, atMs: model.nowMs, isAnswered: false, failed };
@@ -191,15 +201,20 @@ function replay(
 
 function isReversible(model: Model, requestId: string): boolean {
   const ending = model.endings.get(requestId);
-  if (ending === undefined || ['client_gone', 'quota_cut'].includes(ending.outcome)) return false;
+  if (ending === undefined || ['client_gone', 'quota_cut', 'failed'].includes(ending.outcome)) return false;
   return ending.by === 'expire' || (ending.cost > 0 && ending.by !== 'forgiven');
 }
 
-/** Settling the answer of an idempotency key reverses the cost of its earlier attempts. */
-function reverse(model: Model, account: ModelAccount, key: ModelKey, requestId: string): void {
+/** Settling the answer of an idempotency key reverses the cost of its earlier attempts, up to so much in a day. */
+function reverse(model: Model, account: ModelAccount, key: ModelKey, requestId: string, most: number): void {
   const ending = model.endings.get(requestId);
   if (ending === undefined || !isReversible(model, requestId)) return;
-  giveBack(model, account, key, ending, ending.cost - ending.writtenOff);
+  const paid = ending.cost - ending.writtenOff;
+  const today = nameOfPeriod('day', model.nowMs);
+  const sum = (account.reversed.get(today) ?? 0) + paid;
+  if (sum > most) return;
+  account.reversed.set(today, sum);
+  giveBack(model, account, key, ending, paid);
   model.endings.set(requestId, { ...ending, cost: 0, writtenOff: 0, planPaid: 0, by: 'forgiven' });
 }
 
@@ -282,7 +297,7 @@ function extend(model: Model, operation: Of<'extend'>): Expected {
   const room = roomOf(model, account, keyOf(model, hold), hold.group);
   const amount = Math.min(operation.amount === 'same' ? hold.amount : operation.amount, hold.amount + room);
   const morePlan = Math.min(amount - hold.amount, planLeft(model, account, hold.group).now);
-  if (morePlan > 0) usePlan(model, account, 0, true);
+  if (morePlan > 0) beginWindows(model, account);
   // A lower hold lets go of the wallet's part first.
   hold.fromPlan = amount > hold.amount ? hold.fromPlan + morePlan : Math.min(hold.fromPlan, amount);
   hold.amount = amount;
@@ -304,7 +319,8 @@ function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
     const claim = hold.claim === null ? undefined : model.claims.get(`${hold.key}/${hold.claim}`);
     if (kind === 'settle' && operation.isAnswer && claim?.requestId === requestId) {
       claim.isAnswered = true;
-      for (const failed of claim.failed) reverse(model, accountOf(model, hold), keyOf(model, hold), failed);
+      const most = operation.reversalsMax ?? Number.POSITIVE_INFINITY;
+      for (const failed of claim.failed) reverse(model, accountOf(model, hold), keyOf(model, hold), failed, most);
     }
     return endHold(model, hold, record, kind);
   }
@@ -322,7 +338,7 @@ function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
   const planPaid =
     paidMore < 0
       ? giveBack(model, account, key, ending, -paidMore)
-      : pay(model, account, key, paidMore, Math.min(paidMore, planLeft(model, account, ending.group).now));
+      : pay(model, account, key, paidMore, Math.min(paidMore, planLeft(model, account, ending.group).now), null);
   const writtenOff = cost - paidBefore - paidMore;
   const changed = { outcome, cost, writtenOff, planPaid: ending.planPaid + planPaid, by: 'corrected' };
   model.endings.set(requestId, { ...ending, ...changed });
@@ -351,7 +367,7 @@ function endHold(model: Model, hold: ModelHold, record: Bill, by: string): Expec
   const paid = Math.min(record.cost, hold.amount + roomOf(model, account, key, hold.group));
   const planPaid = Math.min(paid, hold.fromPlan + planLeft(model, account, hold.group).now);
   model.holds.delete(hold.requestId);
-  pay(model, account, key, paid, planPaid);
+  pay(model, account, key, paid, planPaid, hold);
   const input = record.inputTokens + record.cacheWrite5mTokens + record.cacheWrite1hTokens;
   const tokens: [number, number, number] = [0, input * 60_000, record.outputTokens * 60_000];
   const bucket = account.buckets.get(hold.group);
@@ -360,20 +376,28 @@ function endHold(model: Model, hold: ModelHold, record: Bill, by: string): Expec
   const writtenOff = record.cost - paid;
   const { outcome, cost } = record;
   const of = { account: account.id, key: key.id, group: hold.group };
-  model.endings.set(hold.requestId, { ...of, outcome, cost, writtenOff, planPaid, by });
+  model.endings.set(hold.requestId, { ...of, outcome, cost, writtenOff, planPaid, atMs: model.nowMs, by });
   return { ok: true, kind: 'ended', cost, writtenOff, walletLeft: paid > planPaid ? walletNow(model, account) : null };
 }
 
 /** Returns a part of what was paid, to the wallet first. Returns the change of what the plan paid. */
 function giveBack(model: Model, account: ModelAccount, key: ModelKey, ending: ModelEnding, amount: number): number {
   const fromWallet = Math.min(amount, ending.cost - ending.writtenOff - ending.planPaid);
-  return pay(model, account, key, -amount, fromWallet - amount);
+  returnToPlan(model, account, amount - fromWallet, ending.atMs);
+  return pay(model, account, key, -amount, fromWallet - amount, null);
 }
 
-/** Charges a cost, or returns one if negative. Returns the plan's part. */
-function pay(model: Model, account: ModelAccount, key: ModelKey, paid: number, planPaid: number): number {
+/** Charges a cost, or returns one if negative, to all but the plan. Returns the plan's part. */
+function pay(
+  model: Model,
+  account: ModelAccount,
+  key: ModelKey,
+  paid: number,
+  planPaid: number,
+  hold: ModelHold | null,
+): number {
   account.balance -= paid - planPaid;
-  if (planPaid !== 0) usePlan(model, account, planPaid, planPaid > 0);
+  if (planPaid > 0) usePlan(model, account, planPaid, hold);
   for (const spending of [account, key]) {
     spending.used = Math.max(0, usedOf(model, spending) + paid);
     spending.periodName = nameOfPeriod(spending.period, model.nowMs);
@@ -433,7 +457,15 @@ function settleDebt(model: Model, account: ModelAccount, isCredit: boolean): voi
 
 function setAccount(model: Model, { account: id, terms }: Of<'set-account'>): Expected {
   const empty = { id, balance: 0, limit: null, period: 'total', periodName: 'total', used: 0 } as const;
-  const unused = { buckets: new Map(), enabled: true, creditLine: 0, debt: 0, plan: null };
+  const unused = {
+    buckets: new Map(),
+    enabled: true,
+    creditLine: 0,
+    debt: 0,
+    plan: null,
+    windows: new Map(),
+    reversed: new Map(),
+  };
   const account = model.accounts.get(id) ?? { ...empty, ...unused };
   if (account.balance + terms.creditLine < heldOf(model, 'account', id) - planHeldOf(model, id))
     return { ok: false, reason: 'below_available' };

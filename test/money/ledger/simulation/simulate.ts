@@ -108,7 +108,7 @@ async function findWrongUse(model: Model, stores: ReturnType<typeof memoryStores
     const meters = await stores.ledger.accountMeters(account.id, model.nowMs);
     if (meters?.allowanceUsed !== usedOf(model, account))
       faults.push(`used of ${account.id} is ${meters?.allowanceUsed}, should be ${usedOf(model, account)}`);
-    const windows = account.plan === null ? [] : windowsOf(model, account.plan);
+    const windows = windowsOf(model, account);
     const [stated, should] = [describeWindows(meters?.plan?.windows ?? []), describeWindows(windows)];
     if (stated !== should) faults.push(`the windows of ${account.id} are ${stated}, should be ${should}`);
   }

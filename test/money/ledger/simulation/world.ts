@@ -19,7 +19,15 @@ const GROUPS = ['default', 'vip', 'constructor'];
 const MODELS = ['sandbox-echo', 'sandbox-lorem'];
 const NODES = ['node-1', 'node-2', 'node-3'];
 const SOURCES = ['payment', 'promotion', 'adjustment', 'write_off'] as const;
-const OUTCOMES = ['completed', 'completed', 'upstream_cut', 'service_cut', 'client_gone', 'quota_cut'] as const;
+const OUTCOMES = [
+  'completed',
+  'completed',
+  'upstream_cut',
+  'service_cut',
+  'client_gone',
+  'quota_cut',
+  'failed',
+] as const;
 const LEASE_MS = 15_000;
 const LENGTHS = ['5h', 'day', 'week', 'month'] as const;
 const PLANS = ['small', 'large'];
@@ -148,7 +156,8 @@ export class World {
     if (this.#draw(5) === 0) return { kind: 'release', requestId, record: this.#record(message, 0) };
     const cost = this.#draw(8) === 0 ? this.#draw(400) : this.#draw(80);
     const isAnswer = this.#draw(3) === 0 ? {} : { isAnswer: this.#draw(2) === 0 };
-    return { kind: 'settle', requestId, record: this.#record(message, cost), ...isAnswer };
+    const reversalsMax = this.#draw(3) === 0 ? {} : { reversalsMax: 150 };
+    return { kind: 'settle', requestId, record: this.#record(message, cost), ...isAnswer, ...reversalsMax };
   }
 
   #refund(): Operation {
