@@ -34,13 +34,17 @@ export { type Authenticated, type Authenticator, authenticate, FailureCounter, t
 export { KeyDirectory } from './key-directory.ts';
 export { hasKeyShape, makeKeySecret } from './key-secret.ts';
 export {
+  aliasRules,
+  creditKeysOf,
   emailKeyOf,
-  hasMailedShape,
   isOfMailProvider,
-  type MailedLink,
   mailboxOf,
-  makeMailedSecret,
   ownedDomainOf,
+} from './mailboxes.ts';
+export {
+  hasMailedShape,
+  type MailedLink,
+  makeMailedSecret,
   type SignUp,
   type SignUpStore,
 } from './mailed-link.ts';
