@@ -50,10 +50,13 @@ export {
 } from './mailed-link.ts';
 export type { NameSearch, NameSearches } from './name-search.ts';
 export {
+  claimsEmail,
+  findOnlyInvitation,
   hasLinkShape,
   isOwnAddress,
   type LinkChange,
   makeLinkSecret,
   type Person,
   type PersonStore,
+  type UnclaimedSearch,
 } from './person.ts';

@@ -3,6 +3,7 @@
 
 import { answerShares } from './answer-shares.ts';
 import { consoleTables } from './console/console.ts';
+import { emailClaims } from './email-claims.ts';
 import { nameIndexes } from './names.ts';
 import { paymentTables } from './payments/payments.ts';
 import { postgresTables } from './postgres-tables.ts';
@@ -60,7 +61,22 @@ const shares: Migration = {
   ...answerShares,
 };
 
-export const migrations: readonly [Migration, ...Migration[]] = [baseline, payments, forConsole, names, shares];
+/** Programs of earlier versions let people of an account claim an email before they accept, so they cannot run on it. */
+const claimedEmails: Migration = {
+  version: 15,
+  name: 'claimed emails',
+  leastKnown: 15,
+  ...emailClaims,
+};
+
+export const migrations: readonly [Migration, ...Migration[]] = [
+  baseline,
+  payments,
+  forConsole,
+  names,
+  shares,
+  claimedEmails,
+];
 
 /** The version that this program creates and uses. */
 export const latestVersion = migrations.at(-1)?.version ?? baseline.version;
