@@ -118,6 +118,7 @@ describe('an invitation by the people of an account', () => {
   test('has its link only in the mail, so that they cannot accept it themselves', async () => {
     const { status, body } = await invite(acme, 'ada@example.com');
     expect([status, body['link_secret'], body['status']]).toEqual([201, null, 'invited']);
+    await mailing.deliver();
     const link = await acme.ask('POST', `/people/${body['id']}/link`, {});
     expect([link.status, link.body['link_secret']]).toEqual([201, null]);
     const enabled = await acme.ask('PATCH', `/people/${body['id']}`, { status: 'enabled' });
