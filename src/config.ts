@@ -47,7 +47,8 @@ export const bounds = {
   cachedKeysMax: 50_000,
   cachedKeyCharactersMax: 64 * 1024 * 1024, // of the lists of all cached keys
   keyLookupsMax: 1_024,
-  failedAuthenticationsPerMinuteMax: 60,
+  failedAuthenticationsPerMinuteMax: 60, // from one IPv4 address or /64 of IPv6
+  failedAuthenticationsPerSiteMax: 600, // in a minute, from one /24 of IPv4 or /48 of IPv6
   failureAddressesMax: 10_000,
   selfServiceReadsPerKeyMax: 32,
   selfServiceReadsMax: 1_024,
@@ -309,8 +310,10 @@ export const bounds = {
   sessionRefreshMs: 24 * 60 * 60 * 1000, // after which a session in use is extended
   signInWindowMs: 60_000,
   signInsPerAddressMax: 10, // in one window; guesses of passwords and of second factors are counted separately
+  signInsPerSiteMax: 100, // from one /24 of IPv4 or /48 of IPv6 in one window
+  signInsPerRegionMax: 1_000, // from one /16 of IPv4 or /32 of IPv6 in one window
   signInRequestsPerAddressMax: 100,
-  passwordGuessesMax: 20, // for one person, from all addresses; each browser that they signed in with has as many of its own
+  passwordGuessesMax: 20, // for one person, shared by all networks; each browser that they signed in with has as many of its own
   passwordGuessesWindowMs: 5 * 60 * 1000,
   knownDeviceKeptMs: 180 * 24 * 60 * 60 * 1000,
   secondFactorGuessesMax: 10, // consecutive, with the right password
@@ -413,16 +416,26 @@ export const bounds = {
   codeGuessWindowMs: 10 * 60 * 1000,
   codeGuessesPerAccountMax: 20, // wrong redemption codes in one window, on one node
   codeGuessesPerAddressMax: 100,
+  codeGuessesPerSiteMax: 300, // from one /24 of IPv4 or /48 of IPv6
   codeGuessersMax: 20_000, // accounts and addresses that are counted
   linkMs: 7 * 24 * 60 * 60 * 1000, // during which an invitation can be accepted
   signUpLinkMs: 24 * 60 * 60 * 1000, // lifetime of a link that confirms an email
   passwordResetLinkMs: 60 * 60 * 1000,
-  signUpsPerAddressMax: 10, // sign-up mails requested from one network in a day
+  signUpsPerAddressMax: 10, // sign-up mails requested in a day from one IPv4 address or /64 of IPv6
+  signUpsPerSiteMax: 20, // from one /24 of IPv4 or /48 of IPv6
+  signUpsPerRegionMax: 100, // from one /16 of IPv4 or /32 of IPv6
   signUpsPerDomainMax: 20, // sign-ups in a day from one domain that is neither listed nor a large mail provider's
+  siteFreeShare: 2, // of a limit that all share, before other networks: one /24 of IPv4 or /48 of IPv6
+  regionFreeShare: 8, // one /16 of IPv4 or /32 of IPv6
   signUpMailsPerSignUpMax: 10, // mails in a day, for each account that the setting allows
   invitationMailsPerAccountMax: 30, // invitations that people of one account may send in a day
+  invitationMailsPerDayMax: 1_000, // that people of all accounts may send, shared by accounts
+  invitationMailsPerMailboxMax: 10, // in a day, from all accounts
+  accountFreeShare: 5, // invitations of one account in a day before other accounts
   mailsPerMailboxMax: 3, // about sign-ups in a day, about passwords in an hour
-  passwordResetsPerAddressMax: 10, // resets requested from one network in an hour
+  passwordResetsPerAddressMax: 10, // resets requested in an hour from one IPv4 address or /64 of IPv6
+  passwordResetsPerSiteMax: 20, // from one /24 of IPv4 or /48 of IPv6
+  passwordResetsPerRegionMax: 100, // from one /16 of IPv4 or /32 of IPv6
   passwordResetsPerHourMax: 500,
   sentByHandPerHourMax: 100, // tests and repeated deliveries of an account
   unsubscribesPerDayMax: 50, // per destination; subscribing again counts too

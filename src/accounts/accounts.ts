@@ -34,22 +34,29 @@ export { type Authenticated, type Authenticator, authenticate, FailureCounter, t
 export { KeyDirectory } from './key-directory.ts';
 export { hasKeyShape, makeKeySecret } from './key-secret.ts';
 export {
+  aliasRules,
+  creditKeysOf,
   emailKeyOf,
-  hasMailedShape,
   isOfMailProvider,
-  type MailedLink,
   mailboxOf,
-  makeMailedSecret,
   ownedDomainOf,
+} from './mailboxes.ts';
+export {
+  hasMailedShape,
+  type MailedLink,
+  makeMailedSecret,
   type SignUp,
   type SignUpStore,
 } from './mailed-link.ts';
 export type { NameSearch, NameSearches } from './name-search.ts';
 export {
+  claimsEmail,
+  findOnlyInvitation,
   hasLinkShape,
   isOwnAddress,
   type LinkChange,
   makeLinkSecret,
   type Person,
   type PersonStore,
+  type UnclaimedSearch,
 } from './person.ts';

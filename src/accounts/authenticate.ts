@@ -1,7 +1,7 @@
 // Authenticates a secret, or explains why not. The ledger decides what the caller may spend, and checks key and
 // account again on admission.
 
-import { type AddressRange, isInRanges, parseAddress, parseRange, subscriberNetwork } from '../base/addresses.ts';
+import { type AddressRange, isInRanges, networksOf, parseAddress, parseRange } from '../base/addresses.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Caller, Key } from './account.ts';
@@ -127,34 +127,44 @@ export class FailureCounter {
   readonly #windows = new Map<string, Window>();
   readonly #perMinuteMax: number;
   readonly #addressesMax: number;
+  readonly #perSiteMax: number;
 
   constructor(
     perMinuteMax: number = bounds.failedAuthenticationsPerMinuteMax,
     addressesMax: number = bounds.failureAddressesMax,
+    perSiteMax: number = bounds.failedAuthenticationsPerSiteMax,
   ) {
     this.#perMinuteMax = perMinuteMax;
     this.#addressesMax = addressesMax;
+    this.#perSiteMax = perSiteMax;
   }
 
-  /**
-   * Counts a failure from the address (IPv6: its /64). Returns the error to send once there were too many, else null.
-   */
+  /** Counts a failure from the address and its site. Returns the error to send once there were too many, else null. */
   count(address: string, nowMs: number): TurnpikeError | null {
-    const network = subscriberNetwork(address);
+    const { subscriber, site } = networksOf(address);
+    // The site first: its many addresses must not displace the windows of others.
+    const limits: [string, number][] = [
+      [`site ${site}`, this.#perSiteMax],
+      [subscriber, this.#perMinuteMax],
+    ];
+    for (const [network, max] of limits) {
+      const retryAfterMs = this.#countOne(network, max, nowMs);
+      if (retryAfterMs === null) continue;
+      const words = 'Too many failed authentication attempts from this address. Try again later.';
+      return new TurnpikeError('too_many_failures', words, { retryAfterMs });
+    }
+    return null;
+  }
+
+  /** The time until the window ends if there were too many failures; else null. */
+  #countOne(network: string, max: number, nowMs: number): number | null {
     const window = this.#windows.get(network);
     if (window === undefined || nowMs - window.startMs >= MINUTE_MS) {
       this.#open(network, nowMs);
       return null;
     }
     window.failures++;
-    if (window.failures <= this.#perMinuteMax) return null;
-    return new TurnpikeError(
-      'too_many_failures',
-      'Too many failed authentication attempts from this address. Try again later.',
-      {
-        retryAfterMs: window.startMs + MINUTE_MS - nowMs,
-      },
-    );
+    return window.failures <= max ? null : window.startMs + MINUTE_MS - nowMs;
   }
 
   #open(network: string, nowMs: number): void {

@@ -1,9 +1,8 @@
 // Links that are mailed to people who cannot sign in: to confirm an email address, and to choose a new password. Each
-// works once and is stored by the hash of its secret. Also the forms of an email that limits on sign-ups count.
+// works once and is stored by the hash of its secret.
 
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { AuditContext } from '../audit/audit.ts';
-import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { Account, AccountTerms } from './account.ts';
@@ -39,6 +38,7 @@ export interface SignUp {
   owner: Person;
   /** 0: none. Given at most once per `emailKey`. */
   credit: Nano;
+  /** Under which the credit is remembered, the first of `creditKeysOf`. */
   emailKey: string;
   /** The most accounts that sign-ups create after `countedSinceMs`. */
   signUpsMax: number;
@@ -48,7 +48,7 @@ export interface SignUp {
 export interface SignUpStore {
   /** Includes expired links. */
   findMailedLink(hash: string): Promise<MailedLink | null>;
-  /** Whether a sign-up of this mailbox got credit, ever. */
+  /** Whether a sign-up under this key got credit, ever. */
   wasCredited(emailKey: string): Promise<boolean>;
   countSignUps(sinceMs: number): Promise<number>;
   /**
@@ -60,48 +60,4 @@ export interface SignUpStore {
   useLink(link: MailedLink, nowMs: number, auditContext: AuditContext): Promise<void>;
   /** Makes a link work again whose use failed. */
   restoreLink(link: MailedLink, auditContext: AuditContext): Promise<void>;
-}
-
-const DOTLESS = new Set(['gmail.com', 'googlemail.com']);
-const SAME: Readonly<Record<string, string>> = { 'googlemail.com': 'gmail.com' };
-
-/** One mailbox has one form: without a part after "+", and without dots where the provider ignores them. */
-export function mailboxOf(email: string): string {
-  const at = email.lastIndexOf('@');
-  const domain = email.slice(at + 1).toLowerCase();
-  const [name = ''] = email.slice(0, at).toLowerCase().split('+');
-  return `${DOTLESS.has(domain) ? name.replaceAll('.', '') : name}@${SAME[domain] ?? domain}`;
-}
-
-/** A hash of the mailbox, so that a list of former sign-ups has no addresses. */
-export function emailKeyOf(email: string): string {
-  return createHash('sha256').update(mailboxOf(email)).digest('base64url');
-}
-
-const SECOND_LEVELS = /^(?:ac|co|com|edu|gov|ltd|ne|net|or|org|plc)$/;
-
-/** The domain that one owner registers: its owner has all names below it, and any number of addresses. */
-export function ownedDomainOf(email: string): string {
-  const labels = email
-    .slice(email.lastIndexOf('@') + 1)
-    .toLowerCase()
-    .split('.');
-  const [last = '', second = ''] = labels.toReversed();
-  assert(last !== '', 'an email has a domain');
-  return labels.slice(last.length === 2 && SECOND_LEVELS.test(second) ? -3 : -2).join('.');
-}
-
-/** Domains where strangers share one name, so that a limit for each domain would exclude the many for the few. */
-const MAIL_PROVIDERS = new Set(
-  `gmail.com googlemail.com outlook.com hotmail.com live.com msn.com yahoo.com yahoo.co.jp ymail.com icloud.com me.com
-   mac.com aol.com proton.me protonmail.com pm.me gmx.de gmx.net gmx.com gmx.at gmx.ch web.de t-online.de freenet.de
-   mail.ru yandex.ru yandex.com qq.com 163.com 126.com sina.com naver.com daum.net hanmail.net fastmail.com zoho.com
-   orange.fr free.fr laposte.net libero.it hotmail.co.uk yahoo.co.uk btinternet.com comcast.net verizon.net rediffmail.com
-   uol.com.br bol.com.br seznam.cz wp.pl o2.pl onet.pl bluewin.ch mailbox.org posteo.de tutanota.com tuta.io hey.com`.split(
-    /\s+/,
-  ),
-);
-
-export function isOfMailProvider(email: string): boolean {
-  return MAIL_PROVIDERS.has(email.slice(email.lastIndexOf('@') + 1).toLowerCase());
 }

@@ -14,7 +14,7 @@ export interface Person {
   /** null: the installation's. */
   accountId: number | null;
   role: Role;
-  /** In lower case, unique. null: entered by the person who accepts the invitation. */
+  /** In lower case. Unique only among people who claim theirs. null: entered by the person who accepts the invitation. */
   email: string | null;
   name: string;
   status: PersonStatus;
@@ -25,11 +25,30 @@ export interface Person {
   createdAtMs: number;
 }
 
+/**
+ * Whether the person signs in with their email, so that nobody else can. In an account only enabled people do: who invites or
+ * disables somebody there must neither learn who has an address nor keep it from them.
+ */
+export function claimsEmail({ accountId, status, email }: Pick<Person, 'accountId' | 'status' | 'email'>): boolean {
+  return email !== null && (accountId === null || status === 'enabled');
+}
+
 /** The hash of the one-time link to store; null removes it; 'as it is' keeps the stored one. */
 export type LinkChange = { hash: string | null } | 'as it is';
 
+export interface UnclaimedSearch {
+  email: string;
+  status: 'invited' | 'disabled';
+  /** null: any. */
+  accountId: number | null;
+  limit: number;
+}
+
 export interface PersonStore {
+  /** The person who claims it. */
   findPersonByEmail(email: string): Promise<Person | null>;
+  /** People of accounts, or of one account, who have this email and do not claim it; oldest first. */
+  listUnclaimed(search: UnclaimedSearch): Promise<Person[]>;
   /** The person with one of these hashes of a link, at most three. Includes expired links. */
   findPersonByLinkHash(hashes: readonly string[]): Promise<Person | null>;
   getPerson(id: number): Promise<Person | null>;
@@ -46,6 +65,15 @@ export interface PersonStore {
     former?: Person | null,
   ): Promise<void>;
   updatePerson(person: Person, link: LinkChange, auditContext: AuditContext): Promise<void>;
+}
+
+/** The only open invitation of this email to an account; null if there are several: the person opens the link of one. */
+export async function findOnlyInvitation(
+  people: Pick<PersonStore, 'listUnclaimed'>,
+  email: string,
+): Promise<Person | null> {
+  const [invited = null, another] = await people.listUnclaimed({ email, status: 'invited', accountId: null, limit: 2 });
+  return another === undefined ? invited : null;
 }
 
 /** Whether the email belongs to an enabled person of the account. */

@@ -3,6 +3,7 @@
 import type { AccountStore, NameSearches, PersonStore, Role, SignUpStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Count } from '../base/fair-limits.ts';
 import type { Auth, Catalog, CatalogDocument, DocumentKind, Model } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -65,11 +66,8 @@ export interface SignIn {
   endSessions(email: string): Promise<void>;
   /** Removes password, second factor and sessions of this email. Rejects with store_unavailable. */
   forgetPassword(email: string): Promise<void>;
-  /**
-   * Counts one more under the name, over all nodes; not allowed if there were `max` within the window. Rejects with
-   * store_unavailable.
-   */
-  count(name: string, max: number, windowMs: number): Promise<{ isAllowed: boolean; retryAfterMs: number }>;
+  /** Counts one more under the name, over all nodes, unless there were `max` within the window. Rejects with store_unavailable. */
+  count: Count;
   /** Display name of the OpenID Connect provider; null without one. */
   oidcName: string | null;
 }

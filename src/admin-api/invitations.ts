@@ -4,7 +4,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { Hono } from 'hono';
-import { hasLinkShape, type Person } from '../accounts/accounts.ts';
+import { findOnlyInvitation, hasLinkShape, type Person } from '../accounts/accounts.ts';
 import { formatId, newRequestId } from '../base/ids.ts';
 import { installationOf } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
@@ -13,7 +13,7 @@ import { type AdminEnvironment, invalidMember } from './admin-app.ts';
 import { recordAudit, type WithChangeLock } from './changes.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { emailField, idField, isoTime, nameField, timeShown } from './fields.ts';
-import { personNote } from './people.ts';
+import { personNote, refuseClaimed } from './people.ts';
 import { type AdminRoute, type Call, type CallWith, get, post } from './route.ts';
 import { isSignUpOpen } from './sign-up-state.ts';
 import { roleField } from './tokens.ts';
@@ -160,12 +160,14 @@ async function storeAccepted(
 }
 
 /** The invitation's email, or the given one if it has none. Throws invalid_request and conflict. */
-async function emailOf({ people }: AdminDependencies, { email }: Person, given: string | undefined): Promise<string> {
-  if (email !== null && given === undefined) return email;
-  if (email !== null) throw invalidMember('email', 'must be absent: the invitation has an email address');
-  if (given === undefined) throw invalidMember('email', 'is required');
-  if ((await people.findPersonByEmail(given)) === null) return given;
-  throw new TurnpikeError('conflict', `email: a person with the email address "${given}" already exists.`);
+async function emailOf(call: AdminDependencies, person: Person, given: string | undefined): Promise<string> {
+  const { email } = person;
+  if (email !== null && given !== undefined)
+    throw invalidMember('email', 'must be absent: the invitation has an email address');
+  const wanted = email ?? given;
+  if (wanted === undefined) throw invalidMember('email', 'is required');
+  await refuseClaimed(call, person, wanted);
+  return wanted;
 }
 
 /** No effect if no invitation for this email is open. Rejects with store_unavailable, overloaded. */
@@ -180,7 +182,8 @@ export function makeAcceptVerified(dependencies: AdminDependencies, withChangeLo
     context.set('requestId', newRequestId(dependencies.clock.nowMs()));
     const email = await context.req.text();
     await withChangeLock(context, async () => {
-      const before = await dependencies.people.findPersonByEmail(email);
+      const { people } = dependencies;
+      const before = (await people.findPersonByEmail(email)) ?? (await findOnlyInvitation(people, email));
       if (before?.status !== 'invited') return;
       await dependencies.signIn.forgetPassword(email); // set by a former owner of this email, or with another link
       const after: Person = { ...before, status: 'enabled', linkExpiresAtMs: null };

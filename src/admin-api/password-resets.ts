@@ -3,7 +3,6 @@
 
 import { z } from '@hono/zod-openapi';
 import { emailKeyOf, type MailedLink, type Person } from '../accounts/accounts.ts';
-import { subscriberNetwork } from '../base/addresses.ts';
 import { formatId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -11,10 +10,15 @@ import { changeNote, recordAudit } from './changes.ts';
 import { emailField } from './fields.ts';
 import { acceptedSchema, passwordField } from './invitations.ts';
 import { type AdminRoute, type Call, type CallWith, post } from './route.ts';
-import { findMailed, mailedSchema, refuseMore } from './sign-ups.ts';
+import { findMailed, mailedSchema, refuseMore, takeNetworkShare } from './sign-ups.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const NO_MAIL = 'This service sends no mail. Ask the people who look after it for a link.';
+const RESET_LIMITS = {
+  subscriber: bounds.passwordResetsPerAddressMax,
+  site: bounds.passwordResetsPerSiteMax,
+  region: bounds.passwordResetsPerRegionMax,
+};
 
 const acceptBody = z.strictObject({
   token: z.string({ error: 'must be the secret of a link' }).openapi({ examples: ['tk-pwd-…'] }),
@@ -27,12 +31,11 @@ export const passwordResetRoutes: AdminRoute[] = [
     notFound: 'The service sends no mail',
     answer: [mailedSchema, 'A mail was queued, unless this email got too many; the answer is the same'],
     async handle(call) {
-      const { mailer, signIn, context } = call;
+      const { mailer, signIn } = call;
       const { email } = call.body;
       if (mailer === null) throw new TurnpikeError('object_not_found', NO_MAIL);
-      const network = subscriberNetwork(context.env.address);
-      await refuseMore(call, `reset:address:${network}`, bounds.passwordResetsPerAddressMax, HOUR_MS);
-      await refuseMore(call, 'reset:mails', bounds.passwordResetsPerHourMax, HOUR_MS);
+      const shareOf = await takeNetworkShare(call, 'reset', RESET_LIMITS, HOUR_MS);
+      await refuseMore(call, 'reset:mails', shareOf(bounds.passwordResetsPerHourMax), HOUR_MS);
       const key = `reset:email:${emailKeyOf(email)}`;
       const { isAllowed } = await signIn.count(key, bounds.mailsPerMailboxMax, HOUR_MS);
       if (isAllowed) await mailer.send({ to: email, request: { kind: 'password-reset' } });

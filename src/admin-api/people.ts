@@ -2,8 +2,9 @@
 // rights than their own.
 
 import { z } from '@hono/zod-openapi';
-import { makeLinkSecret, type Person, type Role } from '../accounts/accounts.ts';
+import { claimsEmail, emailKeyOf, makeLinkSecret, type Person, type Role } from '../accounts/accounts.ts';
 import { DAY_MS } from '../base/clock.ts';
+import { fairShare } from '../base/fair-limits.ts';
 import { formatId, parseId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -23,7 +24,7 @@ import { accountField, actorShown, emailField, idField, isoTime, nameField, time
 import { makeInvitation } from './make-invitation.ts';
 import { after, answerPage } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
-import { accountOfRole, roleField, shownSecret } from './tokens.ts';
+import { accountOfRole, roleField } from './tokens.ts';
 
 export const personSchema = z
   .object({
@@ -68,20 +69,41 @@ async function findPerson({ people, principal }: Call, id: string): Promise<Pers
 }
 
 /**
- * The former owner without the email, and the audit note; null if the email is unused. Throws conflict if its owner may
- * sign in, or the principal belongs to an account.
+ * The former owner without the email, and the audit note; null if there is none. Throws conflict if its owner may sign in. People of
+ * an account learn about their own account only.
  */
 async function freeEmail(
   { people, signIn, principal }: Call,
   email: string,
+  accountId: number | null,
 ): Promise<{ former: Person; note: ChangeNote } | null> {
-  const before = await people.findPersonByEmail(email);
+  const claimed = await people.findPersonByEmail(email);
+  const [invited = null] =
+    accountId === null ? [] : await people.listUnclaimed({ email, status: 'invited', accountId, limit: 1 });
+  if (principal.accountId !== null) {
+    if (claimed?.accountId === principal.accountId || invited !== null) throw taken(email);
+    return null;
+  }
+  if (claimed?.status === 'enabled') throw taken(email);
+  const before = claimed ?? invited;
   if (before === null) return null;
-  if (principal.accountId !== null || before.status === 'enabled')
-    throw new TurnpikeError('conflict', `email: a person with the email address "${email}" already exists.`);
   await signIn.forgetPassword(email);
   const former: Person = { ...before, email: null, status: 'disabled', linkExpiresAtMs: null };
   return { former, note: personNote('person.update', before, former) };
+}
+
+/** Throws conflict if another person claims the email. */
+export async function refuseClaimed(
+  { people }: Pick<AdminDependencies, 'people'>,
+  { id }: Person,
+  email: string,
+): Promise<void> {
+  const claimed = await people.findPersonByEmail(email);
+  if (claimed !== null && claimed.id !== id) throw taken(email);
+}
+
+function taken(email: string): TurnpikeError {
+  return new TurnpikeError('conflict', `email: a person with the email address "${email}" already exists.`);
 }
 
 export function personNote(action: string, before: Person, after: Person): ChangeNote {
@@ -114,7 +136,9 @@ function changedPerson(principal: Principal, before: Person, change: PersonChang
       'conflict',
       'This person has no email address yet: they enter it when they accept their invitation.',
     );
-  return { ...before, name, role, status, linkExpiresAtMs: status === 'disabled' ? null : before.linkExpiresAtMs };
+  // Whether somebody else has the email meanwhile must not show: the people of an account only invite again.
+  const next = principal.accountId !== null && status === 'enabled' && before.status !== 'enabled' ? 'invited' : status;
+  return { ...before, name, role, status: next, linkExpiresAtMs: next === 'disabled' ? null : before.linkExpiresAtMs };
 }
 
 /** Only this machine's operator may remove the last operator who can sign in. */
@@ -155,7 +179,12 @@ const changeBody = z.strictObject({
 });
 const params = z.object({ id: idField('person') });
 export const invitedSchema = personSchema.extend({
-  link_secret: z.string().describe('The secret of the link `/console/invitation#…`, which works once.'),
+  link_secret: z
+    .string()
+    .nullable()
+    .describe(
+      'The secret of the link `/console/invitation#…`, which works once; null for an invitation by the people of an account: only the mail has it.',
+    ),
 });
 
 export const personRoutes: AdminRoute[] = [
@@ -163,12 +192,12 @@ export const personRoutes: AdminRoute[] = [
     body: createBody,
     isCreation: true,
     conflict:
-      'Another active person has this email address (for the people of an account: any person), or the account has reached the number of people that its own people may invite',
-    answer: [invitedSchema, 'The person with the secret of their link, which is shown only once'],
+      'Another active person has this email address (for the people of an account: a person of that account), or the account has reached the number of people that its own people may invite',
+    answer: [invitedSchema, 'The person with the secret of their link, which is shown only once, or only mailed'],
     links: ['person-show', 'person-update', 'person-link'],
     async handle(call) {
       const created = await createOnce(call, (remember) => storePerson(call, remember));
-      return { ...personJson(await findPerson(call, created.object)), link_secret: shownSecret(created) };
+      return { ...personJson(await findPerson(call, created.object)), link_secret: created.secret?.reveal() ?? null };
     },
   }),
   list('/people', 'person-list', 'List people', holders, {
@@ -189,12 +218,10 @@ export const personRoutes: AdminRoute[] = [
   patch('/people/{id}', 'person-update', 'Update a person', holdersWhoChange, {
     params,
     body: changeBody,
-    conflict: 'The person is yourself, the last operator, or has no email address yet',
+    conflict: 'The person is yourself, the last operator, or has no email address yet, or another person has it',
     answer: [personSchema, 'The updated person'],
     async handle(call) {
-      const after = await call.changeInTurn(() => storeChange(call, call.params.id, call.body));
-      if (after.status === 'disabled') await endSessions(call, after);
-      return personJson(after);
+      return personJson(await call.changeInTurn(() => storeChange(call, call.params.id, call.body)));
     },
   }),
   post('/people/{id}/link', 'person-link', 'Create a new one-time link for a person', holdersWhoChange, {
@@ -202,10 +229,10 @@ export const personRoutes: AdminRoute[] = [
     body: z.strictObject({}),
     isCreation: true,
     conflict: 'The person is disabled, or is yourself',
-    answer: [invitedSchema, 'The person with the secret of their new link, which is shown only once'],
+    answer: [invitedSchema, 'The person with the secret of their new link, which is shown only once, or only mailed'],
     async handle(call) {
       const linked = await createOnce(call, (remember) => storeLink(call, call.params.id, remember));
-      return { ...personJson(await findPerson(call, linked.object)), link_secret: shownSecret(linked) };
+      return { ...personJson(await findPerson(call, linked.object)), link_secret: linked.secret?.reveal() ?? null };
     },
   }),
 ];
@@ -216,31 +243,34 @@ async function storePerson(call: CallWith<typeof createBody>, remember: Remember
   const accountId = await accountOfRole(call);
   if (accountId !== null)
     refuseBeyond(principal, 'people', await people.countPeople(accountId), bounds.peoplePerAccountMax);
-  const freed = await freeEmail(call, body.email);
+  const freed = await freeEmail(call, body.email, accountId);
   const { role, email, name } = body;
   const { secret, linkHash, ...link } = makeInvitation(call.clock.nowMs());
   const person: Person = { ...link, accountId, role, email, name, madeBy: principal.id };
   const object = formatId('person', person.id);
   const note = changeNote('person.create', object, accountId, null, personJson(person));
-  const auditContext = recordAudit(call, freed === null ? [note] : [freed.note, note], remember(object, secret));
+  const shown = isOnlyMailed(call, person) ? null : secret;
+  const auditContext = recordAudit(call, freed === null ? [note] : [freed.note, note], remember(object, shown));
   const rows = await linkMail(call, person, secret);
   await people.createPerson(person, linkHash, { ...auditContext, rows }, freed?.former);
   call.mailer?.wake();
-  return { object, secret };
+  return { object, secret: shown };
+}
+
+/** Only a mail proves whose address it is: people of an account do not see the link of an invitation. */
+function isOnlyMailed({ principal }: Call, { status }: Person): boolean {
+  return principal.accountId !== null && status === 'invited';
 }
 
 /**
- * The mail with a person's link, as a row; none if the service sends no mail, or the account has sent too many: then only
- * the inviting person has the link.
+ * The mail with a person's link, as a row; none if the service sends no mail. Throws too_many_failures if only the mail has the
+ * link and the account has sent too many.
  */
 async function linkMail(call: Call, person: Person, secret: Secret): Promise<unknown[]> {
-  const { mailer, principal, accounts, signIn } = call;
+  const { mailer, accounts } = call;
   const { email: to, role, accountId, linkExpiresAtMs: expiresAtMs } = person;
   if (mailer === null || to === null || expiresAtMs === null) return [];
-  if (principal.accountId !== null) {
-    const name = `invitations:${principal.accountId}`;
-    if (!(await signIn.count(name, bounds.invitationMailsPerAccountMax, DAY_MS)).isAllowed) return [];
-  }
+  if (!(await mayMail(call, person, to))) return [];
   const account = accountId === null ? null : ((await accounts.getAccount(accountId))?.name ?? null);
   const request =
     person.status === 'invited'
@@ -249,20 +279,54 @@ async function linkMail(call: Call, person: Person, secret: Secret): Promise<unk
   return [mailer.row({ to, request, secret })];
 }
 
+/** Whether people of an account may send one more mail. A mailbox with too many from all accounts gets no more, unseen by them. */
+async function mayMail(call: Call, person: Person, to: string): Promise<boolean> {
+  const { principal, signIn } = call;
+  if (principal.accountId === null) return true;
+  const { invitationMailsPerAccountMax, invitationMailsPerDayMax, invitationMailsPerMailboxMax } = bounds;
+  const name = `invitations:${principal.accountId}`;
+  const own = await signIn.count(name, invitationMailsPerAccountMax, DAY_MS);
+  const share = fairShare(invitationMailsPerDayMax, own.taken, bounds.accountFreeShare);
+  const counted = own.isAllowed ? await signIn.count('invitations', share, DAY_MS) : own;
+  if (!counted.isAllowed) {
+    if (!isOnlyMailed(call, person)) return false;
+    const words = 'The people of this account have sent too many invitations today. Try again later.';
+    throw new TurnpikeError('too_many_failures', words, { retryAfterMs: counted.retryAfterMs });
+  }
+  const key = `invitations:mailbox:${emailKeyOf(to)}`;
+  const toMailbox = await signIn.count(`${key}:${principal.accountId}`, bounds.mailsPerMailboxMax, DAY_MS);
+  const mailboxShare = fairShare(invitationMailsPerMailboxMax, toMailbox.taken, 1);
+  return toMailbox.isAllowed && (await signIn.count(key, mailboxShare, DAY_MS)).isAllowed;
+}
+
 async function storeChange(call: Call, id: string, change: PersonChange): Promise<Person> {
   await refuseFormer(call);
   const before = await findPerson(call, id);
   const after = changedPerson(call.principal, before, change);
+  if (before.status === 'disabled' && after.status === 'invited') return inviteAgain(call, before, after);
   await refuseLastOperator(call, before, after);
   await endFormerAccess(call, before, after);
   const link = after.linkExpiresAtMs === null ? ({ hash: null } as const) : 'as it is';
   await call.people.updatePerson(after, link, recordAudit(call, [personNote('person.update', before, after)]));
+  if (after.status === 'disabled' && claimsEmail(before)) await endSessions(call, after);
+  return after;
+}
+
+async function inviteAgain(call: Call, before: Person, changed: Person): Promise<Person> {
+  const after: Person = { ...changed, linkExpiresAtMs: call.clock.nowMs() + bounds.linkMs };
+  const secret = makeLinkSecret();
+  const auditContext = recordAudit(call, [personNote('person.update', before, after)]);
+  const rows = await linkMail(call, after, secret);
+  await call.people.updatePerson(after, { hash: hashSecret(secret.reveal()) }, { ...auditContext, rows });
+  call.mailer?.wake();
   return after;
 }
 
 /** Before a person is enabled: former credentials must not work, except a password of their own. */
-async function endFormerAccess({ signIn }: AdminDependencies, before: Person, after: Person): Promise<void> {
+async function endFormerAccess(call: AdminDependencies, before: Person, after: Person): Promise<void> {
   if (after.email === null || after.status !== 'enabled') return;
+  const { signIn } = call;
+  await refuseClaimed(call, after, after.email);
   if (before.status === 'disabled') await signIn.endSessions(after.email); // if that failed when they were disabled
   if (before.status === 'invited') await signIn.forgetPassword(after.email); // a former owner of the email may have set one
 }
@@ -289,9 +353,10 @@ async function storeLink(call: Call, id: string, remember: Remember): Promise<Ma
   const secret = makeLinkSecret();
   const shown = (person: Person) => ({ link_expires_at: isoTime(person.linkExpiresAtMs) });
   const note = changeNote('person.link', id, before.accountId, shown(before), shown(after));
-  const auditContext = recordAudit(call, [note], remember(id, secret));
+  const shownOnce = isOnlyMailed(call, after) ? null : secret;
+  const auditContext = recordAudit(call, [note], remember(id, shownOnce));
   const rows = await linkMail(call, after, secret);
   await call.people.updatePerson(after, { hash: hashSecret(secret.reveal()) }, { ...auditContext, rows });
   call.mailer?.wake();
-  return { object: id, secret };
+  return { object: id, secret: shownOnce };
 }

@@ -5,6 +5,7 @@ import { z } from '@hono/zod-openapi';
 import {
   type Account,
   type AccountTerms,
+  creditKeysOf,
   emailKeyOf,
   hasMailedShape,
   isOfMailProvider,
@@ -13,9 +14,9 @@ import {
   type Person,
   type SignUp,
 } from '../accounts/accounts.ts';
-import { subscriberNetwork } from '../base/addresses.ts';
 import { exactNumber } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
+import { countNetworks, type NetworkLimits, type ShareOf } from '../base/fair-limits.ts';
 import { formatId, newNumber } from '../base/ids.ts';
 import { formatUsd, type Nano, parseDecimal } from '../base/money.ts';
 import type { Settings } from '../catalog/catalog.ts';
@@ -79,23 +80,47 @@ async function refuseFarming(call: Call, email: string): Promise<void> {
   const isListed = signUpDomains.includes(email.slice(email.lastIndexOf('@') + 1));
   if (signUpDomains.length > 0 && !isListed)
     throw invalidMember('email', `must be an address at ${signUpDomains.join(' or ')}`);
-  const network = subscriberNetwork(call.context.env.address);
-  await refuseMore(call, `sign-up:address:${network}`, bounds.signUpsPerAddressMax, DAY_MS);
+  const shareOf = await takeNetworkShare(call, 'sign-up', SIGN_UP_LIMITS, DAY_MS);
+  await refuseFullDay(call, shareOf(signUpsPerDayMax));
   if (!isListed && !isOfMailProvider(email))
-    await refuseMore(call, `sign-up:domain:${ownedDomainOf(email)}`, bounds.signUpsPerDomainMax, DAY_MS);
-  await refuseMore(call, 'sign-up:mails', signUpsPerDayMax * bounds.signUpMailsPerSignUpMax, DAY_MS);
-  await refuseFullDay(call, signUpsPerDayMax);
+    await refuseMore(call, `sign-up:domain:${ownedDomainOf(email)}`, shareOf(bounds.signUpsPerDomainMax), DAY_MS);
+  await refuseMore(call, 'sign-up:mails', shareOf(signUpsPerDayMax * bounds.signUpMailsPerSignUpMax), DAY_MS);
+}
+
+const FREE_SHARES = { site: bounds.siteFreeShare, region: bounds.regionFreeShare };
+const SIGN_UP_LIMITS = {
+  subscriber: bounds.signUpsPerAddressMax,
+  site: bounds.signUpsPerSiteMax,
+  region: bounds.signUpsPerRegionMax,
+};
+
+/**
+ * Counts one more for the networks of the request, and returns how much of a limit that all networks share may be used
+ * while this one takes. Throws too_many_failures beyond the limits of a network.
+ */
+export async function takeNetworkShare(
+  { signIn, context }: Call,
+  name: string,
+  limits: NetworkLimits,
+  windowMs: number,
+): Promise<ShareOf> {
+  const taken = await countNetworks(signIn.count, name, context.env.address, limits, FREE_SHARES, windowMs);
+  if (!taken.isAllowed) throw tooMany(taken.retryAfterMs);
+  return taken.shareOf;
 }
 
 /** Throws too_many_failures beyond so many within the window. */
 export async function refuseMore({ signIn }: Call, name: string, max: number, windowMs: number): Promise<void> {
   const { isAllowed, retryAfterMs } = await signIn.count(name, max, windowMs);
-  if (!isAllowed)
-    throw new TurnpikeError('too_many_failures', 'Too many requests of this kind. Try again later.', { retryAfterMs });
+  if (!isAllowed) throw tooMany(retryAfterMs);
 }
 
-async function refuseFullDay({ signUps, clock }: Call, signUpsPerDayMax: number): Promise<void> {
-  if ((await signUps.countSignUps(clock.nowMs() - DAY_MS)) < signUpsPerDayMax) return;
+function tooMany(retryAfterMs: number): TurnpikeError {
+  return new TurnpikeError('too_many_failures', 'Too many requests of this kind. Try again later.', { retryAfterMs });
+}
+
+async function refuseFullDay({ signUps, clock }: Call, signUpsMax: number): Promise<void> {
+  if ((await signUps.countSignUps(clock.nowMs() - DAY_MS)) < signUpsMax) return;
   throw new TurnpikeError('too_many_failures', 'No more accounts can be created today. Try again tomorrow.', {
     retryAfterMs: DAY_MS / 24,
   });
@@ -120,7 +145,8 @@ async function accept(call: CallWith<typeof acceptBody>): Promise<z.infer<typeof
   if ((await call.people.findPersonByEmail(email)) !== null)
     throw new TurnpikeError('conflict', `email: a person with the email address "${email}" already exists: sign in.`);
   const { settings } = call.catalog.current();
-  await refuseFullDay(call, settings.signUpsPerDayMax);
+  const shareOf = await takeNetworkShare(call, 'sign-up-accept', SIGN_UP_LIMITS, DAY_MS);
+  await refuseFullDay(call, shareOf(settings.signUpsPerDayMax));
   const signUp = await makeSignUp(call, link, settings);
   const { account, owner } = signUp;
   await call.signIn.forgetPassword(email); // set by a former owner of this email
@@ -154,8 +180,10 @@ async function makeSignUp({ signUps, clock }: Call, link: MailedLink, settings: 
     createdAtMs: nowMs,
   };
   const terms: AccountTerms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' };
-  const emailKey = emailKeyOf(email);
-  const credit = (await signUps.wasCredited(emailKey)) ? 0 : creditOf(settings);
+  const creditKeys = creditKeysOf(email, settings.signUpDomains);
+  const [emailKey] = creditKeys;
+  let credit = creditOf(settings);
+  for (const key of creditKeys) if (await signUps.wasCredited(key)) credit = 0;
   const limits = { signUpsMax: settings.signUpsPerDayMax, countedSinceMs: nowMs - DAY_MS };
   return { account, terms, owner, credit, emailKey, ...limits };
 }

@@ -2,7 +2,7 @@
 // from many addresses is slowed down; a browser that signed in before is never locked out.
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { subscriberNetwork } from '../base/addresses.ts';
+import { type Count, type Counted, countNetworks, networkCounters } from '../base/fair-limits.ts';
 import { bounds } from '../config.ts';
 import type { AuthRequest, AuthResponse, SignInSettings } from '../sign-in/sign-in.ts';
 import type { Throttle } from '../storage/storage.ts';
@@ -80,7 +80,32 @@ async function isReplayed(
   return !isAllowed;
 }
 
-/** The address is counted first: a refused address does not use up the limit of an email. */
+const SIGN_IN_LIMITS = {
+  subscriber: bounds.signInsPerAddressMax,
+  site: bounds.signInsPerSiteMax,
+  region: bounds.signInsPerRegionMax,
+};
+const FREE_SHARES = { site: bounds.siteFreeShare, region: bounds.regionFreeShare };
+
+/**
+ * The networks are counted first: a refused network does not use up the limit of an email. Of that, networks that guess
+ * leave something for the person.
+ */
+async function countGuess(throttle: Throttle, person: string, address: string): Promise<Counted> {
+  const count: Count = (name, max, windowMs) => throttle.take(name, max, windowMs, Date.now());
+  const { signInWindowMs, passwordGuessesMax: max, passwordGuessesWindowMs: windowMs } = bounds;
+  const byNetwork = await countNetworks(count, 'sign-in', address, SIGN_IN_LIMITS, FREE_SHARES, signInWindowMs);
+  if (!byNetwork.isAllowed) return byNetwork;
+  if (isDevice(person)) return count(person, max, windowMs);
+  const limits = { subscriber: max, site: max, region: max };
+  const own = await countNetworks(count, person, address, limits, FREE_SHARES, windowMs);
+  return own.isAllowed ? count(person, own.shareOf(max), windowMs) : own;
+}
+
+function isDevice(person: string): boolean {
+  return person.startsWith('device:');
+}
+
 async function signIn(
   auth: BetterAuth,
   throttle: Throttle,
@@ -88,14 +113,10 @@ async function signIn(
   asked: AuthRequest,
 ): Promise<AuthResponse> {
   const email = (asked.body?.['email'] ?? '').toLowerCase();
-  const network = `address:${subscriberNetwork(asked.address)}`;
   const device = readKnownDevice(asked.cookie, email, settings.secret);
   const person = device === null ? `email:${digest(email)}` : `device:${device}`;
-  const { signInsPerAddressMax, signInWindowMs, passwordGuessesMax, passwordGuessesWindowMs } = bounds;
-  const byAddress = await throttle.take(network, signInsPerAddressMax, signInWindowMs, Date.now());
-  if (!byAddress.isAllowed) return tooMany(byAddress.retryAfterMs);
-  const byPerson = await throttle.take(person, passwordGuessesMax, passwordGuessesWindowMs, Date.now());
-  if (!byPerson.isAllowed) return tooMany(byPerson.retryAfterMs);
+  const counted = await countGuess(throttle, person, asked.address);
+  if (!counted.isAllowed) return tooMany(counted.retryAfterMs);
   const before = await findPasswordHash(auth, email);
   const answer = await auth.handler(toRequest(asked, settings));
   if (!answer.ok) return toText(answer);
@@ -104,7 +125,8 @@ async function signIn(
     await endSessions(auth, email);
     return { status: 401, headers: [], body: JSON.stringify({ code: 'INVALID_EMAIL_OR_PASSWORD' }) };
   }
-  await throttle.forget(person);
+  const byNetwork = isDevice(person) ? [] : Object.values(networkCounters(person, asked.address));
+  for (const name of [person, ...byNetwork]) await throttle.forget(name);
   answer.headers.append('set-cookie', knownDeviceCookie(email, settings.secret));
   return toText(answer);
 }

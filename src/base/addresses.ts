@@ -52,17 +52,23 @@ export function isInRanges(address: Address, ranges: readonly AddressRange[]): b
   return false;
 }
 
-/** The network of one subscriber: an IPv4 address itself, the /64 of an IPv6 address. Other text is returned as is. */
-export function subscriberNetwork(text: string): string {
-  if (!text.includes(':')) return text;
-  const address = parseAddress(text);
-  if (address === null) return text;
-  const [first, second, , last] = address.words;
-  return address.isV4 ? formatV4(last) : `v6:${first}:${second}`;
+/** The networks of an address, each inside of the next one. */
+export interface Networks {
+  /** An IPv4 address, or a /64 of IPv6. One subscriber has it. */
+  subscriber: string;
+  /** A /24 of IPv4, or a /48 of IPv6. One customer can get all of it. */
+  site: string;
+  /** A /16 of IPv4, or a /32 of IPv6. One provider has it, for many customers. */
+  region: string;
 }
 
-function formatV4(word: number): string {
-  return `${word >>> 24}.${(word >>> 16) & 255}.${(word >>> 8) & 255}.${word & 255}`;
+/** Other text than an address is each of its networks. */
+export function networksOf(text: string): Networks {
+  const address = parseAddress(text);
+  if (address === null) return { subscriber: text, site: text, region: text };
+  const [first, second, , last] = address.words;
+  if (address.isV4) return { subscriber: `v4:${last}`, site: `v4:${last >>> 8}/24`, region: `v4:${last >>> 16}/16` };
+  return { subscriber: `v6:${first}:${second}`, site: `v6:${first}:${second >>> 16}/48`, region: `v6:${first}/32` };
 }
 
 function contains(range: AddressRange, address: Address): boolean {

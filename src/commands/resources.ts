@@ -153,8 +153,9 @@ const withLink = {
   async send(client: AdminClient, path: string, body: Row): Promise<Row> {
     const { base_url: baseUrl } = await client.get('/me'); // first: once made, the link must be printed
     const person = await client.post(path, body);
+    const { link_secret: secret } = person; // null: the link is only mailed
     // Behind the #: browsers do not send that part to servers.
-    return { ...person, link: `${baseUrl ?? client.url}/console/invitation#${person['link_secret']}` };
+    return { ...person, link: secret === null ? null : `${baseUrl ?? client.url}/console/invitation#${secret}` };
   },
   columns: [['LINK', 'link'], ...personColumns] as readonly Column[],
   advice: KEEP_LINK,

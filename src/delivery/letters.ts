@@ -7,6 +7,8 @@ import type { Letter } from './render-letter.ts';
 export type MailContent =
   /** `account`: its name; null: the installation. */
   | { kind: 'invitation'; role: string; account: string | null; url: string; expiresAtMs: number }
+  /** The invited person has access already: an email belongs to one account. */
+  | { kind: 'invitation-known'; account: string | null }
   /** An operator or owner made a link with which the person sets a new password. */
   | { kind: 'recovery'; url: string; expiresAtMs: number }
   | { kind: 'sign-up'; url: string; expiresAtMs: number }
@@ -28,6 +30,16 @@ export function writeLetter(content: MailContent, publicUrl: string): Letter {
   switch (content.kind) {
     case 'invitation':
       return invitation(content, host);
+    case 'invitation-known':
+      return {
+        subject: `You already have access to ${host}`,
+        heading: 'You already have access',
+        paragraphs: [
+          `You were invited to ${invitedTo(content.account, host)}, but you have access there with this address already. An address can be used for one account.`,
+          'To accept, ask for an invitation with another address.',
+        ],
+        notes: ['If you do not know who invites you, ignore this mail: nothing changes.'],
+      };
     case 'recovery':
       return {
         subject: `Set a new password for ${host}`,
@@ -120,8 +132,7 @@ function passwordLetter(content: PasswordContent, host: string): Letter {
 }
 
 function invitation(content: Extract<MailContent, { kind: 'invitation' }>, host: string): Letter {
-  const account = content.account === null ? null : plainName(content.account);
-  const to = content.account === null ? host : account === null ? `an account at ${host}` : `${account} at ${host}`;
+  const to = invitedTo(content.account, host);
   return {
     subject: `You are invited to ${to}`,
     heading: `You are invited to ${to}`,
@@ -132,6 +143,10 @@ function invitation(content: Extract<MailContent, { kind: 'invitation' }>, host:
     action: { label: 'Accept the invitation', url: content.url },
     notes: ['If you do not know who invites you, ignore this mail: nothing changes.'],
   };
+}
+
+function invitedTo(account: string | null, host: string): string {
+  return account === null ? host : `${plainName(account) ?? 'an account'} at ${host}`;
 }
 
 function article(word: string): string {

@@ -62,7 +62,7 @@ export interface MailAttempt {
 
 interface QueueParts {
   store: MailStore;
-  people: Pick<PersonStore, 'findPersonByEmail'>;
+  people: Pick<PersonStore, 'findPersonByEmail' | 'listUnclaimed'>;
   /** Whether the person with this email has a password. Rejects with store_unavailable. */
   hasPassword(email: string): Promise<boolean>;
   /** The name of the OpenID Connect issuer; null without one. */

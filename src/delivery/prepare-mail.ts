@@ -1,14 +1,14 @@
 // Decides what a queued mail says, just before it is sent. Who an email belongs to is looked up only here, so that the
 // request that queued the mail takes the same time whether anyone has that email.
 
-import { makeMailedSecret, type PersonStore } from '../accounts/accounts.ts';
+import { makeMailedSecret, type Person, type PersonStore } from '../accounts/accounts.ts';
 import { bounds } from '../config.ts';
 import type { Secret, Vault } from '../secrets/secrets.ts';
 import type { MailContent } from './letters.ts';
 import { mailContext, type QueuedMail } from './mail-queue.ts';
 
 export interface PrepareParts {
-  people: Pick<PersonStore, 'findPersonByEmail'>;
+  people: Pick<PersonStore, 'findPersonByEmail' | 'listUnclaimed'>;
   hasPassword(email: string): Promise<boolean>;
   issuer: string | null;
   vault: Pick<Vault, 'open'>;
@@ -28,6 +28,8 @@ export async function prepareMail(parts: PrepareParts, mail: QueuedMail, nowMs: 
     case 'invitation':
     case 'recovery': {
       if (request.expiresAtMs <= nowMs || mail.secretSealed === null) return null;
+      if (request.kind === 'invitation' && (await parts.people.findPersonByEmail(mail.to))?.status === 'enabled')
+        return { content: { kind: 'invitation-known', account: request.account }, secret: null };
       const url = pageUrl(parts, 'invitation', parts.vault.open(mail.secretSealed, mailContext(mail)));
       return { content: { ...request, url }, secret: null };
     }
@@ -56,8 +58,9 @@ async function prepareSignUp(parts: PrepareParts, email: string, nowMs: number):
 async function preparePasswordReset(parts: PrepareParts, email: string, nowMs: number): Promise<Prepared | null> {
   const { issuer } = parts;
   const person = await parts.people.findPersonByEmail(email);
-  if (person === null || person.status === 'disabled') return null;
-  if (person.status === 'invited') return { content: { kind: 'password-reset-invited' }, secret: null };
+  const invited = person ?? (await findInvited(parts, email));
+  if (invited === null || invited.status === 'disabled') return null;
+  if (invited.status === 'invited') return { content: { kind: 'password-reset-invited' }, secret: null };
   if (issuer !== null && !(await parts.hasPassword(email))) {
     const url = pageUrl(parts, 'sign-in');
     return { content: { kind: 'password-reset-single-sign-on', issuer, url }, secret: null };
@@ -65,6 +68,10 @@ async function preparePasswordReset(parts: PrepareParts, email: string, nowMs: n
   const secret = makeMailedSecret('password-reset');
   const url = pageUrl(parts, 'password-reset', secret.reveal());
   return { content: { kind: 'password-reset', url, expiresAtMs: nowMs + bounds.passwordResetLinkMs }, secret };
+}
+
+async function findInvited({ people }: PrepareParts, email: string): Promise<Person | null> {
+  return (await people.listUnclaimed({ email, status: 'invited', accountId: null, limit: 1 }))[0] ?? null;
 }
 
 /** Secrets follow "#": browsers do not send them, so that no log has them. */

@@ -1,7 +1,7 @@
 // Bounds wrong redemption codes per account and per address. A right code is refused, too, once there were too many wrong
 // ones, until the window has passed: otherwise guessing would cost nothing.
 
-import { subscriberNetwork } from '../base/addresses.ts';
+import { networksOf } from '../base/addresses.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 
@@ -10,7 +10,7 @@ interface Window {
   wrong: number;
 }
 
-/** An account that redeems codes, and the address of the request (IPv6: its /64 counts). */
+/** An account that redeems codes, and the address of the request (its networks count). */
 export interface Guesser {
   account: number;
   address: string;
@@ -51,8 +51,10 @@ export class CodeGuesses {
 
 /** The names under which a wrong code is counted, each with its bound. */
 function namesOf({ account, address }: Guesser): [string, number][] {
+  const { subscriber, site } = networksOf(address);
   return [
     [`account ${account}`, bounds.codeGuessesPerAccountMax],
-    [`address ${subscriberNetwork(address)}`, bounds.codeGuessesPerAddressMax],
+    [`address ${subscriber}`, bounds.codeGuessesPerAddressMax],
+    [`site ${site}`, bounds.codeGuessesPerSiteMax],
   ];
 }

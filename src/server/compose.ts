@@ -1,7 +1,7 @@
 // Composes the gateway, the admin API, the public API and sign-in from the opened stores.
 
 import { lookup } from 'node:dns/promises';
-import { FailureCounter, KeyDirectory, verifyToken } from '../accounts/accounts.ts';
+import { FailureCounter, findOnlyInvitation, KeyDirectory, verifyToken } from '../accounts/accounts.ts';
 import {
   type AdminApi,
   type AdminDependencies,
@@ -357,8 +357,13 @@ function settingsOf({ config, secret }: SignInParts): SignInSettings {
 
 async function admit({ store, observers, acceptVerified }: SignInParts, admission: Admission): Promise<Refusal> {
   const { email, by, address, isFinal } = admission;
-  const person = await store.stores.people.findPersonByEmail(email);
-  if (person === null) return 'person_unknown';
+  const { people } = store.stores;
+  const claimed = await people.findPersonByEmail(email);
+  const person = claimed ?? (by === 'single-sign-on' ? await findOnlyInvitation(people, email) : null);
+  if (person === null) {
+    const former = await people.listUnclaimed({ email, status: 'disabled', accountId: null, limit: 1 });
+    return former.length > 0 ? 'person_disabled' : 'person_unknown';
+  }
   const isVerified = by === 'single-sign-on' && person.status === 'invited';
   if (person.status !== 'enabled' && !isVerified)
     return person.status === 'disabled' ? 'person_disabled' : 'person_unknown';

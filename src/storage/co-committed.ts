@@ -188,9 +188,10 @@ function writeToken({ token, secretHash }: RowOf<'tokens'>): CoCommittedStatemen
   };
 }
 
-/** A person's account and creation time are written once. A new person has a link, or null. */
+/** A person's account and creation time are written once. A new person has a link, or null. The column `email` has claimed ones. */
 function writePerson({ person, link }: RowOf<'people'>): CoCommittedStatement {
-  const { id, email, role, status } = person;
+  const { id, role, status } = person;
+  const email = person.accountId === null || status === 'enabled' ? person.email : null; // as `claimsEmail`
   const document = JSON.stringify(person);
   if (link === 'as it is')
     return {

@@ -24,7 +24,7 @@ import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
 import { mailReads } from './mail-rows.ts';
 import { paymentReads } from './payment-rows.ts';
-import { Bindings, type ReadValue, type SqlReader } from './sql-reader.ts';
+import { Bindings, LAST, type ReadValue, type SqlReader } from './sql-reader.ts';
 import type { AccessReads, ShortReads } from './stores.ts';
 import {
   type AccountMetersTable,
@@ -189,6 +189,7 @@ function three([one = '', two = one, three = one]: readonly string[]): [string, 
 
 type PersonReads =
   | 'findPersonByEmail'
+  | 'listUnclaimed'
   | 'findPersonByLinkHash'
   | 'getPerson'
   | 'countPeople'
@@ -197,10 +198,19 @@ type PersonReads =
 
 function personReads(on: SqlReader): Pick<AccessReads, PersonReads> {
   const byEmail = prepareDocuments<Person>(on, 'SELECT document FROM people WHERE email = $1');
+  const unclaimed = prepareDocuments<Person>(
+    on,
+    `SELECT r.document FROM people r
+     WHERE ${on.jsonText('r.document', ['email'])} = $1 AND r.email IS NULL AND r.status = $2
+       AND r.account_id BETWEEN $3 AND $4
+     ORDER BY r.created_at_ms, r.id LIMIT $5`,
+  );
   const byLink = prepareDocuments<Person>(on, 'SELECT document FROM people WHERE link_hash IN ($1, $2, $3)');
   const byId = prepareDocuments<Person>(on, 'SELECT document FROM people WHERE id = $1');
   return {
     findPersonByEmail: async (email) => first(await byEmail(email)),
+    listUnclaimed: ({ email, status, accountId, limit }) =>
+      unclaimed(email, status, accountId ?? 0, accountId ?? LAST, limit),
     findPersonByLinkHash: async (hashes) => first(await byLink(...three(hashes))),
     getPerson: async (id) => first(await byId(id)),
     countPeople: prepareCount(on, 'people', 'account_id = $1'),

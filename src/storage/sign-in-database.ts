@@ -2,16 +2,12 @@
 
 import type { BetterAuthOptions } from 'better-auth';
 import { integerOf } from '../base/checked-number.ts';
+import type { Counted } from '../base/fair-limits.ts';
 
 export interface Throttle {
   makeTable(): Promise<void>;
-  /** Counts one more under the key, in one statement; refuses if there were `max` within `windowMs`. */
-  take(
-    key: string,
-    max: number,
-    windowMs: number,
-    nowMs: number,
-  ): Promise<{ isAllowed: boolean; retryAfterMs: number }>;
+  /** Counts one more under the key, in one statement; refuses and does not count if there were `max` within `windowMs`. */
+  take(key: string, max: number, windowMs: number, nowMs: number): Promise<Counted>;
   forget(key: string): Promise<void>;
   dropBefore(beforeMs: number): Promise<void>;
 }
@@ -37,17 +33,23 @@ export function throttleOver(run: RunStatement, schema: string): Throttle {
       );
     },
     async take(key, max, windowMs, nowMs) {
-      const [row] = (await run(
+      const rows = await run(
         `INSERT INTO ${table} AS kept (name, taken, since_ms) VALUES ($1, 1, $2)
           ON CONFLICT (name) DO UPDATE SET
             taken = CASE WHEN kept.since_ms <= $3 THEN 1 ELSE kept.taken + 1 END,
             since_ms = CASE WHEN kept.since_ms <= $3 THEN $2 ELSE kept.since_ms END
+            WHERE kept.since_ms <= $3 OR kept.taken < $4
           RETURNING taken, since_ms`,
-        [key, nowMs, nowMs - windowMs],
-      )) as { taken: number | string; since_ms: number | string }[];
-      const { taken, since_ms } = row as NonNullable<typeof row>;
+        [key, nowMs, nowMs - windowMs, max],
+      );
+      const isAllowed = rows.length > 0;
+      const found = isAllowed ? rows : await run(`SELECT taken, since_ms FROM ${table} WHERE name = $1`, [key]);
+      const { taken = 0, since_ms = nowMs } = (found[0] ?? {}) as {
+        taken?: number | string;
+        since_ms?: number | string;
+      };
       const retryAfterMs = Math.min(windowMs, Math.max(0, integerOf(since_ms) + windowMs - nowMs));
-      return { isAllowed: integerOf(taken) <= max, retryAfterMs };
+      return { isAllowed, taken: integerOf(taken), retryAfterMs };
     },
     async forget(key) {
       await run(`DELETE FROM ${table} WHERE name = $1`, [key]);

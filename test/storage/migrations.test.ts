@@ -5,6 +5,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { latestVersion, migrations, migrationsAfter } from '../../src/storage/migrations/migrations.ts';
 import { openForWriting } from '../../src/storage/sqlite/sqlite.ts';
+import { claimsAfter, claimsOf, formerRows } from './claimed-emails.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** Opens the file in `directory` as a start does, and returns its version and number of tables. */
@@ -48,6 +49,23 @@ describe('a start on SQLite', () => {
       expect(look(database)).toEqual({ version, tables: 0 });
       expect(database.query('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' });
     });
+});
+
+test('people of an account who were invited or disabled before version 16 keep their email from nobody', () => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'turnpike.db');
+  {
+    using database = new Database(path, { create: true });
+    for (const { version, sqlite } of migrations) if (version < 16) database.run(sqlite);
+    database.run('PRAGMA user_version = 14');
+    database.run(formerRows);
+  }
+  using database = openForWriting(path);
+  expect(database.query(claimsOf).all()).toEqual(claimsAfter);
+  const plan = database
+    .query(`EXPLAIN QUERY PLAN SELECT 1 FROM people r WHERE json_extract(r.document, '$.email') = ? AND r.status = ?`)
+    .all('', '');
+  expect(JSON.stringify(plan)).toContain('people_by_email');
 });
 
 test('versions of the tables increase, and none requires a later program than itself', () => {

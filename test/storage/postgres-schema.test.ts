@@ -3,10 +3,12 @@
 
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import type { LedgerGate } from '../../src/ledger/ledger.ts';
 import { latestVersion, migrations } from '../../src/storage/migrations/migrations.ts';
-import { prepareDatabase } from '../../src/storage/postgres/postgres.ts';
+import { postgresStores, prepareDatabase } from '../../src/storage/postgres/postgres.ts';
 import { failureOf } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres, runOn, sharedPostgres } from '../support/start-postgres.ts';
+import { claimsAfter, claimsOf, formerRows, unclaimed } from './claimed-emails.ts';
 
 type Tables = Record<string, string[]>;
 
@@ -101,6 +103,29 @@ describe.skipIf(cannotStartPostgres)('the tables of PostgreSQL', () => {
     expect(await runOn(database.url, 'SELECT version, id::int AS id FROM schema_versions, accounts')).toEqual([
       { version: 8, id: 7 },
     ]);
+  });
+
+  test('of version 14 are migrated: people of an account who were invited or disabled keep their email from nobody', async () => {
+    const server = await sharedPostgres();
+    await runOn(server.url, 'CREATE DATABASE version_fourteen');
+    const url = server.url.replace(/\/postgres$/, '/version_fourteen');
+    await runOn(
+      url,
+      'CREATE TABLE schema_versions (version int PRIMARY KEY, name text NOT NULL, least_known int NOT NULL)',
+    );
+    for (const { version, name, leastKnown, postgres } of migrations)
+      if (version < 15)
+        await runOn(url, `${postgres}; INSERT INTO schema_versions VALUES (${version}, '${name}', ${leastKnown})`);
+    await runOn(url, formerRows);
+    await prepareDatabase(url);
+    expect((await runOn(url, claimsOf)).map(({ id, email }) => ({ id: Number(id), email }))).toEqual(claimsAfter);
+    const gate = { submit: () => Promise.reject(new Error('nothing is written')) } as unknown as LedgerGate;
+    const stores = postgresStores(url, gate);
+    for (const { id, email, status } of unclaimed) {
+      const found = await stores.people.listUnclaimed({ email, status, accountId: 7, limit: 9 });
+      expect(found.map((person) => person.id)).toEqual([id]);
+    }
+    await stores.close();
   });
 
   test('include the months that begin soon', async () => {

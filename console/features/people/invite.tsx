@@ -98,7 +98,33 @@ function InviteForm({ account: meant, onSubmit, isPending, failure }: InviteForm
 }
 
 export function PersonLink({ person, onDone }: { person: InvitedPersonShape; onDone: () => void }) {
-  const link = `${useBaseUrl()}/console/invitation#${person.link_secret}`;
+  if (person.link_secret === null) return <OnlyMailed person={person} onDone={onDone} />;
+  return <ShownLink person={person} secret={person.link_secret} onDone={onDone} />;
+}
+
+/** Only a mail proves whose address it is. */
+function OnlyMailed({ person, onDone }: { person: PersonShape; onDone: () => void }) {
+  return (
+    <Stack gap="md">
+      <Alert title={`${person.email} is invited`}>
+        The link is in a mail to this address: nobody else sees it. If this service sends no mail, ask the people who
+        look after it for the link.
+      </Alert>
+      <Group justify="flex-end">
+        <ActionButton label="Done" isPrimary onClick={onDone} />
+      </Group>
+    </Stack>
+  );
+}
+
+interface ShownLinkProps {
+  person: PersonShape;
+  secret: string;
+  onDone: () => void;
+}
+
+function ShownLink({ person, secret, onDone }: ShownLinkProps) {
+  const link = `${useBaseUrl()}/console/invitation#${secret}`;
   const name = useInstallation()?.name ?? '';
   const until = person.link_expires_at === null ? '' : `${formatTime(person.link_expires_at, 'short', 'UTC')} UTC`;
   const mail = `Hello${person.name === '' ? '' : ` ${person.name}`},\n\nuse this link to sign in to ${name}. It works once and expires on ${until}:\n\n${link}\n`;

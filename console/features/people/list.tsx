@@ -247,9 +247,10 @@ function UserForm({ person, isSelf }: { person: PersonShape; isSelf: boolean }) 
 
 function StatusButton({ person }: { person: PersonShape }) {
   const isDisabled = person.status === 'disabled';
+  const isOfAccount = !seesInstallation(useMe()); // who may only invite again
   const changing = useChange(
     () => call('PATCH /people/{id}', { id: person.id, body: { status: isDisabled ? 'enabled' : 'disabled' } }),
-    { done: isDisabled ? 'User enabled.' : 'User disabled.' },
+    { done: isDisabled ? (isOfAccount ? 'User invited again.' : 'User enabled.') : 'User disabled.' },
   );
   if (!isDisabled)
     return (
@@ -257,14 +258,22 @@ function StatusButton({ person }: { person: PersonShape }) {
         color="red"
         label="Disable"
         title={`Disable ${nameOfPerson(person)}?`}
-        text="The user is signed out and cannot sign in. You can enable them again."
+        text={
+          isOfAccount
+            ? 'The user is signed out and cannot sign in. You can invite them again.'
+            : 'The user is signed out and cannot sign in. You can enable them again.'
+        }
         change={changing}
         input={undefined}
       />
     );
   return (
     <Stack gap="xs" align="flex-start">
-      <ActionButton label="Enable" onClick={() => changing.mutate(undefined)} loading={changing.isPending} />
+      <ActionButton
+        label={isOfAccount ? 'Invite again' : 'Enable'}
+        onClick={() => changing.mutate(undefined)}
+        loading={changing.isPending}
+      />
       <FailureNotice failure={changing.error} />
     </Stack>
   );

@@ -3,6 +3,7 @@
 
 import { answerShares } from './answer-shares.ts';
 import { consoleTables } from './console/console.ts';
+import { emailClaims } from './email-claims.ts';
 import { nameIndexes } from './names.ts';
 import { paymentTables } from './payments/payments.ts';
 import { planWindowColumns } from './plan-windows.ts';
@@ -69,6 +70,14 @@ const planWindows: Migration = {
   ...planWindowColumns,
 };
 
+/** Programs of earlier versions let people of an account claim an email before they accept, so they cannot run on it. */
+const claimedEmails: Migration = {
+  version: 16,
+  name: 'claimed emails',
+  leastKnown: 16,
+  ...emailClaims,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -76,6 +85,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   names,
   shares,
   planWindows,
+  claimedEmails,
 ];
 
 /** The version that this program creates and uses. */

@@ -78,10 +78,11 @@ export interface Installation<RetainedData extends Stores = ReturnType<typeof me
     path: string,
     body?: unknown,
     headers?: Record<string, string>,
+    address?: string,
   ): Promise<{ status: number; headers: Headers; body: Json }>;
 }
 
-/** The client address of requests sent with `ask`. */
+/** The client address of requests sent with `ask`, unless one is given. */
 export const ADDRESS = '192.0.2.7';
 
 export async function makeInstallation({ sendsMail = false } = {}): Promise<Installation> {
@@ -125,9 +126,11 @@ export async function makeNode<RetainedData extends Stores>(
         notifications.push(`forget the password of ${email}`);
       },
       async count(name, max) {
-        const taken = (counters.get(name) ?? 0) + 1;
+        const before = counters.get(name) ?? 0;
+        const isAllowed = before === 0 || before < max; // as the statement of the sign-in database
+        const taken = isAllowed ? before + 1 : before;
         counters.set(name, taken);
-        return { isAllowed: taken <= max, retryAfterMs: 60_000 };
+        return { isAllowed, taken, retryAfterMs: 60_000 };
       },
       oidcName: null,
     },
@@ -209,10 +212,10 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
 }
 
 function askWith(api: AdminApi, document: Document): Installation['ask'] {
-  return async (method, path, body, more = {}) => {
+  return async (method, path, body, more = {}, address = ADDRESS) => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...more };
     const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-    const response = await api.fetch(new Request(`http://127.0.0.1${path}`, request), ADDRESS);
+    const response = await api.fetch(new Request(`http://127.0.0.1${path}`, request), address);
     const { status, headers: answered } = response;
     const answer = { status, headers: answered, body: (await response.json()) as Json };
     const faults = faultsOfAnswer(document, method, path, answer);

@@ -19,7 +19,7 @@ export interface Mailing extends AsyncDisposable {
   /** Sends everything that is due, and returns the new mails. */
   deliver(): Promise<(ReadMail & { to: string })[]>;
   /** Without a token. */
-  ask(path: string, body: unknown): ReturnType<Installation['ask']>;
+  ask(path: string, body: unknown, address?: string): ReturnType<Installation['ask']>;
 }
 
 export async function startMailing(settings: Json = {}, issuer: string | null = null): Promise<Mailing> {
@@ -57,7 +57,7 @@ export async function startMailing(settings: Json = {}, issuer: string | null = 
       await queue.wake();
       return server.mails.slice(before).map(({ raw, to }) => ({ ...readMail(raw), to: to.join() }));
     },
-    ask: (path, body) => installation.ask('POST', `/api/v1${path}`, body, { authorization: '' }),
+    ask: (path, body, address) => installation.ask('POST', `/api/v1${path}`, body, { authorization: '' }, address),
     async [Symbol.asyncDispose]() {
       await queue.close();
       await server[Symbol.asyncDispose]();

@@ -1,7 +1,8 @@
 // Sign-up by mail: what a stranger learns, what a link does, and what farming gets.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { emailKeyOf, mailboxOf, ownedDomainOf } from '../../../src/accounts/accounts.ts';
+import { createHash } from 'node:crypto';
+import { creditKeysOf, mailboxOf, ownedDomainOf } from '../../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { parseId } from '../../../src/base/ids.ts';
 import { bounds } from '../../../src/config.ts';
@@ -18,8 +19,10 @@ afterEach(async () => {
   await mailing[Symbol.asyncDispose]();
 });
 
-const signUp = (email: string) => mailing.ask('/sign-ups', { email, name: 'Ada', account_name: 'Ada Ltd' });
-const accept = (token: string, words = password) => mailing.ask('/sign-ups/accept', { token, password: words });
+const signUp = (email: string, address?: string) =>
+  mailing.ask('/sign-ups', { email, name: 'Ada', account_name: 'Ada Ltd' }, address);
+const accept = (token: string, words = password, address?: string) =>
+  mailing.ask('/sign-ups/accept', { token, password: words }, address);
 const settings = (changed: Json) =>
   mailing.installation.ask('POST', '/api/v1/apply', { document: { settings: { ...OPEN, ...changed } } });
 
@@ -233,11 +236,8 @@ describe('farming', () => {
     expect(statuses).toEqual([...Array(bounds.signUpsPerAddressMax).fill(200), 429]);
     nextDay();
     const results: number[] = [];
-    for (let at = 0; at <= bounds.signUpsPerDomainMax; at++) {
-      for (const name of mailing.installation.counters.keys())
-        if (name.startsWith('sign-up:address:')) mailing.installation.counters.delete(name); // another address each time
-      results.push((await signUp(`a@x${at}.farm.example`)).status);
-    }
+    for (let at = 0; at <= bounds.signUpsPerDomainMax; at++)
+      results.push((await signUp(`a@x${at}.farm.example`, `10.${at}.0.1`)).status);
     expect(results).toEqual([...Array(bounds.signUpsPerDomainMax).fill(200), 429]);
     expect(['a@x.farm.co.uk', 'a@farm.co.uk', 'a@y.z.example.com', 'a@example.com'].map(ownedDomainOf)).toEqual([
       'farm.co.uk',
@@ -261,9 +261,134 @@ describe('farming', () => {
   });
 });
 
+describe('networks', () => {
+  /** How many of so many sign-ups are accepted, each from the address that `from` returns. */
+  async function countAllowed(tries: number, from: (at: number) => string): Promise<number> {
+    let allowed = 0;
+    for (let at = 0; at < tries; at++) if ((await signUp(`a${at}@gmail.com`, from(at))).status === 200) allowed++;
+    return allowed;
+  }
+  const stranger = () => signUp('stranger@gmail.com', '198.51.100.7');
+
+  test.each<[network: string, tries: number, allowed: number, from: (at: number) => string]>([
+    ['/64 of IPv6', 30, bounds.signUpsPerAddressMax, (at) => `2001:db8::${at + 1}`],
+    ['/48 of IPv6', 60, bounds.signUpsPerSiteMax, (at) => `2001:db8:7:${at}::1`],
+    ['/32 of IPv6', 200, bounds.signUpsPerRegionMax, (at) => `2001:db8:${at}::1`],
+    ['/24 of IPv4', 60, bounds.signUpsPerSiteMax, (at) => `203.0.113.${at}`],
+    ['/16 of IPv4', 200, bounds.signUpsPerRegionMax, (at) => `203.0.${at}.1`],
+    ['/24 of IPv4 in IPv6', 60, bounds.signUpsPerSiteMax, (at) => `::ffff:203.0.113.${at}`],
+    [
+      '/24 of IPv4 in 6to4',
+      60,
+      bounds.signUpsPerRegionMax,
+      (at) => `2002:cb00:71${at.toString(16).padStart(2, '0')}::1`,
+    ],
+  ])('one %s gets few mails in a day, and closes sign-up for nobody else', async (_, tries, allowed, from) => {
+    expect(await countAllowed(tries, from)).toBe(Math.min(tries, allowed));
+    expect((await stranger()).status).toBe(200);
+  });
+
+  test('of which many sign up leave a part of the mails for one that did not', async () => {
+    await settings({ sign_ups_per_day_max: 20 });
+    const mailsMax = 20 * bounds.signUpMailsPerSignUpMax;
+    const allowed = await countAllowed(2 * mailsMax, (at) => `10.${at % 12}.${at % 60}.1`);
+    expect(allowed).toBeGreaterThanOrEqual(mailsMax / 2);
+    expect(allowed).toBeLessThan(mailsMax);
+    expect((await stranger()).status).toBe(200);
+  });
+
+  test('of which one creates accounts leave a part of them for others', async () => {
+    await settings({ sign_ups_per_day_max: 20 });
+    let created = 0;
+    for (let at = 0; at < 25; at++) {
+      await signUp(`a${at}@gmail.com`, `10.${at}.0.1`);
+      const [mail] = await mailing.deliver();
+      if ((await accept(secretIn(mail), password, `2001:db8:7:${at}::1`)).status === 200) created++;
+    }
+    expect(created).toBeWithin(10, 15);
+    await stranger();
+    const [mail] = await mailing.deliver();
+    expect((await accept(secretIn(mail), password, '198.51.100.7')).status).toBe(200);
+  });
+
+  test('of which one asks for many addresses of a domain leaves it open for others', async () => {
+    for (let at = 0; at < 20; at++) await signUp(`a${at}@acme.example`, `2001:db8:7:${at}::1`);
+    expect((await signUp('employee@acme.example', '198.51.100.7')).status).toBe(200);
+  });
+
+  test('share password resets in the same way', async () => {
+    const statuses = new Set<number>();
+    for (let at = 0; at < 60; at++) {
+      const body = { email: `a${at}@gmail.com` };
+      statuses.add((await mailing.ask('/password-resets', body, `2001:db8:7:${at}::1`)).status);
+    }
+    expect(statuses).toEqual(new Set([200, 429]));
+    expect(mailing.installation.counters.get('reset:mails')).toBe(bounds.passwordResetsPerSiteMax);
+    expect((await mailing.ask('/password-resets', { email: 'b@gmail.com' }, '198.51.100.7')).status).toBe(200);
+  });
+});
+
+describe('credit', () => {
+  /** The balances of accounts that sign up with these emails, in order. */
+  async function balancesOf(emails: readonly string[]): Promise<unknown[]> {
+    const balances: unknown[] = [];
+    for (const email of emails) {
+      nextDay();
+      balances.push(await balanceOf((await complete(email)).body['account']));
+    }
+    return balances;
+  }
+
+  test.each<[owner: string, ...emails: string[]]>([
+    ['Proton', 'eve.ils@proton.me', 'e-v_eils@pm.me', 'eveils+1@protonmail.com'],
+    ['Yandex', 'eve-x@yandex.ru', 'eve.x@ya.ru', 'eve.x+1@yandex.com.tr'],
+    ['Yahoo', 'eve-a1@yahoo.com', 'eve-a2@yahoo.com'],
+    ['Fastmail', 'eve@fastmail.com', 'a@eve.fastmail.com', 'eve+b@fastmail.com'],
+    ['iCloud', 'eve@icloud.com', 'eve@me.com', 'eve+a@mac.com'],
+    ['a domain', 'a@evil.example', 'b@evil.example', 'c@x.y.evil.example'],
+    ['a disposable mail service', 'a@mailinator.example', 'b@mailinator.example'],
+  ])('is given once to the owner of a mailbox or domain: %s', async (_, ...emails) => {
+    expect(await balancesOf(emails)).toEqual(['5.00', ...Array(emails.length - 1).fill('0')]);
+  });
+
+  test('is given to each person where strangers share a domain: at mail providers, and at listed domains', async () => {
+    expect(await balancesOf(['ada@outlook.com', 'ada@hotmail.com', 'a.da@outlook.com'])).toEqual([
+      '5.00',
+      '5.00',
+      '5.00',
+    ]);
+    await settings({ sign_up_domains: ['acme.example'] });
+    expect(await balancesOf(['ada@acme.example', 'bob@acme.example'])).toEqual(['5.00', '5.00']);
+  });
+
+  test('that an earlier version gave counts, in the form in which that version stored the mailbox', async () => {
+    const former = [
+      'e.vileve@proton.me',
+      'eve-x@yandex.ru',
+      'eve-a1@yahoo.com',
+      'a@eve.fastmail.com',
+      'ada@firm.example',
+    ];
+    const { signUps } = mailing.installation.stores.tables;
+    for (const email of former) {
+      await complete(email);
+      const stored = signUps.at(-1);
+      if (stored === undefined) throw new Error('no sign-up was stored');
+      stored.emailKey = createHash('sha256').update(email).digest('base64url'); // without rules but those of Gmail
+    }
+    for (const { person } of mailing.installation.stores.tables.people.values())
+      person.email = `${person.id}@x.example`;
+    expect(await balancesOf([...former, 'evileve@proton.me', 'eve-x@ya.ru'])).toEqual([
+      ...Array(former.length).fill('0'),
+      '5.00', // a hash does not tell where the dots were
+      '0',
+    ]);
+  });
+});
+
 test('a list of former sign-ups has no addresses', async () => {
   const { body } = await complete('ada@example.com');
   const { signUps } = mailing.installation.stores.tables;
   expect(signUps.map(({ account }) => account.id)).toEqual([parseId('acct', String(body['account'])) ?? 0]);
-  expect(signUps[0]?.emailKey).toBe(emailKeyOf('ADA+x@example.com'));
+  expect(signUps[0]?.emailKey).toBe(creditKeysOf('ADA+x@example.com', [])[0]);
 });

@@ -67,6 +67,7 @@ export function peopleConformance(open: OpenStores): void {
   });
 
   keepsOneEmail(open);
+  claimsEmails(open);
 
   test('people with unique emails and links, and any number without', async () => {
     await using bench = await openWorkbench(open, 0);
@@ -80,6 +81,36 @@ export function peopleConformance(open: OpenStores): void {
     await failureOf(people.updatePerson(person(3), { hash: 'link' }, noAuditContext));
     const stored = await people.listPeople({ accountId: null, after: null, limit: 9 });
     expect(stored).toEqual([person(1), person(2, { email: null }), person(3, { email: null })]);
+  });
+}
+
+function claimsEmails(open: OpenStores): void {
+  test('an email that people of accounts do not claim until they are enabled, and then one of them', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { people } = bench.stores;
+    const email = 'ada@example.com';
+    const member = (id: number, status: Person['status']) =>
+      person(id, { role: 'member', accountId: bench.account, email, status });
+    for (const [id, status] of [
+      [3, 'invited'],
+      [2, 'disabled'],
+      [1, 'invited'],
+    ] as const)
+      await people.createPerson(member(id, status), `link ${id}`, noAuditContext);
+    expect(await people.findPersonByEmail(email)).toBeNull();
+    const found = async (status: 'invited' | 'disabled', accountId: number | null = null, limit = 9) =>
+      (await people.listUnclaimed({ email, status, accountId, limit })).map(({ id }) => id);
+    expect([await found('invited'), await found('disabled')]).toEqual([[1, 3], [2]]);
+    expect([await found('invited', bench.account, 1), await found('invited', 404)]).toEqual([[1], []]);
+    await people.updatePerson(member(3, 'enabled'), { hash: null }, noAuditContext);
+    expect(await people.findPersonByEmail(email)).toEqual(member(3, 'enabled'));
+    expect(await found('invited')).toEqual([1]);
+    await failureOf(people.updatePerson(member(1, 'enabled'), { hash: null }, noAuditContext));
+    await failureOf(people.createPerson(person(4, { email }), null, noAuditContext));
+    await people.updatePerson(member(3, 'disabled'), 'as it is', noAuditContext);
+    expect(await people.findPersonByEmail(email)).toBeNull();
+    await people.updatePerson(member(1, 'enabled'), { hash: null }, noAuditContext);
+    expect((await people.findPersonByEmail(email))?.id).toBe(1);
   });
 }
 

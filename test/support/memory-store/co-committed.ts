@@ -1,5 +1,6 @@
 // Writes rows of other modules within the ledger's transaction, and refuses what a table would.
 
+import { claimsEmail } from '../../../src/accounts/accounts.ts';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { bounds } from '../../../src/config.ts';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
@@ -94,7 +95,7 @@ function isTakenFrom({ people }: MemoryTables, row: RowOf<'people'>, before: rea
   return [...standing.values()].some(
     (other) =>
       other.person.id !== person.id &&
-      ((person.email !== null && other.person.email === person.email) ||
+      ((claimsEmail(person) && claimsEmail(other.person) && other.person.email === person.email) ||
         (linkHash !== null && other.linkHash === linkHash)),
   );
 }

@@ -1,19 +1,20 @@
 // Reads over the in-memory tables, with the same answers as the stores that last.
 
-import type {
-  AccessToken,
-  Account,
-  AccountStore,
-  Key,
-  KeyPage,
-  NameSearch,
-  NameSearches,
-  Person,
-  PersonStore,
-  SortedAccounts,
-  SortedKeys,
-  SortedPage,
-  SortedRow,
+import {
+  type AccessToken,
+  type Account,
+  type AccountStore,
+  claimsEmail,
+  type Key,
+  type KeyPage,
+  type NameSearch,
+  type NameSearches,
+  type Person,
+  type PersonStore,
+  type SortedAccounts,
+  type SortedKeys,
+  type SortedPage,
+  type SortedRow,
 } from '../../../src/accounts/accounts.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
@@ -214,7 +215,13 @@ function tokenReads(tables: MemoryTables) {
 function personReads({ people }: MemoryTables): Omit<PersonStore, 'createPerson' | 'updatePerson'> {
   const all = () => [...people.values()].map(({ person }) => person);
   return {
-    findPersonByEmail: async (email) => all().find((person) => person.email === email) ?? null,
+    findPersonByEmail: async (email) => all().find((person) => person.email === email && claimsEmail(person)) ?? null,
+    listUnclaimed: async ({ email, status, accountId, limit }) =>
+      all()
+        .filter((person) => person.email === email && person.status === status && !claimsEmail(person))
+        .filter((person) => accountId === null || person.accountId === accountId)
+        .toSorted((one, other) => one.createdAtMs - other.createdAtMs || one.id - other.id)
+        .slice(0, limit),
     findPersonByLinkHash: async (hashes) =>
       [...people.values()].find(({ linkHash }) => linkHash !== null && hashes.includes(linkHash))?.person ?? null,
     getPerson: async (id) => people.get(id)?.person ?? null,

@@ -153,8 +153,15 @@ test('failures from one IPv6 /64 count together', () => {
   expect(failures.count('2001:db8:0:1::3', 0)).toBeNull();
 });
 
+test('failures from one IPv6 /48 have a limit, too, from however many networks', () => {
+  const failures = new FailureCounter(2, 100, 5);
+  const answers = Array.from({ length: 6 }, (_, at) => failures.count(`2001:db8:0:${at}::1`, 0));
+  expect(answers.map((refused) => refused?.code ?? null)).toEqual([...Array(5).fill(null), 'too_many_failures']);
+  expect(failures.count('2001:db8:1::1', 0)).toBeNull();
+});
+
 test('beyond the maximum number of addresses, the oldest failures are dropped', () => {
-  const failures = new FailureCounter(1, 2);
+  const failures = new FailureCounter(1, 3); // two addresses and their site
   failures.count('10.0.0.1', 0);
   failures.count('10.0.0.2', 0);
   expect(failures.count('10.0.0.1', 0)).not.toBeNull();

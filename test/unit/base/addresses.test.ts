@@ -4,10 +4,10 @@ import { expect, test } from 'bun:test';
 import {
   isInRanges,
   type ListenAddress,
+  networksOf,
   parseAddress,
   parseListenAddress,
   parseRange,
-  subscriberNetwork,
 } from '../../../src/base/addresses.ts';
 
 function isIn(address: string, range: string): boolean {
@@ -63,11 +63,21 @@ test.each(['10.0.0.0/33', '::/129', '10.0.0.0/', '/8', '10.0.0.0/-1', 'any', '10
   (text) => expect(parseRange(text)).toBeNull(),
 );
 
-test('an IPv6 /64 counts as one subscriber, and so does each IPv4 address', () => {
-  expect(subscriberNetwork('2001:db8:1:2::1')).toBe(subscriberNetwork('2001:db8:1:2:ffff::9'));
-  expect(subscriberNetwork('2001:db8:1:2::1')).not.toBe(subscriberNetwork('2001:db8:1:3::1'));
-  expect(subscriberNetwork('10.0.0.1')).not.toBe(subscriberNetwork('10.0.0.2'));
-  expect(subscriberNetwork('::ffff:10.0.0.1')).toBe(subscriberNetwork('10.0.0.1'));
+test.each<[shares: string, one: string, other: string]>([
+  ['subscriber site region', '2001:db8:1:2::1', '2001:db8:1:2:ffff::9'],
+  ['site region', '2001:db8:1:2::1', '2001:db8:1:3::1'],
+  ['region', '2001:db8:1:2::1', '2001:db8:2:2::1'],
+  ['', '2001:db8:1:2::1', '2001:db9:1:2::1'],
+  ['subscriber site region', '10.0.0.1', '::ffff:10.0.0.1'],
+  ['site region', '10.0.0.1', '10.0.0.2'],
+  ['region', '10.0.0.1', '10.0.1.1'],
+  ['', '10.0.0.1', '10.1.0.1'],
+  ['', '0.0.0.0', '::'],
+  ['subscriber site region', 'unix socket', 'unix socket'],
+])('the networks "%s" are the same for %s and %s', (shares, one, other) => {
+  const [first, second] = [networksOf(one), networksOf(other)];
+  const same = (['subscriber', 'site', 'region'] as const).filter((size) => first[size] === second[size]);
+  expect(same.join(' ')).toBe(shares);
 });
 
 test.each<[string, ListenAddress | null]>([

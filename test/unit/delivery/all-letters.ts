@@ -14,6 +14,7 @@ const AT_MS = Date.UTC(2026, 10, 25, 14, 5);
 
 const contents: { [Kind in MailKind]: Extract<MailContent, { kind: Kind }> } = {
   invitation: { kind: 'invitation', role: 'owner', account: 'Acme & Sons', url: URL_SHOWN, expiresAtMs: AT_MS },
+  'invitation-known': { kind: 'invitation-known', account: 'Acme & Sons' },
   recovery: { kind: 'recovery', url: URL_SHOWN, expiresAtMs: AT_MS },
   'sign-up': { kind: 'sign-up', url: URL_SHOWN, expiresAtMs: AT_MS },
   'sign-up-known': { kind: 'sign-up-known', url: URL_SHOWN, hasInvitation: false },
