@@ -106,6 +106,7 @@ export const bounds = {
   upstreamFrameHeaderBytesMax: 128 * 1024,
   upstreamBodyBytesMax: 64 * 1024 * 1024,
   upstreamErrorBytesMax: 64 * 1024,
+  unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone
   attemptsMax: 8,
   attemptReasonCharactersMax: 200,
   recordedErrorCharactersMax: 200, // length of an error message in a usage record

@@ -118,14 +118,14 @@ export class MessageComposer {
     return [this.#delta({ type: 'input_json_delta', partial_json: partialJson })];
   }
 
-  /** Closes the open block. Throws ProviderFault (failed) for a tool whose input is not a JSON object. */
+  /** Closes the open block. Throws ProviderFault (unusable) for a tool whose input is not a JSON object. */
   closeBlock(): StreamEvent[] {
     if (this.#open === 'tool') expectObject(this.#inputPieces.join(''));
     return this.#close();
   }
 
   /**
-   * The end of the message, with its final usage; the relay estimates absent counts. Throws ProviderFault (failed) as
+   * The end of the message, with its final usage; the relay estimates absent counts. Throws ProviderFault (unusable) as
    * `closeBlock` does, unless the message was truncated, as by `max_tokens`: then a tool input may be incomplete.
    */
   finish(
@@ -182,7 +182,7 @@ function expectObject(input: string): void {
   } catch {
     // Without the parser's message, which quotes the text.
   }
-  throw new ProviderFault('failed', 'the provider sent tool input that is not a JSON object');
+  throw new ProviderFault('unusable', 'the provider sent tool input that is not a JSON object');
 }
 
 export function countOf(value: JsonValue | undefined): number | null {
@@ -207,7 +207,7 @@ export function callIdsOf(body: JsonObject): ReadonlySet<string> {
   return new Set(blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => textOf(id)));
 }
 
-/** Throws ProviderFault (failed) if the events are not a complete message. */
+/** Throws ProviderFault (unusable) if the events are not a complete message. */
 export function foldAnswer(events: readonly StreamEvent[]): { message: JsonObject; text: string } {
   const fold = new MessageFold();
   try {
@@ -217,7 +217,11 @@ export function foldAnswer(events: readonly StreamEvent[]): { message: JsonObjec
   } catch (cause) {
     // A RangeError: too deeply nested to be written.
     if (!(cause instanceof MalformedStream || cause instanceof RangeError)) throw cause;
-    throw new ProviderFault('failed', 'the events of the provider do not form a complete message', { cause });
+    const { usage } = events.findLast(({ name }) => name === 'message_delta')?.value ?? {};
+    throw new ProviderFault('unusable', 'the events of the provider do not form a complete message', {
+      usage: isJsonObject(usage) ? usage : null,
+      cause,
+    });
   }
 }
 

@@ -38,10 +38,10 @@ export function hideInFault(thrown: unknown, credential: Secret | null): unknown
 }
 
 function redactFault(fault: ProviderFault, credential: Secret): ProviderFault {
-  const { kind, message, status, retryAfterMs, isUnsupported, cause } = fault;
+  const { kind, message, status, retryAfterMs, isUnsupported, usage, cause } = fault;
   const errorType = redactOrNull(fault.errorType, credential);
   const upstreamRequestId = redactOrNull(fault.upstreamRequestId, credential);
-  const facts = { status, retryAfterMs, errorType, upstreamRequestId, isUnsupported, cause };
+  const facts = { status, retryAfterMs, errorType, upstreamRequestId, isUnsupported, usage, cause };
   return new ProviderFault(kind, redactCredential(message, credential), facts);
 }
 

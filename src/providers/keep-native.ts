@@ -38,7 +38,7 @@ export function keepEvents(converter: EventConverter, hasEnded: () => boolean = 
       const events = converter.take(event);
       heldCharacters += event.text.length;
       if (heldCharacters > bounds.upstreamEventBytesMax)
-        throw new ProviderFault('failed', 'the provider sent too much that is not content');
+        throw new ProviderFault('unusable', 'the provider sent too much that is not content');
       held.push(event);
       if (events.length === 0 || hasEnded()) return sendWith(events, []);
       const kept = sendWith(events, held);

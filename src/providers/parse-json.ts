@@ -2,6 +2,7 @@
 
 import { bounds } from '../config.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
+import { withUsage } from './endings.ts';
 import { ProviderFault } from './provider.ts';
 import { cancelBody, readBounded, upstreamFault } from './upstream.ts';
 
@@ -13,10 +14,19 @@ type Parse = (text: string) => JsonValue;
 interface ParsedText {
   what: string;
   upstreamRequestId: string | null;
+  /** The usage that it reports, in the form of a message's; absent: none. */
+  usageOf?: UsageOf;
 }
 
+type UsageOf = (value: JsonObject) => JsonObject | null;
+
+/** Throws ProviderFault (failed; unusable if it is nested too deep). */
 export function parseJson(text: string, parsed: ParsedText, parse: Parse = JSON.parse): JsonValue {
-  if (isTooDeep(text, DEPTH_MAX)) throw faultOf(parsed, 'is nested too deep');
+  if (isTooDeep(text, DEPTH_MAX)) {
+    // Only the input of a tool can be: the model wrote it.
+    const usage = parsed.usageOf?.(parseLeniently(text)) ?? null;
+    throw withUsage(faultOf(parsed, 'is nested too deep', 'unusable'), usage);
+  }
   try {
     return parse(text);
   } catch {
@@ -30,17 +40,21 @@ export function parseObject(text: string, parsed: ParsedText, parse?: Parse): Js
   throw faultOf(parsed, 'is not a JSON object');
 }
 
-/** The object in the text of an event that is read for its counts alone; empty for anything else. */
+/** The object in a text that is read for its counts alone; empty without any. */
 export function parseLeniently(text: string): JsonObject {
   try {
-    return objectOf(JSON.parse(text));
+    return /usage/i.test(text) ? objectOf(JSON.parse(text)) : {};
   } catch {
     return {};
   }
 }
 
-function faultOf({ what, upstreamRequestId }: ParsedText, words: string): ProviderFault {
-  return new ProviderFault('failed', `the provider sent ${what} that ${words}`, { upstreamRequestId });
+function faultOf(
+  { what, upstreamRequestId }: ParsedText,
+  words: string,
+  kind: 'failed' | 'unusable' = 'failed',
+): ProviderFault {
+  return new ProviderFault(kind, `the provider sent ${what} that ${words}`, { upstreamRequestId });
 }
 
 const REQUEST_ID_HEADERS = ['request-id', 'x-request-id', 'apim-request-id', 'x-generation-id', 'x-amzn-requestid'];
@@ -60,14 +74,24 @@ export interface Answer<Value> {
   upstreamRequestId: string | null;
 }
 
-/** The JSON object of a response. Throws ProviderFault (failed, aborted). */
-export function readObject(response: Response, signal: AbortSignal, parse?: Parse): Promise<Answer<JsonObject>> {
-  return readAnswer(response, signal, requireObject, parse);
+/** The JSON object of a response. Throws ProviderFault (failed, aborted, unusable). */
+export function readObject(
+  response: Response,
+  signal: AbortSignal,
+  parse?: Parse,
+  usageOf: UsageOf = () => null,
+): Promise<Answer<JsonObject>> {
+  return readAnswer(response, signal, requireObject, parse, usageOf);
 }
 
-/** The JSON of a response. Throws ProviderFault (failed, aborted). */
-export function readJson(response: Response, signal: AbortSignal, parse?: Parse): Promise<Answer<JsonValue>> {
-  return readAnswer(response, signal, (answer) => answer, parse);
+/** The JSON of a response. Throws ProviderFault (failed, aborted, unusable). */
+export function readJson(
+  response: Response,
+  signal: AbortSignal,
+  parse?: Parse,
+  usageOf: UsageOf = () => null,
+): Promise<Answer<JsonValue>> {
+  return readAnswer(response, signal, (answer) => answer, parse, usageOf);
 }
 
 /** The same answer. Throws ProviderFault (failed). */
@@ -77,12 +101,13 @@ export function requireObject(answer: Answer<JsonValue>): Answer<JsonObject> {
   throw new ProviderFault('failed', 'the provider answered with JSON that is not an object', { upstreamRequestId });
 }
 
-/** The JSON of a response, converted. Throws ProviderFault (failed, aborted). */
+/** The JSON of a response, converted; by default one of the Messages protocol. Throws ProviderFault (failed, aborted, unusable). */
 export async function readAnswer<Converted>(
   response: Response,
   signal: AbortSignal,
   convert: (answer: Answer<JsonValue>) => Converted,
   parse?: Parse,
+  usageOf: UsageOf = (value) => optionalObject(value['usage']),
 ): Promise<Converted> {
   const upstreamRequestId = readUpstreamRequestId(response.headers);
   if (response.headers.get('content-type')?.includes('text/event-stream') === true) {
@@ -99,5 +124,10 @@ export async function readAnswer<Converted>(
   }
   if (text === null)
     throw new ProviderFault('failed', 'the response of the provider is too long', { upstreamRequestId });
-  return convert({ value: parseJson(text, { what: 'a response', upstreamRequestId }, parse), text, upstreamRequestId });
+  const value = parseJson(text, { what: 'a response', upstreamRequestId, usageOf }, parse);
+  return convert({ value, text, upstreamRequestId });
+}
+
+function optionalObject(value: JsonValue | undefined): JsonObject | null {
+  return isJsonObject(value) ? value : null;
 }

@@ -1,12 +1,15 @@
 // Pulls a provider's stream through a converter: a chunk is read only for a call of `next`, up to the first fault.
 
+import { bounds } from '../config.ts';
 import {
   EventStreamParser,
   type JsonObject,
+  makeEvent,
   PlainDeltas,
   type ServerSentEvent,
   type StreamEvent,
 } from '../wire/wire.ts';
+import { withUsage } from './endings.ts';
 import { type EventReceiver, type EventSource, ProviderFault } from './provider.ts';
 import { upstreamFault } from './upstream.ts';
 
@@ -44,6 +47,12 @@ export interface EventParser {
   pushPlain?(bytes: Uint8Array): PlainDeltas | null;
 }
 
+const PING = makeEvent({ type: 'ping' });
+
+function isUnusable(thrown: unknown): thrown is ProviderFault {
+  return thrown instanceof ProviderFault && thrown.kind === 'unusable';
+}
+
 const IGNORES: EventReceiver = { onEvents: () => undefined, onFault: () => undefined };
 
 export function endedEarly(upstreamRequestId: string | null): ProviderFault {
@@ -60,6 +69,8 @@ export class PulledStream implements EventSource {
   #receiver: EventReceiver = IGNORES;
   #mapFault: ((fault: ProviderFault) => ProviderFault) | null = null;
   #fault: ProviderFault | null = null; // thrown after the preceding events
+  #unusable: ProviderFault | null = null; // thrown once the answer's counts are known
+  #unusableBytes = 0;
   #isEnded = false;
 
   constructor(
@@ -114,8 +125,10 @@ export class PulledStream implements EventSource {
     this.#receiver.onFault(this.#fail(thrown));
   };
 
+  /** An answer that was unusable before its stream ended or broke stays unusable, unless this service aborted it. */
   #fail(thrown: unknown): ProviderFault {
-    const fault = upstreamFault(thrown, this.#signal);
+    const cause = this.#signal.aborted ? thrown : (this.#unusable ?? thrown);
+    const fault = upstreamFault(withUsage(cause, this.#converter.counts?.usage ?? null), this.#signal);
     this.#fault = this.#mapFault === null ? fault : this.#mapFault(fault);
     return this.#fault;
   }
@@ -123,6 +136,7 @@ export class PulledStream implements EventSource {
   #atEnd(): StreamEvent[] | null {
     let events: StreamEvent[] = [];
     try {
+      if (this.#unusable !== null) throw this.#unusable;
       events = this.#converter.end();
     } catch (thrown) {
       this.#fail(thrown);
@@ -137,7 +151,8 @@ export class PulledStream implements EventSource {
     const events: StreamEvent[] = [];
     try {
       for (const event of this.#parser.push(chunk)) {
-        for (const converted of this.#converter.take(event)) events.push(converted);
+        if (this.#unusable !== null) this.#readCounts(event);
+        else this.#convert(event, events);
         if (!this.#converter.isDone) continue;
         this.#isEnded = true;
         this.#awaitEnd();
@@ -147,7 +162,33 @@ export class PulledStream implements EventSource {
       this.#fail(thrown);
       this.#cancel();
     }
+    if (this.#unusable !== null && this.#fault === null) this.#waitForCounts(chunk.length, events);
     return this.#withCounts(events);
+  }
+
+  #convert(event: ServerSentEvent, events: StreamEvent[]): void {
+    try {
+      for (const converted of this.#converter.take(event)) events.push(converted);
+    } catch (thrown) {
+      if (this.#converter.counts === undefined || !isUnusable(thrown)) throw thrown;
+      this.#unusable = thrown;
+      this.#readCounts(event);
+    }
+  }
+
+  /** Throws the fault if the event has the last counts. */
+  #readCounts(event: ServerSentEvent): void {
+    if (this.#converter.counts?.read(event) === true) throw this.#unusable;
+  }
+
+  /** The provider bills the whole answer, so its counts are awaited. Pings tell the gateway that it still sends. */
+  #waitForCounts(bytes: number, events: StreamEvent[]): void {
+    this.#unusableBytes += bytes;
+    if (this.#unusableBytes <= bounds.unusableAnswerBytesMax) events.push(PING);
+    else {
+      this.#fail(this.#unusable);
+      this.#cancel();
+    }
   }
 
   /** null without any event. */

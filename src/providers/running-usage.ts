@@ -135,6 +135,11 @@ export class RunningUsage {
     return this.#most?.thinking ?? 0;
   }
 
+  /** Output was counted. */
+  get hasOutput(): boolean {
+    return Number(this.usage?.['output_tokens'] ?? 0) > 0;
+  }
+
   /** Begins the message, with the counts of its prompt if they are known. */
   begin(): StreamEvent[] {
     if (this.#composer.isStarted) return [];

@@ -1,6 +1,6 @@
 // A provider at Amazon Bedrock: Claude by InvokeModel, in the Messages protocol; models of other families by Converse.
 
-import { parseExactly, unfoldMessage } from '../../wire/wire.ts';
+import { type JsonObject, objectOf, parseExactly, unfoldMessage } from '../../wire/wire.ts';
 import { requireMessage } from '../anthropic/anthropic.ts';
 import { convertPlatformBody, keepsLongCache } from '../claude-platforms.ts';
 import { replacedToolNames } from '../client-tools.ts';
@@ -15,10 +15,10 @@ import {
   type ProviderReply,
 } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
-import { streamCounts } from '../running-usage.ts';
+import { makeUsage, streamCounts } from '../running-usage.ts';
 import { cancelBody, fetchUpstream, readFault } from '../upstream.ts';
 import { convertChunks, countedModel, countInput } from './claude.ts';
-import { type AnswerTerms, ConverseConverter, convertAnswer } from './convert-event.ts';
+import { type AnswerTerms, ConverseConverter, convertAnswer, readCounts } from './convert-event.ts';
 import { convertBody, convertCountInput } from './convert-request.ts';
 import { bedrockAbilities, thinksByDefault } from './families.ts';
 import { FRAMES_TYPE, FrameParser, loadCodec } from './frame-parser.ts';
@@ -66,7 +66,10 @@ export const bedrock = apiProvider('bedrock', api, {
     return openAnswer(response, attempt, {
       converter: () => convertFrames(terms),
       // Numbers in tool inputs keep their digits.
-      whole: async () => convertAnswer((await readObject(response, attempt.signal, parseExactly)).value, terms),
+      whole: async () => {
+        const usageOf = ({ usage }: JsonObject) => makeUsage(readCounts(objectOf(usage)));
+        return convertAnswer((await readObject(response, attempt.signal, parseExactly, usageOf)).value, terms);
+      },
       ...(framing !== undefined && { framing }),
     });
   },

@@ -3,6 +3,7 @@
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
+import { endingOf, requireAnswer, withUsage } from '../endings.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { type ReportedCounts, RunningUsage } from '../running-usage.ts';
@@ -25,15 +26,6 @@ export interface AnswerTerms {
 }
 
 const CALLS_MAX = 1_000;
-/** The model failed. Ending normally would leave an agent without an answer. */
-const FAILURES: readonly string[] = ['malformed_model_output', 'malformed_tool_use'];
-const STOP_REASONS: Readonly<Record<string, string>> = {
-  max_tokens: 'max_tokens',
-  model_context_window_exceeded: 'model_context_window_exceeded',
-  stop_sequence: 'stop_sequence',
-  guardrail_intervened: 'refusal',
-  content_filtered: 'refusal',
-};
 /** The answer may end in the middle of a call. */
 const CUT: readonly string[] = ['max_tokens', 'model_context_window_exceeded', 'refusal'];
 
@@ -71,7 +63,7 @@ export class ConverseConverter {
         this.#toolIndex = undefined;
         return this.#composer.closeBlock();
       case 'messageStop':
-        this.#stop(textOf(event['stopReason']));
+        this.#stopReason = textOf(event['stopReason']);
         return [];
       case 'metadata':
         this.#hasUsage = true;
@@ -91,7 +83,10 @@ export class ConverseConverter {
   end(): StreamEvent[] {
     const { upstreamRequestId, stopSequences } = this.#terms;
     if (this.#stopReason === null) throw endedEarly(upstreamRequestId);
-    const said = STOP_REASONS[this.#stopReason] ?? 'end_turn';
+    const word = this.#stopReason;
+    const { usage } = this.usage;
+    const hasOutput = this.#composer.hasContent || this.usage.hasOutput;
+    const said = requireAnswer(endingOf(word, 'converse'), { word, hasOutput, usage, upstreamRequestId });
     const reason = this.#composer.hasTool && !CUT.includes(said) ? 'tool_use' : said;
     // Converse does not say which sequence it was.
     const only = stopSequences.length === 1 ? stopSequences[0] : undefined;
@@ -143,13 +138,8 @@ export class ConverseConverter {
     ];
   }
 
-  #stop(reason: string): void {
-    if (FAILURES.includes(reason)) throw this.#fault(`the model failed (${reason})`);
-    this.#stopReason = reason;
-  }
-
   #fault(message: string): ProviderFault {
-    return new ProviderFault('failed', message, { upstreamRequestId: this.#terms.upstreamRequestId });
+    return new ProviderFault('unusable', message, { upstreamRequestId: this.#terms.upstreamRequestId });
   }
 }
 
@@ -187,7 +177,18 @@ export function convertAnswer(answer: JsonObject, terms: AnswerTerms): StreamEve
     throw new ProviderFault('failed', 'the provider answered with JSON that is not an answer of Converse', {
       upstreamRequestId,
     });
-  const events = jsonObjects(message['content']).flatMap((block, contentBlockIndex) => {
+  converter.count(answer);
+  try {
+    const events = contentEvents(converter, message);
+    converter.push('messageStop', { stopReason: answer['stopReason'] ?? '' });
+    return [...events, ...converter.end()];
+  } catch (thrown) {
+    throw withUsage(thrown, converter.usage.usage);
+  }
+}
+
+function contentEvents(converter: ConverseConverter, message: JsonObject): StreamEvent[] {
+  return jsonObjects(message['content']).flatMap((block, contentBlockIndex) => {
     const { toolUse, reasoningContent } = block;
     const push = (name: string, rest: JsonObject) => converter.push(name, { contentBlockIndex, ...rest });
     return [
@@ -196,9 +197,6 @@ export function convertAnswer(answer: JsonObject, terms: AnswerTerms): StreamEve
       ...push('contentBlockStop', {}),
     ];
   });
-  converter.push('messageStop', { stopReason: answer['stopReason'] ?? '' });
-  if (isJsonObject(answer['usage'])) converter.push('metadata', { usage: answer['usage'] });
-  return [...events, ...converter.end()];
 }
 
 function deltasOf(block: JsonObject, toolUse?: JsonValue, reasoning?: JsonValue): JsonObject[] {

@@ -5,11 +5,14 @@ import { DAY_MS } from '../../base/clock.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, makeEvent, objectOf, textOf } from '../../wire/wire.ts';
 import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
+import { type Ending, endingOf, requireAnswer, withUsage } from '../endings.ts';
 import { isErrorStatus, kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
-import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
+import { type Dialect, NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
 import { makeCallId, placeSignature, UNSIGNED } from './call-ids.ts';
+
+export const DIALECT: Dialect = { isThinkingBeside: true };
 
 /** Zero is omitted in JSON: without the count of candidates, only the total tells an empty output from an unknown one. */
 export function readCounts(metadata: JsonObject): ReportedCounts {
@@ -111,20 +114,13 @@ export interface AnswerTerms {
   thinks: boolean;
 }
 
-const REFUSALS: readonly string[] = ['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII'];
-/** The model failed to call a tool. Ending normally would leave an agent without an answer. */
-const FAILURES: readonly string[] = [
-  ...['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS'],
-  ...['MISSING_THOUGHT_SIGNATURE', 'MALFORMED_RESPONSE'],
-];
-
 const CALLS_MAX = 1_000;
 
 export class ChunkConverter {
   readonly usage: RunningUsage;
   readonly #terms: AnswerTerms;
   readonly #composer: MessageComposer;
-  #stopReason: string | null = null;
+  #end: { word: string; ending: Ending } | null = null;
   #calls = 0;
   #reportedThoughts = 0; // tokens
   readonly #callIds: Set<string>;
@@ -134,12 +130,12 @@ export class ChunkConverter {
     this.#callIds = new Set(terms.callIds);
     const { requestId, upstreamModel: model } = terms;
     this.#composer = new MessageComposer({ id: messageIdOf(requestId), model, signature: UNSIGNED });
-    this.usage = new RunningUsage(this.#composer, { isThinkingBeside: true });
+    this.usage = new RunningUsage(this.#composer, DIALECT);
   }
 
   /** A chunk said how the answer ended; others may follow. */
   get hasEnded(): boolean {
-    return this.#stopReason !== null;
+    return this.#end !== null;
   }
 
   /** The events of the next chunk, often none. Throws ProviderFault for an error or an invalid answer. */
@@ -152,7 +148,8 @@ export class ChunkConverter {
     this.count(chunk, partsOf(candidate).length > 0);
     if (typeof chunk['modelVersion'] === 'string') this.#composer.reportedModel ??= chunk['modelVersion'];
     const { blockReason } = objectOf(chunk['promptFeedback']);
-    if (typeof blockReason === 'string' && blockReason !== 'BLOCK_REASON_UNSPECIFIED') this.#stopReason = 'refusal';
+    if (typeof blockReason === 'string' && blockReason !== 'BLOCK_REASON_UNSPECIFIED')
+      this.#end = { word: blockReason, ending: 'refusal' };
     return candidate === undefined ? [] : this.#takeCandidate(candidate);
   }
 
@@ -161,21 +158,21 @@ export class ChunkConverter {
     this.usage.take(isJsonObject(metadata) ? [readCounts(metadata)] : NO_REPORTS, hasContent);
   }
 
-  /** The end of the answer, with its counts. Throws ProviderFault if no chunk said that it ended. */
+  /** The end of the answer, with its counts. Throws ProviderFault if no chunk said that it ended, or not with an answer. */
   end(): StreamEvent[] {
-    if (this.#stopReason === null) throw endedEarly(null);
-    const stopReason = this.#stopReason === 'end_turn' && this.#calls > 0 ? 'tool_use' : this.#stopReason;
+    if (this.#end === null) throw endedEarly(null);
+    const { word, ending } = this.#end;
+    const hasOutput = this.#composer.hasContent || this.usage.hasOutput;
+    const said = requireAnswer(ending, { word, hasOutput, usage: this.usage.usage });
+    const stopReason = said === 'end_turn' && this.#calls > 0 ? 'tool_use' : said;
     return [...this.usage.begin(), ...this.#composer.finish(stopReason, null, this.usage.finish())];
   }
 
   #takeCandidate(candidate: JsonObject): StreamEvent[] {
-    const { finishReason, finishMessage } = candidate;
+    const { finishReason } = candidate;
     const events = partsOf(candidate).flatMap((part) => this.#takePart(part));
     if (typeof finishReason !== 'string' || finishReason === 'FINISH_REASON_UNSPECIFIED') return events;
-    if (FAILURES.includes(finishReason))
-      throw new ProviderFault('failed', `the model failed (${finishReason}): ${finishMessage ?? 'no reason given'}`);
-    const isRefusal = REFUSALS.includes(finishReason) || finishReason.startsWith('IMAGE_');
-    this.#stopReason = finishReason === 'MAX_TOKENS' ? 'max_tokens' : isRefusal ? 'refusal' : 'end_turn';
+    this.#end = { word: finishReason, ending: endingOf(finishReason, 'gemini') };
     return events;
   }
 
@@ -189,7 +186,7 @@ export class ChunkConverter {
       return thought === true ? this.#takeThought(shown, signature) : this.#takeText(shown, signature);
     }
     if (Object.keys(part).length === 0) return [];
-    throw new ProviderFault('failed', 'the provider sent content of an unsupported type');
+    throw new ProviderFault('unusable', 'the provider sent content of an unsupported type');
   }
 
   #takeThought(text: string, signature: string): StreamEvent[] {
@@ -217,8 +214,8 @@ export class ChunkConverter {
   #takeCall(call: JsonObject, signature: string): StreamEvent[] {
     const { id: given, name, args } = call;
     if (typeof name !== 'string' || name === '')
-      throw new ProviderFault('failed', 'the provider called a tool without a name');
-    if (this.#calls >= CALLS_MAX) throw new ProviderFault('failed', 'the provider called too many tools at once');
+      throw new ProviderFault('unusable', 'the provider called a tool without a name');
+    if (this.#calls >= CALLS_MAX) throw new ProviderFault('unusable', 'the provider called too many tools at once');
     const composer = this.#composer;
     const id = makeCallId(given, this.#callIds, this.#terms.requestId, this.#calls++);
     this.#callIds.add(id);
@@ -239,5 +236,10 @@ function partsOf(candidate: JsonObject | undefined): JsonObject[] {
 export function convertAnswer(answer: JsonValue, terms: AnswerTerms): StreamEvent[] {
   const converter = new ChunkConverter(terms);
   const chunks = Array.isArray(answer) ? answer : [answer];
-  return [...chunks.flatMap((chunk) => converter.push(chunk)), ...converter.end()];
+  try {
+    return [...chunks.flatMap((chunk) => converter.push(chunk)), ...converter.end()];
+  } catch (thrown) {
+    for (const chunk of chunks) converter.count(objectOf(chunk)); // the last ones may have the counts
+    throw withUsage(thrown, converter.usage.usage);
+  }
 }

@@ -1,6 +1,6 @@
 // A provider of Gemini's generateContent: one state machine translates streamed and whole answers.
 
-import { type NativeBody, parseExactly } from '../../wire/wire.ts';
+import { type JsonObject, type NativeBody, objectOf, parseExactly } from '../../wire/wire.ts';
 import { geminiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
@@ -10,9 +10,9 @@ import { readThinking, thinksByDefault } from '../models.ts';
 import { parseJson, parseLeniently, readJson } from '../parse-json.ts';
 import type { Attempt, Provider, ProviderReply, WholeReply } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
-import { streamCounts } from '../running-usage.ts';
+import { makeUsage, streamCounts } from '../running-usage.ts';
 import { shortenName } from './call-ids.ts';
-import { type AnswerTerms, ChunkConverter, convertAnswer, mapError } from './convert-chunk.ts';
+import { type AnswerTerms, ChunkConverter, convertAnswer, DIALECT, mapError, readCounts } from './convert-chunk.ts';
 import {
   convertBody,
   convertCountBody,
@@ -96,7 +96,7 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
   const isOwn = ownBody(attempt) !== null;
   const terms = termsOf(attempt, isOwn);
   // Numbers in tool inputs keep their digits.
-  const readWhole = () => readJson(response, signal, parseExactly);
+  const readWhole = () => readJson(response, signal, parseExactly, usageOf);
   if (isOwn && !request.stream) {
     const { value, text, upstreamRequestId } = await readWhole();
     return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };
@@ -109,6 +109,10 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
       return isOwn ? keepChunk(events, value) : events;
     },
   });
+}
+
+function usageOf({ usageMetadata }: JsonObject): JsonObject {
+  return makeUsage(readCounts(objectOf(usageMetadata)), DIALECT);
 }
 
 /** A client of this protocol gets its own names and ids of calls back. */

@@ -6,6 +6,7 @@ import { bounds } from '../../config.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { argumentsText, countOf, MessageComposer } from '../compose-message.ts';
+import { endingOf, withUsage } from '../endings.ts';
 import { faultOf, kindOf, parseErrorJson, scrubIdentifiers } from '../map-fault.ts';
 import { type FaultKind, ProviderFault } from '../provider.ts';
 import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
@@ -238,7 +239,7 @@ export class ChunkConverter {
     this.#latest = index;
     if (this.#items.has(index) || this.#emitted.has(index)) return index;
     if (this.#items.size + this.#emitted.size >= ITEMS_MAX)
-      throw new ProviderFault('failed', 'the provider sent too many items');
+      throw new ProviderFault('unusable', 'the provider sent too many items');
     this.#items.set(index, { received: new Map(), waiting: [], shown: [], isNamed: false, isDone: false });
     this.#turn ??= index;
     return index;
@@ -352,7 +353,7 @@ export class ChunkConverter {
     if (index === this.#turn) return step();
     this.#waitingCharacters += characters + STEP_CHARACTERS;
     if (this.#waitingCharacters > bounds.upstreamEventBytesMax)
-      throw new ProviderFault('failed', 'the provider interleaved too many items to put them in order');
+      throw new ProviderFault('unusable', 'the provider interleaved too many items to put them in order');
     this.#items.get(index)?.waiting.push(step);
     return [];
   }
@@ -404,8 +405,8 @@ export class ChunkConverter {
 
   #stopReason(response: JsonObject, isCut: boolean): string {
     if (isCut) {
-      const { reason } = objectOf(response['incomplete_details']);
-      return reason === 'content_filter' ? 'refusal' : 'max_tokens'; // truncated as well, for an unknown reason
+      const word = textOf(objectOf(response['incomplete_details'])['reason']);
+      return endingOf(word, 'responses') === 'refusal' ? 'refusal' : 'max_tokens'; // whatever cut it
     }
     if (this.#composer.hasTool) return 'tool_use';
     return this.#isRefused ? 'refusal' : 'end_turn';
@@ -433,7 +434,12 @@ export function convertAnswer(response: JsonObject, terms: AnswerTerms): StreamE
     throw new ProviderFault('failed', 'the provider returned an unfinished response');
   // A truncated tool input is invalid JSON, which a whole message must not contain.
   const kept = status === 'incomplete' ? output.filter((item) => !isJsonObject(item) || !isCutCall(item)) : output;
-  return new ChunkConverter(terms).add({ type: 'response.completed', response: { ...response, output: kept } });
+  const converter = new ChunkConverter(terms);
+  try {
+    return converter.add({ type: 'response.completed', response: { ...response, output: kept } });
+  } catch (thrown) {
+    throw withUsage(thrown, converter.usage.usage);
+  }
 }
 
 function isCutCall(item: JsonObject): boolean {

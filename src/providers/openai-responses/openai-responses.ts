@@ -1,6 +1,6 @@
 // A provider of OpenAI's Responses protocol, which stores nothing: signatures of thinking blocks keep the reasoning.
 
-import type { NativeBody } from '../../wire/wire.ts';
+import { type NativeBody, objectOf } from '../../wire/wire.ts';
 import { openAiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, messageIdOf, parseWithArguments } from '../compose-message.ts';
@@ -11,8 +11,15 @@ import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
 import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
-import { streamCounts } from '../running-usage.ts';
-import { type AnswerTerms, ChunkConverter, convertAnswer, convertError, refusesReasoning } from './convert-chunk.ts';
+import { makeUsage, streamCounts } from '../running-usage.ts';
+import {
+  type AnswerTerms,
+  ChunkConverter,
+  convertAnswer,
+  convertError,
+  readCounts,
+  refusesReasoning,
+} from './convert-chunk.ts';
 import {
   convertBody,
   convertHeaders,
@@ -66,7 +73,8 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
     callIds: callIdsOf(request.body),
     upstreamRequestId: readUpstreamRequestId(response.headers),
   };
-  const readWhole = () => readObject(response, signal, parseWithArguments);
+  const readWhole = () =>
+    readObject(response, signal, parseWithArguments, ({ usage }) => makeUsage(readCounts(objectOf(usage))));
   if (isOwn && !request.stream) {
     const { value, text, upstreamRequestId } = await readWhole();
     return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };

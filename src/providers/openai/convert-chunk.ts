@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
+import { type Ending, endingOf, isFault, requireAnswer, type StopReason, withUsage } from '../endings.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
@@ -38,9 +39,7 @@ function named(holder: string): (name: string) => string {
   return (name) => `${holder}.${name}`;
 }
 
-/** The counts of a `usage`; null without one. */
-export function readCounts(value: JsonValue | undefined): ReportedCounts | null {
-  if (!isJsonObject(value)) return null;
+export function readCounts(value: JsonObject): ReportedCounts {
   const details = objectOf(value['prompt_tokens_details']);
   return {
     prompt: countOf(value['prompt_tokens']),
@@ -71,21 +70,6 @@ function unknownNumbers(usage: JsonObject): JsonObject {
   return found;
 }
 
-/** Stop reasons; any other ends the turn. */
-const STOP_REASONS: Readonly<Record<string, string>> = {
-  length: 'max_tokens',
-  model_length: 'max_tokens', // Mistral
-  tool_calls: 'tool_use',
-  function_call: 'tool_use',
-  content_filter: 'refusal',
-};
-/** Finish reasons that mean an incomplete answer. */
-const FAULTY_ENDS: Readonly<Record<string, 'failed' | 'overloaded'>> = {
-  error: 'failed',
-  abort: 'failed',
-  insufficient_system_resource: 'overloaded', // DeepSeek
-};
-
 export class ChunkConverter {
   readonly usage: RunningUsage;
   readonly #attempt: Attempt;
@@ -97,7 +81,7 @@ export class ChunkConverter {
   readonly #shownIds: Set<string>; // and those of the conversation
   readonly #composer: MessageComposer;
   readonly #calls: CallGatherer;
-  #finishReason: string | null = null;
+  #end: { word: string; ending: Ending } | null = null;
   #stopSequence: string | null = null;
   #isRefused = false;
   #isThinking = false;
@@ -142,15 +126,16 @@ export class ChunkConverter {
     this.usage.take(reportsIn(chunk, jsonObjects(chunk['choices'])[0]), false);
   }
 
-  /** The end of the message. Throws ProviderFault if the provider did not end it. */
+  /** The end of the message. Throws ProviderFault if the provider did not end it, or not with an answer. */
   finish(): StreamEvent[] {
-    if (this.#finishReason === null) throw endedEarly(this.#upstreamRequestId);
+    if (this.#end === null) throw endedEarly(this.#upstreamRequestId);
+    const said = requireAnswer(this.#end.ending, this.#ended(this.#end.word));
     const events = [...this.#endWords(), ...this.#calls.end()];
     for (const text of this.#lateText) events.push(...this.#composer.text(text));
     // Sealed reasoning may come last: it gets its own block.
     if (!this.#details.isEmpty) events.push(...this.#composer.signature(this.#seal()));
-    const { reason, sequence } = this.#stop();
-    const isCut = reason === 'max_tokens' || this.#finishReason === 'content_filter';
+    const { reason, sequence } = this.#stop(said);
+    const isCut = !ENDED_TURN.includes(said); // within a call, perhaps
     return [...events, ...this.#composer.finish(reason, sequence, this.usage.finish(), isCut)];
   }
 
@@ -204,7 +189,7 @@ export class ChunkConverter {
     if (!this.#calls.isGathering) return [...events, ...this.#composer.text(text)];
     this.#lateCharacters += text.length;
     if (this.#lateCharacters > bounds.upstreamEventBytesMax)
-      throw new ProviderFault('failed', 'the provider sent too much text while its tool calls were incomplete');
+      throw new ProviderFault('unusable', 'the provider sent too much text while its tool calls were incomplete');
     this.#lateText.push(text);
     return events;
   }
@@ -220,21 +205,28 @@ export class ChunkConverter {
   }
 
   #takeEnd(choice: JsonObject): void {
-    const reason = choice['finish_reason'];
-    if (typeof reason !== 'string' || reason === '') return;
-    const kind = FAULTY_ENDS[reason];
-    const upstreamRequestId = this.#upstreamRequestId;
-    if (kind !== undefined)
-      throw new ProviderFault(kind, 'the provider ended the message early', { upstreamRequestId });
-    this.#finishReason = reason;
+    const word = textOf(choice['finish_reason']);
+    if (word === '') return;
+    let ending = endingOf(word, 'chat');
+    // A router has the provider's own word beside its general one.
+    const native = textOf(choice['native_finish_reason']);
+    if (native !== '' && endingOf(native, 'chat') === 'unusable') ending = 'unusable';
+    const ended = this.#ended(word);
+    if (isFault(ending)) requireAnswer(ending, ended);
+    this.#end = { word, ending };
     const matched = choice['stop_reason']; // vLLM: the stop sequence, or a token id
     if (typeof matched === 'string' && this.#stops.includes(matched)) this.#stopSequence = matched;
   }
 
+  #ended(word: string): Parameters<typeof requireAnswer>[1] {
+    const { usage } = this.usage;
+    const hasOutput = this.#composer.hasContent || this.usage.hasOutput;
+    return { word, hasOutput, usage, upstreamRequestId: this.#upstreamRequestId };
+  }
+
   /** A call counts as a call even if the provider says that the turn ended. */
-  #stop(): { reason: string; sequence: string | null } {
-    const said = STOP_REASONS[this.#finishReason ?? ''] ?? 'end_turn';
-    if (said === 'max_tokens' || said === 'refusal') return { reason: said, sequence: null };
+  #stop(said: StopReason): { reason: string; sequence: string | null } {
+    if (!ENDED_TURN.includes(said)) return { reason: said, sequence: null };
     if (this.#isRefused) return { reason: 'refusal', sequence: null };
     if (this.#composer.hasTool) return { reason: 'tool_use', sequence: null };
     if (this.#stopSequence !== null) return { reason: 'stop_sequence', sequence: this.#stopSequence };
@@ -242,11 +234,13 @@ export class ChunkConverter {
   }
 }
 
+const ENDED_TURN: readonly StopReason[] = ['end_turn', 'tool_use', 'stop_sequence'];
+
 /** Usage is beside the choices, in a choice (Moonshot), or under a name of its own (Groq). */
 function reportsIn({ usage, x_groq: groq }: JsonObject, choice: JsonObject | undefined): readonly ReportedCounts[] {
   const ofChoice = choice?.['usage'];
   if (!usage && !ofChoice && !groq) return NO_REPORTS; // most chunks
-  return [usage, ofChoice, objectOf(groq)['usage']].flatMap((one) => readCounts(one) ?? []);
+  return [usage, ofChoice, objectOf(groq)['usage']].filter(isJsonObject).map(readCounts);
 }
 
 const PRODUCED = ['content', 'reasoning_content', 'reasoning', 'refusal', 'tool_calls', 'function_call'];
@@ -267,12 +261,15 @@ export function convertAnswer(
   upstreamRequestId: string | null,
 ): StreamEvent[] {
   const converter = new ChunkConverter(attempt, profile, upstreamRequestId);
-  const events = converter.take(asChunk(answer));
-  if (events.length === 0)
-    throw new ProviderFault('failed', 'the provider answered with JSON that is not a chat completion', {
-      upstreamRequestId,
-    });
-  return [...events, ...converter.finish()];
+  try {
+    const events = converter.take(asChunk(answer));
+    if (events.length > 0) return [...events, ...converter.finish()];
+  } catch (thrown) {
+    throw withUsage(thrown, converter.usage.usage);
+  }
+  throw new ProviderFault('failed', 'the provider answered with JSON that is not a chat completion', {
+    upstreamRequestId,
+  });
 }
 
 function asChunk(answer: JsonObject): JsonObject {
@@ -280,10 +277,11 @@ function asChunk(answer: JsonObject): JsonObject {
   if (choice === undefined || !isJsonObject(choice['message'])) return answer;
   const { message } = choice;
   const reason = choice['finish_reason'] ?? 'stop'; // a whole answer has ended
+  const isCut = !ENDED_TURN.includes(endingOf(textOf(reason), 'chat') as StopReason);
   const calls = jsonObjects(message['tool_calls']).map((call, index) => ({
     ...call,
     index,
-    ...((reason === 'length' || reason === 'content_filter') && { function: withWholeInput(call['function']) }),
+    ...(isCut && { function: withWholeInput(call['function']) }),
   }));
   const delta = { ...message, ...(calls.length > 0 && { tool_calls: calls }) };
   return { ...answer, choices: [{ ...choice, finish_reason: reason, delta }] };

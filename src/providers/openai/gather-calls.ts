@@ -97,13 +97,13 @@ export class CallGatherer {
     if (known !== undefined) {
       if (this.#waiting.includes(known)) return known;
       if (input.trim() === '') return null;
-      throw new ProviderFault('failed', 'the provider sent more input for a tool call that was complete');
+      throw new ProviderFault('unusable', 'the provider sent more input for a tool call that was complete');
     }
     const place = typeof index === 'number' ? index : null;
     const call: Call = { index: place, id, name: '', pieces: [], isBegun: false, end: new ObjectEnd() };
     this.#hold(CALL_CHARACTERS);
     if (this.#begunCount + this.#waiting.length >= CALLS_MAX)
-      throw new ProviderFault('failed', 'the provider called too many tools at once');
+      throw new ProviderFault('unusable', 'the provider called too many tools at once');
     this.#waiting.push(call);
     this.#calls.push(call);
     return call;
@@ -137,7 +137,7 @@ export class CallGatherer {
   }
 
   #begin(call: Call): StreamEvent[] {
-    if (call.name === '') throw new ProviderFault('failed', 'the provider called a tool without naming it');
+    if (call.name === '') throw new ProviderFault('unusable', 'the provider called a tool without naming it');
     call.isBegun = true;
     const shown = this.#nameCall(call.id, call.name, this.#begunCount++);
     const events = this.#composer.beginTool(shown.id, shown.name);
@@ -149,7 +149,7 @@ export class CallGatherer {
   #hold(characters: number): void {
     this.#heldCharacters += characters;
     if (this.#heldCharacters > bounds.upstreamEventBytesMax)
-      throw new ProviderFault('failed', 'the provider sent too much tool input');
+      throw new ProviderFault('unusable', 'the provider sent too much tool input');
   }
 }
 
@@ -165,7 +165,7 @@ export class DetailGatherer {
     for (const piece of pieces) {
       this.#characters += JSON.stringify(piece).length;
       if (this.#characters > bounds.upstreamEventBytesMax)
-        throw new ProviderFault('failed', 'the provider sent too many details of its reasoning');
+        throw new ProviderFault('unusable', 'the provider sent too many details of its reasoning');
       const last = this.#details.at(-1);
       const isSame = last !== undefined && last['type'] === piece['type'] && last['index'] === piece['index'];
       if (isSame) grow(last, piece);

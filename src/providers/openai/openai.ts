@@ -1,5 +1,6 @@
 // A provider of Chat Completions, of any family: one state machine translates streamed and whole answers.
 
+import { objectOf } from '../../wire/wire.ts';
 import { openAiAbilities } from '../abilities.ts';
 import { parseWithArguments } from '../compose-message.ts';
 import { requestEmbeddings } from '../embeddings.ts';
@@ -8,8 +9,8 @@ import { thinksByDefault } from '../models.ts';
 import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import type { Attempt, Provider } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
-import { streamCounts } from '../running-usage.ts';
-import { ChunkConverter, convertAnswer } from './convert-chunk.ts';
+import { makeUsage, streamCounts } from '../running-usage.ts';
+import { ChunkConverter, convertAnswer, readCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl } from './convert-request.ts';
 import { isChatError, mapChatError, mapChatFault } from './map-error.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
@@ -47,7 +48,12 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
       return openAnswer(response, attempt, {
         converter: () => convertEvents(attempt, profile, readUpstreamRequestId(response.headers)),
         async whole() {
-          const { value, upstreamRequestId } = await readObject(response, attempt.signal, parseWithArguments);
+          const { value, upstreamRequestId } = await readObject(
+            response,
+            attempt.signal,
+            parseWithArguments,
+            ({ usage }) => makeUsage(readCounts(objectOf(usage))),
+          );
           if (isChatError(value)) throw mapChatError(value, upstreamRequestId); // an error with status 200
           return convertAnswer(value, attempt, profile, upstreamRequestId);
         },

@@ -39,7 +39,6 @@ test.each([
   ['guardrail_intervened', 'refusal', null],
   ['content_filtered', 'refusal', null],
   ['stop_sequence', 'stop_sequence', 'END'],
-  ['a_reason_of_the_future', 'end_turn', null],
 ])('the stop reason %s becomes %s', (said, stopReason, stopSequence) => {
   expect(convert([textDelta('Hi'), stop(), end(said)])).toMatchObject({ stopReason, stopSequence });
 });
@@ -52,8 +51,8 @@ test('of several stop sequences none is named, because Converse does not say whi
   });
 });
 
-test.each(['malformed_model_output', 'malformed_tool_use'])('%s is a failure, not an end', (reason) => {
-  expect(() => convert([textDelta('Hi'), stop(), end(reason)])).toThrow(`the model failed (${reason})`);
+test.each(['malformed_model_output', 'malformed_tool_use', 'a_reason_of_the_future'])('%s is not an end', (reason) => {
+  expect(() => convert([textDelta('Hi'), stop(), end(reason)])).toThrow(`without a usable answer (${reason})`);
 });
 
 test('a call that was cut by a limit is not a fault, and one that was not is', () => {

@@ -102,10 +102,14 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
     },
   );
 
-  test('treats a response that is nested too deeply as a fault', async () => {
+  test('treats a response that is nested too deeply as unusable, with its counts: the model wrote it', async () => {
     const input = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     const reply = driver.fit(replyOf([{ is: 'call', id: 'toolu_deep1', name: 'look', input, seal: null }]));
-    for (const fault of await faultsOf(driver, () => json(driver.whole(reply)))) expect(fault.kind).toBe('failed');
+    for (const fault of await faultsOf(driver, () => json(driver.whole(reply))))
+      expect({ kind: fault.kind, usage: fault.usage }).toEqual({
+        kind: 'unusable',
+        usage: expect.objectContaining(driver.reportedCounts(reply.counted)),
+      });
   });
 
   test('never repeats the credential in a fault, plain or encoded', async () => {

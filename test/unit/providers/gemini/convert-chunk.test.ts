@@ -149,7 +149,10 @@ describe('calls', () => {
 
   test('with an input that is not an object, or without a name, are faults', () => {
     for (const bad of [call('look', 'text'), call('look', [1]), { functionCall: { args: {} } }])
-      expect(faultOf([chunk([bad as JsonObject], 'STOP')]).kind).toBe('failed');
+      expect(faultOf([chunk([bad as JsonObject], 'STOP')])).toMatchObject({
+        kind: 'unusable',
+        usage: { input_tokens: 10 },
+      });
   });
 });
 
@@ -225,17 +228,15 @@ describe('the end', () => {
     ['PROHIBITED_CONTENT', 'refusal'],
     ['SPII', 'refusal'],
     ['IMAGE_SAFETY', 'refusal'],
-    ['LANGUAGE', 'end_turn'],
-    ['OTHER', 'end_turn'],
-    ['SOMETHING_NEW', 'end_turn'],
+    ['LANGUAGE', 'refusal'],
+    ['finish_reason.max_tokens', 'max_tokens'],
   ])('%s becomes %s', (reason, stopReason) => {
     expect(finish(reason)).toMatchObject({ stop_reason: stopReason, stop_sequence: null });
   });
 
   test('with calls becomes tool_use, unless the response was cut or refused', () => {
-    const reasons = ['STOP', 'OTHER', 'MAX_TOKENS', 'SAFETY'];
+    const reasons = ['STOP', 'MAX_TOKENS', 'SAFETY'];
     expect(reasons.map((reason) => finish(reason, [call()])['stop_reason'])).toEqual([
-      'tool_use',
       'tool_use',
       'max_tokens',
       'refusal',
@@ -243,10 +244,12 @@ describe('the end', () => {
   });
 
   test.each(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MISSING_THOUGHT_SIGNATURE'])(
-    '%s is a failure, never a response without a call',
+    '%s is unusable, never a response without a call, and has the counts of every chunk',
     (reason) => {
-      expect(faultOf([chunk([], reason)])).toMatchObject({ kind: 'failed' });
-      expect(faultOf([chunk([{ text: 'a' }]), chunk([], reason)])).toMatchObject({ kind: 'failed' });
+      const usage = { input_tokens: 10, output_tokens: 5 };
+      expect(faultOf([chunk([], reason)])).toMatchObject({ kind: 'unusable', usage });
+      expect(faultOf([chunk([{ text: 'a' }]), chunk([], reason, null)])).toMatchObject({ kind: 'unusable', usage });
+      expect(faultOf([chunk([], reason, null), { usageMetadata: USAGE }])).toMatchObject({ kind: 'unusable', usage });
     },
   );
 

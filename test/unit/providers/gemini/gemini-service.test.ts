@@ -301,10 +301,12 @@ describe('a failure', () => {
     ]);
   });
 
-  test('to call a tool is a failure before any content, and not a response', async () => {
+  test('to call a tool is a failure that is final, and not a response', async () => {
     const bad = { candidates: [{ finishReason: 'MALFORMED_FUNCTION_CALL', content: {} }], usageMetadata: {} };
     upstream.play(playing(`data: ${JSON.stringify(bad)}\n\n`));
-    await expectError(await post({ stream: true }), 502, 'api_error', 'upstream_failed');
+    const response = await post({ stream: true });
+    expect([response.status, response.headers.get('x-should-retry')]).toEqual([502, 'false']);
+    expect(await response.json()).toMatchObject({ error: { type: 'api_error', code: 'upstream_failed' } });
   });
 });
 

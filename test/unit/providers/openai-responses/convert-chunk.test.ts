@@ -166,7 +166,7 @@ describe('a fault in a stream', () => {
   test('is caused by a tool input that is not a JSON object', async () => {
     const text = readFixture('arguments-at-end').toString().replaceAll('{\\"zone\\":\\"UTC\\"}', '[1]');
     const { fault } = await convertPieces([Buffer.from(text)]);
-    expect(fault).toMatchObject({ kind: 'failed' });
+    expect(fault).toMatchObject({ kind: 'unusable' });
   });
 
   test('is caused by an item that exceeds the buffer while it waits for its turn', () => {

@@ -5,7 +5,7 @@ import { readCounts } from '../../../../src/providers/openai/convert-chunk.ts';
 import { makeUsage } from '../../../../src/providers/running-usage.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
 
-const convertUsage = (value: JsonObject) => makeUsage(readCounts(value) ?? expect.unreachable());
+const convertUsage = (value: JsonObject) => makeUsage(readCounts(value));
 
 describe('usage', () => {
   test('has cache reads and writes separate from the other input', () => {
@@ -76,8 +76,7 @@ describe('usage', () => {
     expect(reported(37)).toMatchObject({ output_tokens: 27, output_tokens_details: { thinking_tokens: 7 } });
   });
 
-  test('is missing if it has no counts: absent, null, or zeros in place of unknown counts', () => {
-    for (const none of [undefined, null, [], 'x']) expect(readCounts(none)).toBeNull();
+  test('is missing if it has no counts: absent, or zeros in place of unknown counts', () => {
     for (const none of [{}, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }])
       expect(convertUsage(none)).toEqual({});
   });

@@ -152,7 +152,7 @@ describe('a failure', () => {
       'overloaded',
       'failed',
       'failed',
-      'failed',
+      'unusable',
     ]);
   });
 

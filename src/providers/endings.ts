@@ -1,0 +1,216 @@
+// How answers end: what each word of a vendor means, for all kinds of providers. docs/providers.md lists the same table.
+
+import type { JsonObject } from '../wire/wire.ts';
+import { type FaultKind, ProviderFault } from './provider.ts';
+
+export type StopReason =
+  | 'end_turn'
+  | 'tool_use'
+  | 'stop_sequence'
+  | 'pause_turn'
+  | 'max_tokens'
+  | 'model_context_window_exceeded'
+  | 'refusal';
+
+/**
+ * An answer with its stop reason; `unusable`: the model's own output leaves no answer, and is billed as reported;
+ * `unclear`: as a word that no vendor lists; otherwise a fault of the provider.
+ */
+export type Ending = StopReason | 'unusable' | 'unclear' | Extract<FaultKind, 'failed' | 'overloaded'>;
+
+export type EndingProtocol = 'chat' | 'gemini' | 'converse' | 'responses' | 'messages';
+
+interface Vendor {
+  name: string;
+  protocol: EndingProtocol;
+  source: string;
+  /** When the source was read. */
+  checked: string;
+  words: Readonly<Record<string, Ending>>;
+}
+
+/** The first vendor of a protocol with a word decides, then the first of any: routers pass on the words of others. */
+export const VENDORS: readonly Vendor[] = [
+  {
+    name: 'OpenAI Chat Completions',
+    protocol: 'chat',
+    source: 'https://developers.openai.com/api/reference/resources/chat',
+    checked: '2026-11-28',
+    words: {
+      stop: 'end_turn',
+      length: 'max_tokens',
+      tool_calls: 'tool_use',
+      function_call: 'tool_use',
+      content_filter: 'refusal',
+    },
+  },
+  {
+    name: 'DeepSeek',
+    protocol: 'chat',
+    source: 'https://api-docs.deepseek.com/api/create-chat-completion',
+    checked: '2026-11-28',
+    words: { insufficient_system_resource: 'overloaded' },
+  },
+  {
+    name: 'Mistral',
+    protocol: 'chat',
+    source: 'https://docs.mistral.ai/api/endpoint/chat',
+    checked: '2026-11-28',
+    words: { model_length: 'max_tokens', error: 'failed' },
+  },
+  {
+    name: 'Z.ai (Zhipu)',
+    protocol: 'chat',
+    source: 'https://docs.z.ai/api-reference/llm/chat-completion',
+    checked: '2026-11-28',
+    words: { sensitive: 'refusal', network_error: 'failed', model_context_window_exceeded: 'max_tokens' },
+  },
+  {
+    name: 'vLLM',
+    protocol: 'chat',
+    source: 'https://github.com/vllm-project/vllm/blob/main/vllm/v1/engine/__init__.py',
+    checked: '2026-11-28',
+    words: { abort: 'failed', repetition: 'max_tokens' },
+  },
+  {
+    name: 'Text Generation Inference, Together',
+    protocol: 'chat',
+    source: 'https://huggingface.co/docs/text-generation-inference',
+    checked: '2026-11-28',
+    words: { eos_token: 'end_turn', eos: 'end_turn' },
+  },
+  {
+    name: 'Cohere',
+    protocol: 'chat',
+    source: 'https://docs.cohere.com/reference/chat',
+    checked: '2026-11-28',
+    words: {
+      complete: 'end_turn',
+      tool_call: 'tool_use',
+      error_limit: 'max_tokens',
+      error_toxic: 'refusal',
+      user_cancel: 'failed',
+      timeout: 'failed',
+    },
+  },
+  {
+    name: 'Gemini, Vertex AI',
+    protocol: 'gemini',
+    source: 'https://ai.google.dev/api/generate-content#FinishReason',
+    checked: '2026-11-28',
+    words: {
+      STOP: 'end_turn',
+      MAX_TOKENS: 'max_tokens',
+      SAFETY: 'refusal',
+      RECITATION: 'refusal',
+      LANGUAGE: 'refusal',
+      BLOCKLIST: 'refusal',
+      PROHIBITED_CONTENT: 'refusal',
+      SPII: 'refusal',
+      MODEL_ARMOR: 'refusal',
+      IMAGE_SAFETY: 'refusal',
+      IMAGE_PROHIBITED_CONTENT: 'refusal',
+      IMAGE_RECITATION: 'refusal',
+      IMAGE_OTHER: 'refusal',
+      NO_IMAGE: 'unusable',
+      MALFORMED_FUNCTION_CALL: 'unusable',
+      UNEXPECTED_TOOL_CALL: 'unusable',
+      TOO_MANY_TOOL_CALLS: 'unusable',
+      MISSING_THOUGHT_SIGNATURE: 'unusable',
+      MALFORMED_RESPONSE: 'unusable',
+      OTHER: 'unclear',
+    },
+  },
+  {
+    name: 'Bedrock Converse',
+    protocol: 'converse',
+    source: 'https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html',
+    checked: '2026-11-28',
+    words: {
+      end_turn: 'end_turn',
+      tool_use: 'tool_use',
+      stop_sequence: 'stop_sequence',
+      max_tokens: 'max_tokens',
+      model_context_window_exceeded: 'model_context_window_exceeded',
+      guardrail_intervened: 'refusal',
+      content_filtered: 'refusal',
+      malformed_model_output: 'unusable',
+      malformed_tool_use: 'unusable',
+    },
+  },
+  {
+    name: 'OpenAI Responses (`incomplete_details.reason`)',
+    protocol: 'responses',
+    source: 'https://developers.openai.com/api/reference/resources/responses',
+    checked: '2026-11-28',
+    words: { max_output_tokens: 'max_tokens', content_filter: 'refusal' },
+  },
+  {
+    name: 'Messages',
+    protocol: 'messages',
+    source: 'https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons',
+    checked: '2026-11-28',
+    words: {
+      end_turn: 'end_turn',
+      tool_use: 'tool_use',
+      stop_sequence: 'stop_sequence',
+      pause_turn: 'pause_turn',
+      max_tokens: 'max_tokens',
+      model_context_window_exceeded: 'model_context_window_exceeded',
+      refusal: 'refusal',
+    },
+  },
+];
+
+/** The word as the table is searched for it: "MAX_TOKENS", "max-tokens" and "FinishReason.MAX_TOKENS" are one word. */
+function plainWord(word: string): string {
+  return word
+    .replace(/^.*[.:]/s, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_');
+}
+
+const found = new Map<EndingProtocol | 'any', Map<string, Ending>>();
+for (const { protocol, words } of VENDORS)
+  for (const place of [protocol, 'any'] as const) {
+    const known = found.get(place) ?? new Map<string, Ending>();
+    for (const [word, ending] of Object.entries(words))
+      if (!known.has(plainWord(word))) known.set(plainWord(word), ending);
+    found.set(place, known);
+  }
+
+export function endingOf(word: string, protocol: EndingProtocol): Ending {
+  const plain = plainWord(word);
+  return found.get(protocol)?.get(plain) ?? found.get('any')?.get(plain) ?? 'unclear';
+}
+
+export function isFault(ending: Ending): ending is 'failed' | 'overloaded' {
+  return ending === 'failed' || ending === 'overloaded';
+}
+
+interface Ended {
+  /** As the provider wrote it. */
+  word: string;
+  /** The model's output or its count was there. */
+  hasOutput: boolean;
+  usage: JsonObject | null;
+  upstreamRequestId?: string | null;
+}
+
+/** The stop reason of an answer. Throws ProviderFault for any other ending. */
+export function requireAnswer(ending: Ending, { word, hasOutput, usage, upstreamRequestId = null }: Ended): StopReason {
+  if (isFault(ending))
+    throw new ProviderFault(ending, `the provider ended the message early (${word})`, { upstreamRequestId });
+  if (ending !== 'unusable' && ending !== 'unclear') return ending;
+  // An unclear ending is never a clean one. What was produced is billed; without that, another provider may answer.
+  const kind = ending === 'unusable' || (hasOutput && usage !== null) ? 'unusable' : 'failed';
+  const facts = kind === 'unusable' ? { usage, upstreamRequestId } : { upstreamRequestId };
+  throw new ProviderFault(kind, `the model ended without a usable answer (${word})`, facts);
+}
+
+/** The same fault with what the provider reported; others unchanged. */
+export function withUsage(thrown: unknown, usage: JsonObject | null): unknown {
+  if (!(thrown instanceof ProviderFault) || thrown.kind !== 'unusable' || usage === null) return thrown;
+  const { message, status, upstreamRequestId, cause } = thrown;
+  return new ProviderFault('unusable', message, { status, upstreamRequestId, cause, usage });
+}
