@@ -23,6 +23,7 @@ export type EndingProtocol = 'chat' | 'gemini' | 'converse' | 'responses' | 'mes
 interface Vendor {
   name: string;
   protocol: EndingProtocol;
+  /** The vendor's list, or code that was generated from it. */
   source: string;
   /** When the source was read. */
   checked: string;
@@ -34,7 +35,7 @@ export const VENDORS: readonly Vendor[] = [
   {
     name: 'OpenAI Chat Completions',
     protocol: 'chat',
-    source: 'https://developers.openai.com/api/reference/resources/chat',
+    source: 'https://docs.rs/openai-struct/latest/openai_struct/models/finish_reason/',
     checked: '2026-11-28',
     words: {
       stop: 'end_turn',
@@ -47,21 +48,21 @@ export const VENDORS: readonly Vendor[] = [
   {
     name: 'DeepSeek',
     protocol: 'chat',
-    source: 'https://api-docs.deepseek.com/api/create-chat-completion',
+    source: 'https://docs.rs/crate/ds-api/latest/source/src/raw/response/non_streaming/finish_reason.rs',
     checked: '2026-11-28',
     words: { insufficient_system_resource: 'overloaded' },
   },
   {
     name: 'Mistral',
     protocol: 'chat',
-    source: 'https://docs.mistral.ai/api/endpoint/chat',
+    source: 'https://docs.rs/crate/mistral-openapi-client/latest/source/src/models/chat_completion_choice.rs',
     checked: '2026-11-28',
     words: { model_length: 'max_tokens', error: 'failed' },
   },
   {
     name: 'Z.ai (Zhipu)',
     protocol: 'chat',
-    source: 'https://docs.z.ai/api-reference/llm/chat-completion',
+    source: 'https://github.com/mozilla-ai/any-llm/pull/1204',
     checked: '2026-11-28',
     words: { sensitive: 'refusal', network_error: 'failed', model_context_window_exceeded: 'max_tokens' },
   },
@@ -73,16 +74,25 @@ export const VENDORS: readonly Vendor[] = [
     words: { abort: 'failed', repetition: 'max_tokens' },
   },
   {
-    name: 'Text Generation Inference, Together',
+    name: 'Text Generation Inference',
     protocol: 'chat',
-    source: 'https://huggingface.co/docs/text-generation-inference',
+    source: 'https://socket.dev/npm/package/@huggingface/inference/diff/2.6.7',
     checked: '2026-11-28',
-    words: { eos_token: 'end_turn', eos: 'end_turn' },
+    words: { eos_token: 'end_turn' },
+  },
+  {
+    name: 'IBM watsonx',
+    protocol: 'chat',
+    source:
+      'https://ibm.github.io/watsonx-ai-node-sdk/enums/1_7_x.WatsonXAI.TextChatResultChoice.Constants.FinishReason.html',
+    checked: '2026-11-28',
+    words: { time_limit: 'max_tokens', cancelled: 'failed' },
   },
   {
     name: 'Cohere',
     protocol: 'chat',
-    source: 'https://docs.cohere.com/reference/chat',
+    source:
+      'https://docs.oracle.com/en-us/iaas/tools/dotnet/latest/api/Oci.GenerativeaiinferenceService.Models.CohereChatResponse.FinishReasonEnum.html',
     checked: '2026-11-28',
     words: {
       complete: 'end_turn',
@@ -90,7 +100,6 @@ export const VENDORS: readonly Vendor[] = [
       error_limit: 'max_tokens',
       error_toxic: 'refusal',
       user_cancel: 'failed',
-      timeout: 'failed',
     },
   },
   {
@@ -141,7 +150,7 @@ export const VENDORS: readonly Vendor[] = [
   {
     name: 'OpenAI Responses (`incomplete_details.reason`)',
     protocol: 'responses',
-    source: 'https://developers.openai.com/api/reference/resources/responses',
+    source: 'https://docs.rs/crate/openai-client-base/0.16.0/source/src/models/object0_21.rs',
     checked: '2026-11-28',
     words: { max_output_tokens: 'max_tokens', content_filter: 'refusal' },
   },
@@ -184,10 +193,6 @@ export function endingOf(word: string, protocol: EndingProtocol): Ending {
   return found.get(protocol)?.get(plain) ?? found.get('any')?.get(plain) ?? 'unclear';
 }
 
-export function isFault(ending: Ending): ending is 'failed' | 'overloaded' {
-  return ending === 'failed' || ending === 'overloaded';
-}
-
 interface Ended {
   /** As the provider wrote it. */
   word: string;
@@ -199,7 +204,7 @@ interface Ended {
 
 /** The stop reason of an answer. Throws ProviderFault for any other ending. */
 export function requireAnswer(ending: Ending, { word, hasOutput, usage, upstreamRequestId = null }: Ended): StopReason {
-  if (isFault(ending))
+  if (ending === 'failed' || ending === 'overloaded')
     throw new ProviderFault(ending, `the provider ended the message early (${word})`, { upstreamRequestId });
   if (ending !== 'unusable' && ending !== 'unclear') return ending;
   // An unclear ending is never a clean one. What was produced is billed; without that, another provider may answer.

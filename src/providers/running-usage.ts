@@ -127,7 +127,9 @@ export class RunningUsage {
 
   /** The least that is used by now; null if nothing was reported. */
   get usage(): JsonObject | null {
-    return this.#most === null ? null : makeUsage(this.#most, this.#dialect);
+    if (this.#most === null) return null;
+    const usage = makeUsage(this.#most, this.#dialect);
+    return Object.keys(usage).length > 0 ? usage : null;
   }
 
   /** The largest count of thinking alone. */

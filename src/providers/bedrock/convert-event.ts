@@ -31,13 +31,14 @@ const CUT: readonly string[] = ['max_tokens', 'model_context_window_exceeded', '
 
 export class ConverseConverter {
   readonly usage: RunningUsage;
+  /** The counts came that follow the end of the content. */
+  isComplete = false;
   readonly #terms: AnswerTerms;
   readonly #composer: MessageComposer;
   readonly #callIds: Set<string>;
   #calls = 0;
   #toolIndex: JsonValue | undefined; // index of the open block if it is a tool call
   #stopReason: string | null = null;
-  #hasUsage = false;
 
   constructor(terms: AnswerTerms) {
     this.#terms = terms;
@@ -45,11 +46,6 @@ export class ConverseConverter {
     const { requestId, model } = terms;
     this.#composer = new MessageComposer({ id: messageIdOf(requestId), model, signature: UNSIGNED });
     this.usage = new RunningUsage(this.#composer);
-  }
-
-  /** Both of the events that end an answer have come. */
-  get isComplete(): boolean {
-    return this.#stopReason !== null && this.#hasUsage;
   }
 
   /** The Messages events of one event, often none. Throws ProviderFault. */
@@ -66,7 +62,7 @@ export class ConverseConverter {
         this.#stopReason = textOf(event['stopReason']);
         return [];
       case 'metadata':
-        this.#hasUsage = true;
+        this.isComplete = this.#stopReason !== null;
         this.count(event);
         return [];
       default:

@@ -1,15 +1,15 @@
 // A provider of OpenAI's Responses protocol, which stores nothing: signatures of thinking blocks keep the reasoning.
 
-import { type NativeBody, objectOf } from '../../wire/wire.ts';
+import { type NativeBody, objectOf, rewriteRequest } from '../../wire/wire.ts';
 import { openAiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, messageIdOf, parseWithArguments } from '../compose-message.ts';
 import { requestEmbeddings } from '../embeddings.ts';
-import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
+import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
 import { keepAnswer, keepEvents } from '../keep-native.ts';
 import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
 import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
-import type { Attempt, Provider, ProviderReply } from '../provider.ts';
+import { type Attempt, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import {
@@ -55,11 +55,40 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
       return await (own === null ? sendMessage(api, attempt, url) : sendOwn(api, attempt, url, own));
     },
 
+    /** Free of charge; servers without this counter answer 404. */
+    async countTokens(attempt) {
+      const url = api.url(attempt.provider, '/responses/input_tokens');
+      try {
+        return await requestTokenCount(api, attempt, { url, body: convertCountBody(attempt), member: 'input_tokens' });
+      } catch (thrown) {
+        if (thrown instanceof ProviderFault && UNCOUNTED_STATUSES.includes(thrown.status)) return null;
+        throw thrown;
+      }
+    },
+
     embed: (attempt) => requestEmbeddings(api, attempt, api.url(attempt.provider, '/embeddings')),
 
     read,
   });
 }
+
+const UNCOUNTED_STATUSES: readonly (number | null)[] = [404, 405, 501];
+
+/** The body to count: that of the message, without what its prompt does not contain. Throws ProviderFault (rejected). */
+function convertCountBody(attempt: Attempt): string {
+  const own = ownBody(attempt);
+  const isCounted = (name: string) => COUNTED.includes(name);
+  if (own === null)
+    return JSON.stringify(Object.fromEntries(Object.entries(convertBody(attempt)).filter(([name]) => isCounted(name))));
+  const others = [...own.members.keys()].filter((name) => !isCounted(name)).map((name) => [name, undefined]);
+  return rewriteRequest(own, { ...Object.fromEntries(others), model: attempt.upstreamModel });
+}
+
+/** Members that the counter takes (developers.openai.com, "Get input token counts", November 2026). */
+const COUNTED: readonly string[] = [
+  ...['model', 'instructions', 'input', 'tools', 'tool_choice', 'parallel_tool_calls'],
+  ...['text', 'reasoning', 'truncation'],
+];
 
 async function read(response: Response, attempt: Attempt): Promise<ProviderReply> {
   const { request, requestId, provider, signal, upstreamModel } = attempt;

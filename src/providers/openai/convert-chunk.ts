@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
-import { type Ending, endingOf, isFault, requireAnswer, type StopReason, withUsage } from '../endings.ts';
+import { type Ending, endingOf, requireAnswer, type StopReason, withUsage } from '../endings.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
@@ -129,7 +129,10 @@ export class ChunkConverter {
   /** The end of the message. Throws ProviderFault if the provider did not end it, or not with an answer. */
   finish(): StreamEvent[] {
     if (this.#end === null) throw endedEarly(this.#upstreamRequestId);
-    const said = requireAnswer(this.#end.ending, this.#ended(this.#end.word));
+    const { word, ending } = this.#end;
+    const hasOutput = this.#composer.hasContent || this.usage.hasOutput;
+    const { usage } = this.usage;
+    const said = requireAnswer(ending, { word, hasOutput, usage, upstreamRequestId: this.#upstreamRequestId });
     const events = [...this.#endWords(), ...this.#calls.end()];
     for (const text of this.#lateText) events.push(...this.#composer.text(text));
     // Sealed reasoning may come last: it gets its own block.
@@ -211,17 +214,9 @@ export class ChunkConverter {
     // A router has the provider's own word beside its general one.
     const native = textOf(choice['native_finish_reason']);
     if (native !== '' && endingOf(native, 'chat') === 'unusable') ending = 'unusable';
-    const ended = this.#ended(word);
-    if (isFault(ending)) requireAnswer(ending, ended);
     this.#end = { word, ending };
     const matched = choice['stop_reason']; // vLLM: the stop sequence, or a token id
     if (typeof matched === 'string' && this.#stops.includes(matched)) this.#stopSequence = matched;
-  }
-
-  #ended(word: string): Parameters<typeof requireAnswer>[1] {
-    const { usage } = this.usage;
-    const hasOutput = this.#composer.hasContent || this.usage.hasOutput;
-    return { word, hasOutput, usage, upstreamRequestId: this.#upstreamRequestId };
   }
 
   /** A call counts as a call even if the provider says that the turn ended. */

@@ -1,8 +1,9 @@
-// The documentation lists the request fields that each kind of provider refuses or leaves out.
+// The documentation lists the request fields that each kind of provider refuses or leaves out, and how answers end.
 
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { VENDORS } from '../../../src/providers/endings.ts';
 import { DROPPED_MEMBERS, LOST_FIELDS, type LostFields } from '../../../src/providers/lost-fields.ts';
 
 const page = readFileSync(join(import.meta.dir, '..', '..', '..', 'docs', 'providers.md'), 'utf8');
@@ -25,3 +26,21 @@ test.each(Object.entries(LOST_FIELDS) as [keyof typeof TITLES, LostFields][])(
     );
   },
 );
+
+test('the table of endings has every word of every vendor with its meaning, and no other', () => {
+  const section = page.split(/^## /m).find((text) => text.startsWith('How answers end\n')) ?? '';
+  const rows = [...section.matchAll(/^\| \[(.+)\]\((\S+)\) \| (\S+) \| (.+) \|$/gm)].map(
+    ([, name, source, checked, words = '']) => ({ name, source, checked, words: wordsIn(words) }),
+  );
+  expect(rows).toEqual(VENDORS.map(({ name, source, checked, words }) => ({ name, source, checked, words })));
+});
+
+/** "`a` `b`: failed; `c`: refusal" */
+function wordsIn(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text.split('; ').flatMap((group) => {
+      const [words = '', ending = ''] = group.split(': ');
+      return namesIn(words).map((word) => [word, ending]);
+    }),
+  );
+}

@@ -7,7 +7,7 @@ import { makeRandom } from '../../../support/random.ts';
 import { bytesOf, type Driver } from './driver.ts';
 import { drivers } from './drivers.ts';
 import { ask, attemptOf, json, type Outcome, streamed, THINKING } from './exchange.ts';
-import { replyOf, text } from './model-reply.ts';
+import { call, replyOf, text } from './model-reply.ts';
 
 /** The faults for a request with this response, streamed and whole. */
 async function faultsOf(driver: Driver, answer: () => Response): Promise<ProviderFault[]> {
@@ -110,6 +110,18 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
         kind: 'unusable',
         usage: expect.objectContaining(driver.reportedCounts(reply.counted)),
       });
+  });
+
+  test('has all counts of an answer that cannot be used, also those that follow its fault', async () => {
+    if (driver.speaksMessages) return; // its content is passed on as it is
+    const reply = driver.fit(
+      replyOf([call('toolu_bad1', 'look', '[1]'), text('More.'), call('toolu_2', 'look', '{}')]),
+    );
+    const counts = expect.objectContaining(driver.reportedCounts(reply.counted));
+    const { fault } = await streamOf(driver, ...driver.stream(reply, makeRandom(1)));
+    expect({ kind: fault?.kind, usage: fault?.usage }).toEqual({ kind: 'unusable', usage: counts });
+    const whole = await ask(driver, attemptOf(driver, {}), () => json(driver.whole(reply)));
+    expect({ kind: whole.fault?.kind, usage: whole.fault?.usage }).toEqual({ kind: 'unusable', usage: counts });
   });
 
   test('never repeats the credential in a fault, plain or encoded', async () => {

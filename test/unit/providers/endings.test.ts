@@ -1,0 +1,49 @@
+// How answers end, word by word: a word that nobody lists is never a normal end.
+
+import { describe, expect, test } from 'bun:test';
+import { endingOf, requireAnswer, VENDORS } from '../../../src/providers/endings.ts';
+import { ProviderFault } from '../../../src/providers/provider.ts';
+
+test.each([
+  ['MAX_TOKENS', 'max_tokens'],
+  ['LENGTH', 'max_tokens'],
+  ['max-tokens', 'max_tokens'],
+  ['FinishReason.MAX_TOKENS', 'max_tokens'],
+  ['model_context_window_exceeded', 'max_tokens'],
+  ['SAFETY', 'refusal'],
+  ['sensitive', 'refusal'],
+  ['guardrail_intervened', 'refusal'],
+  ['network_error', 'failed'],
+  ['MALFORMED_FUNCTION_CALL', 'unusable'],
+  ['malformed_tool_use', 'unusable'],
+  ['end_turn', 'end_turn'],
+  ['STOP', 'end_turn'],
+  ['something_new', 'unclear'],
+  ['', 'unclear'],
+  ['constructor', 'unclear'],
+])('%p at the end of a chat completion is %s', (word, ending) => {
+  expect(endingOf(word, 'chat')).toBe(ending as ReturnType<typeof endingOf>);
+});
+
+test('a vendor of the protocol decides about a word that others have too', () => {
+  for (const { protocol, words } of VENDORS)
+    for (const [word, ending] of Object.entries(words)) expect(endingOf(word.toUpperCase(), protocol)).toBe(ending);
+});
+
+describe('an unclear ending', () => {
+  const faultOf = (hasOutput: boolean, usage: { output_tokens: number } | null) => {
+    try {
+      requireAnswer('unclear', { word: 'new', hasOutput, usage });
+    } catch (thrown) {
+      if (thrown instanceof ProviderFault) return [thrown.kind, thrown.usage];
+    }
+    return null;
+  };
+
+  test('is billed if output and counts came, and otherwise a failure that another route may repair', () => {
+    const usage = { output_tokens: 7 };
+    expect(faultOf(true, usage)).toEqual(['unusable', usage]);
+    expect(faultOf(true, null)).toEqual(['failed', null]);
+    expect(faultOf(false, usage)).toEqual(['failed', null]);
+  });
+});
