@@ -139,7 +139,7 @@ export class RunningUsage {
 
   /** Output was counted. */
   get hasOutput(): boolean {
-    return Number(this.usage?.['output_tokens'] ?? 0) > 0;
+    return this.#most !== null && (outputOf(this.#most, this.#dialect) ?? 0) > 0;
   }
 
   /** Begins the message, with the counts of its prompt if they are known. */

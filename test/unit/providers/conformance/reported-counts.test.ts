@@ -75,7 +75,7 @@ function wordsOf({ protocol }: CountWire): string[] {
   return [...known.flatMap((word) => capitals.map((change) => change(word))), 'A_NEW_WORD', 'eos_token'];
 }
 
-/** What the gateway must see of an ending, by its meaning. */
+/** Expects the outcome that an ending of this meaning must have. */
 function expectEnd(outcome: Outcome, ending: Ending, hasOutput: boolean): void {
   if (ending === 'unusable' || (ending === 'unclear' && hasOutput)) expect(outcome.fault?.kind).toBe('unusable');
   else if (ending === 'unclear') expect(outcome.fault?.kind).toBe('failed');
