@@ -256,15 +256,22 @@ test('the service fetches no address from a request: addresses of images and doc
   expect(elsewhere.connectionCount).toBe(0);
 });
 
-test('tokens are counted by the service, without a request to the provider', async () => {
+test('tokens are counted by the provider, free of charge, and estimated if it has no counter', async () => {
   const caller = await turnpike.makeKey();
-  const response = await fetch(`${turnpike.url}/v1/messages/count_tokens`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': caller.secret },
-    body: JSON.stringify({ model: 'gpt', messages: BODY.messages }),
-  });
-  expect((await response.json()) as object).toEqual({ input_tokens: expect.any(Number) });
-  expect(upstream.requests).toHaveLength(0);
+  const count = async () => {
+    const response = await fetch(`${turnpike.url}/v1/messages/count_tokens`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': caller.secret },
+      body: JSON.stringify({ model: 'gpt', messages: BODY.messages }),
+    });
+    return (await response.json()) as object;
+  };
+  upstream.play(scripts.json('{"object":"response.input_tokens","input_tokens":31}'));
+  expect(await count()).toEqual({ input_tokens: 31 });
+  expect(upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses/input_tokens']);
+  upstream.play(scripts.html(404));
+  expect(await count()).toEqual({ input_tokens: expect.any(Number) });
+  await expectMoney(turnpike, caller, []);
 });
 
 test('an operator sees whether the provider accepts the credential, by its list of models', async () => {

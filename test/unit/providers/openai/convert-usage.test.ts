@@ -39,7 +39,7 @@ describe('usage', () => {
     });
   });
 
-  test('never has more cached tokens than the prompt: the dearer reading counts', () => {
+  test('never has more cached tokens than the prompt', () => {
     const convert = (cached_tokens: number, cache_write_tokens: number) =>
       convertUsage({
         prompt_tokens: 40,
