@@ -57,7 +57,7 @@ test('people of an account who were invited or disabled before version 16 keep t
   {
     using database = new Database(path, { create: true });
     for (const { version, sqlite } of migrations) if (version < 16) database.run(sqlite);
-    database.run('PRAGMA user_version = 14');
+    database.run('PRAGMA user_version = 15');
     database.run(formerRows);
   }
   using database = openForWriting(path);

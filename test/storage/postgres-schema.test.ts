@@ -105,16 +105,16 @@ describe.skipIf(cannotStartPostgres)('the tables of PostgreSQL', () => {
     ]);
   });
 
-  test('of version 14 are migrated: people of an account who were invited or disabled keep their email from nobody', async () => {
+  test('of version 15 are migrated: people of an account who were invited or disabled keep their email from nobody', async () => {
     const server = await sharedPostgres();
-    await runOn(server.url, 'CREATE DATABASE version_fourteen');
-    const url = server.url.replace(/\/postgres$/, '/version_fourteen');
+    await runOn(server.url, 'CREATE DATABASE version_fifteen');
+    const url = server.url.replace(/\/postgres$/, '/version_fifteen');
     await runOn(
       url,
       'CREATE TABLE schema_versions (version int PRIMARY KEY, name text NOT NULL, least_known int NOT NULL)',
     );
     for (const { version, name, leastKnown, postgres } of migrations)
-      if (version < 15)
+      if (version < 16)
         await runOn(url, `${postgres}; INSERT INTO schema_versions VALUES (${version}, '${name}', ${leastKnown})`);
     await runOn(url, formerRows);
     await prepareDatabase(url);
