@@ -86,6 +86,12 @@ export const bounds = {
   documentTextBytesMax: 1024 * 1024, // of one string, and of data in a filter that is decoded without a pause
   documentNamesMax: 10_000, // of forms drawn by one stream
   documentDepthMax: 64, // of values, page trees and forms in each other
+  uncountedPromptBytesMax: 256 * 1024 * 1024, // of requests kept in memory, because their provider counts prompts last
+  unreadStreamsMax: 1_024, // read to their end without their clients, because only the end says what they cost
+  recountPausesMs: [500, 1_000, 2_000, 4_000, 8_000], // while the hold stays, then the upper bound is billed
+  correctionPausesMs: [60_000, 120_000, 240_000, 480_000], // until a bill by the upper bound is corrected
+  countAfterEndMsMax: 5_000, // by a provider, before the tokenizer counts
+  transcriptBytesMax: 512 * 1024, // of the text of an answer that is kept for a count
   usageTokensMax: 10_000_000, // a count above any context window is rejected
   usageIterationsMax: 1_000, // of one message; a longer list is rejected
   sampledModelsSavedMax: 50, // in one transaction

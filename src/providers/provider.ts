@@ -133,6 +133,8 @@ export interface Provider {
   countTokens(attempt: Attempt): Promise<number | null>;
   /** The exact count without a request; null: the general estimate is used. */
   countLocally(request: MessageRequest): number | null;
+  /** The exact tokens of a text of an answer; absent: not known here. */
+  countTextLocally?(text: string): number;
   /** Whether the model may think by default without showing it; absent: no model of this kind does. */
   thinksByDefault?(upstreamModel: string): boolean;
   /** Whether the model gets the client's cache breakpoints with their lifetimes; absent: no model of this kind does. */

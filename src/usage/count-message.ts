@@ -2,11 +2,13 @@
 
 import { bounds } from '../config.ts';
 import type { JsonObject, JsonValue, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
-import { isJsonObject, isThinking, jsonObjects, NO_TOKENS, objectOf } from '../wire/wire.ts';
+import { isJsonObject, isThinking, jsonObjects, NO_TOKENS, objectOf, textOf } from '../wire/wire.ts';
+import { billEvidence, type Ending, type Evidence, type Held, knownOf } from './bill.ts';
 import type { ByteClasses } from './byte-classes.ts';
+import { mergeUsage } from './merge-usage.ts';
 import { BASELINE_ESTIMATE, type OutputEstimate } from './output-estimate.ts';
 import { ProducedOutput } from './produced-output.ts';
-import { NAMES_MAX, type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';
+import { type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';
 
 /** The counts with this input and output. `lifetime` is that of cache writes without one. */
 function countsOf(part: PartialCounts, input: number, output: number, lifetime: CacheLifetime): TokenCounts {
@@ -18,43 +20,26 @@ function countsOf(part: PartialCounts, input: number, output: number, lifetime: 
   return { input, output, cacheRead: part.cacheRead ?? 0, cacheWrite5m, cacheWrite1h, webSearches: 0 };
 }
 
-function addCounts(counts: TokenCounts, more: TokenCounts): void {
-  counts.input += more.input;
-  counts.output += more.output;
-  counts.cacheRead += more.cacheRead;
-  counts.cacheWrite5m += more.cacheWrite5m;
-  counts.cacheWrite1h += more.cacheWrite1h;
-}
-
-/** Counts of a stream are cumulative: a later count replaces an earlier one, unless it is absent. */
-function replaceCounts(before: PartialUsage, after: PartialUsage): PartialUsage {
-  return {
-    input: after.input ?? before.input,
-    output: after.output ?? before.output,
-    cacheRead: after.cacheRead ?? before.cacheRead,
-    cacheWrite: after.cacheWrite ?? before.cacheWrite,
-    cacheWrite5m: after.cacheWrite5m ?? before.cacheWrite5m,
-    cacheWrite1h: after.cacheWrite1h ?? before.cacheWrite1h,
-    thinking: after.thinking ?? before.thinking,
-    webSearches: after.webSearches ?? before.webSearches,
-    speed: after.speed ?? before.speed,
-    compactions: after.compactions ?? before.compactions,
-    disbelieved: union(before.disbelieved, after.disbelieved),
-    unknown: union(before.unknown, after.unknown),
-  };
-}
-
-function union(before: string[], after: string[]): string[] {
-  if (after.length === 0 || before.length >= NAMES_MAX) return before;
-  return [...new Set([...before, ...after])].slice(0, NAMES_MAX);
-}
-
 interface CountLimits {
-  /** Used if the provider reports no input tokens. */
-  inputEstimate: number;
+  /** The amounts that the hold pays for; its input is billed if nobody counted the prompt. */
+  held: Held;
   /** The `max_tokens` sent to the provider. */
   outputTokensMax: number;
 }
+
+interface EstimateLimits extends Pick<CountLimits, 'outputTokensMax'> {
+  /** Used if the provider reports no input tokens. */
+  inputEstimate: number;
+}
+
+/** Counts made after the end of a message; null: none. */
+export interface MadeCounts {
+  prompt: number | null;
+  /** Tokens of the texts of the answer. */
+  output: { text: number; thinking: number } | null;
+}
+
+export const NOTHING_COUNTED: MadeCounts = { prompt: null, output: null };
 
 export interface CountedUsage {
   counts: TokenCounts;
@@ -64,6 +49,8 @@ export interface CountedUsage {
   disbelieved: string[];
   /** Names of unknown numbers in the provider's usage. */
   unknown: string[];
+  /** Names of reported counts that fell in the course of the stream. */
+  contradicted: string[];
   /** The speed reported by the provider; null if not reported. */
   speed: 'standard' | 'fast' | null;
 }
@@ -103,7 +90,11 @@ export class MessageCounter {
   #stopReason: string | null = null;
   #isUnbilledCategory = false;
   #model: string | null = null;
-  #usage: PartialUsage | null = null; // reported so far; later counts replace earlier ones
+  #usage: PartialUsage | null = null; // the largest counts reported so far
+  /** Output counts arrive while output does. */
+  #isCountedAsItGoes = false;
+  #searchResults = 0;
+  #hasServerWork = false;
   #outputIsFinal = false;
   #startedAtMs: number | null = null;
   #finishedAtMs: number | null = null;
@@ -171,7 +162,9 @@ export class MessageCounter {
 
   /** Counts an event. Never throws: malformed events count as far as they can be read. */
   observe(event: StreamEvent): void {
-    const { value } = event;
+    const { value, usage } = event;
+    if (usage !== undefined)
+      this.#isCountedAsItGoes = this.#takeUsage(usage).output !== null || this.#isCountedAsItGoes;
     switch (value['type']) {
       case 'content_block_delta':
         if (isJsonObject(value['delta'])) this.#countDelta(value['delta']);
@@ -195,6 +188,14 @@ export class MessageCounter {
       case 'message_stop':
         this.#finish();
     }
+  }
+
+  /** Counts what the provider reported for an answer that the model left unusable. */
+  observeUnusable(usage: JsonObject | null): void {
+    if (usage === null) return;
+    this.#started = true;
+    this.#outputIsFinal = this.#takeUsage(usage).output !== null;
+    this.#stopReason ??= 'unusable';
   }
 
   /** Counts deltas that are not parsed. */
@@ -248,40 +249,91 @@ export class MessageCounter {
     return { visible: isKnown ? { classes, tokens: tokens - thinking } : null, streamedMs, tokens };
   }
 
-  /**
-   * Usage so far; may be called at any time. Output without a final count is estimated: as `billed`, or as `covered` if
-   * the message ended for lack of money (without samples that is all that the hold had to cover).
-   */
-  total(limits: CountLimits, use: 'billed' | 'covered' = 'billed'): CountedUsage {
-    const usage = this.#usage ?? readUsage(undefined);
-    const { disbelieved, unknown, speed } = usage;
-    if (!this.#started && !this.#contentSeen && this.#usage === null)
-      return { counts: { ...NO_TOKENS }, source: 'none', disbelieved, unknown, speed };
-    const outputMost = credibleOutputMax(limits.outputTokensMax);
-    const isCredible = usage.output === null || usage.output <= outputMost;
-    const reportedOutput = isCredible ? usage.output : null;
-    const isFinal = this.isFinal && reportedOutput !== null;
-    const output = isFinal
-      ? reportedOutput
-      : Math.max(Math.min(this.#estimate(use, limits.outputTokensMax), outputMost), reportedOutput ?? 0);
+  /** The texts to count, if the provider did not report the output; null: there is nothing to count. */
+  uncountedTexts(outputTokensMax: number): { text: string; thinking: string } | null {
+    if (this.isFinal && this.#outputReported(outputTokensMax) !== null) return null;
+    const { text, thinkingText } = this.#output;
+    return text.isEmpty && thinkingText.isEmpty ? null : { text: text.text(), thinking: thinkingText.text() };
+  }
+
+  /** The evidence so far; may be called at any time. `mayHide`: the model may think without showing it. */
+  evidence(outputTokensMax: number, mayHide: boolean, made: MadeCounts = NOTHING_COUNTED): Evidence {
+    const usage = this.#usage;
     const lifetime = this.#cacheLifetime();
-    const counts = countsOf(usage, usage.input ?? limits.inputEstimate, output, lifetime);
-    counts.webSearches = usage.webSearches ?? 0;
-    const { compactions } = usage;
-    if (compactions !== null)
-      addCounts(counts, countsOf(compactions, compactions.input ?? 0, compactions.output ?? 0, lifetime));
+    const output = this.#outputReported(outputTokensMax);
+    const isFinal = this.isFinal && output !== null;
+    const compactions = usage?.compactions ?? null;
     return {
-      counts,
-      source: isFinal && usage.input !== null ? 'reported' : 'estimated',
-      disbelieved: isCredible ? disbelieved : [...disbelieved, 'output_tokens'],
+      hasBegun: this.#started || this.#contentSeen || usage !== null,
+      isFinal,
+      isHidden: this.isHidden(mayHide),
+      mayHide,
+      prompt: usage === null ? NO_TOKENS : countsOf(usage, usage.input ?? 0, 0, lifetime),
+      isPromptReported: usage !== null && usage.input !== null,
+      reportedOutput: output,
+      compactions:
+        compactions === null
+          ? NO_TOKENS
+          : countsOf(compactions, compactions.input ?? 0, compactions.output ?? 0, lifetime),
+      webSearches: Math.max(usage?.webSearches ?? 0, this.#searchResults),
+      countedPrompt: made.prompt,
+      countedOutput: made.output === null ? null : this.#countedTokens(made.output, outputTokensMax),
+      outputMost: isFinal ? 0 : Math.min(credibleOutputMax(outputTokensMax), this.#output.tokensMost()),
+    };
+  }
+
+  /** The usage to bill, by who ended the message. */
+  bill(ending: Ending, limits: CountLimits, mayHide: boolean, made: MadeCounts): CountedUsage {
+    const evidence = this.evidence(limits.outputTokensMax, mayHide, made);
+    return this.#usageOf(billEvidence(ending, evidence, limits.held), evidence, limits.outputTokensMax);
+  }
+
+  /** An estimate of the usage so far, made without waiting: a checkpoint, or counts for a client. */
+  estimate({ inputEstimate, outputTokensMax }: EstimateLimits): CountedUsage {
+    const evidence = this.evidence(outputTokensMax, false, { prompt: inputEstimate, output: null });
+    const output = Math.min(this.#output.billedTokens(outputTokensMax), credibleOutputMax(outputTokensMax));
+    const seen = evidence.isFinal ? evidence : { ...evidence, countedOutput: output };
+    const counts = billEvidence('service', seen, {
+      inputTokens: inputEstimate,
+      outputTokens: Number.POSITIVE_INFINITY,
+      webSearches: 0,
+    });
+    return this.#usageOf(counts, evidence, outputTokensMax);
+  }
+
+  #usageOf(counts: TokenCounts | null, evidence: Evidence, outputTokensMax: number): CountedUsage {
+    const { disbelieved, unknown, contradicted, speed } = this.#usage ?? NOTHING_REPORTED;
+    const isReported = knownOf(evidence) === 'final' && counts !== null && isWhole(counts, evidence);
+    const isDoubted = this.#usage?.output !== null && this.#outputReported(outputTokensMax) === null;
+    return {
+      counts: counts ?? { ...NO_TOKENS },
+      source: counts === null ? 'none' : isReported ? 'reported' : 'estimated',
+      disbelieved: this.#usage !== null && isDoubted ? [...disbelieved, 'output_tokens'] : disbelieved,
       unknown,
+      contradicted,
       speed,
     };
   }
 
+  #countedTokens(counted: { text: number; thinking: number }, outputTokensMax: number): number {
+    return Math.min(credibleOutputMax(outputTokensMax), this.#output.countedTokens(counted, outputTokensMax));
+  }
+
+  #outputReported(outputTokensMax: number): number | null {
+    const output = this.#usage?.output ?? null;
+    return output === null || output > credibleOutputMax(outputTokensMax) ? null : output;
+  }
+
+  /** Whether output or input may exist that neither content nor counts have shown. */
+  isHidden(mayHide: boolean): boolean {
+    if (this.#finished || this.isFinal) return false;
+    if (this.#hasServerWork) return true;
+    return mayHide && !this.#isCountedAsItGoes && !this.#output.hasRunningThinking;
+  }
+
   #takeUsage(value: JsonValue | undefined): PartialUsage {
     const usage = readUsage(value);
-    if (isJsonObject(value)) this.#usage = this.#usage === null ? usage : replaceCounts(this.#usage, usage);
+    if (isJsonObject(value)) this.#usage = this.#usage === null ? usage : mergeUsage(this.#usage, usage);
     return usage;
   }
 
@@ -316,6 +368,11 @@ export class MessageCounter {
   #countBlock(block: JsonObject): void {
     this.#contentSeen = true;
     this.#output.addBlock(block);
+    const type = textOf(block['type']);
+    if (!isServerWork(type)) return;
+    this.#hasServerWork = true;
+    // A search that failed is not billed: its content is an error instead of a list.
+    if (type === 'web_search_tool_result' && Array.isArray(block['content'])) this.#searchResults++;
   }
 
   #countDelta(delta: JsonObject): void {
@@ -323,10 +380,20 @@ export class MessageCounter {
     this.#outputIsFinal = false; // an earlier count was not final
     this.#output.addDelta(delta);
   }
+}
 
-  #estimate(use: 'billed' | 'covered', tokensMax: number): number {
-    return use === 'billed' ? this.#output.billedTokens(tokensMax) : this.#output.billedAtMoneyEnd(tokensMax);
-  }
+/** Whether all of the reported output is billed. */
+function isWhole({ output }: TokenCounts, { reportedOutput, compactions }: Evidence): boolean {
+  return output === (reportedOutput ?? 0) + compactions.output;
+}
+
+const NOTHING_REPORTED = Object.freeze(readUsage(undefined));
+
+/** Blocks of work that the provider does itself: its tools, with their results, and summaries of the conversation. */
+function isServerWork(type: string): boolean {
+  return (
+    type === 'server_tool_use' || type === 'mcp_tool_use' || type.endsWith('_tool_result') || type === 'compaction'
+  );
 }
 
 /** The largest output count that is credible for this max_tokens. */

@@ -72,11 +72,6 @@ export function isExact({ own, votes }: OutputEstimate): boolean {
   return own === null ? votes.every(({ low }) => low >= 1) : own.low >= 1;
 }
 
-/** Samples exist that apply to the account. */
-export function hasSamples({ own, votes }: OutputEstimate): boolean {
-  return own !== null || votes.length > 0;
-}
-
 function spreadOf(fit: TextFit, classes: Readonly<ByteClasses>): Spread {
   return nearest(fit.kinds, classes) ?? fit;
 }

@@ -3,9 +3,10 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
-import { isJsonObject, isThinking, type JsonObject, type PlainDeltas, textOf } from '../wire/wire.ts';
-import { addBytes, addJson, addText, type ByteClasses } from './byte-classes.ts';
-import { billedText, coverText, hasSamples, isExact, type OutputEstimate } from './output-estimate.ts';
+import { isJsonObject, isThinking, type JsonObject, type JsonValue, type PlainDeltas, textOf } from '../wire/wire.ts';
+import { addBytes, addJson, addText, type ByteClasses, totalBytes } from './byte-classes.ts';
+import { billedText, coverText, isExact, type OutputEstimate } from './output-estimate.ts';
+import { Transcript } from './transcript.ts';
 
 class ThinkingTime {
   readonly #elapsedMs: () => number;
@@ -58,6 +59,9 @@ export class ProducedOutput {
   /** Bytes of text and tool input. */
   readonly visible: ByteClasses = [0, 0, 0, 0, 0, 0];
   readonly time: ThinkingTime;
+  /** Text and tool input. */
+  readonly text = new Transcript();
+  readonly thinkingText = new Transcript();
   readonly #estimate: OutputEstimate;
   readonly #thinking: ByteClasses = [0, 0, 0, 0, 0, 0];
   readonly #names: ByteClasses = [0, 0, 0, 0, 0, 0];
@@ -79,14 +83,19 @@ export class ProducedOutput {
     return this.#hasThinking;
   }
 
+  /** The provider reports how much thinking it did so far. */
+  get hasRunningThinking(): boolean {
+    return this.#runningTokens > 0;
+  }
+
   addDelta(delta: JsonObject): void {
-    this.#lastVisible = addText(this.visible, delta['text'], this.#lastVisible);
-    this.#lastVisible = addText(this.visible, delta['partial_json'], this.#lastVisible);
+    this.#addVisible(textOf(delta['text']), this.#lastVisible);
+    this.#addVisible(textOf(delta['partial_json']), this.#lastVisible);
     const type = delta['type'];
     if (type === 'signature_delta') this.#sealedBytes += textOf(delta['signature']).length;
     if (type !== 'thinking_delta') return;
     this.#hasThinking = true;
-    this.#lastThinking = addText(this.#thinking, delta['thinking'], this.#lastThinking);
+    this.#addThinking(textOf(delta['thinking']), this.#lastThinking);
     const tokens = delta['estimated_tokens']; // an increment, according to the provider's documentation
     if (isWholeNumber(tokens)) this.#runningTokens = Math.min(bounds.usageTokensMax, this.#runningTokens + tokens);
   }
@@ -95,39 +104,76 @@ export class ProducedOutput {
   addPlain(deltas: PlainDeltas): void {
     for (const text of deltas.texts) {
       const { from, end, isThinking, hasEscapes } = text;
-      const classes = isThinking ? this.#thinking : this.visible;
-      const before = isThinking ? this.#lastThinking : this.#lastVisible;
-      const last = hasEscapes
-        ? addText(classes, deltas.textOf(text), before)
-        : addBytes(classes, deltas.bytes, from, end, before);
-      if (isThinking) this.#lastThinking = last;
-      else this.#lastVisible = last;
       this.#hasThinking ||= isThinking;
+      if (hasEscapes) {
+        if (isThinking) this.#addThinking(deltas.textOf(text), this.#lastThinking);
+        else this.#addVisible(deltas.textOf(text), this.#lastVisible);
+      } else if (isThinking) {
+        this.#lastThinking = addBytes(this.#thinking, deltas.bytes, from, end, this.#lastThinking);
+        this.thinkingText.addBytes(deltas.bytes, from, end);
+      } else {
+        this.#lastVisible = addBytes(this.visible, deltas.bytes, from, end, this.#lastVisible);
+        this.text.addBytes(deltas.bytes, from, end);
+      }
     }
+  }
+
+  #addVisible(text: string, before: number): void {
+    if (text === '') return;
+    this.#lastVisible = addText(this.visible, text, before);
+    this.text.addText(text);
+  }
+
+  #addThinking(text: string, before: number): void {
+    if (text === '') return;
+    this.#lastThinking = addText(this.#thinking, text, before);
+    this.thinkingText.addText(text);
   }
 
   /** The model reads results of server tools and does not write them: they are not output. */
   addBlock(block: JsonObject): void {
     this.#hasThinking ||= isThinking(block);
-    this.#lastVisible = addText(this.visible, block['text']);
+    this.#lastVisible = 0;
+    this.#lastThinking = 0;
+    this.#addVisible(textOf(block['text']), 0);
     addText(this.#names, block['name']);
     const input = block['input'];
-    if (isJsonObject(input) && Object.keys(input).length > 0) addJson(this.visible, input); // {} is a placeholder for input that follows
-    this.#lastThinking = addText(this.#thinking, block['thinking']);
+    // {} is a placeholder for input that follows.
+    if (isJsonObject(input) && Object.keys(input).length > 0) {
+      addJson(this.visible, input);
+      addJsonText(this.text, input);
+    }
+    this.#addThinking(textOf(block['thinking']), 0);
     this.#sealedBytes += textOf(block['signature']).length;
     if (block['type'] === 'redacted_thinking') this.#redactedBytes += textOf(block['data']).length;
   }
 
-  /** Excludes tool names, which providers may not count. Time-based estimates are bounded by `tokensMax`. */
-  billedTokens(tokensMax: number): number {
-    return this.#billedTokens(tokensMax, this.#estimate.lowTokensPerSecond);
+  /** An upper bound of what was received: no tokenizer makes more than a token of a byte. */
+  tokensMost(): number {
+    const bytes = totalBytes(this.visible) + totalBytes(this.#names) + totalBytes(this.#thinking);
+    return roundUp(bytes + Math.max(this.#runningTokens, this.#sealedTokens()) + this.#redactedTokens());
   }
 
-  /** The bill when money ended the message: the usual bill, at most what was covered; all of that without samples. */
-  billedAtMoneyEnd(tokensMax: number): number {
-    const { lowTokensPerSecond: low, topTokensPerSecond: top } = this.#estimate;
-    const covered = this.coverTokens(tokensMax);
-    return hasSamples(this.#estimate) ? Math.min(covered, this.#billedTokens(tokensMax, low > 0 ? low : top)) : covered;
+  /** The estimate of a checkpoint. Excludes tool names, which providers may not count; `tokensMax` bounds what is estimated by time. */
+  billedTokens(tokensMax: number): number {
+    const estimate = this.#estimate;
+    const shown = billedText(estimate, this.#thinking);
+    const timed = Math.min(tokensMax, (this.time.totalMs() * estimate.lowTokensPerSecond) / 1000);
+    const unseen = this.#runningTokens > 0 ? this.#runningTokens : timed;
+    const thinking = Math.max(shown, unseen, shown === 0 ? this.#sealedTokens() : 0);
+    const tokens = roundUp(billedText(estimate, this.visible) + this.#redactedTokens() + thinking);
+    return isExact(estimate) ? tokens : Math.max(0, tokens - ENDS_TOKENS);
+  }
+
+  /**
+   * Tokens of what was received, given counts of the texts. A model may have another tokenizer, so the account's own
+   * samples can raise the count.
+   */
+  countedTokens(counted: { text: number; thinking: number }, tokensMax: number): number {
+    const shown = this.thinkingText.scale(counted.thinking);
+    const thinking = Math.max(shown, this.#runningTokens, shown === 0 ? this.#sealedTokens() : 0);
+    const tokens = roundUp(this.text.scale(counted.text) + thinking + this.#redactedTokens());
+    return this.#estimate.own === null ? tokens : Math.max(tokens, this.billedTokens(tokensMax));
   }
 
   /** Invisible output is bounded by `tokensMax`. */
@@ -141,16 +187,6 @@ export class ProducedOutput {
     return roundUp(Math.max(seen, Math.min(visible + unseen, tokensMax)));
   }
 
-  #billedTokens(tokensMax: number, tokensPerSecond: number): number {
-    const estimate = this.#estimate;
-    const shown = billedText(estimate, this.#thinking);
-    const timed = Math.min(tokensMax, (this.time.totalMs() * tokensPerSecond) / 1000);
-    const unseen = this.#runningTokens > 0 ? this.#runningTokens : timed;
-    const thinking = Math.max(shown, unseen, shown === 0 ? this.#sealedTokens() : 0);
-    const tokens = roundUp(billedText(estimate, this.visible) + this.#redactedTokens() + thinking);
-    return isExact(estimate) ? tokens : Math.max(0, tokens - ENDS_TOKENS);
-  }
-
   #sealedTokens(): number {
     return Math.floor((this.#sealedBytes * 3) / 4) / SEALED_BYTES_PER_TOKEN;
   }
@@ -162,4 +198,18 @@ export class ProducedOutput {
 
 function roundUp(tokens: number): number {
   return Math.max(0, Math.ceil(tokens - 1e-6)); // rounding errors of sums of fractions
+}
+
+/** Adds the parts of a value as JSON, in any order. Not stringified, for the reason of addJson. */
+function addJsonText(transcript: Transcript, whole: JsonValue): void {
+  const rest = [whole];
+  for (let part = rest.pop(); part !== undefined; part = rest.pop()) {
+    if (typeof part !== 'object' || part === null) {
+      transcript.addText(`${JSON.stringify(part)},`);
+      continue;
+    }
+    transcript.addText(Array.isArray(part) ? '[]' : '{}');
+    if (!Array.isArray(part)) for (const name of Object.keys(part)) transcript.addText(`${JSON.stringify(name)}:`);
+    for (const inner of Object.values(part)) rest.push(inner);
+  }
 }

@@ -26,6 +26,8 @@ export interface PartialUsage extends PartialCounts {
   disbelieved: string[];
   /** Names of unknown numbers; "audio.tokens" for nested ones. */
   unknown: string[];
+  /** Names of counts that fell in the course of the stream. */
+  contradicted: string[];
 }
 
 const COUNTS = [
@@ -63,6 +65,7 @@ export function readUsage(value: JsonValue | undefined): PartialUsage {
     compactions: readCompactions(usage['iterations'], disbelieved),
     disbelieved,
     unknown: unknownNumbers(usage),
+    contradicted: [],
   };
 }
 

@@ -6,7 +6,7 @@ import { mapFault } from '../map-fault.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import type { ReplyBlock, SandboxModel, SandboxReply } from './compose-reply.ts';
 import { composeReply, sandboxModels } from './compose-reply.ts';
-import { countInputTokens, TOKEN_BYTES } from './count-tokens.ts';
+import { countInputTokens, TOKEN_BYTES, tokensOf } from './count-tokens.ts';
 
 export { sandboxModelNames } from './compose-reply.ts';
 
@@ -29,6 +29,8 @@ export const sandbox: Provider = {
   countTokens: async (attempt) => countInputTokens(attempt.request.body),
 
   countLocally: (request) => countInputTokens(request.body),
+
+  countTextLocally: (text) => tokensOf(Buffer.byteLength(text)),
 
   abilities: () => ({ ...NO_ABILITIES, structuredOutputs: true }),
 

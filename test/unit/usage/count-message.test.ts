@@ -26,7 +26,7 @@ function observe(counter: MessageCounter, ...events: EventValue[]): MessageCount
 }
 
 function total(...events: EventValue[]) {
-  return count(...events).total(limits);
+  return count(...events).estimate(limits);
 }
 
 test('a whole stream is counted as reported', () => {
@@ -37,11 +37,12 @@ test('a whole stream is counted as reported', () => {
     stop,
   );
   expect(counter).toMatchObject({ started: true, finished: true, stopReason: 'end_turn', contentSeen: true });
-  expect(counter.total(limits)).toEqual({
+  expect(counter.estimate(limits)).toEqual({
     counts: { input: 25, output: 15, cacheRead: 7, cacheWrite5m: 0, cacheWrite1h: 0, webSearches: 2 },
     source: 'reported',
     disbelieved: [],
     unknown: [],
+    contradicted: [],
     speed: null,
   });
 });
@@ -49,7 +50,7 @@ test('a whole stream is counted as reported', () => {
 const counted = (input: JsonObject) => {
   const counter = new MessageCounter();
   counter.observe({ name: 'content_block_start', json: '', value: opened({ type: 'tool_use', input }) });
-  return counter.total({ inputEstimate: 0, outputTokensMax: 10_000_000 }).counts.output;
+  return counter.estimate({ inputEstimate: 0, outputTokensMax: 10_000_000 }).counts.output;
 };
 
 test('tool input counts by the bytes of its text', () => {
@@ -80,7 +81,7 @@ test('a message without streaming is counted as reported, and like its own strea
   const counter = new MessageCounter();
   counter.observeMessage(message);
   expect(counter).toMatchObject({ started: true, finished: true, stopReason: 'max_tokens', contentSeen: true });
-  const counted = counter.total(limits);
+  const counted = counter.estimate(limits);
   expect(counted).toMatchObject({
     source: 'reported',
     speed: 'fast',
@@ -88,13 +89,13 @@ test('a message without streaming is counted as reported, and like its own strea
   });
   const streamed = new MessageCounter();
   for (const event of unfoldMessage(message)) streamed.observe(event);
-  expect(streamed.total(limits)).toEqual(counted);
+  expect(streamed.estimate(limits)).toEqual(counted);
 });
 
 test('without usage both counts are estimated', () => {
   const counter = new MessageCounter();
   counter.observeMessage({ content: [{ type: 'text', text: 'é'.repeat(20) }] });
-  expect(counter.total(limits)).toMatchObject({ source: 'estimated', counts: { input: 100, output: 10 } });
+  expect(counter.estimate(limits)).toMatchObject({ source: 'estimated', counts: { input: 100, output: 10 } });
 });
 
 test('an explicit zero is zero, an absent count is estimated', () => {
@@ -198,7 +199,7 @@ test('cache writes without a lifetime count as the longest that was requested, a
     const compaction = { type: 'compaction', input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 3 };
     const counter = observe(new MessageCounter({ cacheLifetime: () => '1h' }), started(usage));
     const prompt = counter.reportedPrompt();
-    const { counts } = observe(counter, ended({ output_tokens: 1, iterations: [compaction] })).total(limits);
+    const { counts } = observe(counter, ended({ output_tokens: 1, iterations: [compaction] })).estimate(limits);
     expect([counts.cacheWrite5m, counts.cacheWrite1h - 3]).toEqual([
       prompt?.cacheWrite5m ?? -1,
       prompt?.cacheWrite1h ?? -1,
@@ -281,7 +282,7 @@ test('wherever a stream is cut, its count never decreases and never exceeds the 
       let before = 0;
       for (const part of parts) {
         counter.observe(makeEvent(deltaEvent({ type: 'text_delta', text: part })));
-        const { counts, source } = counter.total(limits);
+        const { counts, source } = counter.estimate(limits);
         expect(counts.output).toBeGreaterThanOrEqual(Math.max(before, startOutput));
         expect(source).toBe('estimated');
         before = counts.output;

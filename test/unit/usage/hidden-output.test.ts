@@ -44,8 +44,8 @@ test('a message that may think is held at top speed from its start until its fir
   see(opened(text));
   passSeconds(100);
   expect(counter.coverTokens()).toBe(900);
-  expect(counter.total(limits).counts.output).toBe(0);
-  expect(counter.total(limits, 'covered').counts.output).toBe(900);
+  expect(counter.estimate(limits).counts.output).toBe(0);
+  expect(counter.isHidden(true)).toBe(true);
 });
 
 test('a message that may not think is held by its text, however long it takes', () => {
@@ -78,7 +78,7 @@ test('a message that has ended does not think, and its final count is covered', 
   see(messageDelta(37), messageStop);
   passSeconds(100);
   expect(counter.coverTokens()).toBe(37);
-  expect(counter.total(limits, 'covered')).toMatchObject({ source: 'reported', counts: { output: 37 } });
+  expect(counter.estimate(limits)).toMatchObject({ source: 'reported', counts: { output: 37 } });
 });
 
 test('the clock is read when thinking begins and ends, not with every event', () => {
@@ -97,7 +97,7 @@ test('the provider’s estimate of its thinking is used instead of the time', ()
   passSeconds(100);
   see(deltaEvent({ type: 'thinking_delta', thinking: '', estimated_tokens: 70 }));
   expect(counter.coverTokens()).toBe(120);
-  expect(counter.total(limits).counts.output).toBe(120);
+  expect(counter.estimate(limits).counts.output).toBe(120);
 });
 
 test('shown thinking counts as the minimum', () => {
@@ -108,7 +108,7 @@ test('shown thinking counts as the minimum', () => {
     deltaEvent({ type: 'thinking_delta', thinking: 'x'.repeat(400), estimated_tokens: 3 }),
   );
   expect(counter.coverTokens()).toBe(100);
-  expect(counter.total(limits).counts.output).toBe(100);
+  expect(counter.estimate(limits).counts.output).toBe(100);
 });
 
 test('hidden output is held up to the limit of the message, and shown output in full', () => {
@@ -116,7 +116,6 @@ test('hidden output is held up to the limit of the message, and shown output in 
   see(messageStart, opened(thinking));
   passSeconds(100);
   expect(counter.coverTokens(200)).toBe(200);
-  expect(counter.total({ inputEstimate: 0, outputTokensMax: 200 }, 'covered').counts.output).toBe(200);
   expect(counter.seenTokens(200)).toBe(0);
   see(deltaEvent({ type: 'thinking_delta', thinking: 'x'.repeat(1_200) }));
   expect(counter.coverTokens(200)).toBe(300);
@@ -132,7 +131,7 @@ test('shown thinking and text are billed with the low estimate and covered with 
     { type: 'text_delta', text: 'x'.repeat(400) },
   ]) {
     const counter = observe(new MessageCounter({ estimate }), messageStart, deltaEvent(delta));
-    expect(counter.total(limits).counts.output).toBe(48);
+    expect(counter.estimate(limits).counts.output).toBe(48);
     expect(counter.coverTokens()).toBe(200);
   }
 });
@@ -170,8 +169,8 @@ test('top speed and low speed are sampled from long streams', () => {
   see(messageStart);
   passSeconds(10);
   expect(counter.coverTokens()).toBe(Math.ceil(10 * topTokensPerSecond));
-  expect(counter.total(limits).counts.output).toBe(Math.ceil(10 * lowTokensPerSecond));
-  expect(counter.total({ inputEstimate: 0, outputTokensMax: 50 }).counts.output).toBe(50); // the speed did not exceed the maximum
+  expect(counter.estimate(limits).counts.output).toBe(Math.ceil(10 * lowTokensPerSecond));
+  expect(counter.estimate({ inputEstimate: 0, outputTokensMax: 50 }).counts.output).toBe(50); // the speed did not exceed the maximum
 });
 
 test('a stream that arrived at once, or with a broken clock, is no sample of speed', () => {

@@ -39,7 +39,7 @@ export function complete(pieces: readonly Piece[], tokens: number, options: Coun
 /** The output that is billed if the stream is cut after these pieces. */
 export function billed(estimates: Estimates, pieces: readonly Piece[], account = ACCOUNT): number {
   const counter = receive(pieces, { estimate: estimates.output(MODEL, account) });
-  return counter.total({ inputEstimate: 0, outputTokensMax: 1_000_000 }).counts.output;
+  return counter.estimate({ inputEstimate: 0, outputTokensMax: 1_000_000 }).counts.output;
 }
 
 /** The output that a hold must cover for these pieces. */

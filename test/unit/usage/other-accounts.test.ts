@@ -4,7 +4,7 @@
 import { expect, test } from 'bun:test';
 import { Estimates } from '../../../src/usage/usage.ts';
 import { type Corpus, type CountTokens, corpora, makeText, tokenizers } from './corpora.ts';
-import { billed, complete, covered, MODEL, receive } from './messages.ts';
+import { billed, complete, covered, MODEL } from './messages.ts';
 import { type Random, randomFrom } from './synthetic-tokenizers.ts';
 
 const VICTIM = 1;
@@ -171,18 +171,4 @@ test('an account has a vote from its eighth message on, and at least three votes
   expect(estimates.output(MODEL, NEW_ACCOUNT).votes).toHaveLength(0);
   learn(estimates, 12, text, 200);
   expect(estimates.output(MODEL, NEW_ACCOUNT).votes).toHaveLength(3);
-});
-
-test('with samples, a stream that runs out of money is billed like one whose client disconnects', () => {
-  const [estimates, random] = [new Estimates(), randomFrom(4)];
-  const text = makeText(random, 'english', 2_000);
-  const atMoneyEnd = () => {
-    const counter = receive(asPieces(text), { estimate: estimates.output(MODEL, VICTIM) });
-    return counter.total({ inputEstimate: 0, outputTokensMax: 10_000 }, 'covered').counts.output;
-  };
-  expect(atMoneyEnd()).toBe(Math.ceil(Buffer.byteLength(text) / 4));
-  for (let sent = 0; sent < 40; sent++) learn(estimates, VICTIM, text, sent % 2 === 0 ? 400 : 500);
-  expect(covered(estimates, asPieces(text), VICTIM)).toBeGreaterThan(480);
-  expect(atMoneyEnd()).toBe(billed(estimates, asPieces(text), VICTIM));
-  expect(atMoneyEnd()).toBeLessThan(440);
 });

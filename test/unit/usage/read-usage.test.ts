@@ -19,6 +19,7 @@ const nothing = {
   compactions: null,
   disbelieved: [],
   unknown: [],
+  contradicted: [],
 };
 
 test('every count of the protocol is read', () => {

@@ -180,7 +180,7 @@ describe('thinking', () => {
     const counter = new MessageCounter();
     for (const event of events) counter.observe(event);
     expect(counter.coverTokens(10_000)).toBeWithin(900, 910);
-    expect(counter.total({ inputEstimate: 1, outputTokensMax: 10_000 }).counts).toMatchObject({
+    expect(counter.estimate({ inputEstimate: 1, outputTokensMax: 10_000 }).counts).toMatchObject({
       input: 10,
       output: 900,
     });
@@ -356,7 +356,7 @@ describe('counts', () => {
       for (const name of names.split(' ')) expect(usage).not.toContainKey(name);
       const counter = new MessageCounter();
       for (const event of events) counter.observe(event);
-      const total = counter.total({ inputEstimate: 33, outputTokensMax: 100 });
+      const total = counter.estimate({ inputEstimate: 33, outputTokensMax: 100 });
       expect(total).toMatchObject({ source: 'estimated', disbelieved: [], unknown: [] });
     }
   });
