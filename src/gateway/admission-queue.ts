@@ -125,6 +125,11 @@ export class PromptCounts {
     return true;
   }
 
+  /** The same for a count after the end of a message, which leads to no admission. */
+  takeAfterEnd(accountId: number): boolean {
+    return this.#room.take(accountId, 1) === null;
+  }
+
   /** The count has ended. */
   giveBack(accountId: number): void {
     this.#room.giveBack(accountId, 1);

@@ -54,8 +54,8 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
       if ((reply.form === 'stream') !== message.isStream)
         throw new ProviderFault('failed', 'the provider answered in a form that was not requested');
       const opened: Opened =
-        reply.form === 'message' ? takeWhole(message, reply) : await takeOpening(gateway, message, reply.events);
-      message.request = null; // no other target will be tried
+        reply.form === 'message' ? await takeWhole(message, reply) : await takeOpening(gateway, message, reply.events);
+      message.onAnswered();
       message.clientRequest.times.answeredMs = performance.now();
       permit.answered(opened.form === 'message');
       conversation?.keep(target);
@@ -70,7 +70,8 @@ export async function openRoute(gateway: Gateway, message: OpenMessage): Promise
       noteAttempt(message, attempt, fault);
       // An earlier failure stays the answer if a later provider only does not support the request.
       if (!fault.isUnsupported || failure === null) failure = stopError(message) ?? faultError(fault);
-      if (isOver(message)) break; // partial output is billed as received
+      if (fault.kind === 'unusable') message.takeUnusable(fault);
+      if (isOver(message) || message.isUnusable) break; // partial output is billed as received
       message.rewind();
       if ((fault.kind === 'rejected' && !fault.isUnsupported) || isAbandoned(message)) break;
       if (!isOfCredential(fault.kind)) attemptIterator.giveUp(target);
@@ -144,9 +145,9 @@ function send(gateway: Gateway, message: OpenMessage, { target, signal }: OpenAt
   throw new ProviderFault('rejected', 'model: the provider of this model has no embeddings', { status: 400 });
 }
 
-function takeWhole(message: OpenMessage, reply: WholeReply): Opened {
+async function takeWhole(message: OpenMessage, reply: WholeReply): Promise<Opened> {
   message.watch.end();
-  return { form: 'message', text: message.takeMessage(reply) };
+  return { form: 'message', text: await message.takeMessage(reply) };
 }
 
 async function takeOpening(gateway: Gateway, message: OpenMessage, events: EventSource): Promise<Opened> {
@@ -178,7 +179,7 @@ async function readOpening(message: OpenMessage, events: EventSource): Promise<S
 
 /** Whether a client that received the event has part of the answer. Text and thinking blocks start empty. */
 function isContent({ name, value }: StreamEvent): boolean {
-  if (name !== 'content_block_start') return name !== 'message_start';
+  if (name !== 'content_block_start') return name !== 'message_start' && name !== 'ping';
   const block = value['content_block'];
   const type = isJsonObject(block) ? block['type'] : null;
   return type !== 'text' && type !== 'thinking';

@@ -79,6 +79,8 @@ export interface MessageReport {
   upstreamRequestId: string | null;
   /** Usage counts of the provider that were rejected as implausible, and unknown ones. */
   disbelieved: string[];
+  /** Names of reported counts that fell in the course of the stream. */
+  contradicted: string[];
   unknown: string[];
   /** The part of the cost that was not paid; null without a write-off. */
   writeOffReason: 'prompt' | 'output' | null;

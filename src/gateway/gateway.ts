@@ -37,7 +37,7 @@ import { type HeldMessage, releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
 import { type AdmissionRequest, measureFor, type PlanTerms, planMessage } from './plan-message.ts';
-import { leaveMessage, relay } from './relay.ts';
+import { leaveMessage, relay, untilCutOff } from './relay.ts';
 import type { Slot } from './running-messages.ts';
 import { describeKey, describeUsage } from './self-service.ts';
 
@@ -120,12 +120,14 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     clientRequest.isAdmitted = true;
     const opening = openMessage(gateway, message); // 9
     if (request.stream) return await replyWithStream(gateway, message, opening, headers); // 10, 11
-    const text = requireWhole(await opening);
+    const text = requireWhole(await untilCutOff(message, opening));
     requireOwnEnd(await message.complete()); // 11
     return { status: 200, headers, body: text };
   } catch (thrown) {
     const error = asTurnpikeError(thrown);
-    if (message !== null) await message.fail(error);
+    if (message?.isCutOff === true)
+      finishCutOff(message); // 9 to 11 go on for the bill
+    else if (message !== null) await message.fail(error);
     else if (held !== null) await releaseHold(gateway, heldMessage(held)).catch(() => {}); // creating the message failed
     slot?.giveBack();
     return withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
@@ -344,9 +346,22 @@ function openMessage(gateway: Gateway, message: OpenMessage): Promise<Opened> {
     throw new TurnpikeError('internal', 'The client disconnected before the message was sent to the provider.');
   }
   const opening = openRoute(gateway, message);
+  message.opening = opening;
   if (message.isStream) opening.catch(() => {}); // the relay handles the error; this prevents an unhandled rejection before it does
   signal.addEventListener('abort', () => leaveMessage(message, opening));
   return opening;
+}
+
+/** Finishes a message that was cut off before its answer began: its client has been told. */
+function finishCutOff(message: OpenMessage): void {
+  const { opening } = message;
+  if (opening === null) return;
+  if (message.isStream) leaveMessage(message, opening);
+  else
+    opening
+      .then(() => message.complete())
+      .catch((thrown) => message.fail(asTurnpikeError(thrown)))
+      .catch(() => undefined); // the ledger retries the settlement
 }
 
 /** The provider's JSON. */
@@ -376,7 +391,7 @@ async function replyWithStream(
     timer = setTimeout(resolve, waits.firstEventWaitMs);
   });
   try {
-    await Promise.race([opening, waited]);
+    await untilCutOff(message, Promise.race([opening, waited]));
   } finally {
     clearTimeout(timer);
   }

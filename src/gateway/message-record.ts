@@ -12,13 +12,20 @@ import {
 import { bounds } from '../config.ts';
 import { storableMessage, type TurnpikeError } from '../errors.ts';
 import { emptyRecord, type Outcome, type Settlement, type UsageRecord } from '../ledger/ledger.ts';
-import type { CountedUsage, MessageCounter } from '../usage/usage.ts';
+import {
+  BILLS,
+  type CountedUsage,
+  type Ending,
+  type Held,
+  knownOf,
+  type MadeCounts,
+  type MessageCounter,
+} from '../usage/usage.ts';
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   makeEvent,
-  NO_TOKENS,
   type StreamEvent,
   type TokenCounts,
 } from '../wire/wire.ts';
@@ -118,31 +125,56 @@ function speedServed({ offer, speedAsked }: RecordedMessage, reported: Speed | n
 /** The properties of a message that decide its bill. */
 export interface BilledMessage {
   readonly counter: MessageCounter;
-  readonly plan: Pick<MessagePlan, 'inputEstimate' | 'thinks'>;
+  readonly plan: Pick<MessagePlan, 'inputEstimate' | 'thinks' | 'firstCase' | 'hasServerTools'>;
   /** The max_tokens sent to the provider. */
   readonly maxTokens: number;
   /** null if the message is not streamed. */
-  readonly streamHold: Pick<StreamHold, 'coveredTokens'> | null;
+  readonly streamHold: Pick<StreamHold, 'coveredTokens' | 'isExhausted'> | null;
   readonly stopReason: StopReason | null;
+  /** The model left no usable answer. */
+  readonly isUnusable: boolean;
+  /** null if it was sent to no provider. */
+  readonly route: Route | null;
 }
 
-/** Token counts and their source. `none` is not charged. */
-export function countBilled(message: BilledMessage, outcome: Outcome): CountedUsage {
-  const { inputEstimate, thinks } = message.plan;
-  const use = outcome === 'quota_cut' ? 'covered' : 'billed';
-  const usage = message.counter.total({ inputEstimate, outputTokensMax: message.maxTokens }, use);
-  // No output was observed, but the upstream worked on the message until the wait was over.
-  if (usage.source === 'none' && outcome === 'client_gone' && message.stopReason === 'caller_left') {
-    return { ...usage, counts: { ...NO_TOKENS, input: inputEstimate }, source: 'estimated' };
-  }
-  if (outcome === 'failed') return { ...usage, counts: { ...NO_TOKENS }, source: 'none' };
-  if (message.streamHold === null || outcome === 'completed') return usage;
-  const { coveredTokens } = message.streamHold;
-  const { counts, source } = usage;
-  if (use === 'billed' && (thinks || source === 'reported')) return usage;
-  if (counts.output <= coveredTokens || (source === 'reported' && thinks)) return usage;
-  // The last output exceeded what was paid for and was not relayed.
-  return { ...usage, counts: { ...counts, output: coveredTokens }, source: 'estimated' };
+/** Who ended a message, by its outcome. */
+export function endingOf(message: BilledMessage, outcome: Outcome): Ending {
+  if (message.isUnusable) return 'unusable';
+  if (outcome === 'failed' || message.route === null) return 'refused';
+  if (outcome === 'quota_cut') return 'money';
+  if (outcome === 'completed' || message.counter.finished) return 'answered';
+  if (outcome === 'client_gone') return message.streamHold?.isExhausted === true ? 'money' : 'client';
+  if (outcome === 'upstream_cut') return 'provider';
+  return message.stopReason === 'revoked' ? 'revoked' : 'service';
+}
+
+/** Token counts to bill, and their source. `none` is not charged. */
+export function billMessage(message: BilledMessage, outcome: Outcome, made: MadeCounts): CountedUsage {
+  const limits = { held: heldBy(message), outputTokensMax: message.maxTokens };
+  return message.counter.bill(endingOf(message, outcome), limits, message.plan.thinks, made);
+}
+
+/** Whether counts that the provider did not report would change the bill. */
+export function needsCounts(message: BilledMessage, outcome: Outcome): boolean {
+  const { counter, maxTokens, plan } = message;
+  const evidence = counter.evidence(maxTokens, plan.thinks);
+  return BILLS[endingOf(message, outcome)][knownOf(evidence)] === 'evidence' && knownOf(evidence) !== 'final';
+}
+
+/** The amounts that the hold of the message pays for. */
+function heldBy({ counter, plan, maxTokens, streamHold }: BilledMessage): Held {
+  const { inputTokens, webSearches } = plan.firstCase;
+  const isCorrected = streamHold !== null && counter.reportedPrompt() !== null && !plan.hasServerTools;
+  return {
+    inputTokens: isCorrected ? 0 : inputTokens, // beyond what was reported
+    webSearches,
+    outputTokens: streamHold?.coveredTokens ?? maxTokens,
+  };
+}
+
+/** Estimates of what was not reported, made without waiting. */
+export function estimateUsage({ counter, plan, maxTokens }: BilledMessage): CountedUsage {
+  return counter.estimate({ inputEstimate: plan.inputEstimate, outputTokensMax: maxTokens });
 }
 
 interface CountingMessage {

@@ -8,20 +8,30 @@ import { ABSENT } from '../base/roster.ts';
 import { MESSAGES_KIND, type Offer, type Route, type Speed } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
-import type { WholeReply } from '../providers/providers.ts';
-import { type CacheLifetime, type CountedUsage, MessageCounter } from '../usage/usage.ts';
+import type { ProviderFault, WholeReply } from '../providers/providers.ts';
+import {
+  type CacheLifetime,
+  type CountedUsage,
+  type MadeCounts,
+  MessageCounter,
+  NOTHING_COUNTED,
+} from '../usage/usage.ts';
 import type { MessageRequest, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import type { Opened } from './attempts.ts';
 import type { ClientRequest, MessageReport } from './client-request.ts';
+import { countAfterEnd, countForCorrection, countPromptAfterEnd, lacks } from './count-after-end.ts';
 import type { Gateway } from './dependencies.ts';
 import { GuardedTrace } from './guarded-trace.ts';
 import type { ResponseCollector } from './idempotency-records.ts';
 import { clientTooSlow, moneyError, type StopReason, stopError } from './message-errors.ts';
 import {
   type BilledMessage,
+  billMessage,
   completeEvents,
   completeText,
-  countBilled,
+  estimateUsage,
   makeRecord,
+  needsCounts,
   type RecordedMessage,
   releaseHold,
   writeOffReason,
@@ -84,12 +94,29 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   isRelaying = false;
   /** The pending read of the upstream; its events are counted when it resolves. */
   pulling: Promise<StreamEvent[] | null> | null = null;
+  /** The model left no usable answer: what it produced is billed, and no other target is tried. */
+  isUnusable = false;
+  /** The request while its provider has not counted the prompt; null before it answers, and once it is not needed. */
+  uncountedPrompt: MessageRequest | null = null;
+  /** Called when the key is revoked before the answer begins: the client gets the error, and the upstream continues. */
+  onCutOff: ((error: TurnpikeError) => void) | null = null;
+  isCutOff = false;
+  /** null before the first attempt. */
+  opening: Promise<Opened> | null = null;
   readonly #gateway: Gateway;
   readonly #slot: Slot;
   #phase: Phase = 'opening';
   /** Status 200 was sent: errors are sent in the stream. */
   #hasReply = false;
   #finishTimer: ReturnType<typeof setTimeout> | null = null;
+  /** Set if the prompt is counted during the stream, because there is no room to keep the request. */
+  #promptCount: Promise<number | null> | null = null;
+  /** Counts made for a whole message, which its client sees. */
+  #made: MadeCounts | null = null;
+  #correcting: Promise<void> | null = null;
+  /** The upstream was stopped, because it did not finish in time without its client. */
+  #isOverdue = false;
+  #isReadUnread = false; // has a share of `running.unread`
   #ending: Promise<Settlement> | null = null;
   /**
    * The hold covers the worst case of an uncounted prompt: other messages of the account may wait for it to be
@@ -279,19 +306,49 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   /** Reported counts, and estimates of the others. */
   countsSoFar(): TokenCounts {
-    return countBilled(this, 'completed').counts;
+    return (this.#made === null ? estimateUsage(this) : billMessage(this, 'completed', this.#made)).counts;
+  }
+
+  /** A target has begun to answer: no other will be tried. */
+  onAnswered(): void {
+    this.#keepPrompt();
+    this.request = null;
+  }
+
+  /** A provider may count the prompt only at the end, or never. */
+  #keepPrompt(): void {
+    if (this.request === null || this.uncountedPrompt !== null || this.counter.reportedPrompt() !== null) return;
+    this.uncountedPrompt = this.request;
+    if (this.#gateway.running.uncountedPrompts.take(this.caller.account.id, this.request.bytes) === null) return;
+    this.#promptCount = countPromptAfterEnd(this.#gateway, this, this.request);
+    this.uncountedPrompt = null;
+  }
+
+  #dropPrompt(): void {
+    if (this.uncountedPrompt === null) return;
+    this.#gateway.running.uncountedPrompts.giveBack(this.caller.account.id, this.uncountedPrompt.bytes);
+    this.uncountedPrompt = null;
+  }
+
+  /** The model left no usable answer. */
+  takeUnusable(fault: ProviderFault): void {
+    this.isUnusable = true;
+    this.counter.observeUnusable(fault.usage);
   }
 
   /** Counts a whole message. Returns its JSON as the client receives it. */
-  takeMessage({ message, text, isNative }: WholeReply): string {
+  async takeMessage({ message, text, isNative }: WholeReply): Promise<string> {
     this.counter.observeMessage(message);
+    this.#keepPrompt();
+    const counting = countAfterEnd(this.#gateway, this);
+    this.#made = counting instanceof Promise ? await counting : counting;
     const reported = isNative === true ? text : completeText(message, text, this);
     this.answer?.addMessage(reported);
     return reported;
   }
 
   checkpoint(): UsageRecord {
-    return this.#record('service_cut', 500, countBilled(this, 'service_cut'), null);
+    return this.#record('service_cut', 500, estimateUsage(this), null);
   }
 
   stopForMoney(): void {
@@ -309,18 +366,32 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.#isUncounted = false;
   }
 
-  /** The service ends the message early: the output produced so far is billed. */
+  /**
+   * Ends the message early. A stream that has begun is stopped, and billed for the output so far. Before the answer begins, a
+   * client whose key is revoked gets the error, and the upstream may finish, because its reported usage is billed.
+   */
   cut(reason: CutReason): void {
+    if (this.hasEnded) return;
+    const isBegun = this.isStream && this.counter.started;
+    if (reason === 'revoked' && !isBegun && this.attempt !== null) {
+      if (this.hasDisconnected) return; // it is finishing for its bill already
+      this.hasDisconnected = true;
+      this.isCutOff = true;
+      this.stopReason = 'revoked';
+      this.#boundFinish();
+      this.onCutOff?.(stopError(this) as TurnpikeError);
+      return;
+    }
     this.stop(reason);
-    if (!this.isStream || !this.counter.started) return;
+    if (!isBegun) return;
     const error = stopError(this) as TurnpikeError;
     this.endQuietly('service_cut', this.#hasReply ? 200 : error.status, error);
   }
 
   /**
    * The client disconnected. A stream that has begun is stopped and billed as received, unless it has an idempotency
-   * key or a slot for finishing is free. Otherwise the upstream may finish within a time limit, because its reported
-   * usage is what is billed. Concurrency slots are freed at once.
+   * key, or only its end says what it costs. Otherwise the upstream may finish within a time limit, because its reported
+   * usage is what is billed. Concurrency slots are freed when the upstream has ended.
    */
   leave(): void {
     if (this.hasDisconnected || this.hasEnded) return;
@@ -330,27 +401,37 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       this.endQuietly('client_gone', STATUS_CALLER_GONE, null);
       return;
     }
-    // A message that runs on for its idempotency key keeps its slots, otherwise disconnecting and retrying would
-    // bypass the limit.
-    if (this.answer === null) this.#freeSlots();
+    this.#boundFinish();
+  }
+
+  #boundFinish(): void {
+    this.#gateway.running.addUnattended(this);
     const boundMs = this.#gateway.catalog().settings.finishWithoutCallerSeconds * 1000;
-    this.#finishTimer = setTimeout(() => this.stop('caller_left'), boundMs);
+    this.#finishTimer = setTimeout(() => {
+      this.#isOverdue = true;
+      this.stop('caller_left');
+    }, boundMs);
   }
 
-  #freeSlots(): void {
-    const { account, key } = this.caller;
-    const { requestId } = this.clientRequest;
-    void this.#gateway.ledger.leave({ kind: 'leave', requestId }, account.id, key.id, this.offer.group.name);
-  }
-
-  /** A retry with the same idempotency key gets the response, so the stream is finished. */
+  /**
+   * A retry with the same idempotency key gets the response, so the stream is finished. So is one whose bill only its end
+   * reveals, as far as its account has a share of such streams.
+   */
   #mayFinish(): boolean {
-    const { finishStreamsWithoutCallerMax } = this.#gateway.catalog().settings;
-    return this.answer !== null || this.#gateway.running.takeFinishing(this, finishStreamsWithoutCallerMax);
+    if (this.answer !== null) return true;
+    const { catalog, running } = this.#gateway;
+    if (running.takeFinishing(this, catalog().settings.finishStreamsWithoutCallerMax)) return true;
+    if (!this.counter.isHidden(this.plan.thinks)) return false;
+    this.#isReadUnread = running.unread.take(this.caller.account.id, 1) === null;
+    return this.#isReadUnread;
   }
 
   /** Ends the message as answered, or as disconnected. Resolves when durable. */
   complete(): Promise<Settlement> {
+    if (this.stopReason === 'revoked') {
+      const error = stopError(this) as TurnpikeError;
+      return this.end('service_cut', error.status, error);
+    }
     if (this.hasDisconnected) return this.end('client_gone', STATUS_CALLER_GONE, null);
     return this.end('completed', 200, null);
   }
@@ -368,16 +449,15 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   /**
-   * Ends a message whose client saw no answer. Nothing is charged if no output began, with one exception: if the
-   * client disconnected and the upstream was stopped at the time limit, the prompt was processed and its estimate is
-   * charged. A client that disconnected before the first attempt pays nothing.
+   * Ends a message whose client saw no answer. Nothing is charged if no output began, with these exceptions: the model
+   * produced output, but no answer; or the client disconnected or its key was revoked, and the upstream was stopped at the
+   * time limit. A client that disconnected before the first attempt pays nothing.
    */
   async fail(error: TurnpikeError): Promise<void> {
-    if (this.counter.started) return this.cutShort(error, error.status, 'service_cut');
-    if (this.hasDisconnected && (this.stopReason === 'caller_left' || this.route === null))
-      await this.end('client_gone', STATUS_CALLER_GONE, null);
-    else if (this.stopReason === 'revoked' || this.stopReason === 'draining')
-      await this.end('service_cut', error.status, error);
+    if (this.isUnusable) await this.end('failed', error.status, error);
+    else if (this.counter.started) await this.cutShort(error, error.status, 'service_cut');
+    else if (this.#isOverdue || (this.hasDisconnected && this.route === null)) await this.complete();
+    else if (this.stopReason === 'draining') await this.end('service_cut', error.status, error);
     else await this.end('failed', error.status, error);
   }
 
@@ -398,6 +478,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
     const { times } = this.clientRequest;
     this.#transition('settling'); // possible in every phase before it
+    let made = NOTHING_COUNTED;
     let usage: CountedUsage | null = null;
     let record: UsageRecord | null = null;
     let reported = error;
@@ -407,7 +488,9 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
       this.streamHold?.close();
       this.#endPermit(outcome);
-      usage = countBilled(this, outcome);
+      const counting = this.#countMissing(outcome);
+      made = counting instanceof Promise ? await counting : counting;
+      usage = billMessage(this, outcome, made);
       record = this.#record(outcome, status, usage, error);
       times.endedMs = performance.now();
       ending = this.#endInLedger(record, usage);
@@ -418,6 +501,8 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
         noteWallet(this.#gateway, this.caller.account, settlement.walletLeft);
       } else record = withoutItsEnd(record);
       if (usage.source === 'reported') this.#addSample();
+      if (settlement.ok && needsCounts(this, outcome) && lacks(this, made))
+        this.#correcting = this.#correct(record, outcome);
       return settlement;
     } catch (thrown) {
       reported ??= asTurnpikeError(thrown); // sent to the client although the answer itself succeeded
@@ -430,6 +515,46 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     }
   }
 
+  /** Nobody could count in time, so that the upper bound was billed: returns the excess once it is known. */
+  async #correct(billed: UsageRecord, outcome: Outcome): Promise<void> {
+    try {
+      const made = await countForCorrection(this.#gateway, this);
+      if (made === null) return;
+      const { cost } = this.#record(outcome, billed.status, billMessage(this, outcome, made), null);
+      const amount = Math.min(billed.cost - cost, billed.cost - billed.writtenOff);
+      const note = 'counted after the bill by an upper bound';
+      if (amount > 0)
+        await this.#gateway.ledger.submit({
+          operations: [{ kind: 'refund', requestId: this.requestId, amount, note }],
+        });
+    } catch {
+      // The bill by the upper bound stays.
+    } finally {
+      this.#dropPrompt();
+    }
+  }
+
+  /** Counts what the provider did not report and the bill needs. Frees the concurrency slots meanwhile: the upstream has ended. */
+  #countMissing(outcome: Outcome): MadeCounts | Promise<MadeCounts> {
+    if (this.#made !== null) return this.#made;
+    if (!needsCounts(this, outcome)) return NOTHING_COUNTED;
+    const counting = countAfterEnd(this.#gateway, this);
+    if (this.#promptCount === null && !(counting instanceof Promise)) return counting;
+    const { account, key } = this.caller;
+    void this.#gateway.ledger.leave(
+      { kind: 'leave', requestId: this.requestId },
+      account.id,
+      key.id,
+      this.offer.group.name,
+    );
+    return this.#joinCounts(counting);
+  }
+
+  async #joinCounts(counting: MadeCounts | Promise<MadeCounts>): Promise<MadeCounts> {
+    const [made, prompt] = await Promise.all([counting, this.#promptCount]);
+    return { ...made, prompt: made.prompt ?? prompt };
+  }
+
   #addSample(): void {
     const { clock, estimates } = this.#gateway;
     const model = this.offer.model.name;
@@ -440,6 +565,8 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   #close(): void {
     this.#transition('settled');
     this.watch.close();
+    if (this.#correcting === null) this.#dropPrompt();
+    if (this.#isReadUnread) this.#gateway.running.unread.giveBack(this.caller.account.id, 1);
     if (this.streamHold !== null) this.#gateway.streamHolds.remove(this.streamHold);
     this.answer?.giveBack();
     this.#gateway.running.remove(this);
@@ -496,6 +623,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       upstreamRequestId: this.attempt?.upstreamRequestId ?? null,
       disbelieved: usage.disbelieved,
       unknown: usage.unknown,
+      contradicted: usage.contradicted,
       writeOffReason: writeOffReason(this, record, usage),
     };
     this.trace?.end(report);

@@ -207,7 +207,7 @@ async function* relayEvents(message: OpenMessage, opening: Promise<Opened>, stat
   message.beginReply();
   const { wait } = state;
   let events: EventSource | null = null;
-  let pending: Promise<StreamEvent[] | null> = opening.then((opened) => {
+  let pending: Promise<StreamEvent[] | null> = untilCutOff(message, opening).then((opened) => {
     const stream = requireStream(opened);
     events = stream.events;
     return stream.first;
@@ -259,7 +259,9 @@ async function* relayEvents(message: OpenMessage, opening: Promise<Opened>, stat
       pending = message.pulling ?? pull(message, source);
     }
   } catch (thrown) {
-    yield* give(message, yield* withPings(message, wait, fail(message, thrown))); // settlement comes first and may take long
+    // After a cut, the upstream goes on for its bill. Otherwise settlement comes first and may take long.
+    if (message.isCutOff) yield* give(message, errorEvent(message, asCutError(thrown)));
+    else yield* give(message, yield* withPings(message, wait, fail(message, thrown)));
   } finally {
     // The reader was cancelled; the disconnect signal may come before or after.
     state.source = null;
@@ -269,6 +271,15 @@ async function* relayEvents(message: OpenMessage, opening: Promise<Opened>, stat
     leaveMessage(message, opening);
     message.clientRequest.expect('end');
   }
+}
+
+/** The promise's value. Rejects if the message is cut off before. */
+export function untilCutOff<Value>(message: OpenMessage, pending: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    if (message.isCutOff) reject(stopError(message));
+    message.onCutOff = reject;
+    pending.then(resolve, reject);
+  });
 }
 
 /** The promise's value, with pings to the client until it resolves. */
@@ -407,6 +418,7 @@ async function* finish(message: OpenMessage, arrived: StreamEvent[], wait: PingW
 /** Ends a message whose stream broke, and returns the error event. */
 async function fail(message: OpenMessage, thrown: unknown): Promise<string> {
   message.dropAttempt(); // if the upstream did not fail, it is still sending
+  if (thrown instanceof ProviderFault && thrown.kind === 'unusable') message.takeUnusable(thrown);
   const outcome = cutBy(message, thrown);
   const error = stopError(message) ?? (outcome === 'client_gone' ? clientTooSlow() : asCutError(thrown));
   try {

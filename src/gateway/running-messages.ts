@@ -2,6 +2,7 @@
 
 import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { type Placed, Roster } from '../base/roster.ts';
+import { bounds } from '../config.ts';
 import { overloaded } from '../errors.ts';
 
 /** Why the service ends a message early. */
@@ -15,9 +16,15 @@ export interface Running extends Placed {
 }
 
 export class RunningMessages {
+  /** Bytes of requests that are kept until the provider has counted their prompts. */
+  readonly uncountedPrompts = new FairShareQuota(() => bounds.uncountedPromptBytesMax);
+  /** Streams whose bill only their end reveals, read to it after their clients disconnected. */
+  readonly unread = new FairShareQuota(() => bounds.unreadStreamsMax);
   readonly #running = new Roster<Running>();
   /** Streams that are read to their end after their clients disconnected. */
   readonly #finishing = new Set<Running>();
+  /** Messages without their clients, whose upstreams continue for the bill or the idempotency key. */
+  readonly #unattended = new Set<Running>();
   #emptied: (() => void)[] = [];
 
   get count(): number {
@@ -27,6 +34,14 @@ export class RunningMessages {
   /** Number of streams. */
   countStreams(): number {
     return this.#running.list().filter((message) => message.isStream).length;
+  }
+
+  get countUnattended(): number {
+    return this.#unattended.size;
+  }
+
+  addUnattended(message: Running): void {
+    this.#unattended.add(message);
   }
 
   add(message: Running): void {
@@ -43,6 +58,7 @@ export class RunningMessages {
   remove(message: Running): void {
     this.#running.remove(message);
     if (this.#finishing.size > 0) this.#finishing.delete(message);
+    if (this.#unattended.size > 0) this.#unattended.delete(message);
     if (this.#running.size > 0) return;
     for (const resolve of this.#emptied) resolve();
     this.#emptied = [];

@@ -85,6 +85,11 @@ export class StreamHold implements Placed {
     return this.#coveredTokens;
   }
 
+  /** The output exceeds the hold, and no more money was available: the last of it was not relayed. */
+  get isExhausted(): boolean {
+    return this.#isShort && this.#usedTokens() > this.#coveredTokens;
+  }
+
   /** The message ends: pending answers of the ledger are ignored. */
   close(): void {
     this.#isClosed = true;

@@ -67,6 +67,10 @@ const GAUGES: Readonly<Record<string, Gauge>> = {
       ];
     },
   },
+  turnpike_unattended_messages: {
+    help: 'Admitted messages that run on without their clients',
+    read: ({ gateway }) => gateway.running.countUnattended,
+  },
   turnpike_requests_in_flight: {
     help: 'Requests of any kind whose response is not complete',
     read: ({ http }) => http.requestsInFlight(),

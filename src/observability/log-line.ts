@@ -267,6 +267,7 @@ export function messageLine({ record, ...message }: MessageReport, nowMs: number
     address: message.clientRequest.address,
   };
   if (message.disbelieved.length > 0) line['usage_disbelieved'] = message.disbelieved;
+  if (message.contradicted.length > 0) line['usage_contradicted'] = message.contradicted;
   if (message.unknown.length > 0) line['usage_unknown'] = message.unknown;
   if (message.cause !== null && message.cause !== undefined) line['cause'] = describeFailure(message.cause);
   return line;

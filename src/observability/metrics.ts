@@ -96,6 +96,10 @@ export class ServiceMetrics {
     name: 'turnpike_usage_unknown_total',
     help: "Counts in a provider's usage that are unknown to this version",
   });
+  readonly #usageContradicted = this.#count({
+    name: 'turnpike_usage_contradicted_total',
+    help: "Counts in a provider's usage that fell in the course of a stream; the larger count is billed",
+  });
   readonly #usageDisbelieved = this.#count({
     name: 'turnpike_usage_disbelieved_total',
     help: "Counts in a provider's usage that are impossible",
@@ -182,7 +186,7 @@ export class ServiceMetrics {
 
   /** An admitted message has ended. */
   countMessage(message: MessageReport, nowMs: number): void {
-    const { record, clientRequest, code, disbelieved, unknown, writeOffReason } = message;
+    const { record, clientRequest, code, disbelieved, contradicted, unknown, writeOffReason } = message;
     const series = this.#find(record.model, record.provider ?? 'none', record.group, record.stream);
     add(series.outcomes, record.outcome);
     series.tokens.input.value += record.inputTokens;
@@ -197,6 +201,7 @@ export class ServiceMetrics {
     add(this.#usageSources, record.usageSource);
     this.#usageUnknown.value += unknown.length;
     this.#usageDisbelieved.value += disbelieved.length;
+    this.#usageContradicted.value += contradicted.length;
     if (code !== null) add(this.#errors, code);
     for (const attempt of record.attempts) this.#countAttempt(attempt, nowMs);
     this.#observeTimes(series, record.stream, clientRequest.times);

@@ -149,15 +149,17 @@ describe('a key that is revoked', () => {
     expect(await again.catch(String)).toContain('409');
   });
 
-  test('with --now ends a message that is not streamed at once, without charge', async () => {
+  test('with --now ends a message that is not streamed at once, and its answer is billed when it comes', async () => {
     const made = await turnpike.makeKey();
     const slow = turnpike.post(made.secret, { ...echo, model: 'sandbox-slow' });
     await until(async () => (await turnpike.admin('GET', `/accounts/${made.account}`))['held'] !== '0');
     await turnpike.admin('POST', `/keys/${made.key}/revoke`, { now: true });
     const response = await slow;
     expect(await codeOf(response)).toBe('401 key_disabled');
+    await until(async () => (await turnpike.admin('GET', `/accounts/${made.account}`))['held'] === '0');
     const record = await turnpike.admin('GET', `/usage/${response.headers.get('request-id')}`);
-    expect(record).toMatchObject({ outcome: 'service_cut', cost: '0', status: 401 });
+    expect(record).toMatchObject({ outcome: 'service_cut', usage_source: 'reported', status: 401 });
+    expect(record['cost']).not.toBe('0');
   });
 
   test('without --now lets streams finish', async () => {

@@ -273,7 +273,9 @@ function fill(path: string, count: number): void {
     `INSERT INTO entries SELECT seq, account_id, at_ms, 7, 3, 1, 'usage', request_id, NULL FROM usage_records`,
   );
   database.run("INSERT INTO accounts VALUES (1, 0, '{}'), (7, 0, '{}')");
-  database.run("INSERT INTO account_meters VALUES (1, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}', 0, 0, 0, NULL, NULL, NULL, NULL)");
+  database.run(
+    "INSERT INTO account_meters VALUES (1, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}', 0, 0, 0, NULL, NULL, NULL, NULL)",
+  );
   database.run("INSERT INTO keys VALUES (2, 1, 'tok_a', 0, '{}'), (8, 7, 'tok_a', 0, '{}')");
   database.close();
 }

@@ -2,6 +2,7 @@
 // client, starting with an error, or reported with zero tokens. docs/known-failures.md has the sources.
 
 import { afterAll, describe, expect, test } from 'bun:test';
+import { costOf, countText } from '../../support/count-text.ts';
 import { eventText, scripts, upstreamEvents } from '../../support/scripted-upstream.ts';
 import { bodyOf, eventsOf, expectErrorEvent, expectMoney } from '../post-messages/world.ts';
 import { KINDS, startKindsWorld, streamError, streamText } from './provider-kinds.ts';
@@ -9,7 +10,8 @@ import { KINDS, startKindsWorld, streamError, streamText } from './provider-kind
 const world = await startKindsWorld();
 afterAll(() => world.stop());
 
-const PIECES = ['x'.repeat(40), 'y'.repeat(40)]; // 20 tokens of four bytes
+const PIECES = ['x'.repeat(40), 'y'.repeat(40)];
+const PIECES_TOKENS = countText(PIECES.join(''));
 const CUT = { outcome: 'upstream_cut', status: 200, usage_source: 'estimated' };
 
 describe.each(KINDS)('a stream of a provider of the kind %s', (kind) => {
@@ -21,7 +23,7 @@ describe.each(KINDS)('a stream of a provider of the kind %s', (kind) => {
     const events = await expectErrorEvent(await world.post(caller.secret, body), 'api_error', 'upstream_failed');
     expect(events.filter(({ name }) => name === 'message_start')).toHaveLength(1);
     expect(JSON.stringify(events)).not.toContain('the words of a failure');
-    await expectMoney(world, caller, [{ ...CUT, output_tokens: 20 }]);
+    await expectMoney(world, caller, [{ ...CUT, output_tokens: PIECES_TOKENS }]);
   });
 
   test('whose client disconnects is stopped, and billed for the output so far, not for the full response', async () => {
@@ -34,7 +36,7 @@ describe.each(KINDS)('a stream of a provider of the kind %s', (kind) => {
     await reader.cancel();
     await world.upstream.aborted(abortedBefore + 1);
     const [record] = await expectMoney(world, caller, [
-      { outcome: 'client_gone', usage_source: 'estimated', output_tokens: 20 },
+      { outcome: 'client_gone', usage_source: 'estimated', output_tokens: PIECES_TOKENS },
     ]);
     expect(record?.['input_tokens']).toBeWithin(1, 60);
   });
@@ -51,7 +53,7 @@ describe.each(KINDS)('a stream of a provider of the kind %s', (kind) => {
     world.upstream.play(streamText(kind, PIECES, 'cut'));
     const caller = await world.makeKey();
     await expectErrorEvent(await world.post(caller.secret, body), 'api_error', 'upstream_failed');
-    await expectMoney(world, caller, [{ ...CUT, output_tokens: 20 }]);
+    await expectMoney(world, caller, [{ ...CUT, output_tokens: PIECES_TOKENS }]);
   });
 
   test('has one beginning, one end and its usage, and no [DONE]', async () => {
@@ -83,8 +85,10 @@ test('a prompt that its provider counts as zero tokens is billed as zero, also i
   const caller = await world.makeKey();
   const response = await world.post(caller.secret, bodyOf({ model: 'anthropic', stream: true }));
   await expectErrorEvent(response, 'api_error', 'upstream_failed');
-  // ⌈80 ÷ 4⌉ × 15
-  await expectMoney(world, caller, [{ ...CUT, input_tokens: 0, output_tokens: 20, cost: '0.0003' }]);
+  const tokens = countText('x'.repeat(80));
+  await expectMoney(world, caller, [
+    { ...CUT, input_tokens: 0, output_tokens: tokens, cost: costOf(0, 3, tokens, 15) },
+  ]);
 });
 
 test('an output that its provider counts as zero tokens is billed as zero, also if the final event is missing', async () => {

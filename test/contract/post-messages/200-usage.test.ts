@@ -1,6 +1,7 @@
 // The charge if the provider's own counts are missing, zero, absurd or unknown.
 
 import { afterAll, expect, test } from 'bun:test';
+import { costOf, countText } from '../../support/count-text.ts';
 import { eventText, type Saying, scripts, upstreamEvents } from '../../support/scripted-upstream.ts';
 import { bodyOf, expectMoney, type Json, startWorld } from './world.ts';
 
@@ -17,16 +18,16 @@ async function answer(stream: boolean, saying: Saying, expected: Json, members: 
   return record as Json;
 }
 
-const EIGHT_TOKENS = 'thirty-two bytes of text, quite so'.slice(0, 32);
+const TEXT = 'thirty-two bytes of text, quite so'.slice(0, 32);
+const TEXT_TOKENS = countText(TEXT);
 
-test('missing usage is estimated: the prompt from its text, the output from what was sent', async () => {
+test('missing usage is counted here: the prompt from its text, the output from what was sent', async () => {
   for (const stream of [false, true]) {
-    const saying = { text: EIGHT_TOKENS, usage: null, finalUsage: null };
-    const record = await answer(stream, saying, { usage_source: 'estimated', output_tokens: 8 });
+    const saying = { text: TEXT, usage: null, finalUsage: null };
+    const record = await answer(stream, saying, { usage_source: 'estimated', output_tokens: TEXT_TOKENS });
     const input = record['input_tokens'] as number;
     expect(input).toBeWithin(1, 100);
-    // input × 3 + 8 × 15
-    expect(Number(record['cost'])).toBeCloseTo((input * 3 + 120) / 1e6, 9);
+    expect(record['cost']).toBe(costOf(input, 3, TEXT_TOKENS, 15));
   }
 });
 
@@ -61,16 +62,17 @@ test('later counts of a stream replace earlier ones and are never added up', asy
 });
 
 test('an absurd output count is replaced by an estimate', async () => {
-  const expected = { usage_source: 'estimated', input_tokens: 25, output_tokens: 8, cost: '0.000195' }; // 75 + 120
+  const cost = costOf(25, 3, TEXT_TOKENS, 15);
+  const expected = { usage_source: 'estimated', input_tokens: 25, output_tokens: TEXT_TOKENS, cost };
   for (const absurd of [-5, 1.5, 1e18, '12', null, [], 20_000_000]) {
-    await answer(false, { text: EIGHT_TOKENS, usage: { input_tokens: 25, output_tokens: absurd } }, expected);
-    await answer(true, { text: EIGHT_TOKENS, finalUsage: { output_tokens: absurd } }, expected);
+    await answer(false, { text: TEXT, usage: { input_tokens: 25, output_tokens: absurd } }, expected);
+    await answer(true, { text: TEXT, finalUsage: { output_tokens: absurd } }, expected);
   }
 });
 
 test('an output count far above the limit is replaced by an estimate, one slightly above is accepted', async () => {
-  const usage = (output: number) => ({ text: EIGHT_TOKENS, finalUsage: { output_tokens: output } });
-  await answer(true, usage(1_000_000), { usage_source: 'estimated', output_tokens: 8 });
+  const usage = (output: number) => ({ text: TEXT, finalUsage: { output_tokens: output } });
+  await answer(true, usage(1_000_000), { usage_source: 'estimated', output_tokens: TEXT_TOKENS });
   await answer(true, usage(70), { usage_source: 'reported', output_tokens: 70 });
 });
 

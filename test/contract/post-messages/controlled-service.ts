@@ -198,6 +198,7 @@ function providerOf(answer: NonNullable<Parts['answer']>): Provider {
     submit: ({ upstreamModel, signal }) => answer(upstreamModel, signal),
     countTokens: async () => null,
     countLocally: () => null,
+    countTextLocally: (text) => Math.ceil(Buffer.byteLength(text) / 4),
   };
 }
 

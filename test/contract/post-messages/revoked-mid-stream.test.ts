@@ -2,7 +2,9 @@
 // without it they finish. New messages are refused in both cases.
 
 import { afterAll, expect, test } from 'bun:test';
+import { costOf, countText } from '../../support/count-text.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
+import { paused } from '../idempotency/post-keyed.ts';
 import { afterReading, bodyOf, expectError, expectErrorEvent, expectMoney, GOOD, startWorld } from './world.ts';
 
 const world = await startWorld();
@@ -23,23 +25,38 @@ test('a stream of a key revoked with `now` ends with an error event, the upstrea
   await expectErrorEvent(response, 'authentication_error', 'key_disabled');
   await world.upstream.aborted(abortedBefore + 1);
   await expectError(await world.post(caller.secret, bodyOf()), 401, 'authentication_error', 'key_disabled');
-  // 25 × 3 + 80 ÷ 4 × 15 = 375
+  const tokens = countText('x'.repeat(80));
+  const cost = costOf(25, 3, tokens, 15);
   await expectMoney(world, caller, [
-    { outcome: 'service_cut', status: 200, usage_source: 'estimated', output_tokens: 20, cost: '0.000375' },
+    { outcome: 'service_cut', status: 200, usage_source: 'estimated', output_tokens: tokens, cost },
   ]);
 });
 
-test('a message without output of a key revoked with `now` is 401 and costs nothing', async () => {
-  for (const stream of [false, true]) {
-    const before = world.upstream.requests.length;
-    world.upstream.play(scripts.hangBeforeHead());
+test.each([false, true])(
+  'a client whose key is revoked with `now` before the answer gets 401 at once, and the answer is billed as reported (stream: %p)',
+  async (stream) => {
+    const { script, asked, goOn } = paused(scripts.good());
+    world.upstream.play(script);
     const caller = await world.makeKey();
     const running = world.post(caller.secret, bodyOf({ stream }));
-    while (world.upstream.requests.length === before) await Bun.sleep(2);
+    await asked;
     await world.admin('POST', `/keys/${caller.key}/revoke`, { now: true });
     await expectError(await running, 401, 'authentication_error', 'key_disabled');
-    await expectMoney(world, caller, [{ outcome: 'service_cut', status: 401, cost: '0', usage_source: 'none' }]);
-  }
+    goOn();
+    await expectMoney(world, caller, [{ ...GOOD, outcome: 'service_cut', status: 401, usage_source: 'reported' }]);
+  },
+);
+
+test('after a revocation, a provider that fails is not paid', async () => {
+  const { script, asked, goOn } = paused(scripts.overloaded());
+  world.upstream.play(script);
+  const caller = await world.makeKey();
+  const running = world.post(caller.secret, bodyOf());
+  await asked;
+  await world.admin('POST', `/keys/${caller.key}/revoke`, { now: true });
+  await expectError(await running, 401, 'authentication_error', 'key_disabled');
+  goOn();
+  await expectMoney(world, caller, [{ outcome: 'failed', status: 401, cost: '0', usage_source: 'none' }]);
 });
 
 test('other keys of the account are unaffected', async () => {

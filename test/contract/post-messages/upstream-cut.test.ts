@@ -2,6 +2,7 @@
 // billed.
 
 import { afterAll, expect, test } from 'bun:test';
+import { costOf, countText } from '../../support/count-text.ts';
 import { eventText, type Script, scripts, upstreamEvents } from '../../support/scripted-upstream.ts';
 import { bodyOf, type Event, expectErrorEvent, expectMoney, startWorld } from './world.ts';
 
@@ -26,15 +27,15 @@ test.each<[string, Script, string, string]>([
   // A connection reset may overtake data sent just before it: the output that the client received counts.
   const characters = received(events).length;
   expect(script === RESET || characters === 80).toBe(true);
-  // 25 × 3 + a quarter of the characters × 15: 375 for all 80
+  const tokens = countText('x'.repeat(characters));
   await expectMoney(world, caller, [
     {
       outcome: 'upstream_cut',
       status: 200,
       usage_source: 'estimated',
       input_tokens: 25,
-      output_tokens: characters / 4,
-      cost: `${((75 + (characters / 4) * 15) / 1e6).toFixed(6)}`,
+      output_tokens: tokens,
+      cost: costOf(25, 3, tokens, 15),
       request_id: response.headers.get('request-id'),
     },
   ]);
@@ -64,7 +65,10 @@ test('garbage after the beginning ends the stream, and the content before it is 
     const caller = await world.makeKey();
     const passed = await expectErrorEvent(await world.post(caller.secret, STREAM), 'api_error', 'upstream_failed');
     expect(received(passed)).toBe('x'.repeat(80));
-    await expectMoney(world, caller, [{ outcome: 'upstream_cut', output_tokens: 20, cost: '0.000375' }]);
+    const tokens = countText('x'.repeat(80));
+    await expectMoney(world, caller, [
+      { outcome: 'upstream_cut', output_tokens: tokens, cost: costOf(25, 3, tokens, 15) },
+    ]);
   }
 });
 
@@ -95,7 +99,7 @@ test('received thinking and tool input are billed as well', async () => {
   );
   const caller = await world.makeKey();
   await expectErrorEvent(await world.post(caller.secret, STREAM), 'api_error', 'upstream_failed');
-  await expectMoney(world, caller, [{ outcome: 'upstream_cut', output_tokens: 20 }]);
+  await expectMoney(world, caller, [{ outcome: 'upstream_cut', output_tokens: 2 * countText('x'.repeat(40)) }]);
 });
 
 test('broken streams of the sandbox are handled in the same way', async () => {

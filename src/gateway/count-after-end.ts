@@ -1,0 +1,111 @@
+// Counts what the provider of a message did not report, after its end: by the provider's own free counter, otherwise by a
+// tokenizer. The hold stays until the count is made; without one, the upper bound is billed.
+
+import { machineTimers, sleep } from '../base/timers.ts';
+import { bounds } from '../config.ts';
+import { countPromptLocally } from '../tokenizer/tokenizer.ts';
+import { type MadeCounts, NOTHING_COUNTED } from '../usage/usage.ts';
+import type { MessageRequest } from '../wire/wire.ts';
+import { makeAttempt, providerOfKind } from './attempts.ts';
+import type { Gateway } from './dependencies.ts';
+import type { OpenMessage } from './open-message.ts';
+
+/** Makes the counts that the bill lacks. Never rejects; a promise only if something must be counted. */
+export function countAfterEnd(gateway: Gateway, message: OpenMessage): MadeCounts | Promise<MadeCounts> {
+  if (!lacks(message, NOTHING_COUNTED)) return NOTHING_COUNTED;
+  const pausesMs = message.stopReason === 'draining' ? [] : bounds.recountPausesMs; // a stop does not wait
+  return countRepeatedly(gateway, message, [0, ...pausesMs]);
+}
+
+/** Counts again, in long pauses, what a bill by the upper bound lacks; null if that is not possible. Never rejects. */
+export async function countForCorrection(gateway: Gateway, message: OpenMessage): Promise<MadeCounts | null> {
+  const made = await countRepeatedly(gateway, message, bounds.correctionPausesMs);
+  return lacks(message, made) ? null : made;
+}
+
+/** Whether the bill needs a count that is not made. */
+export function lacks({ counter, maxTokens, uncountedPrompt }: OpenMessage, made: MadeCounts): boolean {
+  if (made.output === null && counter.uncountedTexts(maxTokens) !== null) return true;
+  return made.prompt === null && uncountedPrompt !== null && counter.reportedPrompt() === null;
+}
+
+async function countRepeatedly(
+  gateway: Gateway,
+  message: OpenMessage,
+  pausesMs: readonly number[],
+): Promise<MadeCounts> {
+  let made = NOTHING_COUNTED;
+  for (const pauseMs of pausesMs) {
+    if (pauseMs > 0) await sleep(machineTimers, pauseMs);
+    made = await makeCounts(gateway, message, made);
+    if (!lacks(message, made)) break;
+  }
+  return made;
+}
+
+async function makeCounts(gateway: Gateway, message: OpenMessage, before: MadeCounts): Promise<MadeCounts> {
+  const { counter, uncountedPrompt, maxTokens } = message;
+  const texts = before.output === null ? counter.uncountedTexts(maxTokens) : null;
+  const [prompt, text, thinking] = await Promise.all([
+    before.prompt !== null || uncountedPrompt === null || counter.reportedPrompt() !== null
+      ? before.prompt
+      : countPromptAfterEnd(gateway, message, uncountedPrompt),
+    texts === null ? null : countText(gateway, message, texts.text),
+    texts === null ? null : countText(gateway, message, texts.thinking),
+  ]);
+  return { prompt, output: text === null || thinking === null ? before.output : { text, thinking } };
+}
+
+/** null: nobody could count it in time. */
+function countText(gateway: Gateway, message: OpenMessage, text: string): number | null | Promise<number | null> {
+  if (text === '') return 0;
+  const { attempt, caller } = message;
+  const provider = attempt === null ? null : providerOfKind(gateway, attempt.target.settings);
+  const exact = provider?.countTextLocally?.(text) ?? null;
+  if (exact !== null) return exact;
+  return gateway.tokenizer.count({ account: caller.account.id, model: modelOf(message), texts: [text] });
+}
+
+/** By the provider that answered, if it can count; otherwise by the tokenizer. null: nobody could count it in time. */
+export async function countPromptAfterEnd(
+  gateway: Gateway,
+  message: OpenMessage,
+  request: MessageRequest,
+): Promise<number | null> {
+  const { caller, plan } = message;
+  const counted = await countByTarget(gateway, message, request);
+  if (counted !== null) return counted;
+  return countPromptLocally(gateway.tokenizer, {
+    account: caller.account.id,
+    model: modelOf(message),
+    request,
+    mediaTokens: plan.measure.mediaTokens,
+  });
+}
+
+async function countByTarget(gateway: Gateway, message: OpenMessage, request: MessageRequest): Promise<number | null> {
+  const { attempt, caller, clientRequest } = message;
+  if (attempt === null || !gateway.counting.takeAfterEnd(caller.account.id)) return null;
+  try {
+    const provider = providerOfKind(gateway, attempt.target.settings);
+    const signal = AbortSignal.timeout(bounds.countAfterEndMsMax);
+    const counting = makeAttempt({ request, clientRequest, maxTokens: 1 }, attempt.target, signal, clientRequest.trace);
+    const count = await provider.countTokens(counting);
+    return count !== null && isCredible(count, message.plan.measure.textBytes) ? count : null;
+  } catch {
+    return null; // the tokenizer counts instead
+  } finally {
+    gateway.counting.giveBack(caller.account.id);
+  }
+}
+
+const BYTES_PER_TOKEN_MOST = 64;
+
+/** A counter that reports next to nothing for a long prompt is broken. */
+function isCredible(count: number, textBytes: number): boolean {
+  return count > 0 && count <= bounds.usageTokensMax && count >= textBytes / BYTES_PER_TOKEN_MOST;
+}
+
+function modelOf({ route, offer }: OpenMessage): string {
+  return route?.upstreamModel ?? offer.model.name;
+}
