@@ -219,7 +219,7 @@ export class ChunkConverter {
         return this.#finish(value['response'], type === 'response.incomplete');
       case 'response.failed':
       case 'response.cancelled':
-        throw convertErrorEvent(value['response'], this.#terms.upstreamRequestId);
+        throw this.#failure(value['response']);
       case 'error':
         throw convertErrorEvent(value, this.#terms.upstreamRequestId);
       default:
@@ -385,7 +385,7 @@ export class ChunkConverter {
 
   #finish(value: JsonValue | undefined, isCut: boolean): StreamEvent[] {
     const response = objectOf(value);
-    if (hasFailed(response)) throw convertErrorEvent(response, this.#terms.upstreamRequestId);
+    if (hasFailed(response)) throw this.#failure(response);
     this.#noteModel(response);
     const events = this.#placesOf(jsonObjects(response['output'])).flatMap(([index, item]) => this.#whole(index, item));
     events.push(...this.#passTurn(true));
@@ -394,6 +394,14 @@ export class ChunkConverter {
     events.push(...this.#composer.finish(reason, null, this.usage.finish(), isIncomplete));
     this.#isFinished = true;
     return events;
+  }
+
+  /** Content that is rejected only after output was counted is what the model made of the prompt. */
+  #failure(response: JsonValue | undefined): ProviderFault {
+    const fault = convertErrorEvent(response, this.#terms.upstreamRequestId);
+    if (fault.kind !== 'rejected' || !this.usage.hasOutput) return fault;
+    const { upstreamRequestId } = fault;
+    return new ProviderFault('unusable', fault.message, { usage: this.usage.usage, upstreamRequestId });
   }
 
   /** The items by their indexes in the stream, which it may omit: by id or by order; unknown items come last. */
@@ -429,7 +437,8 @@ function indexOf({ output_index: index }: JsonObject): number | null {
 /** The events of the message. Throws ProviderFault for a failed or invalid response. */
 export function convertAnswer(response: JsonObject, terms: AnswerTerms): StreamEvent[] {
   const { status, output } = response;
-  if (!Array.isArray(output) || hasFailed(response)) throw convertErrorEvent(response, terms.upstreamRequestId);
+  if (hasFailed(response)) return new ChunkConverter(terms).add({ type: 'response.failed', response });
+  if (!Array.isArray(output)) throw convertErrorEvent(response, terms.upstreamRequestId);
   if (status !== 'completed' && status !== 'incomplete' && status !== undefined)
     throw new ProviderFault('failed', 'the provider returned an unfinished response');
   // A truncated tool input is invalid JSON, which a whole message must not contain.

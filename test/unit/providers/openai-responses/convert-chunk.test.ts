@@ -169,6 +169,32 @@ describe('a fault in a stream', () => {
     expect(fault).toMatchObject({ kind: 'unusable' });
   });
 
+  test('that rejects the content after counted output is unusable, with its counts', () => {
+    const failed = (output_tokens: number) => ({
+      status: 'failed',
+      error: { code: 'invalid_prompt', message: 'No.' },
+      usage: { input_tokens: 10, output_tokens },
+      output: [],
+    });
+    const faultOf = (convert: () => unknown) => {
+      try {
+        return convert();
+      } catch (thrown) {
+        return thrown;
+      }
+    };
+    for (const [tokens, kind] of [
+      [0, 'rejected'],
+      [7, 'unusable'],
+    ] as const) {
+      const wanted = { kind, ...(tokens > 0 && { usage: { input_tokens: 10, output_tokens: tokens } }) };
+      const response = failed(tokens);
+      expect(faultOf(() => convertAnswer(response, TERMS))).toMatchObject(wanted);
+      const event = { type: 'response.failed', response };
+      expect(faultOf(() => new ChunkConverter(TERMS).add(event))).toMatchObject(wanted);
+    }
+  });
+
   test('is caused by an item that exceeds the buffer while it waits for its turn', () => {
     const converter = new ChunkConverter(TERMS);
     const [, first = {}, second = {}] = chunksOf('mixed-items');
