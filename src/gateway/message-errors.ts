@@ -207,7 +207,7 @@ export function faultError(fault: ProviderFault): TurnpikeError {
     case 'unusable':
       return new TurnpikeError(
         'upstream_failed',
-        'The model ended its answer in a way that leaves none. What it produced was charged; the same request may end so again.',
+        'The model ended its answer without a usable result. The tokens that it produced were charged. The same request may end in the same way.',
         { cause: fault, retry: false },
       );
     case 'failed':

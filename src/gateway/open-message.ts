@@ -454,7 +454,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
    * time limit. A client that disconnected before the first attempt pays nothing.
    */
   async fail(error: TurnpikeError): Promise<void> {
-    if (this.isUnusable) await this.end('failed', error.status, error);
+    if (this.isUnusable) await this.end('failed', this.#hasReply ? 200 : error.status, error);
     else if (this.counter.started) await this.cutShort(error, error.status, 'service_cut');
     else if (this.#isOverdue || (this.hasDisconnected && this.route === null)) await this.complete();
     else if (this.stopReason === 'draining') await this.end('service_cut', error.status, error);

@@ -422,7 +422,7 @@ async function fail(message: OpenMessage, thrown: unknown): Promise<string> {
   const outcome = cutBy(message, thrown);
   const error = stopError(message) ?? (outcome === 'client_gone' ? clientTooSlow() : asCutError(thrown));
   try {
-    if (message.counter.started) await message.cutShort(error, 200, outcome);
+    if (message.counter.started && !message.isUnusable) await message.cutShort(error, 200, outcome);
     else await message.fail(error);
   } catch (failure) {
     return errorEvent(message, asTurnpikeError(failure));

@@ -13,7 +13,7 @@ export type StopReason =
   | 'refusal';
 
 /**
- * An answer with its stop reason; `unusable`: the model's own output leaves no answer, and is billed as reported;
+ * An answer with its stop reason; `unusable`: the model's own output leaves no usable result, and is billed as reported;
  * `unclear`: as a word that no vendor lists; otherwise a fault of the provider.
  */
 export type Ending = StopReason | 'unusable' | 'unclear' | Extract<FaultKind, 'failed' | 'overloaded'>;

@@ -69,7 +69,7 @@ export interface EventReceiver {
 
 export type FaultKind =
   | 'rejected' // the content was rejected: the client's fault
-  | 'unusable' // the model ended its answer in a way that leaves none: billed as reported, and final
+  | 'unusable' // the model ended its answer without a usable result: billed as reported, and final
   | 'credentials' // our own credit, key or access
   | 'not_found' // the provider has no such model, or no such path
   | 'rate_limited'

@@ -6,7 +6,7 @@ import type { TokenCounts } from '../wire/wire.ts';
 /** Who or what ended a message. */
 export type Ending =
   | 'answered' // the provider, with its last event
-  | 'unusable' // the model, in a way that leaves no answer
+  | 'unusable' // the model, without a usable result
   | 'client' // the client disconnected, or did not read
   | 'money' // the balance, an allowance or a quota is exhausted
   | 'revoked' // the key was revoked with `now`
