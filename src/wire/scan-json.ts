@@ -30,7 +30,7 @@ const TOO_MANY = `Input should not have more than ${jsonValuesMax} values`;
 const TOO_NEW = `Input should not have more than ${jsonNewKeysMax} different keys in total`;
 const TOO_BARE = `Input should not have more than ${jsonBareCharactersMax} characters outside of strings`;
 const TOO_LONG = `Input should not have more than ${jsonLongNumbersMax} numbers of more than 15 digits`;
-const TOO_ESCAPED = `Input should not have more than ${jsonEscapedCharactersMax} characters in strings with escapes`;
+export const TOO_ESCAPED = `Input should not have more than ${jsonEscapedCharactersMax} characters in strings with escapes`;
 
 /** The keys of an object up to one of them, as a trie: JSON.parse allocates per node, so nodes are what keys cost. */
 interface KeyPath {
@@ -100,8 +100,30 @@ export function weighJson(text: string, path: string, weight: JsonWeight): boole
   return scan(text, weight, path) !== null;
 }
 
+/**
+ * Why JSON of a provider must not be parsed: it is nested deeper than `depthMax`, or exceeds a bound of `weight`; null if it may
+ * be. Accepts duplicate keys.
+ */
+export function findCost(
+  text: string,
+  weight: JsonWeight,
+  depthMax: number = bounds.answerDepthMax,
+): 'deep' | 'costly' | null {
+  try {
+    return scan(text, weight, '', depthMax) === null ? 'deep' : null;
+  } catch (thrown) {
+    if (thrown instanceof TurnpikeError) return 'costly';
+    throw thrown;
+  }
+}
+
 /** `outerPath` is null for a body. Returns null for a nested text that is too deep. */
-function scan(text: string, weight: JsonWeight, outerPath: string | null): Map<string, MemberSpan> | null {
+function scan(
+  text: string,
+  weight: JsonWeight,
+  outerPath: string | null,
+  depthMax: number = bounds.jsonDepthMax,
+): Map<string, MemberSpan> | null {
   const members = new Map<string, MemberSpan>();
   const ofBody = outerPath === null ? members : null;
   const frames: Frame[] = [];
@@ -148,8 +170,8 @@ function scan(text: string, weight: JsonWeight, outerPath: string | null): Map<s
         break;
       case BRACE_OPEN:
       case BRACKET_OPEN:
-        if (depth === bounds.jsonDepthMax && outerPath !== null) return null;
-        if (depth === bounds.jsonDepthMax) throw fault(outerPath, frames, depth, TOO_DEEP);
+        if (depth === depthMax && outerPath !== null) return null;
+        if (depth === depthMax) throw fault(outerPath, frames, depth, TOO_DEEP);
         if (++weight.values > jsonValuesMax) throw fault(outerPath, frames, depth, TOO_MANY);
         frame = openFrame(frames, depth++, text.charCodeAt(at) === BRACKET_OPEN, weight.noKeys);
         awaitsKey = !frame.isArray;

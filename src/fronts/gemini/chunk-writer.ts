@@ -1,7 +1,15 @@
 // Writes chunks of GenerateContentResponse from Messages events, without I/O: as server-sent events, or as one JSON list.
 
 import { bounds } from '../../config.ts';
-import { isThinking, type JsonObject, type JsonValue, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
+import {
+  InnerJson,
+  isThinking,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  parseExactly,
+  textOf,
+} from '../../wire/wire.ts';
 import { EventWriter } from '../event-writer.ts';
 import type { Origins } from '../origins.ts';
 import { addCounts } from '../read-usage.ts';
@@ -159,9 +167,5 @@ function escapeSeparators(json: string): string {
 
 /** null for a call that was cut, as by `max_tokens`: this protocol has no part of one. */
 function readArguments(json: string): JsonValue | null {
-  try {
-    return parseExactly(json);
-  } catch {
-    return null;
-  }
+  return new InnerJson().read(json, parseExactly) ?? null;
 }
