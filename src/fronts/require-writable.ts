@@ -1,11 +1,17 @@
-// Bounds a message before it is written as JSON: text that a body had in base64 may have six times its length there.
+// Bounds the texts of a message that a body had in base64, before they are written as JSON: there they may be six times as long.
 
 import { bounds } from '../config.ts';
-import { type JsonObject, type JsonValue, TOO_ESCAPED, wrongField } from '../wire/wire.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  jsonObjects,
+  objectOf,
+  TOO_ESCAPED,
+  textOf,
+  wrongField,
+} from '../wire/wire.ts';
 import type { AnswerTranslator } from './front.ts';
 
-const SHORT_CHARACTERS = 32; // shorter texts stay small even escaped: the parser bounds their number
-const ESCAPED = /[^ !#-[\]-\uffff]/; // quotes, backslashes and control characters
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -13,32 +19,35 @@ const SHORT_ESCAPES = '\b\t\n\f\r'; // with two characters; others have six
 
 /** Throws invalid_request, with the client's path. */
 export function requireWritable(message: JsonObject, answer: Pick<AnswerTranslator, 'error'>): void {
-  const path = new EscapedText().findExcess(message);
-  if (path !== null) throw answer.error(wrongField(path, TOO_ESCAPED));
-}
-
-class EscapedText {
-  #left: number = bounds.jsonEscapedCharactersMax;
-
-  /** The path of the text that exceeds the bound; null if none does. The parser bounds the depth. */
-  findExcess(value: JsonValue): string | null {
-    if (typeof value === 'string') return this.#exceeds(value) ? '' : null;
-    if (typeof value !== 'object' || value === null) return null;
-    for (const name of Object.keys(value)) {
-      const rest = this.findExcess((value as JsonObject)[name] as JsonValue);
-      if (rest !== null) return rest === '' ? name : `${name}.${rest}`;
-    }
-    return null;
-  }
-
-  #exceeds(text: string): boolean {
-    if (text.length <= SHORT_CHARACTERS || !ESCAPED.test(text)) return false;
-    for (let at = 0; at < text.length && this.#left >= 0; at++) this.#left -= writtenLength(text.charCodeAt(at));
-    return this.#left < 0;
+  const budget = { characters: bounds.jsonEscapedCharactersMax };
+  for (const [place, { content }] of jsonObjects(message['messages']).entries()) {
+    const rest = findExcess(content, budget);
+    if (rest !== null) throw answer.error(wrongField(`messages.${place}.content.${rest}`, TOO_ESCAPED));
   }
 }
 
-/** Characters in JSON. A lone surrogate has six, too, but is counted where the client wrote them. */
+/** The rest of the path of the text that exceeds the budget; null if none does. */
+function findExcess(content: JsonValue | undefined, budget: { characters: number }): string | null {
+  if (!Array.isArray(content)) return null;
+  for (const [place, block] of content.entries()) {
+    const { type, source, thinking, content: inside } = objectOf(block);
+    if (type === 'document' && exceeds(objectOf(source)['data'], budget)) return `${place}.source.data`;
+    if (type === 'thinking' && exceeds(thinking, budget)) return `${place}.thinking`;
+    const rest = type === 'tool_result' ? findExcess(inside, budget) : null;
+    if (rest !== null) return `${place}.content.${rest}`;
+  }
+  return null;
+}
+
+/** Counts a text that has escapes in JSON, as far as the budget goes. */
+function exceeds(value: JsonValue | undefined, budget: { characters: number }): boolean {
+  const text = textOf(value);
+  if (!/[^ !#-[\]-\uffff]/.test(text)) return false;
+  for (let at = 0; at < text.length && budget.characters >= 0; at++)
+    budget.characters -= writtenLength(text.charCodeAt(at));
+  return budget.characters < 0;
+}
+
 function writtenLength(code: number): number {
   if (code >= SPACE) return code === QUOTE || code === BACKSLASH ? 2 : 1;
   return SHORT_ESCAPES.includes(String.fromCharCode(code)) ? 2 : 6;

@@ -39,6 +39,7 @@ export async function translateBody(
   const { message, native, answer } = front.translate(body, { ...asked, text, members });
   await pause();
   if (isLong(text.length)) requireWritable(message, answer);
+  await pause();
   const written = JSON.stringify(message);
   await pause();
   return { text: written, native, answer };
