@@ -112,7 +112,8 @@ export const bounds = {
   upstreamEventBytesMax: 16 * 1024 * 1024,
   upstreamFrameBytesMax: 24 * 1024 * 1024, // one frame of Bedrock's event stream, with its payload in base64
   upstreamFrameHeaderBytesMax: 128 * 1024,
-  upstreamBodyBytesMax: 64 * 1024 * 1024,
+  upstreamBodyBytesMax: 32 * 1024 * 1024,
+  upstreamVectorsBytesMax: 64 * 1024 * 1024, // of an answer with embeddings, which is read a few vectors at a time
   upstreamErrorBytesMax: 64 * 1024,
   unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone
   attemptsMax: 8,

@@ -137,7 +137,7 @@ export async function readAnswer<Converted>(
   parse: Parse = JSON.parse,
   usageOf: UsageOf = (value) => optionalObject(value['usage']),
 ): Promise<Converted> {
-  const { text, upstreamRequestId } = await readText(response, signal);
+  const { text, upstreamRequestId } = await readText(response, signal, bounds.upstreamBodyBytesMax);
   const parsed = { what: 'a response', upstreamRequestId, usageOf };
   await pauseAfter(text);
   requireCheap(text, parsed);
@@ -148,7 +148,11 @@ export async function readAnswer<Converted>(
 }
 
 /** The text of a response. Throws ProviderFault (failed, aborted). */
-export async function readText(response: Response, signal: AbortSignal): Promise<Omit<Answer<unknown>, 'value'>> {
+export async function readText(
+  response: Response,
+  signal: AbortSignal,
+  bytesMax: number,
+): Promise<Omit<Answer<unknown>, 'value'>> {
   const upstreamRequestId = readUpstreamRequestId(response.headers);
   if (response.headers.get('content-type')?.includes('text/event-stream') === true) {
     await cancelBody(response);
@@ -158,7 +162,7 @@ export async function readText(response: Response, signal: AbortSignal): Promise
   }
   let text: string | null;
   try {
-    text = await readBounded(response, bounds.upstreamBodyBytesMax);
+    text = await readBounded(response, bytesMax);
   } catch (thrown) {
     throw upstreamFault(thrown, signal);
   }

@@ -28,7 +28,7 @@ export async function readVectors<One>(
   signal: AbortSignal,
   { name, count, convert }: VectorList<One>,
 ): Promise<ReadVectors<One>> {
-  const { text, upstreamRequestId } = await readText(response, signal);
+  const { text, upstreamRequestId } = await readText(response, signal, bounds.upstreamVectorsBytesMax);
   const parsed = { what: 'a response', upstreamRequestId };
   const scan = new ListScan(text, name, count);
   while (scan.advance()) await ownTurn();

@@ -8,6 +8,7 @@ export {
   MessageFold,
   makeEvent,
   NATIVE_MARK,
+  onOneLine,
   PING_TEXT,
   splitBlock,
   unfoldMessage,
