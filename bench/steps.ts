@@ -78,7 +78,7 @@ class StepWatch {
     this.#beganMs = nowMs;
   }
 
-  /** Of the main thread, in nanoseconds as the system has it. */
+  /** Processor time of the main thread. */
   #cpuMs(): number {
     const length = readSync(this.#file, this.#buffer, 0, this.#buffer.length, 0);
     return Number(this.#buffer.toString('latin1', 0, length).split(' ')[0]) / 1e6;

@@ -13,7 +13,7 @@ interface VectorList<One> {
   name: string;
   /** The number of inputs. */
   count: number;
-  /** What is kept of an object; null if it has no vector. */
+  /** Converts an object of the list; null if it has no vector. */
   convert(given: JsonObject, index: number): One | null;
 }
 

@@ -5,16 +5,15 @@ import type { JsonValue } from './message-request.ts';
 import { findCost, JsonWeight } from './scan-json.ts';
 
 export class InnerJson {
-  readonly #weight = new JsonWeight();
-  readonly #depthMax: number;
+  readonly #weight: JsonWeight;
 
   constructor(depthMax: number = bounds.answerDepthMax) {
-    this.#depthMax = depthMax;
+    this.#weight = new JsonWeight(depthMax);
   }
 
   /** undefined for a text that is not JSON, is nested too deep, or exceeds a bound together with those before it. */
   read(text: string, parse: (text: string) => JsonValue = JSON.parse): JsonValue | undefined {
-    if (findCost(text, this.#weight, this.#depthMax) !== null) return undefined;
+    if (findCost(text, this.#weight) !== null) return undefined;
     try {
       return parse(text);
     } catch {

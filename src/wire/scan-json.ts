@@ -59,12 +59,17 @@ interface Frame {
 
 /** Bounded totals over several texts. */
 export class JsonWeight {
+  readonly depthMax: number; // of each text
   values = 0;
   newKeys = 0;
   longNumbers = 0;
   escapedCharacters = 0;
   #backslash = -1; // the next backslash, searched again only when passed
   readonly noKeys: KeyPath = { key: '', before: null, count: 0, isPlain: true, next: null, latest: null };
+
+  constructor(depthMax: number = bounds.jsonDepthMax) {
+    this.depthMax = depthMax;
+  }
 
   begin(): void {
     this.values++;
@@ -101,16 +106,12 @@ export function weighJson(text: string, path: string, weight: JsonWeight): boole
 }
 
 /**
- * Why JSON of a provider must not be parsed: it is nested deeper than `depthMax`, or exceeds a bound of `weight`; null if it may
- * be. Accepts duplicate keys.
+ * Why JSON of a provider must not be parsed: it is nested deeper than `weight` allows, or exceeds one of its other bounds; null if
+ * it may be. Accepts duplicate keys.
  */
-export function findCost(
-  text: string,
-  weight: JsonWeight,
-  depthMax: number = bounds.answerDepthMax,
-): 'deep' | 'costly' | null {
+export function findCost(text: string, weight: JsonWeight): 'deep' | 'costly' | null {
   try {
-    return scan(text, weight, '', depthMax) === null ? 'deep' : null;
+    return scan(text, weight, '') === null ? 'deep' : null;
   } catch (thrown) {
     if (thrown instanceof TurnpikeError) return 'costly';
     throw thrown;
@@ -118,12 +119,7 @@ export function findCost(
 }
 
 /** `outerPath` is null for a body. Returns null for a nested text that is too deep. */
-function scan(
-  text: string,
-  weight: JsonWeight,
-  outerPath: string | null,
-  depthMax: number = bounds.jsonDepthMax,
-): Map<string, MemberSpan> | null {
+function scan(text: string, weight: JsonWeight, outerPath: string | null): Map<string, MemberSpan> | null {
   const members = new Map<string, MemberSpan>();
   const ofBody = outerPath === null ? members : null;
   const frames: Frame[] = [];
@@ -170,8 +166,8 @@ function scan(
         break;
       case BRACE_OPEN:
       case BRACKET_OPEN:
-        if (depth === depthMax && outerPath !== null) return null;
-        if (depth === depthMax) throw fault(outerPath, frames, depth, TOO_DEEP);
+        if (depth === weight.depthMax && outerPath !== null) return null;
+        if (depth === weight.depthMax) throw fault(outerPath, frames, depth, TOO_DEEP);
         if (++weight.values > jsonValuesMax) throw fault(outerPath, frames, depth, TOO_MANY);
         frame = openFrame(frames, depth++, text.charCodeAt(at) === BRACKET_OPEN, weight.noKeys);
         awaitsKey = !frame.isArray;
