@@ -7,6 +7,7 @@ import { measureMessages } from './messages.ts';
 import { measureNodes } from './nodes.ts';
 import { measureRefusals } from './refusals.ts';
 import { measureStart } from './start.ts';
+import { measureSteps } from './steps.ts';
 import { measureEvents, measureOpenStreams } from './streams.ts';
 
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
@@ -18,6 +19,7 @@ const sections: Readonly<Record<string, () => Promise<Figure[]>>> = {
   start: () => measureStart(rounds),
   refusals: () => measureRefusals(rounds),
   nodes: () => measureNodes(rounds),
+  steps: measureSteps,
 };
 
 const selected = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(sections);

@@ -28,6 +28,7 @@ export const bounds = {
   jsonBareCharactersMax: 8 * 1024 * 1024, // outside strings
   jsonLongNumbersMax: 30_000, // with more digits than a double can hold
   jsonEscapedCharactersMax: 8 * 1024 * 1024, // in strings that contain an escape
+  answerDepthMax: 1_000, // levels of a provider's JSON, far more than any tool input has
   messagesMax: 40_000,
   modelNameCharactersMax: 256,
   streamIdleSecondsMax: 60,
@@ -107,10 +108,12 @@ export const bounds = {
   sampledAccountsMax: 4_096, // over all models, 4 KB each; an account with more than its share loses its least recent ones
   sampledAccountsStoredMax: 64, // per model; only these are stored and used for estimates: 150 KB
   // Upstream
+  upstreamBytesAtOnceMax: 256 * 1024, // of a stream; the rest of a longer chunk is read in later turns
   upstreamEventBytesMax: 16 * 1024 * 1024,
   upstreamFrameBytesMax: 24 * 1024 * 1024, // one frame of Bedrock's event stream, with its payload in base64
   upstreamFrameHeaderBytesMax: 128 * 1024,
-  upstreamBodyBytesMax: 64 * 1024 * 1024,
+  upstreamBodyBytesMax: 32 * 1024 * 1024,
+  upstreamVectorsBytesMax: 64 * 1024 * 1024, // of an answer with embeddings, which is read a few vectors at a time
   upstreamErrorBytesMax: 64 * 1024,
   unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone
   attemptsMax: 8,

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { bounds } from '../config.ts';
-import { isTooDeep, type JsonObject, type JsonValue, parseExactly, requireText } from '../wire/wire.ts';
+import { InnerJson, type JsonObject, type JsonValue, parseExactly, requireText } from '../wire/wire.ts';
 import { isExactObject } from './placed.ts';
 
 const TAKEN = /^[a-zA-Z0-9_-]+$/;
@@ -59,11 +59,7 @@ export function readArguments(given: JsonValue, path: string): JsonObject {
   if (isExactObject(given)) return given;
   const text = requireText(given, path).trim();
   if (text === '') return {};
-  try {
-    const input = isTooDeep(text, bounds.jsonDepthMax) ? text : parseExactly(text); // the parser recurses
-    if (input === null) return {};
-    return isExactObject(input) ? input : { arguments: text };
-  } catch {
-    return { arguments: text };
-  }
+  const input = new InnerJson(bounds.jsonDepthMax).read(text, parseExactly);
+  if (input === null) return {};
+  return isExactObject(input) ? input : { arguments: text };
 }

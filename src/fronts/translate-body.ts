@@ -1,9 +1,9 @@
 // Reads the body of a front's request as a message, with the bounds of any other body.
 
-import { nextTurn } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { ownTurn } from '../base/timers.ts';
 import {
   decodeBody,
+  isLong,
   type JsonObject,
   JsonWeight,
   parseExactly,
@@ -13,13 +13,13 @@ import {
 } from '../wire/wire.ts';
 import type { Asked, Front, Translated } from './front.ts';
 import { requireObject } from './placed.ts';
+import { requireWritable } from './require-writable.ts';
 
 /** A translated request with its message as JSON. */
 export interface TranslatedBody extends Pick<Translated, 'native' | 'answer'> {
-  bytes: Uint8Array;
+  text: string;
 }
 
-const encoder = new TextEncoder();
 const unchanged = async () => {};
 
 /** Yields to the event loop between the steps of a long body. Throws as `Front.translate`, and invalid_json. */
@@ -29,7 +29,7 @@ export async function translateBody(
   asked: Omit<Asked, 'text' | 'members'>,
 ): Promise<TranslatedBody> {
   const text = await decodeBody(received);
-  const pause = Buffer.byteLength(text) <= bounds.bodyBytesAtOnceMax ? unchanged : nextTurn;
+  const pause = isLong(text.length) ? ownTurn : unchanged;
   await pause();
   const weight = new JsonWeight();
   const members = scanJson(text, weight); // before parsing: bounds depth and cost
@@ -38,9 +38,11 @@ export async function translateBody(
   await pause();
   const { message, native, answer } = front.translate(body, { ...asked, text, members });
   await pause();
-  const bytes = encoder.encode(JSON.stringify(message));
+  if (isLong(text.length)) requireWritable(message, answer);
   await pause();
-  return { bytes, native, answer };
+  const written = JSON.stringify(message);
+  await pause();
+  return { text: written, native, answer };
 }
 
 /** Throws invalid_json and invalid_request. */

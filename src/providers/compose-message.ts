@@ -2,9 +2,10 @@
 
 import { assert } from '../base/assert.ts';
 import { isWholeNumber } from '../base/checked-number.ts';
+import { bounds } from '../config.ts';
 import {
+  InnerJson,
   isJsonObject,
-  isTooDeep,
   type JsonObject,
   type JsonValue,
   jsonObjects,
@@ -16,7 +17,6 @@ import {
   type StreamEvent,
   textOf,
 } from '../wire/wire.ts';
-import { DEPTH_MAX } from './parse-json.ts';
 import { ProviderFault } from './provider.ts';
 
 type BlockKind = 'text' | 'thinking' | 'tool';
@@ -40,7 +40,9 @@ export class MessageComposer {
   #open: BlockKind | null = null;
   #index = -1; // index of the last opened block
   #isSigned = false; // the open thinking block
+  readonly #inputs = new InnerJson();
   #inputPieces: string[] = []; // input JSON of the open tool call
+  #inputCharacters = 0; // of all tool calls
   /** A tool call was begun: the message stops with `tool_use`, whatever the provider says, unless it was cut. */
   hasTool = false;
   /** The model that the provider named before the start; null: the head's. */
@@ -110,17 +112,22 @@ export class MessageComposer {
     return events;
   }
 
-  /** The next piece of the tool's input JSON; all pieces together are one object. */
+  /** The next piece of the tool's input JSON; all pieces together are one object. Throws ProviderFault (failed). */
   toolInput(partialJson: string): StreamEvent[] {
     if (partialJson === '') return [];
     assert(this.#open === 'tool', 'the input of a tool belongs to the block that is open');
+    this.#inputCharacters += partialJson.length;
+    if (this.#inputCharacters > bounds.upstreamEventBytesMax)
+      throw new ProviderFault('failed', 'the provider sent too much tool input');
     this.#inputPieces.push(partialJson);
     return [this.#delta({ type: 'input_json_delta', partial_json: partialJson })];
   }
 
   /** Closes the open block. Throws ProviderFault (unusable) for a tool whose input is not a JSON object. */
   closeBlock(): StreamEvent[] {
-    if (this.#open === 'tool') expectObject(this.#inputPieces.join(''));
+    const input = this.#open === 'tool' ? this.#inputPieces.join('') : '';
+    if (input !== '' && !isJsonObject(this.#inputs.read(input)))
+      throw new ProviderFault('unusable', 'the provider sent tool input that is not a JSON object');
     return this.#close();
   }
 
@@ -173,16 +180,6 @@ export class MessageComposer {
     this.#inputPieces = [];
     return events;
   }
-}
-
-function expectObject(input: string): void {
-  if (input === '') return;
-  try {
-    if (!isTooDeep(input, DEPTH_MAX) && isJsonObject(JSON.parse(input))) return;
-  } catch {
-    // Without the parser's message, which quotes the text.
-  }
-  throw new ProviderFault('unusable', 'the provider sent tool input that is not a JSON object');
 }
 
 export function countOf(value: JsonValue | undefined): number | null {

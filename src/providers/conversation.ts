@@ -2,8 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
+import { bounds } from '../config.ts';
 import type { JsonObject, JsonValue } from '../wire/wire.ts';
-import { isJsonObject, JsonWeight, jsonObjects, objectOf, textOf, weighJson } from '../wire/wire.ts';
+import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
 import { refuseField } from './lost-fields.ts';
 
 /** A block and its path in the request, such as "messages.0.content.1". */
@@ -131,19 +132,13 @@ export function hashUserId({ metadata }: JsonObject): string | null {
   return createHash('sha256').update(userId).digest('hex');
 }
 
-/** JSON in a request's signatures, which clients may change: bounded together, like a body, before any is parsed. */
+/** JSON in a request's signatures, which clients may truncate or change. */
 export class SignedJson {
-  readonly #weight = new JsonWeight();
+  readonly #json = new InnerJson(bounds.jsonDepthMax);
 
-  /** The object in base64url; null if invalid or beyond the bound. */
+  /** The object in base64url; null if invalid or beyond the bounds of a body. */
   read(encoded: string): JsonObject | null {
-    const text = Buffer.from(encoded, 'base64url').toString('utf8');
-    try {
-      if (!weighJson(text, '', this.#weight)) return null;
-      const value: JsonValue = JSON.parse(text);
-      return isJsonObject(value) ? value : null;
-    } catch {
-      return null; // truncated or changed by the client
-    }
+    const value = this.#json.read(Buffer.from(encoded, 'base64url').toString('utf8'));
+    return isJsonObject(value) ? value : null;
   }
 }

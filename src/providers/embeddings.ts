@@ -4,9 +4,8 @@ import { type JsonValue, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
 import { countOf, messageIdOf } from './compose-message.ts';
 import { hashUserId } from './conversation.ts';
 import { type Api, post } from './http-api.ts';
-import { readObject } from './parse-json.ts';
 import type { Attempt, WholeReply } from './provider.ts';
-import { ProviderFault } from './provider.ts';
+import { readVectors, type Vector, vectorOf } from './read-vectors.ts';
 
 /** A request for embeddings, as its front wrote it into a message. */
 export interface EmbeddingsRequest {
@@ -39,12 +38,11 @@ export async function requestEmbeddings(api: Api, attempt: Attempt, url: string)
     ...(user !== null && { user }),
   };
   const response = await post(api, attempt, url, JSON.stringify(body), 'application/json');
-  const { value, text, upstreamRequestId } = await readObject(response, attempt.signal);
-  requireVectors(
-    jsonObjects(value['data']).map(({ embedding }) => embedding),
-    inputs.length,
-    upstreamRequestId,
-  );
+  const { value, text, upstreamRequestId } = await readVectors(response, attempt.signal, {
+    name: 'data',
+    count: inputs.length,
+    convert: ({ embedding }) => vectorOf(embedding) !== null || null, // relayed as it came
+  });
   const usage = objectOf(value['usage']);
   return embeddingsReply(
     attempt,
@@ -52,24 +50,6 @@ export async function requestEmbeddings(api: Api, attempt: Attempt, url: string)
     countOf(usage['prompt_tokens']) ?? countOf(usage['total_tokens']),
     upstreamRequestId,
   );
-}
-
-type Vector = string | number[];
-
-/** The vectors, floats or base64, one for each input. Throws ProviderFault (failed). */
-export function requireVectors(
-  values: readonly (JsonValue | undefined)[],
-  count: number,
-  upstreamRequestId: string | null,
-): Vector[] {
-  const vectors = values.filter(isVector);
-  if (vectors.length === count && values.length === count) return vectors;
-  throw new ProviderFault('failed', 'the provider did not send an embedding for each input', { upstreamRequestId });
-}
-
-function isVector(value: JsonValue | undefined): value is Vector {
-  if (typeof value === 'string') return value !== '';
-  return Array.isArray(value) && value.length > 0 && value.every((part) => typeof part === 'number');
 }
 
 /** `tokens` of all inputs; null: unknown. */
@@ -93,12 +73,13 @@ export function embeddingsReply(
   return { form: 'message', message, text, isNative: true, upstreamRequestId };
 }
 
-/** The JSON of OpenAI's answer. */
-export function embeddingsJson(model: string, vectors: readonly Vector[], tokens: number): string {
-  return JSON.stringify({
-    object: 'list',
-    data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
-    model,
-    usage: { prompt_tokens: tokens, total_tokens: tokens },
-  });
+/** The JSON of one vector in OpenAI's answer. */
+export function embeddingJson(index: number, vector: Vector): string {
+  return JSON.stringify({ object: 'embedding', index, embedding: vector });
+}
+
+/** The JSON of OpenAI's answer, from that of its vectors. */
+export function embeddingsJson(model: string, vectors: readonly string[], tokens: number): string {
+  const rest = JSON.stringify({ model, usage: { prompt_tokens: tokens, total_tokens: tokens } });
+  return `{"object":"list","data":[${vectors.join()}],${rest.slice(1)}`;
 }

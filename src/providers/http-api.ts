@@ -3,7 +3,7 @@
 import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import type { JsonObject, StreamEvent } from '../wire/wire.ts';
+import { type JsonObject, pauseAfter, type StreamEvent } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
 import { hideInFault, hideInReply, hiding } from './hide-credential.ts';
 import { readObject, readUpstreamRequestId } from './parse-json.ts';
@@ -280,8 +280,17 @@ export async function openAnswer(
   reader: AnswerReader,
 ): Promise<ProviderReply> {
   const upstreamRequestId = readUpstreamRequestId(response.headers);
-  if (!request.stream) return { form: 'message', ...foldAnswer(await reader.whole()), upstreamRequestId };
+  if (!request.stream) {
+    const events = await reader.whole();
+    await pauseAfterEvents(events);
+    return { form: 'message', ...foldAnswer(events), upstreamRequestId };
+  }
   return await openStream(response, signal, reader);
+}
+
+/** Ends the step in which a long answer was converted. */
+async function pauseAfterEvents(events: readonly StreamEvent[]): Promise<void> {
+  await pauseAfter({ length: events.reduce((sum, { json }) => sum + json.length, 0) });
 }
 
 /** Throws ProviderFault for anything but events or JSON. */
@@ -295,6 +304,7 @@ export async function openStream(
   const contentType = response.headers.get('content-type') ?? streamType;
   if (contentType.includes('json')) {
     const batches = [await reader.whole()];
+    for (const batch of batches) await pauseAfterEvents(batch);
     return { form: 'stream', events: { next: async () => batches.shift() ?? null }, upstreamRequestId };
   }
   if (!contentType.includes(streamType) || response.body === null) {

@@ -1,13 +1,22 @@
-// Parses a provider's JSON with bounded depth. Faults omit the parser's message, which quotes the text.
+// Parses a provider's JSON with bounded cost, because parsing blocks the event loop. Faults omit the parser's message, which
+// quotes the text.
 
 import { bounds } from '../config.ts';
-import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
+import {
+  findCost,
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+  type JsonValue,
+  JsonWeight,
+  objectOf,
+  pauseAfter,
+} from '../wire/wire.ts';
 import { withUsage } from './endings.ts';
 import { ProviderFault } from './provider.ts';
 import { cancelBody, readBounded, upstreamFault } from './upstream.ts';
 
-export const DEPTH_MAX = 1_000; // far more than any tool input has
-
+const CHEAP_CHARACTERS = 64 * 1024; // a text of this length may have any members
 type Parse = (text: string) => JsonValue;
 
 /** Facts for the fault: `what` was parsed, such as "an event", and the provider's request id. */
@@ -22,16 +31,31 @@ type UsageOf = (value: JsonObject) => JsonObject | null;
 
 /** Throws ProviderFault (failed; unusable if it is nested too deep). */
 export function parseJson(text: string, parsed: ParsedText, parse: Parse = JSON.parse): JsonValue {
-  if (isTooDeep(text, DEPTH_MAX)) {
-    // Only the input of a tool can be: the model wrote it.
-    const usage = parsed.usageOf?.(parseLeniently(text)) ?? null;
-    throw withUsage(faultOf(parsed, 'is nested too deep', 'unusable'), usage);
-  }
+  requireCheap(text, parsed);
+  return parseCheap(text, parsed, parse);
+}
+
+function parseCheap(text: string, parsed: ParsedText, parse: Parse): JsonValue {
   try {
     return parse(text);
   } catch {
     throw faultOf(parsed, 'is not JSON');
   }
+}
+
+/** Throws ProviderFault for a text that takes long to parse (failed), or is nested too deep (unusable). */
+function requireCheap(text: string, parsed: ParsedText): void {
+  const cost = costOf(text, bounds.answerDepthMax);
+  if (cost === 'costly') throw faultOf(parsed, 'has too many members or characters to be parsed');
+  if (cost === null) return;
+  // Only the input of a tool can be: the model wrote it.
+  const usage = parsed.usageOf?.(parseLeniently(text)) ?? null;
+  throw withUsage(faultOf(parsed, 'is nested too deep', 'unusable'), usage);
+}
+
+function costOf(text: string, depthMax: number): ReturnType<typeof findCost> {
+  if (text.length > CHEAP_CHARACTERS) return findCost(text, new JsonWeight(depthMax));
+  return isTooDeep(text, depthMax) ? 'deep' : null;
 }
 
 export function parseObject(text: string, parsed: ParsedText, parse?: Parse): JsonObject {
@@ -42,8 +66,9 @@ export function parseObject(text: string, parsed: ParsedText, parse?: Parse): Js
 
 /** The object in a text that is read for its counts alone; empty without any. */
 export function parseLeniently(text: string): JsonObject {
+  if (!/usage/i.test(text) || costOf(text, Number.POSITIVE_INFINITY) !== null) return {};
   try {
-    return /usage/i.test(text) ? objectOf(JSON.parse(text)) : {};
+    return objectOf(JSON.parse(text));
   } catch {
     return {};
   }
@@ -101,14 +126,33 @@ export function requireObject(answer: Answer<JsonValue>): Answer<JsonObject> {
   throw new ProviderFault('failed', 'the provider answered with JSON that is not an object', { upstreamRequestId });
 }
 
-/** The JSON of a response, converted; by default one of the Messages protocol. Throws ProviderFault (failed, aborted, unusable). */
+/**
+ * The JSON of a response, converted; by default one of the Messages protocol. Yields to the event loop between the steps of a long
+ * one. Throws ProviderFault (failed, aborted, unusable).
+ */
 export async function readAnswer<Converted>(
   response: Response,
   signal: AbortSignal,
   convert: (answer: Answer<JsonValue>) => Converted,
-  parse?: Parse,
+  parse: Parse = JSON.parse,
   usageOf: UsageOf = (value) => optionalObject(value['usage']),
 ): Promise<Converted> {
+  const { text, upstreamRequestId } = await readText(response, signal, bounds.upstreamBodyBytesMax);
+  const parsed = { what: 'a response', upstreamRequestId, usageOf };
+  await pauseAfter(text);
+  requireCheap(text, parsed);
+  await pauseAfter(text);
+  const value = parseCheap(text, parsed, parse);
+  await pauseAfter(text);
+  return convert({ value, text, upstreamRequestId });
+}
+
+/** The text of a response. Throws ProviderFault (failed, aborted). */
+export async function readText(
+  response: Response,
+  signal: AbortSignal,
+  bytesMax: number,
+): Promise<Omit<Answer<unknown>, 'value'>> {
   const upstreamRequestId = readUpstreamRequestId(response.headers);
   if (response.headers.get('content-type')?.includes('text/event-stream') === true) {
     await cancelBody(response);
@@ -118,14 +162,13 @@ export async function readAnswer<Converted>(
   }
   let text: string | null;
   try {
-    text = await readBounded(response, bounds.upstreamBodyBytesMax);
+    text = await readBounded(response, bytesMax);
   } catch (thrown) {
     throw upstreamFault(thrown, signal);
   }
   if (text === null)
     throw new ProviderFault('failed', 'the response of the provider is too long', { upstreamRequestId });
-  const value = parseJson(text, { what: 'a response', upstreamRequestId, usageOf }, parse);
-  return convert({ value, text, upstreamRequestId });
+  return { text, upstreamRequestId };
 }
 
 function optionalObject(value: JsonValue | undefined): JsonObject | null {

@@ -1,8 +1,10 @@
 // Pulls a provider's stream through a converter: a chunk is read only for a call of `next`, up to the first fault.
 
+import { ownTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import {
   EventStreamParser,
+  isLong,
   type JsonObject,
   makeEvent,
   PlainDeltas,
@@ -71,6 +73,8 @@ export class PulledStream implements EventSource {
   #fault: ProviderFault | null = null; // thrown after the preceding events
   #unusable: ProviderFault | null = null; // thrown once the answer's counts are known
   #unusableBytes = 0;
+  #rest: Uint8Array | null = null; // of a chunk that is too long for one turn
+  #isLongEvent = false; // in the piece that was taken last
   #isEnded = false;
 
   constructor(
@@ -108,18 +112,34 @@ export class PulledStream implements EventSource {
   }
 
   #read(): void {
-    this.#reader.read().then(this.#onRead, this.#onFailure);
+    if (this.#rest === null) this.#reader.read().then(this.#onRead, this.#onFailure);
+    else ownTurn().then(this.#onRest);
   }
+
+  readonly #onRest = () => {
+    const value = this.#rest ?? undefined;
+    this.#rest = null;
+    if (this.#signal.aborted) this.#receiver.onFault(this.#fail(this.#signal.reason));
+    else this.#onRead({ done: false, value });
+  };
 
   // Bound once, because a function per chunk would cost as much as parsing it.
   readonly #onRead = ({ done, value }: { done: boolean; value?: Uint8Array | undefined }) => {
     if (done) this.#isEnded = true;
-    const batch = value === undefined ? this.#atEnd() : this.#take(value);
-    if (batch !== null) this.#receiver.onEvents(batch);
+    const batch = value === undefined ? this.#atEnd() : this.#take(this.#firstOf(value));
+    if (batch !== null && this.#isLongEvent) ownTurn().then(() => this.#receiver.onEvents(batch));
+    else if (batch !== null) this.#receiver.onEvents(batch);
     else if (this.#fault !== null) this.#receiver.onFault(this.#fault);
     else if (this.#isEnded) this.#receiver.onEvents(null);
     else this.#read(); // bounded by the end of the stream and the signal
   };
+
+  /** The part of a chunk for one turn; the rest is kept. */
+  #firstOf(chunk: Uint8Array): Uint8Array {
+    if (chunk.length <= bounds.upstreamBytesAtOnceMax) return chunk;
+    this.#rest = chunk.subarray(bounds.upstreamBytesAtOnceMax);
+    return chunk.subarray(0, bounds.upstreamBytesAtOnceMax);
+  }
 
   readonly #onFailure = (thrown: unknown) => {
     this.#receiver.onFault(this.#fail(thrown));
@@ -146,11 +166,13 @@ export class PulledStream implements EventSource {
 
   /** The events completed by a chunk, up to a fault or the end of the message; null without any. */
   #take(chunk: Uint8Array): StreamEvent[] | PlainDeltas | null {
+    this.#isLongEvent = false;
     const deltas = this.#converter.passesDeltas === true ? (this.#parser.pushPlain?.(chunk) ?? null) : null;
     if (deltas !== null) return deltas.texts.length > 0 ? deltas : null;
     const events: StreamEvent[] = [];
     try {
       for (const event of this.#parser.push(chunk)) {
+        this.#isLongEvent ||= isLong(event.text.length);
         if (this.#unusable !== null) this.#readCounts(event);
         else this.#convert(event, events);
         if (!this.#converter.isDone) continue;

@@ -3,7 +3,7 @@
 import { assert } from '../base/assert.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type AnswerTranslator, convertEvents, type Front, type Operation, translateBody } from '../fronts/fronts.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue, pauseAfter } from '../wire/wire.ts';
 import type { Call, Reply } from './call.ts';
 import { requireJson } from './require-json.ts';
 
@@ -33,7 +33,10 @@ async function submit(call: Call, front: Front, operation: Operation): Promise<R
     assert(answer !== null, 'a reply follows a request');
     reading.answer = null; // the relay may last much longer
     const { body, headers } = reply;
-    if (typeof body === 'string') return { ...reply, body: answer.message(body) };
+    if (typeof body === 'string') {
+      await pauseAfter(body);
+      return { ...reply, body: answer.message(body) };
+    }
     const { streamHeaders } = answer;
     return { ...reply, headers: { ...headers, ...streamHeaders }, body: convertEvents(body, answer.writer()) };
   } catch (thrown) {
@@ -66,10 +69,10 @@ function readAs(call: Call, front: Front, operation: Operation): Reading {
   call.readBody = async (bytesMax, accountId) => {
     const { query, requestId, receivedAtMs, request } = call;
     const asked = { operation, query, headers: request.headers, requestId, receivedAtMs };
-    const { bytes, native, answer } = await translateBody(front, await readBody(bytesMax, accountId), asked);
+    const { text, native, answer } = await translateBody(front, await readBody(bytesMax, accountId), asked);
     reading.answer = answer;
     call.native = native;
-    return bytes;
+    return text;
   };
   return reading;
 }

@@ -16,7 +16,8 @@ const EXPONENT = 0x65;
 
 /** JSON.stringify writes the result as it was read; a number that would lose digits is a runtime object. */
 export function parseExactly(text: string): JsonValue {
-  if (!mayLose(text)) return JSON.parse(text);
+  const value: JsonValue = JSON.parse(text); // first, because it stops at the first fault
+  if (!mayLose(text)) return value;
   const keepDigits = (_name: string, value: JsonValue, { source }: { source?: string } = {}) =>
     typeof value === 'number' && source !== undefined && isLost(value, source) ? rawJSON(source) : value;
   return (JSON.parse as (text: string, reviver: typeof keepDigits) => JsonValue)(text, keepDigits);

@@ -50,19 +50,22 @@ const PARSER_MESSAGE_CHARACTERS_MAX = 200;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const REPLACEMENT = '\ufffd';
 
-/** A body as received. The runtime decodes a Blob faster: it does not copy ASCII. */
-export type ReceivedBody = Uint8Array | Blob;
+/** A body as received, or its text. The runtime decodes a Blob faster: it does not copy ASCII. */
+export type ReceivedBody = Uint8Array | Blob | string;
+
+/** The bytes of a body; null for a text. */
+export function sizeOf(body: ReceivedBody): number | null {
+  if (typeof body === 'string') return null;
+  return body instanceof Uint8Array ? body.byteLength : body.size;
+}
 
 /** The text of a body, without a byte order mark. Rejects with invalid_json for anything but UTF-8. */
 export async function decodeBody(body: ReceivedBody): Promise<string> {
+  if (typeof body === 'string') return body;
   if (body instanceof Uint8Array) return decodeBytes(body);
   const text = await body.text();
-  return mayBeReplaced(text, body) ? decodeBytes(await body.bytes()) : text;
-}
-
-/** Whether the text has replacement characters: the client's own, or the runtime's in place of invalid bytes of a Blob. */
-export function mayBeReplaced(text: string, body: ReceivedBody): body is Blob {
-  return text.includes(REPLACEMENT) && !(body instanceof Uint8Array);
+  // The client's own characters, or the runtime's in place of invalid bytes.
+  return text.includes(REPLACEMENT) ? decodeBytes(await body.bytes()) : text;
 }
 
 /** Like decodeBody. */

@@ -1,11 +1,12 @@
 // Parses a message request. Checks only what this service relies on; the provider judges the rest.
 
 import { isWholeNumber } from '../base/checked-number.ts';
-import { nextTurn } from '../base/timers.ts';
+import { ownTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
+import { isLong } from './long-texts.ts';
 import type { JsonObject, JsonValue, MessageRequest, NativeBody, Protocol, ReceivedBody } from './message-request.ts';
-import { decodeBytes, isJsonObject, mayBeReplaced, parseJson } from './message-request.ts';
+import { decodeBody, decodeBytes, isJsonObject, parseJson, sizeOf } from './message-request.ts';
 import { scanJson } from './scan-json.ts';
 
 const REQUIRED = 'Field required';
@@ -118,7 +119,7 @@ export function parseMessageRequest(bytes: Uint8Array, protocol: Protocol = 'mes
 }
 
 /** The length in UTF-8, without a byte order mark. A text with as many characters as bytes were received is ASCII. */
-function bytesOf(text: string, bytesReceived: number): number {
+function bytesOf(text: string, bytesReceived: number | null): number {
   return text.length === bytesReceived ? bytesReceived : Buffer.byteLength(text);
 }
 
@@ -128,15 +129,14 @@ export async function parseInTurns(
   protocol: Protocol = 'messages',
   native: NativeBody | null = null,
 ): Promise<MessageRequest> {
-  const decoded = received instanceof Uint8Array ? decodeBytes(received) : await received.text();
-  const text = mayBeReplaced(decoded, received) ? decodeBytes(await received.bytes()) : decoded;
-  const bytes = bytesOf(text, received instanceof Uint8Array ? received.byteLength : received.size);
-  if (bytes <= bounds.bodyBytesAtOnceMax) return parseText(text, bytes, protocol, native);
-  await nextTurn();
+  const text = await decodeBody(received);
+  const bytes = bytesOf(text, sizeOf(received));
+  if (!isLong(bytes)) return parseText(text, bytes, protocol, native);
+  await ownTurn();
   const members = scanJson(text);
-  await nextTurn();
+  await ownTurn();
   const body = parseJson(text);
-  await nextTurn();
+  await ownTurn();
   return checkRequest({ text, bytes, members, body, protocol, native });
 }
 

@@ -30,7 +30,7 @@ const TOO_MANY = `Input should not have more than ${jsonValuesMax} values`;
 const TOO_NEW = `Input should not have more than ${jsonNewKeysMax} different keys in total`;
 const TOO_BARE = `Input should not have more than ${jsonBareCharactersMax} characters outside of strings`;
 const TOO_LONG = `Input should not have more than ${jsonLongNumbersMax} numbers of more than 15 digits`;
-const TOO_ESCAPED = `Input should not have more than ${jsonEscapedCharactersMax} characters in strings with escapes`;
+export const TOO_ESCAPED = `Input should not have more than ${jsonEscapedCharactersMax} characters in strings with escapes`;
 
 /** The keys of an object up to one of them, as a trie: JSON.parse allocates per node, so nodes are what keys cost. */
 interface KeyPath {
@@ -59,12 +59,17 @@ interface Frame {
 
 /** Bounded totals over several texts. */
 export class JsonWeight {
+  readonly depthMax: number; // of each text
   values = 0;
   newKeys = 0;
   longNumbers = 0;
   escapedCharacters = 0;
   #backslash = -1; // the next backslash, searched again only when passed
   readonly noKeys: KeyPath = { key: '', before: null, count: 0, isPlain: true, next: null, latest: null };
+
+  constructor(depthMax: number = bounds.jsonDepthMax) {
+    this.depthMax = depthMax;
+  }
 
   begin(): void {
     this.values++;
@@ -98,6 +103,19 @@ export function scanJson(text: string, weight: JsonWeight = new JsonWeight()): M
  */
 export function weighJson(text: string, path: string, weight: JsonWeight): boolean {
   return scan(text, weight, path) !== null;
+}
+
+/**
+ * Why JSON of a provider must not be parsed: it is nested deeper than `weight` allows, or exceeds one of its other bounds; null if
+ * it may be. Accepts duplicate keys.
+ */
+export function findCost(text: string, weight: JsonWeight): 'deep' | 'costly' | null {
+  try {
+    return scan(text, weight, '') === null ? 'deep' : null;
+  } catch (thrown) {
+    if (thrown instanceof TurnpikeError) return 'costly';
+    throw thrown;
+  }
 }
 
 /** `outerPath` is null for a body. Returns null for a nested text that is too deep. */
@@ -148,8 +166,8 @@ function scan(text: string, weight: JsonWeight, outerPath: string | null): Map<s
         break;
       case BRACE_OPEN:
       case BRACKET_OPEN:
-        if (depth === bounds.jsonDepthMax && outerPath !== null) return null;
-        if (depth === bounds.jsonDepthMax) throw fault(outerPath, frames, depth, TOO_DEEP);
+        if (depth === weight.depthMax && outerPath !== null) return null;
+        if (depth === weight.depthMax) throw fault(outerPath, frames, depth, TOO_DEEP);
         if (++weight.values > jsonValuesMax) throw fault(outerPath, frames, depth, TOO_MANY);
         frame = openFrame(frames, depth++, text.charCodeAt(at) === BRACKET_OPEN, weight.noKeys);
         awaitsKey = !frame.isArray;

@@ -8,11 +8,14 @@ export {
   MessageFold,
   makeEvent,
   NATIVE_MARK,
+  onOneLine,
   PING_TEXT,
   splitBlock,
   unfoldMessage,
 } from './fold-events.ts';
 export { isOfGoogle, NO_THOUGHT_SIGNATURE } from './gemini-facts.ts';
+export { InnerJson } from './inner-json.ts';
+export { isLong, pauseAfter } from './long-texts.ts';
 export {
   decodeBody,
   decodeBytes,
@@ -30,6 +33,7 @@ export {
   parseJson,
   promptTokens,
   type ReceivedBody,
+  sizeOf,
   type TokenCounts,
   textOf,
 } from './message-request.ts';
@@ -43,5 +47,5 @@ export {
 } from './parse-message-request.ts';
 export { PlainDeltas } from './plain-deltas.ts';
 export { findBlock, type RequestFeatures, readFeatures } from './read-features.ts';
-export { isTooDeep, JsonWeight, scanJson, weighJson } from './scan-json.ts';
+export { closingQuote, findCost, isTooDeep, JsonWeight, scanJson, TOO_ESCAPED, weighJson } from './scan-json.ts';
 export { EventStreamParser, EventTooLong, type ServerSentEvent } from './server-sent-events.ts';

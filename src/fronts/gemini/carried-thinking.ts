@@ -1,6 +1,7 @@
 // Thinking of providers of other protocols, carried in the `thoughtSignature` of the call that follows it, or of the last part.
 // Clients return signatures with their calls, and many do not return the thoughts.
 
+import { isUtf8 } from 'node:buffer';
 import { bounds } from '../../config.ts';
 import {
   isTooDeep,
@@ -61,7 +62,8 @@ export function isCarried(signature: JsonValue | undefined): boolean {
 function carriedJson(signature: JsonValue | undefined): string | null {
   if (typeof signature !== 'string' || !signature.startsWith(MARK_BASE64)) return null;
   // Node reads the URL-safe alphabet, too, which some clients write.
-  return Buffer.from(signature.slice(MARK_BASE64.length), 'base64').toString('utf8');
+  const bytes = Buffer.from(signature.slice(MARK_BASE64.length), 'base64');
+  return isUtf8(bytes) ? bytes.toString('utf8') : ''; // truncated or changed by the client; replacing bytes takes long
 }
 
 function readOne(one: JsonValue): (JsonObject | 'text')[] {

@@ -191,12 +191,20 @@ function convertInline(blob: JsonObject, path: string): Placed[] {
   const type = readMediaType(blob, path);
   const place = `${path}.data`;
   const data = requireText(blob['data'], place);
-  const base64 = /[-_]/.test(data) ? data.replaceAll('-', '+').replaceAll('_', '/') : data; // Google accepts both
+  const base64 = plainBase64(data);
   if (IMAGE.test(type)) return [convertImage(`data:${type};base64,${base64}`, place)];
   if (type !== PDF && !TEXT.test(type))
     throw wrongField(`${path}.mimeType`, 'Input should be an image, application/pdf or text');
   const url = `data:${type === PDF ? PDF : 'text/plain'};base64,${base64}`;
   return [convertDocument(url, place, textOf(blob['displayName']))];
+}
+
+/** Google accepts both alphabets. A text that is not base64 is left to the provider. */
+function plainBase64(data: string): string {
+  if (!data.includes('-') && !data.includes('_')) return data;
+  const bytes = Buffer.from(data, 'base64'); // of either alphabet; skips other characters
+  const characters = data.endsWith('=') ? data.replace(/={1,2}$/, '').length : data.length;
+  return bytes.length === Math.floor((characters * 3) / 4) ? bytes.toString('base64') : data;
 }
 
 /** Google's own URLs are read with the operator's rights: accounts could read each other's files. */

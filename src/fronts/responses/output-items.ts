@@ -1,6 +1,6 @@
 // The output items of a response, from the blocks of a message.
 
-import { type JsonObject, type JsonValue, parseExactly, textOf } from '../../wire/wire.ts';
+import { InnerJson, type JsonObject, type JsonValue, parseExactly, textOf } from '../../wire/wire.ts';
 import { isExactObject } from '../placed.ts';
 import { type CalledTool, CUSTOM_INPUT } from './convert-tools.ts';
 import { sealThinking } from './sealed-thinking.ts';
@@ -51,12 +51,8 @@ export function customInput(json: string): string {
 }
 
 function readObject(json: string): JsonObject {
-  try {
-    const value = json === '' ? {} : parseExactly(json);
-    return isExactObject(value) ? value : {};
-  } catch {
-    return {}; // it was cut
-  }
+  const value = new InnerJson().read(json, parseExactly);
+  return isExactObject(value) ? value : {}; // it was cut
 }
 
 /** The search of a `server_tool_use` block. */

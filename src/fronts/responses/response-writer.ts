@@ -1,7 +1,7 @@
 // Writes the events of a response from Messages events, without I/O. The events of a provider of Responses are kept.
 
 import { bounds } from '../../config.ts';
-import { type JsonObject, type JsonValue, objectOf, textOf, unfoldMessage } from '../../wire/wire.ts';
+import { InnerJson, type JsonObject, type JsonValue, objectOf, textOf, unfoldMessage } from '../../wire/wire.ts';
 import { EventWriter } from '../event-writer.ts';
 import type { Origins } from '../origins.ts';
 import { addCounts, readUsage } from '../read-usage.ts';
@@ -322,11 +322,7 @@ const RESPONSE = 'resp_';
 const PREFIXES = { function: 'fc', custom: 'ctc', tool_search: 'tsc' } as const;
 
 function readInput(json: string): JsonValue | null {
-  try {
-    return json === '' ? null : JSON.parse(json);
-  } catch {
-    return null; // it was cut
-  }
+  return new InnerJson().read(json) ?? null; // it was cut
 }
 
 export function convertUsage(usage: JsonObject): JsonObject {

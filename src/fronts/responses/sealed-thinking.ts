@@ -3,6 +3,7 @@
 import { type JsonObject, textOf } from '../../wire/wire.ts';
 import { thinkingBlock } from '../thinking-block.ts';
 
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }); // replacing bytes takes long
 const MARK = 'turnpike.responses.1.';
 const OPEN = 'thinking';
 const REDACTED = 'redacted';
@@ -27,7 +28,11 @@ export function openThinking(item: JsonObject): JsonObject | null {
   if (kind === REDACTED) return { type: 'redacted_thinking', data: rest };
   if (kind !== OPEN) return null;
   const [text, signature] = splitAtPoint(rest);
-  return thinkingBlock(Buffer.from(text, 'base64url').toString(), signature);
+  try {
+    return thinkingBlock(decoder.decode(Buffer.from(text, 'base64url')), signature);
+  } catch {
+    return null; // truncated or changed by the client
+  }
 }
 
 /** At the first point only: a client may send millions of them. */

@@ -1,6 +1,6 @@
 // A provider of the Messages protocol: its answer is returned without translation or counting.
 
-import { isJsonObject, type JsonValue, type StreamEvent, unfoldMessage } from '../../wire/wire.ts';
+import { isJsonObject, type JsonValue, onOneLine, type StreamEvent, unfoldMessage } from '../../wire/wire.ts';
 import { claudeAbilities } from '../abilities.ts';
 import { type Api, apiProvider, openStream, post, requestTokenCount } from '../http-api.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
@@ -132,6 +132,5 @@ function readEvent(text: string, upstreamRequestId: string | null, mapError: Map
   if (typeof name !== 'string')
     throw new ProviderFault('failed', 'the provider sent an event without a type', { upstreamRequestId });
   if (name === 'error') throw mapErrorEvent(value, upstreamRequestId);
-  // Line feeds can only occur between JSON tokens: in strings they are escaped.
-  return { name, json: text.includes('\n') ? text.replaceAll('\n', ' ') : text, value };
+  return { name, json: onOneLine(text), value };
 }

@@ -40,8 +40,7 @@ function cleanEvent(event: StreamEvent): StreamEvent {
     const { [METRICS]: metrics, ...rest } = event.value;
     return { ...makeEvent({ ...rest, type: event.name }), usage: convertMetrics(objectOf(metrics)) };
   }
-  // Clients would take either for the end of a line. The text has been parsed, so they can only occur between tokens.
-  return /[\r\n]/.test(event.json) ? { ...event, json: event.json.replaceAll(/[\r\n]/g, ' ') } : event;
+  return event;
 }
 
 /** Bedrock's bill follows these counts. A zero prompt is unknown. */

@@ -1,12 +1,18 @@
 // Embeddings over Gemini's batchEmbedContents, in OpenAI's format.
 
-import { type JsonValue, jsonObjects, objectOf } from '../../wire/wire.ts';
+import { type JsonValue, objectOf } from '../../wire/wire.ts';
 import { countOf } from '../compose-message.ts';
-import { embeddingsJson, embeddingsReply, readEmbeddingsRequest, requireVectors } from '../embeddings.ts';
+import {
+  type EmbeddingsRequest,
+  embeddingJson,
+  embeddingsJson,
+  embeddingsReply,
+  readEmbeddingsRequest,
+} from '../embeddings.ts';
 import { type Api, post } from '../http-api.ts';
 import { refuseField } from '../lost-fields.ts';
-import { readObject } from '../parse-json.ts';
 import type { Attempt, WholeReply } from '../provider.ts';
+import { readVectors, vectorOf } from '../read-vectors.ts';
 import { convertUrl, plainModel } from './convert-request.ts';
 
 const INPUTS_MAX = 100; // Google's limit
@@ -15,7 +21,7 @@ const BYTES_PER_TOKEN = 4;
 /** One request, because an earlier one of several would be paid for without an answer. Throws ProviderFault. */
 export async function embed(api: Api, attempt: Attempt): Promise<WholeReply> {
   const { provider, upstreamModel, signal } = attempt;
-  const { texts, dimensions } = readTexts(attempt, INPUTS_MAX);
+  const { texts, dimensions, isBase64 } = readTexts(attempt, INPUTS_MAX);
   const model = `models/${plainModel(upstreamModel)}`;
   const requests = texts.map((text) => ({
     model,
@@ -24,34 +30,44 @@ export async function embed(api: Api, attempt: Attempt): Promise<WholeReply> {
   }));
   const url = convertUrl(provider.baseUrl, upstreamModel, 'batchEmbedContents');
   const response = await post(api, attempt, url, JSON.stringify({ requests }), 'application/json');
-  const { value, upstreamRequestId } = await readObject(response, signal);
-  const values = jsonObjects(value['embeddings']).map((one) => one['values']);
+  const { value, upstreamRequestId, converted } = await readVectors(response, signal, {
+    name: 'embeddings',
+    count: texts.length,
+    convert: ({ values }, index) => convertVector(values, index, isBase64),
+  });
   const tokens = countOf(objectOf(value['usageMetadata'])['promptTokenCount']);
-  return replyWithVectors(attempt, values, tokens, upstreamRequestId);
+  return replyWithVectors(attempt, converted, tokens, upstreamRequestId);
 }
 
 /** The inputs of a request, which must be texts. Throws ProviderFault (rejected). */
-export function readTexts(attempt: Attempt, inputsMax: number): { texts: string[]; dimensions: number | null } {
-  const { inputs, dimensions } = readEmbeddingsRequest(attempt);
+export function readTexts(
+  attempt: Attempt,
+  inputsMax: number,
+): { texts: string[] } & Pick<EmbeddingsRequest, 'dimensions' | 'isBase64'> {
+  const { inputs, dimensions, isBase64 } = readEmbeddingsRequest(attempt);
   if (inputs.length > inputsMax)
     refuseField('input', `the provider of this model embeds at most ${inputsMax} inputs at a time`);
   const texts = inputs.map((input, place) =>
     typeof input === 'string' ? input : refuseField(`input.${place}`, 'the provider of this model embeds only texts'),
   );
-  return { texts, dimensions };
+  return { texts, dimensions, isBase64 };
 }
 
-/** `tokens`: null if the provider reports none. Throws ProviderFault unless there is a vector for each input. */
+/** The JSON of a vector in the format that was requested; null if it is not one. */
+export function convertVector(values: JsonValue | undefined, index: number, isBase64: boolean): string | null {
+  const vector = vectorOf(values);
+  if (vector === null) return null;
+  return embeddingJson(index, isBase64 && Array.isArray(vector) ? toBase64(vector) : vector);
+}
+
+/** `tokens`: null if the provider reports none. */
 export function replyWithVectors(
   attempt: Attempt,
-  values: readonly (JsonValue | undefined)[],
+  vectors: readonly string[],
   tokens: number | null,
   upstreamRequestId: string | null,
 ): WholeReply {
-  const { inputs, isBase64 } = readEmbeddingsRequest(attempt);
-  const vectors = requireVectors(values, inputs.length, upstreamRequestId).map((vector) =>
-    isBase64 && Array.isArray(vector) ? toBase64(vector) : vector,
-  );
+  const { inputs } = readEmbeddingsRequest(attempt);
   const shown = tokens ?? Math.ceil(Buffer.byteLength(inputs.join('')) / BYTES_PER_TOKEN);
   return embeddingsReply(attempt, embeddingsJson(attempt.upstreamModel, vectors, shown), tokens, upstreamRequestId);
 }

@@ -37,7 +37,7 @@ const api: Api = {
 
 export { mapError, mapErrorInside } from './convert-chunk.ts';
 export { convertBody, convertPrompt } from './convert-request.ts';
-export { readTexts, replyWithVectors } from './embed.ts';
+export { convertVector, readTexts, replyWithVectors } from './embed.ts';
 
 export const gemini = geminiProvider('gemini', api, {
   url: ({ provider, upstreamModel }, method) => convertUrl(provider.baseUrl, upstreamModel, method),

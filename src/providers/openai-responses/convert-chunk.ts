@@ -4,7 +4,7 @@ import { isWholeNumber, parseFraction } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
-import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { argumentsText, countOf, MessageComposer } from '../compose-message.ts';
 import { endingOf, withUsage } from '../endings.ts';
 import { faultOf, kindOf, parseErrorJson, scrubIdentifiers } from '../map-fault.ts';
@@ -442,7 +442,9 @@ export function convertAnswer(response: JsonObject, terms: AnswerTerms): StreamE
   if (status !== 'completed' && status !== 'incomplete' && status !== undefined)
     throw new ProviderFault('failed', 'the provider returned an unfinished response');
   // A truncated tool input is invalid JSON, which a whole message must not contain.
-  const kept = status === 'incomplete' ? output.filter((item) => !isJsonObject(item) || !isCutCall(item)) : output;
+  const inputs = new InnerJson();
+  const kept =
+    status === 'incomplete' ? output.filter((item) => !isJsonObject(item) || !isCutCall(item, inputs)) : output;
   const converter = new ChunkConverter(terms);
   try {
     return converter.add({ type: 'response.completed', response: { ...response, output: kept } });
@@ -451,11 +453,6 @@ export function convertAnswer(response: JsonObject, terms: AnswerTerms): StreamE
   }
 }
 
-function isCutCall(item: JsonObject): boolean {
-  if (item['type'] !== 'function_call') return false;
-  try {
-    return !isJsonObject(JSON.parse(argumentsText(item['arguments'])));
-  } catch {
-    return true;
-  }
+function isCutCall(item: JsonObject, inputs: InnerJson): boolean {
+  return item['type'] === 'function_call' && !isJsonObject(inputs.read(argumentsText(item['arguments'])));
 }

@@ -2,7 +2,7 @@
 
 import { bounds } from '../../config.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
-import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
 import { type Ending, endingOf, requireAnswer, type StopReason, withUsage } from '../endings.ts';
@@ -273,22 +273,19 @@ function asChunk(answer: JsonObject): JsonObject {
   const { message } = choice;
   const reason = choice['finish_reason'] ?? 'stop'; // a whole answer has ended
   const isCut = !ENDED_TURN.includes(endingOf(textOf(reason), 'chat') as StopReason);
+  const inputs = new InnerJson();
   const calls = jsonObjects(message['tool_calls']).map((call, index) => ({
     ...call,
     index,
-    ...(isCut && { function: withWholeInput(call['function']) }),
+    ...(isCut && { function: withWholeInput(call['function'], inputs) }),
   }));
   const delta = { ...message, ...(calls.length > 0 && { tool_calls: calls }) };
   return { ...answer, choices: [{ ...choice, finish_reason: reason, delta }] };
 }
 
 /** A call truncated by max_tokens or a filter has invalid JSON as input, which a whole message must not contain. */
-function withWholeInput(said: JsonValue | undefined): JsonObject {
+function withWholeInput(said: JsonValue | undefined, inputs: InnerJson): JsonObject {
   const call = objectOf(said);
-  try {
-    if (typeof call['arguments'] === 'string') JSON.parse(call['arguments']);
-    return call;
-  } catch {
-    return { ...call, arguments: '{}' };
-  }
+  const input = call['arguments'];
+  return typeof input === 'string' && inputs.read(input) === undefined ? { ...call, arguments: '{}' } : call;
 }

@@ -5,6 +5,9 @@ import { type JsonObject, objectOf, type StreamEvent, textOf } from '../../wire/
 import { argumentsText, type MessageComposer } from '../compose-message.ts';
 import { ProviderFault } from '../provider.ts';
 
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [BRACKET_OPEN, BRACKET_CLOSE, BRACE_OPEN, BRACE_CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
+
 class ObjectEnd {
   isReached = false;
   #depth = 0;
@@ -12,17 +15,17 @@ class ObjectEnd {
   #isEscaped = false;
 
   read(piece: string): void {
-    for (let at = 0; at < piece.length && !this.isReached; at++) this.#step(piece[at] as string);
+    for (let at = 0; at < piece.length && !this.isReached; at++) this.#step(piece.charCodeAt(at));
   }
 
-  #step(character: string): void {
+  #step(code: number): void {
     if (this.#isEscaped) this.#isEscaped = false;
     else if (this.#isInString) {
-      this.#isEscaped = character === '\\';
-      this.#isInString = character !== '"';
-    } else if (character === '"') this.#isInString = true;
-    else if (character === '{' || character === '[') this.#depth++;
-    else if (character === '}' || character === ']') {
+      this.#isEscaped = code === BACKSLASH;
+      this.#isInString = code !== QUOTE;
+    } else if (code === QUOTE) this.#isInString = true;
+    else if (code === BRACE_OPEN || code === BRACKET_OPEN) this.#depth++;
+    else if (code === BRACE_CLOSE || code === BRACKET_CLOSE) {
       this.#depth--;
       this.isReached = this.#depth === 0;
     }
