@@ -34,7 +34,15 @@ function saysNothing({ prompt, output, thinking, total }: ReportedCounts): boole
 /** The reports of a piece that has none. */
 export const NO_REPORTS: readonly ReportedCounts[] = [];
 
-const RISING = ['prompt', 'tools', 'output', 'thinking', 'total'] as const;
+/** Counts that never fall, by their names in a message's usage. */
+const RISING = {
+  prompt: 'input_tokens',
+  tools: 'input_tokens',
+  output: 'output_tokens',
+  thinking: 'output_tokens_details.thinking_tokens',
+  total: 'total_tokens',
+} as const;
+const RISING_COUNTS = Object.keys(RISING) as (keyof typeof RISING)[];
 
 /** The usage of a message, from all that was reported. Unknown counts are left out. */
 export function makeUsage(counts: ReportedCounts, dialect: Dialect = {}): JsonObject {
@@ -164,15 +172,15 @@ export class RunningUsage {
     this.#isPending = false;
     if (events.length === 0) events.push(...this.begin());
     const last = events.pop() ?? makeEvent({ type: 'ping' });
-    const disbelieved = this.#fallen.size > 0 && { disbelieved: [...this.#fallen] };
-    events.push({ ...last, usage: { ...this.usage, ...disbelieved } });
+    const contradicted = this.#fallen.size > 0 && { contradicted: [...this.#fallen] };
+    events.push({ ...last, usage: { ...this.usage, ...contradicted } });
   }
 
   #merge(most: ReportedCounts, reported: ReportedCounts): void {
-    for (const name of RISING) {
+    for (const name of RISING_COUNTS) {
       const [known, count] = [most[name], reported[name]];
       if (count === null || (count === 0 && known !== null) || count === known) continue;
-      if (known !== null && count < known) this.#fallen.add(name);
+      if (known !== null && count < known) this.#fallen.add(RISING[name]);
       most[name] = Math.max(known ?? 0, count);
       this.#isPending = true;
     }

@@ -65,8 +65,15 @@ export function readUsage(value: JsonValue | undefined): PartialUsage {
     compactions: readCompactions(usage['iterations'], disbelieved),
     disbelieved,
     unknown: unknownNumbers(usage),
-    contradicted: [],
+    contradicted: readNames(usage['contradicted']),
   };
+}
+
+/** As converters of other protocols list them. */
+function readNames(value: JsonValue | undefined): string[] {
+  if (!Array.isArray(value)) return [];
+  const names = value.filter((name) => typeof name === 'string').slice(0, NAMES_MAX);
+  return names.map((name) => name.slice(0, NAME_CHARACTERS_MAX));
 }
 
 function readCounts(usage: JsonObject, disbelieved: string[]): PartialCounts {

@@ -137,7 +137,10 @@ export interface StreamEvent {
   value: JsonObject;
   /** Sent instead, possibly nothing: the events of a provider of the client's own protocol. Absent: this event is sent. */
   native?: readonly ServerSentEvent[];
-  /** Counts so far, in the form of a message's `usage`, that the provider sent beside the event. Clients do not get them. */
+  /**
+   * Counts so far, in the form of a message's `usage`, that the provider sent beside the event; `contradicted` has the names
+   * of those that it lowered. Clients do not get them.
+   */
   usage?: JsonObject;
 }
 

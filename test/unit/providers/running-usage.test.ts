@@ -28,11 +28,15 @@ function begin(...reports: Partial<ReportedCounts>[]) {
 }
 
 describe('a count', () => {
-  test('that falls, or falls to zero, stays, and is named as disbelieved unless it is zero', () => {
+  test('that falls, or falls to zero, stays, and is named as contradicted unless it is zero', () => {
     const { running, carried } = begin({ prompt: 1_500, output: 10 }, { prompt: 0, output: 15 }, { prompt: 7 });
     expect(running.usage).toMatchObject({ input_tokens: 1_500, output_tokens: 15 });
-    expect(carried().at(-1)?.usage).toMatchObject({ input_tokens: 1_500, output_tokens: 15, disbelieved: ['prompt'] });
-    expect(begin({ prompt: 1_500 }, { prompt: 0 }).carried().at(-1)?.usage).not.toHaveProperty('disbelieved');
+    expect(carried().at(-1)?.usage).toMatchObject({
+      input_tokens: 1_500,
+      output_tokens: 15,
+      contradicted: ['input_tokens'],
+    });
+    expect(begin({ prompt: 1_500 }, { prompt: 0 }).carried().at(-1)?.usage).not.toHaveProperty('contradicted');
   });
 
   test('of cached tokens is the latest share of the prompt, and omitted ones change nothing', () => {

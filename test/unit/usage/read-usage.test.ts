@@ -140,3 +140,11 @@ test('for any input, reading does not throw, and gives counts or nulls', () => {
     }),
   );
 });
+
+test('counts that a converter lists as contradicted are named, within bounds', () => {
+  const names = Array.from({ length: 50 }, (_, place) => `${place}`.padEnd(100, 'x'));
+  expect(readUsage({ contradicted: ['input_tokens', 7, null] }).contradicted).toEqual(['input_tokens']);
+  const { contradicted } = readUsage({ contradicted: names });
+  expect([contradicted.length, contradicted[0]?.length]).toEqual([32, 64]);
+  expect(readUsage({ contradicted: 'input_tokens' }).contradicted).toEqual([]);
+});
