@@ -170,7 +170,7 @@ async function readOpening(message: OpenMessage, events: EventSource): Promise<S
     if (opening.length === 0 && arrived[0]?.name !== 'message_start')
       throw new ProviderFault('failed', 'the stream did not begin with message_start');
     const isBegin = opening.length === 0;
-    opening.push(...message.see(arrived));
+    opening.push(...message.see(arrived).filter(({ name }) => name !== 'ping')); // of which there may be any number
     if (isBegin) message.beginStream();
     if (arrived.some(isContent) || opening.length >= OPENING_EVENTS_MAX) return opening;
     message.watch.begin();
