@@ -3,8 +3,8 @@
 
 import type { Caller } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
-import { parseUsd } from '../base/money.ts';
 import type { FairShareQuota } from '../base/fair-share-quota.ts';
+import { parseUsd } from '../base/money.ts';
 import { ABSENT } from '../base/roster.ts';
 import { MESSAGES_KIND, type Offer, type Route, type Speed } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
