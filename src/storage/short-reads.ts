@@ -200,7 +200,7 @@ function personReads(on: SqlReader): Pick<AccessReads, PersonReads> {
   const byEmail = prepareDocuments<Person>(on, 'SELECT document FROM people WHERE email = $1');
   const unclaimed = prepareDocuments<Person>(
     on,
-    `SELECT r.document FROM people r
+    `SELECT r.document ${on.from('people', 'people_by_email')}
      WHERE ${on.jsonText('r.document', ['email'])} = $1 AND r.email IS NULL AND r.status = $2
        AND r.account_id BETWEEN $3 AND $4
      ORDER BY r.created_at_ms, r.id LIMIT $5`,

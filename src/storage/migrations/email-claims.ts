@@ -8,10 +8,10 @@ const release = `UPDATE people SET email = NULL WHERE account_id IS NOT NULL AND
 export const emailClaims: MigrationPart = {
   sqlite: `
     ${release}
-    CREATE INDEX people_by_email ON people (json_extract(document, '$.email'), status, created_at_ms, id);
+    CREATE INDEX people_by_email ON people (json_extract(document, '$.email'), status, created_at_ms, id) WHERE email IS NULL;
   `,
   postgres: `
     ${release}
-    CREATE INDEX people_by_email ON people ((document::json #>> '{email}'), status, created_at_ms, id);
+    CREATE INDEX people_by_email ON people ((document::json #>> '{email}'), status, created_at_ms, id) WHERE email IS NULL;
   `,
 };
