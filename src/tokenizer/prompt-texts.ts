@@ -1,5 +1,5 @@
 // The texts of a message request that a provider counts, and the tokens that it adds around them. Images and files are
-// counted elsewhere, by their size.
+// read elsewhere.
 
 import { isJsonObject, type JsonObject, type JsonValue, type MessageRequest } from '../wire/wire.ts';
 import { type AddedTokens, familyOf } from './families.ts';
@@ -16,8 +16,8 @@ export interface CountedPrompt {
   /** The provider's name of the model. */
   model: string;
   request: Pick<MessageRequest, 'body'>;
-  /** Tokens of images and files, and of texts within files. */
-  mediaTokens: number;
+  /** The texts within files, and the tokens of images and of all else in files. */
+  media: { texts: readonly string[]; tokens: number };
 }
 
 /** The tokens of a prompt as its provider would count them; null if they cannot be counted now. */
@@ -25,9 +25,14 @@ export function countPromptLocally(
   tokenizer: Pick<Tokenizer, 'count'>,
   counted: CountedPrompt,
 ): Promise<number | null> {
-  const { account, model, request, mediaTokens } = counted;
+  const { account, model, request, media } = counted;
   const { texts, addedTokens } = promptTexts(request, familyOf(model).added);
-  return tokenizer.count({ account, model, texts, extraTokens: mediaTokens + addedTokens });
+  return tokenizer.count({
+    account,
+    model,
+    texts: [...texts, ...media.texts],
+    extraTokens: media.tokens + addedTokens,
+  });
 }
 
 export function promptTexts({ body }: Pick<MessageRequest, 'body'>, added: AddedTokens): PromptTexts {

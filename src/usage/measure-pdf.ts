@@ -1,9 +1,10 @@
 // How many tokens a PDF file may have: its pages as images, and all text that they draw. Pages are those of the real page
 // tree, where one page may occur many times, and so may a form on a page.
 
-import { isWholeNumber, parseHex } from '../base/checked-number.ts';
+import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
+import { readCodes } from './pdf-codes.ts';
 import { type PdfContent, readContent } from './pdf-content.ts';
 import { openPdf, type PdfFile, type Resources } from './pdf-file.ts';
 import { type PdfDictionary, PdfName, type PdfObject, PdfText, type PdfValue } from './pdf-objects.ts';
@@ -186,9 +187,8 @@ class PdfMeasurer {
     for (const table of this.#pdf.definitionsOf(dictionary.get('ToUnicode'))) {
       if (table.data === null) continue;
       await this.#work.pause();
-      const written = await this.#pdf.decode(table);
-      if (written.length > bounds.documentTextBytesMax) throw new UnreadableDocument('a table of codes is too long');
-      this.#tokensPerByte = Math.max(this.#tokensPerByte, mostPerCode(written.toString('latin1')));
+      const { bytesMost, codeBytes } = await readCodes(await this.#pdf.decode(table), this.#work);
+      this.#tokensPerByte = Math.max(this.#tokensPerByte, bytesMost / (codeBytes ?? 1));
     }
     for (const names of this.#pdf.valuesOf(dictionary.get('Differences'))) {
       for (const one of Array.isArray(names) ? names : [])
@@ -209,30 +209,6 @@ function textTokens(value: PdfValue): number {
   let tokens = 0;
   for (const one of inside) tokens += textTokens(one);
   return tokens;
-}
-
-const CODE_SPACES = /begincodespacerange([\s\S]*?)endcodespacerange/g;
-const HEX = /<([\s0-9a-fA-F]*)>/g;
-
-/** The most UTF-8 bytes that the table has for a byte of a code. */
-function mostPerCode(table: string): number {
-  let codeDigits = Number.POSITIVE_INFINITY;
-  for (const [, ranges = ''] of table.matchAll(CODE_SPACES))
-    for (const [, digits = ''] of ranges.matchAll(HEX)) codeDigits = Math.min(codeDigits, digits.trim().length);
-  const codeBytes = Number.isFinite(codeDigits) ? Math.max(1, Math.floor(codeDigits / 2)) : 1;
-  let most = 0;
-  for (const [, digits = ''] of table.matchAll(HEX)) most = Math.max(most, utf8Bytes(digits.replaceAll(/\s/g, '')));
-  return most / codeBytes;
-}
-
-/** The length of UTF-16 that is written in hexadecimal digits. */
-function utf8Bytes(digits: string): number {
-  let bytes = 0;
-  for (let at = 0; at < digits.length; at += 4) {
-    const unit = parseHex(digits.slice(at, at + 4)) ?? 0xffff;
-    bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
-  }
-  return bytes;
 }
 
 /** A name may stand for one character, for one of each part ("f_f_i"), or for many ("uni00660066"). */
