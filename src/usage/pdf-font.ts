@@ -146,10 +146,10 @@ export function unknownFont(work: DocumentWork): PdfFont {
   return new PdfFont({ codeBytes: 1, isUnicode: false, codes: null, names: none, widths: none, widthElse: null }, work);
 }
 
-/** Of the characters that are the usual text of a code of one byte; control characters are none. */
+/** Of the characters that are the usual text of a code of one byte; control characters other than spaces are none. */
 const LETTERS = Array.from(
   new TextDecoder('windows-1252').decode(Uint8Array.from({ length: 256 }, (_, code) => code)),
-  (letter) => (/\p{Cc}/u.test(letter) ? '' : letter),
+  (letter) => (/\s/.test(letter) ? ' ' : /\p{Cc}/u.test(letter) ? '' : letter),
 );
 
 /** As wide as the letters of Helvetica. */
