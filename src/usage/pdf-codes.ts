@@ -11,7 +11,7 @@ const CODES_IN_RANGE_MAX = 65_536;
 interface Range {
   from: number;
   to: number;
-  /** Of the first code; the last character grows with the code. */
+  /** The text of the first code; its last character grows with the code. */
   text: string;
 }
 

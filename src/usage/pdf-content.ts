@@ -55,6 +55,7 @@ const OPERANDS_MAX = 100_000;
 const PIECE_BYTES = 256 * 1024;
 const COLLECTED_PIECE_BYTES = 32 * 1024;
 const WORD_CHARACTERS_MAX = 256;
+const STRING_CHARACTERS_MAX = 256 * 1024; // as written
 const PICTURE_END_CHARACTERS = 8;
 /** With the binary data of a picture, readers disagree about what is a string. */
 const PICTURE_WORDS = ['BI', 'ID', 'EI'];
@@ -127,7 +128,9 @@ class ContentScanner implements PdfContent {
     return this.#state === 'picture';
   }
 
+  /** Throws UnreadableDocument. */
   takeOperations(): readonly PdfOperation[] {
+    if (this.#raw.length > STRING_CHARACTERS_MAX) throw new UnreadableDocument('a string is too long');
     const operations = this.#operations;
     this.#operations = [];
     return operations;

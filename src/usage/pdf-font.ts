@@ -16,7 +16,7 @@ export interface ShownText {
   untold: number;
 }
 
-/** What `PdfFont` knows of its codes. */
+/** The tables of a font. */
 interface FontTables {
   codeBytes: number;
   /** Codes of several bytes are UTF-16. */
@@ -24,11 +24,13 @@ interface FontTables {
   codes: PdfCodes | null;
   names: ReadonlyMap<number, string>;
   widths: ReadonlyMap<number, number>;
-  /** Of codes without a width; null: estimated by their character. */
+  /** The width of other codes; null: estimated by their character. */
   widthElse: number | null;
 }
 
 const WIDTHS_MAX = 65_536;
+const CODE_BYTES = 16; // that setting a width costs as much as reading
+const SIMPLE_CODES = 256;
 const PER_EM = 1_000;
 
 /** Throws UnreadableDocument. */
@@ -47,7 +49,7 @@ export async function readFont(pdf: PdfFile, font: PdfDictionary, work: Document
       isUnicode: /UCS2|UTF16/.test(name),
       codes,
       names: new Map(),
-      widths: wideWidths(pdf, lastList(pdf, descendant.get('W')), work),
+      widths: await wideWidths(pdf, lastList(pdf, descendant.get('W')), work),
       widthElse: isWholeNumber(given) ? given : PER_EM,
     },
     work,
@@ -64,7 +66,7 @@ function simpleTables(pdf: PdfFile, font: PdfDictionary, codes: PdfCodes | null,
     }
   const first = lastOf(pdf, font.get('FirstChar'));
   const widths = new Map<number, number>();
-  for (const width of lastList(pdf, font.get('Widths'))) {
+  for (const width of lastList(pdf, font.get('Widths')).slice(0, SIMPLE_CODES)) {
     const value = lastOf(pdf, width);
     work.addStep();
     if (isWholeNumber(value)) widths.set((isWholeNumber(first) ? first : 0) + widths.size, value);
@@ -73,7 +75,7 @@ function simpleTables(pdf: PdfFile, font: PdfDictionary, codes: PdfCodes | null,
 }
 
 /** Lists "first [width width …]" and "first last width". */
-function wideWidths(pdf: PdfFile, list: readonly PdfValue[], work: DocumentWork): Map<number, number> {
+async function wideWidths(pdf: PdfFile, list: readonly PdfValue[], work: DocumentWork): Promise<Map<number, number>> {
   const widths = new Map<number, number>();
   for (let at = 0; at < list.length; ) {
     const [first, second, third] = [list[at], lastOf(pdf, list[at + 1]), list[at + 2]];
@@ -83,12 +85,13 @@ function wideWidths(pdf: PdfFile, list: readonly PdfValue[], work: DocumentWork)
       for (const [index, width] of given.entries()) if (isWholeNumber(width)) widths.set(first + index, width);
       at += 2;
     } else if (isWholeNumber(second) && isWholeNumber(third)) {
-      work.addStep(Math.max(0, second - first));
+      work.addStep(CODE_BYTES * Math.max(0, Math.min(second, WIDTHS_MAX) - first));
       for (let code = first; code <= Math.min(second, WIDTHS_MAX); code++) widths.set(code, third);
       at += 3;
     } else at++;
     if (widths.size > WIDTHS_MAX) throw new UnreadableDocument('a font has too many widths');
     work.addStep();
+    await work.pause();
   }
   return widths;
 }
@@ -146,7 +149,7 @@ export function unknownFont(work: DocumentWork): PdfFont {
   return new PdfFont({ codeBytes: 1, isUnicode: false, codes: null, names: none, widths: none, widthElse: null }, work);
 }
 
-/** Of the characters that are the usual text of a code of one byte; control characters other than spaces are none. */
+/** The usual text of codes of one byte; control characters have none, spaces excepted. */
 const LETTERS = Array.from(
   new TextDecoder('windows-1252').decode(Uint8Array.from({ length: 256 }, (_, code) => code)),
   (letter) => (/\s/.test(letter) ? ' ' : /\p{Cc}/u.test(letter) ? '' : letter),

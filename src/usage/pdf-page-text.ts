@@ -13,7 +13,7 @@ export interface DrawnText {
 
 export const NO_TEXT: DrawnText = { text: '', untold: 0 };
 
-/** What stands under the names of a page. */
+/** The content that names on a page refer to. */
 export interface NamedContent {
   font(name: string): PdfFont | null | Promise<PdfFont | null>;
   form(name: string): Promise<DrawnText>;
@@ -53,7 +53,10 @@ export class PageText {
   #state: State;
   #line = UNIT;
   #at = UNIT;
+  /** Text that is joined already, and pieces that a mark may still replace. */
+  readonly #joined: string[] = [];
   #pieces: string[] = [];
+  #endsApart = true;
   #characters = 0;
   #untold = 0;
   /** Where the last text ends; null: what follows is apart from it. */
@@ -74,7 +77,7 @@ export class PageText {
   }
 
   drawn(): DrawnText {
-    return { text: this.#pieces.join(''), untold: this.#untold };
+    return { text: this.#joined.join('') + this.#pieces.join(''), untold: this.#untold };
   }
 
   /** Adds what is drawn elsewhere, apart from all other text. Throws UnreadableDocument. */
@@ -90,6 +93,7 @@ export class PageText {
   /** Throws UnreadableDocument. */
   async take(operations: readonly PdfOperation[]): Promise<void> {
     for (const operation of operations) {
+      this.#work.addStep();
       const { operator, name, operands } = operation;
       if (operator === 'Do') this.addApart(await this.#named.form(name));
       else if (operator === 'Tf') {
@@ -99,6 +103,9 @@ export class PageText {
       } else if (operator.endsWith('MC') || operator === 'BDC') this.#mark(operation);
       else this.#apply(operation);
     }
+    if (this.#marks.length > 0) return;
+    this.#joined.push(this.#pieces.join(''));
+    this.#pieces = [];
   }
 
   #apply({ operator, operands }: PdfOperation): void {
@@ -168,13 +175,14 @@ export class PageText {
   }
 
   #addText(text: string): void {
-    if (this.#pieces.length > 0 && this.#isApart() && !/^\s/.test(text) && !/\s$/.test(this.#pieces.at(-1) ?? ''))
-      this.#push(' ');
+    if (!this.#endsApart && !/^\s/.test(text) && this.#isApart()) this.#push(' ');
     this.#push(text);
   }
 
   #push(piece: string): void {
+    this.#work.addStep();
     this.#pieces.push(piece);
+    this.#endsApart = /\s$/.test(piece);
     this.#characters += piece.length;
   }
 
@@ -195,7 +203,6 @@ export class PageText {
   #mark({ operator, name, actualText }: PdfOperation): void {
     if (operator !== 'EMC') {
       if (operator === 'BDC' && actualText === null) this.#untold += Math.ceil(this.#named.markedBytes(name) / 3);
-      this.#work.addStep();
       this.#marks.push({ pieces: this.#pieces.length, characters: this.#characters, actualText });
       return;
     }

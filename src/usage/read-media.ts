@@ -1,5 +1,5 @@
-// What the images and documents of a request have, for a count of the prompt that no provider made: the texts of documents,
-// to be counted by a tokenizer, and the tokens of all else.
+// Reads the images and documents of a request, for a count of the prompt that no provider made: the texts of documents, for
+// a tokenizer, and the tokens of everything else.
 
 import { findBlock, isJsonObject, type JsonObject, type MessageRequest, textOf } from '../wire/wire.ts';
 import { DocumentWork, UnreadableDocument } from './document-work.ts';
@@ -15,7 +15,7 @@ export interface MediaContent {
   tokens: number;
 }
 
-/** What is in sources of the request; null if that cannot be known, as of files elsewhere and files that cannot be read. */
+/** Reads all images and documents; null if their content cannot be known: files elsewhere, and files that cannot be read. */
 export async function readMedia(request: Pick<MessageRequest, 'body'>, model: string): Promise<MediaContent | null> {
   const sources: { isImage: boolean; source: JsonObject }[] = [];
   findBlock(request.body, (block) => {

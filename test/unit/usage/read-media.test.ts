@@ -1,5 +1,5 @@
-// What a prompt's documents say, for a count that no provider made: their texts equal what was written, however the file is
-// made, and what cannot be read is null, so that the bound stands.
+// The texts of a prompt's documents equal what was written, however the file is made. Content that cannot be known is null,
+// so that the bound stands.
 
 import { expect, test } from 'bun:test';
 import { deflateSync } from 'node:zlib';
