@@ -16,8 +16,10 @@ export interface CountedPrompt {
   /** The provider's name of the model. */
   model: string;
   request: Pick<MessageRequest, 'body'>;
-  /** The texts within files, and the tokens of images and of all else in files. */
-  media: { texts: readonly string[]; tokens: number };
+  /** Texts within files. */
+  mediaTexts?: readonly string[];
+  /** Tokens of images, and of all else in files. */
+  mediaTokens: number;
 }
 
 /** The tokens of a prompt as its provider would count them; null if they cannot be counted now. */
@@ -25,13 +27,13 @@ export function countPromptLocally(
   tokenizer: Pick<Tokenizer, 'count'>,
   counted: CountedPrompt,
 ): Promise<number | null> {
-  const { account, model, request, media } = counted;
+  const { account, model, request, mediaTexts = [], mediaTokens } = counted;
   const { texts, addedTokens } = promptTexts(request, familyOf(model).added);
   return tokenizer.count({
     account,
     model,
-    texts: [...texts, ...media.texts],
-    extraTokens: media.tokens + addedTokens,
+    texts: texts.concat(mediaTexts),
+    extraTokens: mediaTokens + addedTokens,
   });
 }
 

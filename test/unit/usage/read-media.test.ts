@@ -144,7 +144,9 @@ test('a dense page counts within 1 % of its text and its image', async () => {
   const request = bodyOf(block(file, PDF));
   const media = await readMedia(request, MODEL);
   if (media === null) throw new Error('the file was not read');
-  const counted = await countPromptLocally(inPlaceTokenizer(), { account: 1, model: MODEL, request, media });
+  const { texts: mediaTexts, tokens: mediaTokens } = media;
+  const counting = { account: 1, model: MODEL, request, mediaTexts, mediaTokens };
+  const counted = await countPromptLocally(inPlaceTokenizer(), counting);
   expect((counted ?? 0) / (PAGE_TOKENS + 4_000 * 16 * 2)).toBeWithin(0.99, 1.01);
 });
 
