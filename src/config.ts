@@ -83,6 +83,7 @@ export const bounds = {
   nanoPerMessageMax: 1_000_000_000_000_000, // one message holds or costs at most a million dollars
   // Usage
   documentInflatedBytesMax: 32 * 1024 * 1024, // of all documents of a request; a longer one counts as unreadable
+  documentCharactersMax: 16 * 1024 * 1024, // of their texts, when they are counted after the end
   documentStepsMax: 2_000_000, // values read, objects visited, and 64 bytes each: a second of work, in short steps
   documentTextBytesMax: 1024 * 1024, // of one string, and of data in a filter that is decoded without a pause
   documentNamesMax: 10_000, // of forms drawn by one stream

@@ -1,5 +1,5 @@
 // The texts of a message request that a provider counts, and the tokens that it adds around them. Images and files are
-// counted elsewhere, by their size.
+// read elsewhere.
 
 import { isJsonObject, type JsonObject, type JsonValue, type MessageRequest } from '../wire/wire.ts';
 import { type AddedTokens, familyOf } from './families.ts';
@@ -16,7 +16,9 @@ export interface CountedPrompt {
   /** The provider's name of the model. */
   model: string;
   request: Pick<MessageRequest, 'body'>;
-  /** Tokens of images and files, and of texts within files. */
+  /** Texts within files. */
+  mediaTexts?: readonly string[];
+  /** Tokens of images, and of all else in files. */
   mediaTokens: number;
 }
 
@@ -25,9 +27,14 @@ export function countPromptLocally(
   tokenizer: Pick<Tokenizer, 'count'>,
   counted: CountedPrompt,
 ): Promise<number | null> {
-  const { account, model, request, mediaTokens } = counted;
+  const { account, model, request, mediaTexts = [], mediaTokens } = counted;
   const { texts, addedTokens } = promptTexts(request, familyOf(model).added);
-  return tokenizer.count({ account, model, texts, extraTokens: mediaTokens + addedTokens });
+  return tokenizer.count({
+    account,
+    model,
+    texts: texts.concat(mediaTexts),
+    extraTokens: mediaTokens + addedTokens,
+  });
 }
 
 export function promptTexts({ body }: Pick<MessageRequest, 'body'>, added: AddedTokens): PromptTexts {

@@ -14,6 +14,7 @@ export class UnreadableDocument extends Error {
 
 export class DocumentWork {
   #bytesLeft = bounds.documentInflatedBytesMax;
+  #charactersLeft = bounds.documentCharactersMax;
   #stepsLeft = bounds.documentStepsMax;
   #sinceMs = performance.now();
 
@@ -26,6 +27,12 @@ export class DocumentWork {
   addBytes(bytes: number): void {
     this.#bytesLeft -= bytes;
     if (this.#bytesLeft < 0) throw new UnreadableDocument('the content is too long');
+  }
+
+  /** Counts characters of text that was found. Throws UnreadableDocument. */
+  addText(characters: number): void {
+    this.#charactersLeft -= characters;
+    if (this.#charactersLeft < 0) throw new UnreadableDocument('the text is too long');
   }
 
   /** Counts a value or a visit, and the bytes read for it. Throws UnreadableDocument. */

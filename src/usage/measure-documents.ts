@@ -7,15 +7,35 @@ import { measurePdf } from './measure-pdf.ts';
 
 /** A document in base64 that does not count by its bytes. */
 export interface EncodedDocument {
-  isPdf: boolean;
+  mediaType: string;
   base64: string;
 }
 
-const ZIP = 'UEsDB'; // base64 of the beginning of an archive
-const OLE = '0M8R4KGx'; // and of the older formats of office programs
+// Base64 of the beginnings of files: of a PDF file, an archive, and the older formats of office programs.
+const PDF = 'JVBERi';
+const ZIP = 'UEsDB';
+const OLE = '0M8R4KGx';
+const TEXT = /^text\/|^application\/(?:json|xml|csv|x-\w+)$/;
 const TOKENS_PER_OLE_BYTE = 3; // text there may have one byte per character
 const TYPICAL_TEXT_SHARE = 1 / 8; // of the bound of a text
 const TYPICAL_UNREADABLE_TOKENS_PER_CHARACTER = 1 / 32; // of base64: two thousand tokens a page of fifty kilobytes
+
+export function isPdf(mediaType: string, base64: string): boolean {
+  return mediaType === 'application/pdf' || base64.startsWith(PDF);
+}
+
+export function isZip(base64: string): boolean {
+  return base64.startsWith(ZIP);
+}
+
+export function isOle(base64: string): boolean {
+  return base64.startsWith(OLE);
+}
+
+/** A document of which each byte counts as text. */
+export function isTextType(mediaType: string): boolean {
+  return TEXT.test(mediaType);
+}
 
 /** Measures all documents together, because their work is bounded together. */
 export async function measureDocuments(
@@ -33,16 +53,16 @@ export async function measureDocuments(
 }
 
 async function measureOne(
-  { isPdf, base64 }: EncodedDocument,
+  { mediaType, base64 }: EncodedDocument,
   models: readonly string[],
   work: DocumentWork,
 ): Promise<MediaTokens> {
   try {
     const file = Buffer.from(base64, 'base64');
     await work.pause();
-    if (isPdf) return ofPages(await measurePdf(file, work), models);
-    if (base64.startsWith(ZIP)) return ofParts(await measureOffice(file, work), models);
-    if (base64.startsWith(OLE)) return ofText(TOKENS_PER_OLE_BYTE * file.length);
+    if (isPdf(mediaType, base64)) return ofPages(await measurePdf(file, work), models);
+    if (isZip(base64)) return ofParts(await measureOffice(file, work), models);
+    if (isOle(base64)) return ofText(TOKENS_PER_OLE_BYTE * file.length);
   } catch (thrown) {
     if (!(thrown instanceof UnreadableDocument)) throw thrown;
   }

@@ -9,6 +9,12 @@ export interface OfficeMeasure {
   pictures: number;
 }
 
+/** The parts of an archive, in the order of its directory. Pictures are known by their beginnings. */
+export interface OfficeParts {
+  pictures: Buffer[];
+  others: Buffer[];
+}
+
 const END_SIGNATURE = Buffer.from('PK\x05\x06', 'latin1');
 const ENTRY_SIGNATURE = 0x0201_4b50;
 const FILE_SIGNATURE = 0x0403_4b50;
@@ -22,18 +28,24 @@ const PICTURES = ['\x89PNG', '\xff\xd8\xff', 'GIF8', 'RIFF', 'BM'];
 
 /** Throws UnreadableDocument. */
 export async function measureOffice(file: Buffer, work: DocumentWork): Promise<OfficeMeasure> {
-  const total: OfficeMeasure = { textTokensMax: 0, pictures: 0 };
-  const parts: Buffer[] = [];
+  const { pictures, others: parts } = await readParts(file, work);
+  const total: OfficeMeasure = { textTokensMax: 0, pictures: pictures.length };
+  for (const part of parts) total.textTokensMax += part.length;
+  total.textTokensMax += await repeatedTokens(parts, work);
+  return total;
+}
+
+/** Throws UnreadableDocument. */
+export async function readParts(file: Buffer, work: DocumentWork): Promise<OfficeParts> {
+  const parts: OfficeParts = { pictures: [], others: [] };
   for (const entry of listEntries(file)) {
     work.addStep();
     await work.pause();
     const part = await readEntry(file, entry, work);
-    if (PICTURES.some((beginning) => part.toString('latin1', 0, beginning.length) === beginning)) total.pictures++;
-    else parts.push(part);
+    const isPicture = PICTURES.some((beginning) => part.toString('latin1', 0, beginning.length) === beginning);
+    (isPicture ? parts.pictures : parts.others).push(part);
   }
-  for (const part of parts) total.textTokensMax += part.length;
-  total.textTokensMax += await repeatedTokens(parts, work);
-  return total;
+  return parts;
 }
 
 interface Entry {

@@ -1,22 +1,13 @@
 // How many tokens a PDF file may have: its pages as images, and all text that they draw. Pages are those of the real page
 // tree, where one page may occur many times, and so may a form on a page.
 
-import { isWholeNumber, parseHex } from '../base/checked-number.ts';
+import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
+import { readCodes } from './pdf-codes.ts';
 import { type PdfContent, readContent } from './pdf-content.ts';
-import { decodeStream, filtersOf } from './pdf-filters.ts';
-import {
-  addObject,
-  type PdfDictionary,
-  PdfName,
-  type PdfObject,
-  PdfReader,
-  PdfReference,
-  PdfText,
-  type PdfValue,
-  scanObjects,
-} from './pdf-objects.ts';
+import { openPdf, type PdfFile, type Resources } from './pdf-file.ts';
+import { type PdfDictionary, PdfName, type PdfObject, PdfText, type PdfValue } from './pdf-objects.ts';
 
 export interface PdfMeasure {
   pages: number;
@@ -25,89 +16,38 @@ export interface PdfMeasure {
 }
 
 const REFERENCES_MAX = 16; // from one object to the next, before it is a circle
-const OBJECTS_IN_STREAM_MAX = 100_000;
 const TOKENS_PER_STRING = 2; // spaces and line ends that readers add between strings
 
 /** Throws UnreadableDocument. */
 export async function measurePdf(file: Buffer, work: DocumentWork): Promise<PdfMeasure> {
-  const objects = await scanObjects(file, work);
-  const pdf = new PdfFile(objects, work);
-  pdf.refuseEncrypted(file);
-  await pdf.openObjectStreams();
-  return pdf.measure();
+  return new PdfMeasurer(await openPdf(file, work), work).measure();
 }
 
-type Resources = readonly PdfDictionary[];
-const NO_RESOURCES: Resources = [];
-
-class PdfFile {
-  readonly #objects: Map<number, PdfObject[]>;
+class PdfMeasurer {
+  readonly #pdf: PdfFile;
   readonly #work: DocumentWork;
   readonly #pages = new Map<PdfDictionary, PdfMeasure | null>();
   readonly #contents = new Map<PdfObject, Promise<PdfContent>>();
   /** Tokens of a form by the resources that it is drawn with; null while they are added up. */
   readonly #forms = new Map<PdfObject, Map<Resources, number | null>>();
-  readonly #resources = new Map<PdfDictionary, Resources>();
-  #inherited: Resources = NO_RESOURCES;
+  #inherited: Resources = [];
   /** The most tokens of a byte of text in a font that says what its codes mean. */
   #tokensPerByte = 0;
 
-  constructor(objects: Map<number, PdfObject[]>, work: DocumentWork) {
-    this.#objects = objects;
+  constructor(pdf: PdfFile, work: DocumentWork) {
+    this.#pdf = pdf;
     this.#work = work;
   }
 
-  /** Encrypted data would be measured instead of the text. */
-  refuseEncrypted(file: Buffer): void {
-    const isEncrypted = (value: PdfValue) => value instanceof Map && value.has('Encrypt');
-    for (const { value } of this.#all()) if (isEncrypted(value)) throw new UnreadableDocument('it is encrypted');
-    for (let at = file.indexOf('trailer'); at >= 0; at = file.indexOf('trailer', at + 7)) {
-      if (isEncrypted(new PdfReader(file, at + 7, this.#work).readValue()))
-        throw new UnreadableDocument('it is encrypted');
-    }
-  }
-
-  async openObjectStreams(): Promise<void> {
-    for (const object of [...this.#all()]) {
-      const { value, data } = object;
-      if (!(value instanceof Map) || data === null) continue;
-      const [count, first] = [this.#one(value.get('N')), this.#one(value.get('First'))];
-      if (isWholeNumber(count) && isWholeNumber(first)) await this.#openObjectStream(object, count, first);
-    }
-  }
-
-  async #openObjectStream(object: PdfObject, count: number, first: number): Promise<void> {
-    if (count > OBJECTS_IN_STREAM_MAX) throw new UnreadableDocument('an object stream is too large');
-    const stream = await this.#decode(object);
-    const head = new PdfReader(stream, 0, this.#work);
-    for (let index = 0; index < count; index++) {
-      const [number, offset] = [head.readValue(), head.readValue()];
-      if (!isWholeNumber(number) || !isWholeNumber(offset)) break;
-      await this.#work.pause();
-      const value = new PdfReader(stream, first + offset, this.#work).readValue();
-      addObject(this.#objects, number, { value, data: null });
-    }
-  }
-
   async measure(): Promise<PdfMeasure> {
-    const dictionaries = [...this.#all()].flatMap(({ value }) => (value instanceof Map ? [value] : []));
-    this.#inherited = dictionaries
-      .filter((one) => one.has('Kids'))
-      .flatMap((one) => this.#dictionariesOf(one.get('Resources')));
+    const dictionaries = this.#pdf.dictionaries();
+    this.#inherited = this.#pdf.inheritedResources(dictionaries);
     for (const dictionary of dictionaries) await this.#noteCodes(dictionary);
-    const roots = dictionaries
-      .filter((one) => one.has('Pages'))
-      .flatMap((one) => this.#dictionariesOf(one.get('Pages')));
-    if (roots.length === 0) throw new UnreadableDocument('it has no pages');
     const total: PdfMeasure = { pages: 0, textTokensMax: 0 };
-    for (const root of roots) raise(total, await this.#measureNode(root, 0));
+    for (const root of this.#pdf.roots(dictionaries)) raise(total, await this.#measureNode(root, 0));
     // Titles, outlines and values of forms, which readers may add.
     for (const dictionary of dictionaries) total.textTokensMax += textTokens(dictionary);
     return total;
-  }
-
-  *#all(): Generator<PdfObject> {
-    for (const definitions of this.#objects.values()) yield* definitions;
   }
 
   /** A page, or a node of the page tree. */
@@ -124,28 +64,28 @@ class PdfFile {
 
   async #measureKids(node: PdfDictionary, depth: number): Promise<PdfMeasure> {
     const total: PdfMeasure = { pages: 0, textTokensMax: 0 };
-    for (const kids of this.#valuesOf(node.get('Kids'))) {
+    for (const kids of this.#pdf.valuesOf(node.get('Kids'))) {
       const sum: PdfMeasure = { pages: 0, textTokensMax: 0 };
       for (const kid of Array.isArray(kids) ? kids : []) {
         const most: PdfMeasure = { pages: 0, textTokensMax: 0 };
-        for (const one of this.#dictionariesOf(kid)) raise(most, await this.#measureNode(one, depth + 1));
+        for (const one of this.#pdf.dictionariesOf(kid)) raise(most, await this.#measureNode(one, depth + 1));
         sum.pages += most.pages;
         sum.textTokensMax += most.textTokensMax;
         this.#work.addStep();
       }
       raise(total, sum);
     }
-    const count = this.#one(node.get('Count'));
+    const count = this.#pdf.one(node.get('Count'));
     return { ...total, pages: Math.max(total.pages, isWholeNumber(count) ? count : 0) };
   }
 
   async #measurePage(page: PdfDictionary): Promise<PdfMeasure> {
     await this.#work.pause();
-    const resources = page.has('Resources') ? this.#resourcesOf(page) : this.#inherited;
+    const resources = page.has('Resources') ? this.#pdf.resourcesOf(page) : this.#inherited;
     let textTokensMax = await this.#contentsTokens(page.get('Contents'), resources, 0);
-    for (const annotations of this.#valuesOf(page.get('Annots')))
+    for (const annotations of this.#pdf.valuesOf(page.get('Annots')))
       for (const one of Array.isArray(annotations) ? annotations : [])
-        for (const annotation of this.#dictionariesOf(one))
+        for (const annotation of this.#pdf.dictionariesOf(one))
           textTokensMax += textTokens(annotation) + (await this.#appearanceTokens(annotation));
     return { pages: 1, textTokensMax };
   }
@@ -154,7 +94,7 @@ class PdfFile {
   async #contentsTokens(contents: PdfValue | undefined, resources: Resources, depth: number): Promise<number> {
     if (depth > REFERENCES_MAX) throw new UnreadableDocument('contents form a circle');
     let most = 0;
-    for (const object of this.#definitionsOf(contents)) {
+    for (const object of this.#pdf.definitionsOf(contents)) {
       let sum = 0;
       if (Array.isArray(object.value))
         for (const one of object.value) sum += await this.#contentsTokens(one, resources, depth + 1);
@@ -167,8 +107,8 @@ class PdfFile {
   /** The normal appearance of an annotation: a form, or one for each state. */
   async #appearanceTokens(annotation: PdfDictionary): Promise<number> {
     let sum = 0;
-    for (const appearances of this.#dictionariesOf(annotation.get('AP')))
-      for (const object of this.#definitionsOf(appearances.get('N'))) {
+    for (const appearances of this.#pdf.dictionariesOf(annotation.get('AP')))
+      for (const object of this.#pdf.definitionsOf(appearances.get('N'))) {
         const forms = object.data === null && object.value instanceof Map ? [...object.value.values()] : [];
         if (object.data !== null) sum += await this.#streamTokens(object, this.#inherited, 0);
         for (const form of forms) sum += await this.#formTokens(form, this.#inherited, 0);
@@ -179,11 +119,11 @@ class PdfFile {
   /** The form that a name stands for; pictures have no text. */
   async #formTokens(form: PdfValue | undefined, resources: Resources, depth: number): Promise<number> {
     let most = 0;
-    for (const object of this.#definitionsOf(form)) {
+    for (const object of this.#pdf.definitionsOf(form)) {
       if (!(object.value instanceof Map) || object.data === null) continue;
-      const kind = this.#one(object.value.get('Subtype'));
+      const kind = this.#pdf.one(object.value.get('Subtype'));
       if (kind instanceof PdfName && kind.name === 'Image') continue;
-      const own = object.value.has('Resources') ? this.#resourcesOf(object.value) : resources;
+      const own = object.value.has('Resources') ? this.#pdf.resourcesOf(object.value) : resources;
       most = Math.max(most, await this.#streamTokens(object, own, depth + 1));
     }
     return most;
@@ -214,7 +154,7 @@ class PdfFile {
   }
 
   #propertyTokens(value: PdfValue): number {
-    return this.#dictionariesOf(value).reduce((most, one) => Math.max(most, textTokens(one)), 0);
+    return this.#pdf.dictionariesOf(value).reduce((most, one) => Math.max(most, textTokens(one)), 0);
   }
 
   /** The most that a name may stand for in any of the resources. */
@@ -226,7 +166,7 @@ class PdfFile {
   ): Promise<number> {
     let most = 0;
     for (const one of resources) {
-      for (const named of this.#dictionariesOf(one.get(kind))) {
+      for (const named of this.#pdf.dictionariesOf(one.get(kind))) {
         this.#work.addStep();
         const value = named.get(name);
         if (value !== undefined) most = Math.max(most, await measure(value));
@@ -237,66 +177,23 @@ class PdfFile {
 
   #contentOf(object: PdfObject): Promise<PdfContent> {
     const reading =
-      this.#contents.get(object) ?? this.#decode(object).then((stream) => readContent(stream, this.#work));
+      this.#contents.get(object) ?? this.#pdf.decode(object).then((stream) => readContent(stream, this.#work));
     this.#contents.set(object, reading);
     return reading;
   }
 
-  async #decode({ value, data }: PdfObject): Promise<Buffer> {
-    if (!(value instanceof Map) || data === null) return Buffer.alloc(0);
-    const length = this.#one(value.get('Length'));
-    const filters = filtersOf(value, (given) => this.#one(given));
-    return decodeStream(data, isWholeNumber(length) ? length : 0, filters, this.#work);
-  }
-
   /** A font may give its codes any meaning: a table of them, or names of characters. */
   async #noteCodes(dictionary: PdfDictionary): Promise<void> {
-    for (const table of this.#definitionsOf(dictionary.get('ToUnicode'))) {
+    for (const table of this.#pdf.definitionsOf(dictionary.get('ToUnicode'))) {
       if (table.data === null) continue;
       await this.#work.pause();
-      const written = await this.#decode(table);
-      if (written.length > bounds.documentTextBytesMax) throw new UnreadableDocument('a table of codes is too long');
-      this.#tokensPerByte = Math.max(this.#tokensPerByte, mostPerCode(written.toString('latin1')));
+      const { bytesMost, codeBytes } = await readCodes(await this.#pdf.decode(table), this.#work);
+      this.#tokensPerByte = Math.max(this.#tokensPerByte, bytesMost / (codeBytes ?? 1));
     }
-    for (const names of this.#valuesOf(dictionary.get('Differences'))) {
+    for (const names of this.#pdf.valuesOf(dictionary.get('Differences'))) {
       for (const one of Array.isArray(names) ? names : [])
         if (one instanceof PdfName) this.#tokensPerByte = Math.max(this.#tokensPerByte, tokensOfName(one.name));
     }
-  }
-
-  #resourcesOf(holder: PdfDictionary): Resources {
-    const known = this.#resources.get(holder) ?? this.#dictionariesOf(holder.get('Resources'));
-    this.#resources.set(holder, known);
-    return known;
-  }
-
-  #dictionariesOf(value: PdfValue | undefined): PdfDictionary[] {
-    return this.#valuesOf(value).flatMap((one) => (one instanceof Map ? [one] : []));
-  }
-
-  #valuesOf(value: PdfValue | undefined): PdfValue[] {
-    return this.#definitionsOf(value).map((object) => object.value);
-  }
-
-  /** All definitions that a value may stand for. */
-  #definitionsOf(value: PdfValue | undefined, depth = 0): PdfObject[] {
-    if (value === undefined || value === null) return [];
-    if (!(value instanceof PdfReference)) return [{ value, data: null }];
-    if (depth > REFERENCES_MAX) throw new UnreadableDocument('references form a circle');
-    this.#work.addStep();
-    const definitions = this.#objects.get(value.number) ?? [];
-    return definitions.flatMap((object) =>
-      object.value instanceof PdfReference ? this.#definitionsOf(object.value, depth + 1) : [object],
-    );
-  }
-
-  /** The value where there must be no doubt about it; the largest of several numbers. Throws UnreadableDocument. */
-  #one(value: PdfValue | undefined): PdfValue {
-    const [first = null, ...others] = this.#valuesOf(value);
-    if (others.length === 0) return first;
-    const numbers = [first, ...others].filter((one) => isWholeNumber(one));
-    if (numbers.length === others.length + 1) return Math.max(...numbers);
-    throw new UnreadableDocument('an object is defined twice');
   }
 }
 
@@ -312,30 +209,6 @@ function textTokens(value: PdfValue): number {
   let tokens = 0;
   for (const one of inside) tokens += textTokens(one);
   return tokens;
-}
-
-const CODE_SPACES = /begincodespacerange([\s\S]*?)endcodespacerange/g;
-const HEX = /<([\s0-9a-fA-F]*)>/g;
-
-/** The most UTF-8 bytes that the table has for a byte of a code. */
-function mostPerCode(table: string): number {
-  let codeDigits = Number.POSITIVE_INFINITY;
-  for (const [, ranges = ''] of table.matchAll(CODE_SPACES))
-    for (const [, digits = ''] of ranges.matchAll(HEX)) codeDigits = Math.min(codeDigits, digits.trim().length);
-  const codeBytes = Number.isFinite(codeDigits) ? Math.max(1, Math.floor(codeDigits / 2)) : 1;
-  let most = 0;
-  for (const [, digits = ''] of table.matchAll(HEX)) most = Math.max(most, utf8Bytes(digits.replaceAll(/\s/g, '')));
-  return most / codeBytes;
-}
-
-/** The length of UTF-16 that is written in hexadecimal digits. */
-function utf8Bytes(digits: string): number {
-  let bytes = 0;
-  for (let at = 0; at < digits.length; at += 4) {
-    const unit = parseHex(digits.slice(at, at + 4)) ?? 0xffff;
-    bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
-  }
-  return bytes;
 }
 
 /** A name may stand for one character, for one of each part ("f_f_i"), or for many ("uni00660066"). */

@@ -3,7 +3,7 @@
 import { findBlock, isJsonObject, type JsonObject, type MessageRequest, textOf } from '../wire/wire.ts';
 import { readImageSize } from './image-size.ts';
 import { imageTokens, type MediaTokens } from './image-tokens.ts';
-import { type EncodedDocument, measureDocuments } from './measure-documents.ts';
+import { type EncodedDocument, isTextType, measureDocuments } from './measure-documents.ts';
 
 const BYTES_PER_TOKEN = 4; // of text; the sandbox counts by it
 const REMOTE_DOCUMENT_TOKENS_TYPICAL = 20_000;
@@ -100,16 +100,13 @@ function addSource(media: MediaMeasure, isImage: boolean, source: JsonObject, mo
   } else if (type === 'base64' && typeof data === 'string') {
     const mediaType = textOf(source['media_type']);
     // Other documents are text, of which each byte counts, and so is what no provider takes for an image.
-    const isText = isImage ? !mediaType.startsWith('image/') : TEXT.test(mediaType);
+    const isText = isImage ? !mediaType.startsWith('image/') : isTextType(mediaType);
     if (isText) return;
     if (isImage) add(media, imageTokens(models, readImageSize(data)));
-    else media.documents.push({ isPdf: mediaType === 'application/pdf' || data.startsWith(PDF), base64: data });
+    else media.documents.push({ mediaType, base64: data });
     media.bytes += data.length; // at most its size in the body, where it may be escaped
   }
 }
-
-const PDF = 'JVBERi'; // base64 of the beginning of a file
-const TEXT = /^text\/|^application\/(?:json|xml|csv|x-\w+)$/;
 
 function add(media: MediaMeasure, { most, typical }: MediaTokens): void {
   media.tokensMax += most ?? 0;

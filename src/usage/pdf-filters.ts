@@ -150,7 +150,7 @@ function predicted(type: number, left: number, above: number, corner: number): n
   }
 }
 
-function decodeHex(data: Buffer): Buffer {
+export function decodeHex(data: Buffer): Buffer {
   const end = data.indexOf('>');
   const digits = data.toString('latin1', 0, end < 0 ? data.length : end).replaceAll(/[^0-9a-fA-F]/g, '');
   return Buffer.from(digits.length % 2 === 0 ? digits : `${digits}0`, 'hex');

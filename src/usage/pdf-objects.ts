@@ -47,6 +47,7 @@ class Keyword {
 }
 
 const OBJECT_BYTES = 512; // that finding an object costs as much as reading
+const TOKENS_IN_VALUE_MAX = 200_000; // read without a pause
 const WORD_CHARACTERS_MAX = 256; // names have at most 127 bytes
 const END = new Keyword('');
 
@@ -80,6 +81,7 @@ export function tokensOfByte(code: number): number {
 export class PdfReader {
   readonly #file: Buffer;
   readonly #work: DocumentWork;
+  #tokens = 0;
   at: number;
 
   constructor(file: Buffer, at: number, work: DocumentWork) {
@@ -90,6 +92,7 @@ export class PdfReader {
 
   /** The next value; null for what is none. Throws UnreadableDocument. */
   readValue(): PdfValue {
+    this.#tokens = 0;
     const token = this.#readToken(0);
     return token instanceof Keyword ? null : token;
   }
@@ -107,6 +110,7 @@ export class PdfReader {
 
   #readToken(depth: number): PdfValue | Keyword {
     this.#work.addStep();
+    if (++this.#tokens > TOKENS_IN_VALUE_MAX) throw new UnreadableDocument('a value is too large');
     if (depth > bounds.documentDepthMax) throw new UnreadableDocument('its values are nested too deeply');
     this.#skipSpace();
     const code = this.#file[this.at];

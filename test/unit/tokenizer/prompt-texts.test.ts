@@ -101,9 +101,9 @@ describe('the texts of a prompt', () => {
   });
 });
 
-test('a prompt is counted with what its provider adds, and with its media', async () => {
+test('a prompt is counted with what its provider adds, and with the texts and images of its files', async () => {
   const body = { system: 'Be brief.', messages: [{ role: 'user', content: 'Hello there' }] };
-  const counted = { account: 1, model: 'gpt-4o', request: { body }, mediaTokens: 1_000 };
-  expect(await countPromptLocally(inPlaceTokenizer(), counted)).toBe(3 + 2 + 1_000 + 3 + 3);
+  const counted = { account: 1, model: 'gpt-4o', request: { body }, mediaTexts: ['Hello there'], mediaTokens: 1_000 };
+  expect(await countPromptLocally(inPlaceTokenizer(), counted)).toBe(3 + 2 + 2 + 1_000 + 3 + 3);
   expect(familyOf('gpt-4o').added).toMatchObject({ prompt: 3, message: 3 });
 });

@@ -128,6 +128,7 @@ test.each([
     `${tree} 3 0 obj <</Contents 4 0 R>> endobj 4 0 obj <</F (other)>> stream\n\nendstream endobj`,
   ],
   ['a name that is there twice', `${tree} 3 0 obj <</Contents 4 0 R /Contents 5 0 R>> endobj`],
+  ['a list that would take long to read at once', `${tree} 9 0 obj [${'1 '.repeat(300_000)}] endobj`],
   ['an object without a number', `${tree} 3% \n 0 obj <<>> endobj`],
   [
     'forms in a circle',
