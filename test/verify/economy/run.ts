@@ -3,9 +3,10 @@
 
 import { parseArgs } from 'node:util';
 import { makeDirector } from './director.ts';
-import { type EpisodeResult, inOrder, runEpisode } from './episode.ts';
-import { watchParser } from './judge.ts';
+import { type EpisodeResult, inOrder } from './episode.ts';
+import { watchParser } from './judge-node.ts';
 import { describeMove } from './moves.ts';
+import { runJudged } from './neighbours.ts';
 import { shrink } from './shrink.ts';
 
 const SEED_STEP = 1_000_000; // between runs of other seeds, so that they have no episode in common
@@ -34,7 +35,7 @@ const rules = new Map<string, { count: number; seed: number; seconds: number }>(
 let [passed, failed, messages] = [0, 0, 0];
 let found: { seed: number; result: EpisodeResult } | null = null;
 for (let seed = first; seed < first + episodesMax && (elapsed() - startedMs) / 1000 < secondsMax; seed++) {
-  const result = runEpisode(makeDirector(seed));
+  const result = runJudged(makeDirector(seed));
   trace.update(result.hash);
   messages += result.messages;
   if (result.finding === null) {
@@ -63,8 +64,8 @@ process.exit(failed === 0 ? 0 : 1);
 
 function tell(seed: number, { finding, moves }: EpisodeResult): void {
   const rule = ruleOf(finding);
-  const least = shrink(moves, (fewer) => ruleOf(runEpisode(inOrder(fewer)).finding) === rule, SHRINK_TRIES);
-  const { finding: of } = runEpisode(inOrder(least));
+  const least = shrink(moves, (fewer) => ruleOf(runJudged(inOrder(fewer)).finding) === rule, SHRINK_TRIES);
+  const { finding: of } = runJudged(inOrder(least));
   console.log(`\nepisode ${seed}: ${finding}`);
   console.log(`\n${least.length} of its ${moves.length} moves are enough: ${of}`);
   for (const move of least) console.log(`  ${describeMove(move)}`);
