@@ -87,11 +87,11 @@ export const attacks = {
   /** From plan to plan, whenever one is used up. */
   switchPlans(dice) {
     const moves: Move[] = [];
-    const of = { ...quickly, ...stays, isStream: false, key: 0, times: dice.between(2, 6), hasIdempotencyKey: false };
+    const of = { ...quickly, ...stays, isStream: false, key: 0, times: dice.between(3, 6), maxTokens: 800 };
     for (const plan of [...planNames, ...planNames, ...planNames])
       moves.push(
         { move: 'plan', by: 'pam', plan },
-        send(dice, 'pam', { ...of, answer: text('prose', 8_000), model: 'quarters' }),
+        send(dice, 'pam', { ...of, answer: text('prose', 3_000), prompt: text('prose', 300), model: 'quarters' }),
         { move: 'wait', ms: 9_000 },
       );
     return moves;

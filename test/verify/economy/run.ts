@@ -1,10 +1,12 @@
 // `npm run economy`: episodes from ECONOMY_SEED on, for ECONOMY_SECONDS. Stops at the first in which an account got or paid what it
-// should not, and shows the least moves that do it. `--seed N` repeats that episode; --episodes K runs that many.
+// should not, and shows the least moves that do it (--brief: only what was broken). `--seed N` repeats that episode; --episodes K
+// runs that many; --holes puts back what attackers once used, one after another, and expects that each is found.
 
 import { parseArgs } from 'node:util';
 import { makeDirector } from './director.ts';
 import { type EpisodeResult, inOrder } from './episode.ts';
 import { watchParser } from './judge-node.ts';
+import { runHoles } from './holes.ts';
 import { describeMove } from './moves.ts';
 import { runJudged } from './neighbours.ts';
 import { shrink } from './shrink.ts';
@@ -13,8 +15,15 @@ const SEED_STEP = 1_000_000; // between runs of other seeds, so that they have n
 const SHRINK_TRIES = 150;
 
 const { values } = parseArgs({
-  options: { seed: { type: 'string' }, episodes: { type: 'string' }, go: { type: 'boolean', default: false } },
+  options: {
+    seed: { type: 'string' },
+    episodes: { type: 'string' },
+    go: { type: 'boolean', default: false },
+    brief: { type: 'boolean', default: false },
+    holes: { type: 'boolean', default: false },
+  },
 });
+if (values.holes) process.exit(await runHoles());
 const first =
   values.seed === undefined
     ? wholeNumber('ECONOMY_SEED', process.env['ECONOMY_SEED'] ?? '1') * SEED_STEP
@@ -54,7 +63,8 @@ for (let seed = first; seed < first + episodesMax && (elapsed() - startedMs) / 1
   if (!values.go) break;
 }
 const seconds = (elapsed() - startedMs) / 1000;
-if (found !== null && !values.go) tell(found.seed, found.result);
+if (found !== null && values.brief) console.log(found.result.finding);
+else if (found !== null && !values.go) tell(found.seed, found.result);
 for (const [rule, { count, seed, seconds: after }] of rules)
   console.log(`${rule}: ${count} times, first in episode ${seed} after ${after.toFixed(1)} s`);
 console.log(`trace ${trace.digest('hex').slice(0, 16)}`);
