@@ -48,8 +48,8 @@ export interface Production {
   isRefused: boolean;
   /** The provider gave up a write that its reader blocked. */
   gaveUp: boolean;
-  /** What the service took of it. */
-  taken: Produced;
+  /** What the service took of it; null: nothing yet. */
+  taken: Produced | null;
   startedMs: number;
 }
 
@@ -80,7 +80,7 @@ export function promptTokens({ model, prompt, file }: Pick<Wanted, 'model' | 'pr
 }
 
 export function tokensOfAnswer({ model, answer }: Pick<Wanted, 'model' | 'answer'>, bytes: number): number {
-  return Math.ceil(countTokens(behaviourOf(model).tokenizer, answer, bytes) - 1e-9);
+  return Math.ceil(countTokens(behaviourOf(model).outputTokenizer, answer, bytes) - 1e-9);
 }
 
 /** What the provider counted of this much of the answer. */
@@ -105,11 +105,6 @@ export function priceOfCounts({ input, output, searches, summaries }: Counts): n
 /** What the provider charges for an attempt: nothing if it answered nothing, and otherwise all that it did. */
 export function chargeOf(production: Production): number {
   return production.isRefused ? 0 : priceOfCounts(countsOf(production.wanted, production));
-}
-
-/** The same of what the service had received. */
-export function chargeOfTaken({ isRefused, wanted, taken }: Production): number {
-  return isRefused ? 0 : priceOfCounts(countsOf(wanted, taken));
 }
 
 export function usageOf({ input, output, searches, summaries }: Counts, thinking: number): JsonObject {
@@ -156,7 +151,7 @@ export function stepsOf(wanted: Wanted): Step[] {
 function bytesWanted(wanted: Wanted, thinking: number): number {
   const { answer, model, maxTokens, tool, uses } = wanted;
   const calls = tool === null || tool === 'summary' ? 0 : uses * USE_TOKENS;
-  return bytesWithin(behaviourOf(model).tokenizer, answer, Math.max(0, maxTokens - thinking - calls));
+  return bytesWithin(behaviourOf(model).outputTokenizer, answer, Math.max(0, maxTokens - thinking - calls));
 }
 
 export function stopReasonOf({ answer, ending }: Wanted, bytes: number): string {

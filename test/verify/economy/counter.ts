@@ -19,9 +19,9 @@ export function countRequest(wanted: Wanted, { body }: { body: JsonObject }): nu
 }
 
 function tokensOf({ model, prompt, answer }: Wanted, text: string): number {
-  const { tokenizer } = behaviourOf(model);
+  const { tokenizer, outputTokenizer } = behaviourOf(model);
   if (text === writeText(prompt)) return countTokens(tokenizer, prompt);
-  if (writeText(answer).startsWith(text)) return countTokens(tokenizer, answer, Buffer.byteLength(text));
+  if (writeText(answer).startsWith(text)) return countTokens(outputTokenizer, answer, Buffer.byteLength(text));
   return Buffer.byteLength(text) * EMPTY_TOKENS_RATE;
 }
 

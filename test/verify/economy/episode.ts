@@ -283,8 +283,24 @@ class Episode {
 
 function askedBy({ by, key, isStream, ...send }: Send, claim: string | null): Asked {
   const { model, prompt, file, thinking, tool, uses, resultTokens, answer, ending, maxTokens, luck } = send;
-  const of = { model, prompt, file, thinking, tool, uses, resultTokens, answer, ending, maxTokens, luck };
-  return { by, key, isStream, claim, wanted: { ...of, isBetaBad: false }, variant: 0 };
+  const of = {
+    model,
+    prompt,
+    file,
+    thinking,
+    tool,
+    uses,
+    resultTokens,
+    answer,
+    ending,
+    maxTokens,
+    luck,
+    isBetaBad: false,
+  };
+  const { isWholeOnly, reports } = behaviourOf(model);
+  // What is hidden, and never counted, nobody can know.
+  const wanted: Wanted = reports === 'never' ? { ...of, thinking: 0, tool: null } : of;
+  return { by, key, isStream: isStream && !isWholeOnly, claim, wanted, variant: 0 };
 }
 
 const NOTHING_WANTED: Wanted = {

@@ -89,7 +89,8 @@ function recordAsSeen(message: ClientMessage, { tables }: World): string | null 
   if (record === null || message.hasLeft) return null;
   const { status, isWhole, errorCode } = message;
   const { outcome, status: recorded, cost } = record;
-  if (status !== null && status !== 200 && (recorded !== status || cost > 0))
+  const mayCost = errorCode === 'key_disabled' || record.attempts.some(({ result }) => result === 'unusable');
+  if (status !== null && status !== 200 && (recorded !== status || (cost > 0 && !mayCost)))
     return `record: ${message.asked.by} got ${status} ${errorCode}, and the record says ${outcome}, ${recorded}, cost ${cost}`;
   if (status === 200 && isWhole && outcome !== 'completed')
     return `record: ${message.asked.by} got a whole answer, and the record says ${outcome}`;
@@ -110,6 +111,7 @@ function honestServed(message: ClientMessage, { wasSuspended, hasDrained }: Fact
   if (!cast[asked.by].isHonest || !wellModels.includes(asked.wanted.model) || hasLeft || wasSuspended) return null;
   if (status === 200 && (isWhole || asked.wanted.answer.length === 0)) return null;
   if (asked.wanted.prompt.length === 0) return null; // an odd body
+  if (errorCode === 'idempotency_in_progress') return null; // repeated while it runs
   if (errorCode === 'draining' && hasDrained) return null;
   return `service: ${asked.by}, honest, got ${status} ${errorCode} of ${asked.wanted.model}, whose provider is well`;
 }

@@ -8,7 +8,7 @@ import { type AccountName, cast, plans } from './cast.ts';
 import type { ClientMessage } from './client.ts';
 import type { Facts } from './episode.ts';
 import { judgeNode } from './judge-node.ts';
-import { honestModels, isTruthful, type ModelName, priceOf, wellModels } from './models.ts';
+import { behaviourOf, honestModels, isTruthful, type ModelName, priceOf, wellModels } from './models.ts';
 import type { World } from './world.ts';
 
 /** Of the provider's charge. */
@@ -18,6 +18,9 @@ const BILLED_TOKENS_LESS = 4; // of one message: rounding, and the end of a text
 const BILLED_TOKENS_MORE = 32;
 /** The store may lose what a node that stood still held. */
 const SUSPENDED_SHARE_LEAST = 0.12;
+
+/** What was covered by the money is estimated as it comes. */
+const MONEY_END_SHARE_LEAST = 0.4;
 
 /** A message with its provider's bill. */
 export interface Billed {
@@ -50,7 +53,8 @@ export const exceptions: readonly Exception[] = [
   {
     row: 'the money is spent',
     applies: ({ record }) => record.outcome === 'quota_cut',
-    least: ({ message, productions }) => sumOf(productions, (each) => relayed(each, message.receivedBytes)),
+    least: ({ message, productions }) =>
+      MONEY_END_SHARE_LEAST * sumOf(productions, (each) => relayed(each, message.receivedBytes)),
   },
   {
     row: 'the upstream disconnects',
@@ -63,6 +67,11 @@ export const exceptions: readonly Exception[] = [
     least: ({ record, productions }) => (record.stream ? sumOf(productions, seen) : 0),
   },
   {
+    row: 'the model leaves no answer', // and its provider counts nothing
+    applies: ({ record, productions }) => record.outcome === 'failed' && productions.every(isUncounted),
+    least: () => 0,
+  },
+  {
     row: 'any body, first message ended without an answer',
     applies: ({ isReversed, productions }) => isReversed && productions.every(({ isFaulty }) => isFaulty),
     least: () => 0,
@@ -71,7 +80,7 @@ export const exceptions: readonly Exception[] = [
 
 /** Text that was not yet received is not known. */
 function received(production: Production): number {
-  const { bytes } = production.taken;
+  const bytes = production.taken?.bytes ?? 0;
   return chargeWith(production, (counts) => ({ ...counts, output: outputOf({ ...production, bytes }) }));
 }
 
@@ -83,9 +92,14 @@ function relayed(production: Production, bytes: number): number {
 /** Neither what is hidden is known, unless it was counted, nor what results of tools add. */
 function seen(production: Production): number {
   const { wanted, taken } = production;
+  if (taken === null) return 0;
   const thinking = isTruthful(wanted.model, 'in every event') ? taken.thinking : 0;
   const { input } = countsOf(wanted, { ...taken, uses: 0 });
   return chargeWith(production, () => ({ ...countsOf(wanted, { ...taken, thinking }), input, summaries: [] }));
+}
+
+function isUncounted({ wanted }: Production): boolean {
+  return wanted.ending === 'unusable' && behaviourOf(wanted.model).reports === 'never';
 }
 
 function outputOf(production: Production): number {

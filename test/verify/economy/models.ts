@@ -9,11 +9,16 @@ export type Reports =
   | 'at the end'
   | 'in every event' // counts so far, and both at the end
   | 'falling' // the same, but zero at the end
-  | 'disagreeing' // other counts at the end than at the start, some of them too low
+  | 'disagreeing' // fewer tokens of the prompt at the end than at the start
   | 'never';
 
 export interface Behaviour {
+  /** Of prompts. */
   tokenizer: Tokenizer;
+  /** Of answers. */
+  outputTokenizer: Tokenizer;
+  /** It streams nothing: nobody could count what was received of its answers. */
+  isWholeOnly: boolean;
   reports: Reports;
   /** Whether it counts prompts without answering them. */
   counts: boolean;
@@ -35,6 +40,8 @@ export interface Behaviour {
 
 const steady: Behaviour = {
   tokenizer: tokenizers.quarters,
+  outputTokenizer: tokenizers.vendor,
+  isWholeOnly: false,
   reports: 'at the start',
   counts: true,
   givesUpMs: null,
@@ -59,7 +66,7 @@ const behaviours = {
   disagreeing: { ...steady, tokenizer: tokenizers.kinds, reports: 'disagreeing' },
   never: { ...uncounted, reports: 'never' },
   neverCounted: { ...steady, tokenizer: tokenizers.kinds, reports: 'never' },
-  bytes: { ...steady, tokenizer: tokenizers.bytes },
+  bytes: { ...steady, tokenizer: tokenizers.bytes, outputTokenizer: tokenizers.bytes, isWholeOnly: true },
   stall: { ...steady, givesUpMs: 30_000 },
   cuts: { ...uncounted, isCut: true },
   mute: { ...steady, reports: 'in every event', isMute: true },

@@ -49,7 +49,7 @@ export function makeProvider(
         isFaulty: false,
         isRefused: false,
         gaveUp: false,
-        taken: NOTHING,
+        taken: null,
         startedMs: time.nowMs,
       };
       note(attempt.requestId, production);
@@ -317,12 +317,10 @@ class Line implements EventSource {
     if (reports === 'never') return null;
     if (at === 'whole') return usage;
     if (reports === 'at the end') return at === 'start' ? null : usage;
-    if (at === 'start') {
-      const isLow = reports === 'disagreeing' && wanted.luck % 3 === 0;
-      return { input_tokens: isLow ? 1 : counts.input, output_tokens: 1 };
-    }
+    if (at === 'start') return { input_tokens: counts.input, output_tokens: 1 };
     if (reports === 'falling') return { input_tokens: 0, output_tokens: 0 };
-    if (reports !== 'disagreeing' || wanted.luck % 3 === 0) return usage;
-    return { ...usage, input_tokens: wanted.luck % 3 === 1 ? 0 : Math.floor(counts.input / 2) };
+    if (reports === 'disagreeing')
+      return { ...usage, input_tokens: Math.floor((counts.input * (wanted.luck % 3)) / 3) };
+    return usage;
   }
 }

@@ -5,8 +5,8 @@
 import { parseArgs } from 'node:util';
 import { makeDirector } from './director.ts';
 import { type EpisodeResult, inOrder } from './episode.ts';
-import { watchParser } from './judge-node.ts';
 import { runHoles } from './holes.ts';
+import { watchParser } from './judge-node.ts';
 import { describeMove } from './moves.ts';
 import { runJudged } from './neighbours.ts';
 import { shrink } from './shrink.ts';
