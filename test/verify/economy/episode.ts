@@ -298,8 +298,9 @@ function askedBy({ by, key, isStream, ...send }: Send, claim: string | null): As
     isBetaBad: false,
   };
   const { isWholeOnly, reports } = behaviourOf(model);
-  // What is hidden, and never counted, nobody can know.
-  const wanted: Wanted = reports === 'never' ? { ...of, thinking: 0, tool: null } : of;
+  // What is hidden, and never counted as it is, nobody can know.
+  const isKnown = reports !== 'never' && reports !== 'disagreeing';
+  const wanted: Wanted = isKnown ? of : { ...of, thinking: 0, tool: null };
   return { by, key, isStream: isStream && !isWholeOnly, claim, wanted, variant: 0 };
 }
 
