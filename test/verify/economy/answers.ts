@@ -51,6 +51,7 @@ export interface Production {
   /** What the service took of it; null: nothing yet. */
   taken: Produced | null;
   startedMs: number;
+  endedMs: number | null;
 }
 
 /** An amount of output, and of what tools added. */

@@ -19,7 +19,8 @@ export const attacks = {
     const about = dice.below(3);
     if (about === 0) Object.assign(of, anyTool(dice), { model: dice.one(wellModels) });
     else if (about === 1) Object.assign(of, { thinking: dice.between(500, 3_500), model: dice.one(wellModels) });
-    else Object.assign(of, { prompt: text(dice.one(['digits', 'letters']), dice.between(2_000, 12_000)) });
+    else if (dice.chance(0.3)) of.file = anyFile(dice);
+    else of.prompt = text(dice.one(['digits', 'letters']), dice.between(2_000, 12_000));
     if (about === 2) of.model = dice.one(['late', 'lateCounted', 'never', 'neverCounted', 'running']);
     of.hasIdempotencyKey = dice.chance(0.2);
     return [send(dice, by, { ...of, answer: text('prose', dice.between(200, 3_000)) }), pause(dice)];

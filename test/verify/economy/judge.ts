@@ -33,6 +33,8 @@ export interface Billed {
   /** Its charge was given back when a later attempt was answered. */
   isReversed: boolean;
   isRevoked: boolean;
+  /** No other message of its account was at a provider meanwhile. */
+  isAlone: boolean;
 }
 
 /** A row of a table of docs/ledger.md by which less is billed than the provider charges. */
@@ -46,15 +48,35 @@ export interface Exception {
 
 export const exceptions: readonly Exception[] = [
   {
-    row: 'the client disconnects during a stream',
-    applies: ({ record, isRevoked }) => record.outcome === 'client_gone' || (isRevoked && record.stream),
-    least: ({ productions }) => sumOf(productions, received),
+    row: 'any body, first message ended without an answer',
+    applies: ({ isReversed, productions }) => isReversed && productions.every(({ isFaulty }) => isFaulty),
+    least: () => 0,
+  },
+  {
+    row: 'a prompt', // what tools of the provider fetch has no bound; such a message runs alone
+    applies: ({ message, record, isAlone }) => isBeyondMoney(record) && hasFetched(message) && record.stream && isAlone,
+    least: ({ record }) => record.cost - record.writtenOff,
+  },
+  {
+    row: 'output that is not visible while it is produced',
+    applies: ({ message, record }) => record.writtenOff > 0 && message.asked.wanted.thinking > 0,
+    least: ({ record, productions }) => sumOf(productions, chargeOf) - priceOf(0, record.outputTokens),
+  },
+  {
+    row: 'visible output',
+    applies: ({ record }) => record.writtenOff > 0 && record.stream,
+    least: ({ productions }) => MONEY_END_SHARE_LEAST * sumOf(productions, chargeOf),
   },
   {
     row: 'the money is spent',
     applies: ({ record }) => record.outcome === 'quota_cut',
     least: ({ message, productions }) =>
       MONEY_END_SHARE_LEAST * sumOf(productions, (each) => relayed(each, message.receivedBytes)),
+  },
+  {
+    row: 'the client disconnects during a stream',
+    applies: ({ record, isRevoked }) => record.outcome === 'client_gone' || (isRevoked && record.stream),
+    least: ({ productions }) => sumOf(productions, received),
   },
   {
     row: 'the upstream disconnects',
@@ -71,12 +93,15 @@ export const exceptions: readonly Exception[] = [
     applies: ({ record, productions }) => record.outcome === 'failed' && productions.every(isUncounted),
     least: () => 0,
   },
-  {
-    row: 'any body, first message ended without an answer',
-    applies: ({ isReversed, productions }) => isReversed && productions.every(({ isFaulty }) => isFaulty),
-    least: () => 0,
-  },
 ];
+
+function isBeyondMoney({ outcome, writtenOff }: UsageRecord): boolean {
+  return outcome === 'quota_cut' || writtenOff > 0;
+}
+
+function hasFetched({ asked: { wanted } }: ClientMessage): boolean {
+  return wanted.tool !== null && wanted.tool !== 'summary';
+}
 
 /** Text that was not yet received is not known. */
 function received(production: Production): number {
@@ -128,7 +153,7 @@ export function judgeEnd(facts: Facts, world: World): string | null {
   );
 }
 
-function billsOf({ messages, productions, revokedKeys }: Facts, { tables }: World): Billed[] {
+function billsOf({ messages, productions, byRequest, revokedKeys }: Facts, { tables }: World): Billed[] {
   return messages.flatMap((message) => {
     const { requestId } = message;
     const ending = tables.endings.get(requestId ?? '');
@@ -141,9 +166,30 @@ function billsOf({ messages, productions, revokedKeys }: Facts, { tables }: Worl
       paid: record.cost - record.writtenOff,
       isReversed: endedBy === 'forgiven',
       isRevoked: record.outcome === 'service_cut' && revokedKeys.has(record.key),
+      isAlone: isAlone(productions, byRequest, message),
     };
     return [billed];
   });
+}
+
+function isAlone(
+  all: Facts['productions'],
+  byRequest: Facts['byRequest'],
+  { asked, requestId }: ClientMessage,
+): boolean {
+  const own = all.get(requestId ?? '') ?? [];
+  for (const [other, productions] of all) {
+    if (other === requestId || byRequest.get(other)?.asked.by !== asked.by) continue;
+    if (own.some((one) => productions.some((two) => overlap(one, two)))) return false;
+  }
+  return true;
+}
+
+function overlap(one: Production, other: Production): boolean {
+  return (
+    one.startedMs < (other.endedMs ?? Number.POSITIVE_INFINITY) &&
+    other.startedMs < (one.endedMs ?? Number.POSITIVE_INFINITY)
+  );
 }
 
 /** No message is billed less than its provider charges, but for the exceptions. */

@@ -51,6 +51,7 @@ export function makeProvider(
         gaveUp: false,
         taken: null,
         startedMs: time.nowMs,
+        endedMs: null,
       };
       note(attempt.requestId, production);
       const line = new Line(time, attempt.signal, production);
@@ -103,7 +104,7 @@ class Line implements EventSource {
   }
 
   refuse(fault: ProviderFault): never {
-    this.#production.isRunning = false;
+    this.#stop();
     this.#production.isRefused = true;
     throw fault;
   }
@@ -296,15 +297,20 @@ class Line implements EventSource {
     if (this.#isOver) return;
     this.#fault ??= fault;
     if (isBufferLost) this.#buffer = [];
-    this.#production.isRunning = false;
+    this.#stop();
     this.#goOn?.();
     this.#wake?.();
     this.#wake = null;
   }
 
+  #stop(): void {
+    this.#production.isRunning = false;
+    this.#production.endedMs ??= this.#time.nowMs;
+  }
+
   #end(): void {
     this.#isOver = true;
-    this.#production.isRunning = false;
+    this.#stop();
     this.#wake?.();
     this.#wake = null;
   }
