@@ -19,6 +19,7 @@ const BILLED_TOKENS_MORE = 32;
 /** The store may lose what a node that stood still held. */
 const SUSPENDED_SHARE_LEAST = 0.12;
 
+const SPENT_NANO = priceOf(0, 100); // what is left of money that is spent
 /** What was covered by the money is estimated as it comes. */
 const MONEY_END_SHARE_LEAST = 0.4;
 
@@ -35,6 +36,8 @@ export interface Billed {
   isRevoked: boolean;
   /** No other message of its account was at a provider meanwhile. */
   isAlone: boolean;
+  /** Nothing is left that could pay for more. */
+  isSpent: boolean;
 }
 
 /** A row of a table of docs/ledger.md by which less is billed than the provider charges. */
@@ -54,8 +57,8 @@ export const exceptions: readonly Exception[] = [
   },
   {
     row: 'a prompt', // what tools of the provider fetch has no bound; such a message runs alone
-    applies: ({ message, record, isAlone }) => isBeyondMoney(record) && hasFetched(message) && record.stream && isAlone,
-    least: ({ record }) => record.cost - record.writtenOff,
+    applies: ({ message, record, isAlone, isSpent }) => isSpent && hasFetched(message) && record.stream && isAlone,
+    least: () => 0,
   },
   {
     row: 'output that is not visible while it is produced',
@@ -94,10 +97,6 @@ export const exceptions: readonly Exception[] = [
     least: () => 0,
   },
 ];
-
-function isBeyondMoney({ outcome, writtenOff }: UsageRecord): boolean {
-  return outcome === 'quota_cut' || writtenOff > 0;
-}
 
 function hasFetched({ asked: { wanted } }: ClientMessage): boolean {
   return wanted.tool !== null && wanted.tool !== 'summary';
@@ -167,6 +166,7 @@ function billsOf({ messages, productions, byRequest, revokedKeys }: Facts, { tab
       isReversed: endedBy === 'forgiven',
       isRevoked: record.outcome === 'service_cut' && revokedKeys.has(record.key),
       isAlone: isAlone(productions, byRequest, message),
+      isSpent: isSpent(record, tables),
     };
     return [billed];
   });
@@ -185,6 +185,13 @@ function isAlone(
   return true;
 }
 
+function isSpent({ account, key }: UsageRecord, { accountMeters, keyMeters }: World['tables']): boolean {
+  const { balance = 0, plan = null } = accountMeters.get(account) ?? {};
+  const { quota = null, spending } = keyMeters.get(key) ?? {};
+  const left = plan === null ? balance : Math.min(...plan.windows.map(({ limit, used }) => limit - used));
+  return Math.min(left, (quota ?? Number.POSITIVE_INFINITY) - (spending?.used ?? 0)) < SPENT_NANO;
+}
+
 function overlap(one: Production, other: Production): boolean {
   return (
     one.startedMs < (other.endedMs ?? Number.POSITIVE_INFINITY) &&
@@ -197,12 +204,17 @@ function unpaid(billed: Billed, { wasSuspended }: Facts): string | null {
   const { message, record, productions, paid, isReversed } = billed;
   if (wasSuspended || !isHonestModel(message.asked.wanted.model)) return null;
   const charge = sumOf(productions, chargeOf);
-  const exception = exceptions.find((each) => each.applies(billed)) ?? null;
-  const least = Math.min(charge, exception?.least(billed) ?? charge);
+  const least = leastOf(billed, exceptions);
   if (paid >= BILLED_SHARE_LEAST * least - priceOf(BILLED_TOKENS_LESS, BILLED_TOKENS_LESS)) return null;
   const { by, wanted, isStream } = message.asked;
   const end = `${record.outcome}${isReversed ? ', reversed' : ''}${record.writtenOff > 0 ? `, ${record.writtenOff} written off` : ''}`;
   return `unpaid: ${by} paid ${paid} for ${least} of ${wanted.model}${isStream ? ', streamed' : ''} (${end}; ${productions.length} attempts, ${charge} charged)`;
+}
+
+/** What must be billed by the first exception that applies, and otherwise the charge. */
+function leastOf(billed: Billed, among: readonly Exception[]): number {
+  const charge = sumOf(billed.productions, chargeOf);
+  return Math.min(charge, among.find((each) => each.applies(billed))?.least(billed) ?? charge);
 }
 
 /** A whole answer whose counts are true costs what they say. */
@@ -232,9 +244,10 @@ function beyondBounds({ message, record }: Billed): string | null {
 /** The largest answer read under each idempotency key, and each message without one, is paid for. */
 function readForNothing(bills: readonly Billed[], { wasSuspended }: Facts): string | null {
   const groups = new Map<string, { read: number; paid: number; by: AccountName; count: number }>();
-  for (const [at, { message, record, productions, paid }] of bills.entries()) {
+  for (const [at, billed] of bills.entries()) {
+    const { message, record, productions, paid } = billed;
     const { asked, receivedBytes } = message;
-    if (!isHonestModel(asked.wanted.model) || record.outcome === 'quota_cut') continue;
+    if (!isHonestModel(asked.wanted.model)) continue;
     const name = asked.claim === null ? String(at) : `${asked.by} ${asked.key} ${asked.claim}`;
     const group = groups.get(name) ?? { read: 0, paid: 0, by: asked.by, count: 0 };
     groups.set(name, group);
@@ -244,7 +257,8 @@ function readForNothing(bills: readonly Billed[], { wasSuspended }: Facts): stri
     const last = productions.at(-1);
     if (receivedBytes === 0 || last === undefined) continue;
     const share = wasSuspended ? SUSPENDED_SHARE_LEAST : BILLED_SHARE_LEAST;
-    group.read = Math.max(group.read, share * relayed(last, receivedBytes));
+    const owed = Math.min(relayed(last, receivedBytes), leastOf(billed, exceptions.slice(1)));
+    group.read = Math.max(group.read, share * owed);
   }
   for (const { read, paid, by, count } of groups.values())
     if (read > paid + priceOf(BILLED_TOKENS_LESS, BILLED_TOKENS_LESS))
