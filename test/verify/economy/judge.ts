@@ -118,8 +118,8 @@ function seen(production: Production): number {
   const { wanted, taken } = production;
   if (taken === null) return 0;
   const thinking = isTruthful(wanted.model, 'in every event') ? taken.thinking : 0;
-  const { input } = countsOf(wanted, { ...taken, uses: 0 });
-  return chargeWith(production, () => ({ ...countsOf(wanted, { ...taken, thinking }), input, summaries: [] }));
+  const { searches } = countsOf(wanted, taken);
+  return chargeWith(production, () => ({ ...countsOf(wanted, { ...taken, thinking, uses: 0 }), searches }));
 }
 
 function isUncounted({ wanted }: Production): boolean {
