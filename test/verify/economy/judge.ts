@@ -19,7 +19,7 @@ const BILLED_TOKENS_MORE = 32;
 /** The store may lose what a node that stood still held. */
 const SUSPENDED_SHARE_LEAST = 0.12;
 
-const SPENT_NANO = priceOf(0, 100); // what is left of money that is spent
+const SPENT_NANO = priceOf(0, 1_000); // what is left of money that is spent: no further tranche
 /** What was covered by the money is estimated as it comes. */
 const MONEY_END_SHARE_LEAST = 0.4;
 
@@ -40,9 +40,9 @@ export interface Billed {
   isSpent: boolean;
 }
 
-/** A row of a table of docs/ledger.md by which less is billed than the provider charges. */
+/** A row or item of docs/ledger.md by which less is billed than the provider charges. */
 export interface Exception {
-  /** The beginning of the row, without its bars. */
+  /** How it begins. */
   row: string;
   applies(billed: Billed): boolean;
   /** What must be billed all the same. */
@@ -51,48 +51,53 @@ export interface Exception {
 
 export const exceptions: readonly Exception[] = [
   {
-    row: 'any body, first message ended without an answer',
+    row: '**The cost of failed attempts**',
     applies: ({ isReversed, productions }) => isReversed && productions.every(({ isFaulty }) => isFaulty),
     least: () => 0,
   },
   {
-    row: 'a prompt', // what tools of the provider fetch has no bound; such a message runs alone
+    row: '| a prompt |', // what tools of the provider fetch has no bound; such a message runs alone
     applies: ({ message, record, isAlone, isSpent }) => isSpent && hasFetched(message) && record.stream && isAlone,
     least: () => 0,
   },
   {
-    row: 'output that is not visible while it is produced',
+    row: '| output that is not visible while it is produced |',
     applies: ({ message, record }) => record.writtenOff > 0 && message.asked.wanted.thinking > 0,
     least: ({ record, productions }) => sumOf(productions, chargeOf) - priceOf(0, record.outputTokens),
   },
   {
-    row: 'visible output',
+    row: '| visible output |',
     applies: ({ record }) => record.writtenOff > 0 && record.stream,
     least: ({ productions }) => MONEY_END_SHARE_LEAST * sumOf(productions, chargeOf),
   },
   {
-    row: 'the money is spent',
-    applies: ({ record }) => record.outcome === 'quota_cut',
+    row: '| `money`:',
+    applies: ({ record, isSpent }) => record.outcome === 'quota_cut' || (record.stream && isSpent),
     least: ({ message, productions }) =>
       MONEY_END_SHARE_LEAST * sumOf(productions, (each) => relayed(each, message.receivedBytes)),
   },
   {
-    row: 'the client disconnects during a stream',
-    applies: ({ record, isRevoked }) => record.outcome === 'client_gone' || (isRevoked && record.stream),
+    row: '| `client`:',
+    applies: ({ record }) => record.outcome === 'client_gone',
     least: ({ productions }) => sumOf(productions, received),
   },
   {
-    row: 'the upstream disconnects',
+    row: '| `revoked`:',
+    applies: ({ record, isRevoked }) => isRevoked && record.stream,
+    least: ({ productions }) => sumOf(productions, received),
+  },
+  {
+    row: '| `provider`:',
     applies: ({ record, productions }) => record.outcome === 'upstream_cut' && productions.at(-1)?.isFaulty === true,
     least: ({ productions }) => sumOf(productions, seen),
   },
   {
-    row: 'the service ends it',
+    row: '| `service`:',
     applies: ({ record, isRevoked }) => record.outcome === 'service_cut' && !isRevoked,
     least: ({ record, productions }) => (record.stream ? sumOf(productions, seen) : 0),
   },
   {
-    row: 'the model leaves no answer', // and its provider counts nothing
+    row: '| `unusable`:', // and its provider counts nothing
     applies: ({ record, productions }) => record.outcome === 'failed' && productions.every(isUncounted),
     least: () => 0,
   },
