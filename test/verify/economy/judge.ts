@@ -8,7 +8,15 @@ import { type AccountName, cast, plans } from './cast.ts';
 import type { ClientMessage } from './client.ts';
 import type { Facts } from './episode.ts';
 import { judgeNode } from './judge-node.ts';
-import { behaviourOf, honestModels, isTruthful, type ModelName, priceOf, wellModels } from './models.ts';
+import {
+  behaviourOf,
+  honestModels,
+  isTruthful,
+  type ModelName,
+  priceOf,
+  TRANCHE_TOKENS,
+  wellModels,
+} from './models.ts';
 import type { World } from './world.ts';
 
 /** Of the provider's charge. */
@@ -19,7 +27,7 @@ const BILLED_TOKENS_MORE = 32;
 /** The store may lose what a node that stood still held. */
 const SUSPENDED_SHARE_LEAST = 0.12;
 
-const SPENT_NANO = priceOf(0, 1_000); // what is left of money that is spent: no further tranche
+const SPENT_NANO = priceOf(0, TRANCHE_TOKENS); // what is left of money that is spent: it extends no hold
 /** What was covered by the money is estimated as it comes. */
 const MONEY_END_SHARE_LEAST = 0.4;
 

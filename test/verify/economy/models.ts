@@ -105,6 +105,9 @@ const NANO_PER_DOLLAR_PER_THOUSAND = 1_000_000;
 /** Tokens of a prompt that every model takes. */
 export const WINDOW_TOKENS = 200_000;
 
+/** By which holds of streams grow. */
+export const TRANCHE_TOKENS = 500;
+
 /** Cost of this many tokens and searches, in nanodollars. */
 export function priceOf(inputTokens: number, outputTokens: number, searches = 0): number {
   const tokens = NANO_PER_DOLLAR_PER_MILLION * (inputTokens * PRICE.input + outputTokens * PRICE.output);

@@ -38,7 +38,7 @@ import { noAuditContext } from '../../support/no-audit-context.ts';
 import { catalogOf } from '../../unit/catalog/support.ts';
 import type { Production, Wanted } from './answers.ts';
 import { type AccountName, accountNames, type CastAccount, cast, keyOf, type PlanName, plans } from './cast.ts';
-import { behaviourOf, modelNames, PRICE, WINDOW_TOKENS } from './models.ts';
+import { behaviourOf, modelNames, PRICE, TRANCHE_TOKENS, WINDOW_TOKENS } from './models.ts';
 import { makeProvider } from './provider.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -66,6 +66,7 @@ export interface World {
 }
 
 const SETTINGS = {
+  output_tranche_tokens: TRANCHE_TOKENS,
   upstream_stream_seconds: 120,
   finish_without_caller_seconds: 60,
   upstream_first_event_seconds: 60,
