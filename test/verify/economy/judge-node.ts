@@ -89,7 +89,8 @@ function recordAsSeen(message: ClientMessage, { tables }: World): string | null 
   if (record === null || message.hasLeft) return null;
   const { status, isWhole, errorCode } = message;
   const { outcome, status: recorded, cost } = record;
-  const mayCost = errorCode === 'key_disabled' || record.attempts.some(({ result }) => result === 'unusable');
+  const isEndedEarly = errorCode === 'key_disabled' || outcome === 'quota_cut';
+  const mayCost = isEndedEarly || record.attempts.some(({ result }) => result === 'unusable');
   if (status !== null && status !== 200 && (recorded !== status || (cost > 0 && !mayCost)))
     return `record: ${message.asked.by} got ${status} ${errorCode}, and the record says ${outcome}, ${recorded}, cost ${cost}`;
   if (status === 200 && isWhole && outcome !== 'completed')

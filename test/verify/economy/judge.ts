@@ -115,8 +115,9 @@ function hasFetched({ asked: { wanted } }: ClientMessage): boolean {
   return wanted.tool !== null && wanted.tool !== 'summary';
 }
 
-/** Text that was not yet received is not known. */
+/** Text that was not yet received is not known, nor what a stream hid that its reader broke by not reading. */
 function received(production: Production): number {
+  if (production.gaveUp) return seen(production);
   const bytes = production.taken?.bytes ?? 0;
   return chargeWith(production, (counts) => ({ ...counts, output: outputOf({ ...production, bytes }) }));
 }
@@ -158,7 +159,7 @@ export function judgeEnd(facts: Facts, world: World): string | null {
     judgeNode(facts, world) ??
     firstOf(bills, (billed) => unpaid(billed, facts)) ??
     firstOf(bills, exactlyBilled) ??
-    firstOf(bills, (billed) => overbilled(billed)) ??
+    (facts.wasSuspended ? null : firstOf(bills, overbilled)) ??
     firstOf(bills, beyondBounds) ??
     readForNothing(bills, facts) ??
     overPlan(bills, facts)
@@ -224,10 +225,10 @@ function unpaid(billed: Billed, { wasSuspended }: Facts): string | null {
   return `unpaid: ${by} paid ${paid} for ${least} of ${wanted.model}${isStream ? ', streamed' : ''} (${end}; ${productions.length} attempts, ${charge} charged)`;
 }
 
-/** What must be billed by the first exception that applies, and otherwise the charge. */
+/** What must be billed: the charge, or less by the exceptions that apply. */
 function leastOf(billed: Billed, among: readonly Exception[]): number {
-  const charge = sumOf(billed.productions, chargeOf);
-  return Math.min(charge, among.find((each) => each.applies(billed))?.least(billed) ?? charge);
+  const allowed = among.filter((each) => each.applies(billed)).map((each) => each.least(billed));
+  return Math.min(sumOf(billed.productions, chargeOf), ...allowed);
 }
 
 /** A whole answer whose counts are true costs what they say. */
