@@ -48,6 +48,8 @@ export interface MemoryTables extends PaymentTables {
   creations: Map<string, RememberedCreation>;
   catalog: Map<string, CatalogDocument>;
   /** By request id, the oldest first. */
+  /** Of all stored responses together. */
+  answersStoredBytesMax: number;
   answers: Map<string, OwnedAnswer>;
   /** Amounts that accounts paid for their responses, and the day of the last one. */
   answerShares: Map<number, { paid: number; day: number }>;

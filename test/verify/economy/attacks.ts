@@ -2,10 +2,10 @@
 // what belongs to others.
 
 import type { Ending } from './answers.ts';
-import { type AccountName, planNames } from './cast.ts';
+import { type AccountName, honestNames, planNames } from './cast.ts';
 import { wellModels } from './models.ts';
 import type { Move, Send } from './moves.ts';
-import { anyFile, anyLeavePoint, anyTool, type Dice, send, text } from './sends.ts';
+import { anyFile, anyLeavePoint, anyTool, type Dice, honestAnswers, send, text } from './sends.ts';
 
 type Sequence = (dice: Dice, by: AccountName) => Move[];
 
@@ -97,16 +97,38 @@ export const attacks = {
       );
     return moves;
   },
-  /** Large answers that others' are dropped for; and one's own, over and over. */
+  /** Large answers for which those of others are dropped. */
   pressStored(dice, by) {
     const answer = text('spaces', dice.between(20_000, 50_000));
-    const of = { ...quickly, ...stays, model: 'kinds', isStream: false, answer, prompt: text('prose', 60) } as const;
-    const moves: Move[] = [
-      send(dice, by, { ...of, hasIdempotencyKey: true, times: dice.between(20, 40), key: dice.below(4) }),
-      { move: 'wait', ms: 25_000 },
+    const of = { ...quickly, ...stays, model: 'vendor', isStream: false, answer, prompt: text('prose', 60) } as const;
+    const moves: Move[] = [];
+    for (let left = dice.between(1, 3); left > 0; left--)
+      moves.push(send(dice, by, { ...of, hasIdempotencyKey: true, times: dice.between(15, 40), key: dice.below(3) }), {
+        move: 'wait',
+        ms: 25_000,
+      });
+    return [
+      ...honestAnswers(dice, 'quarters'),
+      ...moves,
+      ...honestNames.map(
+        (name) =>
+          ({ move: 'repeat', change: 'nothing', reads: null, luck: 0, by: name, back: 0, times: 4 }) satisfies Move,
+      ),
+      { move: 'wait', ms: 1_000 },
     ];
-    const again = { move: 'repeat', change: 'nothing', reads: null, luck: 0, by, back: 0 } as const;
-    if (dice.chance(0.5)) for (let left = 5; left > 0; left--) moves.push({ ...again, times: dice.between(1, 12) });
+  },
+  /** A stored answer again and again, by a key with a rate. */
+  replayOften(dice) {
+    const of = {
+      ...quickly,
+      ...stays,
+      model: 'quarters',
+      answer: text('prose', 400),
+      hasIdempotencyKey: true,
+    } as const;
+    const again = { move: 'repeat', change: 'nothing', reads: null, luck: 0, by: 'mal', back: 0, times: 1 } as const;
+    const moves: Move[] = [send(dice, 'mal', { ...of, key: 3, times: 1 }), { move: 'wait', ms: 3_000 }];
+    for (let left = dice.between(35, 60); left > 0; left--) moves.push(again);
     return moves;
   },
   /** The service stops while messages run. */

@@ -28,8 +28,8 @@ const BILLED_TOKENS_MORE = 32;
 const SUSPENDED_SHARE_LEAST = 0.12;
 
 const SPENT_NANO = priceOf(0, TRANCHE_TOKENS); // what is left of money that is spent: it extends no hold
-/** What was covered by the money is estimated as it comes. */
-const MONEY_END_SHARE_LEAST = 0.4;
+/** What the hold covers is estimated as the output comes, and what is beyond it waits. */
+const COVERED_SHARE_LEAST = 0.4;
 
 /** A message with its provider's bill. */
 export interface Billed {
@@ -76,13 +76,13 @@ export const exceptions: readonly Exception[] = [
   {
     row: '| visible output |',
     applies: ({ record }) => record.writtenOff > 0 && record.stream,
-    least: ({ productions }) => MONEY_END_SHARE_LEAST * sumOf(productions, chargeOf),
+    least: ({ productions }) => COVERED_SHARE_LEAST * sumOf(productions, chargeOf),
   },
   {
     row: '| `money`:',
     applies: ({ record, isSpent }) => record.outcome === 'quota_cut' || (record.stream && isSpent),
     least: ({ message, productions }) =>
-      MONEY_END_SHARE_LEAST * sumOf(productions, (each) => relayed(each, message.receivedBytes)),
+      COVERED_SHARE_LEAST * sumOf(productions, (each) => relayed(each, message.receivedBytes)),
   },
   {
     row: '| `client`:',
@@ -102,7 +102,7 @@ export const exceptions: readonly Exception[] = [
   {
     row: '| `service`:',
     applies: ({ record, isRevoked }) => record.outcome === 'service_cut' && !isRevoked,
-    least: ({ record, productions }) => (record.stream ? sumOf(productions, seen) : 0),
+    least: ({ record, productions }) => (record.stream ? COVERED_SHARE_LEAST * sumOf(productions, seen) : 0),
   },
   {
     row: '| `unusable`:', // and its provider counts nothing

@@ -65,6 +65,8 @@ export interface World {
   close(): void;
 }
 
+/** So few that accounts have to share them. */
+const ANSWERS_STORED_BYTES = 1_000_000;
 const SETTINGS = {
   output_tranche_tokens: TRANCHE_TOKENS,
   upstream_stream_seconds: 120,
@@ -82,6 +84,7 @@ export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World>
   const clock = { nowMs: () => time.epochMs };
   const startMs = time.epochMs;
   const stores = memoryStores(clock);
+  stores.tables.answersStoredBytesMax = ANSWERS_STORED_BYTES;
   const ledger = new NodeLedger(stores.gate, clock, 'node-1', undefined, true);
   const peer = new NodeLedger(stores.gate, clock, 'node-2', time.outside, true);
   await ledger.open();
