@@ -2,7 +2,6 @@
 
 import { claimsEmail } from '../../../src/accounts/accounts.ts';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
-import { bounds } from '../../../src/config.ts';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
 import { type AnswerRow, type CoCommittedRow, NOBODY } from '../../../src/storage/co-committed.ts';
