@@ -1,6 +1,6 @@
 // `npm run economy`: episodes from ECONOMY_SEED on, for ECONOMY_SECONDS. Stops at the first in which an account got or paid what it
 // should not, and shows the least moves that do it (--brief: only what was broken). `--seed N` repeats that episode; --episodes K
-// runs that many; --holes puts back what attackers once used, one after another, and expects that each is found.
+// runs that many; --holes puts back what attackers once used, one after another (or those named), and expects that each is found.
 
 import { parseArgs } from 'node:util';
 import { makeDirector } from './director.ts';
@@ -14,7 +14,8 @@ import { shrink } from './shrink.ts';
 const SEED_STEP = 1_000_000; // between runs of other seeds, so that they have no episode in common
 const SHRINK_TRIES = 150;
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     seed: { type: 'string' },
     episodes: { type: 'string' },
@@ -23,7 +24,7 @@ const { values } = parseArgs({
     holes: { type: 'boolean', default: false },
   },
 });
-if (values.holes) process.exit(await runHoles());
+if (values.holes) process.exit(await runHoles(positionals));
 const first =
   values.seed === undefined
     ? wholeNumber('ECONOMY_SEED', process.env['ECONOMY_SEED'] ?? '1') * SEED_STEP
