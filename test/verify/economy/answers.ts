@@ -73,6 +73,7 @@ const REQUEST_TOKENS = 4;
 const FILE_TOKENS = 1_500; // of the page, besides its text
 const USE_TOKENS = 24; // of output: name and input of the tool
 const SUMMARY_TOKENS = 400;
+const SUMMARIZED_FROM_TOKENS = 50_000; // the least that a request may set
 
 export function promptTokens({ model, prompt, file }: Pick<Wanted, 'model' | 'prompt' | 'file'>): number {
   const { tokenizer } = behaviourOf(model);
@@ -143,10 +144,15 @@ export function stepsOf(wanted: Wanted): Step[] {
   const half = Math.max(1, Math.ceil(total / 2 / CHUNK_BYTES)) * CHUNK_BYTES;
   for (let from = 0; from < total || from === 0; from += CHUNK_BYTES) {
     if (total > 0) steps.push({ step: 'text', bytes: Math.min(CHUNK_BYTES, total - from), ms: CHUNK_MS });
-    if (wanted.tool === null || from + CHUNK_BYTES < half || from >= half) continue;
-    for (let use = 0; use < wanted.uses; use++) steps.push({ step: 'use', ms: USE_MS });
+    if (from + CHUNK_BYTES < half || from >= half) continue;
+    for (let left = usesOf(wanted); left > 0; left--) steps.push({ step: 'use', ms: USE_MS });
   }
   return steps;
+}
+
+function usesOf(wanted: Wanted): number {
+  if (wanted.tool === 'summary') return promptTokens(wanted) < SUMMARIZED_FROM_TOKENS ? 0 : 1;
+  return wanted.tool === null ? 0 : wanted.uses;
 }
 
 function bytesWanted(wanted: Wanted, thinking: number): number {

@@ -289,7 +289,7 @@ function askedBy({ by, key, isStream, ...send }: Send, claim: string | null): As
     file,
     thinking,
     tool,
-    uses: tool === 'summary' ? 1 : uses,
+    uses,
     resultTokens,
     answer,
     ending,

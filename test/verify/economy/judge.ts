@@ -60,7 +60,8 @@ export interface Exception {
 export const exceptions: readonly Exception[] = [
   {
     row: '**The cost of failed attempts**',
-    applies: ({ isReversed, productions }) => isReversed && productions.every(({ isFaulty }) => isFaulty),
+    applies: ({ record, isReversed, productions }) =>
+      isReversed && (record.outcome === 'service_cut' || productions.every(({ isFaulty }) => isFaulty)),
     least: () => 0,
   },
   {
@@ -117,7 +118,7 @@ function hasFetched({ asked: { wanted } }: ClientMessage): boolean {
 
 /** Text that was not yet received is not known, nor what a stream hid that its reader broke by not reading. */
 function received(production: Production): number {
-  if (production.gaveUp) return seen(production);
+  if (production.gaveUp || production.isFaulty) return seen(production);
   const bytes = production.taken?.bytes ?? 0;
   return chargeWith(production, (counts) => ({ ...counts, output: outputOf({ ...production, bytes }) }));
 }
@@ -270,9 +271,10 @@ function readForNothing(bills: readonly Billed[], { wasSuspended }: Facts): stri
     group.paid += paid + (wasSuspended ? record.writtenOff : 0);
     const last = productions.at(-1);
     if (receivedBytes === 0 || last === undefined) continue;
-    const share = wasSuspended ? SUSPENDED_SHARE_LEAST : BILLED_SHARE_LEAST;
-    const owed = Math.min(relayed(last, receivedBytes), leastOf(billed, exceptions.slice(1)));
-    group.read = Math.max(group.read, share * owed);
+    const owed = wasSuspended
+      ? SUSPENDED_SHARE_LEAST * seen(last)
+      : BILLED_SHARE_LEAST * Math.min(relayed(last, receivedBytes), leastOf(billed, exceptions.slice(1)));
+    group.read = Math.max(group.read, owed);
   }
   for (const { read, paid, by, count } of groups.values())
     if (read > paid + priceOf(BILLED_TOKENS_LESS, BILLED_TOKENS_LESS))
