@@ -17,7 +17,7 @@ export interface CastAccount {
   plan: PlanName | null;
 }
 
-const NANO_PER_DOLLAR = 1_000_000_000;
+export const NANO_PER_DOLLAR = 1_000_000_000;
 const FIRST_ID = 2 ** 33;
 
 export const accountNames = ['ann', 'ben', 'eve', 'mal', 'pam'] as const;

@@ -26,7 +26,8 @@ export interface Facts {
   byRequest: Map<string, ClientMessage>;
   wasSuspended: boolean;
   hasDrained: boolean;
-  revokedKeys: Set<number>;
+  /** Messages that ran when their key was revoked. */
+  revoked: Set<ClientMessage>;
   plansSet: { by: AccountName; plan: PlanName; atMs: number }[];
   /** The first rule that was broken. */
   finding: string | null;
@@ -86,7 +87,7 @@ class Episode {
     byRequest: new Map(),
     wasSuspended: false,
     hasDrained: false,
-    revokedKeys: new Set(),
+    revoked: new Set(),
     plansSet: accountNames.flatMap((by) => (cast[by].plan === null ? [] : [{ by, plan: cast[by].plan, atMs: 0 }])),
     finding: null,
     trace: new Bun.CryptoHasher('sha256'),
@@ -178,8 +179,7 @@ class Episode {
         this.#sendOdd(move);
         break;
       case 'revoke':
-        this.#facts.revokedKeys.add(keyOf(move.by, move.key).id);
-        this.#time.wait(this.#world.revoke(move.by, move.key));
+        this.#revoke(move);
         break;
       case 'plan':
         this.#facts.plansSet.push({ by: move.by, plan: move.plan, atMs: this.#time.nowMs });
@@ -200,6 +200,17 @@ class Episode {
         for (const message of this.#of(move)) this.#handle(move, message);
     }
     this.#time.runFor(1);
+  }
+
+  #revoke({ by, key }: Extract<Move, { move: 'revoke' }>): void {
+    const { messages, revoked } = this.#facts;
+    const { id } = keyOf(by, key);
+    for (const message of messages) {
+      const { asked, requestId } = message;
+      const hasEnded = this.#world.tables.endings.has(requestId ?? '');
+      if (keyOf(asked.by, asked.key).id === id && !hasEnded) revoked.add(message);
+    }
+    this.#time.wait(this.#world.revoke(by, key));
   }
 
   #handle(move: Extract<Move, { back: number }>, message: ClientMessage): void {

@@ -4,7 +4,7 @@
 import { bounds } from '../../../src/config.ts';
 import type { UsageRecord } from '../../../src/ledger/ledger.ts';
 import { type Counts, chargeOf, countsOf, type Production, priceOfCounts } from './answers.ts';
-import { type AccountName, cast, plans } from './cast.ts';
+import { type AccountName, cast, keyOf, NANO_PER_DOLLAR, plans } from './cast.ts';
 import type { ClientMessage } from './client.ts';
 import type { Facts } from './episode.ts';
 import { judgeNode } from './judge-node.ts';
@@ -81,7 +81,7 @@ export const exceptions: readonly Exception[] = [
   },
   {
     row: '| `money`:',
-    applies: ({ record, isSpent }) => record.outcome === 'quota_cut' || (record.stream && isSpent),
+    applies: ({ message, record }) => record.outcome === 'quota_cut' || (record.stream && isPoor(message)),
     least: ({ message, productions }) =>
       COVERED_SHARE_LEAST * sumOf(productions, (each) => relayed(each, message.receivedBytes)),
   },
@@ -111,6 +111,11 @@ export const exceptions: readonly Exception[] = [
     least: () => 0,
   },
 ];
+
+/** Its streams may exhaust its money at any time, also while others of the account give some back. */
+function isPoor({ asked: { by, key } }: ClientMessage): boolean {
+  return cast[by].creditNano < NANO_PER_DOLLAR || (keyOf(by, key).terms.quota ?? null) !== null;
+}
 
 function hasFetched({ asked: { wanted } }: ClientMessage): boolean {
   return wanted.tool !== null && wanted.tool !== 'summary';
@@ -167,7 +172,7 @@ export function judgeEnd(facts: Facts, world: World): string | null {
   );
 }
 
-function billsOf({ messages, productions, byRequest, revokedKeys }: Facts, { tables }: World): Billed[] {
+function billsOf({ messages, productions, byRequest, revoked }: Facts, { tables }: World): Billed[] {
   return messages.flatMap((message) => {
     const { requestId } = message;
     const ending = tables.endings.get(requestId ?? '');
@@ -179,7 +184,7 @@ function billsOf({ messages, productions, byRequest, revokedKeys }: Facts, { tab
       productions: productions.get(record.requestId) ?? [],
       paid: record.cost - record.writtenOff,
       isReversed: endedBy === 'forgiven',
-      isRevoked: record.outcome === 'service_cut' && revokedKeys.has(record.key),
+      isRevoked: record.outcome === 'service_cut' && revoked.has(message),
       isAlone: isAlone(productions, byRequest, message),
       isSpent: isSpent(record, tables),
     };
