@@ -2,7 +2,6 @@
 
 import { claimsEmail } from '../../../src/accounts/accounts.ts';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
-import { bounds } from '../../../src/config.ts';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
 import { type AnswerRow, type CoCommittedRow, NOBODY } from '../../../src/storage/co-committed.ts';
@@ -190,7 +189,8 @@ function writeCreation({ creations }: MemoryTables, row: RowOf<'creations'>): vo
   creations.set(`${creation.principal} ${creation.idempotencyKey}`, creation);
 }
 
-function writeAnswer({ answers, answerShares }: MemoryTables, { answer, payer = NOBODY }: AnswerRow): void {
+function writeAnswer(tables: MemoryTables, { answer, payer = NOBODY }: AnswerRow): void {
+  const { answers, answerShares } = tables;
   if (answers.has(answer.requestId)) return;
   const { account, paid } = payer;
   answers.set(answer.requestId, { ...answer, account });
@@ -199,7 +199,7 @@ function writeAnswer({ answers, answerShares }: MemoryTables, { answer, payer = 
   const kept = Math.floor(before.paid / 2 ** Math.max(0, day - before.day));
   answerShares.set(account, { paid: kept + paid, day: Math.max(day, before.day) });
   let stored = [...answers.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-  while (stored > bounds.answersStoredBytesMax) {
+  while (stored > tables.answersStoredBytesMax) {
     const next = nextDropped(answers, answerShares);
     answers.delete(next.requestId);
     stored -= next.bytes;

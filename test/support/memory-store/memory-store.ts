@@ -2,6 +2,7 @@
 // everything with the process and is never used to serve.
 
 import type { Clock } from '../../../src/base/clock.ts';
+import { bounds } from '../../../src/config.ts';
 import {
   type Bundle,
   type Changes,
@@ -44,6 +45,7 @@ export class MemoryLedgerStore implements LedgerStore {
     audit: [],
     creations: new Map(),
     catalog: new Map(),
+    answersStoredBytesMax: bounds.answersStoredBytesMax,
     answers: new Map(),
     answerShares: new Map(),
     carriedCredits: new Map(),

@@ -47,6 +47,8 @@ export interface MemoryTables extends PaymentTables {
   audit: AuditRecord[];
   creations: Map<string, RememberedCreation>;
   catalog: Map<string, CatalogDocument>;
+  /** Of all stored responses together. */
+  answersStoredBytesMax: number;
   /** By request id, the oldest first. */
   answers: Map<string, OwnedAnswer>;
   /** Amounts that accounts paid for their responses, and the day of the last one. */

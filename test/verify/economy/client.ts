@@ -1,10 +1,14 @@
 // A message as its client sees it: sent, read chunk by chunk, rested, left.
 
 import type { Reply } from '../../../src/gateway/gateway.ts';
+import type { Wanted } from './answers.ts';
 import type { AccountName } from './cast.ts';
-import type { Wanted } from './provider.ts';
+import type { LeavePoint } from './moves.ts';
+import { bytesOf } from './texts.ts';
 
 const readJson = JSON.parse; // not the one that the judge watches
+
+const CHARACTER_BYTES_MAX = 3; // which a piece may lack, as whole characters only are sent
 
 export interface Asked {
   by: AccountName;
@@ -19,6 +23,7 @@ export interface Asked {
 export class ClientMessage {
   readonly asked: Asked;
   readonly sentMs: number;
+  endedMs: number | null = null;
   readonly controller = new AbortController();
   requestId: string | null = null;
   status: number | null = null;
@@ -31,12 +36,17 @@ export class ClientMessage {
   hasLeft = false;
   hasEnded = false;
   #chunksLeft: number;
+  readonly #leavesAt: LeavePoint | null;
+  #deltas = 0;
+  readonly #nowMs: () => number;
   #body: AsyncIterator<string | Uint8Array> | null = null;
   #goOn: (() => void) | null = null;
 
-  constructor(asked: Asked, sentMs: number, reads: number | null) {
+  constructor(asked: Asked, nowMs: () => number, reads: number | null, leavesAt: LeavePoint | null = null) {
     this.asked = asked;
-    this.sentMs = sentMs;
+    this.sentMs = nowMs();
+    this.#nowMs = nowMs;
+    this.#leavesAt = leavesAt;
     this.#chunksLeft = reads ?? Number.POSITIVE_INFINITY;
   }
 
@@ -50,7 +60,12 @@ export class ClientMessage {
   takeRefusal(status: number, body: string): void {
     this.status = status;
     this.errorCode = errorCodeOf(body);
+    this.#end();
+  }
+
+  #end(): void {
     this.hasEnded = true;
+    this.endedMs ??= this.#nowMs();
   }
 
   rest(): void {
@@ -74,7 +89,7 @@ export class ClientMessage {
   }
 
   #takeWhole(body: string): void {
-    this.hasEnded = true;
+    this.#end();
     if (this.hasLeft || this.status !== 200) return;
     const { content = [] } = readJson(body) as { content?: { text?: string }[] }; // none in a count of tokens
     for (const { text = '' } of content) this.receivedBytes += Buffer.byteLength(text);
@@ -96,7 +111,7 @@ export class ClientMessage {
       this.#chunksLeft--;
       if (!this.hasLeft) this.#takeEvents(typeof value === 'string' ? value : new TextDecoder().decode(value));
     }
-    this.hasEnded = true;
+    this.#end();
   }
 
   #takeEvents(text: string): void {
@@ -105,9 +120,21 @@ export class ClientMessage {
       if (event.startsWith('event: content_block_delta')) {
         const { delta } = readJson(event.slice(dataAt + 7)) as { delta: { text?: string } };
         this.receivedBytes += Buffer.byteLength(delta.text ?? '');
+        this.#deltas++;
       } else if (event.startsWith('event: message_stop')) this.isWhole = true;
       else if (event.startsWith('event: error')) this.errorCode = errorCodeOf(event.slice(dataAt + 7));
+      if (this.#leavesAt === null || !this.#isAt(this.#leavesAt, event)) continue;
+      this.leave();
+      return;
     }
+  }
+
+  #isAt(point: LeavePoint, event: string): boolean {
+    if (point === 'begin') return event.startsWith('event: message_start');
+    if (point === 'counts') return event.startsWith('event: message_delta');
+    if (typeof point === 'number') return this.#deltas >= point;
+    const { answer } = this.asked.wanted;
+    return this.receivedBytes > bytesOf(answer) - CHARACTER_BYTES_MAX * answer.length;
   }
 }
 

@@ -2,12 +2,13 @@
 // mutated and put into each other; more of what was worth it for them.
 
 import { makeRandom } from '../../support/random.ts';
+import { tokensOfAnswer } from './answers.ts';
 import { type AccountName, attackerNames } from './cast.ts';
 import type { Director, Facts } from './episode.ts';
 import { priceOf, wellModels } from './models.ts';
 import type { Move } from './moves.ts';
-import { tokensOfAnswer } from './provider.ts';
-import { anyMove, Dice, honest, sequences } from './sequences.ts';
+import { Dice, honest } from './sends.ts';
+import { anyMove, sequences } from './sequences.ts';
 import type { World } from './world.ts';
 
 const ROUNDS_MAX = 4;

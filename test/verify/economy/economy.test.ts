@@ -22,6 +22,13 @@ const once: Move[] = [
     luck: 700,
     hasIdempotencyKey: false,
     reads: null,
+    leavesAt: null,
+    file: null,
+    thinking: 0,
+    tool: null,
+    uses: 0,
+    resultTokens: 0,
+    ending: 'answer',
   },
   { move: 'wait', ms: 5_000 },
 ];

@@ -1,11 +1,14 @@
 // One episode: a new installation, the moves of its clients, and what the judge says when all is over.
 
 import { handlePublic } from '../../../src/public-api/public-api.ts';
-import { cast } from './cast.ts';
+import type { Production, ServerTool, Wanted } from './answers.ts';
+import { type AccountName, accountNames, cast, keyOf, type PlanName } from './cast.ts';
 import { type Asked, ClientMessage } from './client.ts';
-import { judgeEnd, judgeNow } from './judge.ts';
-import type { Move, Send } from './moves.ts';
-import type { Production } from './provider.ts';
+import { judgeEnd } from './judge.ts';
+import { judgeSlots } from './judge-node.ts';
+import { behaviourOf } from './models.ts';
+import type { LeavePoint, Move, Send } from './moves.ts';
+import { makePdf } from './pdf.ts';
 import { writeText } from './texts.ts';
 import { TooManyEvents, VirtualTime } from './virtual-time.ts';
 import { makeWorld, type World } from './world.ts';
@@ -22,6 +25,10 @@ export interface Facts {
   productions: Map<string, Production[]>;
   byRequest: Map<string, ClientMessage>;
   wasSuspended: boolean;
+  hasDrained: boolean;
+  /** Messages that ran when their key was revoked. */
+  revoked: Set<ClientMessage>;
+  plansSet: { by: AccountName; plan: PlanName; atMs: number }[];
   /** The first rule that was broken. */
   finding: string | null;
   trace: Bun.CryptoHasher;
@@ -31,8 +38,21 @@ export interface EpisodeResult {
   finding: string | null;
   moves: Move[];
   messages: number;
+  /** Messages of honest accounts. */
+  served: Served[];
   /** A hash of all events. */
   hash: string;
+}
+
+/** What an account got of one message. */
+export interface Served {
+  by: AccountName;
+  status: number | null;
+  errorCode: string | null;
+  isServed: boolean;
+  isReplay: boolean;
+  ms: number;
+  cost: number;
 }
 
 /** Gives the next moves, knowing what has happened; null: no more. */
@@ -66,10 +86,13 @@ class Episode {
     productions: new Map(),
     byRequest: new Map(),
     wasSuspended: false,
+    hasDrained: false,
+    revoked: new Set(),
+    plansSet: accountNames.flatMap((by) => (cast[by].plan === null ? [] : [{ by, plan: cast[by].plan, atMs: 0 }])),
     finding: null,
     trace: new Bun.CryptoHasher('sha256'),
   };
-  #claims = 0;
+  readonly #claims = new Map<AccountName, number>();
 
   constructor(time: VirtualTime) {
     this.#time = time;
@@ -88,7 +111,7 @@ class Episode {
           const list = facts.productions.get(requestId);
           if (list === undefined) facts.productions.set(requestId, [production]);
           else list.push(production);
-          facts.finding ??= judgeNow(facts);
+          facts.finding ??= judgeSlots(facts);
         },
       }),
     );
@@ -106,7 +129,21 @@ class Episode {
     }
     this.#world.close();
     this.#time.runFor(1);
-    return { finding: facts.finding, moves: made, messages: facts.messages.length, hash: this.#hash() };
+    const { finding, messages } = facts;
+    return { finding, moves: made, messages: messages.length, served: this.#served(), hash: this.#hash() };
+  }
+
+  #served(): Served[] {
+    const { endings } = this.#world.tables;
+    return this.#facts.messages.flatMap((message): Served[] => {
+      const { asked, status, errorCode, isWhole, hasLeft, replayOf, endedMs, sentMs, requestId } = message;
+      const { by } = asked;
+      if (!cast[by].isHonest) return [];
+      const ms = hasLeft || endedMs === null ? 0 : endedMs - sentMs;
+      const cost = endings.get(requestId ?? '')?.record.cost ?? 0;
+      const isServed = status === 200 && (isWhole || hasLeft);
+      return [{ by, status, errorCode, isServed, isReplay: replayOf !== null, ms, cost }];
+    });
   }
 
   #play(director: Director, made: Move[]): void {
@@ -118,7 +155,11 @@ class Episode {
         if (facts.finding !== null) return;
       }
     }
-    for (const [at, message] of facts.messages.entries()) {
+    const seen = new Map<AccountName, number>();
+    for (const message of facts.messages) {
+      const { by } = message.asked;
+      const at = seen.get(by) ?? 0;
+      seen.set(by, at + 1);
       if (at % 2 === 0) message.read(null);
       else message.leave();
     }
@@ -128,13 +169,25 @@ class Episode {
   #make(move: Move): void {
     switch (move.move) {
       case 'send':
-        for (let time = 0; time < move.times; time++) this.#send(askedBy(move, this.#nextClaim(move)), move.reads);
+        for (let time = 0; time < move.times; time++)
+          this.#send(askedBy(move, this.#nextClaim(move)), move.reads, move.leavesAt);
         break;
       case 'count':
         this.#count(move);
         break;
       case 'odd':
         this.#sendOdd(move);
+        break;
+      case 'revoke':
+        this.#revoke(move);
+        break;
+      case 'plan':
+        this.#facts.plansSet.push({ by: move.by, plan: move.plan, atMs: this.#time.nowMs });
+        this.#time.wait(this.#world.setPlan(move.by, move.plan));
+        break;
+      case 'drain':
+        this.#facts.hasDrained = true;
+        this.#world.gateway.running.cutAll();
         break;
       case 'wait':
         this.#time.runFor(move.ms);
@@ -149,13 +202,25 @@ class Episode {
     this.#time.runFor(1);
   }
 
+  #revoke({ by, key }: Extract<Move, { move: 'revoke' }>): void {
+    const { messages, revoked } = this.#facts;
+    const { id } = keyOf(by, key);
+    for (const message of messages) {
+      const { asked, requestId } = message;
+      const hasEnded = this.#world.tables.endings.has(requestId ?? '');
+      if (keyOf(asked.by, asked.key).id === id && !hasEnded) revoked.add(message);
+    }
+    this.#time.wait(this.#world.revoke(by, key));
+  }
+
   #handle(move: Extract<Move, { back: number }>, message: ClientMessage): void {
     if (move.move === 'leave') message.leave();
     else if (move.move === 'rest') message.rest();
     else if (move.move === 'read') message.read(move.chunks);
     else {
       const { asked } = message;
-      const wanted = { ...asked.wanted, luck: move.luck, isBetaBad: move.change === 'beta' };
+      const ending = move.change === 'better' ? 'answer' : asked.wanted.ending;
+      const wanted = { ...asked.wanted, ending, luck: move.luck, isBetaBad: move.change === 'beta' };
       this.#send({ ...asked, wanted, variant: asked.variant + (move.change === 'body' ? 1 : 0) }, move.reads);
     }
   }
@@ -166,21 +231,17 @@ class Episode {
     return own.slice(Math.max(0, end - times), end);
   }
 
-  #nextClaim({ hasIdempotencyKey }: Send): string | null {
-    return hasIdempotencyKey ? `claim-${this.#claims++}` : null;
+  #nextClaim({ by, hasIdempotencyKey }: Send): string | null {
+    const place = this.#claims.get(by) ?? 0;
+    this.#claims.set(by, place + 1);
+    return hasIdempotencyKey ? `claim-${place}` : null;
   }
 
-  #send(asked: Asked, reads: number | null): void {
+  #send(asked: Asked, reads: number | null, leavesAt: LeavePoint | null = null): void {
     if (this.#facts.messages.length >= MESSAGES_MAX) return;
-    const message = new ClientMessage(asked, this.#time.nowMs, reads);
-    const { model, maxTokens, prompt, isBetaBad } = asked.wanted;
-    const body = JSON.stringify({
-      model,
-      max_tokens: maxTokens,
-      stream: asked.isStream,
-      temperature: (asked.variant % 10) / 10,
-      messages: [{ role: 'user', content: writeText(prompt) }],
-    });
+    const message = new ClientMessage(asked, () => this.#time.nowMs, reads, leavesAt);
+    const { isBetaBad } = asked.wanted;
+    const body = JSON.stringify(bodyOf(asked));
     const headers: Record<string, string> = { 'content-length': String(Buffer.byteLength(body)) };
     if (asked.claim !== null) headers['idempotency-key'] = asked.claim;
     if (isBetaBad) headers['anthropic-beta'] = 'no-such-beta-2026-01-01';
@@ -188,15 +249,16 @@ class Episode {
   }
 
   #count({ by, model, prompt }: Extract<Move, { move: 'count' }>): void {
-    const wanted = { model, prompt, answer: [], maxTokens: 1, isBetaBad: false, luck: 0 };
-    const message = new ClientMessage({ by, key: 0, isStream: false, claim: null, wanted, variant: 0 }, 0, 0);
+    const wanted: Wanted = { ...NOTHING_WANTED, model, prompt };
+    const asked = { by, key: 0, isStream: false, claim: null, wanted, variant: 0 };
+    const message = new ClientMessage(asked, () => this.#time.nowMs, 0);
     const body = JSON.stringify({ model, messages: [{ role: 'user', content: writeText(prompt) }] });
     this.#submit('/v1/messages/count_tokens', message, {}, body);
   }
 
   #sendOdd({ by, body: kind }: Extract<Move, { move: 'odd' }>): void {
-    const wanted = { model: 'quarters', prompt: [], answer: [], maxTokens: 16, isBetaBad: false, luck: 0 } as const;
-    const message = new ClientMessage({ by, key: 0, isStream: false, claim: null, wanted, variant: 0 }, 0, null);
+    const asked = { by, key: 0, isStream: false, claim: null, wanted: NOTHING_WANTED, variant: 0 };
+    const message = new ClientMessage(asked, () => this.#time.nowMs, null);
     const members = kind === 'many members' ? manyMembers() : '"a":1';
     const body = `{"model":"quarters","max_tokens":16,"messages":[{"role":"user","content":"hi"}],"metadata":{${members}}}`;
     const { length } = body;
@@ -206,8 +268,7 @@ class Episode {
 
   #submit(path: string, message: ClientMessage, headers: Record<string, string>, body: string): void {
     const { asked, controller } = message;
-    const { keys } = cast[asked.by];
-    const { secret } = keys[asked.key % keys.length] as { secret: string };
+    const { secret } = keyOf(asked.by, asked.key);
     const mark = this.#facts.messages.push(message) - 1;
     const request = new Request(`http://economy${path}?m=${mark}`, {
       method: 'POST',
@@ -231,9 +292,69 @@ class Episode {
   }
 }
 
-function askedBy(send: Send, claim: string | null): Asked {
-  const { by, key, isStream, model, prompt, answer, maxTokens, luck } = send;
-  return { by, key, isStream, claim, wanted: { model, prompt, answer, maxTokens, isBetaBad: false, luck }, variant: 0 };
+function askedBy({ by, key, isStream, ...send }: Send, claim: string | null): Asked {
+  const { model, prompt, file, thinking, tool, uses, resultTokens, answer, ending, maxTokens, luck } = send;
+  const of = {
+    model,
+    prompt,
+    file,
+    thinking,
+    tool,
+    uses,
+    resultTokens,
+    answer,
+    ending,
+    maxTokens,
+    luck,
+    isBetaBad: false,
+  };
+  const { isWholeOnly, reports } = behaviourOf(model);
+  // What is hidden, and never counted as it is, nobody can know.
+  const isKnown = reports !== 'never' && reports !== 'disagreeing';
+  const wanted: Wanted = isKnown ? of : { ...of, thinking: 0, tool: null };
+  return { by, key, isStream: isStream && !isWholeOnly, claim, wanted, variant: 0 };
+}
+
+const NOTHING_WANTED: Wanted = {
+  model: 'quarters',
+  prompt: [],
+  file: null,
+  thinking: 0,
+  tool: null,
+  uses: 0,
+  resultTokens: 0,
+  answer: [],
+  ending: 'answer',
+  maxTokens: 16,
+  isBetaBad: false,
+  luck: 0,
+};
+
+/** The request that makes the provider answer as it is wanted. */
+function bodyOf({ wanted, isStream, variant }: Asked) {
+  const { model, maxTokens, prompt, file, thinking, tool, uses } = wanted;
+  const text = writeText(prompt);
+  const source = { type: 'base64', media_type: 'application/pdf', data: file === null ? '' : makePdf(file) };
+  const content =
+    file === null ? text : [{ type: 'document', source }, ...(text === '' ? [] : [{ type: 'text', text }])];
+  return {
+    model,
+    max_tokens: maxTokens,
+    stream: isStream,
+    temperature: (variant % 10) / 10,
+    ...(thinking > 0 && !behaviourOf(model).thinks && { thinking: { type: 'adaptive' } }),
+    ...(tool !== null && toolMembers(tool, uses)),
+    messages: [{ role: 'user', content }],
+  };
+}
+
+function toolMembers(tool: ServerTool, uses: number) {
+  if (tool === 'summary') return { context_management: { edits: [{ type: 'compact_20260112' }] } };
+  const search = { type: 'web_search_20260209', name: 'web_search', max_uses: uses };
+  if (tool === 'search') return { tools: [search] };
+  const fetching = { type: 'web_fetch_20260209', name: 'web_fetch', max_uses: uses };
+  if (tool === 'fetch') return { tools: [fetching] };
+  return { tools: [fetching, { type: 'code_execution_20260120', name: 'code_execution' }] };
 }
 
 let madeMembers: string | null = null;

@@ -1,232 +1,306 @@
-// The rules of the economy. Each is said in a finding as what was broken, by whom and by how much.
+// The rules of the economy about money. Each is said in a finding as what was broken, by whom and by how much. The truth
+// is the provider's own bill.
 
-import { checkLedger } from '../../../src/ledger/ledger.ts';
-import { sumMemory } from '../../support/memory-store/memory-store.ts';
-import { type AccountName, accountNames, cast, honestNames } from './cast.ts';
+import { bounds } from '../../../src/config.ts';
+import type { UsageRecord } from '../../../src/ledger/ledger.ts';
+import { type Counts, chargeOf, countsOf, type Production, priceOfCounts } from './answers.ts';
+import { type AccountName, cast, keyOf, NANO_PER_DOLLAR, plans } from './cast.ts';
 import type { ClientMessage } from './client.ts';
 import type { Facts } from './episode.ts';
-import { honestModels, type ModelName, priceOf, wellModels } from './models.ts';
-import { outputTokens, tokensOfAnswer } from './provider.ts';
-import { isOrdinary } from './texts.ts';
+import { judgeNode } from './judge-node.ts';
+import {
+  behaviourOf,
+  honestModels,
+  isTruthful,
+  type ModelName,
+  priceOf,
+  TRANCHE_TOKENS,
+  wellModels,
+} from './models.ts';
 import type { World } from './world.ts';
 
-/**
- * The share of the read output that must be paid: for ordinary text, and for text or tokenizers that no estimate
- * knows.
- */
-const PAID_SHARE_LEAST = 0.7;
-const PAID_SHARE_LEAST_ODD = 0.12;
-const PAID_EXCESS = 1.1;
-const TOKENS_FREE = 64; // of output of one message, either way
-const WRITTEN_OFF_MOST = priceOf(0, 2_500); // of one account in one episode: a tranche of output, and what arrives at once
-const MEMBERS_MOST = 25_000; // of one object
+/** Of the provider's charge. */
+const BILLED_SHARE_LEAST = 0.99;
+const BILLED_SHARE_MOST = 1.1;
+const BILLED_TOKENS_LESS = 4; // of one message: rounding, and the end of a text that was cut
+const BILLED_TOKENS_MORE = 32;
+/** The store may lose what a node that stood still held. */
+const SUSPENDED_SHARE_LEAST = 0.12;
 
-/** Violations that are visible while an episode runs. */
-export function judgeNow({ productions, byRequest, wasSuspended }: Facts): string | null {
-  if (wasSuspended) return null; // others give the slots away of a node that stands still
-  const running = new Map<string, number>();
-  for (const [requestId, list] of productions) {
-    if (!list.some(({ isRunning }) => isRunning)) continue;
-    const { asked } = byRequest.get(requestId) as ClientMessage;
-    if (asked.claim === null) continue;
-    const { keys } = cast[asked.by];
-    const place = asked.key % keys.length;
-    const limit = keys[place]?.terms.concurrency ?? null;
-    const name = `${asked.by} ${place}`;
-    const count = (running.get(name) ?? 0) + 1;
-    running.set(name, count);
-    if (limit !== null && count > limit)
-      return `concurrency: ${count} messages with idempotency keys run at once for a key of ${asked.by} that may have ${limit}`;
-  }
-  return null;
+const SPENT_NANO = priceOf(0, TRANCHE_TOKENS); // what is left of money that is spent: it extends no hold
+/** What the hold covers is estimated as the output comes, and what is beyond it waits. */
+const COVERED_SHARE_LEAST = 0.4;
+
+/** A message with its provider's bill. */
+export interface Billed {
+  message: ClientMessage;
+  record: UsageRecord;
+  /** All attempts, the last one last. */
+  productions: readonly Production[];
+  /** What was billed and paid. */
+  paid: number;
+  /** Its charge was given back when a later attempt was answered. */
+  isReversed: boolean;
+  isRevoked: boolean;
+  /** No other message of its account was at a provider meanwhile. */
+  isAlone: boolean;
+  /** Nothing is left that could pay for more. */
+  isSpent: boolean;
+}
+
+/** A row or item of docs/ledger.md by which less is billed than the provider charges. */
+export interface Exception {
+  /** How it begins. */
+  row: string;
+  applies(billed: Billed): boolean;
+  /** What must be billed all the same. */
+  least(billed: Billed): number;
+}
+
+export const exceptions: readonly Exception[] = [
+  {
+    row: '**The cost of failed attempts**',
+    applies: ({ record, isReversed, productions }) =>
+      isReversed && (record.outcome === 'service_cut' || productions.every(({ isFaulty }) => isFaulty)),
+    least: () => 0,
+  },
+  {
+    row: '| a prompt |', // what tools of the provider fetch has no bound; such a message runs alone
+    applies: ({ message, record, isAlone, isSpent }) => isSpent && hasFetched(message) && record.stream && isAlone,
+    least: () => 0,
+  },
+  {
+    row: '| output that is not visible while it is produced |',
+    applies: ({ message, record }) => record.writtenOff > 0 && message.asked.wanted.thinking > 0,
+    least: ({ record, productions }) => sumOf(productions, chargeOf) - priceOf(0, record.outputTokens),
+  },
+  {
+    row: '| visible output |',
+    applies: ({ record }) => record.writtenOff > 0 && record.stream,
+    least: ({ productions }) => COVERED_SHARE_LEAST * sumOf(productions, chargeOf),
+  },
+  {
+    row: '| `money`:',
+    applies: ({ message, record }) => record.outcome === 'quota_cut' || (record.stream && isPoor(message)),
+    least: ({ message, productions }) =>
+      COVERED_SHARE_LEAST * sumOf(productions, (each) => relayed(each, message.receivedBytes)),
+  },
+  {
+    row: '| `client`:',
+    applies: ({ record }) => record.outcome === 'client_gone',
+    least: ({ productions }) => sumOf(productions, received),
+  },
+  {
+    row: '| `revoked`:',
+    applies: ({ record, isRevoked }) => isRevoked && record.stream,
+    least: ({ productions }) => sumOf(productions, received),
+  },
+  {
+    row: '| `provider`:',
+    applies: ({ record, productions }) => record.outcome === 'upstream_cut' && productions.at(-1)?.isFaulty === true,
+    least: ({ productions }) => sumOf(productions, seen),
+  },
+  {
+    row: '| `service`:',
+    applies: ({ record, isRevoked }) => record.outcome === 'service_cut' && !isRevoked,
+    least: ({ record, productions }) => (record.stream ? COVERED_SHARE_LEAST * sumOf(productions, seen) : 0),
+  },
+  {
+    row: '| `unusable`:', // and its provider counts nothing
+    applies: ({ record, productions }) => record.outcome === 'failed' && productions.every(isUncounted),
+    least: () => 0,
+  },
+];
+
+/** Its streams may exhaust its money at any time, also while others of the account give some back. */
+function isPoor({ asked: { by, key } }: ClientMessage): boolean {
+  return cast[by].creditNano < NANO_PER_DOLLAR || (keyOf(by, key).terms.quota ?? null) !== null;
+}
+
+function hasFetched({ asked: { wanted } }: ClientMessage): boolean {
+  return wanted.tool !== null && wanted.tool !== 'summary';
+}
+
+/** Text that was not yet received is not known, nor what a stream hid that its reader broke by not reading. */
+function received(production: Production): number {
+  if (production.gaveUp || production.isFaulty) return seen(production);
+  const bytes = production.taken?.bytes ?? 0;
+  return chargeWith(production, (counts) => ({ ...counts, output: outputOf({ ...production, bytes }) }));
+}
+
+/** Beyond the money nothing is relayed. */
+function relayed(production: Production, bytes: number): number {
+  return chargeWith(production, (counts) => ({ ...counts, output: outputOf({ ...production, bytes, thinking: 0 }) }));
+}
+
+/** Neither what is hidden is known, unless it was counted, nor what results of tools add. */
+function seen(production: Production): number {
+  const { wanted, taken } = production;
+  if (taken === null) return 0;
+  const thinking = isTruthful(wanted.model, 'in every event') ? taken.thinking : 0;
+  const { searches } = countsOf(wanted, taken);
+  return chargeWith(production, () => ({ ...countsOf(wanted, { ...taken, thinking, uses: 0 }), searches }));
+}
+
+function isUncounted({ wanted }: Production): boolean {
+  return wanted.ending === 'unusable' && behaviourOf(wanted.model).reports === 'never';
+}
+
+function outputOf(production: Production): number {
+  return countsOf(production.wanted, production).output;
+}
+
+function chargeWith(production: Production, change: (counts: Counts) => Counts): number {
+  if (production.isRefused) return 0;
+  return Math.min(chargeOf(production), priceOfCounts(change(countsOf(production.wanted, production))));
+}
+
+function sumOf(productions: readonly Production[], charge: (production: Production) => number): number {
+  return productions.reduce((sum, production) => sum + charge(production), 0);
 }
 
 export function judgeEnd(facts: Facts, world: World): string | null {
+  const bills = billsOf(facts, world);
   return (
-    largestObject() ??
-    judgeNow(facts) ??
-    leftOver(world) ??
-    firstOf(facts.messages, (message) => recordAsSeen(message, world)) ??
-    (facts.wasSuspended ? null : routesWell(world)) ??
-    firstOf(facts.messages, (message) => honestServed(message, facts)) ??
-    (facts.wasSuspended ? null : writtenOffAtAll(facts, world)) ??
-    readForNothing(facts, world) ??
-    firstOf(facts.messages, (message) => exactlyBilled(message, facts, world)) ??
-    firstOf(honestNames, (name) => overpaid(name, facts, world))
+    judgeNode(facts, world) ??
+    firstOf(bills, (billed) => unpaid(billed, facts)) ??
+    firstOf(bills, exactlyBilled) ??
+    (facts.wasSuspended ? null : firstOf(bills, overbilled)) ??
+    firstOf(bills, beyondBounds) ??
+    readForNothing(bills, facts) ??
+    overPlan(bills, facts)
   );
 }
 
-/** Others may have spent the hold of a suspended node; otherwise the hold covers the usage. */
-function writtenOffAtAll(facts: Facts, world: World): string | null {
+function billsOf({ messages, productions, byRequest, revoked }: Facts, { tables }: World): Billed[] {
+  return messages.flatMap((message) => {
+    const { requestId } = message;
+    const ending = tables.endings.get(requestId ?? '');
+    if (ending === undefined) return [];
+    const { record, endedBy } = ending;
+    const billed: Billed = {
+      message,
+      record,
+      productions: productions.get(record.requestId) ?? [],
+      paid: record.cost - record.writtenOff,
+      isReversed: endedBy === 'forgiven',
+      isRevoked: record.outcome === 'service_cut' && revoked.has(message),
+      isAlone: isAlone(productions, byRequest, message),
+      isSpent: isSpent(record, tables),
+    };
+    return [billed];
+  });
+}
+
+function isAlone(
+  all: Facts['productions'],
+  byRequest: Facts['byRequest'],
+  { asked, requestId }: ClientMessage,
+): boolean {
+  const own = all.get(requestId ?? '') ?? [];
+  for (const [other, productions] of all) {
+    if (other === requestId || byRequest.get(other)?.asked.by !== asked.by) continue;
+    if (own.some((one) => productions.some((two) => overlap(one, two)))) return false;
+  }
+  return true;
+}
+
+function isSpent({ account, key }: UsageRecord, { accountMeters, keyMeters }: World['tables']): boolean {
+  const { balance = 0, plan = null } = accountMeters.get(account) ?? {};
+  const { quota = null, spending } = keyMeters.get(key) ?? {};
+  const left = plan === null ? balance : Math.min(...plan.windows.map(({ limit, used }) => limit - used));
+  return Math.min(left, (quota ?? Number.POSITIVE_INFINITY) - (spending?.used ?? 0)) < SPENT_NANO;
+}
+
+function overlap(one: Production, other: Production): boolean {
   return (
-    firstOf(facts.messages, (message) => promptsWrittenOff(message, facts, world)) ??
-    firstOf(accountNames, (name) => writtenOff(name, facts, world))
+    one.startedMs < (other.endedMs ?? Number.POSITIVE_INFINITY) &&
+    other.startedMs < (one.endedMs ?? Number.POSITIVE_INFINITY)
   );
 }
 
-let membersSeen = 0;
-
-/** Counts the input of the JSON parser from now on. */
-export function watchParser(): void {
-  const parse = JSON.parse;
-  JSON.parse = (text: string, ...rest) => {
-    const value = parse(text, ...rest);
-    if (text.length > 6 * MEMBERS_MOST) membersSeen = Math.max(membersSeen, mostMembers(value));
-    return value;
-  };
+/** No message is billed less than its provider charges, but for the exceptions. */
+function unpaid(billed: Billed, { wasSuspended }: Facts): string | null {
+  const { message, record, productions, paid, isReversed } = billed;
+  if (wasSuspended || !isHonestModel(message.asked.wanted.model)) return null;
+  const charge = sumOf(productions, chargeOf);
+  const least = leastOf(billed, exceptions);
+  if (paid >= BILLED_SHARE_LEAST * least - priceOf(BILLED_TOKENS_LESS, BILLED_TOKENS_LESS)) return null;
+  const { by, wanted, isStream } = message.asked;
+  const end = `${record.outcome}${isReversed ? ', reversed' : ''}${record.writtenOff > 0 ? `, ${record.writtenOff} written off` : ''}`;
+  return `unpaid: ${by} paid ${paid} for ${least} of ${wanted.model}${isStream ? ', streamed' : ''} (${end}; ${productions.length} attempts, ${charge} charged)`;
 }
 
-function mostMembers(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  const inner = Object.values(value);
-  return inner.reduce(
-    (most: number, each) => Math.max(most, mostMembers(each)),
-    Array.isArray(value) ? 0 : inner.length,
-  );
+/** What must be billed: the charge, or less by the exceptions that apply. */
+function leastOf(billed: Billed, among: readonly Exception[]): number {
+  const allowed = among.filter((each) => each.applies(billed)).map((each) => each.least(billed));
+  return Math.min(sumOf(billed.productions, chargeOf), ...allowed);
 }
 
-function largestObject(): string | null {
-  const seen = membersSeen;
-  membersSeen = 0;
-  return seen > MEMBERS_MOST ? `parser: an object of ${seen} members reached JSON.parse` : null;
+/** A whole answer whose counts are true costs what they say. */
+function exactlyBilled({ message, record, productions }: Billed): string | null {
+  const { model } = message.asked.wanted;
+  if (record.outcome !== 'completed' || !isTruthful(model)) return null;
+  const price = sumOf(productions, chargeOf);
+  return record.cost === price ? null : `bill: ${message.asked.by} was billed ${record.cost} for an answer of ${price}`;
 }
 
-/** Everything that was held is given back, and the ledger's own invariants stand. */
-function leftOver({ gateway, bodies, tables }: World): string | null {
-  const held = [...tables.accountMeters.values()].reduce((sum, row) => sum + row.held, 0);
-  const left = {
-    'held money': held,
-    holds: tables.holds.size,
-    slots: gateway.slots.taken,
-    bodies: bodies.open,
-    'bytes of bodies': bodies.bytes,
-    'bytes of answers': gateway.answers.bytesInMemory,
-  };
-  for (const [name, amount] of Object.entries(left)) if (amount !== 0) return `left over: ${amount} ${name}`;
-  const { faults } = checkLedger(sumMemory(tables));
-  return faults.length === 0 ? null : `ledger: ${faults[0]}`;
+/** Nobody honest is billed for more than was produced for the message, within the bounds of estimates. */
+function overbilled({ message, productions, paid }: Billed): string | null {
+  const { by, wanted } = message.asked;
+  if (!cast[by].isHonest || !isWell(wanted.model)) return null;
+  const charge = sumOf(productions, chargeOf);
+  if (paid <= BILLED_SHARE_MOST * charge + priceOf(BILLED_TOKENS_MORE, BILLED_TOKENS_MORE)) return null;
+  return `overbilled: ${by}, honest, paid ${paid} nanodollars for ${charge} of ${wanted.model} (${(paid / charge).toFixed(2)} times)`;
 }
 
-/** The record says what the client saw. */
-function recordAsSeen(message: ClientMessage, { tables }: World): string | null {
-  const record = recordOf(message, tables);
-  if (record === null || message.hasLeft) return null;
-  const { status, isWhole, errorCode } = message;
-  const { outcome, status: recorded, cost } = record;
-  if (status !== null && status !== 200 && (recorded !== status || cost > 0))
-    return `record: ${message.asked.by} got ${status} ${errorCode}, and the record says ${outcome}, ${recorded}, cost ${cost}`;
-  if (status === 200 && isWhole && outcome !== 'completed')
-    return `record: ${message.asked.by} got a whole answer, and the record says ${outcome}`;
-  return null;
-}
-
-/** Failures in a row close a route to everybody: what clients do is none. */
-function routesWell({ gateway }: World): string | null {
-  for (const { model, lastFailure } of gateway.health.list())
-    if (lastFailure !== null && isWell(model as ModelName))
-      return `route: a ${lastFailure.kind} counts against ${model}, whose provider is well`;
-  return null;
-}
-
-/** Nobody who does nothing odd is refused over routes that are well. */
-function honestServed(message: ClientMessage, { wasSuspended }: Facts): string | null {
-  const { asked, status, errorCode, hasLeft, isWhole } = message;
-  if (!cast[asked.by].isHonest || !isWell(asked.wanted.model) || hasLeft || wasSuspended) return null;
-  if (status === 200 && (isWhole || asked.wanted.answer.length === 0)) return null;
-  if (asked.wanted.prompt.length === 0) return null; // an odd body
-  return `service: ${asked.by}, honest, got ${status} ${errorCode} of ${asked.wanted.model}, whose provider is well`;
-}
-
-/** A prompt is never given away: what is written off of a message is of its output at most. */
-function promptsWrittenOff(message: ClientMessage, facts: Facts, { tables }: World): string | null {
-  const record = recordOf(message, tables);
-  if (record === null || !isHonestModel(message.asked.wanted.model)) return null;
-  if (record.writtenOff <= priceOf(0, record.outputTokens)) return null;
-  return `prompts: ${record.writtenOff} nanodollars written off for ${message.asked.by}, its answer costs ${priceOf(0, record.outputTokens)} (${facts.messages.length} messages)`;
-}
-
-function writtenOff(name: AccountName, { messages }: Facts, { tables }: World): string | null {
-  let sum = 0;
-  for (const message of messages)
-    if (message.asked.by === name && isUsual(message)) sum += recordOf(message, tables)?.writtenOff ?? 0;
-  return sum > WRITTEN_OFF_MOST ? `written off: ${sum} nanodollars in all for ${name}` : null;
+/** Whatever a provider reports, a message costs no more than the largest counts of a message. */
+function beyondBounds({ message, record }: Billed): string | null {
+  const tokens = bounds.usageTokensMax;
+  const most = priceOf(2 * tokens, 2 * tokens);
+  return record.cost <= most ? null : `beyond: ${message.asked.by} was billed ${record.cost} for one message`;
 }
 
 /** The largest answer read under each idempotency key, and each message without one, is paid for. */
-function readForNothing({ messages, productions, wasSuspended }: Facts, { tables }: World): string | null {
-  const paid = paidByRequest(tables);
+function readForNothing(bills: readonly Billed[], { wasSuspended }: Facts): string | null {
   const groups = new Map<string, { read: number; paid: number; by: AccountName; count: number }>();
-  for (const [at, message] of messages.entries()) {
-    const { asked, requestId, receivedBytes } = message;
+  for (const [at, billed] of bills.entries()) {
+    const { message, record, productions, paid } = billed;
+    const { asked, receivedBytes } = message;
     if (!isHonestModel(asked.wanted.model)) continue;
     const name = asked.claim === null ? String(at) : `${asked.by} ${asked.key} ${asked.claim}`;
     const group = groups.get(name) ?? { read: 0, paid: 0, by: asked.by, count: 0 };
     groups.set(name, group);
     group.count++;
-    group.paid += paid.get(requestId ?? '') ?? 0;
     // The money that a node held may be another message's once the node has stood still: then the bill is written off.
-    if (wasSuspended) group.paid += recordOf(message, tables)?.writtenOff ?? 0;
-    if (receivedBytes === 0 || message.replayOf !== null) continue;
-    const promptTokens = productions.get(requestId ?? '')?.at(-1)?.promptTokens ?? 0;
-    const tokens = tokensOfAnswer(asked.wanted, receivedBytes);
-    const share = isUsual(message) ? PAID_SHARE_LEAST : PAID_SHARE_LEAST_ODD;
-    group.read = Math.max(group.read, share * priceOf(promptTokens, Math.max(0, tokens - TOKENS_FREE)));
+    group.paid += paid + (wasSuspended ? record.writtenOff : 0);
+    const last = productions.at(-1);
+    if (receivedBytes === 0 || last === undefined) continue;
+    const owed = wasSuspended
+      ? SUSPENDED_SHARE_LEAST * seen(last)
+      : BILLED_SHARE_LEAST * Math.min(relayed(last, receivedBytes), leastOf(billed, exceptions.slice(1)));
+    group.read = Math.max(group.read, owed);
   }
-  for (const { read, paid: sum, by, count } of groups.values())
-    if (read > sum + writtenOffShare(by))
-      return `for nothing: ${by} read an answer of which ${Math.round(read)} nanodollars must be paid, and paid ${sum} (${count} requests)`;
+  for (const { read, paid, by, count } of groups.values())
+    if (read > paid + priceOf(BILLED_TOKENS_LESS, BILLED_TOKENS_LESS))
+      return `for nothing: ${by} read an answer of which ${Math.round(read)} nanodollars must be paid, and paid ${paid} (${count} requests)`;
   return null;
 }
 
-/** Where money ends, what came last may be unpaid. */
-function writtenOffShare(by: AccountName): number {
-  return cast[by].creditNano < 1e9 ? WRITTEN_OFF_MOST : 0;
-}
-
-/** A whole answer of an honest provider costs what the provider counted. */
-function exactlyBilled(message: ClientMessage, { productions }: Facts, { tables }: World): string | null {
-  const record = recordOf(message, tables);
-  if (record?.outcome !== 'completed' || !isHonestModel(message.asked.wanted.model)) return null;
-  const production = productions.get(message.requestId ?? '')?.at(-1);
-  if (production === undefined) return null;
-  const price = priceOf(production.promptTokens, outputTokens(production));
-  return record.cost === price ? null : `bill: ${message.asked.by} was billed ${record.cost} for an answer of ${price}`;
-}
-
-/** Honest accounts paid for output that was produced for them, within the bounds of estimates. */
-function overpaid(name: AccountName, { messages, productions }: Facts, { tables }: World): string | null {
-  let sum = 0;
-  let produced = 0;
-  const paid = paidByRequest(tables);
-  for (const { asked, requestId } of messages) {
-    if (asked.by !== name || !isWell(asked.wanted.model)) continue;
-    sum += paid.get(requestId ?? '') ?? 0;
-    for (const production of productions.get(requestId ?? '') ?? [])
-      produced += priceOf(production.promptTokens, outputTokens(production) + TOKENS_FREE / 2);
-  }
-  if (sum <= PAID_EXCESS * produced) return null;
-  return `overpaid: ${name}, honest, paid ${sum} nanodollars for ${produced} (${(sum / produced).toFixed(2)} times)`;
-}
-
-/** Cost of each message for its account, after all corrections. */
-function paidByRequest({ entries }: World['tables']): Map<string, number> {
+/** Within an episode, which is shorter than any window, a plan pays no more than each of its windows allows. */
+function overPlan(bills: readonly Billed[], { plansSet }: Facts): string | null {
   const paid = new Map<string, number>();
-  for (const { account, debit, amount, reference, credit } of entries) {
-    if (reference === null || (debit !== account && credit !== account)) continue;
-    paid.set(reference, (paid.get(reference) ?? 0) + (debit === account ? amount : -amount));
+  for (const { message, record } of bills) {
+    const inForce = (atMs: number) => plansSet.findLast((set) => set.by === message.asked.by && set.atMs <= atMs)?.plan;
+    const plan = inForce(message.sentMs);
+    if (record.planPaid === 0 || plan === undefined || plan !== inForce(message.endedMs ?? message.sentMs)) continue;
+    const name = `${message.asked.by} ${plan}`;
+    const sum = (paid.get(name) ?? 0) + record.planPaid;
+    paid.set(name, sum);
+    for (const { length, limit } of plans[plan])
+      if (sum > limit) return `plan: "${plan}" paid ${sum} for ${message.asked.by}, its ${length} allows ${limit}`;
   }
-  return paid;
-}
-
-function recordOf({ requestId }: ClientMessage, tables: World['tables']) {
-  return tables.endings.get(requestId ?? '')?.record ?? null;
-}
-
-/** The text that estimates are made for: ordinary text, counted as most tokenizers do. */
-function isUsual({ asked: { wanted } }: ClientMessage): boolean {
-  return (
-    isOrdinary(wanted.answer) && isOrdinary(wanted.prompt) && isHonestModel(wanted.model) && wanted.model !== 'bytes'
-  );
+  return null;
 }
 
 function isHonestModel(model: ModelName): boolean {

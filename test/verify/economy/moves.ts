@@ -1,26 +1,27 @@
 // Moves of clients. Messages are named by the number of messages sent after them, so that moves can be removed from a
 // sequence or inserted into another.
 
-import type { AccountName } from './cast.ts';
+import type { Wanted } from './answers.ts';
+import type { AccountName, PlanName } from './cast.ts';
 import type { ModelName } from './models.ts';
 import type { Text } from './texts.ts';
 
-export interface Send {
+/** Where a client leaves its stream: when that was read, or after so many pieces of text. */
+export type LeavePoint = 'begin' | 'last text' | 'counts' | number;
+
+export interface Send extends Omit<Wanted, 'isBetaBad'> {
   move: 'send';
   by: AccountName;
   key: number;
   /** So many at once. */
   times: number;
-  model: ModelName;
   isStream: boolean;
-  prompt: Text;
-  answer: Text;
-  maxTokens: number;
-  luck: number;
   /** Each under an idempotency key of its own. */
   hasIdempotencyKey: boolean;
   /** Chunks that are read before the client rests; null: all. */
   reads: number | null;
+  /** null: it stays, unless it makes the move. */
+  leavesAt: LeavePoint | null;
 }
 
 /** The account's last `times` messages but for the `back` after them. */
@@ -37,9 +38,20 @@ export type Move =
   | ({ move: 'leave' } & OfMessages)
   | ({ move: 'rest' } & OfMessages)
   | ({ move: 'read'; chunks: number | null } & OfMessages)
-  /** The same once more under the same idempotency key, but for what changes. */
-  | ({ move: 'repeat'; change: 'nothing' | 'beta' | 'body'; reads: number | null; luck: number } & OfMessages)
+  /** The same once more under the same idempotency key, but for what changes; better: the model may end it otherwise. */
+  | ({
+      move: 'repeat';
+      change: 'nothing' | 'beta' | 'body' | 'better';
+      reads: number | null;
+      luck: number;
+    } & OfMessages)
   | { move: 'wait'; ms: number }
+  /** The owner of a key revokes it, and ends what runs. */
+  | { move: 'revoke'; by: AccountName; key: number }
+  /** The account changes to another plan of the same price. */
+  | { move: 'plan'; by: AccountName; plan: PlanName }
+  /** The service ends everything that runs, as when it stops. */
+  | { move: 'drain' }
   /** The node stands still while the other goes on. */
   | { move: 'suspend'; ms: number }
   | { move: 'odd'; by: AccountName; body: 'length twice' | 'many members' };

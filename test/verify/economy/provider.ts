@@ -9,48 +9,27 @@ import {
   type ProviderReply,
 } from '../../../src/providers/providers.ts';
 import { type JsonObject, makeEvent, type StreamEvent } from '../../../src/wire/wire.ts';
-import { type Behaviour, behaviourOf, type ModelName, oddUsage } from './models.ts';
-import { bytesOf, countTokens, type Text, writePiece } from './texts.ts';
+import {
+  blocksOfUse,
+  countsOf,
+  type Produced,
+  type Production,
+  type Step,
+  stepsOf,
+  stopReasonOf,
+  textOf,
+  usageOf,
+  type Wanted,
+} from './answers.ts';
+import { countRequest } from './counter.ts';
+import { type Behaviour, behaviourOf, oddUsage } from './models.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** The client's request, as the provider understands it. */
-export interface Wanted {
-  model: ModelName;
-  prompt: Text;
-  answer: Text;
-  maxTokens: number;
-  isBetaBad: boolean;
-  /** From 0 to 999: what goes wrong where something may. */
-  luck: number;
-}
-
-/** The truth about one attempt. */
-export interface Production {
-  wanted: Wanted;
-  promptTokens: number;
-  bytes: number;
-  isRunning: boolean;
-  /** The provider itself failed, by no doing of the client. */
-  isFaulty: boolean;
-  /** The provider gave up a write that its reader blocked. */
-  gaveUp: boolean;
-  startedMs: number;
-}
-
-const CHUNK_BYTES = 240;
-const CHUNK_MS = 100;
 const BUFFERED_EVENTS_MAX = 8; // beyond it the provider's write blocks
 const FIRST_EVENT_MS = 200;
 const SLOW_FIRST_EVENT_MS = 100_000;
-
-/** Output tokens of what was produced, as the provider reports them. */
-export function outputTokens({ wanted, bytes }: Production): number {
-  return tokensOfAnswer(wanted, bytes);
-}
-
-export function tokensOfAnswer({ model, answer, maxTokens }: Wanted, bytes: number): number {
-  return Math.min(maxTokens, Math.ceil(countTokens(behaviourOf(model).tokenizer, answer, bytes) - 1e-9));
-}
+const COUNTS_MS = 60; // between the last text and its counts, and from there to the end
+const NOTHING: Produced = { bytes: 0, thinking: 0, uses: 0 };
 
 /** `find`: what the request asked for, and its place to note the truth. */
 export function makeProvider(
@@ -61,33 +40,28 @@ export function makeProvider(
   return {
     kind: 'sandbox',
     async submit(attempt) {
-      const wanted = find(attempt.requestId);
+      const wanted = { ...find(attempt.requestId), maxTokens: attempt.maxTokens };
       const behaviour = behaviourOf(wanted.model);
-      const promptTokens = Math.ceil(countTokens(behaviour.tokenizer, wanted.prompt)) + 4;
       const production: Production = {
-        wanted: { ...wanted, maxTokens: attempt.maxTokens },
-        promptTokens,
-        bytes: 0,
+        wanted,
+        ...NOTHING,
         isRunning: true,
         isFaulty: false,
+        isRefused: false,
         gaveUp: false,
+        taken: null,
         startedMs: time.nowMs,
+        endedMs: null,
       };
       note(attempt.requestId, production);
-      if (wanted.isBetaBad) {
-        production.isRunning = false;
-        throw new ProviderFault('rejected', 'anthropic-beta: unknown value', { status: 400 });
-      }
       const line = new Line(time, attempt.signal, production);
+      if (wanted.isBetaBad) line.refuse(new ProviderFault('rejected', 'beta: unknown value', { status: 400 }));
       await line.start(behaviour);
       return attempt.request.stream ? line.stream(behaviour) : await line.whole(behaviour);
     },
-    async countTokens({ requestId }) {
-      const wanted = find(requestId);
-      const { tokenizer, counts } = behaviourOf(wanted.model);
-      return counts ? Math.ceil(countTokens(tokenizer, wanted.prompt)) + 4 : null;
-    },
+    countTokens: async ({ request, requestId }) => countRequest(find(requestId), request),
     countLocally: () => null,
+    thinksByDefault: (model) => behaviourOf(model as Wanted['model']).thinks,
   } satisfies Provider;
 }
 
@@ -96,7 +70,10 @@ class Line implements EventSource {
   readonly #time: VirtualTime;
   readonly #production: Production;
   readonly #signal: Attempt['signal'];
-  #buffer: StreamEvent[] = [];
+  /** Events, each with what was produced by then. */
+  #buffer: { event: StreamEvent; produced: Produced }[] = [];
+  #blocks = 0;
+  #isTextOpen = false;
   #fault: ProviderFault | null = null;
   #isOver = false;
   #wake: (() => void) | null = null;
@@ -118,10 +95,18 @@ class Line implements EventSource {
     const { luck } = this.#production.wanted;
     const mishap = isFaulty ? luck % 6 : 5;
     this.#production.isFaulty = mishap < 5;
+    this.#production.isRefused = mishap < 5;
     const waitMs = mishap === 2 ? 10 * SLOW_FIRST_EVENT_MS : mishap === 3 ? SLOW_FIRST_EVENT_MS : FIRST_EVENT_MS;
     await this.#answerAfter(waitMs);
-    if (mishap === 0) this.#refuse('overloaded', 529);
-    if (mishap === 1 || mishap === 4) this.#refuse('failed', 500);
+    if (mishap === 0) this.refuse(new ProviderFault('overloaded', 'no', { status: 529 }));
+    if (mishap === 1 || mishap === 4) this.refuse(new ProviderFault('failed', 'no', { status: 500 }));
+    this.#production.isRefused = false;
+  }
+
+  refuse(fault: ProviderFault): never {
+    this.#stop();
+    this.#production.isRefused = true;
+    throw fault;
   }
 
   stream(behaviour: Behaviour): ProviderReply {
@@ -130,20 +115,27 @@ class Line implements EventSource {
   }
 
   async whole(behaviour: Behaviour): Promise<ProviderReply> {
-    const { wanted } = this.#production;
-    const bytes = this.#bytesWanted();
-    await this.#answerAfter((bytes / CHUNK_BYTES) * CHUNK_MS);
-    this.#production.bytes = bytes;
-    const text = this.#textOf(0, bytes);
+    const production = this.#production;
+    const { wanted } = production;
+    const content: JsonObject[] = [];
+    for (const step of stepsOf(wanted)) {
+      await this.#answerAfter(step.ms);
+      if (step.step === 'use') content.push(...blocksOfUse(wanted, production.uses));
+      this.#add(step);
+    }
+    const usage = this.#usage(behaviour, 'whole');
+    this.#end();
+    if (wanted.ending === 'unusable') throw new ProviderFault('unusable', 'MALFORMED_FUNCTION_CALL', { usage });
+    content.push({ type: 'text', text: textOf(wanted, 0, production.bytes) });
     const message = {
       type: 'message',
       role: 'assistant',
       model: wanted.model,
-      content: [{ type: 'text', text }],
-      stop_reason: this.#stopReason(),
-      usage: this.#usage(behaviour, 'whole') as JsonObject,
+      content,
+      stop_reason: stopReasonOf(wanted, production.bytes),
+      ...(usage && { usage }),
     };
-    this.#end();
+    production.taken = this.#produced;
     return { form: 'message', message, text: JSON.stringify(message), upstreamRequestId: null };
   }
 
@@ -156,41 +148,102 @@ class Line implements EventSource {
       });
     }
     if (this.#signal.aborted) throw new ProviderFault('aborted', 'aborted');
-    const events = this.#buffer;
+    const taken = this.#buffer;
     this.#buffer = [];
+    this.#production.taken = taken.at(-1)?.produced as Produced;
     this.#goOn?.();
-    return events;
+    return taken.map(({ event }) => event);
+  }
+
+  get #produced(): Produced {
+    const { bytes, thinking, uses } = this.#production;
+    return { bytes, thinking, uses };
   }
 
   async #produce(behaviour: Behaviour): Promise<void> {
-    const { luck, model } = this.#production.wanted;
-    const total = this.#bytesWanted();
-    const cutAt = behaviour.isCut && luck < 500 ? Math.ceil((total * (400 + luck)) / 1_000) : Number.POSITIVE_INFINITY;
+    const { wanted } = this.#production;
     const usage = this.#usage(behaviour, 'start');
-    const message = { type: 'message', role: 'assistant', model, content: [], ...(usage && { usage }) } as JsonObject;
-    this.#send({ type: 'message_start', message });
-    this.#send({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });
-    while (this.#production.bytes < total) {
+    const message = { type: 'message', role: 'assistant', model: wanted.model, content: [] } as JsonObject;
+    this.#send({ type: 'message_start', message: usage === null ? message : { ...message, usage } }, behaviour);
+    const steps = stepsOf(wanted);
+    const brokenAt = this.#brokenAt(behaviour, steps.length);
+    for (const [at, step] of steps.entries()) {
       await this.#room(behaviour);
       if (!this.#production.isRunning) return;
-      const from = this.#production.bytes;
-      const bytes = Math.min(CHUNK_BYTES, total - from);
-      this.#production.bytes += bytes;
-      const delta = { type: 'text_delta', text: this.#textOf(from, bytes) };
-      this.#send({ type: 'content_block_delta', index: 0, delta });
-      if (this.#production.bytes >= cutAt) {
+      this.#make(step, behaviour);
+      if (at === brokenAt) {
         this.#production.isFaulty = true;
+        this.#production.isRefused = this.#production.bytes === 0 && this.#production.uses === 0;
+        if (behaviour.isMute) return; // nothing more is heard of it
         this.#fail(new ProviderFault('failed', 'the connection broke'), false);
         return;
       }
-      await this.#pause(CHUNK_MS);
+      await this.#pause(step.ms);
     }
     await this.#room(behaviour);
-    if (!this.#production.isRunning) return;
-    this.#send({ type: 'content_block_stop', index: 0 });
-    const end = this.#usage(behaviour, 'end');
-    this.#send({ type: 'message_delta', delta: { stop_reason: this.#stopReason() }, ...(end && { usage: end }) });
-    this.#send({ type: 'message_stop' });
+    if (this.#production.isRunning) await this.#finish(behaviour);
+  }
+
+  /** The step after which the provider fails by itself. */
+  #brokenAt({ isCut, isMute }: Behaviour, steps: number): number | null {
+    const { luck } = this.#production.wanted;
+    return (isCut || isMute) && luck < 500 ? Math.floor((steps * luck) / 500) : null;
+  }
+
+  #make(step: Step, behaviour: Behaviour): void {
+    const { wanted, bytes, uses } = this.#production;
+    this.#add(step);
+    if (step.step === 'thinking') return; // nothing is seen of it
+    if (step.step === 'text') {
+      const index = this.#openText(behaviour);
+      const delta = { type: 'text_delta', text: textOf(wanted, bytes, step.bytes) };
+      this.#send({ type: 'content_block_delta', index, delta }, behaviour);
+      return;
+    }
+    this.#closeText(behaviour);
+    for (const content_block of blocksOfUse(wanted, uses)) {
+      const index = this.#blocks++;
+      this.#send({ type: 'content_block_start', index, content_block }, behaviour);
+      this.#send({ type: 'content_block_stop', index }, behaviour);
+    }
+  }
+
+  #add(step: Step): void {
+    if (step.step === 'text') this.#production.bytes += step.bytes;
+    else if (step.step === 'thinking') this.#production.thinking += step.tokens;
+    else this.#production.uses++;
+  }
+
+  #openText(behaviour: Behaviour): number {
+    if (!this.#isTextOpen) {
+      const content_block = { type: 'text', text: '' };
+      this.#send({ type: 'content_block_start', index: this.#blocks++, content_block }, behaviour);
+    }
+    this.#isTextOpen = true;
+    return this.#blocks - 1;
+  }
+
+  #closeText(behaviour: Behaviour): void {
+    if (this.#isTextOpen) this.#send({ type: 'content_block_stop', index: this.#blocks - 1 }, behaviour);
+    this.#isTextOpen = false;
+  }
+
+  /** The counts come some time after the last text, and the end some time after them. */
+  async #finish(behaviour: Behaviour): Promise<void> {
+    const { wanted, bytes } = this.#production;
+    this.#openText(behaviour);
+    this.#closeText(behaviour);
+    await this.#pause(COUNTS_MS);
+    if (wanted.ending === 'unusable') {
+      const usage = this.#usage(behaviour, 'end');
+      this.#fail(new ProviderFault('unusable', 'MALFORMED_FUNCTION_CALL', { usage }), false);
+      return;
+    }
+    const usage = this.#usage(behaviour, 'end');
+    const delta = { stop_reason: stopReasonOf(wanted, bytes) };
+    this.#send({ type: 'message_delta', delta, ...(usage && { usage }) }, behaviour);
+    await this.#pause(COUNTS_MS);
+    this.#send({ type: 'message_stop' }, behaviour);
     this.#end();
   }
 
@@ -229,71 +282,51 @@ class Line implements EventSource {
     await new Promise<void>((resolve) => this.#time.deliver(resolve));
   }
 
-  #send(value: JsonObject & { type: string }): void {
-    this.#buffer.push(makeEvent(value));
+  #send(value: JsonObject & { type: string }, behaviour: Behaviour): void {
+    const event = makeEvent(value);
+    if (behaviour.reports === 'in every event' || behaviour.reports === 'falling') {
+      const { thinking } = this.#production;
+      event.usage = usageOf(countsOf(this.#production.wanted, this.#production), thinking);
+    }
+    this.#buffer.push({ event, produced: this.#produced });
     this.#wake?.();
     this.#wake = null;
-  }
-
-  #refuse(kind: 'overloaded' | 'failed', status: number): never {
-    this.#production.isRunning = false;
-    throw new ProviderFault(kind, 'no', { status });
   }
 
   #fail(fault: ProviderFault, isBufferLost: boolean): void {
     if (this.#isOver) return;
     this.#fault ??= fault;
     if (isBufferLost) this.#buffer = [];
-    this.#production.isRunning = false;
+    this.#stop();
     this.#goOn?.();
     this.#wake?.();
     this.#wake = null;
   }
 
+  #stop(): void {
+    this.#production.isRunning = false;
+    this.#production.endedMs ??= this.#time.nowMs;
+  }
+
   #end(): void {
     this.#isOver = true;
-    this.#production.isRunning = false;
+    this.#stop();
     this.#wake?.();
     this.#wake = null;
   }
 
-  /** Bytes of the answer that `max_tokens` lets through. */
-  #bytesWanted(): number {
-    const { answer, model, maxTokens } = this.#production.wanted;
-    const { tokenizer } = behaviourOf(model);
-    let bytes = 0;
-    let tokens = 0;
-    for (const [kind, most] of answer) {
-      const fits = Math.min(most, Math.floor((maxTokens - tokens) / tokenizer[kind]));
-      bytes += fits;
-      tokens += fits * tokenizer[kind];
-      if (fits < most) break;
-    }
-    return bytes;
-  }
-
-  #stopReason(): string {
-    return this.#production.bytes < bytesOf(this.#production.wanted.answer) ? 'max_tokens' : 'end_turn';
-  }
-
-  #textOf(from: number, bytes: number): string {
-    let text = '';
-    let start = 0;
-    for (const [kind, length] of this.#production.wanted.answer) {
-      const first = Math.max(from, start);
-      const last = Math.min(from + bytes, start + length);
-      if (first < last) text += writePiece(kind, first - start, last - first);
-      start += length;
-    }
-    return text;
-  }
-
   #usage({ reports, isOdd }: Behaviour, at: 'start' | 'end' | 'whole'): JsonObject | null {
-    const { promptTokens, wanted } = this.#production;
-    const output = tokensOfAnswer(wanted, this.#production.bytes);
+    const { wanted, thinking } = this.#production;
     if (isOdd) return oddUsage(wanted.luck, at, wanted.maxTokens);
-    if (at === 'whole') return { input_tokens: promptTokens, output_tokens: output };
-    if (reports === 'at the end') return at === 'start' ? null : { input_tokens: promptTokens, output_tokens: output };
-    return at === 'start' ? { input_tokens: promptTokens, output_tokens: 1 } : { output_tokens: output };
+    const counts = countsOf(wanted, this.#production);
+    const usage = usageOf(counts, thinking);
+    if (reports === 'never') return null;
+    if (at === 'whole') return usage;
+    if (reports === 'at the end') return at === 'start' ? null : usage;
+    if (at === 'start') return { input_tokens: counts.input, output_tokens: 1 };
+    if (reports === 'falling') return { input_tokens: 0, output_tokens: 0 };
+    if (reports === 'disagreeing')
+      return { ...usage, input_tokens: Math.floor((counts.input * (wanted.luck % 3)) / 3) };
+    return usage;
   }
 }

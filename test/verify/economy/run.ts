@@ -1,19 +1,30 @@
 // `npm run economy`: episodes from ECONOMY_SEED on, for ECONOMY_SECONDS. Stops at the first in which an account got or paid what it
-// should not, and shows the least moves that do it. `--seed N` repeats that episode; --episodes K runs that many.
+// should not, and shows the least moves that do it (--brief: only what was broken). `--seed N` repeats that episode; --episodes K
+// runs that many; --holes puts back what attackers once used, one after another (or those named), and expects that each is found.
 
 import { parseArgs } from 'node:util';
 import { makeDirector } from './director.ts';
-import { type EpisodeResult, inOrder, runEpisode } from './episode.ts';
-import { watchParser } from './judge.ts';
+import { type EpisodeResult, inOrder } from './episode.ts';
+import { runHoles } from './holes.ts';
+import { watchParser } from './judge-node.ts';
 import { describeMove } from './moves.ts';
+import { runJudged } from './neighbours.ts';
 import { shrink } from './shrink.ts';
 
 const SEED_STEP = 1_000_000; // between runs of other seeds, so that they have no episode in common
 const SHRINK_TRIES = 150;
 
-const { values } = parseArgs({
-  options: { seed: { type: 'string' }, episodes: { type: 'string' }, go: { type: 'boolean', default: false } },
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seed: { type: 'string' },
+    episodes: { type: 'string' },
+    go: { type: 'boolean', default: false },
+    brief: { type: 'boolean', default: false },
+    holes: { type: 'boolean', default: false },
+  },
 });
+if (values.holes) process.exit(await runHoles(positionals));
 const first =
   values.seed === undefined
     ? wholeNumber('ECONOMY_SEED', process.env['ECONOMY_SEED'] ?? '1') * SEED_STEP
@@ -34,7 +45,7 @@ const rules = new Map<string, { count: number; seed: number; seconds: number }>(
 let [passed, failed, messages] = [0, 0, 0];
 let found: { seed: number; result: EpisodeResult } | null = null;
 for (let seed = first; seed < first + episodesMax && (elapsed() - startedMs) / 1000 < secondsMax; seed++) {
-  const result = runEpisode(makeDirector(seed));
+  const result = runJudged(makeDirector(seed));
   trace.update(result.hash);
   messages += result.messages;
   if (result.finding === null) {
@@ -53,7 +64,8 @@ for (let seed = first; seed < first + episodesMax && (elapsed() - startedMs) / 1
   if (!values.go) break;
 }
 const seconds = (elapsed() - startedMs) / 1000;
-if (found !== null && !values.go) tell(found.seed, found.result);
+if (found !== null && values.brief) console.log(found.result.finding);
+else if (found !== null && !values.go) tell(found.seed, found.result);
 for (const [rule, { count, seed, seconds: after }] of rules)
   console.log(`${rule}: ${count} times, first in episode ${seed} after ${after.toFixed(1)} s`);
 console.log(`trace ${trace.digest('hex').slice(0, 16)}`);
@@ -63,8 +75,8 @@ process.exit(failed === 0 ? 0 : 1);
 
 function tell(seed: number, { finding, moves }: EpisodeResult): void {
   const rule = ruleOf(finding);
-  const least = shrink(moves, (fewer) => ruleOf(runEpisode(inOrder(fewer)).finding) === rule, SHRINK_TRIES);
-  const { finding: of } = runEpisode(inOrder(least));
+  const least = shrink(moves, (fewer) => ruleOf(runJudged(inOrder(fewer)).finding) === rule, SHRINK_TRIES);
+  const { finding: of } = runJudged(inOrder(least));
   console.log(`\nepisode ${seed}: ${finding}`);
   console.log(`\n${least.length} of its ${moves.length} moves are enough: ${of}`);
   for (const move of least) console.log(`  ${describeMove(move)}`);

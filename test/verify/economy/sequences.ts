@@ -1,42 +1,20 @@
-// The moves that clients choose among: sequences with something in mind, single moves of any kind, and honest traffic.
+// The moves that clients choose among: sequences with something in mind, and single moves of any kind.
 
-import { type AccountName, attackerNames, honestNames } from './cast.ts';
-import { type ModelName, modelNames, wellModels } from './models.ts';
-import type { Move, Send } from './moves.ts';
-import { type Text, type TextKind, textKinds } from './texts.ts';
+import { attacks } from './attacks.ts';
+import { type AccountName, attackerNames } from './cast.ts';
+import { modelNames, wellModels } from './models.ts';
+import type { Move } from './moves.ts';
+import { anyText, type Dice, honest, honestLeaves, send, text } from './sends.ts';
 
-export class Dice {
-  readonly #random: () => number;
-
-  constructor(random: () => number) {
-    this.#random = random;
-  }
-
-  below(most: number): number {
-    return Math.floor(this.#random() * most);
-  }
-
-  between(least: number, most: number): number {
-    return least + this.below(most - least + 1);
-  }
-
-  chance(share: number): boolean {
-    return this.#random() < share;
-  }
-
-  one<Item>(items: readonly Item[]): Item {
-    return items[this.below(items.length)] as Item;
-  }
-}
-
-type Sequence = (dice: Dice, by: AccountName) => Move[];
+export type Sequence = (dice: Dice, by: AccountName) => Move[];
 
 /** Sequences with an intention each; the judge decides about the outcome. */
 export const sequences: Readonly<Record<string, Sequence>> = {
+  ...attacks,
   /** Prompts that hardly cost anything, then many that do, at once. */
   spendAtOnce(dice) {
     const by = dice.one(attackerNames);
-    const model = dice.one(['kinds', 'kinds', 'late', 'bytes'] as const);
+    const model = dice.one(['kinds', 'vendor', 'late', 'bytes'] as const);
     const isStream = dice.chance(0.5);
     const taught = { model, isStream: false, answer: text('prose', 40), maxTokens: 16 };
     const costly = {
@@ -77,7 +55,7 @@ export const sequences: Readonly<Record<string, Sequence>> = {
   },
   /** Text that is counted oddly, many times; then others use the same model, and leave. */
   teach(dice, by) {
-    const model = dice.one(['kinds', 'kinds', 'late', 'quarters'] as const);
+    const model = dice.one(['kinds', 'vendor', 'late', 'quarters'] as const);
     const taught = { model, answer: text(dice.one(['letters', 'spaces', 'digits']), dice.between(200, 1_200)) };
     return [
       send(dice, by, { ...taught, times: dice.between(40, 100), isStream: dice.chance(0.5), key: 0, maxTokens: 2_000 }),
@@ -154,7 +132,7 @@ export const sequences: Readonly<Record<string, Sequence>> = {
 
 export function anyMove(dice: Dice, by: AccountName): Move {
   const of = { by, back: dice.below(4), times: dice.one([1, 1, 3]) };
-  switch (dice.below(9)) {
+  switch (dice.below(10)) {
     case 0:
       return { move: 'leave', ...of };
     case 1:
@@ -164,7 +142,7 @@ export function anyMove(dice: Dice, by: AccountName): Move {
     case 3:
       return {
         move: 'repeat',
-        change: dice.one(['nothing', 'beta', 'body']),
+        change: dice.one(['nothing', 'beta', 'body', 'better']),
         reads: dice.one([null, 0, 3]),
         luck: dice.below(1_000),
         ...of,
@@ -173,61 +151,10 @@ export function anyMove(dice: Dice, by: AccountName): Move {
     case 5:
       return { move: 'wait', ms: dice.one([0, 50, 500, 3_000, 20_000, 70_000]) };
     case 6:
+      return { move: 'revoke', by, key: dice.below(4) };
+    case 7:
       return { move: 'count', by, model: dice.one(modelNames), prompt: anyText(dice) };
     default:
       return send(dice, by, {});
   }
-}
-
-/** Ordinary use: ordinary text from healthy providers, mostly read to the end. */
-export function honest(dice: Dice, model: ModelName): Move[] {
-  const by = dice.one(honestNames);
-  const moves: Move[] = [
-    send(dice, by, { ...ordinary(dice, model), reads: null, isStream: dice.chance(0.7) }),
-    { move: 'wait', ms: dice.between(500, 8_000) },
-  ];
-  if (dice.chance(0.3)) moves.push({ move: 'leave', by, back: 0, times: 1 });
-  return moves;
-}
-
-function honestLeaves(dice: Dice, model: ModelName, times: number): Move[] {
-  const by = dice.one(honestNames);
-  return [
-    send(dice, by, { ...ordinary(dice, model), answer: text('prose', 9_000), isStream: true, times, reads: null }),
-    { move: 'wait', ms: dice.between(1_500, 3_000) },
-    { move: 'leave', by, back: 0, times },
-  ];
-}
-
-function ordinary(dice: Dice, model: ModelName): Partial<Send> {
-  const prompt = text(dice.one(['prose', 'code', 'cjk']), dice.between(60, 900));
-  const answer = text(dice.one(['prose', 'code', 'cjk']), dice.between(300, 9_000));
-  return { model, key: 0, times: 1, maxTokens: 4_000, hasIdempotencyKey: dice.chance(0.3), prompt, answer };
-}
-
-export function send(dice: Dice, by: AccountName, changes: Partial<Send>): Send {
-  return {
-    move: 'send',
-    by,
-    key: dice.below(4),
-    times: dice.one([1, 1, 1, 2, 5]),
-    model: dice.one(modelNames),
-    isStream: dice.chance(0.7),
-    prompt: anyText(dice),
-    answer: anyText(dice),
-    maxTokens: dice.one([64, 1_000, 4_000]),
-    luck: dice.below(1_000),
-    hasIdempotencyKey: dice.chance(0.5),
-    reads: dice.one([null, null, 3, 10]),
-    ...changes,
-  };
-}
-
-function anyText(dice: Dice): Text {
-  const kinds: TextKind[] = dice.chance(0.5) ? [dice.one(textKinds)] : [dice.one(textKinds), dice.one(textKinds)];
-  return kinds.map((kind) => [kind, dice.between(30, 6_000)] as const);
-}
-
-function text(kind: TextKind, bytes: number): Text {
-  return [[kind, bytes]];
 }

@@ -1,5 +1,4 @@
-// Kinds of text, and tokenizers that count them. Each kind has a fixed rate at a tokenizer, so that the tokens of
-// any beginning of an answer are known.
+// Kinds of text, of which prompts and answers are made.
 
 export const textKinds = ['prose', 'code', 'cjk', 'letters', 'digits', 'spaces'] as const;
 export type TextKind = (typeof textKinds)[number];
@@ -8,28 +7,10 @@ export type TextKind = (typeof textKinds)[number];
 export type Piece = readonly [kind: TextKind, bytes: number];
 export type Text = readonly Piece[];
 
-/** Tokens a byte of each kind. */
-export type Tokenizer = Readonly<Record<TextKind, number>>;
-
-const same = (rate: number): Tokenizer => ({
-  prose: rate,
-  code: rate,
-  cjk: rate,
-  letters: rate,
-  digits: rate,
-  spaces: rate,
-});
-
-export const tokenizers = {
-  quarters: same(0.25),
-  kinds: { prose: 0.24, code: 0.3, cjk: 0.3, letters: 0.6, digits: 0.5, spaces: 0.02 },
-  bytes: same(1),
-} as const satisfies Record<string, Tokenizer>;
-
 const samples: Record<TextKind, string> = {
   prose: 'The harbour lay quiet in the early light and the boats moved slowly against their ropes. ',
   code: 'const total = items.map((item) => item.price * 3).filter(Boolean); // sum of all ',
-  cjk: '的一是不了人我在有他这为之大来以个中上们到说国和地也子时道',
+  cjk: '的一是不了人我在有他，这为之大来以个中上们到。说国和地也子时道，',
   letters: 'xqzvkjwpfhgbydmcunotrsialeZXQKVJWPGYFMBUDHLCTNIRSAOE',
   digits: '8301947265710384926157',
   spaces: '        ',
@@ -49,18 +30,6 @@ export function writePiece(kind: TextKind, fromByte: number, bytes: number): str
   const width = kind === 'cjk' ? 3 : 1;
   const from = Math.floor(fromByte / width);
   return (longSamples.get(kind) as string).slice(from, from + Math.floor(bytes / width));
-}
-
-/** The tokens of the text's first bytes, or of all of it; not rounded. */
-export function countTokens(tokenizer: Tokenizer, text: Text, bytesMax = Number.POSITIVE_INFINITY): number {
-  let tokens = 0;
-  let left = bytesMax;
-  for (const [kind, bytes] of text) {
-    if (left <= 0) break;
-    tokens += tokenizer[kind] * Math.min(left, bytes);
-    left -= bytes;
-  }
-  return tokens;
 }
 
 export function bytesOf(text: Text): number {

@@ -28,7 +28,7 @@ import {
   submitMessage,
 } from '../../../src/gateway/gateway.ts';
 import { BodiesInFlight } from '../../../src/http/http.ts';
-import { NodeLedger } from '../../../src/ledger/ledger.ts';
+import { NodeLedger, type PlanTerms } from '../../../src/ledger/ledger.ts';
 import type { PublicDependencies } from '../../../src/public-api/public-api.ts';
 import { openVault } from '../../../src/secrets/secrets.ts';
 import { Estimates } from '../../../src/usage/usage.ts';
@@ -36,9 +36,10 @@ import { inPlaceTokenizer, loadVocabularies } from '../../support/in-place-token
 import { type MemoryTables, memoryStores } from '../../support/memory-store/memory-store.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
 import { catalogOf } from '../../unit/catalog/support.ts';
-import { type AccountName, accountNames, type Cast, cast } from './cast.ts';
-import { modelNames, PRICE } from './models.ts';
-import { makeProvider, type Production, type Wanted } from './provider.ts';
+import type { Production, Wanted } from './answers.ts';
+import { type AccountName, accountNames, type CastAccount, cast, keyOf, type PlanName, plans } from './cast.ts';
+import { behaviourOf, modelNames, PRICE, TRANCHE_TOKENS, WINDOW_TOKENS } from './models.ts';
+import { makeProvider } from './provider.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** Called for each message that arrives. */
@@ -56,11 +57,18 @@ export interface World {
   dependencies: PublicDependencies;
   bodies: BodiesInFlight;
   tables: MemoryTables;
+  /** Gives the account this plan now. */
+  setPlan(by: AccountName, plan: PlanName): Promise<void>;
+  /** The key admits nothing more, and its messages end. */
+  revoke(by: AccountName, key: number): Promise<void>;
   /** Ends the timers of both nodes. */
   close(): void;
 }
 
+/** So few that accounts have to share them. */
+const ANSWERS_STORED_BYTES = 1_000_000;
 const SETTINGS = {
+  output_tranche_tokens: TRANCHE_TOKENS,
   upstream_stream_seconds: 120,
   finish_without_caller_seconds: 60,
   upstream_first_event_seconds: 60,
@@ -74,12 +82,21 @@ let madeCatalog: Catalog | null = null;
 /** Made within installed virtual time. */
 export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World> {
   const clock = { nowMs: () => time.epochMs };
+  const startMs = time.epochMs;
   const stores = memoryStores(clock);
+  stores.tables.answersStoredBytesMax = ANSWERS_STORED_BYTES;
   const ledger = new NodeLedger(stores.gate, clock, 'node-1', undefined, true);
   const peer = new NodeLedger(stores.gate, clock, 'node-2', time.outside, true);
   await ledger.open();
   await peer.open();
   for (const name of accountNames) await openAccount(stores.accounts, time.epochMs, cast[name]);
+  const setPlan = async (by: AccountName, plan: PlanName) => {
+    await ledger.submit({ operations: [{ kind: 'set-plan', account: cast[by].id, plan: termsOf(plan, startMs) }] });
+  };
+  for (const name of accountNames) {
+    const { plan } = cast[name];
+    if (plan !== null) await setPlan(name, plan);
+  }
   madeCatalog ??= catalogOf(catalogFile());
   const catalog = madeCatalog;
   const { settings } = catalog;
@@ -115,6 +132,20 @@ export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World>
     dependencies: publicOver(gateway, bodies, hooks),
     bodies,
     tables: stores.tables,
+    async setPlan(by, plan) {
+      await setPlan(by, plan);
+      gateway.authenticator.keys.forgetAccount(cast[by].id);
+    },
+    async revoke(by, at) {
+      const { id, terms } = keyOf(by, at);
+      const key = await stores.accounts.getKey(id);
+      if (key === null) return;
+      const status = 'revoked' as const;
+      const revoked = { status, expiresAtMs: null, ...NO_KEY_LIMITS, ...terms };
+      await stores.accounts.updateKey({ ...key, status }, revoked, noAuditContext);
+      gateway.authenticator.keys.forget(id);
+      gateway.running.cutKey(id);
+    },
     close() {
       ledger.close();
       peer.close();
@@ -160,13 +191,13 @@ async function* unread(): AsyncGenerator<string> {}
 async function openAccount(
   accounts: ReturnType<typeof memoryStores>['accounts'],
   nowMs: number,
-  { id, creditNano, keys }: Cast[AccountName],
+  { id, creditNano, keys }: CastAccount,
 ): Promise<void> {
   const shared = { createdAtMs: nowMs, status: 'enabled' as const };
   await accounts.createAccount(
     { id, name: 'economy', groups: ['default'], ...shared },
     { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
-    { amount: creditNano, kind: 'payment', reference: null, note: null },
+    creditNano === 0 ? null : { amount: creditNano, kind: 'payment', reference: null, note: null },
     noAuditContext,
   );
   for (const { id: key, secret, terms } of keys)
@@ -190,12 +221,27 @@ async function openAccount(
     );
 }
 
+function termsOf(name: PlanName, anchorMs: number): PlanTerms {
+  const windows = plans[name];
+  return { name, windows, groups: null, anchorMs, paidUntilMs: null, endsAtMs: null, overflow: false };
+}
+
 function catalogFile() {
-  const price = { input: String(PRICE.input), output: String(PRICE.output) };
+  const price = {
+    input: String(PRICE.input),
+    output: String(PRICE.output),
+    web_search_per_thousand: String(PRICE.searches),
+  };
+  const sellers = modelNames.flatMap((model) =>
+    Array.from({ length: behaviourOf(model).routes }, (_, at) => ({ provider: `of-${model}-${at}`, model })),
+  );
   return {
-    providers: Object.fromEntries(modelNames.map((name) => [`of-${name}`, { kind: 'sandbox' }])),
+    providers: Object.fromEntries(sellers.map(({ provider }) => [provider, { kind: 'sandbox' }])),
     models: Object.fromEntries(
-      modelNames.map((name) => [name, { price, routes: [{ provider: `of-${name}`, model: name }] }]),
+      modelNames.map((name) => [
+        name,
+        { price, max_input_tokens: WINDOW_TOKENS, routes: sellers.filter(({ model }) => model === name) },
+      ]),
     ),
     groups: { default: { models: ['*'] } },
     settings: SETTINGS,

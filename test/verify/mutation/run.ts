@@ -2,20 +2,18 @@
 // Arguments: files or folders of src/, or names of mutants; without them, all mutants in the order that MUTATE_SEED (the day) gives.
 // With MUTATE_SECONDS no mutant is begun after that time.
 
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, setPriority, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { DAY_MS } from '../../../src/base/clock.ts';
-import { rootDirectory } from '../../check.ts';
 import { makeRandom } from '../../support/random.ts';
 import { cannotStartPostgres } from '../../support/start-postgres.ts';
 import { allMutants, type TestedMutant } from './all-mutants.ts';
+import { copyTree } from './copy-tree.ts';
 import type { Suite } from './suites.ts';
 
 const COPIES_MAX = 4;
 const TEST_MS_MAX = 30_000; // no test takes nearly as long
-/** Packages that client tests install below test/; no mutant needs them. */
-const INSTALLED = /\/(?:node_modules|\.venv|\.built)$/;
 
 interface Verdict {
   isKilled: boolean;
@@ -58,7 +56,11 @@ function shuffled(all: readonly TestedMutant[]): TestedMutant[] {
 }
 
 async function runAll(all: readonly TestedMutant[]): Promise<boolean> {
-  const copies = Array.from({ length: Math.min(COPIES_MAX, availableParallelism(), all.length) }, copyTree);
+  const copies = Array.from({ length: Math.min(COPIES_MAX, availableParallelism(), all.length) }, (_, at) => {
+    const copy = join(directory, String(at));
+    copyTree(copy);
+    return copy;
+  });
   const untested = isAfterTests ? [] : [...new Set(all.flatMap(({ suites }) => suites))];
   for (const suite of untested) {
     const { isKilled, by } = await runSuite(copies[0] as string, suite);
@@ -86,15 +88,6 @@ async function runAll(all: readonly TestedMutant[]): Promise<boolean> {
   for (const name of survivors) console.log(`  FAILED no test notices ${name}`);
   console.log(`${ran - survivors.length} passed, ${survivors.length} failed`);
   return survivors.length === 0 && ran > 0;
-}
-
-/** A copy of the tree. It shares the installed packages, which are only read. */
-function copyTree(_: unknown, index: number): string {
-  const copy = join(directory, String(index));
-  for (const name of ['src', 'test', 'docs', 'package.json', 'tsconfig.json'])
-    cpSync(join(rootDirectory, name), join(copy, name), { recursive: true, filter: (path) => !INSTALLED.test(path) });
-  symlinkSync(join(rootDirectory, 'node_modules'), join(copy, 'node_modules'));
-  return copy;
 }
 
 async function runMutant(copy: string, { file, start, end, put, suites }: TestedMutant): Promise<Verdict> {

@@ -1,0 +1,144 @@
+// Holes that attackers could use, each as the change that puts it back.
+
+import { type Mutation, mutate } from '../mutation/mutation.ts';
+
+const ofUsage = [
+  ...mutate('src/usage/count-message.ts', [
+    [
+      'tools-forgotten',
+      'a stream in which server tools work is read to its end',
+      'if (this.#hasServerWork) return true;',
+      '',
+    ],
+    [
+      'thinking-forgotten',
+      'a stream that may hide thinking is read to its end',
+      'return mayHide && !this.#isCountedAsItGoes && !this.#output.hasRunningThinking;',
+      'return false;',
+    ],
+    [
+      'running-counts-forgotten',
+      'counts that came with events are billed',
+      'this.#isCountedAsItGoes = this.#takeUsage(usage).output !== null || this.#isCountedAsItGoes;',
+      'this.#isCountedAsItGoes = true;',
+    ],
+    [
+      'prompt-by-bytes',
+      'a prompt that the provider did not count is counted',
+      'countedPrompt: made.prompt,',
+      'countedPrompt: made.prompt && made.prompt / 2,',
+    ],
+    [
+      'output-by-bytes',
+      'output that the provider did not count is counted',
+      'countedOutput: made.output === null ? null : this.#countedTokens(made.output, outputTokensMax),',
+      'countedOutput: made.output === null ? null : this.#output.billedTokens(outputTokensMax),',
+    ],
+  ]),
+  ...mutate('src/usage/merge-usage.ts', [
+    [
+      'counts-fall',
+      'a count that falls lowers no bill',
+      'output: largest(before.output, after.output),\n    thinking',
+      'output: after.output ?? before.output,\n    thinking',
+    ],
+    [
+      'prompts-fall',
+      'a prompt that falls lowers no bill',
+      'const sum = Math.max(tokensOf(before), tokensOf(later));',
+      'const sum = tokensOf(later);',
+    ],
+  ]),
+  ...mutate('src/usage/read-usage.ts', [
+    [
+      'summaries-unbounded',
+      'the summaries of a message have no more tokens than a message may have',
+      'if (sum === null || allTokens(sum) <= bounds.usageTokensMax) return sum;',
+      'return sum;',
+    ],
+  ]),
+  ...mutate('src/usage/measure-pdf.ts', [
+    [
+      'files-by-bytes',
+      'a PDF file is held for by the text in it',
+      'return Math.max(tokensMax, textBytes * this.#tokensPerByte) + strings * TOKENS_PER_STRING;',
+      'return 0 * (tokensMax + textBytes * this.#tokensPerByte + strings * TOKENS_PER_STRING);',
+    ],
+  ]),
+];
+
+const ofGateway = [
+  ...mutate('src/gateway/plan-message.ts', [
+    [
+      'fetches-unbounded',
+      'what server tools add to the prompt is held for',
+      'const added = fetchedTokensMax(features);',
+      "const added = 0 * fetchedTokensMax({ ...features, serverTools: 'none' });",
+    ],
+  ]),
+  ...mutate('src/gateway/attempts.ts', [
+    [
+      'unusable-again',
+      'an answer that the model spoils is tried at no other route',
+      'if (isOver(message) || message.isUnusable) break;',
+      'if (isOver(message)) break;',
+    ],
+  ]),
+  ...mutate('src/gateway/open-message.ts', [
+    [
+      'unusable-free',
+      'an answer that the model spoils is billed',
+      'this.isUnusable = true;\n    this.counter',
+      'this.isUnusable = fault === null;\n    this.counter',
+    ],
+    [
+      'revoked-free',
+      'a message whose key is revoked goes on for its bill',
+      "if (reason === 'revoked' && !isBegun && this.attempt !== null) {",
+      "if (reason === 'revoked' && !isBegun && this.attempt === null) {",
+    ],
+    [
+      'slots-by-leaving',
+      'a slot is freed when the upstream has ended',
+      'this.#gateway.running.addUnattended(this);',
+      "this.#gateway.running.addUnattended(this);\n    void this.#gateway.ledger.leave({ kind: 'leave', requestId: this.requestId }, this.caller.account.id, this.caller.key.id, this.offer.group.name);",
+    ],
+  ]),
+];
+
+const ofLedger = [
+  ...mutate('src/ledger/idempotency.ts', [
+    [
+      'spoiled-reversed',
+      'the charge of an answer that the model spoiled is not reversed',
+      "new Set(['client_gone', 'quota_cut', 'failed']);",
+      "new Set(['client_gone', 'quota_cut']);",
+    ],
+  ]),
+  ...mutate('src/ledger/plan.ts', [
+    [
+      'windows-forgotten',
+      'windows survive a change of plans',
+      'return { used: startMs === last.startMs ? last.used : 0, startMs, anchorMs: last.anchorMs };',
+      'return { used: 0, startMs, anchorMs: last.anchorMs };',
+    ],
+  ]),
+  ...mutate('src/ledger/admit.ts', [
+    [
+      'replays-unlimited',
+      'replays take from the rates',
+      "if (claim !== undefined && 'ok' in claim) return refuseClaimed(rows, operation, meters, claim);",
+      "if (claim !== undefined && 'ok' in claim) return { answer: claim };",
+    ],
+  ]),
+  ...mutate('test/support/memory-store/co-committed.ts', [
+    [
+      'answers-unshared',
+      'the responses of others are not dropped for those of one account',
+      'loads.sort((one, other) => other.bytesPerUsd - one.bytesPerUsd || one.account - other.account);\n  return loads[0]?.rows[0] as OwnedAnswer;',
+      'return [...answers.values()][0 * loads.length] as OwnedAnswer;',
+    ],
+  ]),
+];
+
+export const listHoles: readonly Mutation[] = [...ofUsage, ...ofGateway, ...ofLedger];
