@@ -4,7 +4,7 @@
 import { machineTimers, sleep } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { countPromptLocally } from '../tokenizer/tokenizer.ts';
-import { type MadeCounts, NOTHING_COUNTED } from '../usage/usage.ts';
+import { type MadeCounts, NOTHING_COUNTED, readMedia } from '../usage/usage.ts';
 import type { MessageRequest } from '../wire/wire.ts';
 import { makeAttempt, providerOfKind } from './attempts.ts';
 import type { Gateway } from './dependencies.ts';
@@ -72,15 +72,14 @@ export async function countPromptAfterEnd(
   message: OpenMessage,
   request: MessageRequest,
 ): Promise<number | null> {
-  const { caller, plan } = message;
+  const { caller } = message;
   const counted = await countByTarget(gateway, message, request);
   if (counted !== null) return counted;
-  return countPromptLocally(gateway.tokenizer, {
-    account: caller.account.id,
-    model: modelOf(message),
-    request,
-    mediaTokens: plan.measure.mediaTokens,
-  });
+  const model = modelOf(message);
+  const media = await readMedia(request, model);
+  if (media === null) return null;
+  const { texts: mediaTexts, tokens: mediaTokens } = media;
+  return countPromptLocally(gateway.tokenizer, { account: caller.account.id, model, request, mediaTexts, mediaTokens });
 }
 
 async function countByTarget(gateway: Gateway, message: OpenMessage, request: MessageRequest): Promise<number | null> {

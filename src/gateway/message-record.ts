@@ -195,6 +195,15 @@ export function completeText(whole: JsonObject, text: string, message: CountingM
   return JSON.stringify({ ...whole, usage: completed(usage, message.countsSoFar()) });
 }
 
+/** The same events, with this output count in place of an estimate. */
+export function withOutputCount(events: StreamEvent[], output: number): StreamEvent[] {
+  return events.map((event) => {
+    const { usage } = event.value;
+    if (event.name !== 'message_delta' || event.native !== undefined || !isJsonObject(usage)) return event;
+    return makeEvent({ ...event.value, type: 'message_delta', usage: { ...usage, output_tokens: output } });
+  });
+}
+
 function isLacking({ name, value, native }: StreamEvent): boolean {
   if (name === 'content_block_delta' || native !== undefined) return false;
   if (value['type'] === 'message_delta') return lacks(value['usage'], 'output_tokens');

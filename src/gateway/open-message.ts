@@ -35,6 +35,7 @@ import {
   needsCounts,
   type RecordedMessage,
   releaseHold,
+  withOutputCount,
   writeOffReason,
 } from './message-record.ts';
 import type { OpenAttempt } from './open-attempt.ts';
@@ -330,6 +331,17 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     if (this.uncountedPrompt === null) return;
     this.#gateway.running.uncountedPrompts.giveBack(this.caller.account.id, this.uncountedPrompt.bytes);
     this.uncountedPrompt = null;
+  }
+
+  /** Whether the bill of the complete answer needs counts that the provider did not report. */
+  get lacksCounts(): boolean {
+    return this.#made === null && lacks(this, NOTHING_COUNTED);
+  }
+
+  /** Makes these counts. Returns the last events with the output count that is billed. */
+  async completeLast(events: StreamEvent[]): Promise<StreamEvent[]> {
+    this.#made = await countAfterEnd(this.#gateway, this);
+    return withOutputCount(events, this.countsSoFar().output);
   }
 
   /** The model left no usable answer. */

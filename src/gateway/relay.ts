@@ -240,7 +240,8 @@ async function* relayEvents(message: OpenMessage, opening: Promise<Opened>, stat
         throw stopError(message) ?? endedElsewhere();
       }
       if (message.counter.finished) {
-        for await (const text of finish(message, arrived, wait)) yield* give(message, text);
+        const last = message.lacksCounts ? yield* withPings(message, wait, message.completeLast(arrived)) : arrived;
+        for await (const text of finish(message, last, wait)) yield* give(message, text);
         return;
       }
       if (message.counter.isFinal && message.isLowered) {

@@ -23,8 +23,6 @@ export interface PromptMeasure {
   mediaTokensMax: number;
   /** False: an image or document may have any number of tokens, up to what the model accepts. */
   isBounded: boolean;
-  /** Likely tokens of that part. */
-  mediaTokens: number;
   /** Likely tokens: a quarter of the text bytes, images by their dimensions, and documents by their pages and text. */
   typicalTokens: number;
 }
@@ -51,7 +49,6 @@ function measureWith(request: Measured, media: MediaMeasure): PromptMeasure {
     fixedTokensMax: media.tokensMax + toolTokens(body) + messages * MESSAGE_TOKENS,
     mediaTokensMax: media.tokensMax,
     isBounded: media.isBounded,
-    mediaTokens: media.tokensTypical,
     typicalTokens: Math.ceil(plainBytes / BYTES_PER_TOKEN) + media.tokensTypical + 1,
   };
 }

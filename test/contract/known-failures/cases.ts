@@ -100,6 +100,8 @@ export const CASES = [
   'parallel-prompts',
   'unbounded-prompts',
   'free-by-reversal',
+  'failures-by-prompt',
+  'plan-switches',
   'cut-by-its-reader',
   'bills-moved-by-others',
   'concurrency-by-leaving',
