@@ -25,9 +25,10 @@ export interface Facts {
   productions: Map<string, Production[]>;
   byRequest: Map<string, ClientMessage>;
   wasSuspended: boolean;
-  hasDrained: boolean;
   /** Messages that ran when their key was revoked. */
   revoked: Set<ClientMessage>;
+  /** Messages that ran when the service ended all. */
+  drained: Set<ClientMessage>;
   plansSet: { by: AccountName; plan: PlanName; atMs: number }[];
   /** The first rule that was broken. */
   finding: string | null;
@@ -86,8 +87,8 @@ class Episode {
     productions: new Map(),
     byRequest: new Map(),
     wasSuspended: false,
-    hasDrained: false,
     revoked: new Set(),
+    drained: new Set(),
     plansSet: accountNames.flatMap((by) => (cast[by].plan === null ? [] : [{ by, plan: cast[by].plan, atMs: 0 }])),
     finding: null,
     trace: new Bun.CryptoHasher('sha256'),
@@ -186,7 +187,7 @@ class Episode {
         this.#time.wait(this.#world.setPlan(move.by, move.plan));
         break;
       case 'drain':
-        this.#facts.hasDrained = true;
+        for (const message of this.#running()) this.#facts.drained.add(message);
         this.#world.gateway.running.cutAll();
         break;
       case 'wait':
@@ -203,14 +204,15 @@ class Episode {
   }
 
   #revoke({ by, key }: Extract<Move, { move: 'revoke' }>): void {
-    const { messages, revoked } = this.#facts;
     const { id } = keyOf(by, key);
-    for (const message of messages) {
-      const { asked, requestId } = message;
-      const hasEnded = this.#world.tables.endings.has(requestId ?? '');
-      if (keyOf(asked.by, asked.key).id === id && !hasEnded) revoked.add(message);
-    }
+    for (const message of this.#running())
+      if (keyOf(message.asked.by, message.asked.key).id === id) this.#facts.revoked.add(message);
     this.#time.wait(this.#world.revoke(by, key));
+  }
+
+  #running(): ClientMessage[] {
+    const { endings } = this.#world.tables;
+    return this.#facts.messages.filter(({ requestId }) => !endings.has(requestId ?? ''));
   }
 
   #handle(move: Extract<Move, { back: number }>, message: ClientMessage): void {

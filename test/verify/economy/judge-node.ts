@@ -89,7 +89,7 @@ function recordAsSeen(message: ClientMessage, { tables }: World): string | null 
   if (record === null || message.hasLeft) return null;
   const { status, isWhole, errorCode } = message;
   const { outcome, status: recorded, cost } = record;
-  const isEndedEarly = errorCode === 'key_disabled' || outcome === 'quota_cut';
+  const isEndedEarly = errorCode === 'key_disabled' || errorCode === 'draining' || outcome === 'quota_cut';
   const mayCost = isEndedEarly || record.attempts.some(({ result }) => result === 'unusable');
   if (status !== null && status !== 200 && (recorded !== status || (cost > 0 && !mayCost)))
     return `record: ${message.asked.by} got ${status} ${errorCode}, and the record says ${outcome}, ${recorded}, cost ${cost}`;
@@ -107,13 +107,13 @@ function routesWell({ gateway }: World): string | null {
 }
 
 /** Nobody who does nothing odd is refused over routes that are well. */
-function honestServed(message: ClientMessage, { wasSuspended, hasDrained }: Facts): string | null {
+function honestServed(message: ClientMessage, { wasSuspended, drained }: Facts): string | null {
   const { asked, status, errorCode, hasLeft, isWhole } = message;
   if (!cast[asked.by].isHonest || !wellModels.includes(asked.wanted.model) || hasLeft || wasSuspended) return null;
   if (status === 200 && (isWhole || asked.wanted.answer.length === 0)) return null;
   if (asked.wanted.prompt.length === 0) return null; // an odd body
   if (errorCode === 'idempotency_in_progress') return null; // repeated while it runs
-  if (errorCode === 'draining' && hasDrained) return null;
+  if (drained.has(message)) return null;
   return `service: ${asked.by}, honest, got ${status} ${errorCode} of ${asked.wanted.model}, whose provider is well`;
 }
 

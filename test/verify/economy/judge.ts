@@ -42,6 +42,7 @@ export interface Billed {
   /** Its charge was given back when a later attempt was answered. */
   isReversed: boolean;
   isRevoked: boolean;
+  isDrained: boolean;
   /** No other message of its account was at a provider meanwhile. */
   isAlone: boolean;
   /** Nothing is left that could pay for more. */
@@ -102,7 +103,7 @@ export const exceptions: readonly Exception[] = [
   },
   {
     row: '| `service`:',
-    applies: ({ record, isRevoked }) => record.outcome === 'service_cut' && !isRevoked,
+    applies: ({ record, isDrained, isRevoked }) => isDrained || (record.outcome === 'service_cut' && !isRevoked),
     least: ({ record, productions }) => (record.stream ? COVERED_SHARE_LEAST * sumOf(productions, seen) : 0),
   },
   {
@@ -172,7 +173,7 @@ export function judgeEnd(facts: Facts, world: World): string | null {
   );
 }
 
-function billsOf({ messages, productions, byRequest, revoked }: Facts, { tables }: World): Billed[] {
+function billsOf({ messages, productions, byRequest, revoked, drained }: Facts, { tables }: World): Billed[] {
   return messages.flatMap((message) => {
     const { requestId } = message;
     const ending = tables.endings.get(requestId ?? '');
@@ -185,6 +186,7 @@ function billsOf({ messages, productions, byRequest, revoked }: Facts, { tables 
       paid: record.cost - record.writtenOff,
       isReversed: endedBy === 'forgiven',
       isRevoked: record.outcome === 'service_cut' && revoked.has(message),
+      isDrained: drained.has(message),
       isAlone: isAlone(productions, byRequest, message),
       isSpent: isSpent(record, tables),
     };
