@@ -26,10 +26,12 @@ test.each(faults.map((fault) => [fault.name, fault] as const))(
         attempts: [{ provider: seen.providers[0], result: 'answered', status: 200 }],
       });
       const { input_tokens, output_tokens, cost } = seen.records[0] as Record<string, number>;
-      // "FAULTY" has a token for every four bytes, unless usage was reported before.
+      // "FAULTY" has two tokens, unless usage was reported before.
       expect({ title: seen.title, output_tokens }).toEqual({ title: seen.title, output_tokens: 2 });
       expect(Number(cost)).toBeCloseTo((Number(input_tokens) * 3 + 2 * 15) / 1e6, 9);
-      expect({ title: seen.title, asked: seen.asked }).toEqual({ title: seen.title, asked: [1, 0] });
+      // The prompt of a stream that breaks is counted by the provider's own counter if it has one.
+      const asked = seen.title.includes('(openai-responses,') ? [2, 0] : [1, 0];
+      expect({ title: seen.title, asked: seen.asked }).toEqual({ title: seen.title, asked });
     }
   },
 );
