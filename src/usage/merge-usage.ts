@@ -1,5 +1,6 @@
 // Evidence only rises: a later count of a message never lowers an earlier one.
 
+import { bounds } from '../config.ts';
 import { NAMES_MAX, type PartialCounts, type PartialUsage } from './read-usage.ts';
 
 /**
@@ -12,20 +13,26 @@ export function mergeUsage(before: PartialUsage, after: PartialUsage): PartialUs
   if (tokensOf(later) < tokensOf(before)) fallen.push('input_tokens');
   if (hasFallen(before.output, after.output)) fallen.push('output_tokens');
   if (hasFallen(before.webSearches, after.webSearches)) fallen.push('web_search_requests');
+  const merged = mergePrompt(before, later);
+  const isCredible = tokensOf(merged) <= bounds.usageTokensMax;
   return {
-    ...mergePrompt(before, later),
+    ...(isCredible ? merged : promptOf(before)),
     output: largest(before.output, after.output),
     thinking: largest(before.thinking, after.thinking),
     webSearches: largest(before.webSearches, after.webSearches),
     speed: before.speed === 'fast' ? 'fast' : (after.speed ?? before.speed),
     compactions: mergeCompactions(before.compactions, after.compactions),
-    disbelieved: union(before.disbelieved, after.disbelieved),
+    disbelieved: union(before.disbelieved, isCredible ? after.disbelieved : [...after.disbelieved, 'input_tokens']),
     unknown: union(before.unknown, after.unknown),
     contradicted: union(before.contradicted, fallen),
   };
 }
 
 type Prompt = Omit<PartialCounts, 'output'>;
+
+function promptOf({ input, cacheRead, cacheWrite, cacheWrite5m, cacheWrite1h }: Prompt): Prompt {
+  return { input, cacheRead, cacheWrite, cacheWrite5m, cacheWrite1h };
+}
 
 /** The later counts; an absent one is unchanged. */
 function fillPrompt(before: Prompt, after: Prompt): Prompt {
@@ -64,7 +71,8 @@ function writesOf(prompt: Pick<Prompt, 'cacheWrite' | 'cacheWrite5m' | 'cacheWri
 
 function mergeCompactions(before: PartialCounts | null, after: PartialCounts | null): PartialCounts | null {
   if (before === null || after === null) return after ?? before;
-  return { ...mergePrompt(before, fillPrompt(before, after)), output: largest(before.output, after.output) };
+  const merged = { ...mergePrompt(before, fillPrompt(before, after)), output: largest(before.output, after.output) };
+  return tokensOf(merged) + (merged.output ?? 0) <= bounds.usageTokensMax ? merged : before;
 }
 
 function hasFallen(before: number | null, after: number | null): boolean {

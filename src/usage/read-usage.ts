@@ -51,14 +51,8 @@ export function readUsage(value: JsonValue | undefined): PartialUsage {
   const usage = objectOf(value);
   const disbelieved: string[] = [];
   const speed = usage['speed'];
-  const { input, output, cacheRead, cacheWrite, cacheWrite5m, cacheWrite1h } = readCounts(usage, disbelieved);
   return {
-    input,
-    output,
-    cacheRead,
-    cacheWrite,
-    cacheWrite5m,
-    cacheWrite1h,
+    ...requireCrediblePrompt(readCounts(usage, disbelieved), disbelieved),
     thinking: readCount(usage['output_tokens_details'], 'thinking_tokens', disbelieved),
     webSearches: readCount(usage['server_tool_use'], 'web_search_requests', disbelieved),
     speed: speed === 'standard' || speed === 'fast' ? speed : null,
@@ -86,6 +80,14 @@ function readCounts(usage: JsonObject, disbelieved: string[]): PartialCounts {
     cacheWrite5m: readCount(split, 'ephemeral_5m_input_tokens', disbelieved),
     cacheWrite1h: readCount(split, 'ephemeral_1h_input_tokens', disbelieved),
   };
+}
+
+/** The parts of a prompt that is larger than any are disbelieved together. */
+function requireCrediblePrompt(counts: PartialCounts, disbelieved: string[]): PartialCounts {
+  if (allTokens({ ...includeSplit(counts), output: null }) <= bounds.usageTokensMax) return counts;
+  noteDisbelieved(disbelieved, 'input_tokens');
+  const unknown = { input: null, cacheRead: null, cacheWrite: null, cacheWrite5m: null, cacheWrite1h: null };
+  return { ...unknown, output: counts.output };
 }
 
 function readCount(holder: JsonValue | undefined, name: string, disbelieved: string[]): number | null {

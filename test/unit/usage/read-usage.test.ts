@@ -3,6 +3,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bounds } from '../../../src/config.ts';
+import { mergeUsage } from '../../../src/usage/merge-usage.ts';
+import type { PartialUsage } from '../../../src/usage/read-usage.ts';
 import { readUsage } from '../../../src/usage/usage.ts';
 import type { JsonObject, JsonValue } from '../../../src/wire/wire.ts';
 
@@ -122,6 +124,22 @@ test('summaries that no message can have are not billed, and are reported', () =
     many(usageIterationsMax + 1, { output_tokens: 1 }),
   ];
   for (const usage of incredible) expect(readUsage(usage)).toEqual({ ...nothing, disbelieved: ['iterations'] });
+});
+
+test('a prompt whose parts together are larger than any is not billed, in one report or in several', () => {
+  const { usageTokensMax: most } = bounds;
+  const whole = readUsage({ input_tokens: most, cache_read_input_tokens: 1, output_tokens: 5 });
+  expect(whole).toEqual({ ...nothing, output: 5, disbelieved: ['input_tokens'] });
+  const parts = [{ cache_creation_input_tokens: most }, { input_tokens: most, output_tokens: 5 }, { input_tokens: 1 }];
+  const [first, ...others] = parts.map(readUsage) as [PartialUsage, ...PartialUsage[]];
+  const merged = others.reduce(mergeUsage, first);
+  expect(merged).toMatchObject({ input: null, cacheWrite: most, output: 5, disbelieved: ['input_tokens'] });
+  const compaction = (counts: JsonObject) => readUsage({ iterations: [{ type: 'compaction', ...counts }] });
+  const compactions = mergeUsage(
+    compaction({ cache_creation_input_tokens: most }),
+    compaction({ output_tokens: most }),
+  );
+  expect(compactions.compactions).toMatchObject({ cacheWrite: most, output: null });
 });
 
 test('for any input, reading does not throw, and gives counts or nulls', () => {
