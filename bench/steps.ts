@@ -6,7 +6,8 @@ import { bounds } from '../src/config.ts';
 import { costlyAnswers } from '../test/support/costly-answers.ts';
 import { costlyRequests } from '../test/support/costly-requests.ts';
 import { readAnswer, readRequest } from '../test/support/read-costly.ts';
-import { drivers } from '../test/unit/providers/conformance/drivers.ts';
+import { bedrockClaudeDriver } from '../test/unit/providers/conformance/bedrock-wire.ts';
+import { kinds } from '../test/unit/providers/conformance/drivers.ts';
 import type { Figure } from './figures.ts';
 
 const REQUEST_BYTES = 30_000_000;
@@ -26,7 +27,7 @@ export async function measureSteps(): Promise<Figure[]> {
     if (bytes.length > bounds.bodyBytesMax) continue;
     note(path, name.slice(path.length + 2), await watch.longestOf(() => readRequest(path, bytes).catch(() => {})));
   }
-  for (const driver of drivers)
+  for (const driver of [...kinds, bedrockClaudeDriver])
     for (const { name, whole, stream } of costlyAnswers(driver))
       for (const isStreamed of [false, true]) {
         const bytes = isStreamed ? stream(EVENT_BYTES) : whole(WHOLE_BYTES);
