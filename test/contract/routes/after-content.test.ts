@@ -30,7 +30,7 @@ test.each(faults.map((fault) => [fault.name, fault] as const))(
       expect({ title: seen.title, output_tokens }).toEqual({ title: seen.title, output_tokens: 2 });
       expect(Number(cost)).toBeCloseTo((Number(input_tokens) * 3 + 2 * 15) / 1e6, 9);
       // The prompt of a stream that breaks is counted by the provider's own counter if it has one.
-      const asked = seen.title.includes('(openai-responses,') ? [2, 0] : [1, 0];
+      const asked: [number, number] = [seen.title.includes('(openai-responses,') ? 2 : 1, 0];
       expect({ title: seen.title, asked: seen.asked }).toEqual({ title: seen.title, asked });
     }
   },
