@@ -111,6 +111,7 @@ export const bounds = {
   // Upstream
   upstreamBytesAtOnceMax: 256 * 1024, // of a stream; the rest of a longer chunk is read in later turns
   upstreamEventBytesMax: 16 * 1024 * 1024,
+  toolInputCharactersMax: 4 * 1024 * 1024, // of all calls of one answer that is converted
   upstreamFrameBytesMax: 24 * 1024 * 1024, // one frame of Bedrock's event stream, with its payload in base64
   upstreamFrameHeaderBytesMax: 128 * 1024,
   upstreamBodyBytesMax: 32 * 1024 * 1024,

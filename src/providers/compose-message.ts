@@ -117,7 +117,7 @@ export class MessageComposer {
     if (partialJson === '') return [];
     assert(this.#open === 'tool', 'the input of a tool belongs to the block that is open');
     this.#inputCharacters += partialJson.length;
-    if (this.#inputCharacters > bounds.upstreamEventBytesMax)
+    if (this.#inputCharacters > bounds.toolInputCharactersMax)
       throw new ProviderFault('failed', 'the provider sent too much tool input');
     this.#inputPieces.push(partialJson);
     return [this.#delta({ type: 'input_json_delta', partial_json: partialJson })];
