@@ -3,33 +3,34 @@
 
 import type { Ending } from './answers.ts';
 import { type AccountName, honestNames, planNames } from './cast.ts';
-import { wellModels } from './models.ts';
+import { behaviourOf, isTruthful, wellModels } from './models.ts';
 import type { Move, Send } from './moves.ts';
 import { anyFile, anyLeavePoint, anyTool, type Dice, honestAnswers, send, text } from './sends.ts';
 
 type Sequence = (dice: Dice, by: AccountName) => Move[];
 
 const quickly: Partial<Send> = { maxTokens: 4_000, reads: null, file: null, thinking: 0, tool: null, ending: 'answer' };
+const hiding = wellModels.filter((name) => isTruthful(name) && !behaviourOf(name).isWholeOnly);
+const late = ['late', 'lateCounted', 'never', 'neverCounted', 'running'] as const;
 const stays = { leavesAt: null } as const;
 
 export const attacks = {
-  /** Read all that is of use, and left before it is counted. */
-  leaveBeforeCounts(dice, by) {
-    const of: Partial<Send> = { ...quickly, isStream: true, times: 1, key: 0, leavesAt: anyLeavePoint(dice) };
-    const about = dice.below(3);
-    if (about === 0) Object.assign(of, anyTool(dice), { model: dice.one(wellModels) });
-    else if (about === 1) Object.assign(of, { thinking: dice.between(500, 3_500), model: dice.one(wellModels) });
-    else if (dice.chance(0.3)) of.file = anyFile(dice);
-    else of.prompt = text(dice.one(['digits', 'letters']), dice.between(2_000, 12_000));
-    if (about === 2) of.model = dice.one(['late', 'lateCounted', 'never', 'neverCounted', 'running']);
-    of.hasIdempotencyKey = dice.chance(0.2);
-    return [send(dice, by, { ...of, answer: text('prose', dice.between(200, 3_000)) }), pause(dice)];
+  /** Read all that is of use, and left before the work of tools is counted. */
+  leaveTools: (dice, by) => leaveEarly(dice, by, { ...anyTool(dice), model: dice.one(wellModels) }),
+  /** The same before thinking that was not seen is counted. */
+  leaveThinking: (dice, by) => leaveEarly(dice, by, { thinking: dice.between(500, 3_500), model: dice.one(hiding) }),
+  /** The same before the prompt is counted. */
+  leavePrompt(dice, by) {
+    const prompt = text(dice.one(['digits', 'letters']), dice.between(2_000, 12_000));
+    const of = dice.chance(0.3) ? { file: anyFile(dice) } : { prompt };
+    return leaveEarly(dice, by, { ...of, model: dice.one(late) });
   },
-  /** Counts that fall or contradict each other, or do not come. */
+  /** Counts that fall or contradict each other, do not come, or cannot be. */
   doubtfulCounts(dice, by) {
-    const model = dice.one(['falling', 'disagreeing', 'never', 'neverCounted', 'running'] as const);
-    const leavesAt = dice.chance(0.5) ? anyLeavePoint(dice) : null;
-    return [send(dice, by, { ...quickly, model, leavesAt, times: 2, key: 0 }), pause(dice)];
+    const model = dice.one(['falling', 'falling', 'disagreeing', 'never', 'neverCounted', 'running', 'odd'] as const);
+    const leavesAt = dice.chance(0.4) ? anyLeavePoint(dice) : null;
+    const of = { ...quickly, model, leavesAt, isStream: true, times: 2, key: 0 };
+    return [send(dice, mostlyRich(dice, by), of), pause(dice)];
   },
   /** Many at once whose prompts cost far more than their bytes. */
   dearPrompts(dice) {
@@ -137,6 +138,17 @@ export const attacks = {
     return [send(dice, by, of), { move: 'wait', ms: dice.between(10, 2_000) }, { move: 'drain' }, pause(dice)];
   },
 } as const satisfies Record<string, Sequence>;
+
+function leaveEarly(dice: Dice, by: AccountName, of: Partial<Send>): Move[] {
+  const answer = text('prose', dice.between(200, 3_000));
+  const all = { ...quickly, answer, isStream: true, times: 1, key: 0, leavesAt: anyLeavePoint(dice), ...of };
+  return [send(dice, mostlyRich(dice, by), { ...all, hasIdempotencyKey: dice.chance(0.2) }), pause(dice)];
+}
+
+/** Where money ends, less is certain. */
+function mostlyRich(dice: Dice, by: AccountName): AccountName {
+  return dice.chance(0.7) ? 'eve' : by;
+}
 
 function pause(dice: Dice): Move {
   return { move: 'wait', ms: dice.one([1_000, 8_000, 20_000]) };

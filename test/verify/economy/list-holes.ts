@@ -26,7 +26,7 @@ const ofUsage = [
       'prompt-by-bytes',
       'a prompt that the provider did not count is counted',
       'countedPrompt: made.prompt,',
-      'countedPrompt: made.prompt && made.prompt / 2,',
+      'countedPrompt: made.prompt && Math.ceil(made.prompt / 2),',
     ],
     [
       'output-by-bytes',
@@ -57,12 +57,12 @@ const ofUsage = [
       'return sum;',
     ],
   ]),
-  ...mutate('src/usage/measure-pdf.ts', [
+  ...mutate('src/usage/measure-documents.ts', [
     [
-      'files-by-bytes',
+      'files-by-pages',
       'a PDF file is held for by the text in it',
-      'return Math.max(tokensMax, textBytes * this.#tokensPerByte) + strings * TOKENS_PER_STRING;',
-      'return 0 * (tokensMax + textBytes * this.#tokensPerByte + strings * TOKENS_PER_STRING);',
+      'most: textTokensMax + pages * page.most,',
+      'most: pages * page.most,',
     ],
   ]),
 ];

@@ -24,7 +24,8 @@ const { values, positionals } = parseArgs({
     holes: { type: 'boolean', default: false },
   },
 });
-if (values.holes) process.exit(await runHoles(positionals));
+if (values.holes)
+  process.exit(await runHoles(positionals, wholeNumber('HOLES_SEEDS', process.env['HOLES_SEEDS'] ?? '3')));
 const first =
   values.seed === undefined
     ? wholeNumber('ECONOMY_SEED', process.env['ECONOMY_SEED'] ?? '1') * SEED_STEP
