@@ -47,7 +47,7 @@ export interface MemoryTables extends PaymentTables {
   audit: AuditRecord[];
   creations: Map<string, RememberedCreation>;
   catalog: Map<string, CatalogDocument>;
-  /** Of all stored responses together. */
+  /** Bytes of all stored responses together. */
   answersStoredBytesMax: number;
   /** By request id, the oldest first. */
   answers: Map<string, OwnedAnswer>;

@@ -1,5 +1,5 @@
-// What the provider of the economy makes of a request, step by step: hidden thinking, text, uses of its own tools. And
-// what it charges for it.
+// The answers of the provider of the economy, step by step: hidden thinking, text, uses of its own tools; and the charge for
+// each.
 
 import type { JsonObject } from '../../../src/wire/wire.ts';
 import { behaviourOf, type ModelName, priceOf, WINDOW_TOKENS } from './models.ts';
@@ -24,7 +24,7 @@ export interface Wanted {
   /** Uses of one of the provider's tools in the middle of the answer. */
   tool: ServerTool | null;
   uses: number;
-  /** Of the result of each use. */
+  /** Tokens of the result of each use. */
   resultTokens: number;
   answer: Text;
   ending: Ending;
@@ -48,7 +48,7 @@ export interface Production {
   isRefused: boolean;
   /** The provider gave up a write that its reader blocked. */
   gaveUp: boolean;
-  /** What the service took of it; null: nothing yet. */
+  /** The part that the service read; null: nothing yet. */
   taken: Produced | null;
   startedMs: number;
   endedMs: number | null;
@@ -65,7 +65,7 @@ export interface Counts {
   input: number;
   output: number;
   searches: number;
-  /** Of each summary. */
+  /** Tokens of each summary. */
   summaries: { input: number; output: number }[];
 }
 
@@ -85,7 +85,7 @@ export function tokensOfAnswer({ model, answer }: Pick<Wanted, 'model' | 'answer
   return Math.ceil(countTokens(behaviourOf(model).outputTokenizer, answer, bytes) - 1e-9);
 }
 
-/** What the provider counted of this much of the answer. */
+/** The provider's counts of this much of the answer. */
 export function countsOf(wanted: Wanted, { bytes, thinking, uses }: Produced): Counts {
   const before = promptTokens(wanted);
   const isSummary = wanted.tool === 'summary';
@@ -104,7 +104,7 @@ export function priceOfCounts({ input, output, searches, summaries }: Counts): n
   return summaries.reduce((sum, each) => sum + priceOf(each.input, each.output), priceOf(input, output, searches));
 }
 
-/** What the provider charges for an attempt: nothing if it answered nothing, and otherwise all that it did. */
+/** The provider's charge for an attempt: nothing if it answered nothing, and otherwise all that it did. */
 export function chargeOf(production: Production): number {
   return production.isRefused ? 0 : priceOfCounts(countsOf(production.wanted, production));
 }

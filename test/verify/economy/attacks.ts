@@ -56,7 +56,7 @@ export const attacks = {
       moves.push({ ...again, luck: dice.below(500) }, { move: 'wait', ms: 9_000 });
     return [...moves, { ...again, change: 'better', luck: 900 }, { move: 'wait', ms: 9_000 }];
   },
-  /** What runs is ended by its own owner. */
+  /** The account ends its own running messages. */
   revokeRunning(dice, by) {
     const key = dice.below(4);
     const of = { ...quickly, ...stays, isStream: dice.chance(0.3), answer: text('prose', dice.between(2_000, 9_000)) };

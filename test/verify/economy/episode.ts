@@ -45,7 +45,7 @@ export interface EpisodeResult {
   hash: string;
 }
 
-/** What an account got of one message. */
+/** The service that an account got of one message. */
 export interface Served {
   by: AccountName;
   status: number | null;
@@ -311,7 +311,7 @@ function askedBy({ by, key, isStream, ...send }: Send, claim: string | null): As
     isBetaBad: false,
   };
   const { isWholeOnly, reports } = behaviourOf(model);
-  // What is hidden, and never counted as it is, nobody can know.
+  // Nobody can know hidden output that the provider never counts.
   const isKnown = reports !== 'never' && reports !== 'disagreeing';
   const wanted: Wanted = isKnown ? of : { ...of, thinking: 0, tool: null };
   return { by, key, isStream: isStream && !isWholeOnly, claim, wanted, variant: 0 };

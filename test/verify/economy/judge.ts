@@ -19,7 +19,7 @@ import {
 } from './models.ts';
 import type { World } from './world.ts';
 
-/** Of the provider's charge. */
+/** Share of the provider's charge. */
 const BILLED_SHARE_LEAST = 0.99;
 const BILLED_SHARE_MOST = 1.1;
 const BILLED_TOKENS_LESS = 4; // of one message: rounding, and the end of a text that was cut
@@ -28,7 +28,7 @@ const BILLED_TOKENS_MORE = 32;
 const SUSPENDED_SHARE_LEAST = 0.12;
 
 const SPENT_NANO = priceOf(0, TRANCHE_TOKENS); // what is left of money that is spent: it extends no hold
-/** What the hold covers is estimated as the output comes, and what is beyond it waits. */
+/** The hold covers an estimate of the output, and output beyond it waits. */
 const COVERED_SHARE_LEAST = 0.4;
 
 /** A message with its provider's bill. */
@@ -37,7 +37,7 @@ export interface Billed {
   record: UsageRecord;
   /** All attempts, the last one last. */
   productions: readonly Production[];
-  /** What was billed and paid. */
+  /** The billed and paid amounts. */
   paid: number;
   /** Its charge was given back when a later attempt was answered. */
   isReversed: boolean;
@@ -54,7 +54,7 @@ export interface Exception {
   /** How it begins. */
   row: string;
   applies(billed: Billed): boolean;
-  /** What must be billed all the same. */
+  /** The part that must be billed all the same. */
   least(billed: Billed): number;
 }
 
@@ -233,7 +233,7 @@ function unpaid(billed: Billed, { wasSuspended }: Facts): string | null {
   return `unpaid: ${by} paid ${paid} for ${least} of ${wanted.model}${isStream ? ', streamed' : ''} (${end}; ${productions.length} attempts, ${charge} charged)`;
 }
 
-/** What must be billed: the charge, or less by the exceptions that apply. */
+/** The amount that must be billed: the charge, or less by the exceptions that apply. */
 function leastOf(billed: Billed, among: readonly Exception[]): number {
   const allowed = among.filter((each) => each.applies(billed)).map((each) => each.least(billed));
   return Math.min(sumOf(billed.productions, chargeOf), ...allowed);

@@ -13,9 +13,9 @@ export type Reports =
   | 'never';
 
 export interface Behaviour {
-  /** Of prompts. */
+  /** The tokenizer of prompts. */
   tokenizer: Tokenizer;
-  /** Of answers. */
+  /** The tokenizer of answers. */
   outputTokenizer: Tokenizer;
   /** It streams nothing: nobody could count what was received of its answers. */
   isWholeOnly: boolean;

@@ -43,7 +43,7 @@ export function honest(dice: Dice, model: ModelName): Move[] {
   return moves;
 }
 
-/** Of each honest account, under an idempotency key, and read. */
+/** Messages of each honest account, under an idempotency key, and read. */
 export function honestAnswers(dice: Dice, model: ModelName): Move[] {
   const of = { ...ordinary(dice, model), hasIdempotencyKey: true, reads: null, isStream: false };
   return [...honestNames.map((by) => send(dice, by, of)), { move: 'wait', ms: 20_000 }];

@@ -136,21 +136,28 @@ export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World>
       await setPlan(by, plan);
       gateway.authenticator.keys.forgetAccount(cast[by].id);
     },
-    async revoke(by, at) {
-      const { id, terms } = keyOf(by, at);
-      const key = await stores.accounts.getKey(id);
-      if (key === null) return;
-      const status = 'revoked' as const;
-      const revoked = { status, expiresAtMs: null, ...NO_KEY_LIMITS, ...terms };
-      await stores.accounts.updateKey({ ...key, status }, revoked, noAuditContext);
-      gateway.authenticator.keys.forget(id);
-      gateway.running.cutKey(id);
-    },
+    revoke: (by, at) => revoke(gateway, stores.accounts, by, at),
     close() {
       ledger.close();
       peer.close();
     },
   };
+}
+
+async function revoke(
+  gateway: Gateway,
+  accounts: ReturnType<typeof memoryStores>['accounts'],
+  by: AccountName,
+  at: number,
+): Promise<void> {
+  const { id, terms } = keyOf(by, at);
+  const key = await accounts.getKey(id);
+  if (key === null) return;
+  const status = 'revoked' as const;
+  const revoked = { status, expiresAtMs: null, ...NO_KEY_LIMITS, ...terms };
+  await accounts.updateKey({ ...key, status }, revoked, noAuditContext);
+  gateway.authenticator.keys.forget(id);
+  gateway.running.cutKey(id);
 }
 
 /** The public API; a stream that it answers is handed to the hooks, and read by hand. */
