@@ -3,7 +3,6 @@
 
 import type { Caller } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
-import type { FairShareQuota } from '../base/fair-share-quota.ts';
 import { parseUsd } from '../base/money.ts';
 import { ABSENT } from '../base/roster.ts';
 import { MESSAGES_KIND, type Offer, type Route, type Speed } from '../catalog/catalog.ts';
@@ -118,8 +117,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   #correcting: Promise<void> | null = null;
   /** The upstream was stopped, because it did not finish in time without its client. */
   #isOverdue = false;
-  /** The quota of which the message has a share, because it is read without its client. */
-  #unreadShare: FairShareQuota | null = null;
+  #isReadUnread = false; // has a share of `running.unread`
   #ending: Promise<Settlement> | null = null;
   /**
    * The hold covers the worst case of an uncounted prompt: other messages of the account may wait for it to be
@@ -434,12 +432,10 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   #mayFinish(): boolean {
     if (this.answer !== null) return true;
     const { catalog, running } = this.#gateway;
-    const accountId = this.caller.account.id;
-    this.#unreadShare = running.takeFinishing(accountId, catalog().settings.finishStreamsWithoutCallerMax);
-    if (this.#unreadShare !== null) return true;
-    if (!this.counter.isHidden(this.plan.thinks) || running.unread.take(accountId, 1) !== null) return false;
-    this.#unreadShare = running.unread;
-    return true;
+    if (running.takeFinishing(this, catalog().settings.finishStreamsWithoutCallerMax)) return true;
+    if (!this.counter.isHidden(this.plan.thinks)) return false;
+    this.#isReadUnread = running.unread.take(this.caller.account.id, 1) === null;
+    return this.#isReadUnread;
   }
 
   /** Ends the message as answered, or as disconnected. Resolves when durable. */
@@ -582,7 +578,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.#transition('settled');
     this.watch.close();
     if (this.#correcting === null) this.#dropPrompt();
-    this.#unreadShare?.giveBack(this.caller.account.id, 1);
+    if (this.#isReadUnread) this.#gateway.running.unread.giveBack(this.caller.account.id, 1);
     if (this.streamHold !== null) this.#gateway.streamHolds.remove(this.streamHold);
     this.answer?.giveBack();
     this.#gateway.running.remove(this);

@@ -21,9 +21,8 @@ export class RunningMessages {
   /** Streams whose bill only their end reveals, read to it after their clients disconnected. */
   readonly unread = new FairShareQuota(() => bounds.unreadStreamsMax);
   readonly #running = new Roster<Running>();
-  #finishingMax = 0;
   /** Streams that a setting lets be read to their end after their clients disconnected. */
-  readonly #finishing = new FairShareQuota(() => this.#finishingMax);
+  readonly #finishing = new Set<Running>();
   /** Messages without their clients, whose upstreams continue for the bill or the idempotency key. */
   readonly #unattended = new Set<Running>();
   #emptied: (() => void)[] = [];
@@ -49,14 +48,16 @@ export class RunningMessages {
     this.#running.add(message);
   }
 
-  /** The quota of which an account took a share to finish a stream without its client, given at most `max`; null: none is left. */
-  takeFinishing(accountId: number, max: number): FairShareQuota | null {
-    this.#finishingMax = max;
-    return this.#finishing.take(accountId, 1) === null ? this.#finishing : null;
+  /** Whether one more stream may be finished without its client, given at most `max`. */
+  takeFinishing(message: Running, max: number): boolean {
+    if (this.#finishing.size >= max) return false;
+    this.#finishing.add(message);
+    return true;
   }
 
   remove(message: Running): void {
     this.#running.remove(message);
+    if (this.#finishing.size > 0) this.#finishing.delete(message);
     if (this.#unattended.size > 0) this.#unattended.delete(message);
     if (this.#running.size > 0) return;
     for (const resolve of this.#emptied) resolve();

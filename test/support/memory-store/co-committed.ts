@@ -199,7 +199,7 @@ function writeAnswer(tables: MemoryTables, { answer, payer = NOBODY }: AnswerRow
   const kept = Math.floor(before.paid / 2 ** Math.max(0, day - before.day));
   answerShares.set(account, { paid: kept + paid, day: Math.max(day, before.day) });
   let stored = [...answers.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-  while (stored > tables.answersStoredBytesMax) {
+  while (stored > (tables.bounds.get('answersStoredBytes') ?? 0)) {
     const next = nextDropped(answers, answerShares);
     answers.delete(next.requestId);
     stored -= next.bytes;

@@ -45,7 +45,7 @@ export class MemoryLedgerStore implements LedgerStore {
     audit: [],
     creations: new Map(),
     catalog: new Map(),
-    answersStoredBytesMax: bounds.answersStoredBytesMax,
+    bounds: new Map([['answersStoredBytes', bounds.answersStoredBytesMax]]),
     answers: new Map(),
     answerShares: new Map(),
     carriedCredits: new Map(),

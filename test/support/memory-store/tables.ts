@@ -47,8 +47,8 @@ export interface MemoryTables extends PaymentTables {
   audit: AuditRecord[];
   creations: Map<string, RememberedCreation>;
   catalog: Map<string, CatalogDocument>;
-  /** Bytes of all stored responses together. */
-  answersStoredBytesMax: number;
+  /** Bounds by name, so that a test can lower them. */
+  bounds: Map<string, number>;
   /** By request id, the oldest first. */
   answers: Map<string, OwnedAnswer>;
   /** Amounts that accounts paid for their responses, and the day of the last one. */

@@ -84,7 +84,7 @@ export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World>
   const clock = { nowMs: () => time.epochMs };
   const startMs = time.epochMs;
   const stores = memoryStores(clock);
-  stores.tables.answersStoredBytesMax = ANSWERS_STORED_BYTES;
+  stores.tables.bounds.set('answersStoredBytes', ANSWERS_STORED_BYTES);
   const ledger = new NodeLedger(stores.gate, clock, 'node-1', undefined, true);
   const peer = new NodeLedger(stores.gate, clock, 'node-2', time.outside, true);
   await ledger.open();

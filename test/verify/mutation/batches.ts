@@ -335,7 +335,7 @@ const resident = mutate('src/ledger/resident-ledger.ts', [
   [
     'claim-answered-durable',
     'a repeated idempotency key is told of an answer once it is durable',
-    "if (answer.ok || answer.reason !== 'claim_answered' || !this.#rows.isAhead) return answer;",
+    "if (answer.ok || answer.reason !== 'claim_answered' || !isAhead) return answer;",
     'if (answer !== null) return answer;',
   ],
   [

@@ -50,13 +50,64 @@ const votes = mutate('src/usage/estimates.ts', [
   ],
 ]);
 
-const ends = mutate('src/usage/produced-output.ts', [
+const bills = mutate('src/usage/bill.ts', [
   [
-    'estimate-money-end',
-    'a message without money is billed no higher than one whose client disconnects',
-    'hasSamples(this.#estimate) ? Math.min(covered, this.#billedTokens(tokensMax, low > 0 ? low : top)) : covered',
-    'covered',
+    'bill-covered',
+    'a message without money is billed at most the covered output',
+    'counts.output = Math.min(counts.output, held.outputTokens);',
+    'counts.output = Math.max(counts.output, 0);',
+  ],
+  [
+    'bill-unseen',
+    'unseen output that was reported is billed as reported',
+    '!(evidence.isFinal && evidence.mayHide)',
+    'evidence.mayHide !== null',
+  ],
+  [
+    'bill-held-prompt',
+    'a prompt of unknown size is billed as held if only the end of the answer would reveal it',
+    'counts.input = Math.max(counts.input, held.inputTokens - cached);',
+    '',
+  ],
+  [
+    'bill-held-output',
+    'output that only the end of the answer would reveal is billed as held',
+    'counts.output = Math.max(counts.output, held.outputTokens);',
+    '',
+  ],
+  [
+    'bill-uncounted',
+    'a prompt that nobody could count is billed as held',
+    'evidence.countedPrompt ?? held.inputTokens',
+    'evidence.countedPrompt ?? 0',
+  ],
+  [
+    'bill-running',
+    'output that the provider counted on the way is billed',
+    'Math.max(reportedOutput ?? 0, unreported)',
+    'unreported',
   ],
 ]);
 
-export const estimateMutations = [...figures, ...votes, ...ends];
+const evidence = mutate('src/usage/merge-usage.ts', [
+  [
+    'evidence-output',
+    'a count of output that falls does not lower the bill',
+    'output: largest(before.output, after.output),\n    thinking',
+    'output: after.output ?? before.output,\n    thinking',
+  ],
+  [
+    'evidence-prompt',
+    'a count of the prompt that falls does not lower the bill',
+    'const sum = Math.max(tokensOf(before), tokensOf(later));',
+    'const sum = tokensOf(later);',
+  ],
+  [
+    'evidence-writes',
+    'cache writes do not become cheaper tokens',
+    'cacheWrite: largest(before.cacheWrite, later.cacheWrite),',
+    'cacheWrite: later.cacheWrite,',
+  ],
+]);
+
+export const estimateMutations = [...figures, ...votes, ...bills, ...evidence];

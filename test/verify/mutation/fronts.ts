@@ -168,12 +168,12 @@ const wire = mutate('src/wire/parse-message-request.ts', [
   ],
 ]);
 
-const embeddings = mutate('src/providers/embeddings.ts', [
+const embeddings = mutate('src/providers/read-vectors.ts', [
   [
     'embeddings-each',
     'an answer has an embedding for each input',
-    'if (vectors.length === count && values.length === count) return vectors;',
-    'if (vectors.length === values.length) return vectors;',
+    'if (converted.length === count && items.length === count)',
+    'if (converted.length === items.length)',
   ],
 ]);
 

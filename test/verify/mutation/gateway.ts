@@ -183,7 +183,7 @@ const messages = mutate('src/gateway/open-message.ts', [
   [
     'unsaid-billed',
     'invisible output before the first text is billed',
-    "    if (this.counter.started) return this.cutShort(error, error.status, 'service_cut');\n",
+    "    else if (this.counter.started) await this.cutShort(error, error.status, 'service_cut');\n",
     '',
   ],
   [
@@ -211,12 +211,6 @@ const messages = mutate('src/gateway/open-message.ts', [
     'plan.maxTokens',
   ],
   [
-    'keyed-keeps-slots',
-    'a message that runs on for its idempotency key keeps its slots',
-    'if (this.answer === null) this.#freeSlots();',
-    'this.#freeSlots();',
-  ],
-  [
     'uncounted-waited-for',
     'a message that fits once running prompts are counted is not refused',
     'if (this.#isUncounted) gateway.admissions.hold(caller.account.id);',
@@ -231,42 +225,6 @@ const bills = mutate('src/gateway/message-record.ts', [
     "cost: source === 'none' || isUnbilled ? 0 :",
     "cost: source === 'none' ? 0 :",
   ],
-  [
-    'bill-covered',
-    'a message without money is billed at most the covered amount',
-    "return { ...usage, counts: { ...counts, output: coveredTokens }, source: 'estimated' };",
-    'return usage;',
-  ],
-  [
-    'bill-cut',
-    'a message ended while waiting for its hold is billed at most the covered amount',
-    "if (message.streamHold === null || outcome === 'completed') return usage;",
-    "if (message.streamHold === null || use === 'billed') return usage;",
-  ],
-  [
-    'bill-reported-left',
-    'a stream read to its end after a disconnect is billed as reported',
-    "if (use === 'billed' && (thinks || source === 'reported')) return usage;",
-    '',
-  ],
-  [
-    'bill-reported',
-    'unseen output that was reported is billed as reported',
-    "if (counts.output <= coveredTokens || (source === 'reported' && thinks)) return usage;",
-    'if (counts.output <= coveredTokens) return usage;',
-  ],
-  [
-    'bill-seen',
-    'visible output beyond the hold is not billed, whatever was reported',
-    "(source === 'reported' && thinks)",
-    "source === 'reported'",
-  ],
-  [
-    'bill-left',
-    'a client that disconnects pays for the prompt that was processed',
-    "return { ...usage, counts: { ...NO_TOKENS, input: inputEstimate }, source: 'estimated' };",
-    'return usage;',
-  ],
 ]);
 
 const attempts = mutate('src/gateway/attempts.ts', [
@@ -280,8 +238,8 @@ const attempts = mutate('src/gateway/attempts.ts', [
   [
     'rewind-over',
     'invisible output up to the end of a message is billed',
-    'if (isOver(message)) break;',
-    'if (isOver(message)) {\n        message.rewind();\n        break;\n      }',
+    'if (isOver(message) || message.isUnusable) break;',
+    'if (isOver(message) || message.isUnusable) {\n        message.rewind();\n        break;\n      }',
   ],
 ]);
 
