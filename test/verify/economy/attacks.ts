@@ -39,7 +39,7 @@ export const attacks = {
     const tool = file === null ? { tool: 'fetch' as const, uses: 10, resultTokens: dice.between(4_000, 15_000) } : {};
     const model = dice.one(['quarters', 'vendor', 'late', 'lateCounted', 'kinds'] as const);
     const cheap = { prompt: text('prose', 100), answer: text('prose', 100), maxTokens: 64 };
-    const by = file === null ? 'mal' : 'moe';
+    const by = dice.one(['mal', 'moe'] as const);
     return [send(dice, by, { ...of, ...cheap, ...tool, file, model, key: dice.below(2) }), pause(dice)];
   },
   /** An answer that the model spoils when it is there, again and again, and a good one at the end. */
