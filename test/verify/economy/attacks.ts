@@ -35,11 +35,12 @@ export const attacks = {
   /** Many at once whose prompts cost far more than their bytes. */
   dearPrompts(dice) {
     const of: Partial<Send> = { ...quickly, ...stays, times: dice.between(8, 30), isStream: dice.chance(0.2) };
-    const file = dice.chance(0.5) ? anyFile(dice) : null;
+    const file = dice.chance(0.5) ? [...anyFile(dice), ...anyFile(dice), ...anyFile(dice)] : null;
     const tool = file === null ? { tool: 'fetch' as const, uses: 10, resultTokens: dice.between(4_000, 15_000) } : {};
     const model = dice.one(['quarters', 'vendor', 'late', 'lateCounted', 'kinds'] as const);
     const cheap = { prompt: text('prose', 100), answer: text('prose', 100), maxTokens: 64 };
-    return [send(dice, 'mal', { ...of, ...cheap, ...tool, file, model, key: dice.below(2) }), pause(dice)];
+    const by = dice.one(['mal', 'moe'] as const);
+    return [send(dice, by, { ...of, ...cheap, ...tool, file, model, key: dice.below(2) }), pause(dice)];
   },
   /** An answer that the model spoils when it is there, again and again, and a good one at the end. */
   spoiledAnswers(dice, by) {

@@ -20,7 +20,7 @@ export interface CastAccount {
 export const NANO_PER_DOLLAR = 1_000_000_000;
 const FIRST_ID = 2 ** 33;
 
-export const accountNames = ['ann', 'ben', 'eve', 'mal', 'pam'] as const;
+export const accountNames = ['ann', 'ben', 'eve', 'mal', 'moe', 'pam'] as const;
 export type AccountName = (typeof accountNames)[number];
 export type Cast = Record<AccountName, CastAccount>;
 
@@ -64,6 +64,8 @@ export const cast: Cast = {
   eve: account(3, false, 1_000, [{}, { concurrency: 1 }, { concurrency: 3 }, { quota: 0.2 * NANO_PER_DOLLAR }]),
   /** Has hardly any money, and several keys to spend it with. */
   mal: account(4, false, 0.75, [{}, {}, { concurrency: 2 }, { requestsPerMinute: 30 }]),
+  /** Has enough for one prompt with a picture or a page. */
+  moe: account(6, false, 2.5, [{}, {}]),
   /** Has a plan, and nothing else. */
   pam: account(5, false, 0, [{}, {}], 'burst'),
 };

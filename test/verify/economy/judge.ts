@@ -115,7 +115,7 @@ export const exceptions: readonly Exception[] = [
 
 /** Its streams may exhaust its money at any time, also while others of the account give some back. */
 function isPoor({ asked: { by, key } }: ClientMessage): boolean {
-  return cast[by].creditNano < NANO_PER_DOLLAR || (keyOf(by, key).terms.quota ?? null) !== null;
+  return cast[by].creditNano < 10 * NANO_PER_DOLLAR || (keyOf(by, key).terms.quota ?? null) !== null;
 }
 
 function hasFetched({ asked: { wanted } }: ClientMessage): boolean {

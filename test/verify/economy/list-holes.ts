@@ -62,7 +62,7 @@ const ofUsage = [
       'files-by-pages',
       'a PDF file is held for by the text in it',
       'most: textTokensMax + pages * page.most,',
-      'most: pages * page.most,',
+      'most: pages * page.typical,',
     ],
   ]),
 ];
