@@ -19,7 +19,7 @@ const WEEK = {
   overflow: true,
 } as const;
 const WITHOUT_COLUMNS =
-  'ALTER TABLE account_meters DROP COLUMN past_windows; ALTER TABLE account_meters DROP COLUMN reversals;';
+  'DROP INDEX people_by_email; ALTER TABLE account_meters DROP COLUMN past_windows; ALTER TABLE account_meters DROP COLUMN reversals;';
 /** As the earlier version wrote it. */
 const EARLY_PLAN = JSON.stringify({ ...WEEK, windows: [{ ...WEEK.windows[0], used: 30, startMs: START_MS }], held: 0 });
 
