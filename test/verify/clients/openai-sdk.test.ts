@@ -7,6 +7,7 @@ import { zodResponseFormat } from 'openai/helpers/zod';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { z } from 'zod';
 import { expectMoney, GOOD, type Json, startWorld } from '../../contract/post-messages/world.ts';
+import { costOf, countText } from '../../support/count-text.ts';
 import { eventText, type Script, scripts, UPSTREAM_USAGE, upstreamMessage } from '../../support/scripted-upstream.ts';
 
 const world = await startWorld();
@@ -289,7 +290,10 @@ test('can abort a stream, and pays for what it received', async () => {
   let count = 0;
   for await (const chunk of stream) if ((chunk.choices[0]?.delta.content ?? '') !== '' && ++count === 5) break;
   await world.upstream.aborted(abortedBefore + 1);
-  await expectMoney(world, caller, [{ outcome: 'client_gone', output_tokens: 50, cost: '0.000825' }]);
+  const tokens = countText('x'.repeat(200));
+  await expectMoney(world, caller, [
+    { outcome: 'client_gone', output_tokens: tokens, cost: costOf(25, 3, tokens, 15) },
+  ]);
 });
 
 test('lists and finds the models of its key', async () => {
