@@ -1,5 +1,5 @@
-// The bill of an answer of every kind of provider: whoever ended it, wherever, and in whatever order the provider reported
-// its counts, it is the one of a small model written from docs/ledger.md, without src/usage.
+// The bill of an answer of every kind of provider is within the bounds of a small model, which is written from
+// docs/ledger.md and without src/usage: for each way to end, each place of the end, and each order of the reported counts.
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -16,7 +16,7 @@ const SEED = Number(process.env['GENERATED_SEED'] ?? 20_261_128);
 
 const MAX_TOKENS = 100_000;
 const HELD = { inputTokens: 70_000, outputTokens: 2_000, webSearches: 0 };
-/** What a tokenizer makes of a text. */
+/** The rate of the tokenizer that counts what the provider does not. */
 const BYTES_PER_TOKEN = 3;
 const COUNTED_PROMPT = 33_333;
 
@@ -84,7 +84,7 @@ interface Bounds {
 }
 
 /**
- * What the bill must be: no less than any report, no less than was counted where nothing was reported, and no more than
+ * The bounds of the bill: no less than any report, no less than was counted where nothing was reported, and no more than
  * the larger of both.
  */
 function boundsOf(
@@ -140,7 +140,7 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
     );
   });
 
-  test('a broken answer is billed by the largest of what came, whoever broke it and wherever', async () => {
+  test('a broken answer is billed by the largest of what came, for each way to break and each place', async () => {
     await fc.assert(
       fc.asyncProperty(
         anyAnswerOf(wire),
