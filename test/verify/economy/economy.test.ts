@@ -2,9 +2,15 @@
 // Long runs are `npm run economy`.
 
 import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { rootDirectory } from '../../check.ts';
 import { makeDirector } from './director.ts';
 import { type Director, inOrder, runEpisode } from './episode.ts';
+import { checkHoles } from './holes.ts';
+import { exceptions } from './judge.ts';
 import type { Move } from './moves.ts';
+import { runJudged } from './neighbours.ts';
 import { shrink } from './shrink.ts';
 
 const SEEDS = [1, 2, 3, 4, 5, 6];
@@ -34,13 +40,17 @@ const once: Move[] = [
 ];
 
 /** Makes the moves, and then lets something happen to what they came to. */
-function spoiled(spoil: (...given: Parameters<Director>) => void): string | null {
+function spoiling(spoil: (...given: Parameters<Director>) => void): Director {
   let turn = 0;
-  return runEpisode((facts, world) => {
+  return (facts, world) => {
     if (turn++ === 0) return once;
     spoil(facts, world);
     return null;
-  }).finding;
+  };
+}
+
+function spoiled(spoil: (...given: Parameters<Director>) => void): string | null {
+  return runEpisode(spoiling(spoil)).finding;
 }
 
 test('the same seed gives the same episode', () => {
@@ -87,6 +97,35 @@ test('an honest account that is billed for more than was produced is found', () 
     for (const [production] of productions.values()) if (production !== undefined) production.bytes /= 2;
   });
   expect(finding).toMatch(/^bill: ann was billed/);
+});
+
+test('a message that is billed less than its provider charges is found', () => {
+  const finding = spoiled(({ productions }) => {
+    for (const [production] of productions.values()) if (production !== undefined) production.thinking += 100;
+  });
+  expect(finding).toMatch(/^unpaid: ann paid/);
+});
+
+test('an account that waits longer beside others than alone is found', () => {
+  const { finding } = runJudged(
+    spoiling(({ messages }) => {
+      for (const message of messages) message.endedMs = (message.endedMs ?? 0) + 5_000;
+    }),
+  );
+  expect(finding).toMatch(/^neighbour: message 0 of ann, beside attackers: an answer after/);
+});
+
+test('every exception from the bill of the provider is in docs/ledger.md', () => {
+  const lines = readFileSync(join(rootDirectory, 'docs/ledger.md'), 'utf8').split('\n');
+  for (const { row } of exceptions)
+    expect({ row, lines: lines.filter((line) => line.replace(/^- /, '').startsWith(row)).length }).toEqual({
+      row,
+      lines: 1,
+    });
+});
+
+test('every hole can be put back', () => {
+  expect(checkHoles).not.toThrow();
 });
 
 test('shrinking keeps the moves that matter', () => {
