@@ -34,7 +34,7 @@ export const cut: Conversation = {
   name: 'cut',
   body: hello,
   isStreamed: true,
-  upstream: [scripts.resetMidStream({ text: 'It breaks off in the middle of what it says' })],
+  upstream: [scripts.halfStream({ text: 'It breaks off in the middle of what it says' })],
   check({ got, records }) {
     expect(got.fault).toMatch(/\w/);
     for (const record of records) expect(record).toMatchObject({ outcome: 'upstream_cut' });
