@@ -109,10 +109,7 @@ async function inTurns<Value>(count: number, make: (at: number) => Promise<Value
 
 async function leaveAll({ account, secret }: { account: string; secret: string }, model: string, firstSeed: number) {
   const left = await inTurns(STREAMS, (at) => leaveMidway(secret, model, firstSeed + at));
-  for (let tries = 0; tries < 200; tries++) {
-    if ((await turnpike.admin('GET', `/accounts/${account}`))['held'] === '0') break;
-    await Bun.sleep(20);
-  }
+  while ((await turnpike.admin('GET', `/accounts/${account}`))['held'] !== '0') await Bun.sleep(20);
   const usage = await turnpike.admin('GET', `/usage?account=${account}&limit=1000`);
   const records = new Map((usage['data'] as Record<string, unknown>[]).map((row) => [row['request_id'], row]));
   return { left, records };
