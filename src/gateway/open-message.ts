@@ -268,7 +268,13 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     const cacheLifetime = () => this.#cacheLifetime;
     if (!this.isStream) return new MessageCounter({ estimate, cacheLifetime }); // a whole message takes no time
     const elapsedMs = () => this.watch.activeMs();
-    return new MessageCounter({ estimate, cacheLifetime, thinks: this.plan.thinks, elapsedMs });
+    return new MessageCounter({
+      estimate,
+      cacheLifetime,
+      thinks: this.plan.thinks,
+      hasServerTools: this.plan.hasServerTools,
+      elapsedMs,
+    });
   }
 
   /** The attempt failed before the client received anything: discards what it counted. */

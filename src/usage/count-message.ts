@@ -62,6 +62,8 @@ export interface CounterOptions {
   estimate?: OutputEstimate;
   /** Thinking is enabled: time before the first text may be thinking. */
   thinks?: boolean;
+  /** The request has tools of the provider. */
+  hasServerTools?: boolean;
   /** A monotonic clock in milliseconds. */
   elapsedMs?: () => number;
   /** The lifetime of cache writes that are reported without one; by default the protocol's, 5 minutes. */
@@ -110,10 +112,12 @@ export class MessageCounter {
     const {
       estimate = BASELINE_ESTIMATE,
       thinks = false,
+      hasServerTools = false,
       elapsedMs = sinceStart,
       cacheLifetime = fiveMinutes,
     } = options;
     this.#thinks = thinks;
+    this.#hasServerWork = hasServerTools;
     this.#elapsedMs = elapsedMs;
     this.#cacheLifetime = cacheLifetime;
     this.#estimateOf = estimate;
