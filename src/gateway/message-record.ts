@@ -157,8 +157,8 @@ export function billMessage(message: BilledMessage, outcome: Outcome, made: Made
 /** Whether counts that the provider did not report would change the bill. */
 export function needsCounts(message: BilledMessage, outcome: Outcome): boolean {
   const { counter, maxTokens, plan } = message;
-  const evidence = counter.evidence(maxTokens, plan.thinks);
-  return BILLS[endingOf(message, outcome)][knownOf(evidence)] === 'evidence' && knownOf(evidence) !== 'final';
+  const known = knownOf(counter.evidence(maxTokens, plan.thinks));
+  return BILLS[endingOf(message, outcome)][known] !== 'nothing' && known !== 'nothing' && known !== 'final';
 }
 
 /** The amounts that the hold of the message pays for. */

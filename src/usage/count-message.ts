@@ -332,7 +332,8 @@ export class MessageCounter {
   isHidden(mayHide: boolean): boolean {
     if (this.#finished || this.isFinal) return false;
     if (this.#hasServerWork) return true;
-    return mayHide && !this.#isCountedAsItGoes && !this.#output.hasRunningThinking;
+    const isCounted = this.#isCountedAsItGoes || this.#output.hasRunningThinking;
+    return mayHide && !(isCounted && this.#contentSeen); // thinking before the first content comes with no event
   }
 
   #takeUsage(value: JsonValue | undefined): PartialUsage {

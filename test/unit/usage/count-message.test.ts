@@ -170,6 +170,23 @@ test('hidden thinking is counted by the running estimate of the provider', () =>
   expect(total(started({ input_tokens: 1 }), hidden, hidden, none, text(4)).counts.output).toBe(101);
 });
 
+test('a stream hides something until its end if the provider runs tools, seen or not', () => {
+  const counter = observe(new MessageCounter({ hasServerTools: true }), started({ input_tokens: 1 }), text(4));
+  expect(counter.isHidden(false)).toBe(true);
+  observe(counter, { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } });
+  expect(counter.isHidden(false)).toBe(false);
+});
+
+test('a model that may think hides it before its first content, and afterwards unless counts come with the events', () => {
+  const begun = makeEvent(started({ input_tokens: 1 }));
+  const counted = new MessageCounter();
+  counted.observe({ ...begun, usage: { input_tokens: 1, output_tokens: 0 } });
+  expect(counted.isHidden(true)).toBe(true);
+  expect(observe(counted, text(4)).isHidden(true)).toBe(false);
+  expect(count(started({ input_tokens: 1 }), text(4)).isHidden(true)).toBe(true);
+  expect(count(started({ input_tokens: 1 })).isHidden(false)).toBe(false);
+});
+
 test('a message that has not begun has no counts', () => {
   expect(total()).toMatchObject({ source: 'none', counts: { input: 0, output: 0 } });
   expect(total({ type: 'ping' })).toMatchObject({ source: 'none' });

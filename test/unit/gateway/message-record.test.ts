@@ -1,0 +1,37 @@
+// The counts that a bill waits for.
+
+import { expect, test } from 'bun:test';
+import { type BilledMessage, needsCounts } from '../../../src/gateway/message-record.ts';
+import { MessageCounter } from '../../../src/usage/usage.ts';
+import { type JsonObject, makeEvent } from '../../../src/wire/wire.ts';
+
+type EventValue = JsonObject & { type: string };
+
+const begin: EventValue = { type: 'message_start', message: { usage: { input_tokens: 1, output_tokens: 0 } } };
+const text: EventValue = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } };
+const end: EventValue = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } };
+
+/** The answer for a revoked stream of a model that may think. */
+function needsAfter(...events: EventValue[]): boolean {
+  const counter = new MessageCounter();
+  for (const event of events) counter.observe(makeEvent(event));
+  const message = {
+    counter,
+    plan: { inputEstimate: 1, thinks: true, hasServerTools: false, firstCase: {} },
+    maxTokens: 100,
+    streamHold: { coveredTokens: 50, isExhausted: false },
+    stopReason: 'revoked',
+    isUnusable: false,
+    route: {},
+  } as unknown as BilledMessage;
+  return needsCounts(message, 'service_cut');
+}
+
+test('what was received is counted even where what was held is billed: it may be more', () => {
+  expect(needsAfter(begin, text)).toBe(true);
+});
+
+test('nothing is counted before an answer began, or once the provider counted all of it', () => {
+  expect(needsAfter()).toBe(false);
+  expect(needsAfter(begin, text, end)).toBe(false);
+});
