@@ -131,7 +131,8 @@ export type Step =
 
 const CHUNK_BYTES = 240;
 const CHUNK_MS = 100;
-const THINKING_STEP_TOKENS = 500;
+const THINKING_STEP_TOKENS = 100;
+const THINKING_STEP_MS = 800;
 const USE_MS = 300;
 
 /** The steps of the answer, as far as `max_tokens` lets it come. */
@@ -139,7 +140,7 @@ export function stepsOf(wanted: Wanted): Step[] {
   const steps: Step[] = [];
   const thinking = Math.min(wanted.thinking, wanted.maxTokens);
   for (let left = thinking; left > 0; left -= THINKING_STEP_TOKENS)
-    steps.push({ step: 'thinking', tokens: Math.min(left, THINKING_STEP_TOKENS), ms: CHUNK_MS });
+    steps.push({ step: 'thinking', tokens: Math.min(left, THINKING_STEP_TOKENS), ms: THINKING_STEP_MS });
   const total = bytesWanted(wanted, thinking);
   const half = Math.max(1, Math.ceil(total / 2 / CHUNK_BYTES)) * CHUNK_BYTES;
   for (let from = 0; from < total || from === 0; from += CHUNK_BYTES) {

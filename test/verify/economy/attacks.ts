@@ -57,6 +57,20 @@ export const attacks = {
       moves.push({ ...again, luck: dice.below(500) }, { move: 'wait', ms: 9_000 });
     return [...moves, { ...again, change: 'better', luck: 900 }, { move: 'wait', ms: 9_000 }];
   },
+  /** Left or revoked while the model thinks, or before tools are seen to work. */
+  leaveWhileHidden(dice, by) {
+    const isOfTools = dice.chance(0.5);
+    const of = isOfTools ? { ...anyTool(dice), reads: dice.between(1, 6) } : { thinking: dice.between(200, 3_000) };
+    const answer = text(dice.one(['prose', 'letters']), dice.between(3_000, 12_000));
+    const all = { ...quickly, ...stays, answer, isStream: true, times: 1, model: dice.one(hiding), maxTokens: 8_000 };
+    const [name, key] = [mostlyRich(dice, by), dice.below(3)];
+    return [
+      send(dice, name, { ...all, ...of, key, hasIdempotencyKey: false }),
+      { move: 'wait', ms: dice.one([400, 2_000, 6_000, 12_000, 20_000]) },
+      dice.chance(0.6) ? { move: 'leave', by: name, back: 0, times: 1 } : { move: 'revoke', by: name, key },
+      pause(dice),
+    ];
+  },
   /** The account ends its own running messages. */
   revokeRunning(dice, by) {
     const key = dice.below(4);

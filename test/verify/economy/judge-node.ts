@@ -33,7 +33,7 @@ export function judgeNode(facts: Facts, world: World): string | null {
     largestObject() ??
     judgeSlots(facts) ??
     leftOver(world) ??
-    firstOf(facts.messages, (message) => recordAsSeen(message, world)) ??
+    firstOf(facts.messages, (message) => recordAsSeen(message, facts, world)) ??
     (facts.wasSuspended ? null : routesWell(world)) ??
     firstOf(facts.messages, (message) => honestServed(message, facts)) ??
     answeredTooOften(facts)
@@ -84,12 +84,13 @@ function largestObject(): string | null {
 }
 
 /** The record says what the client saw. */
-function recordAsSeen(message: ClientMessage, { tables }: World): string | null {
+function recordAsSeen(message: ClientMessage, { wasSuspended }: Facts, { tables }: World): string | null {
   const record = tables.endings.get(message.requestId ?? '')?.record ?? null;
   if (record === null || message.hasLeft) return null;
   const { status, isWhole, errorCode } = message;
   const { outcome, status: recorded, cost } = record;
-  const isEndedEarly = errorCode === 'key_disabled' || errorCode === 'draining' || outcome === 'quota_cut';
+  const isExpired = wasSuspended && record.stream; // billed up to its checkpoint
+  const isEndedEarly = isExpired || errorCode === 'key_disabled' || errorCode === 'draining' || outcome === 'quota_cut';
   const mayCost = isEndedEarly || record.attempts.some(({ result }) => result === 'unusable');
   if (status !== null && status !== 200 && (recorded !== status || (cost > 0 && !mayCost)))
     return `record: ${message.asked.by} got ${status} ${errorCode}, and the record says ${outcome}, ${recorded}, cost ${cost}`;

@@ -30,6 +30,7 @@ const SUSPENDED_SHARE_LEAST = 0.12;
 const SPENT_NANO = priceOf(0, TRANCHE_TOKENS); // what is left of money that is spent: it extends no hold
 /** The hold covers an estimate of the output, and output beyond it waits. */
 const COVERED_SHARE_LEAST = 0.4;
+const COVERED_TOKENS_PER_BYTE = 0.25;
 
 /** A message with its provider's bill. */
 export interface Billed {
@@ -94,7 +95,7 @@ export const exceptions: readonly Exception[] = [
   {
     row: '| `revoked`:',
     applies: ({ record, isRevoked }) => isRevoked && record.stream,
-    least: ({ productions }) => sumOf(productions, received),
+    least: ({ productions }) => sumOf(productions, held),
   },
   {
     row: '| `provider`:',
@@ -127,6 +128,15 @@ function received(production: Production): number {
   if (production.gaveUp || production.isFaulty) return seen(production);
   const bytes = production.taken?.bytes ?? 0;
   return chargeWith(production, (counts) => ({ ...counts, output: outputOf({ ...production, bytes }) }));
+}
+
+/** The hold for hidden thinking and the text after it, or the text alone if that is more. */
+function held(production: Production): number {
+  if (production.wanted.thinking === 0) return received(production);
+  const bytes = production.taken?.bytes ?? 0;
+  const covered = production.thinking + bytes * COVERED_TOKENS_PER_BYTE;
+  const output = Math.max(covered, outputOf({ ...production, bytes, thinking: 0 }));
+  return chargeWith(production, (counts) => ({ ...counts, output }));
 }
 
 /** Beyond the money nothing is relayed. */
@@ -173,7 +183,8 @@ export function judgeEnd(facts: Facts, world: World): string | null {
   );
 }
 
-function billsOf({ messages, productions, byRequest, revoked, drained }: Facts, { tables }: World): Billed[] {
+function billsOf(facts: Facts, { tables }: World): Billed[] {
+  const { messages, productions, revoked, drained } = facts;
   return messages.flatMap((message) => {
     const { requestId } = message;
     const ending = tables.endings.get(requestId ?? '');
@@ -187,19 +198,18 @@ function billsOf({ messages, productions, byRequest, revoked, drained }: Facts, 
       isReversed: endedBy === 'forgiven',
       isRevoked: record.outcome === 'service_cut' && revoked.has(message),
       isDrained: drained.has(message),
-      isAlone: isAlone(productions, byRequest, message),
+      isAlone: isAlone(facts, message),
       isSpent: isSpent(record, tables),
     };
     return [billed];
   });
 }
 
-function isAlone(
-  all: Facts['productions'],
-  byRequest: Facts['byRequest'],
-  { asked, requestId }: ClientMessage,
-): boolean {
+/** A new plan pays for further messages beside it. */
+function isAlone({ productions: all, byRequest, plansSet }: Facts, { asked, requestId }: ClientMessage): boolean {
   const own = all.get(requestId ?? '') ?? [];
+  const isSwitched = plansSet.some(({ by, atMs }) => by === asked.by && own.some((one) => one.startedMs < atMs));
+  if (isSwitched) return true;
   for (const [other, productions] of all) {
     if (other === requestId || byRequest.get(other)?.asked.by !== asked.by) continue;
     if (own.some((one) => productions.some((two) => overlap(one, two)))) return false;

@@ -13,8 +13,20 @@ const ofUsage = [
     [
       'thinking-forgotten',
       'a stream that may hide thinking is read to its end',
-      'return mayHide && !this.#isCountedAsItGoes && !this.#output.hasRunningThinking;',
+      'return mayHide && !(isCounted && this.#contentSeen);',
       'return false;',
+    ],
+    [
+      'early-thinking-forgotten',
+      'thinking before the first content is hidden, even where counts come with events',
+      'return mayHide && !(isCounted && this.#contentSeen);',
+      'return mayHide && !isCounted;',
+    ],
+    [
+      'unseen-tools-forgotten',
+      'a stream with server tools is read to its end, whether they were seen to work or not',
+      'this.#hasServerWork = hasServerTools;',
+      'this.#hasServerWork = hasServerTools && elapsedMs === sinceStart;',
     ],
     [
       'running-counts-forgotten',
