@@ -175,6 +175,10 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     }
     await next();
   });
+  app.use(async (context, next) => {
+    if (isOtherMethod(app, context)) throw noRoute(app, context);
+    await next();
+  });
   app.notFound((context) => answerError(noRoute(app, context), context));
   app.onError((thrown, context) => {
     const error = asTurnpikeError(thrown);
@@ -267,6 +271,13 @@ function answerError(error: TurnpikeError, context: Context<AdminEnvironment>): 
   const requestId = context.get('requestId');
   const headers = { 'content-type': 'application/json', ...error.headers() };
   return new Response(error.body(requestId), { status: error.status, headers });
+}
+
+/** The path has routes of its own, such as /payments/check, and none for the method: the path is not an object's id either. */
+function isOtherMethod(app: AdminApp, context: Context<AdminEnvironment>): boolean {
+  const { path, method } = context.req;
+  const own = app.routes.filter((route) => route.path === path && route.method !== 'ALL');
+  return own.length > 0 && !own.some((route) => route.method === (method === 'HEAD' ? 'GET' : method));
 }
 
 /** 405 with `allow` if the path has another method, else 404. */
