@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, setPriority, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { DAY_MS } from '../../../src/base/clock.ts';
+import { rootDirectory } from '../../check.ts';
 import { makeRandom } from '../../support/random.ts';
 import { cannotStartPostgres } from '../../support/start-postgres.ts';
 import { allMutants, type TestedMutant } from './all-mutants.ts';
@@ -21,6 +22,7 @@ interface Verdict {
   by: string;
 }
 
+const unitTests = [...new Bun.Glob('test/unit/**/*.test.ts').scanSync(rootDirectory)];
 const secondsMax = Number(process.env['MUTATE_SECONDS'] ?? Number.POSITIVE_INFINITY);
 /** The whole test suite has just passed: the unchanged tree is not tested first. */
 const isAfterTests = process.env['MUTATE_AFTER_TESTS'] === '1';
@@ -105,10 +107,13 @@ async function runMutant(copy: string, { file, start, end, put, suites }: Tested
   }
 }
 
-/** Tests with the name of the changed file run first: they are the likeliest to notice. */
+/** Tests with the name of the changed file run first: they are the likeliest to notice. Unit tests are added to the suite. */
 function ownFirst(suite: Suite, file: string): Suite {
-  const isOwn = (path: string) => Number(basename(path, '.test.ts') === basename(file, '.ts'));
-  return { ...suite, tests: suite.tests.toSorted((one, other) => isOwn(other) - isOwn(one)) };
+  const isOwn = (path: string) => basename(path, '.test.ts') === basename(file, '.ts');
+  return {
+    ...suite,
+    tests: [...new Set([...unitTests, ...suite.tests].filter(isOwn)), ...suite.tests.filter((path) => !isOwn(path))],
+  };
 }
 
 /** Only a failed or endless test kills. A run that fails otherwise says nothing about the tests. */
