@@ -90,6 +90,7 @@ export const bounds = {
   documentDepthMax: 64, // of values, page trees and forms in each other
   uncountedPromptBytesMax: 256 * 1024 * 1024, // of requests kept in memory, because their provider counts prompts last
   unreadStreamsMax: 1_024, // read to their end without their clients, because only the end says what they cost
+  correctionsMax: 256, // messages whose bill by the upper bound waits for its correction, of all accounts
   recountPausesMs: [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000], // while the hold stays, then the upper bound is billed
   correctionPausesMs: [60_000, 120_000, 240_000, 480_000], // until a bill by the upper bound is corrected
   countAfterEndMsMax: 5_000, // by a provider, before the tokenizer counts

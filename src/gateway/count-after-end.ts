@@ -13,13 +13,15 @@ import type { OpenMessage } from './open-message.ts';
 /** Makes the counts that the bill lacks. Never rejects; a promise only if something must be counted. */
 export function countAfterEnd(gateway: Gateway, message: OpenMessage): MadeCounts | Promise<MadeCounts> {
   if (!lacks(message, NOTHING_COUNTED)) return NOTHING_COUNTED;
-  const pausesMs = message.stopReason === 'draining' ? [] : bounds.recountPausesMs; // a stop does not wait
-  return countRepeatedly(gateway, message, [0, ...pausesMs]);
+  const { recountPausesMs } = gateway.waits ?? bounds;
+  const isStopping = message.stopReason === 'draining'; // a stop does not wait
+  return countRepeatedly(gateway, message, isStopping ? [0] : [0, ...recountPausesMs]);
 }
 
 /** Counts again, in long pauses, what a bill by the upper bound lacks; null if that is not possible. Never rejects. */
 export async function countForCorrection(gateway: Gateway, message: OpenMessage): Promise<MadeCounts | null> {
-  const made = await countRepeatedly(gateway, message, bounds.correctionPausesMs);
+  const { correctionPausesMs } = gateway.waits ?? bounds;
+  const made = await countRepeatedly(gateway, message, correctionPausesMs);
   return lacks(message, made) ? null : made;
 }
 
@@ -37,7 +39,8 @@ async function countRepeatedly(
   let made = NOTHING_COUNTED;
   for (const pauseMs of pausesMs) {
     if (pauseMs > 0) await sleep(machineTimers, pauseMs);
-    made = await makeCounts(gateway, message, made);
+    // A count that fails is not made: the bill must not depend on what a client sent.
+    made = await makeCounts(gateway, message, made).catch(() => made);
     if (!lacks(message, made)) break;
   }
   return made;

@@ -19,10 +19,13 @@ import type { SelfServiceReads } from './self-service.ts';
 import type { SilenceWatches } from './silence-watch.ts';
 import type { StreamHolds } from './stream-hold.ts';
 
-/** Limits on the time that a stream's client waits without a byte. */
-export interface StreamWaits {
+/** Times that a message waits: without a byte for its client, and between counts of what its provider did not report. */
+export interface MessageWaits {
   readonly firstEventWaitMs: number;
   readonly pingIntervalMs: number;
+  /** While the hold stays, then until a bill by the upper bound is corrected. */
+  readonly recountPausesMs: readonly number[];
+  readonly correctionPausesMs: readonly number[];
 }
 
 export interface Gateway {
@@ -53,7 +56,7 @@ export interface Gateway {
   /** For GET /v1/key and GET /v1/usage/{request_id}. */
   selfServiceReads: SelfServiceReads;
   /** Defaults to the values in config.ts. */
-  waits?: StreamWaits;
+  waits?: MessageWaits;
   clock: Clock;
   /** Circuit breakers of the targets. */
   health: RouteHealth;

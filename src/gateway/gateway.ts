@@ -45,7 +45,7 @@ export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
 export type { ClientRequest, MessageReport, MessageTrace, Reply, TracedRoute, TraceStart } from './client-request.ts';
 export { type MessageTimes, SELECTORS, type Selector, startTimes } from './client-request.ts';
 export { Conversations } from './conversations.ts';
-export type { Gateway, StreamWaits } from './dependencies.ts';
+export type { Gateway, MessageWaits } from './dependencies.ts';
 export { IdempotencyRecords } from './idempotency-records.ts';
 export { LastLevels } from './last-levels.ts';
 export { CAPABILITIES, capabilitiesOf } from './models.ts';

@@ -327,7 +327,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     if (this.request === null || this.uncountedPrompt !== null || this.counter.reportedPrompt() !== null) return;
     this.uncountedPrompt = this.request;
     if (this.#gateway.running.uncountedPrompts.take(this.caller.account.id, this.request.bytes) === null) return;
-    this.#promptCount = countPromptAfterEnd(this.#gateway, this, this.request);
+    this.#promptCount = countPromptAfterEnd(this.#gateway, this, this.request).catch(() => null);
     this.uncountedPrompt = null;
   }
 
@@ -519,8 +519,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
         noteWallet(this.#gateway, this.caller.account, settlement.walletLeft);
       } else record = withoutItsEnd(record);
       if (usage.source === 'reported') this.#addSample();
-      if (settlement.ok && needsCounts(this, outcome) && lacks(this, made))
-        this.#correcting = this.#correct(record, outcome);
+      if (settlement.ok && this.#takesCorrection(made, outcome)) this.#correcting = this.#correct(record, outcome);
       return settlement;
     } catch (thrown) {
       reported ??= asTurnpikeError(thrown); // sent to the client although the answer itself succeeded
@@ -549,7 +548,14 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       // The bill by the upper bound stays.
     } finally {
       this.#dropPrompt();
+      this.#gateway.running.corrections.giveBack(this.caller.account.id, 1);
     }
+  }
+
+  /** Whether the bill is by an upper bound and is to be corrected; then `corrections` has a share for it. */
+  #takesCorrection(made: MadeCounts, outcome: Outcome): boolean {
+    if (!needsCounts(this, outcome) || !lacks(this, made)) return false;
+    return this.#gateway.running.corrections.take(this.caller.account.id, 1) === null;
   }
 
   /** Counts what the provider did not report and the bill needs. Frees the concurrency slots meanwhile: the upstream has ended. */

@@ -20,6 +20,8 @@ export class RunningMessages {
   readonly uncountedPrompts = new FairShareQuota(() => bounds.uncountedPromptBytesMax);
   /** Streams whose bill only their end reveals, read to it after their clients disconnected. */
   readonly unread = new FairShareQuota(() => bounds.unreadStreamsMax);
+  /** Messages whose bill by the upper bound waits for its correction. */
+  readonly corrections = new FairShareQuota(() => bounds.correctionsMax);
   readonly #running = new Roster<Running>();
   /** Streams that a setting lets be read to their end after their clients disconnected. */
   readonly #finishing = new Set<Running>();

@@ -2,6 +2,7 @@
 // are ended and billed for their output so far.
 
 import { expect, test } from 'bun:test';
+import { bounds } from '../../../src/config.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { EVENTS, startControlled, streamOf } from './controlled-service.ts';
 import { afterReading, bodyOf, expectError, expectErrorEvent, GOOD, startWorld } from './world.ts';
@@ -81,7 +82,7 @@ test('at the time limit a stream ends with an error event and is billed as produ
     return ++count === 1;
   }
   const secret = await service.makeKey();
-  service.gateway.waits = { firstEventWaitMs: 5_000, pingIntervalMs: 20 };
+  service.gateway.waits = { ...bounds, firstEventWaitMs: 5_000, pingIntervalMs: 20 };
   const begun = await afterReading(await service.post(secret, { stream: true }), (text) => text.includes('Hello'));
   const waiting = service.post(secret, { stream: true });
   while (service.gateway.running.count < 2) await Bun.sleep(2);

@@ -37,6 +37,7 @@ import {
 } from '../../../src/providers/providers.ts';
 import { openVault } from '../../../src/secrets/secrets.ts';
 import type { Stores } from '../../../src/storage/storage.ts';
+import type { Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
 import { Estimates } from '../../../src/usage/usage.ts';
 import { makeEvent, type StreamEvent } from '../../../src/wire/wire.ts';
 import type { OpenedStores } from '../../money/ledger/workbench.ts';
@@ -84,6 +85,11 @@ export interface Parts {
   /** Instead of a store of its own, with the name of the node. */
   open?: (clock: Clock) => Promise<OpenedStores>;
   node?: string;
+  tokenizer?: Tokenizer;
+  /** By default a bill by the upper bound is not corrected. */
+  correctionPausesMs?: number[];
+  /** The provider knows the tokens of an answer's text: a quarter of its bytes. By default it does. */
+  countsText?: boolean;
   /** Replaces `shed_body_bytes`, and the event loop of this process. */
   bodiesBytesMax?: number;
   loopDelayMs?: () => number;
@@ -92,6 +98,8 @@ export interface Parts {
 const START_MS = Date.UTC(2026, 10, 18, 12); // far from the start of any period
 
 const CREDIT_NANO = 10_000_000_000;
+
+const SHORT_WAITS = { firstEventWaitMs: 40, pingIntervalMs: 20, recountPausesMs: [1, 1] };
 
 export async function startControlled(parts: Parts = {}): Promise<ControlledService> {
   let aheadMs = START_MS - Date.now();
@@ -114,7 +122,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
       failures: new FailureCounter(),
     },
     ledger,
-    providers: new Map([['sandbox', providerOf(parts.answer ?? (async () => streamOf(EVENTS)))]]),
+    providers: new Map([['sandbox', providerOf(parts)]]),
     running: new RunningMessages(),
     slots: new Slots(() => catalog.current.settings.shedOpenMessages),
     counting: new PromptCounts(),
@@ -123,11 +131,11 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds(),
     estimates: new Estimates(),
-    tokenizer: inPlaceTokenizer(),
+    tokenizer: parts.tokenizer ?? inPlaceTokenizer(),
     levels: new LastLevels(),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
-    waits: { firstEventWaitMs: 40, pingIntervalMs: 20 },
+    waits: { ...SHORT_WAITS, correctionPausesMs: parts.correctionPausesMs ?? [] },
     clock,
     health: new RouteHealth(() => catalog.current.settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
     conversations: new Conversations(() => 0),
@@ -192,13 +200,13 @@ function fileOf({ settings = {}, limits = {}, priceChanges = [] }: Parts): Json 
   };
 }
 
-function providerOf(answer: NonNullable<Parts['answer']>): Provider {
+function providerOf({ answer = async () => streamOf(EVENTS), countsText = true }: Parts): Provider {
   return {
     kind: 'sandbox',
     submit: ({ upstreamModel, signal }) => answer(upstreamModel, signal),
     countTokens: async () => null,
     countLocally: () => null,
-    countTextLocally: (text) => Math.ceil(Buffer.byteLength(text) / 4),
+    ...(countsText && { countTextLocally: (text: string) => Math.ceil(Buffer.byteLength(text) / 4) }),
   };
 }
 

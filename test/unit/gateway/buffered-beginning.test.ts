@@ -2,6 +2,7 @@
 // connections. In every case nothing remains held.
 
 import { expect, test } from 'bun:test';
+import { bounds } from '../../../src/config.ts';
 import { makeEvent } from '../../../src/wire/wire.ts';
 import {
   type ControlledService,
@@ -37,7 +38,7 @@ for (const hasStatus of [false, true])
         return streamOf(EVENTS, { [FIRST_CONTENT]: never }, signal);
       },
     });
-    if (!hasStatus) service.gateway.waits = { firstEventWaitMs: 60_000, pingIntervalMs: 20 };
+    if (!hasStatus) service.gateway.waits = { ...bounds, firstEventWaitMs: 60_000, pingIntervalMs: 20 };
     const posting = service.post(await service.makeKey(), { stream: true });
     await isBegun;
     const response = hasStatus ? await posting : null;

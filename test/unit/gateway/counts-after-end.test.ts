@@ -1,0 +1,84 @@
+// Counts of what the provider did not report. A count that cannot be made never makes a message cheaper: the upper bound is
+// billed, and corrected once the count is made.
+
+import { expect, test } from 'bun:test';
+import { countSlice, type SliceCounter, Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
+import { makeEvent } from '../../../src/wire/wire.ts';
+import {
+  type ControlledService,
+  EVENTS,
+  startControlled,
+  streamOf,
+} from '../../contract/post-messages/controlled-service.ts';
+import { countText } from '../../support/count-text.ts';
+import { inPlaceTokenizer } from '../../support/in-place-tokenizer.ts';
+
+const TEXT = 'Hello'.repeat(100);
+const PROMPT_COST = 25 * 3_000;
+const TOKEN_COST = 15_000;
+
+const brokenOff = [
+  ...EVENTS.slice(0, 2),
+  makeEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: TEXT } }),
+];
+
+/** Fails so many times, then counts. */
+class Slices implements SliceCounter {
+  readonly #failures: number;
+  asked = 0;
+
+  constructor(failures: number) {
+    this.#failures = failures;
+  }
+
+  count(...[slice]: Parameters<SliceCounter['count']>): Promise<number> {
+    return this.asked++ < this.#failures ? Promise.reject(new Error('the thread died')) : countSlice(slice);
+  }
+
+  close(): void {}
+}
+
+async function breakOff(service: ControlledService): Promise<void> {
+  const response = await service.post(await service.makeKey(), { stream: true, max_tokens: 1_000 });
+  await response.text();
+}
+
+const answer = async () => streamOf(brokenOff);
+
+test('a stream that breaks off is billed by the tokenizer', async () => {
+  await using service = await startControlled({ answer, countsText: false });
+  await breakOff(service);
+  const output = countText(TEXT);
+  const cost = PROMPT_COST + output * TOKEN_COST;
+  expect(await service.records()).toMatchObject([{ outcome: 'upstream_cut', outputTokens: output, cost }]);
+});
+
+test('without a count the upper bound is billed, after further tries', async () => {
+  const slices = new Slices(Number.POSITIVE_INFINITY);
+  await using service = await startControlled({ answer, countsText: false, tokenizer: new Tokenizer(slices) });
+  await breakOff(service);
+  const cost = PROMPT_COST + TEXT.length * TOKEN_COST;
+  expect(await service.records()).toMatchObject([{ usageSource: 'estimated', outputTokens: TEXT.length, cost }]);
+  expect(slices.asked).toBe(3);
+  expect(service.gateway.running.corrections.taken).toBe(0);
+});
+
+test('a bill by the upper bound is corrected when the count is made', async () => {
+  const tokenizer = new Tokenizer(new Slices(4)); // three tries before the bill, and one after it
+  const correctionPausesMs = [1, 1, 1];
+  await using service = await startControlled({ answer, countsText: false, tokenizer, correctionPausesMs });
+  await breakOff(service);
+  while (service.gateway.running.corrections.taken > 0) await Bun.sleep(2);
+  const [record] = await service.records();
+  expect(record?.cost).toBe(PROMPT_COST + countText(TEXT) * TOKEN_COST);
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
+
+test('a counter that fails unexpectedly does not make a message free', async () => {
+  const tokenizer = Object.assign(inPlaceTokenizer(), { count: () => Promise.reject(new RangeError('too deep')) });
+  await using service = await startControlled({ answer, countsText: false, tokenizer });
+  await breakOff(service);
+  const cost = PROMPT_COST + TEXT.length * TOKEN_COST;
+  expect(await service.records()).toMatchObject([{ outcome: 'upstream_cut', cost }]);
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
+});
