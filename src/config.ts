@@ -71,7 +71,7 @@ export const bounds = {
   answersStoredBytesMax: 1024 * 1024 * 1024,
   answerDropsMax: 100, // statements after one batch of PostgreSQL, each of rowsDroppedAtOnce: more than one large response needs
   replayPieceCharactersLeast: 64 * 1024, // in one piece of a replayed stream
-  replayedBytesPerMinuteMax: 64 * 1024 * 1024, // of one account on one node, without the first replay of each response
+  replayedBytesPerMinuteMax: 64 * 1024 * 1024, // per account and node; the first replay of each response is not counted
   replayedResponsesMax: 20_000, // whose first replay is remembered
   replayAccountsMax: 10_000,
   doubtfulAdmissionsMax: 40_000, // includes those that wait, so more than the number that may wait
@@ -82,15 +82,15 @@ export const bounds = {
   leaseRenewAgainMs: 500, // after a failed renewal
   nanoPerMessageMax: 1_000_000_000_000_000, // one message holds or costs at most a million dollars
   // Usage
-  documentInflatedBytesMax: 32 * 1024 * 1024, // of all documents of a request; a longer one counts as unreadable
-  documentCharactersMax: 16 * 1024 * 1024, // of their texts, when they are counted after the end
-  documentStepsMax: 2_000_000, // values read, objects visited, and 64 bytes each: a second of work, in short steps
-  documentTextBytesMax: 1024 * 1024, // of one string, and of data in a filter that is decoded without a pause
-  documentNamesMax: 10_000, // of forms drawn by one stream
-  documentDepthMax: 64, // of values, page trees and forms in each other
-  uncountedPromptBytesMax: 256 * 1024 * 1024, // of requests kept in memory, because their provider counts prompts last
-  unreadStreamsMax: 1_024, // read to their end without their clients, because only the end says what they cost
-  correctionsMax: 256, // messages whose bill by the upper bound waits for its correction, of all accounts
+  documentInflatedBytesMax: 32 * 1024 * 1024, // all documents of a request together; beyond it they count as unreadable
+  documentCharactersMax: 16 * 1024 * 1024, // texts of documents, when counted after the end
+  documentStepsMax: 2_000_000, // values read, objects visited and units of 64 bytes: about a second of work, in short steps
+  documentTextBytesMax: 1024 * 1024, // one string, or the data of a filter that is decoded in one step
+  documentNamesMax: 10_000, // forms that one content stream draws
+  documentDepthMax: 64, // nested values, page trees and forms
+  uncountedPromptBytesMax: 256 * 1024 * 1024, // requests kept in memory whose provider counts the prompt only at the end
+  unreadStreamsMax: 1_024, // streams without a client, read to the end because only the end gives their cost
+  correctionsMax: 256, // messages billed by the upper bound whose count is still tried, all accounts together
   recountPausesMs: [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000], // while the hold stays, then the upper bound is billed
   correctionPausesMs: [60_000, 120_000, 240_000, 480_000], // until a bill by the upper bound is corrected
   countAfterEndMsMax: 5_000, // by a provider, before the tokenizer counts

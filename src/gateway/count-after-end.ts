@@ -3,9 +3,9 @@
 
 import { machineTimers, sleep } from '../base/timers.ts';
 import { bounds } from '../config.ts';
-import { countPromptLocally } from '../tokenizer/tokenizer.ts';
+import { countPromptLocally, familyOf } from '../tokenizer/tokenizer.ts';
 import { type MadeCounts, NOTHING_COUNTED, readMedia } from '../usage/usage.ts';
-import type { MessageRequest } from '../wire/wire.ts';
+import { type MessageRequest, parseMessageRequest } from '../wire/wire.ts';
 import { makeAttempt, providerOfKind } from './attempts.ts';
 import type { Gateway } from './dependencies.ts';
 import type { OpenMessage } from './open-message.ts';
@@ -59,14 +59,36 @@ async function makeCounts(gateway: Gateway, message: OpenMessage, before: MadeCo
   return { prompt, output: text === null || thinking === null ? before.output : { text, thinking } };
 }
 
-/** null: nobody could count it in time. */
-function countText(gateway: Gateway, message: OpenMessage, text: string): number | null | Promise<number | null> {
+/** By a vocabulary if it is the model's own, else by the provider that answered, else by the nearest one. null: nobody could. */
+async function countText(gateway: Gateway, message: OpenMessage, text: string): Promise<number | null> {
   if (text === '') return 0;
-  const { attempt, caller } = message;
+  const { attempt, caller, stopReason } = message;
   const provider = attempt === null ? null : providerOfKind(gateway, attempt.target.settings);
   const exact = provider?.countTextLocally?.(text) ?? null;
   if (exact !== null) return exact;
-  return gateway.tokenizer.count({ account: caller.account.id, model: modelOf(message), texts: [text] });
+  const model = modelOf(message);
+  const isAsked = !familyOf(model).isExact && stopReason !== 'draining'; // a stop does not wait
+  const counted = isAsked ? await countTextByTarget(gateway, message, text) : null;
+  return counted ?? gateway.tokenizer.count({ account: caller.account.id, model, texts: [text] });
+}
+
+const BASE = '.'; // providers refuse a prompt that is empty or white space
+
+/** The difference that the text makes to a prompt. */
+async function countTextByTarget(gateway: Gateway, message: OpenMessage, text: string): Promise<number | null> {
+  const bytes = Buffer.byteLength(text);
+  const [base, whole] = await Promise.all([
+    countByTarget(gateway, message, promptOf(message, BASE), 0),
+    countByTarget(gateway, message, promptOf(message, BASE + text), bytes),
+  ]);
+  if (base === null || whole === null) return null;
+  const count = whole - base;
+  return count > 0 && count <= bytes ? count : null;
+}
+
+function promptOf({ offer }: OpenMessage, content: string): MessageRequest {
+  const body = { model: offer.model.name, max_tokens: 1, messages: [{ role: 'user', content }] };
+  return parseMessageRequest(Buffer.from(JSON.stringify(body)));
 }
 
 /** By the provider that answered, if it can count; otherwise by the tokenizer. null: nobody could count it in time. */
@@ -76,7 +98,7 @@ export async function countPromptAfterEnd(
   request: MessageRequest,
 ): Promise<number | null> {
   const { caller } = message;
-  const counted = await countByTarget(gateway, message, request);
+  const counted = await countByTarget(gateway, message, request, message.plan.measure.textBytes);
   if (counted !== null) return counted;
   const model = modelOf(message);
   const media = await readMedia(request, model);
@@ -85,7 +107,12 @@ export async function countPromptAfterEnd(
   return countPromptLocally(gateway.tokenizer, { account: caller.account.id, model, request, mediaTexts, mediaTokens });
 }
 
-async function countByTarget(gateway: Gateway, message: OpenMessage, request: MessageRequest): Promise<number | null> {
+async function countByTarget(
+  gateway: Gateway,
+  message: OpenMessage,
+  request: MessageRequest,
+  textBytes: number,
+): Promise<number | null> {
   const { attempt, caller, clientRequest } = message;
   if (attempt === null || !gateway.counting.takeAfterEnd(caller.account.id)) return null;
   try {
@@ -93,7 +120,7 @@ async function countByTarget(gateway: Gateway, message: OpenMessage, request: Me
     const signal = AbortSignal.timeout(bounds.countAfterEndMsMax);
     const counting = makeAttempt({ request, clientRequest, maxTokens: 1 }, attempt.target, signal, clientRequest.trace);
     const count = await provider.countTokens(counting);
-    return count !== null && isCredible(count, message.plan.measure.textBytes) ? count : null;
+    return count !== null && isCredible(count, textBytes) ? count : null;
   } catch {
     return null; // the tokenizer counts instead
   } finally {

@@ -5,6 +5,8 @@ export type VocabularyName = 'o200k' | 'cl100k' | 'claude';
 
 export interface Family {
   readonly vocabulary: VocabularyName;
+  /** The vocabulary is the model's own. */
+  readonly isExact: boolean;
   /** Tokens of the model per token of the vocabulary. */
   readonly factor: number;
   /** Each digit is a token; the vocabulary has one for up to three. */
@@ -36,8 +38,9 @@ const CLAUDE_FACTOR = 1.1;
 const CLAUDE_LATER_FACTOR = CLAUDE_FACTOR * 1.3;
 const GEMINI_FACTOR = 1.03;
 
-const EXACT = { factor: 1, hasSingleDigits: false, added: OPENAI_ADDED };
-const CLAUDE = { vocabulary: 'claude', hasSingleDigits: false, added: CLAUDE_ADDED } as const;
+const OPENAI = { isExact: true, factor: 1, hasSingleDigits: false, added: OPENAI_ADDED };
+const NEAREST = { ...OPENAI, isExact: false };
+const CLAUDE = { vocabulary: 'claude', isExact: false, hasSingleDigits: false, added: CLAUDE_ADDED } as const;
 
 /** By the provider's name of the model; the first that matches. */
 const families: readonly (readonly [models: RegExp, family: Family])[] = [
@@ -46,13 +49,16 @@ const families: readonly (readonly [models: RegExp, family: Family])[] = [
     { ...CLAUDE, factor: CLAUDE_LATER_FACTOR },
   ],
   [/claude/, { ...CLAUDE, factor: CLAUDE_FACTOR }],
-  [/gpt-4(?![o.\d])|gpt-3\.?5|text-embedding-(?:3|ada)/, { ...EXACT, vocabulary: 'cl100k' }],
-  [/gpt-/, { ...EXACT, vocabulary: 'o200k' }],
-  [/gemini|gemma/, { vocabulary: 'o200k', factor: GEMINI_FACTOR, hasSingleDigits: true, added: GEMINI_ADDED }],
-  [/qwen|qwq/, { ...EXACT, vocabulary: 'o200k', hasSingleDigits: true }],
+  [/gpt-4(?![o.\d])|gpt-3\.?5|text-embedding-(?:3|ada)/, { ...OPENAI, vocabulary: 'cl100k' }],
+  [/gpt-|(?:^|[/.])o[1-9](?:$|-)/, { ...OPENAI, vocabulary: 'o200k' }],
+  [
+    /gemini|gemma/,
+    { ...NEAREST, vocabulary: 'o200k', factor: GEMINI_FACTOR, hasSingleDigits: true, added: GEMINI_ADDED },
+  ],
+  [/qwen|qwq/, { ...NEAREST, vocabulary: 'o200k', hasSingleDigits: true }],
 ];
 
-const OTHERS: Family = { ...EXACT, vocabulary: 'o200k' };
+const OTHERS: Family = { ...NEAREST, vocabulary: 'o200k' };
 
 export function familyOf(model: string): Family {
   const name = model.toLowerCase();

@@ -90,6 +90,8 @@ export interface Parts {
   correctionPausesMs?: number[];
   /** The provider knows the tokens of an answer's text: a quarter of its bytes. By default it does. */
   countsText?: boolean;
+  /** The provider's free counter; by default it has none. */
+  countTokens?: Provider['countTokens'];
   /** Replaces `shed_body_bytes`, and the event loop of this process. */
   bodiesBytesMax?: number;
   loopDelayMs?: () => number;
@@ -200,11 +202,11 @@ function fileOf({ settings = {}, limits = {}, priceChanges = [] }: Parts): Json 
   };
 }
 
-function providerOf({ answer = async () => streamOf(EVENTS), countsText = true }: Parts): Provider {
+function providerOf({ answer = async () => streamOf(EVENTS), countsText = true, countTokens }: Parts): Provider {
   return {
     kind: 'sandbox',
     submit: ({ upstreamModel, signal }) => answer(upstreamModel, signal),
-    countTokens: async () => null,
+    countTokens: countTokens ?? (async () => null),
     countLocally: () => null,
     ...(countsText && { countTextLocally: (text: string) => Math.ceil(Buffer.byteLength(text) / 4) }),
   };

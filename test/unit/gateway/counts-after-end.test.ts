@@ -2,6 +2,7 @@
 // billed, and corrected once the count is made.
 
 import { expect, test } from 'bun:test';
+import { type Attempt, type Provider, ProviderFault } from '../../../src/providers/providers.ts';
 import { countSlice, type SliceCounter, Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
 import { makeEvent } from '../../../src/wire/wire.ts';
 import {
@@ -51,6 +52,29 @@ test('a stream that breaks off is billed by the tokenizer', async () => {
   const output = countText(TEXT);
   const cost = PROMPT_COST + output * TOKEN_COST;
   expect(await service.records()).toMatchObject([{ outcome: 'upstream_cut', outputTokens: output, cost }]);
+});
+
+const textOfPrompt: Provider['countTokens'] = async ({ request }) => {
+  const [{ content }] = request.body['messages'] as [{ content: string }];
+  return 7 + content.length - 1; // seven for the prompt itself, whose first character is there in any case
+};
+
+test("the output is counted by the provider's own counter if the vocabulary is not the model's", async () => {
+  await using service = await startControlled({ answer, countsText: false, countTokens: textOfPrompt });
+  await breakOff(service);
+  const cost = PROMPT_COST + TEXT.length * TOKEN_COST;
+  expect(await service.records()).toMatchObject([{ outcome: 'upstream_cut', outputTokens: TEXT.length, cost }]);
+});
+
+test.each([
+  ['nothing', async () => 7],
+  ['more tokens than bytes', async (attempt: Attempt) => 3 * ((await textOfPrompt(attempt)) ?? 0)],
+  ['a count that falls', async (attempt: Attempt) => 10_000 - ((await textOfPrompt(attempt)) ?? 0)],
+  ['an error', () => Promise.reject(new ProviderFault('failed', 'no counter'))],
+] as const)('a provider counter that gives %s is not believed: the tokenizer counts', async (_, countTokens) => {
+  await using service = await startControlled({ answer, countsText: false, countTokens });
+  await breakOff(service);
+  expect(await service.records()).toMatchObject([{ outputTokens: countText(TEXT) }]);
 });
 
 test('without a count the upper bound is billed, after further tries', async () => {

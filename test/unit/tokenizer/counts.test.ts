@@ -71,10 +71,11 @@ describe('slices', () => {
 });
 
 describe('the family of a model', () => {
-  const CLAUDE = { vocabulary: 'claude', factor: 1.1 };
-  const LATER = { vocabulary: 'claude', factor: 1.1 * 1.3 };
-  const o200k = { vocabulary: 'o200k', factor: 1, hasSingleDigits: false };
-  const cl100k = { vocabulary: 'cl100k', factor: 1, hasSingleDigits: false };
+  const CLAUDE = { vocabulary: 'claude', isExact: false, factor: 1.1 };
+  const LATER = { vocabulary: 'claude', isExact: false, factor: 1.1 * 1.3 };
+  const OWN = { vocabulary: 'o200k', isExact: true, factor: 1, hasSingleDigits: false };
+  const NEAREST = { ...OWN, isExact: false };
+  const cl100k = { isExact: true, vocabulary: 'cl100k', factor: 1, hasSingleDigits: false };
   test.each([
     ['claude-3-opus-20240229', CLAUDE],
     ['claude-3-5-sonnet-20241022', CLAUDE],
@@ -91,19 +92,21 @@ describe('the family of a model', () => {
     ['claude-sonnet-5-20260801', LATER],
     ['claude-mythos-preview', LATER],
     ['claude-fable-5', LATER],
-    ['gpt-5.1', o200k],
-    ['gpt-4o-mini', o200k],
-    ['gpt-4.1', o200k],
-    ['o3-mini', o200k],
-    ['openai/gpt-oss-120b', o200k],
+    ['gpt-5.1', OWN],
+    ['gpt-4o-mini', OWN],
+    ['gpt-4.1', OWN],
+    ['o3-mini', OWN],
+    ['openai/o4', OWN],
+    ['openai/gpt-oss-120b', OWN],
     ['gpt-4', cl100k],
     ['gpt-4-turbo', cl100k],
     ['gpt-35-turbo', cl100k],
     ['text-embedding-3-large', cl100k],
     ['gemini-3-pro-preview', { vocabulary: 'o200k', factor: 1.03, hasSingleDigits: true }],
     ['Qwen/Qwen3-235B', { vocabulary: 'o200k', hasSingleDigits: true }],
-    ['deepseek-chat', o200k],
-    ['sandbox-echo', o200k],
+    ['deepseek-chat', NEAREST],
+    ['sandbox-echo', NEAREST],
+    ['solo1', NEAREST],
   ])('of %s', (model, expected) => expect(familyOf(model)).toMatchObject(expected));
 
   test('has its factor and single digits in a count', async () => {
