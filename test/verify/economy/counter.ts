@@ -7,6 +7,10 @@ import { behaviourOf } from './models.ts';
 import { writeText } from './texts.ts';
 import { countTokens } from './tokenizers.ts';
 
+/** In front of an output that is counted as a prompt. */
+const BASE = '.';
+const BASE_TOKENS = 1;
+
 const EMPTY_TOKENS_RATE = 0.25; // of a text that is in no message of the economy
 
 /** null: the model's provider counts nothing. */
@@ -18,8 +22,11 @@ export function countRequest(wanted: Wanted, { body }: { body: JsonObject }): nu
   return Math.ceil(tokens);
 }
 
-function tokensOf({ model, prompt, answer }: Wanted, text: string): number {
+type Texts = Pick<Wanted, 'model' | 'prompt' | 'answer'>;
+
+function tokensOf({ model, prompt, answer }: Texts, text: string): number {
   const { tokenizer, outputTokenizer } = behaviourOf(model);
+  if (text.startsWith(BASE)) return BASE_TOKENS + tokensOf({ model, prompt, answer }, text.slice(BASE.length));
   if (text === writeText(prompt)) return countTokens(tokenizer, prompt);
   if (writeText(answer).startsWith(text)) return countTokens(outputTokenizer, answer, Buffer.byteLength(text));
   return Buffer.byteLength(text) * EMPTY_TOKENS_RATE;
