@@ -1,11 +1,12 @@
 // Applies a batch: decides each bundle in order over one set of rows. Pure: takes stored rows, returns the changes
 // to write and one answer per operation.
 
+import { BrokenInvariant } from '../base/assert.ts';
 import { admit, take } from './admit.ts';
 import { changePlan, credit, payPlan, refund, setAccount, setKey, setPlan } from './credit.ts';
 import { expireHold, extend, findLapsedHolds, leave, release, settle } from './end-hold.ts';
-import type { Answer, Bundle, Expire, Operation, Renew } from './operation.ts';
-import type { ChangeableRows, Changes, Effect, LeaseRow, Rows } from './rows.ts';
+import type { Answer, Bundle, Expire, Operation, Renew, StuckHold } from './operation.ts';
+import type { ChangeableRows, Changes, Effect, HoldRow, LeaseRow, Rows } from './rows.ts';
 import { StagedRows } from './staged-rows.ts';
 
 /** Takes a new epoch, or renews the lease if the node's epoch is current. */
@@ -64,15 +65,31 @@ function applyTogether(staged: StagedRows, bundle: Bundle): Answer[] {
 /** Decides one operation and puts its effect. */
 export function applyOperation(rows: ChangeableRows, operation: Operation): Answer {
   if (operation.kind === 'expire') {
-    const holds = findLapsedHolds(rows, operation);
-    for (const hold of holds) rows.put(expireHold(rows, hold));
-    const answer: Answer = { ok: true, kind: 'expired', holds: holds.length };
+    const lapsed = findLapsedHolds(rows, operation);
+    const stuck: StuckHold[] = [];
+    for (const hold of lapsed) {
+      const reason = expireOne(rows, hold);
+      if (reason !== null) stuck.push({ requestId: hold.requestId, reason });
+    }
+    const answer: Answer = { ok: true, kind: 'expired', holds: lapsed.length - stuck.length, stuck };
     rows.put({ answer, leases: moveLapsedLeases(rows, operation) });
     return answer;
   }
   const effect = decide(rows, operation);
   rows.put(effect);
   return effect.answer;
+}
+
+/** Ends a lapsed hold, or returns why it stays: one that cannot be ended must not keep others. */
+function expireOne(rows: ChangeableRows, hold: HoldRow): string | null {
+  if (hold.unreadable !== undefined) return hold.unreadable;
+  try {
+    rows.put(expireHold(rows, hold)); // puts all or nothing
+    return null;
+  } catch (fault) {
+    if (fault instanceof BrokenInvariant) return fault.message;
+    throw fault;
+  }
 }
 
 function decide(rows: Rows, operation: Exclude<Operation, { kind: 'expire' }>): Effect {

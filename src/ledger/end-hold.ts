@@ -88,9 +88,11 @@ export function expireHold(rows: Rows, hold: HoldRow): Effect {
 }
 
 /** Holds that `expire` ends, oldest first: the owner's lease lapsed, or a later run uses its node name. */
-export function findLapsedHolds(rows: Rows, _operation: Expire): HoldRow[] {
+export function findLapsedHolds(rows: Rows, { except = [] }: Expire): HoldRow[] {
   const lapsed: HoldRow[] = [];
+  const spared = new Set(except);
   for (const hold of rows.holds()) {
+    if (spared.has(hold.requestId)) continue;
     const lease = rows.lease(hold.owner.node);
     if (lease === undefined || lease.epoch !== hold.owner.epoch || lease.expiresAtMs <= rows.nowMs) lapsed.push(hold);
   }

@@ -9,6 +9,7 @@ import type {
   Admit,
   Answer,
   Bundle,
+  Expire,
   Extend,
   Leave,
   Operation,
@@ -17,6 +18,7 @@ import type {
   Release,
   Settle,
   Settlement,
+  StuckHold,
   Take,
 } from './operation.ts';
 import { QueuedLedger } from './queued-ledger.ts';
@@ -38,6 +40,10 @@ export class NodeLedger implements LedgerGate {
   onStoreChange: (failure: unknown) => void = () => {};
   /** Called with the number of holds of other nodes that this node ended. */
   onExpired: (holds: number) => void = () => {};
+  /** A lapsed hold cannot be ended. Called once for each. */
+  onStuck: (hold: StuckHold) => void = () => {};
+  /** A renewal failed for another reason than an unavailable store. */
+  onFault: (fault: unknown) => void = () => {};
   readonly #gate: LedgerGate;
   readonly #clock: Clock;
   readonly #node: string;
@@ -53,6 +59,8 @@ export class NodeLedger implements LedgerGate {
   /** Time of the last renewal, and the start of the current run of renewals without a gap. */
   #renewals = { lastMs: Number.NEGATIVE_INFINITY, sinceMs: 0 };
   #isAvailable = true;
+  /** Request ids of lapsed holds that cannot be ended. */
+  readonly #stuck = new Set<string>();
 
   /**
    * A gate that decides the operations of messages itself is asked directly, others through queues. `hasPeers`: other
@@ -84,7 +92,7 @@ export class NodeLedger implements LedgerGate {
   async open(): Promise<number> {
     await this.#takeLease();
     this.#endRenewals = this.#timers.every(bounds.leaseRenewMs, () => void this.#renew());
-    return this.#hasPeers ? 0 : this.#expire(await this.#ask({ kind: 'expire' }));
+    return this.#hasPeers ? 0 : this.#expire(await this.#ask(this.#expiry()));
   }
 
   close(): void {
@@ -101,6 +109,11 @@ export class NodeLedger implements LedgerGate {
   /** Number of admissions that wait for their answer. */
   get queued(): number {
     return this.#messages.queued;
+  }
+
+  /** Number of lapsed holds that cannot be ended. */
+  get stuckHolds(): number {
+    return this.#stuck.size;
   }
 
   /** Number of endings that the store has not accepted yet. */
@@ -216,6 +229,11 @@ export class NodeLedger implements LedgerGate {
     this.onStoreChange(failure);
   }
 
+  /** Known ones are spared: they would fill the room of others. */
+  #expiry(): Expire {
+    return { kind: 'expire', except: [...this.#stuck] };
+  }
+
   async #takeLease(): Promise<void> {
     const answer = await this.#ask({ kind: 'renew', node: this.#node, epoch: null, leaseMs: bounds.leaseMs });
     if (answer.ok && answer.kind === 'lease') this.#owner = { node: this.#node, epoch: answer.epoch };
@@ -236,7 +254,7 @@ export class NodeLedger implements LedgerGate {
       const renewal = { kind: 'renew', node, epoch, leaseMs: bounds.leaseMs } as const;
       const mayExpire = !this.#hasPeers || this.#isSteady();
       let [renewed, expired] = await this.#guard({
-        operations: mayExpire ? [{ ...renewal, unlessLapsed: this.#hasPeers }, { kind: 'expire' }] : [renewal],
+        operations: mayExpire ? [{ ...renewal, unlessLapsed: this.#hasPeers }, this.#expiry()] : [renewal],
       });
       if (renewed?.ok === false && renewed.reason === 'lapsed')
         [renewed, expired] = await this.#guard({ operations: [renewal] });
@@ -244,7 +262,8 @@ export class NodeLedger implements LedgerGate {
       this.#noteRenewal();
       const holds = expired === undefined ? 0 : this.#expire(expired);
       if (holds > 0) this.onExpired(holds);
-    } catch {
+    } catch (fault) {
+      if (!isStoreUnavailable(fault)) this.onFault(fault);
       // Retried after any failure: without a lease this node admits nothing, and others end its holds.
       this.#renewSoon();
     } finally {
@@ -281,8 +300,13 @@ export class NodeLedger implements LedgerGate {
    * forgotten.
    */
   #expire(answer: Answer): number {
-    const holds = answer.ok && answer.kind === 'expired' ? answer.holds : 0;
+    if (!answer.ok || answer.kind !== 'expired') return 0;
+    const { holds, stuck } = answer;
     if (holds > 0) this.#refusals.forgetAll();
+    for (const hold of stuck) {
+      if (!this.#stuck.has(hold.requestId)) this.onStuck(hold);
+      this.#stuck.add(hold.requestId);
+    }
     return holds;
   }
 }

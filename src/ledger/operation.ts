@@ -290,6 +290,14 @@ export interface Renew {
 /** Ends every hold whose owner's lease has lapsed or whose owner's epoch is outdated. */
 export interface Expire {
   kind: 'expire';
+  /** Request ids of holds that could not be ended before: they are not tried again. */
+  except?: readonly string[];
+}
+
+/** A lapsed hold that cannot be ended. Its amount stays held. */
+export interface StuckHold {
+  requestId: string;
+  reason: string;
 }
 
 export type Operation =
@@ -383,7 +391,7 @@ export type Answer =
   /** `repeated`: the reference was used before and credited `amount`; nothing was added. */
   | { ok: true; kind: 'credited'; amount: Nano; balance: Nano; repeated: boolean }
   | { ok: true; kind: 'lease'; epoch: number }
-  | { ok: true; kind: 'expired'; holds: number }
+  | { ok: true; kind: 'expired'; holds: number; stuck: readonly StuckHold[] }
   | { ok: true; kind: 'done' }
   | Refusal
   /** The idempotency key belongs to message `requestId`, which is running, was answered, or had a different body. */

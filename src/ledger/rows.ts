@@ -109,6 +109,8 @@ export interface HoldRow {
   /** Billed and recorded if the owner never ends the hold. */
   checkpoint: UsageRecord | null;
   draft: MessageDraft;
+  /** Why this program cannot read the stored row: only what has columns is known of it. */
+  unreadable?: string;
 }
 
 export interface LeaseRow {

@@ -129,6 +129,10 @@ const GAUGES: Readonly<Record<string, Gauge>> = {
       return Math.max(0, nowMs - ((await holds)?.oldestAtMs ?? nowMs)) / 1000;
     },
   },
+  turnpike_stuck_holds: {
+    help: 'Holds of ended nodes that this node cannot read or end',
+    read: ({ gateway }) => gateway.ledger.stuckHolds,
+  },
   turnpike_deliveries_waiting: {
     help: 'Deliveries of events that are neither accepted nor given up',
     async read(sources) {

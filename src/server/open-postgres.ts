@@ -18,7 +18,7 @@ import {
   takeLock,
   tryLock,
 } from '../storage/postgres/postgres.ts';
-import type { OpenStore } from './open-store.ts';
+import { type OpenStore, reportLedgerFaults } from './open-store.ts';
 import type { Closing } from './server.ts';
 
 export async function openPostgres(
@@ -35,6 +35,7 @@ export async function openPostgres(
   const ledger = new NodeLedger(gate, gate.clock, `node_${crypto.randomUUID()}`, machineTimers, true);
   closing.push(() => leave(gate, ledger));
   ledger.onExpired = (holds) => log.writeEvent('holds_of_gone_nodes_ended', { holds });
+  reportLedgerFaults(ledger, log);
   await ledger.open();
   const stores = postgresStores(url, ledger);
   closing.push(() => stores.close());

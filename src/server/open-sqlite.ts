@@ -8,7 +8,7 @@ import type { LogWriter } from '../observability/observability.ts';
 import { loadInstallationSecrets, openVault } from '../secrets/secrets.ts';
 import { databasePath, LedgerThread, ReportThread, sqliteLedger, sqliteStores } from '../storage/sqlite/sqlite.ts';
 import { workerScript } from '../worker-scripts.ts';
-import type { OpenStore } from './open-store.ts';
+import { type OpenStore, reportLedgerFaults } from './open-store.ts';
 import type { Closing } from './server.ts';
 
 const NODE = 'local'; // the only node
@@ -38,6 +38,7 @@ export async function openSqlite(config: Config, clock: Clock, log: LogWriter, c
   closing.push(close);
   const ledger = new NodeLedger(gate, clock, NODE);
   closing.push(() => ledger.close());
+  reportLedgerFaults(ledger, log);
   const expired = await ledger.open();
   if (expired > 0) log.writeEvent('holds_of_earlier_run_ended', { holds: expired });
   const reports = new ReportThread(workerScript('report-worker'), path, (cause) =>

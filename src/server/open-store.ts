@@ -30,6 +30,12 @@ export interface OpenStore {
   maintain: (() => Promise<MaintenanceResult>) | null;
 }
 
+/** Before the ledger opens, which already ends holds. */
+export function reportLedgerFaults(ledger: NodeLedger, log: LogWriter): void {
+  ledger.onStuck = ({ requestId, reason }) => log.writeEvent('hold_stuck', { request_id: requestId, cause: reason });
+  ledger.onFault = (fault) => log.writeEvent('lease_renewal_failed', { cause: describeFailure(fault) });
+}
+
 /** Opens the ledger, ends holds of dead nodes, and returns the stores. Loads only the store in use. */
 export async function openStore(config: Config, clock: Clock, log: LogWriter, closing: Closing): Promise<OpenStore> {
   const { databaseUrl } = config;

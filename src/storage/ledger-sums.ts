@@ -4,6 +4,10 @@
 import { integerOf } from '../base/checked-number.ts';
 import { earliestRequestId, formatId } from '../base/ids.ts';
 import { type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
+import { type HoldsTable, readHold } from './stored-hold.ts';
+import { holdColumns, namesOf } from './tables.ts';
+
+const HOLDS = `SELECT ${namesOf(holdColumns)} FROM holds`;
 
 export const FAULTS_MAX = 100;
 
@@ -23,6 +27,7 @@ export interface SumRows {
   unequalTotals: { day_ms: Whole; account_id: Whole; key_id: Whole; model: string }[];
   withoutMeters: { kind: 'acct' | 'key'; id: Whole }[];
   wrongMonths: { id: Whole; month_ms: Whole }[];
+  holds: HoldsTable[];
   strangeHolds: { request_id: string }[];
   miscounted: { kind: 'acct' | 'key'; id: Whole; running: Whole; open: Whole }[];
 }
@@ -90,9 +95,16 @@ export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
       (row) =>
         `${formatId('acct', integerOf(row.account_id))} ${formatId('key', integerOf(row.key_id))} ${row.model}: the total of ${formatDay(row.day_ms)} is not the sum of its usage records`,
     ),
-    strangeHolds: rows.strangeHolds.map(
-      (row) => `${row.request_id}: its hold has no account or key, belongs to an ended message, or contradicts itself`,
-    ),
+    strangeHolds: [
+      ...rows.holds
+        .map(readHold)
+        .filter(({ unreadable }) => unreadable !== undefined)
+        .map(({ requestId, unreadable }) => `${requestId}: its hold cannot be read, because ${unreadable}`),
+      ...rows.strangeHolds.map(
+        (row) =>
+          `${row.request_id}: its hold has no account or key, belongs to an ended message, or contradicts itself`,
+      ),
+    ],
     miscountedRunning: rows.miscounted.map(
       (row) =>
         `${formatId(row.kind, integerOf(row.id))}: ${row.running} running messages are stored, but ${row.open} have open holds`,
@@ -238,6 +250,7 @@ const WITHOUT_METERS = `
 /** Parameters are numbered $1, $2 …, in the order of sumValues. */
 export const sumTexts = {
   keys: KEYS,
+  holds: HOLDS,
   counts: COUNTS,
   unbalanced: UNBALANCED,
   strangeEntries: STRANGE_ENTRIES,

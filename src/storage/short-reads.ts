@@ -3,6 +3,7 @@
 
 import type { AccessToken, Account, CallerPlan, Key, Person } from '../accounts/accounts.ts';
 import type { RememberedCreation } from '../audit/audit.ts';
+import { beganAtMs } from '../base/ids.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import {
   type AccountMeters,
@@ -25,16 +26,17 @@ import { eventShortReads } from './event-reads.ts';
 import { mailReads } from './mail-rows.ts';
 import { paymentReads } from './payment-rows.ts';
 import { Bindings, LAST, type ReadValue, type SqlReader } from './sql-reader.ts';
+import { type HoldsTable, readHold } from './stored-hold.ts';
 import type { AccessReads, ShortReads } from './stores.ts';
 import {
   type AccountMetersTable,
   accountColumns,
   type Column,
+  holdColumns,
   type KeyMetersTable,
   keyColumns,
   openHoldOf,
   readAccountRow,
-  readHoldRow,
   readKeyRow,
   readPlan,
   readText,
@@ -274,7 +276,7 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
     `SELECT ${on.number('count(*)')} AS count, ${on.number('coalesce(sum(amount), 0)')} AS held FROM holds`,
   );
   // Ids begin with the time.
-  const oldest = on.prepare<{ document: string }>('SELECT document FROM holds ORDER BY request_id LIMIT 1');
+  const oldest = on.prepare<{ request_id: string }>('SELECT request_id FROM holds ORDER BY request_id LIMIT 1');
   const owner = on.prepare<{ account: number; key: number }>(
     `SELECT ${on.number('h.account_id')} AS account, ${on.number('h.key_id')} AS key FROM holds h WHERE h.request_id = $1`,
   );
@@ -282,7 +284,7 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
     async openHolds() {
       const sums = first(await holds()) ?? { count: 0, held: 0 };
       const hold = first(await oldest());
-      return { ...sums, oldestAtMs: hold === null ? null : readHoldRow(hold).openedAtMs };
+      return { ...sums, oldestAtMs: hold === null ? null : beganAtMs(hold.request_id) };
     },
     async accountMeters(id, nowMs) {
       const row = first(await account(id));
@@ -312,12 +314,12 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
 
 /** Open holds of one account. Reads all open holds in the order of their ids: an index by account would cost every message. */
 export function holdReads(on: SqlReader): Pick<LedgerReader, 'listHolds'> {
-  const ofAccount = on.prepare<{ document: string }>(
-    'SELECT h.document FROM holds h WHERE h.request_id > $1 AND h.account_id = $2 ORDER BY h.request_id LIMIT $3',
+  const ofAccount = on.prepare<HoldsTable>(
+    `SELECT ${readText('h', holdColumns, on.number)} FROM holds h WHERE h.request_id > $1 AND h.account_id = $2 ORDER BY h.request_id LIMIT $3`,
   );
   return {
     listHolds: async ({ account, after, limit }) =>
-      (await ofAccount(after ?? '', account, limit)).map(readHoldRow).map(openHoldOf),
+      (await ofAccount(after ?? '', account, limit)).map(readHold).map(openHoldOf),
   };
 }
 

@@ -18,6 +18,7 @@ import type {
   StoredUsageRecord,
   UsageRecord,
 } from '../ledger/ledger.ts';
+import { writeHold } from './stored-hold.ts';
 import { readDetails, writeDetails } from './usage-details.ts';
 
 export interface AccountMetersTable {
@@ -132,11 +133,6 @@ export function readKeyRow(row: KeyMetersTable): KeyRow {
     rates: JSON.parse(row.rates),
     lastUsedAtMs: row.last_used_at_ms,
   };
-}
-
-/** Holds of early versions have no idempotency record, and none of a plan. */
-export function readHoldRow(row: { document: string }): HoldRow {
-  return { claim: null, fromPlan: 0, ...JSON.parse(row.document) };
 }
 
 /** The part of a hold that lists show: without its checkpoint, which may be long. */
@@ -275,7 +271,7 @@ export const holdColumns: readonly Column<HoldRow>[] = [
   whole('account_id', (row) => row.account),
   whole('key_id', (row) => row.key),
   whole('amount', (row) => row.amount),
-  text('document', (row) => JSON.stringify(row)),
+  text('document', writeHold),
 ];
 
 export const leaseColumns: readonly Column<LeaseRow>[] = [

@@ -30,7 +30,10 @@ test.skipIf(chromium === null)(
     await actions.press('button', 'Done');
     await page.getByRole('button', { name: 'guest@example.com' }).click();
     await actions.press('button', 'Disable');
-    await page.getByRole('dialog', { name: 'Disable guest@example.com?' }).getByRole('button', { name: 'Disable' }).click();
+    await page
+      .getByRole('dialog', { name: 'Disable guest@example.com?' })
+      .getByRole('button', { name: 'Disable' })
+      .click();
     await actions.press('button', 'Invite again');
     await page.getByText('User invited again.').waitFor();
     const toGuest = () => server.mails.filter(({ to }) => to.includes('guest@example.com'));

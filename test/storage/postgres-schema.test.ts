@@ -96,12 +96,12 @@ describe.skipIf(cannotStartPostgres)('the tables of PostgreSQL', () => {
     await using database = await (await sharedPostgres()).newDatabase();
     await runOn(
       database.url,
-      "DELETE FROM schema_versions WHERE version > 9; UPDATE schema_versions SET version = 8; INSERT INTO accounts VALUES (7, 1, '{}')",
+      "DELETE FROM schema_versions WHERE version > 9; UPDATE schema_versions SET version = 7; INSERT INTO accounts VALUES (7, 1, '{}')",
     );
     const refusal = await failureOf(prepareDatabase(database.url));
-    expect(String(refusal)).toContain('the database has version 8; this release can migrate version 9 and later');
+    expect(String(refusal)).toContain('the database has version 7; this release can migrate version 8 and later');
     expect(await runOn(database.url, 'SELECT version, id::int AS id FROM schema_versions, accounts')).toEqual([
-      { version: 8, id: 7 },
+      { version: 7, id: 7 },
     ]);
   });
 

@@ -5,7 +5,7 @@ import { answerShares } from './answer-shares.ts';
 import { consoleTables } from './console/console.ts';
 import { emailClaims } from './email-claims.ts';
 import { nameIndexes } from './names.ts';
-import { paymentTables } from './payments/payments.ts';
+import { missingPaymentTables, paymentTables } from './payments/payments.ts';
 import { planWindowColumns } from './plan-windows.ts';
 import { postgresTables } from './postgres-tables.ts';
 import { sqliteTables } from './sqlite-tables.ts';
@@ -28,6 +28,15 @@ const baseline: Migration = {
   leastKnown: 8,
   sqlite: sqliteTables,
   postgres: postgresTables,
+};
+
+/** The last development version before the baseline, which has one more column. Not a step of new installations. */
+const fromVersion8: Migration = {
+  version: 9,
+  name: 'failed attempts',
+  leastKnown: 8,
+  sqlite: "ALTER TABLE claims ADD COLUMN failed_attempts TEXT NOT NULL DEFAULT ''",
+  postgres: `ALTER TABLE claims ADD COLUMN failed_attempts text COLLATE "C" NOT NULL DEFAULT ''`,
 };
 
 /** Programs of earlier versions do not know plans and debts, so they cannot start on these tables. */
@@ -78,6 +87,14 @@ const claimedEmails: Migration = {
   ...emailClaims,
 };
 
+/** Only tables that every later program expects. */
+const missingTables: Migration = {
+  version: 17,
+  name: 'missing payment tables',
+  leastKnown: 16,
+  ...missingPaymentTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -86,19 +103,21 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   shares,
   planWindows,
   claimedEmails,
+  missingTables,
 ];
 
 /** The version that this program creates and uses. */
 export const latestVersion = migrations.at(-1)?.version ?? baseline.version;
 
 /**
- * The migrations that a database at `version` still needs; 0 is an empty database. Throws for a version before the first migration.
+ * The migrations that a database at `version` still needs; 0 is an empty database. Throws for a version that none leads from.
  */
 export function migrationsAfter(version: number): readonly Migration[] {
+  if (version === fromVersion8.version - 1) return [fromVersion8, ...migrationsAfter(fromVersion8.version)];
   if (version > 0 && version < baseline.version)
     throw new Error(
-      `the database has version ${version}; this release can migrate version ${baseline.version} and later: ` +
-        `start the release that wrote version ${baseline.version} on it once`,
+      `the database has version ${version}; this release can migrate version 8 and later: start the development build of ` +
+        `22 November 2026 (commit b3faa9d9) on it once, which migrates it to version 8`,
     );
   return migrations.filter((migration) => migration.version > version);
 }

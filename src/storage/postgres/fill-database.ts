@@ -20,7 +20,7 @@ import {
   sumTableText,
   type TableSums,
 } from '../move.ts';
-import { readHoldRow } from '../tables.ts';
+import { type HoldsTable, readHold } from '../stored-hold.ts';
 import { arrayOf, makeMonthText, monthOf, suitDocument, suitText } from './columns.ts';
 import { isLoss } from './connection.ts';
 import { refuseLending } from './examine-database.ts';
@@ -233,7 +233,8 @@ const more: Partial<Record<MovedTable, { columns: readonly MovedColumn[]; of(row
       { name: 'claim', isText: true },
     ],
     of(row) {
-      const { owner, claim } = readHoldRow({ document: String(row['document']) });
+      const { requestId, unreadable, owner, claim } = readHold(row as unknown as HoldsTable);
+      if (unreadable !== undefined) throw new Error(`the hold of ${requestId} cannot be read: ${unreadable}`);
       return { node: owner.node, epoch: BigInt(owner.epoch), claim };
     },
   },

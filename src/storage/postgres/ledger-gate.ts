@@ -4,7 +4,15 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
-import { type Answer, type BatchFacts, type Bundle, GroupCommit, type LedgerGate } from '../../ledger/ledger.ts';
+import {
+  type Answer,
+  type BatchFacts,
+  type Bundle,
+  type Expire,
+  GroupCommit,
+  type LedgerGate,
+  type StuckHold,
+} from '../../ledger/ledger.ts';
 import { type LaneOptions, PostgresLedgerStore } from './ledger-store.ts';
 
 interface Lane {
@@ -53,13 +61,19 @@ export class PostgresGate implements LedgerGate {
     this.#wakeLane();
     const answers = await this.#leaseLane.commit.submit(bundle);
     const at = answers.findIndex((answer) => answer.ok && answer.kind === 'expired');
+    const stuck: StuckHold[] = [];
+    const except = bundle.operations.flatMap((operation) =>
+      operation.kind === 'expire' ? (operation.except ?? []) : [],
+    );
     let holds = 0;
     let last = answers[at];
     while (last?.ok && last.kind === 'expired') {
       holds += last.holds;
-      answers[at] = { ...last, holds };
-      if (last.holds < bounds.holdsExpiredAtOnce) break;
-      [last] = await this.#leaseLane.commit.submit({ operations: [{ kind: 'expire' }] });
+      stuck.push(...last.stuck);
+      answers[at] = { ...last, holds, stuck };
+      if (last.holds + last.stuck.length < bounds.holdsExpiredAtOnce) break;
+      const expiry: Expire = { kind: 'expire', except: [...except, ...stuck.map(({ requestId }) => requestId)] };
+      [last] = await this.#leaseLane.commit.submit({ operations: [expiry] });
     }
     return answers;
   }

@@ -16,7 +16,7 @@ import {
   RowsLocked,
 } from '../../ledger/ledger.ts';
 import { isAnswerRow } from '../co-committed.ts';
-import { readHoldRow } from '../tables.ts';
+import { type HoldsTable, readHold } from '../stored-hold.ts';
 import { raiseEpoch } from './change-feed.ts';
 import { type CheckedAsk, dropAnswers, SUM_ANSWERS, writeCoCommitted } from './co-committed.ts';
 import { arrayOf, makeMonthText } from './columns.ts';
@@ -156,13 +156,14 @@ class Batch {
    * under their locks.
    */
   async #loadWithLapsed(): Promise<LoadedRows> {
-    const values = [this.#options.nowMs, bounds.holdsExpiredAtOnce, arrayOf(this.#needs.moved)];
+    const { moved, spared } = this.#needs;
+    const values = [this.#options.nowMs, bounds.holdsExpiredAtOnce, arrayOf(moved), arrayOf(spared)];
     const [, , found] = await this.#connection.ask(
       BEGIN,
       { text: statements.LOCK_LEASES, values: [] },
       { text: statements.FIND_LAPSED, values },
     );
-    const lapsed = (found as unknown as { document: string }[]).map(readHoldRow);
+    const lapsed = (found as unknown as HoldsTable[]).map(readHold);
     return await this.#load(withHolds(this.#needs, await this.#havable(lapsed)), [BRIEF_LOCKS]);
   }
 

@@ -14,12 +14,12 @@ import type {
   Operation,
   Rows,
 } from '../../ledger/ledger.ts';
+import { type HoldsTable, readHold } from '../stored-hold.ts';
 import {
   type AccountMetersTable,
   type ClaimsTable,
   type KeyMetersTable,
   readAccountRow,
-  readHoldRow,
   readIdempotencyRow,
   readKeyRow,
   readLeaseRow,
@@ -71,8 +71,8 @@ export function loadRows(
     read(answers) {
       const of = <Row = Table>(at: number | null) => (at === null ? [] : answers[at]) as unknown as Row[];
       const [now] = of<{ now_ms: number; transaction: string }>(moment);
-      const claimTables = of<ClaimsTable & { document: string | null }>(claims);
-      const held = [...of<{ document: string }>(holds), ...claimTables.filter(isOpen)].map(readHoldRow);
+      const claimTables = of<ClaimsTable & Omit<HoldsTable, 'document'> & { document: string | null }>(claims);
+      const held = [...of<HoldsTable>(holds), ...claimTables.filter(isOpen)].map(readHold);
       return rowsFrom({
         nowMs: now?.now_ms ?? 0,
         transaction: now?.transaction ?? '',
@@ -187,6 +187,8 @@ export interface Needs {
   leases: 'none' | 'read' | 'lock';
   /** Whether holds of nodes with an expired lease are loaded, too. */
   expires: boolean;
+  /** Holds that are not among them, although their leases have expired. */
+  spared: string[];
   /** Nodes whose lease the batch releases or acquires again: their holds are loaded, too. */
   moved: string[];
   /** Operations that other nodes are notified of. */
@@ -229,6 +231,7 @@ class CollectedNeeds {
   readonly credits: Needs['credits'] = [];
   leases: Needs['leases'] = 'none';
   expires = false;
+  readonly spared: Needs['spared'] = [];
   readonly moved: Needs['moved'] = [];
   readonly told: Operation[] = [];
 }
@@ -282,6 +285,7 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
     case 'expire':
       found.leases = 'lock';
       found.expires = true;
+      found.spared.push(...(operation.except ?? []));
       break;
   }
 }

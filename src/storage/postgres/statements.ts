@@ -6,6 +6,7 @@ import {
   type Column,
   claimColumns,
   entryColumns,
+  holdColumns,
   keyColumns,
   leaseColumns,
   monthColumns,
@@ -57,14 +58,15 @@ export const LOCK_ACCOUNTS_OF_STRAYS = `
   ORDER BY m.id FOR NO KEY UPDATE`;
 export const READ_KEYS_OF_STRAYS = `SELECT ${KEY_COLUMNS} FROM key_meters m WHERE m.id = ANY(${ofStrays('key_id')})`;
 
-export const READ_HOLDS = `SELECT h.document FROM holds h WHERE h.request_id = ANY(${TEXTS(1)})`;
+const HOLD_COLUMNS = (of: string) => readText(of, holdColumns, asFloat);
+export const READ_HOLDS = `SELECT ${HOLD_COLUMNS('h')} FROM holds h WHERE h.request_id = ANY(${TEXTS(1)})`;
 /** Not in the months ahead, which are empty. */
 export const READ_ENDINGS = `
   SELECT ${USAGE_COLUMNS} FROM usage_records r WHERE r.request_id = ANY(${TEXTS(1)}) AND r.month >= $2::int
     AND r.month <= to_char(coalesce(to_timestamp($3::float8 / 1000), now()) + interval '2 days', 'YYYYMM')::int`;
 /** Idempotency records by name, with the hold of a running message. */
 export const READ_CLAIMS = `
-  SELECT ${CLAIM_COLUMNS}, h.document FROM unnest(${BIGINTS(1)}, ${TEXTS(2)}) AS named (key_id, name)
+  SELECT ${CLAIM_COLUMNS}, ${asNumbers('h', 'account_id', 'amount')}, h.document FROM unnest(${BIGINTS(1)}, ${TEXTS(2)}) AS named (key_id, name)
   JOIN claims c USING (key_id, name) LEFT JOIN holds h ON h.request_id = c.request_id`;
 /** And how they ended. */
 export const READ_ENDINGS_OF_CLAIMS = `
@@ -92,14 +94,15 @@ export const READ_CREDITS = `
 export const READ_MOMENT = `SELECT ${NOW_MS(1)} AS now_ms, pg_current_xact_id()::text AS transaction`;
 export const READ_LEASES = `SELECT ${LEASE_COLUMNS} FROM leases l`;
 export const LOCK_LEASES = `${READ_LEASES} ORDER BY l.node FOR NO KEY UPDATE`;
-/** The owners of open holds by a walk along the index, then holds of those that are not alive, or of the nodes $3: never all holds. */
+/** The owners of open holds by a walk along the index, then holds of those that are not alive, or of the nodes $3, but the holds $4: never all holds. */
 export const FIND_LAPSED = `
   WITH RECURSIVE owners AS (
     (SELECT h.node, h.epoch FROM holds h ORDER BY h.node, h.epoch LIMIT 1)
     UNION ALL SELECT next.node, next.epoch FROM owners o, LATERAL (
       SELECT h.node, h.epoch FROM holds h WHERE (h.node, h.epoch) > (o.node, o.epoch) ORDER BY h.node, h.epoch LIMIT 1) next)
-  SELECT held.document FROM owners o LEFT JOIN leases l ON l.node = o.node
-  JOIN LATERAL (SELECT h.document FROM holds h WHERE h.node = o.node AND h.epoch = o.epoch LIMIT $2::int) held ON true
+  SELECT ${HOLD_COLUMNS('held')} FROM owners o LEFT JOIN leases l ON l.node = o.node
+  JOIN LATERAL (
+    SELECT h.* FROM holds h WHERE h.node = o.node AND h.epoch = o.epoch AND h.request_id <> ALL(${TEXTS(4)}) LIMIT $2::int) held ON true
   WHERE l.node IS NULL OR l.epoch <> o.epoch OR l.expires_at_ms <= ${NOW_MS(1)} OR o.node = ANY(${TEXTS(3)})
   LIMIT $2::int`;
 export const READ_OUTCOME = 'SELECT pg_xact_status($1::text::xid8) AS outcome';

@@ -77,6 +77,7 @@ export async function sumReader(reader: Reader): Promise<LedgerSums> {
     unequalTotals: await all(sumTexts.unequalTotals, values.unequalTotals),
     withoutMeters: await all(sumTexts.withoutMeters),
     wrongMonths: await all(WRONG_MONTHS, values.wrongMonths),
+    holds: await all(sumTexts.holds),
     strangeHolds: await all(STRANGE_HOLDS),
     miscounted: await all(MISCOUNTED),
   };

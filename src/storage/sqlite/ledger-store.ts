@@ -15,6 +15,7 @@ import {
   type StoredRows,
 } from '../../ledger/ledger.ts';
 import { withPayers } from '../co-committed.ts';
+import { type HoldsTable, readHold } from '../stored-hold.ts';
 import {
   type AccountMetersTable,
   accountColumns,
@@ -29,7 +30,6 @@ import {
   leaseColumns,
   monthColumns,
   readAccountRow,
-  readHoldRow,
   readIdempotencyRow,
   readKeyRow,
   readLeaseRow,
@@ -100,7 +100,7 @@ function storedRows(statements: LedgerReads): StoredRows {
     readCredit: (account, reference) =>
       (findCredit.get(account, reference) as { change: number } | null)?.change ?? null,
     readClaim: (key, name) => mapFound(checkIdempotency.get(key, name) as ClaimsTable | null, readIdempotencyRow),
-    readHolds: () => (readHolds.all() as { document: string }[]).map(readHoldRow),
+    readHolds: () => (readHolds.all() as HoldsTable[]).map(readHold),
     readLeases: () => (readLeases.all() as Parameters<typeof readLeaseRow>[0][]).map(readLeaseRow),
   };
 }

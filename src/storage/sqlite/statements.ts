@@ -28,7 +28,7 @@ export function prepareLedgerReads(database: Database) {
     readAccount: prepareText(database, 'SELECT * FROM account_meters WHERE id = $1'),
     readKey: prepareText(database, 'SELECT * FROM key_meters WHERE id = $1'),
     readUsage: prepareText(database, 'SELECT * FROM usage_records WHERE request_id = $1'),
-    readHolds: prepareText(database, 'SELECT document FROM holds'),
+    readHolds: prepareText(database, `SELECT ${namesOf(holdColumns)} FROM holds`),
     readLeases: prepareText(database, 'SELECT node, epoch, expires_at_ms FROM leases'),
     findCredit: prepareText(
       database,

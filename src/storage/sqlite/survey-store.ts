@@ -91,6 +91,7 @@ function sum(database: Database): LedgerSums {
     unequalTotals: all(sumTexts.unequalTotals, values.unequalTotals),
     withoutMeters: all(sumTexts.withoutMeters),
     wrongMonths: all(WRONG_MONTHS, values.wrongMonths),
+    holds: all(sumTexts.holds),
     strangeHolds: all(STRANGE_HOLDS),
     miscounted: all(MISCOUNTED),
   };

@@ -53,6 +53,11 @@ export const corruptions: readonly Corruption[] = [
     'INSERT INTO month_changes SELECT id, 1790812800000, 1 FROM account_meters',
     'the change of its balance in 2026-10 is not',
   ],
+  [
+    'a hold of a later release',
+    "UPDATE holds SET document = json_set(document, '$.v', 99)",
+    'its hold cannot be read, because a later release wrote it, in version 99',
+  ],
   ['held money without a hold', 'UPDATE account_meters SET held = held + 1', 'held amount is not the sum of its holds'],
   ['a balance below its floor', 'UPDATE account_meters SET credit_line = -900', 'lower than the credit line allows'],
   ['an allowance that holds too much', 'UPDATE account_meters SET allowance_held = 0', 'held allowance is not the sum'],

@@ -95,7 +95,7 @@ function decideAll(operations: Operation[], facts: Partial<Rows> = {}) {
 }
 
 test('a hold whose owner has no lease expires', () => {
-  expect(decide({ kind: 'expire' }).answer).toEqual({ ok: true, kind: 'expired', holds: 1 });
+  expect(decide({ kind: 'expire' }).answer).toEqual({ ok: true, kind: 'expired', holds: 1, stuck: [] });
 });
 
 test('a lease lapses at exactly the millisecond of its end', () => {

@@ -24,7 +24,7 @@ async function expireOne(bench: Workbench): Promise<string> {
   const requestId = await bench.begin(50);
   await bench.extend(requestId, 50, bench.record(requestId, { cost: 30, outputTokens: 3, outcome: 'service_cut' }));
   bench.clock.advance(15_000);
-  expect(await expire(bench)).toEqual({ ok: true, kind: 'expired', holds: 1 });
+  expect(await expire(bench)).toEqual({ ok: true, kind: 'expired', holds: 1, stuck: [] });
   return requestId;
 }
 
@@ -82,7 +82,11 @@ function expireTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 100);
     await bench.begin(20);
     const operations = [{ kind: 'renew', node: bench.owner.node, ...terms } as const, { kind: 'expire' } as const];
-    expect((await bench.stores.gate.submit({ operations })).at(1)).toMatchObject({ kind: 'expired', holds: 1 });
+    expect((await bench.stores.gate.submit({ operations })).at(1)).toMatchObject({
+      kind: 'expired',
+      holds: 1,
+      stuck: [],
+    });
     expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
   });
 
@@ -96,7 +100,7 @@ function expireTests(open: OpenStores): void {
     const operations = [{ kind: 'renew', node, epoch, leaseMs: 15_000 } as const, { kind: 'expire' } as const];
     expect(await bench.stores.gate.submit({ operations })).toEqual([
       { ok: true, kind: 'lease', epoch },
-      { ok: true, kind: 'expired', holds: 1 },
+      { ok: true, kind: 'expired', holds: 1, stuck: [] },
     ]);
     expect(await bench.wallet()).toEqual({ balance: 100, held: 20 });
     expect(await bench.admit(1, { owner: { node, epoch } })).toMatchObject({ ok: true });
@@ -108,7 +112,7 @@ function expireTests(open: OpenStores): void {
     bench.clock.advance(20_000);
     expect(await bench.stores.gate.submit({ operations: [bench.admission(20), { kind: 'expire' }] })).toMatchObject([
       { ok: true, kind: 'admitted' },
-      { ok: true, kind: 'expired', holds: 1 },
+      { ok: true, kind: 'expired', holds: 1, stuck: [] },
     ]);
     expect(await bench.wallet()).toEqual({ balance: 100, held: 0 });
   });
@@ -128,7 +132,7 @@ function checkpointTests(open: OpenStores): void {
     expect(await bench.stores.usage.getUsage(requestId)).toMatchObject({ cost: 30, outcome: 'service_cut' });
     expect((await bench.entries())[0]).toMatchObject({ kind: 'usage', amount: 30 });
     expect(await bench.extend(requestId, 60)).toEqual({ ok: false, reason: 'ended' });
-    expect(await expire(bench)).toEqual({ ok: true, kind: 'expired', holds: 0 });
+    expect(await expire(bench)).toEqual({ ok: true, kind: 'expired', holds: 0, stuck: [] });
   });
 
   test('whose holds end at the last checkpoint, not at the last extension', async () => {
@@ -281,7 +285,7 @@ function lateTests(open: OpenStores): void {
     const settle = { kind: 'settle', requestId, record: bench.record(requestId, { cost: 20 }) } as const;
     expect(await bench.stores.gate.submit({ operations: [settle, { kind: 'expire' }] })).toMatchObject([
       { ok: true, kind: 'ended', cost: 20, writtenOff: 0 },
-      { ok: true, kind: 'expired', holds: 0 },
+      { ok: true, kind: 'expired', holds: 0, stuck: [] },
     ]);
     expect(await bench.wallet()).toEqual({ balance: 80, held: 0 });
   });

@@ -31,9 +31,9 @@ const refused: readonly [what: string, prepare: Prepare, environment: Record<str
   ],
   [
     'whose tables are of a version that this release does not take over',
-    (directory) => change(directory, 'PRAGMA user_version = 8'),
+    (directory) => change(directory, 'PRAGMA user_version = 7'),
     {},
-    /the database has version 8; this release can migrate version 9 and later/,
+    /the database has version 7; this release can migrate version 8 and later/,
   ],
   [
     'whose secret is not here',

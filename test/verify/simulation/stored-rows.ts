@@ -12,6 +12,7 @@ import type {
   MonthChange,
   NewEntry,
 } from '../../../src/ledger/ledger.ts';
+import { type HoldsTable, readHold } from '../../../src/storage/stored-hold.ts';
 import * as codec from '../../../src/storage/tables.ts';
 import type { MemoryTables } from '../../support/memory-store/memory-store.ts';
 
@@ -59,7 +60,7 @@ interface TotalTable {
 interface Tables {
   accounts: codec.AccountMetersTable[];
   keys: codec.KeyMetersTable[];
-  holds: { document: string }[];
+  holds: HoldsTable[];
   leases: Parameters<typeof codec.readLeaseRow>[0][];
   claims: codec.ClaimsTable[];
   entries: EntryTable[];
@@ -125,7 +126,7 @@ function readTables(tables: Tables): StoredRows {
   return {
     accounts: tables.accounts.map(codec.readAccountRow),
     keys: tables.keys.map(codec.readKeyRow),
-    holds: tables.holds.map(codec.readHoldRow),
+    holds: tables.holds.map(readHold),
     leases: tables.leases.map(codec.readLeaseRow),
     claims: tables.claims.map(codec.readIdempotencyRow),
     entries: tables.entries.map((row) => ({

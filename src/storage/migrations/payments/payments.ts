@@ -12,9 +12,20 @@ export interface MigrationPart {
   postgres: string;
 }
 
-const parts: readonly MigrationPart[] = [ledgerPart, paymentRecordsPart, codesPart, eventsPart, mailsPart];
+const tableParts: readonly MigrationPart[] = [paymentRecordsPart, codesPart, eventsPart, mailsPart];
+const parts: readonly MigrationPart[] = [ledgerPart, ...tableParts];
 
 export const paymentTables: MigrationPart = {
   sqlite: parts.map(({ sqlite }) => sqlite).join('\n'),
   postgres: parts.map(({ postgres }) => postgres).join('\n'),
 };
+
+/** Version 17: development builds of 25 and 26 November 2026 made version 10 without some of these parts. */
+export const missingPaymentTables: MigrationPart = {
+  sqlite: tableParts.map(({ sqlite }) => ifMissing(sqlite)).join('\n'),
+  postgres: tableParts.map(({ postgres }) => ifMissing(postgres)).join('\n'),
+};
+
+function ifMissing(statements: string): string {
+  return statements.replaceAll(/CREATE (TABLE|INDEX|UNIQUE INDEX) /g, 'CREATE $1 IF NOT EXISTS ');
+}
