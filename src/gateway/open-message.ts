@@ -444,12 +444,18 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     return this.#isReadUnread;
   }
 
-  /** Ends the message as answered, or as disconnected. Resolves when durable. */
+  /** The answer ended where the money does: it is not the whole answer. */
+  get isCutByMoney(): boolean {
+    return this.isLowered && this.counter.stopReason === 'max_tokens';
+  }
+
+  /** Ends the message as answered, as disconnected, or as cut by its money. Resolves when durable. */
   complete(): Promise<Settlement> {
     if (this.stopReason === 'revoked') {
       const error = stopError(this) as TurnpikeError;
       return this.end('service_cut', error.status, error);
     }
+    if (this.isCutByMoney) return this.endForMoney();
     if (this.hasDisconnected) return this.end('client_gone', STATUS_CALLER_GONE, null);
     return this.end('completed', 200, null);
   }

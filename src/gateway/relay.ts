@@ -393,13 +393,13 @@ async function read(message: OpenMessage, events: EventSource): Promise<StreamEv
 /** Settles, then sends the last event. Flushes buffered events if settlement takes longer than 200 ms. */
 async function* finish(message: OpenMessage, arrived: StreamEvent[], wait: PingWait): AsyncGenerator<string> {
   const stopIndex = arrived.findIndex((event) => event.name === 'message_stop');
-  const isCut = message.isLowered && message.counter.stopReason === 'max_tokens';
+  const isCut = message.isCutByMoney;
   const reported = arrived.slice(0, stopIndex).filter((event) => !isCut || event.name !== 'message_delta');
   let before = encode(reported);
   const quick = new PingWait(SETTLE_QUICKLY_MS);
   let end: string;
   try {
-    const settling = isCut ? message.endForMoney() : message.complete();
+    const settling = message.complete();
     let settled = await quick.for(settling);
     while (settled === 'ping') {
       yield before === '' ? PING_TEXT : before;
