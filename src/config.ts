@@ -2,6 +2,7 @@
 // service runs belong to the catalog (`settings:` of apply).
 
 import { type ListenAddress, parseListenAddress, parseRange } from './base/addresses.ts';
+import { parseWholeNumber } from './base/checked-number.ts';
 import { type CredentialSettings, readCredentialSettings } from './credential-settings.ts';
 import { type MailSettings, readMail } from './mail-settings.ts';
 import { readStripe, type StripeCredentials } from './payment-settings.ts';
@@ -517,6 +518,8 @@ export interface Config {
   dataDirectory: string;
   /** postgres://…, with its password; null: SQLite in the data directory. */
   databaseUrl: string | null;
+  /** How long a start waits for a database that cannot be used yet. */
+  databaseWaitSeconds: number;
   secretBase64: string | null;
   /** The previous secret, which is still accepted. */
   previousSecretBase64: string | null;
@@ -591,6 +594,7 @@ const KNOWN = [
   'ADMIN_LISTEN',
   'DATA',
   'DATABASE_URL',
+  'DATABASE_WAIT_SECONDS',
   'SECRET',
   'PREVIOUS_SECRET',
   'LOG',
@@ -694,6 +698,7 @@ export function inspectConfig(
     adminListen,
     dataDirectory,
     databaseUrl,
+    databaseWaitSeconds: readDatabaseWait(read('TURNPIKE_DATABASE_WAIT_SECONDS'), faults),
     secretBase64,
     previousSecretBase64,
     log: log as LogFormat,
@@ -744,6 +749,19 @@ function readDatabase(url: string | null, name: string, faults: string[]): strin
     `${name}: must be the URL of a PostgreSQL database, such as postgres://turnpike@127.0.0.1:5432/turnpike; omit it to use SQLite in the data directory`,
   );
   return null;
+}
+
+const DATABASE_WAIT_SECONDS = 300;
+const DATABASE_WAIT_SECONDS_MAX = 86_400;
+
+function readDatabaseWait(text: string | null, faults: string[]): number {
+  if (text === null) return DATABASE_WAIT_SECONDS;
+  const seconds = parseWholeNumber(text);
+  if (seconds !== null && seconds <= DATABASE_WAIT_SECONDS_MAX) return seconds;
+  faults.push(
+    `TURNPIKE_DATABASE_WAIT_SECONDS: must be a whole number from 0 to ${DATABASE_WAIT_SECONDS_MAX}, not "${text}"`,
+  );
+  return DATABASE_WAIT_SECONDS;
 }
 
 function isOfDatabase({ protocol, hostname, pathname }: URL): boolean {

@@ -102,7 +102,7 @@ interface StartedServer {
 }
 
 /**
- * Starts the service on a data directory. Throws DirectoryLocked if another process uses it, and any other start
+ * Starts the service on a data directory. Waits for a database that cannot be used yet. Throws DirectoryLocked if another process uses it, and any other start
  * failure; then nothing stays open.
  */
 export async function startServer(config: Config, options: StartOptions): Promise<StartedServer> {
@@ -118,14 +118,34 @@ export async function startServer(config: Config, options: StartOptions): Promis
       }
     }
   };
-  try {
-    const lock = lockDirectory(config.dataDirectory);
-    closing.push(() => lock.close());
-    return await startOn(config, options, closing, close);
-  } catch (failure) {
-    await close();
-    throw failure;
+  const untilMs = performance.now() + config.databaseWaitSeconds * 1000;
+  for (let tries = 1; ; tries++) {
+    try {
+      const lock = lockDirectory(config.dataDirectory);
+      closing.push(() => lock.close());
+      return await startOn(config, options, closing, close);
+    } catch (failure) {
+      await close();
+      if (performance.now() >= untilMs || !(await isDatabaseAwaited(config, failure))) throw failure;
+      if (tries === 1) reportWait(config, failure);
+    }
+    await Bun.sleep(Math.min(DATABASE_REST_MS_MAX, DATABASE_REST_MS * tries));
   }
+}
+
+const DATABASE_REST_MS = 500;
+const DATABASE_REST_MS_MAX = 5_000;
+
+/** Whether the start failed because the database cannot be used yet. */
+async function isDatabaseAwaited({ databaseUrl }: Config, failure: unknown): Promise<boolean> {
+  return databaseUrl !== null && (await import('../storage/postgres/postgres.ts')).isTemporary(failure);
+}
+
+function reportWait({ log: format, databaseWaitSeconds }: Config, failure: unknown): void {
+  const log = new LogWriter(format, process.stderr.fd);
+  const cause = failure instanceof Error ? failure.message : String(failure);
+  log.writeEvent('database_awaited', { cause, seconds: databaseWaitSeconds });
+  log.flush();
 }
 
 /** Functions that close what was opened, in order of opening. */

@@ -25,6 +25,18 @@ export function describeDatabaseFailure(thrown: unknown, url: string): DatabaseF
   return { kind, words: withoutPassword(words, url) };
 }
 
+/**
+ * Whether a database may be usable later without anybody changing a setting: it is not reachable, starts, stops, recovers, has no free
+ * connection, or has no room (https://www.postgresql.org/docs/current/errcodes-appendix.html, classes 08, 53 and 57P).
+ */
+export function isTemporary(thrown: unknown): boolean {
+  const { code, errno } = innermost(thrown) as DriverError;
+  if (typeof errno === 'string') return /^(?:08|53|57P0[1-5]|25006|55P03)/.test(errno);
+  return BY_CODE[String(code)] === 'unreachable'
+    ? code !== 'ERR_INVALID_URL'
+    : code === 'ERR_POSTGRES_CONNECTION_CLOSED';
+}
+
 /** Describes a pooler that lends connections per transaction or statement. */
 export function describeLending(mode: 'transaction' | 'statement'): string {
   return `it is a connection pooler in ${mode} mode, but nodes need persistent sessions: connect to PostgreSQL directly, or set pool_mode = session (PgBouncer)`;

@@ -23,7 +23,7 @@ export {
   type ServerState,
   type TablesState,
 } from './examine-database.ts';
-export { type DatabaseFailure, describeDatabaseFailure, nameDatabase } from './failure-words.ts';
+export { type DatabaseFailure, describeDatabaseFailure, isTemporary, nameDatabase } from './failure-words.ts';
 export {
   commitMove,
   type Filled,

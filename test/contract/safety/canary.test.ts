@@ -392,7 +392,11 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
       unreachable.replace('turnpike:', '%zz:'),
     ])
       for (const command of ['serve', 'check', 'doctor'])
-        await outputs.keepCommand([command, '--data', data], { ...environment, TURNPIKE_DATABASE_URL: url });
+        await outputs.keepCommand([command, '--data', data], {
+          ...environment,
+          TURNPIKE_DATABASE_URL: url,
+          TURNPIKE_DATABASE_WAIT_SECONDS: '0',
+        });
     const file = join(data, 'apply.yaml');
     writeFileSync(file, `providers:\n  p: { kind: anthropic, api_key: "${word('token')} x", more: 1 }\n`);
     await outputs.keepCommand(['apply', file, '--data', data]);

@@ -130,9 +130,10 @@ function received(production: Production): number {
   return chargeWith(production, (counts) => ({ ...counts, output: outputOf({ ...production, bytes }) }));
 }
 
-/** The hold for hidden thinking and the text after it, or the text alone if that is more. */
+/** The hold for hidden thinking and the text after it, or the text alone if that is more. Thinking that was counted on the way is not hidden. */
 function held(production: Production): number {
-  if (production.wanted.thinking === 0) return received(production);
+  const { thinking, model } = production.wanted;
+  if (thinking === 0 || isTruthful(model, 'in every event')) return received(production);
   const bytes = production.taken?.bytes ?? 0;
   const covered = production.thinking + bytes * COVERED_TOKENS_PER_BYTE;
   const output = Math.max(covered, outputOf({ ...production, bytes, thinking: 0 }));
