@@ -3,6 +3,7 @@
 
 import { write, writeSync } from 'node:fs';
 import type { AuditRecord } from '../audit/audit.ts';
+import { parseHex } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { bounds, type LogFormat } from '../config.ts';
@@ -144,9 +145,21 @@ function describeError({ name, message, stack }: Error, isPlace: boolean): strin
   return isPlace && stack !== undefined ? stack : `${name}: ${message}`;
 }
 
-/** A key or token in the wrong place, such as a path, appears in the log only with its prefix. */
+const SECRETS = /\b([st]k-(?:tp|inv|pwd|new)-\w{4})\w+/g;
+
+/** A key, token or link secret in the wrong place, such as a path, appears in the log only with its prefix, percent-encoded or not. */
 function hideKeys(text: string): string {
-  return text.includes('k-tp-') ? text.replaceAll(/\b([st]k-tp-\w{4})\w+/g, '$1…') : text;
+  const plain = text.includes('%') ? withoutNeedlessEscapes(text) : text;
+  const shown = plain.includes('k-') ? plain.replaceAll(SECRETS, '$1…') : plain;
+  return shown === plain ? text : shown;
+}
+
+/** Decodes the characters that a URL need not escape (RFC 3986, section 2.3). */
+function withoutNeedlessEscapes(text: string): string {
+  return text.replaceAll(/%(?:25)*([2-7][0-9a-f])/gi, (escaped, code: string) => {
+    const character = String.fromCharCode(parseHex(code) ?? 0);
+    return /[\w.~-]/.test(character) ? character : escaped;
+  });
 }
 
 function countLines(bytes: Buffer): number {

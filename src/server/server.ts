@@ -1,8 +1,8 @@
 // The root of the service: composes stores, ledger, catalog, gateway and the two APIs, starts and stops them in
 // order. Makes no domain decisions.
 
-import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { makeTokenSecret } from '../accounts/accounts.ts';
 import type { AdminApi } from '../admin-api/admin-api.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Fault } from '../catalog/catalog.ts';
@@ -177,7 +177,7 @@ async function startOn(
   const payments = await openPayments({ config, store, holder, observers, secrets, planChanged }, closing);
   const gatewayParts = { store, hashesOf, holder, recharges: payments?.recharges ?? null, observers, clock };
   const gateway = await makeGateway(gatewayParts, closing);
-  const token = randomBytes(32).toString('base64url');
+  const token = makeTokenSecret().secret.reveal();
   const ports: { open: Listening | null } = { open: null };
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
   const secret = await openSignInSecret(stores.installation, vault);

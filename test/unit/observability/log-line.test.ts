@@ -74,6 +74,25 @@ test('a key or a token in an unexpected place is shown by its prefix only', () =
   }
 });
 
+test.each([
+  '/api/v1/tk-inv-Ab3dXXXXXXXXXXXX',
+  '/api/v1/tk-pwd-Ab3dXXXXXXXXXXXX',
+  '/api/v1/tk-new-Ab3dXXXXXXXXXXXX',
+  '/v1/sk%2Dtp%2dAb3dXXXXXXXXXXXX',
+  '/v1/%73k-tp-Ab3d%58XXXXXXXXXXX',
+  '/v1/sk%252Dtp-Ab3dXXXXXXXXXXXX',
+])('a secret of the service in the path %s is shown by its prefix only', (path) => {
+  for (const format of ['json', 'pretty'] as const) {
+    const text = logged(format, [{ path }]);
+    expect(text).not.toContain('XXX');
+    expect(text).toContain('Ab3d…');
+  }
+});
+
+test('a path with escapes and without a secret is logged as it is', () => {
+  expect(logged('json', [{ path: '/v1/a%2Db%20c' }])).toContain('/v1/a%2Db%20c');
+});
+
 test('long strings and long lines are cut, and the line stays JSON', () => {
   const long = 'x'.repeat(100_000);
   const text = logged('json', [{ long }, { status: 200, nested: { long }, a: long, code: 'kept' }]);
