@@ -14,8 +14,9 @@ interface Selector {
   isRange: boolean;
 }
 
-/** Labels that the scraper adds to every series. */
+/** Labels that the scraper adds to every series, and its own metric. */
 const SCRAPED = ['job', 'instance'];
+const OF_SCRAPER = 'up';
 
 /**
  * The faults of an expression: invalid syntax, unknown metrics or labels, values that a label never has, a counter
@@ -29,6 +30,7 @@ export function faultsOfExpression(
   const { faults, selectors, groupings } = readExpression(expression);
   const known = new Set(SCRAPED);
   for (const { metric, matchers, isRange } of selectors) {
+    if (metric === OF_SCRAPER) continue;
     const base = metric.replace(/_(?:bucket|sum|count)$/, '');
     const family = families.get(metric) ?? families.get(base);
     if (family === undefined || (family.type === 'histogram') !== (metric !== base)) {
