@@ -11,10 +11,10 @@ import type { Vault } from './vault.ts';
 /** Name under which the proof of the secret is stored. */
 export const SECRET_PROOF = 'secret_proof';
 
-/** Facts about the whole installation, each written once; only the proof of its secret is ever replaced. */
+/** Facts about the whole installation, each written once, or instead of the value that it `replaces`. */
 export interface InstallationStore {
   readInstallation(name: string): Promise<string | null>;
-  writeInstallation(name: string, value: string): Promise<void>;
+  writeInstallation(name: string, value: string, replaces?: string | null): Promise<void>;
 }
 
 /** A secret and its source: "TURNPIKE_SECRET", or "file:" and the path. */

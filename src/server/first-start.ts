@@ -19,7 +19,7 @@ import {
 } from '../catalog/catalog.ts';
 import type { Config } from '../config.ts';
 import { sandboxModelNames } from '../providers/providers.ts';
-import { hashSecret, type Secret } from '../secrets/secrets.ts';
+import { hashSecret, type InstallationStore, type Secret } from '../secrets/secrets.ts';
 import { writeFirstAccount } from '../storage/storage.ts';
 import { localUrl } from './listen.ts';
 import type { OpenStore } from './open-store.ts';
@@ -126,12 +126,21 @@ export async function inviteFirstOperator(
   await people.createPerson(person, linkHash, { audit: [record], creation: null });
 }
 
-/** Applies the file like a client of the admin API. Throws with every fault. */
+const APPLIED_FILE = 'applied_file';
+
+/**
+ * Applies the file like a client of the admin API, unless the last start that applied a file applied the same: a restart keeps what was
+ * changed since. Throws with every fault.
+ */
 export async function applyAtStart(
   admin: AdminApi,
   token: string,
   file: NonNullable<StartOptions['applyFile']>,
+  installation: InstallationStore,
 ): Promise<void> {
+  const applied = await installation.readInstallation(APPLIED_FILE);
+  const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify(file.document)).digest('hex');
+  if (applied === hash) return;
   const response = await admin.fetch(
     new Request('http://localhost/api/v1/apply', {
       method: 'POST',
@@ -140,7 +149,7 @@ export async function applyAtStart(
     }),
     '',
   );
-  if (response.ok) return;
+  if (response.ok) return installation.writeInstallation(APPLIED_FILE, hash, applied);
   const { error } = (await response.json()) as { error: { message: string; faults?: Fault[] } };
   throw new Error(error.faults?.map((fault) => file.describeFault(fault)).join('\n') ?? error.message);
 }

@@ -188,7 +188,7 @@ async function startOn(
   const messagesAt = () => messageOrigin(config, ports.open);
   const sources = { people, mailer, traffic, payments: payments?.service ?? null };
   const admin: AdminApi = makeAdmin({ ...known, ...sources, findAuthFault, moveAdmin, messagesAt });
-  if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile);
+  if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile, stores.installation);
   const state: StopState = { isLeaving: false, isDraining: false };
   const following = feed && followNodes({ feed, epoch, gateway, catalogReader, moveAdmin, log });
   closing.push(() => following?.stop());

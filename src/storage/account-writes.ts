@@ -121,8 +121,8 @@ export function catalogWrites(gate: LedgerGate): Pick<CatalogStore, 'saveCatalog
 /** The writing half of InstallationStore. */
 export function installationWrites(gate: LedgerGate): Pick<InstallationStore, 'writeInstallation'> {
   return {
-    async writeInstallation(name, value) {
-      await submit(gate, [], [{ table: 'installation', name, value, replaces: null }]);
+    async writeInstallation(name, value, replaces = null) {
+      await submit(gate, [], [{ table: 'installation', name, value, replaces }]);
     },
   };
 }

@@ -127,6 +127,12 @@ test('ports and names agree, from the balancer to the health of the image', () =
   expect(balancer.extra_hosts).toEqual(addresses);
 });
 
+test('the console of one node can be opened from the machine, and from no other', () => {
+  const published = Object.values(nodes).flatMap(({ ports = [] }) => ports);
+  const port = nodes['node-1']?.environment?.['TURNPIKE_ADMIN_LISTEN']?.split(':')[1];
+  expect(published).toEqual([`127.0.0.1:${port}:${port}`]);
+});
+
 test('the stop timeout covers a node’s drain and the balancer’s health checks', () => {
   const notice = sold.settings.drain_notice_seconds; // The service accepted the file at its start.
   for (const { stop_grace_period } of Object.values(nodes)) {
