@@ -79,6 +79,7 @@ export const bounds = {
   refusalRememberedMs: 1_000,
   refusalBehindOthersRememberedMs: 100,
   leaseMs: 15_000,
+  lostHoldsLookMs: 60_000, // a hold without a message in two looks is ended
   leaseRenewMs: 5_000,
   leaseRenewAgainMs: 500, // after a failed renewal
   nanoPerMessageMax: 1_000_000_000_000_000, // one message holds or costs at most a million dollars

@@ -10,6 +10,7 @@ export type CutReason = 'revoked' | 'draining';
 
 /** A message as this registry sees it. */
 export interface Running extends Placed {
+  readonly requestId: string;
   readonly keyId: number;
   readonly isStream: boolean;
   cut(reason: CutReason): void;
@@ -36,6 +37,10 @@ export class RunningMessages {
   /** Number of streams. */
   countStreams(): number {
     return this.#running.list().filter((message) => message.isStream).length;
+  }
+
+  ids(): Set<string> {
+    return new Set(this.#running.list().map(({ requestId }) => requestId));
   }
 
   get countUnattended(): number {

@@ -87,14 +87,16 @@ export function expireHold(rows: Rows, hold: HoldRow): Effect {
   return endHold(rows, hold, record, 'expired', payerOf(rows, hold));
 }
 
-/** Holds that `expire` ends, oldest first: the owner's lease lapsed, or a later run uses its node name. */
-export function findLapsedHolds(rows: Rows, { except = [] }: Expire): HoldRow[] {
+/** Holds that `expire` ends, oldest first: the owner's lease lapsed, a later run uses its node name, or it has lost them. */
+export function findLapsedHolds(rows: Rows, { except = [], lost = [] }: Expire): HoldRow[] {
   const lapsed: HoldRow[] = [];
   const spared = new Set(except);
+  const ended = new Set(lost);
   for (const hold of rows.holds()) {
     if (spared.has(hold.requestId)) continue;
     const lease = rows.lease(hold.owner.node);
-    if (lease === undefined || lease.epoch !== hold.owner.epoch || lease.expiresAtMs <= rows.nowMs) lapsed.push(hold);
+    const hasLapsed = lease === undefined || lease.epoch !== hold.owner.epoch || lease.expiresAtMs <= rows.nowMs;
+    if (hasLapsed || ended.has(hold.requestId)) lapsed.push(hold);
   }
   return lapsed.sort((one, other) => (one.requestId < other.requestId ? -1 : 1));
 }

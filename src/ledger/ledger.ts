@@ -17,6 +17,7 @@ export {
 export { applyBatch } from './apply-batch.ts';
 export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
 export { type BatchFacts, GroupCommit } from './group-commit.ts';
+export { LostHolds } from './lost-holds.ts';
 export { groupRates, readLimits, rolled, walletAvailable } from './meters.ts';
 export {
   type Admission,

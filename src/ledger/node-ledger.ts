@@ -229,6 +229,11 @@ export class NodeLedger implements LedgerGate {
     this.onStoreChange(failure);
   }
 
+  /** Ends holds of this node that are none of its messages, at their checkpoints. Resolves to their number. Throws store_unavailable. */
+  async endLost(requestIds: readonly string[]): Promise<number> {
+    return this.#expire(await this.#ask({ ...this.#expiry(), lost: requestIds }));
+  }
+
   /** Known ones are spared: they would fill the room of others. */
   #expiry(): Expire {
     return { kind: 'expire', except: [...this.#stuck] };

@@ -292,6 +292,8 @@ export interface Expire {
   kind: 'expire';
   /** Request ids of holds that could not be ended before: they are not tried again. */
   except?: readonly string[];
+  /** Request ids of holds that are ended although the lease of their owner has not lapsed, because it has lost them. */
+  lost?: readonly string[];
 }
 
 /** A lapsed hold that cannot be ended. Its amount stays held. */

@@ -3,12 +3,13 @@
 
 import { machineTimers } from '../base/timers.ts';
 import type { Config } from '../config.ts';
-import { NodeLedger } from '../ledger/ledger.ts';
+import { LostHolds, NodeLedger } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { loadInstallationSecrets, openVault } from '../secrets/secrets.ts';
 import {
   ChangeFeed,
   describeDatabaseFailure,
+  listHoldsOf,
   maintainDatabase,
   nameDatabase,
   PostgresGate,
@@ -37,6 +38,10 @@ export async function openPostgres(
   ledger.onExpired = (holds) => log.writeEvent('holds_of_gone_nodes_ended', { holds });
   reportLedgerFaults(ledger, log);
   await ledger.open();
+  const lostHolds = new LostHolds(
+    () => listHoldsOf(url, ledger.owner),
+    (requestIds) => ledger.endLost(requestIds),
+  );
   const stores = postgresStores(url, ledger);
   closing.push(() => stores.close());
   const feed = new ChangeFeed(url);
@@ -57,6 +62,7 @@ export async function openPostgres(
     feed,
     lockStart: () => takeLock(url, 'start'),
     runAlone,
+    endLostHolds: (runningIds) => lostHolds.look(runningIds),
     maintain: () => maintainDatabase(url),
   };
 }

@@ -47,5 +47,16 @@ export async function openSqlite(config: Config, clock: Clock, log: LogWriter, c
   closing.push(() => reports.close());
   const stores = sqliteStores(path, ledger, reports.reads);
   closing.push(() => stores.close());
-  return { vault, stores, outbox: stores.outbox, ledger, gate, clock, feed: null, maintain: null, ...alone };
+  return {
+    vault,
+    stores,
+    outbox: stores.outbox,
+    ledger,
+    gate,
+    clock,
+    feed: null,
+    endLostHolds: null,
+    maintain: null,
+    ...alone,
+  };
 }

@@ -26,6 +26,8 @@ export interface OpenStore {
   lockStart(): Promise<AsyncDisposable>;
   /** Runs it unless another node does; resolves to false if another node does. */
   runAlone(run: () => Promise<void>): Promise<boolean>;
+  /** Ends holds of this node that belong to no message; resolves to their number. null if the store loses no endings. */
+  endLostHolds: ((runningIds: () => ReadonlySet<string>) => Promise<number>) | null;
   /** Periodic maintenance of the store, on any node. null if it needs none. */
   maintain: (() => Promise<MaintenanceResult>) | null;
 }

@@ -5,12 +5,13 @@ import { mkdirSync } from 'node:fs';
 import { makeTokenSecret } from '../accounts/accounts.ts';
 import type { AdminApi } from '../admin-api/admin-api.ts';
 import { systemClock } from '../base/clock.ts';
+import { machineTimers } from '../base/timers.ts';
 import type { Fault } from '../catalog/catalog.ts';
-import type { Config } from '../config.ts';
+import { bounds, type Config } from '../config.ts';
 import { makeConsole } from '../console/console.ts';
 import type { Gateway, RunningMessages } from '../gateway/gateway.ts';
 import { type BodiesInFlight, type HttpServer, readTlsPair, type TlsPaths } from '../http/http.ts';
-import { LogWriter } from '../observability/observability.ts';
+import { describeFailure, LogWriter } from '../observability/observability.ts';
 import { prepareFetching } from '../providers/providers.ts';
 import { openSecretHashes } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
@@ -242,7 +243,31 @@ function startUpkeep({ traffic: writer, ...parts }: EventParts & { traffic: Traf
   const { runAlone, maintain } = store;
   const failed = makeUpkeepReport(store.stores.events, clock);
   const upkeep = { runAlone, maintain, failed, updatePlans: makePlanUpdates(store, gateway) };
-  return [writer.start(), startRetaining({ ...retention, ...upkeep }), startEvents(parts)];
+  return [
+    writer.start(),
+    startRetaining({ ...retention, ...upkeep }),
+    startEvents(parts),
+    startLooking(store, gateway, log),
+  ];
+}
+
+/** Looks for holds that a failover has left without a message. Returns the function that stops it. */
+function startLooking(
+  { endLostHolds }: OpenStore,
+  { running }: Gateway,
+  log: Pick<LogWriter, 'writeEvent'>,
+): () => Promise<void> {
+  if (endLostHolds === null) return async () => {};
+  const look = async () => {
+    try {
+      const holds = await endLostHolds(() => running.ids());
+      if (holds > 0) log.writeEvent('lost_holds_ended', { holds });
+    } catch (failure) {
+      log.writeEvent('lost_holds_not_ended', { cause: describeFailure(failure) });
+    }
+  };
+  const end = machineTimers.every(bounds.lostHoldsLookMs, () => void look());
+  return async () => end();
 }
 
 /** The public URL, else the listening address if the admin API has its own; null: the admin API's address. */

@@ -286,6 +286,10 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       found.leases = 'lock';
       found.expires = true;
       found.spared.push(...(operation.except ?? []));
+      for (const requestId of operation.lost ?? []) {
+        found.holds.add(requestId);
+        found.strays.add(requestId);
+      }
       break;
   }
 }

@@ -4,6 +4,7 @@
 import type { ReservedSQL, SQL } from 'bun';
 import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config.ts';
+import type { Owner } from '../../ledger/ledger.ts';
 import { retainedSinceNames } from '../../ledger/ledger.ts';
 import { latestVersion as known, latestVersion, migrationsAfter } from '../migrations/migrations.ts';
 import { dropMonthText, LIST_MONTHS, makeMonthText, monthOf, nextMonth } from './columns.ts';
@@ -109,6 +110,18 @@ export async function readVersion(reader: Reader): Promise<TablesVersion> {
     'SELECT coalesce(max(version), 0) AS stored, coalesce(max(least_known), 0) AS least_known FROM schema_versions',
   );
   return { stored: row?.stored ?? 0, leastKnown: row?.least_known ?? 0, known };
+}
+
+/** The request ids of a node's open holds. Throws the driver's error. */
+export function listHoldsOf(url: string, { node, epoch }: Owner): Promise<string[]> {
+  return readSnapshot(url, async (reader) => {
+    const rows = await reader.read<{ request_id: string }>(
+      'SELECT h.request_id FROM holds h WHERE h.node = $1 AND h.epoch = $2',
+      node,
+      epoch,
+    );
+    return rows.map((row) => row.request_id);
+  });
 }
 
 /** The result; months as 202611. */

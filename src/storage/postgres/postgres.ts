@@ -37,6 +37,7 @@ export {
 export { PostgresGate } from './ledger-gate.ts';
 export { type LaneOptions, PostgresLedgerStore } from './ledger-store.ts';
 export {
+  listHoldsOf,
   type MaintenanceResult,
   maintainDatabase,
   monthsAhead,
