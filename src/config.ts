@@ -92,6 +92,7 @@ export const bounds = {
   documentDepthMax: 64, // nested values, page trees and forms
   uncountedPromptBytesMax: 256 * 1024 * 1024, // requests kept in memory whose provider counts the prompt only at the end
   unreadStreamsMax: 1_024, // streams without a client, read to the end because only the end gives their cost
+  countersKnownMax: 1_000, // providers
   correctionsMax: 256, // messages billed by the upper bound whose count is still tried, all accounts together
   recountPausesMs: [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000], // while the hold stays, then the upper bound is billed
   correctionPausesMs: [60_000, 120_000, 240_000, 480_000], // until a bill by the upper bound is corrected

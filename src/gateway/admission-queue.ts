@@ -109,6 +109,7 @@ interface Minute {
 export class PromptCounts {
   readonly #room = new FairShareQuota(() => bounds.promptCountsMax);
   /** By account, oldest minute first. */
+  readonly #counters = new Set<string>();
   readonly #minutes = new Map<number, Minute>();
 
   /** Counts in progress. */
@@ -128,6 +129,16 @@ export class PromptCounts {
   /** The same for a count after the end of a message, which leads to no admission. */
   takeAfterEnd(accountId: number): boolean {
     return this.#room.take(accountId, 1) === null;
+  }
+
+  /** This provider has counted. */
+  noteCounter(provider: string): void {
+    if (this.#counters.size < bounds.countersKnownMax) this.#counters.add(provider);
+  }
+
+  /** Whether a provider has counted since the start: others may take a count for a message. */
+  isCounter(provider: string): boolean {
+    return this.#counters.has(provider);
   }
 
   /** The count has ended. */

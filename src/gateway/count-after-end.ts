@@ -59,7 +59,10 @@ async function makeCounts(gateway: Gateway, message: OpenMessage, before: MadeCo
   return { prompt, output: text === null || thinking === null ? before.output : { text, thinking } };
 }
 
-/** By a vocabulary if it is the model's own, else by the provider that answered, else by the nearest one. null: nobody could. */
+/**
+ * By a vocabulary if it is the model's own, else by the provider that answered, if it has counted before, else by the nearest
+ * vocabulary. null: nobody could.
+ */
 async function countText(gateway: Gateway, message: OpenMessage, text: string): Promise<number | null> {
   if (text === '') return 0;
   const { attempt, caller, stopReason } = message;
@@ -67,7 +70,8 @@ async function countText(gateway: Gateway, message: OpenMessage, text: string): 
   const exact = provider?.countTextLocally?.(text) ?? null;
   if (exact !== null) return exact;
   const model = modelOf(message);
-  const isAsked = !familyOf(model).isExact && stopReason !== 'draining'; // a stop does not wait
+  const isCounter = attempt !== null && gateway.counting.isCounter(attempt.target.settings.name);
+  const isAsked = isCounter && !familyOf(model).isExact && stopReason !== 'draining'; // a stop does not wait
   const counted = isAsked ? await countTextByTarget(gateway, message, text) : null;
   return counted ?? gateway.tokenizer.count({ account: caller.account.id, model, texts: [text] });
 }
@@ -120,7 +124,9 @@ async function countByTarget(
     const signal = AbortSignal.timeout(bounds.countAfterEndMsMax);
     const counting = makeAttempt({ request, clientRequest, maxTokens: 1 }, attempt.target, signal, clientRequest.trace);
     const count = await provider.countTokens(counting);
-    return count !== null && isCredible(count, textBytes) ? count : null;
+    if (count === null || !isCredible(count, textBytes)) return null;
+    gateway.counting.noteCounter(attempt.target.settings.name);
+    return count;
   } catch {
     return null; // the tokenizer counts instead
   } finally {

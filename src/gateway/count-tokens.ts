@@ -45,7 +45,10 @@ export async function countByProvider(
     const attempt = makeAttempt({ request, clientRequest, maxTokens: 1 }, target, signal, clientRequest.trace);
     try {
       const count = await provider.countTokens(attempt);
-      if (count !== null) return count;
+      if (count !== null) {
+        gateway.counting.noteCounter(target.settings.name);
+        return count;
+      }
       attemptIterator.giveUp(target); // the provider cannot count, whatever the credential
     } catch (thrown) {
       const kind = thrown instanceof ProviderFault ? thrown.kind : 'failed';

@@ -125,7 +125,7 @@ function speedServed({ offer, speedAsked }: RecordedMessage, reported: Speed | n
 /** The properties of a message that decide its bill. */
 export interface BilledMessage {
   readonly counter: MessageCounter;
-  readonly plan: Pick<MessagePlan, 'inputEstimate' | 'thinks' | 'firstCase' | 'hasServerTools'>;
+  readonly plan: Pick<MessagePlan, 'inputEstimate' | 'thinks' | 'firstCase' | 'hasServerTools' | 'isCompacted'>;
   /** The max_tokens sent to the provider. */
   readonly maxTokens: number;
   /** null if the message is not streamed. */
@@ -164,7 +164,8 @@ export function needsCounts(message: BilledMessage, outcome: Outcome): boolean {
 /** The amounts that the hold of the message pays for. */
 function heldBy({ counter, plan, maxTokens, streamHold }: BilledMessage): Held {
   const { inputTokens, webSearches } = plan.firstCase;
-  const isCorrected = streamHold !== null && counter.reportedPrompt() !== null && !plan.hasServerTools;
+  const isCorrected =
+    streamHold !== null && counter.reportedPrompt() !== null && !plan.hasServerTools && !plan.isCompacted;
   return {
     inputTokens: isCorrected ? 0 : inputTokens, // beyond what was reported
     webSearches,

@@ -273,6 +273,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       cacheLifetime,
       thinks: this.plan.thinks,
       hasServerTools: this.plan.hasServerTools,
+      isCompacted: this.plan.isCompacted,
       elapsedMs,
     });
   }

@@ -43,6 +43,8 @@ export interface MessagePlan {
   isBounded: boolean;
   /** Tools of the provider add to the prompt while it answers. */
   hasServerTools: boolean;
+  /** The provider may summarize the conversation first, which costs more than the prompt that it reports. */
+  isCompacted: boolean;
   /** The minimum that must be payable: the prompt, and all output, or the first tranche of a stream. */
   worstCase: WorstCase;
   /** The price of the worst case, with the group's multiplier. */
@@ -121,6 +123,7 @@ export function planMessage(
     inputBound: input.most,
     isBounded: input.isBounded,
     hasServerTools: features.serverTools !== 'none',
+    isCompacted: input.isCompacted,
     worstCase,
     least,
     firstCase,
@@ -211,6 +214,8 @@ interface PlannedInput {
   typical: number;
   isBounded: boolean;
   isCounted: boolean;
+  /** The provider may summarize the conversation first. */
+  isCompacted: boolean;
 }
 
 function planInput(
@@ -221,7 +226,9 @@ function planInput(
   counted: number | null,
 ): PlannedInput {
   const exact = countLocally(request, providers);
-  if (exact !== null) return { most: exact, least: exact, typical: exact, isBounded: true, isCounted: true };
+  if (exact !== null) {
+    return { most: exact, least: exact, typical: exact, isBounded: true, isCounted: true, isCompacted: false };
+  }
   const windowTokens = offer.model.maxInputTokens ?? Number.POSITIVE_INFINITY;
   const isCounted = counted !== null && isCredible(counted, measure);
   const sent = isCounted
@@ -230,12 +237,16 @@ function planInput(
   const isReadable = isCounted || measure.isBounded;
   const added = fetchedTokensMax(features);
   const limit = isReadable ? sent + added : Number.POSITIVE_INFINITY;
-  const most = Math.min(bounds.usageTokensMax, limit, Math.max(sent, windowTokens));
+  const read = Math.min(bounds.usageTokensMax, limit, Math.max(sent, windowTokens));
+  const summary = summaryTokensMax(features, sent, read);
+  const most = Math.min(bounds.usageTokensMax, read + summary);
+  const isCompacted = summary > 0;
   const isBounded = Number.isFinite(Math.min(limit, windowTokens));
   const typical = isCounted ? counted : measure.typicalTokens;
-  if (isBounded && (added === 0 || !request.stream)) return { most, least: most, typical, isBounded, isCounted };
+  if (isBounded && (added + summary === 0 || !request.stream))
+    return { most, least: most, typical, isBounded, isCounted, isCompacted };
   const payable = sent + fetchedTokensPayable(features, isBounded) + (isReadable ? 0 : UNREADABLE_TOKENS_PAYABLE);
-  return { most, least: Math.min(most, payable), typical, isBounded, isCounted };
+  return { most, least: Math.min(most, payable), typical, isBounded, isCounted, isCompacted };
 }
 
 /** A provider may count wrongly: nothing, or fewer tokens than any text of this length has. */
@@ -243,6 +254,15 @@ function isCredible(counted: number, { textBytes }: PromptMeasure): boolean {
   if (!Number.isSafeInteger(counted) || counted <= 0 || counted > bounds.usageTokensMax) return false;
   return counted >= textBytes / TEXT_BYTES_PER_TOKEN_MAX;
 }
+
+/** The most that a summary costs, in input tokens: the provider reads the prompt once more, and writes. */
+function summaryTokensMax({ compactsFrom, serverTools }: RequestFeatures, sent: number, read: number): number {
+  if (compactsFrom === null || (sent < compactsFrom && serverTools === 'none')) return 0;
+  return read + SUMMARY_TOKENS_MAX * OUTPUT_RATE_USUAL;
+}
+
+const SUMMARY_TOKENS_MAX = 8_192; // no maximum is documented; its examples have 3,500
+const OUTPUT_RATE_USUAL = 5; // the price of an output token in input tokens
 
 /** The most that tools of the provider add to the prompt. */
 function fetchedTokensMax({ serverTools, webSearch }: RequestFeatures): number {

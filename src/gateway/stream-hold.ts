@@ -108,8 +108,9 @@ export class StreamHold implements Placed {
 
   /** The stream began: corrects the hold to the provider's prompt count. */
   begin(): void {
-    // Tools of the provider add to the prompt until the end.
-    if (!this.#message.plan.hasServerTools) this.#prompt = this.#message.counter.reportedPrompt();
+    // Tools of the provider add to the prompt until the end, and only the end says what a summary cost.
+    const { hasServerTools, isCompacted } = this.#message.plan;
+    if (!hasServerTools && !isCompacted) this.#prompt = this.#message.counter.reportedPrompt();
     this.#coveredTokens = this.#tokensFor(this.#held);
     this.#checkpointedTokens = NOT_WRITTEN; // a failed attempt may have used the same number of tokens
     if (this.#isPoor) this.#correct(null);

@@ -64,6 +64,8 @@ export interface CounterOptions {
   thinks?: boolean;
   /** The request has tools of the provider. */
   hasServerTools?: boolean;
+  /** The provider may summarize the conversation before the first content. */
+  isCompacted?: boolean;
   /** A monotonic clock in milliseconds. */
   elapsedMs?: () => number;
   /** The lifetime of cache writes that are reported without one; by default the protocol's, 5 minutes. */
@@ -97,6 +99,7 @@ export class MessageCounter {
   #isCountedAsItGoes = false;
   #searchResults = 0;
   #hasServerWork = false;
+  readonly #isCompacted: boolean;
   #outputIsFinal = false;
   #startedAtMs: number | null = null;
   #finishedAtMs: number | null = null;
@@ -113,11 +116,13 @@ export class MessageCounter {
       estimate = BASELINE_ESTIMATE,
       thinks = false,
       hasServerTools = false,
+      isCompacted = false,
       elapsedMs = sinceStart,
       cacheLifetime = fiveMinutes,
     } = options;
     this.#thinks = thinks;
     this.#hasServerWork = hasServerTools;
+    this.#isCompacted = isCompacted;
     this.#elapsedMs = elapsedMs;
     this.#cacheLifetime = cacheLifetime;
     this.#estimateOf = estimate;
@@ -331,7 +336,7 @@ export class MessageCounter {
   /** Whether output or input may exist that neither content nor counts have shown. */
   isHidden(mayHide: boolean): boolean {
     if (this.#finished || this.isFinal) return false;
-    if (this.#hasServerWork) return true;
+    if (this.#hasServerWork || (this.#isCompacted && !this.#contentSeen)) return true;
     const isCounted = this.#isCountedAsItGoes || this.#output.hasRunningThinking;
     return mayHide && !(isCounted && this.#contentSeen); // thinking before the first content comes with no event
   }

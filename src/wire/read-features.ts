@@ -60,6 +60,8 @@ export interface RequestFeatures {
   serverTools: 'none' | 'searches' | 'unlimited';
   /** The uses that they allow together; null if one of them has no limit. */
   fetchesMax: number | null;
+  /** The input tokens from which the provider summarizes the conversation first; null: it does not. */
+  compactsFrom: number | null;
   longContext: boolean;
   /** The refusal of the first feature that changes the price and cannot be given one; it begins with the path. */
   notOffered: string | null;
@@ -111,6 +113,7 @@ export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: strin
     webSearch: null,
     serverTools: isNamed(body['mcp_servers']) ? 'unlimited' : 'none',
     fetchesMax: isNamed(body['mcp_servers']) ? null : 0,
+    compactsFrom: readCompaction(body),
     longContext: betas?.includes('context-1m-') ?? false,
     notOffered: refusedField(body),
     storedObject: storedField(body),
@@ -136,6 +139,22 @@ export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: strin
   if (hasStoredBlock) found.storedObject ??= storedBlockPath(body);
   return found;
 }
+
+/**
+ * The trigger of a `compact_…` edit: 150,000 input tokens by default
+ * (https://platform.claude.com/docs/en/build-with-claude/compaction, 28 November 2026).
+ */
+function readCompaction(body: JsonObject): number | null {
+  let from: number | null = null;
+  for (const { type, trigger } of jsonObjects(objectOf(body['context_management'])['edits'])) {
+    if (!textOf(type).startsWith('compact_')) continue;
+    const { value } = objectOf(trigger);
+    from = Math.min(from ?? COMPACTS_FROM_DEFAULT, isWholeNumber(value) ? value : COMPACTS_FROM_DEFAULT);
+  }
+  return from;
+}
+
+const COMPACTS_FROM_DEFAULT = 150_000;
 
 function refusedField(body: JsonObject): string | null {
   for (const { name, words, isOffered } of FIELDS) {

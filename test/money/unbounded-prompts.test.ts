@@ -29,6 +29,7 @@ beforeAll(async () => {
         max_input_tokens: 1_000_000,
         routes: [{ provider: 'messages', model: 'claude-sonnet-4-5' }],
       },
+      compacting: { price, routes: [{ provider: 'messages', model: 'claude-opus-4-6' }] },
       unlimited: { price, routes: [{ provider: 'messages', model: 'claude-sonnet-4-5' }] },
       mini: { price, routes: [{ provider: 'chat', model: 'gpt-4o-mini' }] },
       nova: { price, routes: [{ provider: 'bedrock', model: 'us.amazon.nova-pro-v1:0' }] },
@@ -200,6 +201,36 @@ describe.each([
     playPrompt(tokens);
     expect(await sendAtOnce('30', body, 4)).toMatchObject({ answered: 4, cost: 4 * costOf(tokens), writtenOff: 0 });
   });
+});
+
+test('whole messages with a summary of the conversation cost no more than the account has', async () => {
+  const tokens = 60_000;
+  const usage = {
+    input_tokens: tokens,
+    output_tokens: 10,
+    iterations: [
+      { type: 'compaction', input_tokens: tokens, output_tokens: 400 },
+      { type: 'message', input_tokens: tokens, output_tokens: 10 },
+    ],
+  };
+  upstream.play(async (answer, request) => {
+    if (request.path.includes('count')) return answer.send(200, HEADERS, JSON.stringify({ input_tokens: tokens }));
+    await pause();
+    return scripts.message({ usage })(answer, request);
+  });
+  const edits = [{ type: 'compact_20260112', trigger: { type: 'input_tokens', value: 50_000 } }];
+  const text = 'word '.repeat(tokens);
+  const made = await sendAtOnce(
+    '1',
+    message('compacting', [{ type: 'text', text }], { context_management: { edits } }),
+  );
+  const cost = 2 * tokens * 3_000 + 410 * 15_000;
+  expect(made).toMatchObject({ answered: made.cost / cost, writtenOff: 0, balance: 1_000_000_000 - made.cost });
+  expect(made.answered).toBeGreaterThan(0);
+  expect(made.answered + made.refused).toBe(AT_ONCE);
+  // A prompt that cannot reach the trigger holds nothing more.
+  const short = message('compacting', [{ type: 'text', text: 'go' }], { context_management: { edits } });
+  expect(await sendAtOnce('0.003', short, 1)).toMatchObject({ refused: 0 });
 });
 
 test('a prompt without any bound waits until it is alone, and others wait for it', async () => {

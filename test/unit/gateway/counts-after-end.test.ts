@@ -61,9 +61,16 @@ const textOfPrompt: Provider['countTokens'] = async ({ request }) => {
 
 test("the output is counted by the provider's own counter if the vocabulary is not the model's", async () => {
   await using service = await startControlled({ answer, countsText: false, countTokens: textOfPrompt });
+  service.gateway.counting.noteCounter('hand-made');
   await breakOff(service);
   const cost = PROMPT_COST + TEXT.length * TOKEN_COST;
   expect(await service.records()).toMatchObject([{ outcome: 'upstream_cut', outputTokens: TEXT.length, cost }]);
+});
+
+test('a provider that has counted nothing before is not asked for the output', async () => {
+  await using service = await startControlled({ answer, countsText: false, countTokens: textOfPrompt });
+  await breakOff(service);
+  expect(await service.records()).toMatchObject([{ outputTokens: countText(TEXT) }]);
 });
 
 test.each([
@@ -73,6 +80,7 @@ test.each([
   ['an error', () => Promise.reject(new ProviderFault('failed', 'no counter'))],
 ] as const)('a provider counter that gives %s is not believed: the tokenizer counts', async (_, countTokens) => {
   await using service = await startControlled({ answer, countsText: false, countTokens });
+  service.gateway.counting.noteCounter('hand-made');
   await breakOff(service);
   expect(await service.records()).toMatchObject([{ outputTokens: countText(TEXT) }]);
 });

@@ -23,12 +23,25 @@ test('a plain request has no special features', () => {
     webSearch: null,
     serverTools: 'none',
     fetchesMax: 0,
+    compactsFrom: null,
     longContext: false,
     notOffered: null,
     storedObject: null,
     hasTools: false,
     cacheControl: 'none',
   });
+});
+
+test('the trigger of a compaction is read, and is the documented default without a valid value', () => {
+  const from = (...edits: JsonValue[]) => read({ context_management: { edits } }).compactsFrom;
+  const trigger = (value: JsonValue) => ({ type: 'compact_20260112', trigger: { type: 'input_tokens', value } });
+  expect(from(trigger(60_000))).toBe(60_000);
+  expect(from({ type: 'compact_20260112' })).toBe(150_000);
+  for (const odd of [-1, 0.5, '60000', null, 1e300]) expect(from(trigger(odd))).toBe(150_000);
+  expect(from(trigger(90_000), trigger(70_000))).toBe(70_000);
+  expect(from({ type: 'clear_tool_uses_20250919', trigger: { type: 'input_tokens', value: 1 } })).toBeNull();
+  for (const odd of [null, 7, 'x', { edits: 7 }, { edits: [null, 'compact_20260112'] }])
+    expect(read({ context_management: odd }).compactsFrom).toBeNull();
 });
 
 test('fast speed, web searches and long context are detected', () => {

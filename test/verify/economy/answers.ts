@@ -73,7 +73,7 @@ const REQUEST_TOKENS = 4;
 const FILE_TOKENS = 1_500; // of the page, besides its text
 const USE_TOKENS = 24; // of output: name and input of the tool
 const SUMMARY_TOKENS = 400;
-const SUMMARIZED_FROM_TOKENS = 50_000; // the least that a request may set
+export const SUMMARIZED_FROM_TOKENS = 50_000; // the least that a request may set
 
 export function promptTokens({ model, prompt, file }: Pick<Wanted, 'model' | 'prompt' | 'file'>): number {
   const { tokenizer } = behaviourOf(model);

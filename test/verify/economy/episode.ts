@@ -1,7 +1,7 @@
 // One episode: a new installation, the moves of its clients, and what the judge says when all is over.
 
 import { handlePublic } from '../../../src/public-api/public-api.ts';
-import type { Production, ServerTool, Wanted } from './answers.ts';
+import { type Production, type ServerTool, SUMMARIZED_FROM_TOKENS, type Wanted } from './answers.ts';
 import { type AccountName, accountNames, cast, keyOf, type PlanName } from './cast.ts';
 import { type Asked, ClientMessage } from './client.ts';
 import { judgeEnd } from './judge.ts';
@@ -351,7 +351,12 @@ function bodyOf({ wanted, isStream, variant }: Asked) {
 }
 
 function toolMembers(tool: ServerTool, uses: number) {
-  if (tool === 'summary') return { context_management: { edits: [{ type: 'compact_20260112' }] } };
+  if (tool === 'summary')
+    return {
+      context_management: {
+        edits: [{ type: 'compact_20260112', trigger: { type: 'input_tokens', value: SUMMARIZED_FROM_TOKENS } }],
+      },
+    };
   const search = { type: 'web_search_20260209', name: 'web_search', max_uses: uses };
   if (tool === 'search') return { tools: [search] };
   const fetching = { type: 'web_fetch_20260209', name: 'web_fetch', max_uses: uses };

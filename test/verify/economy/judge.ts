@@ -67,7 +67,7 @@ export const exceptions: readonly Exception[] = [
     least: () => 0,
   },
   {
-    row: '| a prompt |', // what tools of the provider fetch has no bound; such a message runs alone
+    row: '| a prompt |', // what tools of the provider fetch, or a summary costs, may not be payable; such a message runs alone
     applies: ({ message, record, isAlone, isSpent }) => isSpent && hasFetched(message) && record.stream && isAlone,
     least: () => 0,
   },
@@ -120,7 +120,7 @@ function isPoor({ asked: { by, key } }: ClientMessage): boolean {
 }
 
 function hasFetched({ asked: { wanted } }: ClientMessage): boolean {
-  return wanted.tool !== null && wanted.tool !== 'summary';
+  return wanted.tool !== null;
 }
 
 /** Text that was not yet received is not known, nor what a stream hid that its reader broke by not reading. */
