@@ -7,8 +7,8 @@ const ofUsage = [
     [
       'tools-forgotten',
       'a stream in which server tools work is read to its end',
-      'if (this.#hasServerWork) return true;',
-      '',
+      'if (this.#hasServerWork || ',
+      'if (',
     ],
     [
       'thinking-forgotten',
@@ -86,6 +86,14 @@ const ofGateway = [
       'what server tools add to the prompt is held for',
       'const added = fetchedTokensMax(features);',
       "const added = 0 * fetchedTokensMax({ ...features, serverTools: 'none' });",
+    ],
+  ]),
+  ...mutate('src/gateway/plan-message.ts', [
+    [
+      'summaries-unheld',
+      'a summary of the conversation is held for',
+      'const summary = summaryTokensMax(features, sent, read);',
+      'const summary = 0 * summaryTokensMax(features, sent, read);',
     ],
   ]),
   ...mutate('src/gateway/attempts.ts', [

@@ -66,6 +66,7 @@ function ordinary(dice: Dice, model: ModelName): Partial<Send> {
 }
 
 export function send(dice: Dice, by: AccountName, changes: Partial<Send>): Send {
+  const tool = dice.chance(0.2) ? dice.one(serverTools) : null;
   return {
     move: 'send',
     by,
@@ -80,9 +81,9 @@ export function send(dice: Dice, by: AccountName, changes: Partial<Send>): Send 
     hasIdempotencyKey: dice.chance(0.5),
     reads: dice.one([null, null, 3, 10]),
     leavesAt: dice.chance(0.3) ? anyLeavePoint(dice) : null,
-    file: dice.chance(0.1) ? anyFile(dice) : null,
+    file: tool === 'summary' ? longFile(dice) : dice.chance(0.1) ? anyFile(dice) : null,
     thinking: dice.chance(0.2) ? dice.between(100, 3_000) : 0,
-    tool: dice.chance(0.2) ? dice.one(serverTools) : null,
+    tool,
     uses: dice.between(1, 10),
     resultTokens: dice.between(200, 12_000),
     ending: anyEnding(dice),
@@ -97,6 +98,11 @@ export function anyLeavePoint(dice: Dice): LeavePoint {
 /** Few bytes of many tokens. */
 export function anyFile(dice: Dice): Text {
   return text(dice.one(['prose', 'letters', 'digits']), dice.between(2_000, 50_000));
+}
+
+/** Long enough that a conversation is summarized. */
+function longFile(dice: Dice): Text {
+  return text(dice.one(['letters', 'digits']), dice.between(40_000, 200_000));
 }
 
 export function anyTool(dice: Dice): { tool: ServerTool; uses: number; resultTokens: number } {

@@ -169,6 +169,12 @@ const streamHolds = mutate('src/gateway/stream-hold.ts', [
 
 const messages = mutate('src/gateway/open-message.ts', [
   [
+    'cut-billed',
+    'a message with a lowered max_tokens that reaches it stores no response for its idempotency key',
+    'if (this.isCutByMoney) return this.endForMoney();',
+    '',
+  ],
+  [
     'left-money',
     'a message without money stores no response for its idempotency key',
     "if (this.stopReason === 'money') await this.endForMoney(status);\n    else if (this.hasDisconnected) await this.complete();",
@@ -263,12 +269,6 @@ const relays = mutate('src/gateway/relay.ts', [
     'a message with a lowered max_tokens that reaches it has no regular end',
     ".filter((event) => !isCut || event.name !== 'message_delta')",
     '',
-  ],
-  [
-    'cut-billed',
-    'a message with a lowered max_tokens that reaches it stores no response for its idempotency key',
-    'isCut ? message.endForMoney() : message.complete()',
-    'message.complete()',
   ],
   [
     'relay-covered',

@@ -39,13 +39,13 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
   [
     'renew-before-expire',
     'a node that was suspended renews its lease before it ends others',
-    "[{ ...renewal, unlessLapsed: this.#hasPeers }, { kind: 'expire' }]",
-    "[{ kind: 'expire' }, { ...renewal, unlessLapsed: this.#hasPeers }]",
+    '[{ ...renewal, unlessLapsed: this.#hasPeers }, this.#expiry()]',
+    '[this.#expiry(), { ...renewal, unlessLapsed: this.#hasPeers }]',
   ],
   [
     'renew-expires',
     'a node ends the holds of lapsed nodes',
-    "mayExpire ? [{ ...renewal, unlessLapsed: this.#hasPeers }, { kind: 'expire' }] : [renewal]",
+    'mayExpire ? [{ ...renewal, unlessLapsed: this.#hasPeers }, this.#expiry()] : [renewal]',
     '[renewal]',
   ],
   [
@@ -119,7 +119,7 @@ const nodes = mutate('src/ledger/node-ledger.ts', [
   [
     'open-ends',
     'a start ends the holds of an earlier run',
-    "this.#expire(await this.#ask({ kind: 'expire' }));",
+    'this.#expire(await this.#ask(this.#expiry()));',
     "this.#expire(await this.#ask({ kind: 'leave', requestId: '' }));",
   ],
 ]);
