@@ -5,6 +5,7 @@ import { bounds } from '../config.ts';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const BYTES_FIRST = 1024;
+const SHORT_BYTES = 64; // copied one by one: a view of the bytes costs more
 const BYTES_PER_UNIT_MAX = 3; // of UTF-8, for a UTF-16 code unit
 
 export class Transcript {
@@ -24,9 +25,14 @@ export class Transcript {
   /** Adds the UTF-8 in bytes.subarray(from, end). */
   addBytes(bytes: Uint8Array, from: number, end: number): void {
     if (!this.#makeRoom(end - from)) this.#dropped += end - from;
-    else {
+    else if (end - from > SHORT_BYTES) {
       this.#bytes.set(bytes.subarray(from, end), this.#kept);
       this.#kept += end - from;
+    } else {
+      const kept = this.#bytes;
+      let at = this.#kept;
+      for (let read = from; read < end; read++) kept[at++] = bytes[read] as number;
+      this.#kept = at;
     }
   }
 
