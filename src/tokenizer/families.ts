@@ -3,6 +3,20 @@
 
 export type VocabularyName = 'o200k' | 'cl100k' | 'claude';
 
+export const SCRIPTS = [
+  'Arabic',
+  'Cyrillic',
+  'Devanagari',
+  'Greek',
+  'Han',
+  'Hangul',
+  'Hebrew',
+  'Hiragana',
+  'Katakana',
+  'Thai',
+] as const;
+export type ScriptFactors = Partial<Record<(typeof SCRIPTS)[number], number>>;
+
 export interface Family {
   readonly vocabulary: VocabularyName;
   /** The vocabulary is the model's own. */
@@ -11,6 +25,8 @@ export interface Family {
   readonly factor: number;
   /** Each digit is a token; the vocabulary has one for up to three. */
   readonly hasSingleDigits: boolean;
+  /** Tokens of the model per token of the vocabulary, for text in scripts that the model divides otherwise. */
+  readonly scripts: Readonly<ScriptFactors>;
   /** Tokens that a provider adds to a prompt, to each message, to a prompt with tools, to each tool and property. */
   readonly added: AddedTokens;
 }
@@ -38,9 +54,54 @@ const CLAUDE_FACTOR = 1.1;
 const CLAUDE_LATER_FACTOR = CLAUDE_FACTOR * 1.3;
 const GEMINI_FACTOR = 1.03;
 
-const OPENAI = { isExact: true, factor: 1, hasSingleDigits: false, added: OPENAI_ADDED };
+const OPENAI = { isExact: true, factor: 1, hasSingleDigits: false, scripts: {}, added: OPENAI_ADDED };
 const NEAREST = { ...OPENAI, isExact: false };
-const CLAUDE = { vocabulary: 'claude', isExact: false, hasSingleDigits: false, added: CLAUDE_ADDED } as const;
+const CLAUDE = {
+  vocabulary: 'claude',
+  isExact: false,
+  hasSingleDigits: false,
+  scripts: {},
+  added: CLAUDE_ADDED,
+} as const;
+
+// Measured with the vocabularies of Qwen 3, DeepSeek 3 and Llama 3 over news and questions in each language: 1.00 in English, 0.99 to 1.06
+// for code and JSON.
+const QWEN_SCRIPTS: ScriptFactors = {
+  Arabic: 1.22,
+  Cyrillic: 1.32,
+  Devanagari: 3.13,
+  Greek: 2.91,
+  Han: 0.81,
+  Hangul: 1.17,
+  Hebrew: 0.91,
+  Hiragana: 0.82,
+  Katakana: 0.82,
+  Thai: 1.19,
+};
+const DEEPSEEK_SCRIPTS: ScriptFactors = {
+  Arabic: 1.22,
+  Cyrillic: 1.23,
+  Devanagari: 1.93,
+  Greek: 1.53,
+  Han: 0.8,
+  Hangul: 1.19,
+  Hebrew: 1.26,
+  Hiragana: 0.82,
+  Katakana: 0.82,
+  Thai: 0.95,
+};
+const LLAMA_SCRIPTS: ScriptFactors = {
+  Arabic: 1.31,
+  Cyrillic: 1.3,
+  Devanagari: 1.73,
+  Greek: 1.24,
+  Han: 1.06,
+  Hangul: 1.07,
+  Hebrew: 2.69,
+  Hiragana: 0.88,
+  Katakana: 0.88,
+  Thai: 1.07,
+};
 
 /** By the provider's name of the model; the first that matches. */
 const families: readonly (readonly [models: RegExp, family: Family])[] = [
@@ -55,7 +116,9 @@ const families: readonly (readonly [models: RegExp, family: Family])[] = [
     /gemini|gemma/,
     { ...NEAREST, vocabulary: 'o200k', factor: GEMINI_FACTOR, hasSingleDigits: true, added: GEMINI_ADDED },
   ],
-  [/qwen|qwq/, { ...NEAREST, vocabulary: 'o200k', hasSingleDigits: true }],
+  [/qwen|qwq/, { ...NEAREST, vocabulary: 'o200k', hasSingleDigits: true, scripts: QWEN_SCRIPTS }],
+  [/deepseek/, { ...NEAREST, vocabulary: 'o200k', scripts: DEEPSEEK_SCRIPTS }],
+  [/llama/, { ...NEAREST, vocabulary: 'o200k', scripts: LLAMA_SCRIPTS }],
 ];
 
 const OTHERS: Family = { ...NEAREST, vocabulary: 'o200k' };

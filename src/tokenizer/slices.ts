@@ -2,11 +2,11 @@
 // vocabulary begins a new piece; only in text without such a place can a cut add a token.
 
 import { bounds } from '../config.ts';
-import type { Family } from './families.ts';
+import { type Family, SCRIPTS } from './families.ts';
 import { loadVocabulary } from './vocabularies.ts';
 
 /** Texts to be counted one by one, and how. */
-export interface CountedSlice extends Pick<Family, 'vocabulary' | 'hasSingleDigits'> {
+export interface CountedSlice extends Pick<Family, 'vocabulary' | 'hasSingleDigits' | 'scripts'> {
   readonly texts: readonly string[];
 }
 
@@ -53,13 +53,26 @@ function isSurrogate(character: string): boolean {
   return (character.charCodeAt(0) & 0xf800) === 0xd800;
 }
 
-export async function countSlice({ vocabulary, hasSingleDigits, texts }: CountedSlice): Promise<number> {
+/** Text of one script, with the spaces and punctuation in it. */
+const RUNS = Object.fromEntries(
+  SCRIPTS.map((name) => [name, new RegExp(`\\p{Script=${name}}[\\p{Script=${name}}\\p{M}\\p{P}\\s]*`, 'gu')]),
+) as Record<(typeof SCRIPTS)[number], RegExp>;
+const BEYOND_ASCII = /[^\0-\x7f]/;
+
+/** Not rounded. */
+export async function countSlice({ vocabulary, hasSingleDigits, scripts, texts }: CountedSlice): Promise<number> {
   const { countTokens } = await loadVocabulary(vocabulary);
   let tokens = 0;
   for (const text of texts) {
     tokens += countTokens(text);
     if (hasSingleDigits)
       for (const [run] of text.matchAll(/[0-9]{2,}/g)) tokens += run.length - Math.ceil(run.length / 3);
+    if (!BEYOND_ASCII.test(text)) continue;
+    for (const name of SCRIPTS) {
+      const factor = scripts[name];
+      if (factor === undefined) continue;
+      for (const [run] of text.matchAll(RUNS[name])) tokens += countTokens(run) * (factor - 1);
+    }
   }
   return tokens;
 }

@@ -97,7 +97,7 @@ export class Tokenizer {
   }
 
   async #countAll({ account, model, texts, extraTokens = 0 }: CountQuestion, signal: AbortSignal): Promise<number> {
-    const { vocabulary, hasSingleDigits, factor } = familyOf(model);
+    const { vocabulary, hasSingleDigits, scripts, factor } = familyOf(model);
     let tokens = 0;
     let turn: Disposable | null = null;
     try {
@@ -106,7 +106,7 @@ export class Tokenizer {
         turn?.[Symbol.dispose]();
         turn = null;
         turn = await entering;
-        tokens += await this.#slices.count({ vocabulary, hasSingleDigits, texts: slice });
+        tokens += await this.#slices.count({ vocabulary, hasSingleDigits, scripts, texts: slice });
       }
     } finally {
       turn?.[Symbol.dispose]();

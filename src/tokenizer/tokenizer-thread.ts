@@ -12,6 +12,7 @@ import type { SliceCounter } from './token-counter.ts';
 export interface ToTokenizer {
   vocabulary: VocabularyName;
   hasSingleDigits: boolean;
+  scripts: CountedSlice['scripts'];
   bytes: ArrayBuffer;
   ends: number[];
 }
@@ -21,7 +22,7 @@ export type FromTokenizer = { tokens: number } | { failed: string };
 const encoder = new TextEncoder();
 
 /** Bytes are moved to the thread; strings would be copied as objects. */
-export function packSlice({ vocabulary, hasSingleDigits, texts }: CountedSlice): ToTokenizer {
+export function packSlice({ vocabulary, hasSingleDigits, scripts, texts }: CountedSlice): ToTokenizer {
   const encoded = texts.map((text) => encoder.encode(text));
   const bytes = new Uint8Array(encoded.reduce((sum, { length }) => sum + length, 0));
   const ends: number[] = [];
@@ -31,14 +32,14 @@ export function packSlice({ vocabulary, hasSingleDigits, texts }: CountedSlice):
     end += one.length;
     ends.push(end);
   }
-  return { vocabulary, hasSingleDigits, bytes: bytes.buffer, ends };
+  return { vocabulary, hasSingleDigits, scripts, bytes: bytes.buffer, ends };
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-export function unpackSlice({ vocabulary, hasSingleDigits, bytes, ends }: ToTokenizer): CountedSlice {
+export function unpackSlice({ vocabulary, hasSingleDigits, scripts, bytes, ends }: ToTokenizer): CountedSlice {
   const texts = ends.map((end, at) => decoder.decode(new Uint8Array(bytes).subarray(ends[at - 1] ?? 0, end)));
-  return { vocabulary, hasSingleDigits, texts };
+  return { vocabulary, hasSingleDigits, scripts, texts };
 }
 
 interface Asked {

@@ -22,7 +22,8 @@ const libraries: Readonly<Record<VocabularyName, (text: string) => number>> = {
 
 async function countWith(vocabulary: VocabularyName, text: string): Promise<number> {
   let tokens = 0;
-  for (const texts of sliceTexts([text])) tokens += await countSlice({ vocabulary, hasSingleDigits: false, texts });
+  for (const texts of sliceTexts([text]))
+    tokens += await countSlice({ vocabulary, hasSingleDigits: false, scripts: {}, texts });
   return tokens;
 }
 
@@ -103,7 +104,9 @@ describe('the family of a model', () => {
     ['gpt-35-turbo', cl100k],
     ['text-embedding-3-large', cl100k],
     ['gemini-3-pro-preview', { vocabulary: 'o200k', factor: 1.03, hasSingleDigits: true }],
-    ['Qwen/Qwen3-235B', { vocabulary: 'o200k', hasSingleDigits: true }],
+    ['Qwen/Qwen3-235B', { vocabulary: 'o200k', hasSingleDigits: true, scripts: { Devanagari: 3.13 } }],
+    ['meta-llama/Llama-3.3-70B', { ...NEAREST, scripts: { Hebrew: 2.69 } }],
+    ['deepseek-v3.2', { ...NEAREST, scripts: { Greek: 1.53 } }],
     ['deepseek-chat', NEAREST],
     ['sandbox-echo', NEAREST],
     ['solo1', NEAREST],
@@ -117,5 +120,17 @@ describe('the family of a model', () => {
     expect(await count('claude-sonnet-4-5', text)).toBe(Math.round(tokens * 1.1));
     expect(await count('claude-opus-5', text)).toBe(Math.round(tokens * 1.1 * 1.3));
     expect([await count('gpt-4o', '1234567'), await count('qwen3', '1234567, 1')]).toEqual([3, 10]);
+  });
+
+  test('has its factors of scripts in a count, each for the text in it', async () => {
+    const tokenizer = inPlaceTokenizer();
+    const count = (model: string, text: string) => tokenizer.count({ account: 1, model, texts: [text] });
+    const [english, hindi] = ['The answer is good. '.repeat(50), 'भारत में बारिश होती है। '.repeat(50)];
+    const tokens = (text: string) => libraries.o200k(text);
+    expect(await count('gpt-4o', english + hindi)).toBe(tokens(english + hindi));
+    expect(await count('qwen3-max', english)).toBe(tokens(english));
+    expect(await count('qwen3-max', hindi)).toBe(Math.round(tokens(hindi) * 3.13));
+    expect(await count('qwen3-max', english + hindi)).toBe(Math.round(tokens(english + hindi) + tokens(hindi) * 2.13));
+    expect(await count('llama-4-scout', '국'.repeat(100))).toBe(Math.round(tokens('국'.repeat(100)) * 1.07));
   });
 });

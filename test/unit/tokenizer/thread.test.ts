@@ -88,6 +88,7 @@ describe('the thread', () => {
     const slice = {
       vocabulary: 'o200k',
       hasSingleDigits: true,
+      scripts: { Han: 0.8 },
       texts: ['', 'text', '\ufefftext', '网关😀', '', '\ud83d'],
     } as const;
     const packed = packSlice(slice);
