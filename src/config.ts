@@ -753,7 +753,7 @@ function readDatabase(url: string | null, name: string, faults: string[]): strin
   return null;
 }
 
-const DATABASE_WAIT_SECONDS = 300;
+const DATABASE_WAIT_SECONDS = 60;
 const DATABASE_WAIT_SECONDS_MAX = 86_400;
 
 function readDatabaseWait(text: string | null, faults: string[]): number {
