@@ -128,8 +128,14 @@ function insufficient(refusal: Refusal, { amount, isLeast, headers, maxTokensTha
  */
 export type StopReason = CutReason | 'caller_left' | 'client_slow' | 'timeout' | 'money' | 'elsewhere';
 
+interface StoppedMessage {
+  stopReason: StopReason | null;
+  /** The time limit of the whole attempt was exceeded. */
+  isOverlong?: boolean;
+}
+
 /** The error of a message that the service stopped; null if it did not. */
-export function stopError({ stopReason }: { stopReason: StopReason | null }): TurnpikeError | null {
+export function stopError({ stopReason, isOverlong = false }: StoppedMessage): TurnpikeError | null {
   switch (stopReason) {
     case 'revoked':
       return new TurnpikeError('key_disabled', 'This API key was revoked while the message was in progress.');
@@ -142,7 +148,12 @@ export function stopError({ stopReason }: { stopReason: StopReason | null }): Tu
     case 'elsewhere':
       return endedElsewhere();
     case 'timeout':
-      return new TurnpikeError('upstream_timeout', 'The provider of this model sent no data for too long.');
+      return new TurnpikeError(
+        'upstream_timeout',
+        isOverlong
+          ? 'The answer took longer than this service allows for a stream.'
+          : 'The provider of this model sent no data for too long.',
+      );
     case 'caller_left':
       return new TurnpikeError('upstream_timeout', 'The client disconnected, and the provider did not finish in time.');
     case 'client_slow':

@@ -87,6 +87,8 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   attempt: OpenAttempt | null = null;
   firstTokenMs: number | null = null;
   stopReason: StopReason | null = null;
+  /** The time limit of the whole attempt was exceeded. */
+  isOverlong = false;
   /** Collects the response if the message has an idempotency key. */
   readonly answer: ResponseCollector | null;
   /** The client disconnected or stopped reading. */
@@ -221,7 +223,8 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     return true;
   }
 
-  onLate(): void {
+  onLate(isTotal: boolean): void {
+    this.isOverlong = isTotal;
     this.stop('timeout');
   }
 

@@ -70,8 +70,8 @@ function computeBounds(settings: Settings, isStream: boolean): WatchBounds {
 }
 
 export interface WatchHooks {
-  /** A time limit was exceeded. May be called again for a later wait. */
-  onLate(): void;
+  /** A time limit was exceeded: that of the whole attempt if `isTotal`. May be called again for a later wait. */
+  onLate(isTotal: boolean): void;
   /** The client's time limit was exceeded. */
   onClientLate?(): void;
   /** Called once for an attempt that is slow to answer. */
@@ -202,7 +202,7 @@ export class SilenceWatch implements Placed {
       this.#hooks.onClientLate?.();
     } else if (passed(this.#waitingSinceMs, nowMs) >= waitMs || attemptMs >= totalMs) {
       this.endAttempt();
-      this.#hooks.onLate();
+      this.#hooks.onLate(attemptMs >= totalMs);
     } else if (!this.#hasAnswered && !this.#isSlowReported && passed(this.#attemptSinceMs, nowMs) >= slowMs) {
       this.#isSlowReported = true;
       this.#hooks.onSlow?.();

@@ -31,7 +31,10 @@ export interface PromptMeasure {
  * Measures a prompt for the models that may get it, by their names at the providers. A promise only if the prompt has
  * documents, whose content is read.
  */
-export function measurePrompt(request: Measured, models: readonly string[] = []): PromptMeasure | Promise<PromptMeasure> {
+export function measurePrompt(
+  request: Measured,
+  models: readonly string[] = [],
+): PromptMeasure | Promise<PromptMeasure> {
   const media = measureMedia(request.body, models);
   if (media.documents.length === 0) return measureWith(request, media);
   return measureDocuments(media.documents, models).then((documents) => {

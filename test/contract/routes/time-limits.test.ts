@@ -141,6 +141,7 @@ test('an endless stream is ended at the stream timeout and billed as received', 
   const received = seen.text.match(/"text":"x"/g)?.length ?? 0;
   expect(received).toBeGreaterThan(1);
   expectCut(seen, 'upstream_timeout', 'x'.repeat(received));
+  expect(seen.text).toContain('The answer took longer than this service allows for a stream.');
   expectRecord(seen, { outcome: 'upstream_cut', usage_source: 'estimated', attempts: [{ result: 'answered' }] });
 });
 
