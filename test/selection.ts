@@ -42,6 +42,7 @@ const quickTests = ['test/verify/simulation/simulation.test.ts'];
 export const leftOut: Readonly<Record<string, string>> = {
   'test/console/': 'the console uses only the API, whose own tests run over both stores',
   'test/verify/build/': 'the executable and its proxies have stores of their own',
+  'test/verify/compatibility/': 'each kept state has a store of its own',
   'test/verify/faults/': 'a disk fails under the SQLite file',
   'test/storage/maintenance/': 'reads files of a data directory, or has a database of its own',
   'test/verify/nodes/': 'several nodes have a database of their own in every run',

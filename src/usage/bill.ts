@@ -1,6 +1,7 @@
 // The bill of a message: a pure function from the evidence of its usage to token counts, by who ended it. A test compares
 // it with the table of docs/ledger.md#interrupted-messages.
 
+import { bounds } from '../config.ts';
 import type { TokenCounts } from '../wire/wire.ts';
 
 /** Who or what ended a message. */
@@ -48,6 +49,8 @@ export interface Evidence {
   readonly reportedOutput: number | null;
   /** Summaries of the conversation that the provider made, which are not in the other counts. */
   readonly compactions: TokenCounts;
+  /** Such summaries that were seen, reported or not. */
+  readonly summaries: number;
   /** Reported, or seen as results. */
   readonly webSearches: number;
   /** Counts made by someone else; null: none. */
@@ -75,15 +78,22 @@ export function billEvidence(ending: Ending, evidence: Evidence, held: Held): To
   const bill = BILLS[ending][knownOf(evidence)];
   if (bill === 'nothing') return null;
   const counts = countsOf(bill === 'held' ? { ...evidence, outputMost: 0 } : evidence, held);
+  const compactions = compactionsOf(evidence);
   const cached = counts.cacheRead + counts.cacheWrite5m + counts.cacheWrite1h;
   const isRelayed = ending !== 'money' && ending !== 'service'; // output beyond the hold may still wait for it
   if (!isRelayed && !(evidence.isFinal && evidence.mayHide)) counts.output = Math.min(counts.output, held.outputTokens);
   if (bill === 'held') {
-    counts.input = Math.max(counts.input, held.inputTokens - cached);
+    counts.input = Math.max(counts.input, held.inputTokens - cached - compactions.input);
     counts.output = Math.max(counts.output, held.outputTokens);
     counts.webSearches = Math.max(counts.webSearches, held.webSearches);
   }
-  return add(counts, evidence.compactions);
+  return add(counts, compactions);
+}
+
+/** A summary that the provider did not report, as it reports nothing, has read the prompt. */
+function compactionsOf({ compactions, summaries, isPromptReported, countedPrompt }: Evidence): TokenCounts {
+  if (isPromptReported || compactions.input > 0 || countedPrompt === null) return compactions;
+  return { ...compactions, input: Math.min(bounds.usageTokensMax, summaries * countedPrompt) };
 }
 
 /** A count that nobody made is the upper bound. */

@@ -98,6 +98,7 @@ export class MessageCounter {
   /** Output counts arrive while output does. */
   #isCountedAsItGoes = false;
   #searchResults = 0;
+  #summaries = 0;
   #hasServerWork = false;
   readonly #isCompacted: boolean;
   #outputIsFinal = false;
@@ -222,6 +223,7 @@ export class MessageCounter {
     const { content } = message;
     this.#contentSeen ||= Array.isArray(content) && content.some(isJsonObject);
     this.#unmeasured = content;
+    this.#summaries = jsonObjects(content).filter(isSummary).length;
     this.#outputIsFinal = this.#takeUsage(message['usage']).output !== null;
   }
 
@@ -284,6 +286,7 @@ export class MessageCounter {
         compactions === null
           ? NO_TOKENS
           : countsOf(compactions, compactions.input ?? 0, compactions.output ?? 0, lifetime),
+      summaries: this.#summaries,
       webSearches: Math.max(usage?.webSearches ?? 0, this.#searchResults),
       countedPrompt: made.prompt,
       countedOutput: made.output === null ? null : this.#countedTokens(made.output, outputTokensMax),
@@ -380,6 +383,7 @@ export class MessageCounter {
     this.#output.addBlock(block);
     const type = textOf(block['type']);
     if (!isServerWork(type)) return;
+    if (isSummary(block)) this.#summaries++;
     this.#hasServerWork = true;
     // A search that failed is not billed: its content is an error instead of a list.
     if (type === 'web_search_tool_result' && Array.isArray(block['content'])) this.#searchResults++;
@@ -404,6 +408,10 @@ function isServerWork(type: string): boolean {
   return (
     type === 'server_tool_use' || type === 'mcp_tool_use' || type.endsWith('_tool_result') || type === 'compaction'
   );
+}
+
+function isSummary({ type }: JsonObject): boolean {
+  return type === 'compaction';
 }
 
 /** The largest output count that is credible for this max_tokens. */

@@ -27,11 +27,12 @@ export function describeDatabaseFailure(thrown: unknown, url: string): DatabaseF
 
 /**
  * Whether a database may be usable later without anybody changing a setting: it is not reachable, starts, stops, recovers, has no free
- * connection, or has no room (https://www.postgresql.org/docs/current/errcodes-appendix.html, classes 08, 53 and 57P).
+ * connection, or has no room (https://www.postgresql.org/docs/current/errcodes-appendix.html, classes 08, 53 and 57P). A pooler that
+ * refuses settings (08P01) will refuse them later, too.
  */
 export function isTemporary(thrown: unknown): boolean {
   const { code, errno } = innermost(thrown) as DriverError;
-  if (typeof errno === 'string') return /^(?:08|53|57P0[1-5]|25006|55P03)/.test(errno);
+  if (typeof errno === 'string') return /^(?:08(?!P01)|53|57P0[1-5]|25006|55P03)/.test(errno);
   return BY_CODE[String(code)] === 'unreachable'
     ? code !== 'ERR_INVALID_URL'
     : code === 'ERR_POSTGRES_CONNECTION_CLOSED';

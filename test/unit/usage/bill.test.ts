@@ -24,6 +24,7 @@ const PART: Evidence = {
   isPromptReported: true,
   reportedOutput: 7,
   compactions: NO_TOKENS,
+  summaries: 0,
   webSearches: 1,
   countedPrompt: null,
   countedOutput: 20,
@@ -63,6 +64,21 @@ test('evidence is the largest of what was reported and counted', () => {
 test('without any count the upper bound is billed', () => {
   const uncounted = { ...PART, isPromptReported: false, prompt: NO_TOKENS, countedOutput: null };
   expect(billEvidence('provider', uncounted, HELD)).toMatchObject({ input: 1_000, output: 90 });
+});
+
+test('a summary that was seen and not reported has read the prompt once more', () => {
+  const unreported = { ...PART, prompt: NO_TOKENS, isPromptReported: false, reportedOutput: null, countedPrompt: 300 };
+  expect(billEvidence('answered', unreported, HELD)?.input).toBe(300);
+  expect(billEvidence('answered', { ...unreported, summaries: 1 }, HELD)?.input).toBe(600);
+  const reported = { ...NO_TOKENS, input: 290, output: 4 };
+  expect(billEvidence('answered', { ...unreported, summaries: 1, compactions: reported }, HELD)).toMatchObject({
+    input: 590,
+    output: 24,
+  });
+  // The hold includes it, and a provider that reports its usage is believed.
+  expect(billEvidence('answered', { ...unreported, summaries: 1, countedPrompt: null }, HELD)?.input).toBe(1_000);
+  expect(billEvidence('client', { ...unreported, summaries: 1, isHidden: true }, HELD)?.input).toBe(1_000);
+  expect(billEvidence('answered', { ...PART, summaries: 1 }, HELD)?.input).toBe(40);
 });
 
 test('what was held is billed in addition to no more than it', () => {

@@ -88,14 +88,6 @@ const ofGateway = [
       "const added = 0 * fetchedTokensMax({ ...features, serverTools: 'none' });",
     ],
   ]),
-  ...mutate('src/gateway/plan-message.ts', [
-    [
-      'summaries-unheld',
-      'a summary of the conversation is held for',
-      'const summary = summaryTokensMax(features, sent, read);',
-      'const summary = 0 * summaryTokensMax(features, sent, read);',
-    ],
-  ]),
   ...mutate('src/gateway/attempts.ts', [
     [
       'unusable-again',

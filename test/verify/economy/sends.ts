@@ -81,7 +81,7 @@ export function send(dice: Dice, by: AccountName, changes: Partial<Send>): Send 
     hasIdempotencyKey: dice.chance(0.5),
     reads: dice.one([null, null, 3, 10]),
     leavesAt: dice.chance(0.3) ? anyLeavePoint(dice) : null,
-    file: tool === 'summary' ? longFile(dice) : dice.chance(0.1) ? anyFile(dice) : null,
+    file: tool === 'summary' && dice.chance(0.2) ? longFile(dice) : dice.chance(0.1) ? anyFile(dice) : null,
     thinking: dice.chance(0.2) ? dice.between(100, 3_000) : 0,
     tool,
     uses: dice.between(1, 10),
@@ -102,8 +102,11 @@ export function anyFile(dice: Dice): Text {
 
 /** Long enough that a conversation is summarized. */
 function longFile(dice: Dice): Text {
-  return text(dice.one(['letters', 'digits']), dice.between(40_000, 200_000));
+  const kind = dice.one(['letters', 'digits'] as const);
+  return Array.from({ length: dice.between(1, 4) }, () => [kind, dice.between(40_000, PIECE_BYTES_MAX)] as const);
 }
+
+const PIECE_BYTES_MAX = 60_000;
 
 export function anyTool(dice: Dice): { tool: ServerTool; uses: number; resultTokens: number } {
   return { tool: dice.one(serverTools), uses: dice.between(1, 10), resultTokens: dice.between(200, 12_000) };
