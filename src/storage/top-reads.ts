@@ -25,6 +25,7 @@ export function topReads(on: SqlReader, fewer: Partial<TimelineLimits> = {}): Pi
       const owners = ownersOf(await scopeOf(question));
       const [retained] = await retainedSince(retainedSinceNames.usage);
       const newest: Position = [question.untilMs ?? LAST, LAST];
+      const untilMs = question.untilMs ?? Date.now(); // of what is counted, if no time is left to count
       let sinceMs = Math.max(question.sinceMs ?? 0, retained === undefined ? 0 : integerOf(retained.value));
       const sources = owners.map((owner) => ({ owner, outcome: null }));
       const end = await nearestEnd(on, sources, { sinceMs, start: newest }, recordsMax);
@@ -32,9 +33,9 @@ export function topReads(on: SqlReader, fewer: Partial<TimelineLimits> = {}): Pi
       const runs: UsageTotal[][] = [];
       for (const owner of owners)
         for (let start = newest; start[0] >= sinceMs; ) {
-          if (isLate() && owners.length > 1) return { ...(await gatherTop([], question)), countedSinceMs: newest[0] };
+          if (isLate() && owners.length > 1) return { ...(await gatherTop([], question)), countedSinceMs: untilMs };
           if (isLate()) {
-            sinceMs = start[0] + 1;
+            sinceMs = Math.min(start[0], untilMs) + 1;
             break;
           }
           await on.rest();

@@ -287,6 +287,9 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
       }
     const late = topReads(sqliteReader(opened.database), { readMsMax: -1 });
     expect((await late.topOfRecords({ ...allTotals, untilMs: START_MS })).countedSinceMs).toBe(START_MS + 1);
+    // A question without an end has a time in its answer, too.
+    const { countedSinceMs } = await late.topOfRecords(allTotals);
+    expect(Math.abs((countedSinceMs ?? 0) - Date.now())).toBeLessThan(DAY_MS);
     await pool.close();
   });
 
