@@ -98,6 +98,33 @@ test('a hold whose owner has no lease expires', () => {
   expect(decide({ kind: 'expire' }).answer).toEqual({ ok: true, kind: 'expired', holds: 1, stuck: [] });
 });
 
+test('a hold that cannot be ended stays, with its reason, and others end', () => {
+  const unreadable: HoldRow = { ...HOLD, requestId: 'req_1', unreadable: 'a later release wrote it' };
+  const orphan: HoldRow = { ...HOLD, requestId: 'req_2', account: 8 };
+  const holds = [HOLD, orphan, unreadable];
+  const stored = { holds: () => holds, hold: (id: string) => holds.find(({ requestId }) => requestId === id) };
+  const { answer, changes } = decide({ kind: 'expire' }, stored);
+  expect(answer).toEqual({
+    ok: true,
+    kind: 'expired',
+    holds: 1,
+    stuck: [
+      { requestId: 'req_1', reason: 'a later release wrote it' },
+      { requestId: 'req_2', reason: expect.stringMatching(/account/) },
+    ],
+  });
+  expect([...changes.holds]).toEqual([[HOLD.requestId, null]]);
+  const spared: Operation = { kind: 'expire', except: ['req_1', 'req_2'] };
+  expect(decide(spared, stored).answer).toMatchObject({ holds: 1, stuck: [] });
+});
+
+test('a failing read of a hold is no hold that cannot be ended', () => {
+  const account = () => {
+    throw new RangeError('the store has failed');
+  };
+  expect(() => decide({ kind: 'expire' }, { account })).toThrow('the store has failed');
+});
+
 test('a lease lapses at exactly the millisecond of its end', () => {
   const renewAt = (expiresAtMs: number) => {
     const lease: LeaseRow = { node: 'node', epoch: 2, expiresAtMs };

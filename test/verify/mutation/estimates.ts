@@ -66,7 +66,7 @@ const bills = mutate('src/usage/bill.ts', [
   [
     'bill-held-prompt',
     'a prompt of unknown size is billed as held if only the end of the answer would reveal it',
-    'counts.input = Math.max(counts.input, held.inputTokens - cached);',
+    'counts.input = Math.max(counts.input, held.inputTokens - cached - compactions.input);',
     '',
   ],
   [
