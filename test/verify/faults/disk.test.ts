@@ -100,6 +100,6 @@ describe.skipIf(cannotFault)('a disk that fails', () => {
       await until('the log has it', () => changes().length >= 4);
       expect(changes().slice(0, 2)).toEqual(['store_failed', 'store_resumed']);
       expect(turnpike.log()).toMatch(cause);
-    }, 60_000);
+    }, 180_000);
   }
 });
