@@ -60,8 +60,8 @@ async function makeCounts(gateway: Gateway, message: OpenMessage, before: MadeCo
 }
 
 /**
- * By a vocabulary if it is the model's own, else by the provider that answered, if it has counted before, else by the nearest
- * vocabulary. null: nobody could.
+ * Counts by the model's own vocabulary, else by the provider that answered if it has counted before, else by the nearest
+ * vocabulary. null: no count could be made.
  */
 async function countText(gateway: Gateway, message: OpenMessage, text: string): Promise<number | null> {
   if (text === '') return 0;
@@ -72,7 +72,7 @@ async function countText(gateway: Gateway, message: OpenMessage, text: string): 
   const model = modelOf(message);
   const isCounter = attempt !== null && gateway.counting.isCounter(attempt.target.settings.name);
   const isAsked = isCounter && !familyOf(model).isExact && stopReason !== 'draining'; // a stop does not wait
-  const counted = isAsked ? await countTextByTarget(gateway, message, text) : null;
+  const counted = isAsked ? await countTextByTarget(gateway, message, text).catch(() => null) : null;
   return counted ?? gateway.tokenizer.count({ account: caller.account.id, model, texts: [text] });
 }
 

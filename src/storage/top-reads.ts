@@ -25,7 +25,7 @@ export function topReads(on: SqlReader, fewer: Partial<TimelineLimits> = {}): Pi
       const owners = ownersOf(await scopeOf(question));
       const [retained] = await retainedSince(retainedSinceNames.usage);
       const newest: Position = [question.untilMs ?? LAST, LAST];
-      const untilMs = question.untilMs ?? Date.now(); // of what is counted, if no time is left to count
+      const untilMs = question.untilMs ?? Date.now(); // where counting starts if no record could be read in time
       let sinceMs = Math.max(question.sinceMs ?? 0, retained === undefined ? 0 : integerOf(retained.value));
       const sources = owners.map((owner) => ({ owner, outcome: null }));
       const end = await nearestEnd(on, sources, { sinceMs, start: newest }, recordsMax);

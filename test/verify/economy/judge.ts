@@ -67,7 +67,7 @@ export const exceptions: readonly Exception[] = [
     least: () => 0,
   },
   {
-    row: '| a prompt |', // what tools of the provider fetch, or a summary costs, may not be payable; such a message runs alone
+    row: '| a prompt |', // fetched input or a summary may cost more than the balance; such a message runs alone
     applies: ({ message, record, isAlone, isSpent }) => isSpent && hasFetched(message) && record.stream && isAlone,
     least: () => 0,
   },
