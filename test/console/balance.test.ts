@@ -100,8 +100,11 @@ test.skipIf(chromium === null)(
     await page.getByText('It is what the balance paid, without what a plan paid.').waitFor();
     await page.setViewportSize({ width: 390, height: 844 });
     await rows.first().getByText(`Balance: $${balance}`).waitFor(); // beneath the amount
-    const table = page.getByRole('table', { name: 'Transactions by day' });
-    expect(await table.evaluate((one) => one.scrollWidth <= (one.parentElement?.clientWidth ?? 0))).toBe(true);
+    const fits = (label: string) => {
+      const table = document.querySelector(`table[aria-label="${label}"]`);
+      return table?.parentElement != null && table.scrollWidth <= table.parentElement.clientWidth;
+    };
+    await page.waitForFunction(fits, 'Transactions by day'); // once the layout has moved to its new width
     await page.setViewportSize({ width: 1360, height: 900 });
     await visitor.goTo(`/accounts/${account}/billing`);
     await page.getByRole('heading', { name: 'Daily balance' }).waitFor();
