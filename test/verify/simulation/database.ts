@@ -70,6 +70,8 @@ export class Database {
   auditor: Auditor | null = null;
   /** Told of each commit; null where nobody wants to know what was answered. */
   onCommit: ((commit: Commit) => void) | null = null;
+  /** The reason for which the batch is not committed; null: there is none. */
+  refuses: ((batch: readonly Bundle[]) => Error | null) | null = null;
   faults: StoreFaults | null = null;
   /** How far the clock was set away from the true time. */
   offsetMs = 0;
@@ -189,6 +191,8 @@ export class Database {
 
   /** Decides over the rows and writes what was decided. Null, or why nothing was written. */
   #commit(process: Process, bundles: readonly Bundle[], decide: Decide): unknown {
+    const refusal = this.refuses?.(bundles) ?? null;
+    if (refusal !== null) return refusal;
     let changes: Changes | undefined;
     let answers: Answer[][] = [];
     try {

@@ -1,10 +1,12 @@
 // `npm run simulate -- --seed N --steps M`: repeats one run exactly. With --seeds K it runs that many, from seed N on, and stops at
 // the first in which an invariant is broken. From 1,000 seeds on, every fault and every answer must have occurred. With --store sqlite
-// or postgres, that store replays each run; PostgreSQL also serves many concurrent bundles, whose order is not repeated.
+// or postgres, that store replays each run; PostgreSQL also serves many concurrent bundles, whose order is not repeated. With
+// --partitions, each run has several stores, between which accounts are moved.
 
 import { parseArgs } from 'node:util';
 import { happens } from './coverage.ts';
 import { type FollowerName, followers, type OpenedFollower } from './followers.ts';
+import { simulatePartitions } from './partitions.ts';
 import { replay } from './replay.ts';
 import { type RunResult, record, simulate } from './simulate.ts';
 
@@ -18,6 +20,7 @@ const { values } = parseArgs({
     steps: { type: 'string', default: String(STEPS) },
     store: { type: 'string', default: 'memory' },
     counts: { type: 'boolean', default: false },
+    partitions: { type: 'boolean', default: false },
   },
 });
 const first = wholeNumber('seed', values.seed);
@@ -41,10 +44,11 @@ if (seeds === 1 || values.counts)
   for (const [name, count] of [...counts].sort()) console.log(`${String(count).padStart(9)} ${name}`);
 if (broken !== null) {
   console.log(`\nseed ${broken.seed}, ${broken.fault}`);
-  const store = follower === null ? '' : ` --store ${values.store}`;
+  const store = values.partitions ? ' --partitions' : follower === null ? '' : ` --store ${values.store}`;
   console.log(`\nto repeat it: npm run simulate -- --seed ${broken.seed} --steps ${steps}${store}`);
 }
-const missing = done < SEEDS_COVERING ? [] : happens.filter((name) => (counts.get(name) ?? 0) === 0);
+const missing =
+  done < SEEDS_COVERING || values.partitions ? [] : happens.filter((name) => (counts.get(name) ?? 0) === 0);
 for (const name of missing) console.log(`never occurred: ${name}`);
 const failed = (broken === null ? 0 : 1) + missing.length;
 console.log(`${seconds.toFixed(1)} s, ${(done / seconds).toFixed(1)} seeds/s`);
@@ -53,6 +57,7 @@ process.exit(failed === 0 ? 0 : 1);
 
 /** In memory; and, where that kept every invariant, once more in the other store. */
 async function runSeed(seed: number): Promise<RunResult> {
+  if (values.partitions) return simulatePartitions(seed, steps);
   if (follower === null) return simulate(seed, steps);
   const { result, recording } = record(seed, steps);
   if (result.fault !== null) return result;

@@ -9,7 +9,7 @@ import { Clients, type Load } from './clients.ts';
 import type { Commit } from './database.ts';
 import { drawFaults, FaultMaker, type FaultPlan } from './faults.ts';
 import { Operators, type Rule } from './operators.ts';
-import { makeWorld, type Numbers, type World } from './world.ts';
+import { beginCourse, makeWorld, type Numbers, type World } from './world.ts';
 
 const CALM_MS_MAX = 30 * 60_000; // virtual, for messages that run to end
 const SLACK_MS = 6_000; // virtual, for what is tried again after a pause
@@ -88,7 +88,7 @@ export function drawPlan(seed: number): Plan {
 /** As `simulate`, and tells what was committed. */
 export function record(seed: number, steps: number): { result: RunResult; recording: Recording } {
   const plan = drawPlan(seed);
-  const world = makeWorld(seed, plan.numbers);
+  const world = makeWorld(plan.numbers, beginCourse(seed));
   const commits: Commit[] = [];
   world.database.onCommit = (commit) => commits.push(commit);
   const result = run(seed, steps, plan, world);
@@ -97,7 +97,7 @@ export function record(seed: number, steps: number): { result: RunResult; record
 
 /** Runs it to its end, or to the first invariant that is broken. */
 export function simulate(seed: number, steps: number, plan: Plan = drawPlan(seed)): RunResult {
-  return run(seed, steps, plan, makeWorld(seed, plan.numbers));
+  return run(seed, steps, plan, makeWorld(plan.numbers, beginCourse(seed)));
 }
 
 function run(seed: number, steps: number, plan: Plan, world: World): RunResult {
@@ -133,7 +133,7 @@ function run(seed: number, steps: number, plan: Plan, world: World): RunResult {
 }
 
 /** Lets messages end, and leases lapse: by the clock of the store, since it is by that that they do. */
-function comeToEnd(world: World, clients: Clients, step: () => boolean, hasPeers: boolean): void {
+export function comeToEnd(world: World, clients: Clients, step: () => boolean, hasPeers: boolean): void {
   const { scheduler, database, auditor, trace, nodes } = world;
   const stoppedAtMs = scheduler.nowMs;
   const lapsedAtMs = database.nowMs() + bounds.leaseMs;

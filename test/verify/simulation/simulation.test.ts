@@ -4,11 +4,13 @@
 import { expect, test } from 'bun:test';
 import { happens } from './coverage.ts';
 import { crowd } from './crowd.ts';
+import { simulatePartitions } from './partitions.ts';
 import { type RunResult, simulate } from './simulate.ts';
 
 const SEEDS = Number(process.env['SIMULATE_SEEDS'] ?? 250);
 const FIRST_SEED = Number(process.env['SIMULATE_SEED'] ?? 1);
 const STEPS = 2_000;
+const PARTITION_STEPS = 4_000;
 const SEEDS_PER_TEST = 250;
 const SEEDS_COVERING = 1_000; // from which on everything has to have happened
 const TEST_MS_MAX = 300_000;
@@ -25,6 +27,17 @@ for (let first = FIRST_SEED; first < FIRST_SEED + SEEDS; first += SEEDS_PER_TEST
     TEST_MS_MAX,
   );
 }
+
+const partitionSeeds = Math.ceil(SEEDS / 10);
+
+test(
+  `no account is open in two partitions, and moves lose and add nothing (seeds ${FIRST_SEED} to ${FIRST_SEED + partitionSeeds - 1})`,
+  () => {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + partitionSeeds; seed++)
+      expectWhole(simulatePartitions(seed, PARTITION_STEPS));
+  },
+  TEST_MS_MAX,
+);
 
 if (SEEDS >= SEEDS_COVERING)
   test('every fault and every answer occurred', () => {

@@ -31,10 +31,20 @@ export interface Numbers {
   hasPeers: boolean;
 }
 
-export function makeWorld(seed: number, { nodes, accounts, keysPerAccount, hasPeers }: Numbers): World {
-  const scheduler = new Scheduler();
-  const chance = new Chance(seed);
-  const trace = new Trace();
+/** Time, chance and trace of a run, which its worlds share if there are several. */
+export interface Course {
+  scheduler: Scheduler;
+  chance: Chance;
+  trace: Trace;
+}
+
+export function beginCourse(seed: number): Course {
+  return { scheduler: new Scheduler(), chance: new Chance(seed), trace: new Trace() };
+}
+
+/** `index`: of the world in its course, from 0. */
+export function makeWorld({ nodes, accounts, keysPerAccount, hasPeers }: Numbers, course: Course, index = 0): World {
+  const { scheduler, chance, trace } = course;
   // Some runs see midnight, some the end of a week and a month.
   const startMs = Date.UTC(2026, 10, 30) - chance.below(3 * DAY_MS);
   const database = new Database(scheduler, chance, trace, startMs);
@@ -53,7 +63,7 @@ export function makeWorld(seed: number, { nodes, accounts, keysPerAccount, hasPe
       operations.every((operation) => operation.kind !== 'admit' || auditor.isDecided(operation)),
   };
   const range = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
-  const ids = range(accounts).map((index) => 1_000_000 + index);
+  const ids = range(accounts).map((account) => 1_000_000 + 10_000 * index + account);
   return {
     scheduler,
     chance,
@@ -61,8 +71,10 @@ export function makeWorld(seed: number, { nodes, accounts, keysPerAccount, hasPe
     database,
     network,
     auditor,
-    nodes: range(nodes).map((index) => new SimulatedNode(`node-${index}`, network, database, startMs, hasPeers)),
+    nodes: range(nodes).map(
+      (node) => new SimulatedNode(`node-${10 * index + node}`, network, database, startMs, hasPeers),
+    ),
     accounts: ids,
-    callers: ids.flatMap((account) => range(keysPerAccount).map((index) => ({ account, key: account * 100 + index }))),
+    callers: ids.flatMap((account) => range(keysPerAccount).map((key) => ({ account, key: account * 100 + key }))),
   };
 }
