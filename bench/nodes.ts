@@ -17,7 +17,7 @@ const body = bodyOf(400, { model: 'sandbox-echo', max_tokens: 100 });
 const MESSAGES_ON_TIME = 500;
 
 /** The figures of one round. */
-interface NodeFigures {
+export interface NodeFigures {
   perSecond: number;
   nodesMicroseconds: number;
   databaseMicroseconds: number;
@@ -59,7 +59,8 @@ export async function measureNodes(rounds: number): Promise<Figure[]> {
           const nodes = count === 0 ? [single as Service] : many.slice(0, count);
           const keys = (count === 0 ? callersOfSingle : callersOfMany).get(accounts) as string[];
           const messages = round === 0 ? requests * nodes.length : requests; // the first round only warms up, every node alike
-          const found = await load(nodes, keys, count === 0 ? null : watch, messages);
+          const senders = nodes.map((node) => ({ node, keys }));
+          const found = await load(senders, count === 0 ? [] : [watch], { messages, connections });
           if (round > 0) rows.get(count)?.push(found);
         }
       printDetails(accounts, rounds, rows);
@@ -107,31 +108,37 @@ async function measureTimeBeforeSending(node: Service, rounds: number): Promise<
 
 async function makeCallers(node: Service): Promise<Callers> {
   const callers: Callers = new Map();
-  for (const count of accountCounts) {
-    const keys: string[] = [];
-    const makeAll = async () => {
-      while (keys.length < count) {
-        const at = keys.push('') - 1;
-        keys[at] = await node.makeKey({ groups: ['sandbox'], credit: '1000.00' });
-      }
-    };
-    await Promise.all(Array.from({ length: callersAtOnce }, makeAll));
-    callers.set(count, keys);
-  }
+  for (const count of accountCounts) callers.set(count, await makeKeys(node, count));
   return callers;
+}
+
+/** A key for each of so many new accounts. */
+export async function makeKeys(node: Service, count: number): Promise<string[]> {
+  const keys: string[] = [];
+  const makeAll = async () => {
+    while (keys.length < count) {
+      const at = keys.push('') - 1;
+      keys[at] = await node.makeKey({ groups: ['sandbox'], credit: '1000.00' });
+    }
+  };
+  await Promise.all(Array.from({ length: callersAtOnce }, makeAll));
+  return keys;
 }
 
 function printDetails(accounts: number, rounds: number, rows: Map<number, NodeFigures[]>): void {
   console.error(
     `\n${accounts} account(s), ${connections} connections, ${requests} messages a round, medians of ${rounds}`,
   );
-  console.error(
-    'nodes    messages/s  CPU µs: nodes  database   batches/s  messages a batch  waiting for locks   p50 / p99 ms',
-  );
+  console.error(HEADER);
   for (const [count, ofCount] of rows) console.error(lineOf(count === 0 ? 'SQLite' : String(count), ofCount));
 }
 
-function lineOf(name: string, all: NodeFigures[]): string {
+/** Above the lines of `lineOf`. */
+export const HEADER =
+  'nodes    messages/s  CPU µs: nodes  database   batches/s  messages a batch  waiting for locks   p50 / p99 ms';
+
+/** Medians of the rounds. */
+export function lineOf(name: string, all: NodeFigures[]): string {
   const of = (read: (figures: NodeFigures) => number, digits: number) => median(all.map(read)).toFixed(digits);
   return [
     name.padEnd(8),
@@ -145,23 +152,29 @@ function lineOf(name: string, all: NodeFigures[]): string {
   ].join(' ');
 }
 
-/** Sends the messages, spread over nodes and keys; throws when a response is not 200. */
-async function load(
-  nodes: readonly Service[],
-  keys: readonly string[],
-  watch: DatabaseWatch | null,
-  messages: number,
+/** A node, and keys whose accounts are in its database. */
+export interface Sender {
+  node: Service;
+  keys: readonly string[];
+}
+
+/** Sends the messages, spread over nodes and keys; throws when a response is not 200. `watches`: one for each database. */
+export async function load(
+  senders: readonly Sender[],
+  watches: readonly DatabaseWatch[],
+  { messages, connections }: { messages: number; connections: number },
 ): Promise<NodeFigures> {
+  const nodes = senders.map(({ node }) => node);
   const batchesBefore = await readBatches(nodes);
   const nodesBefore = nodes.map((node) => node.cpuMs());
-  await watch?.begin();
+  await Promise.all(watches.map((watch) => watch.begin()));
   const startedMs = performance.now();
   const tookMs: number[] = [];
   let sent = 0;
   const sendAll = async () => {
     while (sent < messages) {
       const at = sent++;
-      const node = nodes[at % nodes.length] as Service;
+      const { node, keys } = senders[at % senders.length] as Sender;
       const beganMs = performance.now();
       const response = await post(node, keys[at % keys.length] as string, body);
       const text = await response.text();
@@ -171,16 +184,18 @@ async function load(
   };
   await Promise.all(Array.from({ length: connections }, sendAll));
   const seconds = (performance.now() - startedMs) / 1000;
-  const database = (await watch?.end()) ?? { cpuMs: 0, waitingShare: 0 };
+  const watched = await Promise.all(watches.map((watch) => watch.end()));
+  const databaseMs = watched.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+  const waiting = watched.reduce((sum, { waitingShare }) => sum + waitingShare, 0);
   const nodesMs = nodes.reduce((sum, node, at) => sum + node.cpuMs() - (nodesBefore[at] as number), 0);
   const batches = await readBatches(nodes);
   return {
     perSecond: messages / seconds,
     nodesMicroseconds: (nodesMs * 1000) / messages,
-    databaseMicroseconds: (database.cpuMs * 1000) / messages,
+    databaseMicroseconds: (databaseMs * 1000) / messages,
     batchesPerSecond: (batches.count - batchesBefore.count) / seconds,
     bundlesPerBatch: (batches.sum - batchesBefore.sum) / (batches.count - batchesBefore.count),
-    waitingShare: database.waitingShare,
+    waitingShare: waiting / Math.max(1, watches.length),
     p50Ms: median(tookMs),
     p99Ms: quantile(tookMs, 0.99),
   };
