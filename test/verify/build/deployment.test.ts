@@ -2,7 +2,7 @@
 // Docker daemon is needed.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -10,7 +10,7 @@ import { DEFAULT_SETTINGS } from '../../../src/catalog/build-catalog.ts';
 import { bounds, inspectConfig } from '../../../src/config.ts';
 import { rootDirectory } from '../../check.ts';
 import { readText } from '../../sources.ts';
-import { readDeployed } from '../../support/start-balancer.ts';
+import { type BalancerName, findBalancer, readDeployed } from '../../support/start-balancer.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
 interface Service {
@@ -156,6 +156,33 @@ test('the balancers wait as long as an answer may take, and close idle connectio
   expect(seconds(/timeout http-keep-alive (\d+)s/, haproxy)).toBeLessThan(bounds.keepAliveIdleSecondsMax);
   expect(nginx).not.toMatch(/^\s*keepalive \d/m);
 });
+
+/** Runs the balancer's own check of a configuration. */
+function checkConfiguration(name: BalancerName, text: string): { exitCode: number; words: string } {
+  const home = mkdtempSync(join(tmpdir(), 'turnpike-check-'));
+  const [site, main] = [join(home, 'site.conf'), join(home, 'main.conf')];
+  writeFileSync(site, text);
+  writeFileSync(main, `pid ${home}/pid; events {} http { include ${site}; }`); // stands for Debian's own nginx.conf
+  const flags = name === 'haproxy' ? ['-c', '-f', site] : ['-t', '-c', main, '-e', 'stderr'];
+  const { exitCode, stdout, stderr } = Bun.spawnSync([findBalancer(name) ?? '', ...flags]);
+  rmSync(home, { recursive: true, force: true });
+  return { exitCode, words: `${stdout}${stderr}` };
+}
+
+for (const [name, text, check] of [
+  ['haproxy', haproxy, 'haproxy -c'],
+  ['nginx', nginx, 'nginx -t'],
+] as const)
+  test.skipIf(findBalancer(name) === null)(
+    `${check} accepts the configuration, once the names of the nodes resolve`,
+    () => {
+      const resolved = text.replace(/ node-(\d):8080/g, ' 127.0.0.1:808$1');
+      expect(checkConfiguration(name, resolved).exitCode).toBe(0);
+      const { exitCode, words } = checkConfiguration(name, text);
+      expect(exitCode).toBe(1);
+      expect(words).toMatch(/could not resolve address 'node-1'|host not found in upstream "node-1:8080"/);
+    },
+  );
 
 test('the image is healthy only while the service answers', async () => {
   const command = JSON.parse(/^HEALTHCHECK .* CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
