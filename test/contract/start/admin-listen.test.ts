@@ -22,7 +22,7 @@ const operatorOf = ({ dataDirectory }: Turnpike) =>
 const apply = (turnpike: Turnpike, settings: object, more: object = {}) =>
   turnpike.admin('POST', '/apply', { document: { settings }, ...more });
 
-/** The status of each route at an address: a message, the admin API, the metrics, a probe, another path. */
+/** The status of each route at an address: a message, the admin API, the console, the metrics, a probe, another path. */
 async function statusesAt(url: string, { key, ...turnpike }: Turnpike, token = operatorOf({ key, ...turnpike }).token) {
   const headers = { authorization: `Bearer ${token}` };
   const statusOf = async (path: string, init: RequestInit = {}) => {
@@ -33,14 +33,15 @@ async function statusesAt(url: string, { key, ...turnpike }: Turnpike, token = o
   return {
     message: await statusOf('/v1/models', { headers: { 'x-api-key': key } }),
     admin: await statusOf('/api/v1/accounts', { headers }),
+    console: await statusOf('/console/'),
     metrics: await statusOf('/metrics', { headers }),
     probe: await statusOf('/readyz'),
     other: await statusOf('/nothing'),
   };
 }
 
-const ALL = { message: 200, admin: 200, metrics: 200, probe: 200, other: 404 };
-const MESSAGES_ONLY = { ...ALL, admin: 404, metrics: 404 };
+const ALL = { message: 200, admin: 200, console: 200, metrics: 200, probe: 200, other: 404 };
+const MESSAGES_ONLY = { ...ALL, admin: 404, console: 404, metrics: 404 };
 const ADMIN_ONLY = { ...ALL, message: 404 };
 
 test('by default the admin API has the address of the messages', async () => {
@@ -55,8 +56,10 @@ test('a variable moves the admin API to a port of its own, the only one that ans
   expect(url).not.toBe(turnpike.url);
   expect(await statusesAt(turnpike.url, turnpike)).toEqual(MESSAGES_ONLY);
   expect(await statusesAt(url, turnpike)).toEqual(ADMIN_ONLY);
-  const refused = await fetch(`${turnpike.url}/api/v1/accounts`);
-  expect(await refused.json()).toMatchObject({ error: { code: 'route_not_found' } });
+  for (const path of ['/api/v1/accounts', '/console/', '/metrics', '/webhooks/stripe', '/unsubscribe']) {
+    const refused = await fetch(turnpike.url + path);
+    expect(await refused.json()).toMatchObject({ error: { code: 'route_not_found' } });
+  }
 });
 
 describe('the setting', () => {

@@ -68,7 +68,8 @@ describe.skipIf(!canBoot())('under the restrictions of the unit', () => {
   let machine: Booted;
   beforeAll(async () => {
     machine = await bootUnit(unit);
-    await isReady();
+    // The first account is created after the ports are open, before this line.
+    await machine.wait((log) => log.includes('listening on'), 'journalctl', '--unit=turnpike', '--no-pager');
   }, BOOT_MS_MAX);
   afterAll(() => machine?.[Symbol.asyncDispose](), BOOT_MS_MAX);
 

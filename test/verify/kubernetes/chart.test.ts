@@ -152,6 +152,24 @@ describe.skipIf(programs === null)('the chart', () => {
     }
   });
 
+  test('accepts the values and the file of docs/operating.md', () => {
+    const [, text = ''] =
+      /^## Kubernetes$[\s\S]*?```yaml\n([\s\S]*?)```/m.exec(readText('docs/operating.md') ?? '') ?? [];
+    const values = join(home, 'documented.yaml');
+    writeFileSync(values, text);
+    const file = join(rootDirectory, 'deploy/turnpike.yaml');
+    const given = ['-f', values, '--set-file', `apply=${file}`, '--kube-version', versions[0] as string];
+    const { out, errors } = helm('template', 'gateway', chart, ...given);
+    expect(errors).not.toContain('Error');
+    expect(validate(out, versions[0] as string).summary.invalid).toBe(0);
+    const names = objectsOf(out).filter(({ kind }) => ['Service', 'Deployment'].includes(kind));
+    expect(names.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort()).toEqual([
+      'Deployment gateway-turnpike',
+      'Service gateway-turnpike',
+      'Service gateway-turnpike-admin',
+    ]);
+  });
+
   test('has the version of the program', () => {
     const { version } = JSON.parse(readText('package.json') ?? '') as { version: string };
     const read = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) as Record<string, string>;
