@@ -36,6 +36,7 @@ export function canBoot(): boolean {
 /** Resolves when systemd runs and has been told to start the unit, whose project is at /opt/turnpike. */
 export async function bootUnit(unit: string): Promise<Booted> {
   const root = mkdtempSync(join(tmpdir(), 'turnpike-systemd-'));
+  const umask = process.umask(0o022); // a service in this process sets another one; the user of the unit reads these files
   writeRoot(root, unit);
   const log = `${root}.log`;
   const modules = realpathSync(join(rootDirectory, 'node_modules'));
@@ -47,6 +48,7 @@ export async function bootUnit(unit: string): Promise<Booted> {
     ],
     { stdin: 'ignore', stdout: Bun.file(log), stderr: Bun.file(log) },
   );
+  process.umask(umask);
   const enter = (command: readonly string[]) => {
     const leader = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')[0] ?? '';
     const given = ['nsenter', `--target=${leader}`, '--mount', '--net', '--pid', '--uts', '--ipc', '--cgroup'];
