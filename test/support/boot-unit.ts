@@ -27,10 +27,12 @@ export interface Booted extends AsyncDisposable {
   wait(isDone: (output: string) => boolean, ...command: string[]): Promise<string>;
 }
 
-/** Only root can start containers. */
+/** Only root can start containers, and not everywhere: a container mostly cannot. */
 export function canBoot(): boolean {
-  const programs = ['systemd-nspawn', 'nsenter', 'curl'];
-  return process.getuid?.() === 0 && programs.every((name) => Bun.which(name) !== null);
+  const programs = ['systemd-nspawn', 'nsenter', 'unshare', 'curl'];
+  if (process.getuid?.() !== 0 || programs.some((name) => Bun.which(name) === null)) return false;
+  const apart = ['unshare', '--mount', '--pid', '--net', '--uts', '--ipc', '--cgroup', '--fork'];
+  return Bun.spawnSync([...apart, 'mount', '-t', 'proc', 'proc', '/proc']).exitCode === 0;
 }
 
 /** Resolves when systemd runs and has been told to start the unit, whose project is at /opt/turnpike. */

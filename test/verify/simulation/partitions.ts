@@ -1,9 +1,5 @@
-// A run with several partitions. Each has a store and nodes of its own and a part of the accounts. A mover takes accounts from one
-// partition to another. It crashes at any time and resumes from its directory, which is durable.
-//
-// A move closes the account in its old partition, waits until no message of it runs, takes the balance out under a reference, adds it in the
-// new partition under the same reference, and opens the account there. Refunds and corrections of earlier messages still reach the
-// old partition; their balance is swept to the new one in the same way.
+// A run with several partitions, each with a store, nodes and a part of the accounts. A mover takes accounts from one to another by the
+// steps of docs/decisions/0026-partitions.md. It crashes at any time and resumes from its directory, which is durable.
 
 import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { sleep } from '../../../src/base/timers.ts';
@@ -165,7 +161,7 @@ class Mover {
     }
   }
 
-  /** What is wrong when everything has ended. */
+  /** Faults that remain when everything has ended. */
   findFaults(): string[] {
     const faults: string[] = [];
     for (const [account, home] of this.#homes) {
