@@ -63,61 +63,64 @@ describe.skipIf(analyze === null)('systemd-analyze', () => {
   });
 });
 
-describe.skipIf(!canBoot())('under the restrictions of the unit', () => {
-  const url = 'http://127.0.0.1:8080';
-  let machine: Booted;
-  beforeAll(async () => {
-    machine = await bootUnit(unit);
-    // The first account is created after the ports are open, before this line.
-    await machine.wait((log) => log.includes('listening on'), 'journalctl', '--unit=turnpike', '--no-pager');
-  }, BOOT_MS_MAX);
-  afterAll(() => machine?.[Symbol.asyncDispose](), BOOT_MS_MAX);
+if (canBoot())
+  describe('under the restrictions of the unit', () => {
+    const url = 'http://127.0.0.1:8080';
+    let machine: Booted;
+    beforeAll(async () => {
+      machine = await bootUnit(unit);
+      // The first account is created after the ports are open, before this line.
+      await machine.wait((log) => log.includes('listening on'), 'journalctl', '--unit=turnpike', '--no-pager');
+    }, BOOT_MS_MAX);
+    afterAll(() => machine?.[Symbol.asyncDispose](), BOOT_MS_MAX);
 
-  const isReady = () => machine.wait((answer) => answer.includes('"ready"'), 'curl', '-s', `${url}/readyz`);
-  const curl = (...given: string[]) => machine.run('curl', '-s', '--fail-with-body', '--max-time', '60', ...given);
-  const post = (path: string, body: object, ...given: string[]) =>
-    curl(`${url}${path}`, '-H', 'content-type: application/json', '-d', JSON.stringify(body), ...given);
-  const read = (file: string) => machine.run('cat', `/var/lib/turnpike/${file}`);
-  const show = (property: string) =>
-    machine.run('systemctl', 'show', '--value', `--property=${property}`, 'turnpike').trim();
+    const isReady = () => machine.wait((answer) => answer.includes('"ready"'), 'curl', '-s', `${url}/readyz`);
+    const curl = (...given: string[]) => machine.run('curl', '-s', '--fail-with-body', '--max-time', '60', ...given);
+    const post = (path: string, body: object, ...given: string[]) =>
+      curl(`${url}${path}`, '-H', 'content-type: application/json', '-d', JSON.stringify(body), ...given);
+    const read = (file: string) => machine.run('cat', `/var/lib/turnpike/${file}`);
+    const show = (property: string) =>
+      machine.run('systemctl', 'show', '--value', `--property=${property}`, 'turnpike').trim();
 
-  test('the process has no capabilities, gets none, and may not make all system calls', () => {
-    const status = machine.run('cat', `/proc/${show('MainPID')}/status`);
-    expect(status).toMatch(/^Uid:\t990\t990\t990\t990$/m);
-    expect(status).toMatch(/^CapBnd:\t0+$/m);
-    expect(status).toMatch(/^NoNewPrivs:\t1$/m);
-    expect(status).toMatch(/^Seccomp:\t2$/m);
+    test('the process has no capabilities, gets none, and may not make all system calls', () => {
+      const status = machine.run('cat', `/proc/${show('MainPID')}/status`);
+      expect(status).toMatch(/^Uid:\t990\t990\t990\t990$/m);
+      expect(status).toMatch(/^CapBnd:\t0+$/m);
+      expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+      expect(status).toMatch(/^Seccomp:\t2$/m);
+    });
+
+    test('messages are answered and billed', () => {
+      const key = /sk-tp-\w+/.exec(read('first-key.txt'))?.[0];
+      const message = { model: 'sandbox-echo', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] };
+      expect(post('/v1/messages', message, '-H', `x-api-key: ${key}`)).toContain('"text":"Hello"');
+      const { token } = JSON.parse(read('operator.json')) as { token: string };
+      expect(curl(`${url}/api/v1/usage`, '-H', `authorization: Bearer ${token}`)).toContain('"completed"');
+    });
+
+    test('the console is served, and people sign in', () => {
+      expect(curl(`${url}/console/`)).toContain('<script');
+      const [, secret] = read('first-operator.txt').trim().split('#');
+      const person = { email: 'ada@example.com', name: 'Ada', password: 'a long password of Ada' };
+      post('/api/v1/invitations/accept', { secret, ...person });
+      const { email, password } = person;
+      expect(post('/console/auth/sign-in/email', { email, password }, '-H', `origin: ${url}`, '-i')).toContain(
+        ' 200 OK',
+      );
+    });
+
+    test('a killed process is started again, and a stopped one ends with 0', async () => {
+      machine.run('kill', '-KILL', show('MainPID'));
+      await machine.wait(
+        (count) => count.trim() === '1',
+        'systemctl',
+        'show',
+        '--value',
+        '--property=NRestarts',
+        'turnpike',
+      );
+      await isReady();
+      machine.run('systemctl', 'stop', 'turnpike');
+      expect([show('Result'), show('ExecMainStatus')]).toEqual(['success', '0']);
+    });
   });
-
-  test('messages are answered and billed', () => {
-    const key = /sk-tp-\w+/.exec(read('first-key.txt'))?.[0];
-    const message = { model: 'sandbox-echo', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] };
-    expect(post('/v1/messages', message, '-H', `x-api-key: ${key}`)).toContain('"text":"Hello"');
-    const { token } = JSON.parse(read('operator.json')) as { token: string };
-    expect(curl(`${url}/api/v1/usage`, '-H', `authorization: Bearer ${token}`)).toContain('"completed"');
-  });
-
-  test('the console is served, and people sign in', () => {
-    expect(curl(`${url}/console/`)).toContain('<script');
-    const [, secret] = read('first-operator.txt').trim().split('#');
-    const person = { email: 'ada@example.com', name: 'Ada', password: 'a long password of Ada' };
-    post('/api/v1/invitations/accept', { secret, ...person });
-    const { email, password } = person;
-    expect(post('/console/auth/sign-in/email', { email, password }, '-H', `origin: ${url}`, '-i')).toContain(' 200 OK');
-  });
-
-  test('a killed process is started again, and a stopped one ends with 0', async () => {
-    machine.run('kill', '-KILL', show('MainPID'));
-    await machine.wait(
-      (count) => count.trim() === '1',
-      'systemctl',
-      'show',
-      '--value',
-      '--property=NRestarts',
-      'turnpike',
-    );
-    await isReady();
-    machine.run('systemctl', 'stop', 'turnpike');
-    expect([show('Result'), show('ExecMainStatus')]).toEqual(['success', '0']);
-  });
-});
