@@ -44,6 +44,7 @@ const fieldLabels: Readonly<Record<string, string>> = {
   expires_at: 'Expiration date',
   input_tpm: 'Input tokens per minute',
   multiplier: 'Price multiplier',
+  newPassword: 'New password',
   ends_at: 'End',
   origins: 'Allowed origins',
   output_tpm: 'Output tokens per minute',

@@ -320,6 +320,10 @@ export const bounds = {
   // People who sign in
   passwordCharactersLeast: 10,
   passwordCharactersMax: 128,
+  passwordStrengthGuessesLeast: 100_000_000, // that a guessing program needs, by estimate, for a password that may be set
+  passwordCharactersEstimated: 64, // the rest is ignored: the estimate of these takes up to 0.2 s
+  passwordOwnWordsMax: 60, // of the person and the installation
+  passwordChecksMax: 20, // for one person in passwordGuessesWindowMs
   passwordsHashedAtOnce: 2, // each takes 19 MiB
   passwordsWaitingMax: 64,
   sessionMs: 7 * 24 * 60 * 60 * 1000,

@@ -57,9 +57,11 @@ export interface ProviderHealth {
 
 /** Authentication of people by email: passwords, second factors, sessions. Decides nothing about rights. */
 export interface SignIn {
+  /** Why the password must not be used, as the end of a sentence; null: it may be. Rejects with store_unavailable. */
+  checkPassword(chosen: { email: string; name: string; password: string }): Promise<string | null>;
   /**
-   * Replaces all former credentials: password, sessions, and the second factor unless the person keeps it. Rejects with
-   * store_unavailable.
+   * Replaces all former credentials: password, sessions, and the second factor unless the person keeps it. Only for a
+   * password that `checkPassword` accepts. Rejects with store_unavailable.
    */
   setPassword(person: { email: string; name: string; password: string; keepsSecondFactor?: true }): Promise<void>;
   /** Rejects with store_unavailable. */

@@ -7,12 +7,12 @@ import { Hono } from 'hono';
 import { findOnlyInvitation, hasLinkShape, type Person } from '../accounts/accounts.ts';
 import { formatId, newRequestId } from '../base/ids.ts';
 import { installationOf } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type AdminEnvironment, invalidMember } from './admin-app.ts';
 import { recordAudit, type WithChangeLock } from './changes.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { emailField, idField, isoTime, nameField, timeShown } from './fields.ts';
+import { passwordField, refuseWeakPassword } from './new-password.ts';
 import { personNote, refuseClaimed } from './people.ts';
 import { type AdminRoute, type Call, type CallWith, get, post } from './route.ts';
 import { isSignUpOpen } from './sign-up-state.ts';
@@ -22,16 +22,6 @@ const UNKNOWN_LINK = 'This link is unknown, already used or expired. Ask for a n
 const NOT_FOUND = 'The link is unknown, already used or expired';
 
 const secretField = z.string({ error: 'must be the secret of a link' }).openapi({ examples: ['tk-inv-…'] });
-export const passwordField = z
-  .string({ error: 'must be a string' })
-  .refine((text) => [...text].length >= bounds.passwordCharactersLeast, {
-    error: `must have at least ${bounds.passwordCharactersLeast} characters`,
-  })
-  .refine((text) => [...text].length <= bounds.passwordCharactersMax, {
-    error: `must have at most ${bounds.passwordCharactersMax} characters`,
-  })
-  .refine((text) => text.isWellFormed(), 'must be valid Unicode')
-  .openapi({ minLength: bounds.passwordCharactersLeast, maxLength: bounds.passwordCharactersMax, format: 'password' });
 const acceptBody = z.strictObject({
   secret: secretField,
   email: emailField.optional().describe('Required if the invitation has no email address; otherwise not allowed.'),
@@ -135,6 +125,7 @@ async function accept(call: CallWith<typeof acceptBody>): Promise<z.infer<typeof
   const { secret, email: given, name, password } = call.body;
   const before = await findInvited(call, secret);
   const email = await emailOf(call, before, given);
+  await refuseWeakPassword(call, { email, name, password });
   await call.signIn.setPassword({ email, name, password });
   await storeAccepted(call, before, { ...before, email, name, status: 'enabled', linkExpiresAtMs: null });
   return { email, role: before.role };

@@ -8,7 +8,8 @@ import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { emailField } from './fields.ts';
-import { acceptedSchema, passwordField } from './invitations.ts';
+import { acceptedSchema } from './invitations.ts';
+import { passwordField, refuseWeakPassword } from './new-password.ts';
 import { type AdminRoute, type Call, type CallWith, post } from './route.ts';
 import { findMailed, mailedSchema, refuseMore, takeNetworkShare } from './sign-ups.ts';
 
@@ -47,7 +48,8 @@ export const passwordResetRoutes: AdminRoute[] = [
     notFound: 'The link is unknown, already used or expired',
     answer: [acceptedSchema, 'The person, whose sessions have ended, and who can sign in with this password'],
     async handle(call) {
-      await findReset(call); // a wrong link must not make others wait
+      const { person, link } = await findReset(call); // a wrong link must not make others wait
+      await refuseWeakPassword(call, { email: link.email, name: person.name, password: call.body.password });
       return call.changeInTurn(() => accept(call));
     },
   }),

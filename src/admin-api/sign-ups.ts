@@ -26,7 +26,8 @@ import { hashSecret } from '../secrets/secrets.ts';
 import { invalidMember } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { emailField, idField, nameField } from './fields.ts';
-import { acceptedSchema, passwordField } from './invitations.ts';
+import { acceptedSchema } from './invitations.ts';
+import { passwordField, refuseWeakPassword } from './new-password.ts';
 import { type AdminRoute, type Call, type CallWith, post } from './route.ts';
 import { isSignUpOpen } from './sign-up-state.ts';
 
@@ -68,7 +69,8 @@ export const signUpRoutes: AdminRoute[] = [
     conflict: 'A person has this email meanwhile',
     answer: [signedUpSchema, 'The owner of the new account, who can now sign in with this password'],
     async handle(call) {
-      await findMailed(call, 'sign-up', call.body.token); // a wrong link must not make others wait
+      const { email, name } = await findMailed(call, 'sign-up', call.body.token); // a wrong link must not make others wait
+      await refuseWeakPassword(call, { email, name, password: call.body.password });
       return call.changeInTurn(() => accept(call));
     },
   }),

@@ -6,7 +6,7 @@ import { type Count, type Counted, countNetworks, networkCounters } from '../bas
 import { bounds } from '../config.ts';
 import type { AuthRequest, AuthResponse, SignInSettings } from '../sign-in/sign-in.ts';
 import type { Throttle } from '../storage/storage.ts';
-import { ADDRESS_HEADER, AUTH_PATH, type BetterAuth, originOf } from './make-auth.ts';
+import { ADDRESS_HEADER, AUTH_PATH, type BetterAuth, INSTALLATION_HEADER, originOf } from './make-auth.ts';
 import { endSessions, findPasswordHash } from './passwords.ts';
 
 const NAME = 'turnpike.known_device';
@@ -140,9 +140,13 @@ async function endOthers(auth: BetterAuth, answer: Response): Promise<void> {
 }
 
 /** As if sent by the console's own page. The main thread, which knows the connection, has checked that. */
-function toRequest({ method, path, query, cookie, userAgent, address, body }: AuthRequest, settings: SignInSettings) {
+function toRequest(
+  { method, path, query, cookie, userAgent, address, body, installation }: AuthRequest,
+  settings: SignInSettings,
+) {
   const origin = originOf(settings);
   const headers = new Headers({ origin, 'user-agent': userAgent, [ADDRESS_HEADER]: address });
+  headers.set(INSTALLATION_HEADER, encodeURIComponent(installation));
   if (cookie !== '') headers.set('cookie', cookie);
   if (method === 'POST') headers.set('content-type', 'application/json');
   const text = method === 'POST' ? JSON.stringify(toValues(body ?? {})) : null;

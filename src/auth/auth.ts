@@ -7,6 +7,7 @@ import type { Admission, Refusal, SignInQuestion, SignInSettings } from '../sign
 import type { SignInDatabase } from '../storage/storage.ts';
 import { answerRequest } from './answer-request.ts';
 import { type BetterAuth, makeAuth } from './make-auth.ts';
+import { findPasswordFault } from './password-strength.ts';
 import { endSessions, findPasswordHash, forgetPassword, PasswordHashing, setPassword } from './passwords.ts';
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -77,6 +78,8 @@ export async function openAuth({ settings, database, admit, tell }: AuthParts): 
           return answerRequest(auth, database.throttle, settings, question.request);
         case 'find-session':
           return findSession(auth, question.cookie);
+        case 'check-password':
+          return findPasswordFault(question.chosen);
         case 'set-password':
           return setPassword(auth, hashing, question.person);
         case 'end-sessions':

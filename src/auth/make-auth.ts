@@ -1,11 +1,12 @@
 // Options of better-auth: its defaults are disabled unless needed here.
 
 import { type BetterAuthOptions, betterAuth } from 'better-auth';
-import { APIError } from 'better-auth/api';
+import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { genericOAuth, twoFactor } from 'better-auth/plugins';
 import { bounds } from '../config.ts';
 import type { Admission, Proof, Refusal, SignInSettings } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
+import { findPasswordFault } from './password-strength.ts';
 import { HashingCrowded, type PasswordHashing } from './passwords.ts';
 
 export const AUTH_PATH = '/console/auth';
@@ -13,6 +14,8 @@ export const AUTH_PATH = '/console/auth';
 const ISSUER_NAME = 'oidc';
 /** Only the main thread sets it. */
 export const ADDRESS_HEADER = 'x-turnpike-address';
+/** Only the main thread sets it: the name of the installation, URL-encoded. */
+export const INSTALLATION_HEADER = 'x-turnpike-installation';
 /** Used if no public URL is configured: no link is made with it. */
 const NO_ORIGIN = 'http://console.invalid';
 
@@ -99,6 +102,7 @@ function authOptions(parts: MakeParts): BetterAuthOptions {
       accountLinking: { enabled: true, requireLocalEmailVerified: false, trustedProviders: [] },
     },
     rateLimit: rateLimitOver(database),
+    hooks: { before: refuseWeakPassword },
     advanced: {
       cookiePrefix: 'turnpike',
       useSecureCookies: false, // the main thread knows which requests came over TLS
@@ -109,6 +113,18 @@ function authOptions(parts: MakeParts): BetterAuthOptions {
     ...gates(parts),
   };
 }
+
+/** After the limit of requests per address: the check takes longer than a request. */
+const refuseWeakPassword = createAuthMiddleware(async (context) => {
+  if (context.path !== '/change-password') return;
+  const found = await getSessionFromCtx(context);
+  if (found === null) return;
+  const { email, name } = found.user;
+  const installation = decodeURIComponent(context.headers?.get(INSTALLATION_HEADER) ?? '');
+  const password = String((context.body as Record<string, unknown>)['newPassword']);
+  const message = await findPasswordFault({ email, name, password, installation });
+  if (message !== null) throw new APIError('BAD_REQUEST', { code: 'WEAK_PASSWORD', message });
+});
 
 async function unlessCrowded<Value>(hashed: Promise<Value>): Promise<Value> {
   try {

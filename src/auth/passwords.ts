@@ -4,6 +4,7 @@
 import { bounds } from '../config.ts';
 import type { NewPassword } from '../sign-in/sign-in.ts';
 import type { BetterAuth } from './make-auth.ts';
+import { findPasswordFault } from './password-strength.ts';
 
 const ARGON2ID = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const; // 19 MiB
 
@@ -64,6 +65,8 @@ export async function setPassword(auth: BetterAuth, hashing: PasswordHashing, pe
   const { length } = [...password];
   if (length < bounds.passwordCharactersLeast || length > bounds.passwordCharactersMax)
     throw new Error('the password is too short or too long');
+  const fault = await findPasswordFault(person);
+  if (fault !== null) throw new Error(`the password ${fault}`); // the caller checks first
   const hash = await hashing.hash(password);
   const { internalAdapter, adapter } = await auth.$context;
   const found = await internalAdapter.findUserByEmail(email, { includeAccounts: true });

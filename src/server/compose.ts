@@ -294,6 +294,7 @@ export interface SignInParts {
   store: OpenStore;
   secret: string;
   observers: Observers;
+  holder: Pick<CatalogHolder, 'current'>;
   /** The issuer authenticates a person with an invitation: accepts it. */
   acceptVerified(email: string, address: string): Promise<void>;
   /** A person changed their own password. */
@@ -309,9 +310,10 @@ export interface MadeSignIn {
 
 /** Nothing starts before the first sign-in. */
 export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
-  const { config, store, observers } = parts;
+  const { config, store, observers, holder } = parts;
   const { people } = store.stores;
   const { log, clock } = observers;
+  const installation = () => holder.current.settings.installationName;
   const thread = new SignInThread({
     script: workerScript('sign-in-worker'),
     settings: settingsOf(parts),
@@ -324,6 +326,7 @@ export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
     publicOrigin: config.publicUrl,
     hasOidc: config.oidc !== null,
     isEnabled: async (email) => (await people.findPersonByEmail(email))?.status === 'enabled',
+    installation,
     nowMs: () => clock.nowMs(),
     answered: (answered) => reportAnswered(observers, answered),
     onPasswordChanged: (email, address) =>
@@ -336,7 +339,10 @@ export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
     hasPassword: (email) => thread.ask({ kind: 'has-password', email }),
     signIn: {
       oidcName: config.oidc?.name ?? null,
-      setPassword: (person) => thread.ask({ kind: 'set-password', person }),
+      checkPassword: (chosen) =>
+        thread.ask({ kind: 'check-password', chosen: { ...chosen, installation: installation() } }),
+      setPassword: (person) =>
+        thread.ask({ kind: 'set-password', person: { ...person, installation: installation() } }),
       endSessions: (email) => thread.ask({ kind: 'end-sessions', email }),
       forgetPassword: (email) => thread.ask({ kind: 'forget-password', email }),
       count: (name, max, windowMs) => thread.ask({ kind: 'count', name, max, windowMs }),

@@ -75,7 +75,8 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 function failureOf({ status, headers, body }: AuthResponse): TurnpikeError | null {
   if (status < 400) return null;
   const { code: reason, message } = readBody(body);
-  const details = { members: { reason } };
+  const faults = reason === 'WEAK_PASSWORD' ? [{ path: ['newPassword'], message }] : undefined;
+  const details = { members: { reason, ...(faults && { faults }) } };
   if (status === 429) {
     const seconds = parseWholeNumber(headers.find(([name]) => name === 'x-retry-after')?.[1] ?? '') ?? RETRY_SECONDS;
     return new TurnpikeError('too_many_failures', 'Too many attempts. Try again later.', {
@@ -84,6 +85,7 @@ function failureOf({ status, headers, body }: AuthResponse): TurnpikeError | nul
     });
   }
   if (reason === 'CROWDED') return overloaded('Too many sign-ins are in progress. Try again shortly.');
+  if (faults !== undefined) return new TurnpikeError('invalid_request', `newPassword: ${message}`, details);
   const unknown: Failure = status >= 500 ? UNAVAILABLE : ['invalid_request', message];
   const [code, text] = (Object.hasOwn(FAILURES, reason) ? FAILURES[reason] : null) ?? unknown;
   return new TurnpikeError(code, text, details);
@@ -111,6 +113,8 @@ export interface AnswerParts {
   hasOidc: boolean;
   /** Whether there is an enabled person with this email. */
   isEnabled(email: string): Promise<boolean>;
+  /** The name of the installation. */
+  installation(): string;
   nowMs(): number;
   /** Called for each response; `failure` if it is an error or redirects because of one. */
   answered(answered: ConsoleAnswered): void;
@@ -222,6 +226,7 @@ async function answer(
       userAgent: (request.headers.get('user-agent') ?? '').slice(0, bounds.userAgentCharactersMax),
       address: from.address,
       body,
+      installation: parts.installation(),
     },
   });
   if (path === CHANGE_PASSWORD && given.status === 200 && session !== null)

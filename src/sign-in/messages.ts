@@ -23,6 +23,8 @@ export interface AuthRequest {
   /** The client's IP address, as this service determined it. */
   address: string;
   body: Record<string, string> | null;
+  /** The name of the installation, which passwords must not be derived from. */
+  installation: string;
 }
 
 export interface AuthResponse {
@@ -37,10 +39,16 @@ export interface FoundSession {
   cookies: string[];
 }
 
-export interface NewPassword {
+/** A password with the words that it must not be derived from. */
+export interface ChosenPassword {
   email: string;
   name: string;
   password: string;
+  /** The name of the installation. */
+  installation: string;
+}
+
+export interface NewPassword extends ChosenPassword {
   /** Only the password and the sessions are replaced. */
   keepsSecondFactor?: true;
 }
@@ -48,6 +56,8 @@ export interface NewPassword {
 export type SignInQuestion =
   | { kind: 'handle'; request: AuthRequest }
   | { kind: 'find-session'; cookie: string }
+  /** Why the password must not be used, as the end of a sentence; null: it may be. */
+  | { kind: 'check-password'; chosen: ChosenPassword }
   | { kind: 'set-password'; person: NewPassword }
   | { kind: 'end-sessions'; email: string }
   | { kind: 'forget-password'; email: string }

@@ -13,6 +13,7 @@ export type {
   Admission,
   AuthRequest,
   AuthResponse,
+  ChosenPassword,
   FoundSession,
   FromSignIn,
   NewPassword,

@@ -76,6 +76,9 @@ test.skipIf(chromium === null)(
     await page.getByRole('textbox', { name: 'Password' }).fill('too short');
     await page.getByRole('button', { name: 'Create account and sign in' }).click();
     await page.getByText('must have at least 10 characters').waitFor();
+    await page.getByRole('textbox', { name: 'Password' }).fill('ada lovelace');
+    await page.getByRole('button', { name: 'Create account and sign in' }).click();
+    await page.getByText('Password must not be derived from your name').waitFor();
     await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await page.getByRole('button', { name: 'Create account and sign in' }).click();
     await page.getByRole('button', { name: 'User menu' }).getByText('Ada Lovelace').waitFor();

@@ -124,6 +124,7 @@ function PasswordForm({ onClose }: { onClose: () => void }) {
     onDone: onClose,
   });
   const reason = changing.error instanceof ApiFailure ? changing.error.reason : null;
+  const faults = fieldFaults(changing.error, ['newPassword']);
   return (
     <form onSubmit={form.onSubmit((values) => changing.mutate(values))}>
       <Stack gap="sm" maw={380}>
@@ -142,8 +143,11 @@ function PasswordForm({ onClose }: { onClose: () => void }) {
           description="At least 10 characters. A phrase of several words is easy to remember."
           autoComplete="new-password"
           {...form.getInputProps('newPassword')}
+          error={form.errors['newPassword'] ?? faults?.['newPassword']}
         />
-        {reason !== 'INVALID_PASSWORD' && <SignInFailure failure={changing.error} instead={wordsOfReason(reason)} />}
+        {reason !== 'INVALID_PASSWORD' && faults === null && (
+          <SignInFailure failure={changing.error} instead={wordsOfReason(reason)} />
+        )}
         <Group>
           <ActionButton label="Change password" isPrimary type="submit" loading={changing.isPending} />
           <ActionButton label="Cancel" onClick={onClose} />

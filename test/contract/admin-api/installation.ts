@@ -12,6 +12,7 @@ import {
   type SessionFinder,
   type SignIn,
 } from '../../../src/admin-api/admin-api.ts';
+import { findPasswordFault } from '../../../src/auth/password-strength.ts';
 import { formatId, newRequestId, parseId } from '../../../src/base/ids.ts';
 import { CatalogHolder, firstDocuments } from '../../../src/catalog/catalog.ts';
 import { readConfig } from '../../../src/config.ts';
@@ -119,6 +120,7 @@ export async function makeNode<RetainedData extends Stores>(
     counters,
     mailer: sendsMail ? makeMailer(stores.mails, { wake: async () => {} }, vault, clock) : null,
     signIn: {
+      checkPassword: (chosen) => findPasswordFault({ ...chosen, installation: 'Turnpike' }),
       setPassword: async ({ email, name, password }) => void passwords.set(email, { name, password }),
       endSessions: async (email) => void notifications.push(`end sessions of ${email}`),
       forgetPassword: async (email) => {

@@ -18,6 +18,7 @@ function authOf(isEnabled: boolean) {
     publicOrigin: null,
     hasOidc: false,
     isEnabled: async () => isEnabled,
+    installation: () => 'Turnpike',
     nowMs: () => 0,
     onPasswordChanged: () => {},
     answered: () => {},

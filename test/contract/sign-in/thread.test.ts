@@ -11,7 +11,7 @@ import { SignInThread } from '../../../src/sign-in/sign-in.ts';
 const WAIT_MS = 60_000; // starting takes long on a busy machine
 const HANG_MS = 200;
 const script = new URL('./dying-worker.ts', import.meta.url);
-const ann = { email: 'ann@example.com', name: 'Ann', password: 'long enough 1' };
+const ann = { email: 'ann@example.com', installation: 'Turnpike', name: 'Ann', password: 'long enough 1' };
 
 let directory: string;
 let thread: SignInThread;
