@@ -160,16 +160,17 @@ export interface Endpoints {
 
 export interface SessionShape {
   id: string;
-  token: string;
+  isCurrent: boolean;
   userAgent?: string | null;
   ipAddress?: string | null;
   createdAt: string;
   updatedAt: string;
+  endsAt: string;
 }
 
 export interface SignInEndpoints {
   'POST /change-password': unknown;
-  'GET /get-session': { session: SessionShape; user: { twoFactorEnabled?: boolean | null } } | null;
+  'GET /get-session': { user: { twoFactorEnabled?: boolean | null } } | null;
   'GET /list-sessions': SessionShape[];
   'POST /revoke-other-sessions': unknown;
   'POST /revoke-session': unknown;
@@ -179,6 +180,7 @@ export interface SignInEndpoints {
   'POST /two-factor/disable': unknown;
   'POST /two-factor/enable': { totpURI: string; backupCodes: string[] };
   'POST /two-factor/generate-backup-codes': { backupCodes: string[] };
+  'POST /two-factor/replace': { totpURI: string; backupCodes: string[] };
   'POST /two-factor/verify-backup-code': unknown;
   'POST /two-factor/verify-totp': unknown;
 }

@@ -18,6 +18,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, RouterP
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiFailure, loadPage } from './api.ts';
+import { isSignInNeeded } from './me.tsx';
 import { publicScreens, type Screen, screens } from './screens.ts';
 import { FailedPage, NotFoundPage, PublicShell, Shell } from './shell.tsx';
 
@@ -130,10 +131,9 @@ if (place !== null)
     </StrictMode>,
   );
 
-/** Leads to sign-in if the session has ended, instead of an error in each part of the page. */
+/** Leads to sign-in if the session has ended, or to the set-up of a second factor, instead of an error in each part of the page. */
 function checkSession(failure: unknown): void {
-  if (failure instanceof ApiFailure && ['token_missing', 'token_invalid'].includes(failure.code))
-    void queries.invalidateQueries({ queryKey: ['me'] });
+  if (isSignInNeeded(failure)) void queries.invalidateQueries({ queryKey: ['me'] });
 }
 
 /** The Content-Security-Policy rejects style elements without this nonce. */

@@ -1,9 +1,9 @@
 // The signed-in user: fetched once and available to every page. Shows the sign-in page to everyone else.
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { createContext, type ReactNode, useContext } from 'react';
+import { createContext, lazy, type ReactNode, Suspense, useContext, useState } from 'react';
 import type { MeShape } from '../src/admin-api/shapes.ts';
-import { ApiFailure, call } from './api.ts';
+import { ApiFailure, call, callSignIn } from './api.ts';
 import { Loading, PageFailure, PublicFrame } from './parts/page.tsx';
 
 export type Role = MeShape['role'];
@@ -31,8 +31,36 @@ export function useClearSession(): () => Promise<void> {
   };
 }
 
-/** Shows `children` to a signed-in user, and `signIn` otherwise. */
+/** Ends the session; resolves to the failure, or to null. */
+export function useSignOut(): () => Promise<unknown> {
+  const clearSession = useClearSession();
+  return async () => {
+    try {
+      await callSignIn('POST /sign-out', { body: {} });
+    } catch (failure) {
+      return failure;
+    }
+    await clearSession();
+    return null;
+  };
+}
+
+/** Codes of errors that end the use of every page until the user has signed in, or set up a second factor. */
+const SIGN_IN_CODES = ['token_missing', 'token_invalid', 'second_factor_required'];
+
+export function isSignInNeeded(failure: unknown): boolean {
+  return failure instanceof ApiFailure && SIGN_IN_CODES.includes(failure.code);
+}
+
+/** Loaded only for those who need it. */
+const RequiredSecondFactor = lazy(async () => {
+  const { RequiredSecondFactor: Page } = await import('./features/sign-in/required-second-factor.tsx');
+  return { default: Page };
+});
+
+/** Shows `children` to a signed-in user, `signIn` without a session, and the set-up of a required second factor. */
 export function MeGate({ signIn, children }: { signIn: ReactNode; children: ReactNode }) {
+  const [isSettingUp, setSettingUp] = useState(false);
   const { data, error, refetch } = useQuery({
     queryKey: ['me'],
     queryFn: ({ signal }) => call('GET /me', { signal }),
@@ -41,7 +69,18 @@ export function MeGate({ signIn, children }: { signIn: ReactNode; children: Reac
     refetchOnWindowFocus: ({ state }) => state.data !== undefined,
     refetchOnReconnect: ({ state }) => state.data !== undefined,
   });
-  if (error instanceof ApiFailure && error.status === 401) return signIn;
+  const isSignedOut = error instanceof ApiFailure && error.status === 401;
+  const needsFactor = error instanceof ApiFailure && error.code === 'second_factor_required';
+  // The page stays until its backup codes are saved, although the user is let in before.
+  if (needsFactor && !isSettingUp) setSettingUp(true);
+  if (isSignedOut && isSettingUp) setSettingUp(false);
+  if (isSignedOut) return signIn;
+  if (isSettingUp || needsFactor)
+    return (
+      <Suspense fallback={<Loading />}>
+        <RequiredSecondFactor onDone={() => setSettingUp(false)} />
+      </Suspense>
+    );
   if (data !== undefined) return <MeContext value={data}>{children}</MeContext>;
   if (error !== null)
     return (

@@ -21,12 +21,12 @@ import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useMatches } from '@tanstack/react-router';
 import { Suspense, useEffect, useState } from 'react';
-import { ApiFailure, callSignIn, isServiceReachable, reloadPage } from './api.ts';
+import { ApiFailure, isServiceReachable, reloadPage } from './api.ts';
 import { SearchButton } from './features/search/button.tsx';
 import { SignIn } from './features/sign-in/show.tsx';
 import { Logo, SupportLink, useInstallation } from './installation.tsx';
 import { roleLabels } from './labels.ts';
-import { MeGate, useClearSession, useMe } from './me.tsx';
+import { MeGate, useMe, useSignOut } from './me.tsx';
 import { Icon, useGoTo } from './parts/link.tsx';
 import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame } from './parts/page.tsx';
 import { leaveSecret, SecretGuard } from './parts/secret-once.tsx';
@@ -161,16 +161,12 @@ function UserMenu() {
   const me = useMe();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const goTo = useGoTo();
-  const clearSession = useClearSession();
+  const endSession = useSignOut();
   const signOut = async () => {
-    try {
-      await callSignIn('POST /sign-out', { body: {} });
-    } catch (failure) {
-      notifications.show({ message: failureText(failure), color: 'red', role: 'alert' }); // the user is still signed in
-      return;
-    }
-    await clearSession();
-    await goTo('/');
+    const failure = await endSession();
+    // The user is still signed in.
+    if (failure !== null) notifications.show({ message: failureText(failure), color: 'red', role: 'alert' });
+    else await goTo('/');
   };
   const name = me.name || me.email || me.id;
   return (

@@ -238,10 +238,9 @@ async function authenticateEither(
     return authenticate(dependencies, authorization, address);
   refuseCrossSite(context.req.raw, sessions.publicOrigin);
   const found = await sessions.find(cookie, isOverTls);
-  const person = found && (await dependencies.people.findPersonByEmail(found.email));
-  if (person?.status !== 'enabled') throw new TurnpikeError('token_invalid', 'Your session has ended: sign in again.');
-  context.set('cookies', found?.cookies ?? []);
-  const { id, role, accountId } = person;
+  if (found === null) throw new TurnpikeError('token_invalid', 'Your session has ended: sign in again.');
+  context.set('cookies', found.cookies);
+  const { id, role, accountId } = found.person;
   return { id: formatId('person', id), role, accountId, expiresAtMs: null };
 }
 

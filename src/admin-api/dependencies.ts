@@ -1,6 +1,14 @@
 // The admin API's dependencies, composed by the server. Its only own state is the change lock.
 
-import type { AccountStore, NameSearches, PersonStore, Role, SignUpStore, TokenStore } from '../accounts/accounts.ts';
+import type {
+  AccountStore,
+  NameSearches,
+  Person,
+  PersonStore,
+  Role,
+  SignUpStore,
+  TokenStore,
+} from '../accounts/accounts.ts';
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
@@ -74,14 +82,17 @@ export interface SignIn {
   oidcName: string | null;
 }
 
-/** Finds sessions by cookie. The person's rights are checked separately. */
+/** Finds enabled people by the cookie of their session. */
 export interface SessionFinder {
   /** The public URL, if known. */
   publicOrigin: string | null;
   /** Whether the `cookie` header may contain a session. No query. */
   hasCookie(header: string | null, isOverTls: boolean): boolean;
-  /** `cookies` are to be set with the response. Rejects with store_unavailable, overloaded. */
-  find(header: string | null, isOverTls: boolean): Promise<{ email: string; cookies: readonly string[] } | null>;
+  /**
+   * null: the session has ended, or the person is disabled; `cookies` are to be set with the response. Rejects with
+   * second_factor_required, store_unavailable, overloaded.
+   */
+  find(header: string | null, isOverTls: boolean): Promise<{ person: Person; cookies: readonly string[] } | null>;
 }
 
 /** An opened port, closed again unless it is kept. */

@@ -14,7 +14,7 @@ import { type PageResponse, pageQuery } from './pages.ts';
 const ERRORS = {
   400: 'The request is invalid; `error.faults` lists all faults',
   401: 'The token is missing, unknown, expired or revoked',
-  403: 'The role of the token is not allowed to do this, the account is disabled, or the request comes from a page of another site',
+  403: 'The role of the token is not allowed to do this, the account is disabled, the person must set up a second factor first, or the request comes from a page of another site',
   404: 'The object does not exist, or the token may not see it',
   413: 'The body is too large',
   415: 'The body is not JSON, or is compressed',

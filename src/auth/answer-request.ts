@@ -39,7 +39,14 @@ function sign(nonce: string, email: string, secret: string): string {
 const SIGN_IN = '/sign-in/email';
 const SIGN_OUT = '/sign-out';
 const CHANGE_PASSWORD = '/change-password';
+const LIST_SESSIONS = '/list-sessions';
+const REVOKE_SESSION = '/revoke-session';
 const VERIFY_CODE = '/two-factor/verify-totp';
+const VERIFY_BACKUP_CODE = '/two-factor/verify-backup-code';
+const VERIFY_PASSWORD = '/verify-password';
+const ENABLE = '/two-factor/enable';
+const DISABLE = '/two-factor/disable';
+const REPLACE = '/two-factor/replace';
 /** Deletes the cookie of a sign-in that waited for its second factor. */
 const CHALLENGE_ENDED = 'turnpike.two_factor=;';
 
@@ -51,6 +58,9 @@ export async function answerRequest(
 ): Promise<AuthResponse> {
   if (asked.path === SIGN_IN) return signIn(auth, throttle, settings, asked);
   if (asked.path === SIGN_OUT) await endSession(auth, asked.cookie);
+  if (asked.path === LIST_SESSIONS) return ofJson(await listSessions(auth, asked));
+  if (asked.path === REPLACE) return replaceSecondFactor(auth, throttle, settings, asked);
+  if (asked.path === REVOKE_SESSION) return ofJson(await revokeSession(auth, asked));
   const answer = await auth.handler(toRequest(asked, settings));
   if (asked.path === CHANGE_PASSWORD && answer.ok) await endOthers(auth, answer);
   if (asked.path === VERIFY_CODE && answer.ok && (await isReplayed(auth, throttle, asked, answer)))
@@ -59,9 +69,67 @@ export async function answerRequest(
 }
 
 /** Done here because better-auth reports success even if the session could not be ended. Rejects with the cause. */
-async function endSession(auth: BetterAuth, cookie: string): Promise<void> {
+export async function endSession(auth: BetterAuth, cookie: string): Promise<null> {
   const found = await auth.api.getSession({ headers: new Headers({ cookie }) });
   if (found !== null) await (await auth.$context).internalAdapter.deleteSession(found.session.token);
+  return null;
+}
+
+/** The sessions of the signed-in person, without their tokens. */
+async function listSessions(auth: BetterAuth, { cookie, lifetimeMs }: AuthRequest): Promise<object[]> {
+  const found = await auth.api.getSession({ headers: new Headers({ cookie }) });
+  if (found === null) return [];
+  const sessions = await (await auth.$context).internalAdapter.listSessions(found.user.id);
+  return sessions
+    .map(({ id, createdAt, updatedAt, expiresAt, ipAddress, userAgent }) => {
+      const endsAt = new Date(Math.min(createdAt.getTime() + (lifetimeMs ?? 0), expiresAt.getTime()));
+      return { id, createdAt, updatedAt, endsAt, ipAddress, userAgent, isCurrent: id === found.session.id };
+    })
+    .filter(({ endsAt }) => endsAt.getTime() > Date.now());
+}
+
+async function revokeSession(auth: BetterAuth, { cookie, body }: AuthRequest): Promise<object> {
+  const found = await auth.api.getSession({ headers: new Headers({ cookie }) });
+  const { internalAdapter } = await auth.$context;
+  const sessions = found === null ? [] : await internalAdapter.listSessions(found.user.id);
+  const revoked = sessions.find(({ id }) => id === body?.['id']);
+  if (revoked !== undefined) await internalAdapter.deleteSession(revoked.token);
+  return { status: true };
+}
+
+/**
+ * For another app: with the password and a code of the present one, or a backup code. The answer is that of setting up;
+ * until a code of the new app confirms it, the person has no second factor.
+ */
+async function replaceSecondFactor(
+  auth: BetterAuth,
+  throttle: Throttle,
+  settings: SignInSettings,
+  asked: AuthRequest,
+): Promise<AuthResponse> {
+  const { password = '', code = '' } = asked.body ?? {};
+  const found = await auth.api.getSession({ headers: new Headers({ cookie: asked.cookie }) });
+  const name = `replace:${found?.user.id}`;
+  const { secondFactorGuessesMax, secondFactorRestMs } = bounds;
+  const counted = await throttle.take(name, secondFactorGuessesMax, secondFactorRestMs, Date.now());
+  if (!counted.isAllowed) return tooMany(counted.retryAfterMs);
+  const ask = (path: string, body: Record<string, string>, cookie = asked.cookie) =>
+    auth.handler(toRequest({ ...asked, method: 'POST', path, body, cookie }, settings));
+  const verified = await ask(VERIFY_PASSWORD, { password });
+  if (!verified.ok) return toText(verified);
+  const proven = await ask(/^\d{6}$/.test(code) ? VERIFY_CODE : VERIFY_BACKUP_CODE, { code });
+  if (!proven.ok) return toText(proven);
+  await throttle.forget(name);
+  const disabled = await ask(DISABLE, { password });
+  if (!disabled.ok) return toText(disabled);
+  const cookies = disabled.headers.getSetCookie();
+  const enabled = await ask(ENABLE, { password }, cookies.map((one) => one.split(';')[0]).join('; '));
+  for (const cookie of cookies) enabled.headers.append('set-cookie', cookie);
+  return toText(enabled);
+}
+
+function ofJson(value: object): AuthResponse {
+  return { status: 200, headers: [], body: JSON.stringify(value) };
 }
 
 /** Each code opens one session, so that a code seen while typed is useless. Ends the session of a second use. */
@@ -159,7 +227,13 @@ function toValues({ revokeOtherSessions, ...body }: Record<string, string>): Rec
 }
 
 async function toText(answer: Response): Promise<AuthResponse> {
-  return { status: answer.status, headers: [...answer.headers], body: await answer.text() };
+  return { status: answer.status, headers: [...answer.headers], body: withoutTokens(await answer.text()) };
+}
+
+/** better-auth repeats the token of a session in its JSON, where scripts could read it. Only the cookie has it. */
+function withoutTokens(body: string): string {
+  if (!body.includes('"token"')) return body;
+  return JSON.stringify(JSON.parse(body), (name, value) => (name === 'token' ? undefined : value));
 }
 
 function tooMany(retryAfterMs: number): AuthResponse {

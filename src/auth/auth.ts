@@ -3,9 +3,9 @@
 
 import { getMigrations } from 'better-auth/db/migration';
 import { bounds } from '../config.ts';
-import type { Admission, Refusal, SignInQuestion, SignInSettings } from '../sign-in/sign-in.ts';
+import type { Admission, FoundSession, Proof, Refusal, SignInQuestion, SignInSettings } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
-import { answerRequest } from './answer-request.ts';
+import { answerRequest, endSession } from './answer-request.ts';
 import { type BetterAuth, makeAuth } from './make-auth.ts';
 import { findPasswordFault } from './password-strength.ts';
 import { endSessions, findPasswordHash, forgetPassword, PasswordHashing, setPassword } from './passwords.ts';
@@ -82,6 +82,8 @@ export async function openAuth({ settings, database, admit, tell }: AuthParts): 
           return findPasswordFault(question.chosen);
         case 'set-password':
           return setPassword(auth, hashing, question.person);
+        case 'end-session':
+          return endSession(auth, question.cookie);
         case 'end-sessions':
           return endSessions(auth, question.email);
         case 'forget-password':
@@ -95,9 +97,23 @@ export async function openAuth({ settings, database, admit, tell }: AuthParts): 
   };
 }
 
-async function findSession(auth: BetterAuth, cookie: string) {
+async function findSession(auth: BetterAuth, cookie: string): Promise<FoundSession | null> {
   const { headers, response } = await auth.api.getSession({ headers: new Headers({ cookie }), returnHeaders: true });
-  return response && { email: response.user.email, cookies: headers.getSetCookie() };
+  if (response === null) return null;
+  const { session, user } = response;
+  const proof = (session as { proof?: Proof | null }).proof ?? (await earlierProof(auth, user.email));
+  return {
+    email: user.email,
+    createdAtMs: session.createdAt.getTime(),
+    proof,
+    hasSecondFactor: (user as { twoFactorEnabled?: boolean | null }).twoFactorEnabled === true,
+    cookies: headers.getSetCookie(),
+  };
+}
+
+/** Sessions of earlier versions do not have it: then the weaker of the possible ones. */
+async function earlierProof(auth: BetterAuth, email: string): Promise<Proof> {
+  return (await findPasswordHash(auth, email)) === null ? 'single-sign-on' : 'password';
 }
 
 /** Deletes expired rows that may never be requested again. */

@@ -94,6 +94,7 @@ function authOptions(parts: MakeParts): BetterAuthOptions {
       updateAge: bounds.sessionRefreshMs / 1000,
       freshAge: 0, // sensitive changes ask for the password
       cookieCache: { enabled: false }, // an ended session stops working at once
+      additionalFields: { proof: { type: 'string', required: false, input: false } }, // absent in sessions of earlier versions
     },
     account: {
       updateAccountOnSignIn: false,
@@ -188,17 +189,24 @@ function gates({ admit }: MakeParts): Pick<BetterAuthOptions, 'user' | 'database
         create: {
           async before(session, context) {
             const by = proofOf(context?.path ?? '');
-            if (by === null || !context) return; // replaces the previous session of a signed-in person
+            if (by === null || !context) return { data: { ...session, ...(await carriedOver(context)) } };
             const user = await context.context.internalAdapter.findUserById(session.userId);
             if (!user) return false;
             const isFinal = by !== 'password' || (user as { twoFactorEnabled?: boolean }).twoFactorEnabled !== true;
             const refusal = await admit({ email: user.email, by, address: addressOf(context), isFinal });
             if (refusal !== null) throw new APIError('UNAUTHORIZED', { code: refusal, message: refusal });
+            return { data: { ...session, proof: by } };
           },
         },
       },
     },
   };
+}
+
+/** Kept from the replaced session: changing a password is not a sign-in, and makes no session last longer. */
+async function carriedOver(context: Parameters<typeof getSessionFromCtx>[0] | null): Promise<object> {
+  const replaced = context?.context.session?.session as { createdAt: Date; proof?: string | null } | undefined;
+  return replaced === undefined ? {} : { createdAt: replaced.createdAt, proof: replaced.proof ?? null };
 }
 
 function proofOf(path: string): Proof | null {

@@ -76,6 +76,11 @@ const settingDescriptions: Readonly<Record<SettingName, string>> = {
     'whether webhooks may be sent to private addresses and without TLS: `off`, `operators` (only theirs) or `everyone`, see events.md',
   price_list_key:
     'Ed25519 public key of the publisher of price lists, the base64 of its 32 bytes, for `turnpike catalogue update --from URL`; `null`: lists from a URL are refused',
+  second_factor_required:
+    'whether people need a second factor to sign in with a password: `nobody`, `operators` (operators and viewers) or `everyone`, see operating.md',
+  session_lifetime_hours:
+    'hours after which people of accounts must sign in again, however much they use a session; at most 8760',
+  operator_session_lifetime_hours: 'the same for operators and viewers',
   sign_up:
     '`on`: people can create an account with an email that they confirm, see operating.md; requires a mail server',
   sign_up_domains: 'domains of the emails that can sign up; an empty list: any',

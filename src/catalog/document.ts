@@ -298,6 +298,7 @@ const amountText = z
   );
 const RECHARGE_LEAST = 500_000_000; // the least that Stripe charges
 const seconds = z.int().min(1).max(SECONDS_MAX);
+const lifetimeHours = z.int().min(1).max(8_760);
 const settingsMembers = {
   ...installationMembers,
   output_tranche_tokens: z.int().min(16).max(1_000_000),
@@ -333,6 +334,9 @@ const settingsMembers = {
     .string()
     .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an Ed25519 public key: the base64 of its 32 bytes')
     .nullable(),
+  second_factor_required: z.enum(['nobody', 'operators', 'everyone'], 'must be "nobody", "operators" or "everyone"'),
+  session_lifetime_hours: lifetimeHours,
+  operator_session_lifetime_hours: lifetimeHours,
   sign_up: z.enum(['off', 'on'], 'must be "off" or "on"'),
   sign_up_domains: z
     .array(z.string().regex(DOMAIN, 'must be a domain in lower case, such as "example.com"'))

@@ -1,7 +1,7 @@
 // Composes the gateway, the admin API, the public API and sign-in from the opened stores.
 
 import { lookup } from 'node:dns/promises';
-import { FailureCounter, findOnlyInvitation, KeyDirectory, verifyToken } from '../accounts/accounts.ts';
+import { FailureCounter, findOnlyInvitation, KeyDirectory, type Person, verifyToken } from '../accounts/accounts.ts';
 import {
   type AdminApi,
   type AdminDependencies,
@@ -13,7 +13,7 @@ import {
 import { parseRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
-import type { CatalogHolder } from '../catalog/catalog.ts';
+import type { CatalogHolder, Settings } from '../catalog/catalog.ts';
 import { bounds, type Config, callsThroughProxy } from '../config.ts';
 import {
   AdmissionQueue,
@@ -51,6 +51,7 @@ import {
   hasSessionCookie,
   makeConsoleAuth,
   type Refusal,
+  type SessionRules,
   type SignInSettings,
   SignInThread,
 } from '../sign-in/sign-in.ts';
@@ -304,7 +305,7 @@ export interface SignInParts {
 export interface MadeSignIn {
   signIn: SignIn;
   sessions: SessionFinder;
-  auth: ConsoleAuth;
+  auth: ConsoleAuth<Person>;
   hasPassword(email: string): Promise<boolean>;
 }
 
@@ -325,7 +326,10 @@ export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
     thread,
     publicOrigin: config.publicUrl,
     hasOidc: config.oidc !== null,
-    isEnabled: async (email) => (await people.findPersonByEmail(email))?.status === 'enabled',
+    async findPerson(email) {
+      const person = await people.findPersonByEmail(email);
+      return person?.status === 'enabled' ? { person, rules: sessionRulesOf(person, holder.current.settings) } : null;
+    },
     installation,
     nowMs: () => clock.nowMs(),
     answered: (answered) => reportAnswered(observers, answered),
@@ -352,6 +356,18 @@ export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
       hasCookie: hasSessionCookie,
       find: auth.findSession,
     },
+  };
+}
+
+const HOUR_MS = 60 * 60 * 1000;
+
+function sessionRulesOf({ accountId }: Person, settings: Settings): SessionRules {
+  const { secondFactorRequired, sessionLifetimeHours, operatorSessionLifetimeHours } = settings;
+  const isOfInstallation = accountId === null;
+  return {
+    lifetimeMs: HOUR_MS * (isOfInstallation ? operatorSessionLifetimeHours : sessionLifetimeHours),
+    needsSecondFactor:
+      secondFactorRequired === 'everyone' || (secondFactorRequired === 'operators' && isOfInstallation),
   };
 }
 

@@ -53,7 +53,7 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 /** Services for operators, account holders and payment providers. */
 export interface OperatorParts {
   admin: AdminApi;
-  auth: ConsoleAuth;
+  auth: Pick<ConsoleAuth<unknown>, 'fetch'>;
   console: Console;
   /** null: no payment provider is set. */
   webhook: PaymentWebhook | null;

@@ -8,7 +8,16 @@ import { bounds } from '../config.ts';
 import { asTurnpikeError, type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
 import { errorResponse, pathOf, queryOf, refuseCrossSite, securityHeaders, shareHeaders } from '../http/http.ts';
 import type { AuthResponse, FoundSession } from './messages.ts';
-import { CALLBACK, CHANGE_PASSWORD, type Endpoint, endpoints, GET_SESSION, readFields } from './read-fields.ts';
+import {
+  CALLBACK,
+  CHANGE_PASSWORD,
+  DISABLE_SECOND_FACTOR,
+  type Endpoint,
+  endpoints,
+  GET_SESSION,
+  readFields,
+} from './read-fields.ts';
+import { type SessionRules, sessionState } from './session-rules.ts';
 import type { SignInThread } from './sign-in-thread.ts';
 
 // Cookies of sign-in. Over TLS each has the "__Host-" prefix in browsers, so that neither another subdomain nor an
@@ -51,6 +60,14 @@ const BEGIN_AGAIN: Failure = [
   'This sign-in attempt has ended. Start again with your password.',
 ];
 const SIGNED_OUT: Failure = ['token_missing', 'You are not signed in.'];
+const LIMITED: Failure = [
+  'second_factor_required',
+  'This installation requires a second factor. Set one up in the console, then continue.',
+];
+const NOT_WITHOUT: Failure = [
+  'conflict',
+  'The second factor cannot be turned off, because this installation requires one. You can replace it.',
+];
 const UNAVAILABLE: Failure = ['store_unavailable', 'Sign-in is temporarily unavailable. Try again shortly.'];
 
 /** Errors by the reason that the sign-in thread gives. */
@@ -107,12 +124,18 @@ function readBody(body: string): { code: string; message: string } {
 export const AUTH_PATH = '/console/auth';
 const SIGN_IN_PAGE = '/console/sign-in';
 
-export interface AnswerParts {
+/** An enabled person, and the rules for their sessions. */
+export interface Known<Person> {
+  person: Person;
+  rules: SessionRules;
+}
+
+export interface AnswerParts<Person> {
   thread: Pick<SignInThread, 'ask'>;
   publicOrigin: string | null;
   hasOidc: boolean;
-  /** Whether there is an enabled person with this email. */
-  isEnabled(email: string): Promise<boolean>;
+  /** The enabled person with this email; null: there is none. */
+  findPerson(email: string): Promise<Known<Person> | null>;
   /** The name of the installation. */
   installation(): string;
   nowMs(): number;
@@ -141,24 +164,36 @@ interface Circumstances {
   isOverTls: boolean;
 }
 
-export interface ConsoleAuth {
-  /** Never rejects. */
-  fetch(request: Request, from: Circumstances): Promise<Response>;
-  /** The session of the request's cookie; `cookies` are to be set with the response. Rejects as the thread does. */
-  findSession(header: string | null, isOverTls: boolean): Promise<FoundSession | null>;
+/** A session that is not ended; `isLimited`: the person must set up a second factor before anything else. */
+export interface OpenSession<Person> extends Known<Person> {
+  email: string;
+  /** To be set with the response. */
+  cookies: readonly string[];
+  isLimited: boolean;
 }
 
-export function makeConsoleAuth(parts: AnswerParts): ConsoleAuth {
+export interface ConsoleAuth<Person> {
+  /** Never rejects. */
+  fetch(request: Request, from: Circumstances): Promise<Response>;
+  /** The person of the request's cookie; null: the session has ended. Throws second_factor_required, and as the thread does. */
+  findSession(
+    header: string | null,
+    isOverTls: boolean,
+  ): Promise<Pick<OpenSession<Person>, 'person' | 'cookies'> | null>;
+}
+
+export function makeConsoleAuth<Person>(parts: AnswerParts<Person>): ConsoleAuth<Person> {
   return {
     fetch: (request, from) => answerAny(parts, request, from),
     async findSession(header, isOverTls) {
-      const found = await askSession(parts, readCookies(header, isOverTls));
-      return found && { ...found, cookies: found.cookies.map((one) => boundCookie(one, isOverTls)) };
+      const session = await openSession(parts, readCookies(header, isOverTls));
+      if (session?.isLimited === true) throw new TurnpikeError(...LIMITED);
+      return session && { ...session, cookies: session.cookies.map((one) => boundCookie(one, isOverTls)) };
     },
   };
 }
 
-async function answerAny(parts: AnswerParts, request: Request, from: Circumstances): Promise<Response> {
+async function answerAny<Person>(parts: AnswerParts<Person>, request: Request, from: Circumstances): Promise<Response> {
   const startedMs = parts.nowMs();
   const requestId = newRequestId(startedMs);
   const path = pathOf(request.url);
@@ -189,8 +224,8 @@ async function answerAny(parts: AnswerParts, request: Request, from: Circumstanc
 }
 
 /** `code` says why the browser is redirected to the sign-in page. */
-async function answer(
-  parts: AnswerParts,
+async function answer<Person>(
+  parts: AnswerParts<Person>,
   endpoint: Endpoint | undefined,
   request: Request,
   from: Circumstances,
@@ -205,13 +240,15 @@ async function answer(
     });
   if (path !== CALLBACK) refuseCrossSite(request, parts.publicOrigin); // the issuer redirects here
   const cookie = readCookies(request.headers.get('cookie'), from.isOverTls);
-  const found = endpoint.needsSession ? await askSession(parts, cookie) : null;
-  const session = found !== null && (await parts.isEnabled(found.email)) ? found : null;
-  if (endpoint.needsSession && session === null) {
+  const hasSession = endpoint.needsSession || (endpoint.mayHaveSession && cookie.includes(SESSION));
+  const session = hasSession ? await openSession(parts, cookie) : null;
+  if (hasSession && session === null) {
     // This endpoint needs no session: it reports whether the client is signed in.
     if (path !== GET_SESSION) throw new TurnpikeError(...SIGNED_OUT);
     return { response: new Response('null', { headers: headersOf(requestId, from) }), code: null };
   }
+  if (session?.isLimited && !endpoint.isForLimited) throw new TurnpikeError(...LIMITED);
+  if (path === DISABLE_SECOND_FACTOR && session?.rules.needsSecondFactor) throw new TurnpikeError(...NOT_WITHOUT);
   const query = path === CALLBACK ? queryOf(request.url) : '';
   if (query.length > bounds.signInQueryCharactersMax)
     throw new TurnpikeError('invalid_request', 'The query is too long.');
@@ -227,6 +264,7 @@ async function answer(
       address: from.address,
       body,
       installation: parts.installation(),
+      lifetimeMs: session?.rules.lifetimeMs ?? null,
     },
   });
   if (path === CHANGE_PASSWORD && given.status === 200 && session !== null)
@@ -234,8 +272,19 @@ async function answer(
   return toResponse(given, session?.cookies ?? [], path, requestId, from);
 }
 
-async function askSession({ thread }: AnswerParts, cookie: string): Promise<FoundSession | null> {
-  return cookie === '' ? null : await thread.ask<FoundSession | null>({ kind: 'find-session', cookie });
+/** null: there is none, or it has ended. */
+async function openSession<Person>(parts: AnswerParts<Person>, cookie: string): Promise<OpenSession<Person> | null> {
+  if (cookie === '') return null;
+  const { thread, findPerson, nowMs } = parts;
+  const found = await thread.ask<FoundSession | null>({ kind: 'find-session', cookie });
+  if (found === null) return null;
+  const known = await findPerson(found.email);
+  if (known === null) return null;
+  const state = sessionState(found, known.rules, nowMs());
+  if (state !== 'ended')
+    return { ...known, email: found.email, cookies: found.cookies, isLimited: state === 'limited' };
+  await thread.ask({ kind: 'end-session', cookie }); // a later setting must not open it again
+  return null;
 }
 
 function toResponse(

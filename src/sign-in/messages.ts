@@ -25,6 +25,8 @@ export interface AuthRequest {
   body: Record<string, string> | null;
   /** The name of the installation, which passwords must not be derived from. */
   installation: string;
+  /** How long sessions of the signed-in person last; null: nobody is signed in. */
+  lifetimeMs: number | null;
 }
 
 export interface AuthResponse {
@@ -35,6 +37,11 @@ export interface AuthResponse {
 
 export interface FoundSession {
   email: string;
+  /** When the person signed in. */
+  createdAtMs: number;
+  proof: Proof;
+  /** Whether the person has one now. */
+  hasSecondFactor: boolean;
   /** Cookies to set with the response, if the session was extended. */
   cookies: string[];
 }
@@ -59,6 +66,7 @@ export type SignInQuestion =
   /** Why the password must not be used, as the end of a sentence; null: it may be. */
   | { kind: 'check-password'; chosen: ChosenPassword }
   | { kind: 'set-password'; person: NewPassword }
+  | { kind: 'end-session'; cookie: string }
   | { kind: 'end-sessions'; email: string }
   | { kind: 'forget-password'; email: string }
   | { kind: 'has-password'; email: string }

@@ -74,6 +74,10 @@ export interface Endpoint {
   fixed?: Readonly<Record<string, string>>;
   /** Requires a session. */
   needsSession?: boolean;
+  /** May be used by a person who must set up a second factor first. */
+  isForLimited?: boolean;
+  /** Completes a sign-in, or acts on a session if there is one. */
+  mayHaveSession?: boolean;
   /** Authenticates a person. */
   isProof?: boolean;
   needsOidc?: boolean;
@@ -82,6 +86,7 @@ export interface Endpoint {
 export const CALLBACK = '/callback/oidc';
 export const CHANGE_PASSWORD = '/change-password';
 export const GET_SESSION = '/get-session';
+export const DISABLE_SECOND_FACTOR = '/two-factor/disable';
 
 export const endpoints: Readonly<Record<string, Endpoint>> = {
   '/sign-in/email': { method: 'POST', fields: ['email', 'password'], isProof: true },
@@ -92,12 +97,18 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     needsOidc: true,
   },
   [CALLBACK]: { method: 'GET', fields: [], isProof: true, needsOidc: true },
-  '/two-factor/verify-totp': { method: 'POST', fields: ['code'], isProof: true },
-  '/two-factor/verify-backup-code': { method: 'POST', fields: ['code'], isProof: true },
+  '/two-factor/verify-totp': {
+    method: 'POST',
+    fields: ['code'],
+    isProof: true,
+    mayHaveSession: true,
+    isForLimited: true,
+  },
+  '/two-factor/verify-backup-code': { method: 'POST', fields: ['code'], isProof: true, mayHaveSession: true },
   '/sign-out': { method: 'POST', fields: [] },
-  [GET_SESSION]: { method: 'GET', fields: [], needsSession: true },
+  [GET_SESSION]: { method: 'GET', fields: [], needsSession: true, isForLimited: true },
   '/list-sessions': { method: 'GET', fields: [], needsSession: true },
-  '/revoke-session': { method: 'POST', fields: ['token'], needsSession: true },
+  '/revoke-session': { method: 'POST', fields: ['id'], needsSession: true },
   '/revoke-other-sessions': { method: 'POST', fields: [], needsSession: true },
   [CHANGE_PASSWORD]: {
     method: 'POST',
@@ -105,7 +116,8 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     fixed: { revokeOtherSessions: 'true' },
     needsSession: true,
   },
-  '/two-factor/enable': { method: 'POST', fields: ['password'], needsSession: true },
-  '/two-factor/disable': { method: 'POST', fields: ['password'], needsSession: true },
+  '/two-factor/enable': { method: 'POST', fields: ['password'], needsSession: true, isForLimited: true },
+  [DISABLE_SECOND_FACTOR]: { method: 'POST', fields: ['password'], needsSession: true },
+  '/two-factor/replace': { method: 'POST', fields: ['password', 'code'], needsSession: true },
   '/two-factor/generate-backup-codes': { method: 'POST', fields: ['password'], needsSession: true },
 };

@@ -7,6 +7,7 @@ export {
   type ConsoleAnswered,
   type ConsoleAuth,
   hasSessionCookie,
+  type Known,
   makeConsoleAuth,
 } from './console-auth.ts';
 export type {
@@ -23,4 +24,5 @@ export type {
   SignInSettings,
   ToSignIn,
 } from './messages.ts';
+export type { SessionRules } from './session-rules.ts';
 export { SignInThread, type ThreadParts } from './sign-in-thread.ts';

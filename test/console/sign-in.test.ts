@@ -168,3 +168,66 @@ test.skipIf(chromium === null)('a single sign-on failure is explained, and passw
   await visitor.page.getByRole('button', { name: 'User menu' }).getByText('Grace Hopper').waitFor();
   expect(visitor.page.url()).not.toContain('sign-in');
 });
+
+test.skipIf(chromium === null)(
+  'a user who must have a second factor sets one up before any page opens, keeps the backup codes, and replaces the app',
+  async () => {
+    const require = (second_factor_required: string) =>
+      turnpike.admin('POST', '/apply', { document: { settings: { second_factor_required } } });
+    await using visitor = await visit(browser, { url: turnpike.url });
+    const { page } = visitor;
+    await visitor.goTo('/usage');
+    await page.getByLabel('Email').fill('grace@example.com');
+    await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await heading(page, 'Usage');
+    await require('operators');
+    // The next action leads there.
+    await page.getByRole('link', { name: 'API keys', exact: true }).click();
+    await heading(page, 'Set up a second factor');
+    expect(await page.getByRole('link', { name: 'API keys', exact: true }).count()).toBe(0);
+    await visitor.goTo('/audit');
+    await heading(page, 'Set up a second factor');
+    await page.getByRole('textbox', { name: 'Your password' }).fill('not the password');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('Wrong password.').waitFor();
+    await page.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    const codeOf = async () => {
+      const secret = (await page.getByTestId('totp-secret').textContent()) ?? '';
+      return timeCode(`otpauth://totp/Turnpike?secret=${secret}`, Date.now());
+    };
+    await page.getByLabel('Six-digit code').fill(await codeOf());
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    const list = page.getByRole('list', { name: 'Backup codes' });
+    await list.waitFor();
+    const [backup = ''] = await list.getByRole('listitem').allTextContents();
+    await page.getByRole('button', { name: 'I have saved them' }).click();
+    await heading(page, 'Audit log');
+
+    await visitor.goTo('/profile');
+    await page.getByRole('button', { name: 'Turn off' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD);
+    await dialog.getByRole('button', { name: 'Turn off' }).click();
+    await dialog.getByText('The second factor cannot be turned off').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Replace' }).click();
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD);
+    await dialog.getByLabel('Code of the present app').fill(backup);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await page.getByLabel('Six-digit code').fill(await codeOf());
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    await list.waitFor();
+    await page.getByRole('button', { name: 'I have saved them' }).click();
+    await heading(page, 'Account security');
+
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByRole('textbox', { name: 'Current password' }).fill(PASSWORD);
+    await page.getByRole('textbox', { name: 'New password' }).fill('password12');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('New password must not be a common password').waitFor();
+    await require('nobody');
+    expect(visitor.problems).toEqual([]);
+  },
+);

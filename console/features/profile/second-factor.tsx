@@ -15,9 +15,11 @@ import { useChange, useGet } from '../../queries.ts';
 import { PasswordField, SignInFailure } from '../sign-in/password.tsx';
 import { useSession } from './sessions.tsx';
 
+const replaceText =
+  'The present app and its backup codes stop working. Until you confirm the new app, your password alone is enough.';
 const secondFactorText = 'Require a code from an authenticator app in addition to your password.';
 
-type Dialog = 'set-up' | 'turn-off' | 'new-codes' | null;
+type Dialog = 'set-up' | 'replace' | 'turn-off' | 'new-codes' | null;
 
 export function ProfileSecondFactor() {
   const session = useSession();
@@ -38,6 +40,9 @@ export function ProfileSecondFactor() {
       <FormDialog title="Set up second factor" isOpen={dialog === 'set-up'} onClose={close}>
         <SecondFactorSetUp onDone={close} />
       </FormDialog>
+      <FormDialog title="Replace second factor" isOpen={dialog === 'replace'} onClose={close}>
+        <SecondFactorSetUp onDone={close} isReplaced />
+      </FormDialog>
       <FormDialog title="Turn off second factor?" isOpen={dialog === 'turn-off'} onClose={close}>
         <TurnOff onDone={close} />
       </FormDialog>
@@ -57,6 +62,7 @@ function Actions({ isOn, open }: { isOn: boolean; open: (dialog: Dialog) => void
       {!isOn && <ActionButton label="Set up" isPrimary onClick={() => open('set-up')} />}
       {isOn && (
         <>
+          <ActionButton label="Replace" onClick={() => open('replace')} />
           <ActionButton label="New backup codes" onClick={() => open('new-codes')} />
           <ActionButton label="Turn off" onClick={() => open('turn-off')} />
         </>
@@ -72,6 +78,10 @@ interface FormDialogProps {
   children: React.ReactNode;
 }
 
+function withoutSpaces(code: string): string {
+  return code.replace(/\s/g, '');
+}
+
 /** A click outside does not close the dialog, because its content is shown only once. */
 function FormDialog({ title, isOpen, onClose, children }: FormDialogProps) {
   return (
@@ -82,10 +92,13 @@ function FormDialog({ title, isOpen, onClose, children }: FormDialogProps) {
 }
 
 function TurnOff({ onDone }: { onDone: () => void }) {
-  const disabling = useChange((password: string) => callSignIn('POST /two-factor/disable', { body: { password } }), {
-    done: 'Second factor turned off.',
-    onDone,
-  });
+  const disabling = useChange(
+    ({ password }: Proofs) => callSignIn('POST /two-factor/disable', { body: { password } }),
+    {
+      done: 'Second factor turned off.',
+      onDone,
+    },
+  );
   return (
     <PasswordPrompt
       text="Your password alone will be enough to sign in. Your backup codes stop working."
@@ -99,7 +112,7 @@ function TurnOff({ onDone }: { onDone: () => void }) {
 }
 
 function NewCodes({ onDone }: { onDone: () => void }) {
-  const creating = useChange((password: string) =>
+  const creating = useChange(({ password }: Proofs) =>
     callSignIn('POST /two-factor/generate-backup-codes', { body: { password } }),
   );
   if (creating.data !== undefined) return <BackupCodes codes={creating.data.backupCodes} onKept={onDone} />;
@@ -114,16 +127,28 @@ function NewCodes({ onDone }: { onDone: () => void }) {
   );
 }
 
-function SecondFactorSetUp({ onDone }: { onDone: () => void }) {
+interface SetUpProps {
+  onDone: () => void;
+  /** There is a second factor, such as the app of a former phone. */
+  isReplaced?: boolean;
+  /** The page says what a second factor is. */
+  isExplained?: boolean;
+}
+
+export function SecondFactorSetUp({ onDone, isReplaced = false, isExplained = false }: SetUpProps) {
   const [isConfirmed, setConfirmed] = useState(false);
   const enabling = useMutation({
-    mutationFn: (password: string) => callSignIn('POST /two-factor/enable', { body: { password } }),
+    mutationFn: ({ password, code }: Proofs) =>
+      isReplaced
+        ? callSignIn('POST /two-factor/replace', { body: { password, code: withoutSpaces(code) } })
+        : callSignIn('POST /two-factor/enable', { body: { password } }),
   });
   const enabled = enabling.data;
   if (enabled === undefined)
     return (
       <PasswordPrompt
-        text={secondFactorText}
+        text={isReplaced ? replaceText : isExplained ? null : secondFactorText}
+        asksCode={isReplaced}
         submit="Continue"
         onSubmit={enabling.mutate}
         isPending={enabling.isPending}
@@ -138,7 +163,7 @@ function Confirmation({ uri, onConfirmed }: { uri: string; onConfirmed: () => vo
   const [code, setCode] = useState('');
   const secret = new URL(uri).searchParams.get('secret') ?? '';
   const confirming = useChange(
-    () => callSignIn('POST /two-factor/verify-totp', { body: { code: code.replace(/\s/g, '') } }),
+    () => callSignIn('POST /two-factor/verify-totp', { body: { code: withoutSpaces(code) } }),
     { done: 'Second factor turned on.', onDone: onConfirmed },
   );
   const submit = (event: React.FormEvent) => {
@@ -210,27 +235,35 @@ function BackupCodes({ codes, onKept }: { codes: readonly string[]; onKept: () =
   );
 }
 
+interface Proofs {
+  password: string;
+  /** Empty unless it is asked for. */
+  code: string;
+}
+
 interface PasswordPromptProps {
-  text: string;
+  text: string | null;
+  asksCode?: boolean;
   submit: string;
   /** The color of the button; by default the accent color. */
   color?: string;
-  onSubmit: (password: string) => void;
+  onSubmit: (proofs: Proofs) => void;
   isPending: boolean;
   failure: unknown;
 }
 
-function PasswordPrompt({ text, submit, color, onSubmit, isPending, failure }: PasswordPromptProps) {
+function PasswordPrompt({ text, asksCode = false, submit, color, onSubmit, isPending, failure }: PasswordPromptProps) {
   const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
   const reason = failure instanceof ApiFailure ? failure.reason : null;
   const send = (event: React.FormEvent) => {
     event.preventDefault();
-    onSubmit(password);
+    onSubmit({ password, code });
   };
   return (
     <form onSubmit={send}>
       <Stack gap="sm">
-        <Text size="sm">{text}</Text>
+        {text !== null && <Text size="sm">{text}</Text>}
         <PasswordField
           label="Your password"
           autoComplete="current-password"
@@ -239,6 +272,18 @@ function PasswordPrompt({ text, submit, color, onSubmit, isPending, failure }: P
           error={reason === 'INVALID_PASSWORD' ? 'Wrong password.' : undefined}
           data-autofocus
         />
+        {asksCode && (
+          <TextInput
+            label="Code of the present app, or a backup code"
+            value={code}
+            onChange={(event) => setCode(event.currentTarget.value)}
+            name="code"
+            autoComplete="one-time-code"
+            autoCapitalize="none"
+            spellCheck={false}
+            required
+          />
+        )}
         {reason !== 'INVALID_PASSWORD' && <SignInFailure failure={failure} />}
         <FormActions label={submit} isPending={isPending} {...(color !== undefined && { color })} />
       </Stack>

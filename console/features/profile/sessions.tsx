@@ -12,63 +12,54 @@ import { useChange } from '../../queries.ts';
 
 export function ProfileSessions() {
   const sessions = useSessions();
-  const own = useSession().data?.session.token;
   const rows = [...(sessions.data ?? [])].sort(
-    (one, other) =>
-      Number(other.token === own) - Number(one.token === own) || other.updatedAt.localeCompare(one.updatedAt),
+    (one, other) => Number(other.isCurrent) - Number(one.isCurrent) || other.updatedAt.localeCompare(one.updatedAt),
   );
   return (
     <Section
       title="Sessions"
-      text="A session expires after one week without use."
+      text="A session ends after one week without use, or at the time shown here."
       aside={rows.length > 1 && <EndOthers />}
     >
       {sessions.isPending && <Loading rowCount={2} />}
       <FailureNotice failure={sessions.error} onRetry={() => void sessions.refetch()} />
       {rows.length > 0 && (
-        <PlainTable
-          label="Sessions"
-          isPadded={false}
-          rows={rows}
-          keyOf={({ token }) => token}
-          columns={columnsFor((row) => row.token === own)}
-        />
+        <PlainTable label="Sessions" isPadded={false} rows={rows} keyOf={({ id }) => id} columns={columns} />
       )}
     </Section>
   );
 }
 
-function columnsFor(isOwn: (row: SessionShape) => boolean): Column<SessionShape>[] {
-  return [
-    {
-      name: 'device',
-      label: 'Device',
-      show: (row) => (
-        <Stack gap={2}>
-          <Group gap="xs">
-            <Text size="sm" className="wrap" title={row.userAgent ?? ''}>
-              {nameDevice(row.userAgent)}
-            </Text>
-            {isOwn(row) && <Badge>Current session</Badge>}
-          </Group>
-          <Hint size="xs" hiddenFrom="sm">
-            {row.ipAddress}
-          </Hint>
-        </Stack>
-      ),
-    },
-    { name: 'address', label: 'IP address', from: 'sm', show: ({ ipAddress }) => ipAddress },
-    timeColumn('since', 'Signed in', ({ createdAt }) => createdAt, { from: 'sm' }),
-    timeColumn('last_used', 'Last used', ({ updatedAt }) => updatedAt, {
-      title: 'Updated at most once a day.',
-      isRelative: true,
-    }),
-    { name: 'end', label: '', align: 'right', show: (row) => !isOwn(row) && <EndSession row={row} /> },
-  ];
-}
+const columns: Column<SessionShape>[] = [
+  {
+    name: 'device',
+    label: 'Device',
+    show: (row) => (
+      <Stack gap={2}>
+        <Group gap="xs">
+          <Text size="sm" className="wrap" title={row.userAgent ?? ''}>
+            {nameDevice(row.userAgent)}
+          </Text>
+          {row.isCurrent && <Badge>Current session</Badge>}
+        </Group>
+        <Hint size="xs" hiddenFrom="sm">
+          {row.ipAddress}
+        </Hint>
+      </Stack>
+    ),
+  },
+  { name: 'address', label: 'IP address', from: 'sm', show: ({ ipAddress }) => ipAddress },
+  timeColumn('since', 'Signed in', ({ createdAt }) => createdAt, { from: 'sm' }),
+  timeColumn('last_used', 'Last used', ({ updatedAt }) => updatedAt, {
+    title: 'Updated at most once a day.',
+    isRelative: true,
+  }),
+  timeColumn('ends', 'Ends', ({ endsAt }) => endsAt, { from: 'sm', title: 'Use extends it by at most one week.' }),
+  { name: 'end', label: '', align: 'right', show: (row) => !row.isCurrent && <EndSession row={row} /> },
+];
 
 function EndSession({ row }: { row: SessionShape }) {
-  const ending = useChange(() => callSignIn('POST /revoke-session', { body: { token: row.token } }), {
+  const ending = useChange(() => callSignIn('POST /revoke-session', { body: { id: row.id } }), {
     done: 'Session ended.',
   });
   return (

@@ -36,6 +36,9 @@ const settingNames = {
   price_list_key: 'Publisher key of price lists',
   event_retention_days: 'Event retention',
   webhook_private_network: 'Webhooks to private addresses',
+  second_factor_required: 'Second factor required for',
+  session_lifetime_hours: 'Session lifetime',
+  operator_session_lifetime_hours: 'Session lifetime of operators',
   sign_up: 'Sign-up',
   sign_up_domains: 'Sign-up: email domains',
   sign_up_group: 'Sign-up: group',
@@ -51,6 +54,7 @@ const settingNames = {
 
 export const sectionTitles = {
   installation: 'Installation',
+  signIn: 'Sign-in',
   people: 'Sign-up',
   payments: 'Payments',
   retention: 'Data retention',
@@ -132,6 +136,9 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   price_list_key: 'prices',
   event_retention_days: 'retention',
   webhook_private_network: 'address',
+  second_factor_required: 'signIn',
+  session_lifetime_hours: 'signIn',
+  operator_session_lifetime_hours: 'signIn',
   sign_up: 'people',
   sign_up_domains: 'people',
   sign_up_group: 'people',

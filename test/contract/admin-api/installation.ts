@@ -236,7 +236,7 @@ function sessionsOf(parts: Parts<Stores>): SessionFinder {
     hasCookie: (header) => header?.startsWith('session=') ?? false,
     async find(header) {
       const person = await people.getPerson(parseId('person', header?.slice('session='.length) ?? '') ?? 0);
-      return person?.email == null ? null : { email: person.email, cookies: ['session=longer'] };
+      return person?.status === 'enabled' ? { person, cookies: ['session=longer'] } : null;
     },
   };
 }

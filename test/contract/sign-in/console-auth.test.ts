@@ -1,8 +1,15 @@
 // Checks before the sign-in thread: a disabled person has no access, even if their session could not be ended.
 
 import { expect, test } from 'bun:test';
-import { makeConsoleAuth, type SignInThread } from '../../../src/sign-in/sign-in.ts';
+import { type FoundSession, makeConsoleAuth, type SignInThread } from '../../../src/sign-in/sign-in.ts';
 
+const session: FoundSession = {
+  email: 'ann@example.com',
+  createdAtMs: 0,
+  proof: 'password',
+  hasSecondFactor: false,
+  cookies: [],
+};
 const from = { address: '10.0.0.1', isOverTls: false };
 
 /** The stand-in for the thread knows one session; `requests` has the kinds of its requests. */
@@ -10,14 +17,15 @@ function authOf(isEnabled: boolean) {
   const requests: string[] = [];
   const ask = async (question: { kind: string }) => {
     requests.push(question.kind);
-    if (question.kind === 'find-session') return { email: 'ann@example.com', cookies: [] };
+    if (question.kind === 'find-session') return session;
     return { status: 200, headers: [], body: '[]' };
   };
   const auth = makeConsoleAuth({
     thread: { ask: ask as SignInThread['ask'] },
     publicOrigin: null,
     hasOidc: false,
-    isEnabled: async () => isEnabled,
+    findPerson: async () =>
+      isEnabled ? { person: 'ann', rules: { lifetimeMs: 1_000, needsSecondFactor: false } } : null,
     installation: () => 'Turnpike',
     nowMs: () => 0,
     onPasswordChanged: () => {},

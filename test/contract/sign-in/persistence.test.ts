@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpike.ts';
 import { Browser, PASSWORD, signUp, timeCode } from './browser.ts';
+import { changeSignIn } from './sign-in-rows.ts';
 import { testOnSqlite } from './test-on-sqlite.ts';
 
 const SECRETS = ['one', 'other'].map((text) => Buffer.alloc(32, text).toString('base64')) as [string, string];
@@ -132,4 +133,22 @@ test('the log has sign-ins, and the addresses of failed ones, without any text t
   );
   const secrets = [PASSWORD, 'a secret 1234567', 'typed-into-the-wrong-field', browser.session ?? ''];
   for (const secret of secrets) expect(text).not.toContain(secret);
+}, 60_000);
+
+test('sessions of a version that did not store how they began are still valid, and new ones store it', async () => {
+  const browser = await withService({}, async (turnpike) => {
+    await signUp(turnpike, 'ann@example.com');
+    const signedIn = new Browser(turnpike.url);
+    await signedIn.signIn('ann@example.com');
+    return signedIn;
+  });
+  await changeSignIn({ dataDirectory: data }, 'ALTER TABLE {session} DROP COLUMN proof');
+  await withService({}, async (turnpike) => {
+    expect(await moveBrowser(browser, turnpike).me()).not.toBeNull();
+    await new Browser(turnpike.url).signIn('ann@example.com');
+    const rows = (await changeSignIn(turnpike, 'SELECT proof FROM {session}')) as { proof: string | null }[];
+    expect(rows.map(({ proof }) => proof).sort()).toEqual([null, 'password'].sort());
+    await turnpike.admin('POST', '/apply', { document: { settings: { second_factor_required: 'everyone' } } });
+    expect((await moveBrowser(browser, turnpike).get('/api/v1/me')).code).toBe('second_factor_required');
+  });
 }, 60_000);

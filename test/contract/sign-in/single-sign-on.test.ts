@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { ISSUED, type Issuer, startIssuer } from '../../support/start-issuer.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { type Answered, Browser, invite, signUp } from './browser.ts';
+import { changeSignIn } from './sign-in-rows.ts';
 
 const PUBLIC = 'https://turnpike.example.com';
 const CALLBACK = `${PUBLIC}/console/auth/callback/oidc`;
@@ -291,6 +292,34 @@ test('an issuer that stops responding midway leads back to the sign-in page', as
   const { status, headers } = await finishSignIn(browser, from);
   expect([status, headers.get('location')]).toEqual([302, '/console/sign-in?error=invalid_code']);
 }, 60_000);
+
+test('a required second factor is the issuer’s affair with single sign-on, and required for a password of the same person', async () => {
+  const require = (second_factor_required: string) =>
+    turnpike.admin('POST', '/apply', { document: { settings: { second_factor_required } } });
+  const { id, email } = await signUp(turnpike, 'both@example.com');
+  issuer.person = { sub: 'both', email, email_verified: true };
+  const [bySingleSignOn, byPassword] = [newBrowser(), newBrowser()];
+  await signIn(bySingleSignOn);
+  await byPassword.signIn(email);
+  await require('everyone');
+  try {
+    expect(await bySingleSignOn.me()).toMatchObject({ id });
+    expect((await byPassword.get('/api/v1/me')).code).toBe('second_factor_required');
+    const invited = await invite(turnpike, 'issuer-only@example.com', 'operator');
+    issuer.person = { sub: 'issuer-only', email: invited.email, email_verified: true };
+    const only = newBrowser();
+    await signIn(only);
+    expect(await only.me()).toMatchObject({ id: invited.id });
+    await forgetProofs();
+    expect(await only.me()).toMatchObject({ id: invited.id }); // of an earlier version: they have no password
+    expect((await bySingleSignOn.get('/api/v1/me')).code).toBe('second_factor_required'); // it may have been a password
+  } finally {
+    await require('nobody');
+  }
+});
+
+/** As sessions of an earlier version are stored. */
+const forgetProofs = () => changeSignIn(turnpike, 'UPDATE {session} SET proof = NULL');
 
 test('no tokens of the issuer are stored', async () => {
   await signUp(turnpike, 'tokens@example.com');

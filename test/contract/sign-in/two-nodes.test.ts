@@ -66,6 +66,30 @@ describe.skipIf(cannotStartPostgres)('two nodes', () => {
     expect(await browser.me()).toBeNull();
   }, 60_000);
 
+  test('obey a required second factor that is set at one of them, without a new sign-in', async () => {
+    const [one, other] = nodes;
+    const { email } = await signUp(one, 'required@example.com');
+    const browser = browserAt(other, '10.0.0.5');
+    await browser.signIn(email);
+    expect(await browser.me()).toMatchObject({ email });
+    const require = (second_factor_required: string) =>
+      one.admin('POST', '/apply', { document: { settings: { second_factor_required } } });
+    // A node reads the changes of others at an interval.
+    const untilCode = async (code: string | null) => {
+      for (let tries = 0; (await browser.get('/api/v1/me')).code !== code; tries++) {
+        if (tries > 200) throw new Error(`the code is not ${code}`);
+        await Bun.sleep(100);
+      }
+    };
+    await require('operators');
+    try {
+      await untilCode('second_factor_required');
+    } finally {
+      await require('nobody');
+    }
+    await untilCode(null);
+  }, 60_000);
+
   test('share the count of wrong guesses', async () => {
     const statuses: number[] = [];
     for (let at = 0; at < 11; at++) {
