@@ -1,21 +1,17 @@
 // `npm test`: the checks, then every quick test. `npm run verify`: the other tests, without the checks. Both print failures and one
 // last line with the counts. Under CI a skipped test counts as failed. Arguments after `--` go to `bun test` and show its whole output.
-// With TEST_STORE=postgres: the tests of the service once more, over PostgreSQL, without the checks.
+// `--times` also prints the slowest files, and processor time against wall time. With TEST_STORE=postgres: the tests of the service once more, over PostgreSQL, without the checks.
 
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootDirectory, runChecks, staticChecks } from './check.ts';
+import { type Report, readReport } from './report.ts';
 import { filesOfBothStores, leftOut, testFiles } from './selection.ts';
 
-interface Counts {
-  passed: number;
-  /** "file: name" of each test that failed. */
-  failures: string[];
+interface Counts extends Report {
   /** Failures, those that no report names among them. */
   failed: number;
-  /** "file: name" of each test that was skipped or is still to be written. */
-  skipped: string[];
 }
 
 /** Most of a test file's time is waiting. More workers than two slow each other down. */
@@ -25,8 +21,11 @@ const PROGRESS_MS = 30_000;
 const LAST_LINES = 100;
 const MEMORY_DISK = '/dev/shm';
 const MEMORY_DISK_BYTES_LEAST = 6e9;
+const SLOWEST = 10;
+const TICKS_PER_SECOND = 100; // USER_HZ of Linux
 const isVerify = process.argv[2] === '--verify';
-const selected = process.argv.slice(isVerify ? 3 : 2);
+const showsTimes = process.argv.includes('--times');
+const selected = process.argv.slice(isVerify ? 3 : 2).filter((argument) => argument !== '--times');
 const isCi = !['', '0', 'false', undefined].includes(process.env['CI']);
 const isOverPostgres = process.env['TEST_STORE'] === 'postgres';
 
@@ -65,6 +64,8 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
       ...testArguments,
     ];
     const isShown = selected.length > 0;
+    const startedMs = performance.now();
+    const busySeconds = readBusySeconds();
     const child = Bun.spawn(command, {
       cwd: rootDirectory,
       env: { ...process.env, TMPDIR: directory },
@@ -73,7 +74,9 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
     const lastLines = await showOutput(child.stderr, isShown);
     const exitCode = await child.exited;
     const report = readReport(reportFile);
-    const counts = report ?? { passed: 0, failures: [], failed: 0, skipped: [] };
+    const known = report ?? { passed: 0, failures: [], skipped: [], fileSeconds: new Map() };
+    const counts = { ...known, failed: known.failures.length };
+    if (showsTimes) printTimes(counts, (performance.now() - startedMs) / 1000, readBusySeconds() - busySeconds);
     // The report omits files that do not load and errors outside tests. A crash, or a test that ends the process, leaves no report.
     if ((exitCode !== 0 && counts.failed === 0) || report === null) {
       const cause = child.signalCode === null ? `code ${exitCode}` : `signal ${child.signalCode}`;
@@ -85,6 +88,20 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+function printTimes({ fileSeconds }: Report, seconds: number, busySeconds: number): void {
+  const slowest = [...fileSeconds].sort(([, one], [, other]) => other - one).slice(0, SLOWEST);
+  console.log(`\nThe slowest of ${fileSeconds.size} files, in seconds of their tests together:`);
+  for (const [file, taken] of slowest) console.log(`${taken.toFixed(1).padStart(8)}  ${file}`);
+  console.log(`${seconds.toFixed(0)} s, ${busySeconds.toFixed(0)} s of the machine's processor time`);
+}
+
+/** For how long the processors of the machine have been busy; 0 where the system does not tell. Workers that `bun test` ends are in no process's sum. */
+function readBusySeconds(): number {
+  if (!existsSync('/proc/stat')) return 0;
+  const [, user = 0, nice = 0, system = 0] = readFileSync('/proc/stat', 'utf8').split(/\s+/, 4).map(Number);
+  return (user + nice + system) / TICKS_PER_SECOND;
 }
 
 /** Where tests keep their files: in memory if there is room, because on a slow disk they mostly wait for it. */
@@ -136,29 +153,4 @@ async function showOutput(stream: ReadableStream<Uint8Array>, isAll: boolean): P
 function showFailures(block: readonly string[]): void {
   if (!block.some((line) => /^\(fail\)|^# Unhandled error/.test(line))) return;
   console.log(block.filter((line) => !line.startsWith('(pass)')).join('\n'));
-}
-
-/** Counts the tests of a JUnit report; null when there is none. */
-function readReport(reportFile: string): Counts | null {
-  if (!existsSync(reportFile)) return null;
-  const report = readFileSync(reportFile, 'utf8');
-  const counts: Counts = { passed: 0, failures: [], failed: 0, skipped: [] };
-  for (const match of report.matchAll(/<testcase ([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)) {
-    const outcome = match[2] ?? '';
-    if (/^\s*<(?:failure|error)\b/.test(outcome)) counts.failures.push(testName(match[1] ?? ''));
-    else if (/^\s*<skipped\b/.test(outcome)) counts.skipped.push(testName(match[1] ?? ''));
-    else counts.passed++;
-  }
-  counts.failed = counts.failures.length;
-  return counts;
-}
-
-function testName(attributes: string): string {
-  const read = (name: string) => new RegExp(`(?:^| )${name}="([^"]*)"`).exec(attributes)?.[1] ?? '?';
-  return `${read('file')}: ${read('name')}`
-    .replaceAll('&quot;', '"')
-    .replaceAll('&apos;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
 }
