@@ -55,6 +55,18 @@ function declaredBytes(headers: Headers): number {
 }
 
 const LISTEN_AGAIN_MS = 100;
+/**
+ * Those of TLS 1.2 with forward secrecy and authenticated encryption: Mozilla's intermediate configuration, version 6.0 of its
+ * guidelines. Those of TLS 1.3 all have both; earlier versions are refused by the runtime.
+ */
+const CIPHERS = [
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
 const LISTEN_FAULTS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program is using this port',
   EADDRNOTAVAIL: 'the address does not belong to this machine',
@@ -164,7 +176,9 @@ function openServer(
     idleTimeout: bounds.keepAliveIdleSecondsMax,
     // The runtime's refusal is empty and comes before the handler: bodies are bounded where they are read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    ...(options.tls === undefined ? {} : { tls: { cert: options.tls.certificate, key: options.tls.key } }),
+    ...(options.tls === undefined
+      ? {}
+      : { tls: { cert: options.tls.certificate, key: options.tls.key, ciphers: CIPHERS } }),
     fetch,
     error(thrown) {
       const requestId = newRequestId(Date.now());

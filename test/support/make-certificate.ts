@@ -3,16 +3,26 @@
 
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-const ECDSA_WITH_SHA256 = '06082a8648ce3d040302';
+const SIGNATURES = {
+  ec: '06082a8648ce3d040302', // ECDSA with SHA-256
+  rsa: '06092a864886f70d01010b0500', // RSA with SHA-256, and no parameters
+};
 const COMMON_NAME = '0603550403';
 const SUBJECT_ALTERNATIVE_NAME = '0603551d11';
 const BASIC_CONSTRAINTS = '0603551d13';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** In PEM. Valid until `expiresAtMs`, for `commonName`, localhost and 127.0.0.1. */
-export function makeCertificate(commonName: string, expiresAtMs = Date.now() + DAY_MS) {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const algorithm = sequence(Buffer.from(ECDSA_WITH_SHA256, 'hex'));
+export function makeCertificate(
+  commonName: string,
+  expiresAtMs = Date.now() + DAY_MS,
+  kind: keyof typeof SIGNATURES = 'ec',
+) {
+  const { publicKey, privateKey } =
+    kind === 'ec'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const algorithm = sequence(Buffer.from(SIGNATURES[kind], 'hex'));
   const name = sequence(der(0x31, sequence(Buffer.from(COMMON_NAME, 'hex'), der(0x0c, Buffer.from(commonName)))));
   const alternatives = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])));
   const extensions = sequence(

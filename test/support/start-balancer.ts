@@ -12,6 +12,8 @@ export type BalancerName = 'haproxy' | 'nginx';
 
 export interface Balancer extends AsyncDisposable {
   url: string;
+  /** Of the listener with TLS; null without a certificate. */
+  tlsPort: number | null;
   /** Log output so far. */
   readLog(): string;
   /**
@@ -29,15 +31,32 @@ export function findBalancer(name: BalancerName): string | null {
   return Bun.which(name, { PATH });
 }
 
-/** `nodes` are addresses such as "127.0.0.1:8081". Resolves when it answers. */
-export async function startBalancer(name: BalancerName, nodes: readonly string[]): Promise<Balancer> {
+/** In PEM. */
+interface Certificate {
+  certificate: string;
+  key: string;
+}
+
+/** `nodes` are addresses such as "127.0.0.1:8081". With `tls`, it also listens with TLS. Resolves when it answers. */
+export async function startBalancer(
+  name: BalancerName,
+  nodes: readonly string[],
+  tls: Certificate | null = null,
+): Promise<Balancer> {
   const program = findBalancer(name);
   if (program === null) throw new Error(`there is no ${name}: install the package of that name`);
   const home = mkdtempSync(join(tmpdir(), `turnpike-${name}-`));
   chmodSync(home, 0o755); // nginx reads it as another user.
   const address = `127.0.0.1:${await findFreePort()}`;
+  const tlsPort = tls === null ? null : await findFreePort();
   const files = name === 'haproxy' ? haproxyFiles : nginxFiles;
-  for (const [file, text] of Object.entries(files(home, address, nodes))) writeFileSync(join(home, file), text);
+  for (const [file, text] of Object.entries(files(home, address, nodes)))
+    writeFileSync(join(home, file), tlsPort === null ? text : withTls(text, home, tlsPort));
+  if (tls !== null) {
+    writeFileSync(join(home, 'turnpike.pem'), tls.certificate + tls.key);
+    writeFileSync(join(home, 'turnpike.crt'), tls.certificate);
+    writeFileSync(join(home, 'turnpike.key'), tls.key);
+  }
   const flags =
     name === 'haproxy' ? ['-f', join(home, 'haproxy.cfg')] : ['-c', join(home, 'main.conf'), '-e', 'stderr'];
   const log = join(home, 'log');
@@ -51,6 +70,7 @@ export async function startBalancer(name: BalancerName, nodes: readonly string[]
   await waitUntilAnswering(`http://${address}`, isAlive, readLog);
   return {
     url: `http://${address}`,
+    tlsPort,
     readLog,
     async markDown(down) {
       if (down.length > 1) throw new Error('one node at a time');
@@ -79,6 +99,14 @@ const nginxFiles: Files = (home, address, nodes) => {
   const text = withNodes(readDeployed('nginx.conf').replace('listen 8080;', `listen ${address};`), nodes);
   return { 'site.conf': withChoices(text, home, nodes), 'main.conf': nginxMain(home) };
 };
+
+/** Uncomments the lines about TLS. */
+function withTls(text: string, home: string, port: number): string {
+  return text
+    .replace(/# (bind|listen) :?443/, `$1 127.0.0.1:${port}`)
+    .replace(/# (ssl_certificate)/g, '$1')
+    .replace(/\/etc\/(?:haproxy|nginx)\/(turnpike\.(?:pem|crt|key))/g, `${home}/$1`);
+}
 
 /** Stands for Debian's own nginx.conf, in one directory. */
 function nginxMain(home: string): string {

@@ -3,6 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { connect, createServer } from 'node:net';
+import { makeCertificate } from '../../support/make-certificate.ts';
+import { goodOffers, negotiateTls, weakOffers } from '../../support/negotiate-tls.ts';
 import {
   type Answer,
   type RecordedRequest,
@@ -180,6 +182,26 @@ describe.each(names)('%s', (name) => {
       for (const node of nodes) node.close();
     });
   });
+
+  test.skipIf(findBalancer(name) === null)(
+    'with its TLS lines, only strong versions and ciphers are accepted',
+    async () => {
+      for (const [kind, key] of [
+        ['ECDSA', 'ec'],
+        ['RSA', 'rsa'],
+      ] as const) {
+        const node = createServer((socket) => {
+          socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}'));
+        });
+        const address = `127.0.0.1:${await listenAnywhere(node)}`;
+        await using balancer = await startBalancer(name, [address, address], makeCertificate('one', undefined, key));
+        const port = balancer.tlsPort as number;
+        for (const [offer, cipher] of goodOffers(kind)) expect(await negotiateTls(port, offer)).toStartWith(cipher);
+        for (const offer of weakOffers) expect([offer, await negotiateTls(port, offer)]).toEqual([offer, null]);
+        node.close();
+      }
+    },
+  );
 });
 
 /** Sends it from the client's address, with a forged address header. Resolves to the raw response. */
