@@ -9,6 +9,7 @@ import { formatUsd } from '../base/money.ts';
 import { bounds, type LogFormat } from '../config.ts';
 import type { MessageReport } from '../gateway/gateway.ts';
 import type { Answered } from '../public-api/public-api.ts';
+import type { LogEvent } from './log-events.ts';
 
 const FLUSH_MS = 100;
 const AGAIN_MS = 50;
@@ -19,8 +20,12 @@ const NEWLINE = 10;
 const MISTAKES = new Set(['Error', 'TypeError', 'ReferenceError', 'RangeError', 'BrokenInvariant']);
 const PLAIN = /^[\w.:/+@%[\]-]+$/;
 
-/** Names and values of a line. A Secret prints "[secret]". */
-export type LogLine = Record<string, unknown>;
+/** Names and values. A Secret prints "[secret]". */
+export type LogMembers = Record<string, unknown>;
+
+export interface LogLine extends LogMembers {
+  event?: LogEvent;
+}
 
 export class LogWriter {
   readonly #format: LogFormat;
@@ -64,7 +69,7 @@ export class LogWriter {
   }
 
   /** Queues a line of an event of now. */
-  writeEvent(event: string, members: LogLine = {}): void {
+  writeEvent(event: LogEvent, members: LogMembers = {}): void {
     this.write({ at: new Date().toISOString(), event, ...members });
   }
 
@@ -172,7 +177,7 @@ function jsonLine(line: LogLine): string {
   const text = JSON.stringify(capStrings(line));
   if (text.length < bounds.logLineCharactersMax) return `${text}\n`;
   // Still one line of JSON: its plain values, and a note that the rest was too long.
-  const plain: LogLine = {};
+  const plain: LogMembers = {};
   let charactersLeft = bounds.logLineCharactersMax - STRING_CHARACTERS_MAX;
   for (const [name, value] of Object.entries(line)) {
     if (typeof value === 'object' && value !== null) continue;
@@ -199,8 +204,8 @@ function prettyValue(value: unknown): string {
   return typeof capped === 'string' && PLAIN.test(capped) ? capped : JSON.stringify(capped);
 }
 
-function capStrings(line: LogLine): LogLine {
-  const capped: LogLine = {};
+function capStrings(line: LogLine): LogMembers {
+  const capped: LogMembers = {};
   for (const name in line) capped[name] = capString(line[name]);
   return capped;
 }
@@ -221,7 +226,7 @@ export function adminLine(
   return answeredLine('admin_request', answered, { code, actor }, nowMs);
 }
 
-function answeredLine(event: string, answered: AnsweredRequest, members: LogLine, nowMs: number): LogLine {
+function answeredLine(event: LogEvent, answered: AnsweredRequest, members: LogMembers, nowMs: number): LogLine {
   return {
     at: new Date(nowMs).toISOString(),
     event,

@@ -1,6 +1,6 @@
 // The installation secret: from the environment, else created at the first start and kept in the data directory.
-// Keys cannot be recognized and provider credentials cannot be opened without it. During a rotation, the former
-// secret is accepted too.
+// Provider credentials cannot be opened without it; keys are hashed without it. During a rotation, the former secret is
+// accepted too.
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -67,13 +67,13 @@ export function loadInstallationSecrets(
     return { present: secret, previous: null };
   }
   throw new InstallationSecretMissing(
-    `the file ${secretPath(settings.dataDirectory)} is missing, and TURNPIKE_SECRET is not set: keys and provider credentials of this installation cannot be used without it`,
+    `the file ${secretPath(settings.dataDirectory)} is missing, and TURNPIKE_SECRET is not set: without the installation's secret the service does not start, because no provider credential can be decrypted`,
   );
 }
 
 /**
  * Whether the installation still uses the vault's previous secret and must change to the present one. Throws
- * InstallationSecretMissing under any other secret: its keys would not be recognized.
+ * InstallationSecretMissing under any other secret: nothing that was sealed could be opened.
  */
 export async function isUnderPreviousSecret(store: InstallationStore, vault: Vault): Promise<boolean> {
   const stored = await store.readInstallation(SECRET_PROOF);
@@ -81,7 +81,7 @@ export async function isUnderPreviousSecret(store: InstallationStore, vault: Vau
   if (stored === null || stored === vault.proof) return false;
   if (stored === vault.previous?.proof) return true;
   throw new InstallationSecretMissing(
-    'this is not the secret of the installation: its keys and provider credentials cannot be used with it. Set TURNPIKE_SECRET to the secret of the installation, or unset it if the data directory has the file "secret". To replace that secret by this one, set TURNPIKE_PREVIOUS_SECRET to that secret',
+    'this is not the secret of the installation: no provider credential can be decrypted with it. Set TURNPIKE_SECRET to the secret of the installation, or unset it if the data directory has the file "secret". To replace that secret by this one, set TURNPIKE_PREVIOUS_SECRET to that secret',
   );
 }
 

@@ -3,6 +3,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { settingsInput } from '../../../src/catalog/document.ts';
 import { bounds, inspectConfig } from '../../../src/config.ts';
+import { logEvents } from '../../../src/observability/observability.ts';
 import { projectFiles, readText } from '../../sources.ts';
 import { makeCommandWorld } from '../commands/command-world.ts';
 
@@ -116,6 +117,19 @@ test('every bound that docs/operating.md names exists', () => {
   );
   expect(named.length).toBeGreaterThan(5);
   expect(named.filter((name) => !(name in bounds))).toEqual([]);
+});
+
+test('docs/operating.md has every event of the log, and no other', () => {
+  const chapter = (readText('docs/operating.md') ?? '').split('\n## The log and the audit')[1]?.split('\n## ')[0] ?? '';
+  const rows = [...chapter.matchAll(/^\| (`[^|]*`) \|/gm)].map(([, names = '']) => names).filter((names) => names !== '`event`');
+  const documented = rows.flatMap((names) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name as string));
+  expect(documented.toSorted()).toEqual(logEvents.toSorted());
+});
+
+test('every event of the log is written somewhere', () => {
+  const code = projectFiles().filter((path) => /^src\/(?!observability\/log-events).*\.ts$/.test(path));
+  const text = code.map((path) => readText(path) ?? '').join('\n');
+  expect(logEvents.filter((event) => !text.includes(`'${event}'`))).toEqual([]);
 });
 
 test('every link leads to an existing heading or file', () => {

@@ -39,13 +39,13 @@ function readWaiting(descriptor: number): string {
 }
 
 test('the format json writes one object per line, in order', () => {
-  const text = logged('json', [{ at: 'now', status: 200, model: null }, { event: 'x\ny' }]);
+  const text = logged('json', [{ at: 'now', status: 200, model: null }, { code: 'x\ny' }]);
   expect(
     text
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line)),
-  ).toEqual([{ at: 'now', status: 200, model: null }, { event: 'x\ny' }]);
+  ).toEqual([{ at: 'now', status: 200, model: null }, { code: 'x\ny' }]);
 });
 
 test('the format pretty writes one line for people, which no value can break or forge', () => {
