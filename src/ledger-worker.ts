@@ -3,6 +3,7 @@
 import { BrokenInvariant } from './base/assert.ts';
 import { InDoubt, Outpaced } from './ledger/ledger.ts';
 import {
+  CommitMark,
   ConnectionWriter,
   closeForWriting,
   type FromThread,
@@ -14,6 +15,7 @@ import {
 declare const self: Worker;
 
 let writer: ConnectionWriter | null = null;
+let mark: CommitMark | null = null;
 let close: () => void = () => {};
 
 self.onmessage = ({ data }: MessageEvent<string>) => {
@@ -30,6 +32,7 @@ function write(to: ConnectionWriter, commit: RowCommit): void {
   try {
     to.write(commit);
     post({ committed: true });
+    mark?.set(to.commits); // after the answer, which does not wait for it
   } catch (failure) {
     const kind = kindOf(failure);
     const cause = failure instanceof InDoubt ? failure.cause : failure;
@@ -47,7 +50,11 @@ function open(path: string): void {
   try {
     const database = openForWriting(path);
     writer = new ConnectionWriter(database);
-    close = () => closeForWriting(database);
+    mark = new CommitMark(path, writer.commits);
+    close = () => {
+      mark?.close();
+      closeForWriting(database);
+    };
     post({ opened: true });
   } catch (failure) {
     post({

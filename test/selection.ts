@@ -31,6 +31,7 @@ export const slowTests: Readonly<Record<string, string>> = {
   'test/money/soak.test.ts': 'sustained load',
   'test/storage/maintenance/backup.test.ts': 'starts service and command processes for each case',
   'test/storage/maintenance/doctor.test.ts': 'starts service and command processes for each case',
+  'test/storage/maintenance/lost-commits.test.ts': 'starts service and command processes for each case',
   'test/storage/maintenance/restore.test.ts': 'starts service and command processes for each case',
   'test/storage/maintenance/secret-rotation.test.ts': 'starts service and command processes for each case',
 };

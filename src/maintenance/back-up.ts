@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import { nameDatabase } from '../storage/postgres/postgres.ts';
 import { databasePath, type FromBackup, signInPath, type ToBackup } from '../storage/sqlite/sqlite.ts';
 import { workerScript } from '../worker-scripts.ts';
+import { withLoss } from './check-database.ts';
 import { isPreviousNeeded, readSecretState, secretUseOf } from './secret.ts';
 
 /** Copies the store to `file`, which must not exist. Rejects and leaves no file if `signal` is aborted. */
@@ -39,7 +40,7 @@ export async function backUp(config: Config, file: string, signal: AbortSignal):
       sign_in_file: hasSignIn ? signInTarget : null,
       bytes: size,
       taken_at: new Date(takenAtMs).toISOString(),
-      check,
+      check: check && withLoss(path, check),
       ...neededSecrets(config, target),
     };
   } finally {

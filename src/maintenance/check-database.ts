@@ -3,7 +3,9 @@
 
 import type { Finding } from '../commands/commands.ts';
 import { bounds } from '../config.ts';
+import type { CheckReport } from '../ledger/ledger.ts';
 import type { DatabaseFailure, TablesState } from '../storage/postgres/postgres.ts';
+import { type CommitLoss, describeLoss, findCommitLoss } from '../storage/sqlite/sqlite.ts';
 import {
   type DatabaseFacts,
   error,
@@ -19,17 +21,32 @@ import {
 const RESTORE = 'Restore the last backup (docs/operating.md, "Backup and restore").';
 
 export function* checkDatabase(facts: Facts): Findings {
-  const { database, directory, dataDirectory, postgres, isStoreKnown } = facts;
+  const { database, directory, dataDirectory, postgres, isStoreKnown, commitLoss } = facts;
   if (postgres !== null) yield* checkPostgres(postgres, database);
   else if (directory === null || !isStoreKnown) return;
-  else if (database === null)
+  else if (database === null && commitLoss === null)
     yield error('database_missing', `directory ${dataDirectory}`, {
       message: 'It has no turnpike.db: the service was never started here, or its database was lost.',
       remedy: `Specify the correct directory with --data, or start the service to create a new one. If it was lost: ${RESTORE}`,
     });
-  else yield* checkFile(database);
+  else if (database !== null) yield* checkFile(database);
+  if (commitLoss !== null) yield* describeCommitLoss(commitLoss, dataDirectory);
   if (database !== null) yield* checkBooks(database);
   yield* checkClock(facts);
+}
+
+function* describeCommitLoss(loss: CommitLoss, dataDirectory: string): Findings {
+  const { fault, remedy } = describeLoss(loss);
+  yield error('commits_lost', `directory ${dataDirectory}`, {
+    message: `${fault}. Answers that clients got are not billed, and changes are undone. The service does not start.`,
+    remedy,
+  });
+}
+
+/** What a database lacks is no fault of its rows: they are as consistent as they were earlier. */
+export function withLoss(path: string, report: CheckReport): CheckReport {
+  const loss = findCommitLoss(path);
+  return loss === null ? report : { ...report, ok: false, faults: [describeLoss(loss).fault, ...report.faults] };
 }
 
 function* checkFile({ version, survey, subject, fileFaults }: DatabaseFacts): Findings {

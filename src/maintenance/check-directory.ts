@@ -6,7 +6,7 @@ import { error, type Facts, type FileFacts, type Findings, warning } from './fac
 
 const MIB = 1024 * 1024;
 const OWN_FILES =
-  /^(?:(?:turnpike|sign-in)\.db(?:-wal|-shm)?|secret(?:\..*)?|operator\.json|first-(?:key|operator)\.txt|lock(?:-journal)?)$/;
+  /^(?:(?:turnpike|sign-in)\.db(?:-wal|-shm)?|secret(?:\..*)?|operator\.json|first-(?:key|operator)\.txt|lock(?:-journal)?|last-commit)$/;
 
 export function* checkDirectory(facts: Facts): Findings {
   const { dataDirectory, directory, postgres, isStoreKnown, diskFreeBytes } = facts;

@@ -5,7 +5,7 @@ import type { Finding, ServiceFacts } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
 import type { CheckReport } from '../ledger/ledger.ts';
 import type { DatabaseFailure, ServerState, TablesState } from '../storage/postgres/postgres.ts';
-import type { StoredVersion } from '../storage/sqlite/sqlite.ts';
+import type { CommitLoss, StoredVersion } from '../storage/sqlite/sqlite.ts';
 import type { StoreSurvey } from '../storage/storage.ts';
 import type { SecretState } from './secret.ts';
 
@@ -31,6 +31,8 @@ export interface Facts {
   postgres: PostgresFacts | null;
   /** Null when it does not exist or has no tables of this service. */
   database: DatabaseFacts | null;
+  /** Acknowledged commits that the SQLite database lacks, or that there were if it does not exist; null if none are known. */
+  commitLoss: CommitLoss | null;
   secret: Fallible<SecretState> | null;
   /** Faults of the sign-in database; empty when it is intact, missing or not used. */
   signInFaults: readonly string[];

@@ -55,6 +55,8 @@ export async function gatherFacts(
     isStoreKnown,
     postgres: store.postgres,
     database,
+    commitLoss:
+      config.databaseUrl === null ? orNull(() => sqlite.findCommitLoss(sqlite.databasePath(dataDirectory))) : null,
     secret: secretUse && attempt(() => readSecretState({ ...config, dataDirectory }, secretUse)),
     signInFaults: store.postgres === null ? signInFaultsIn(dataDirectory) : [],
     catalog: survey && catalogFacts({ ...config, dataDirectory }, survey),

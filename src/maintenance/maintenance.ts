@@ -9,7 +9,7 @@ import * as postgres from '../storage/postgres/postgres.ts';
 import { databasePath, readStoredVersion, sumLedger } from '../storage/sqlite/sqlite.ts';
 import { backUp } from './back-up.ts';
 import { checkAccounts, checkCatalog, checkPayments } from './check-catalog.ts';
-import { checkDatabase, checkSignIn } from './check-database.ts';
+import { checkDatabase, checkSignIn, withLoss } from './check-database.ts';
 import { checkDirectory } from './check-directory.ts';
 import { checkSecret } from './check-secret.ts';
 import { checkProcess, checkService } from './check-service.ts';
@@ -78,7 +78,7 @@ function checkFile(path: string): CheckReport {
   if (!existsSync(path)) throw new Error(`there is no database at ${path}`);
   try {
     const { stored, known } = readStoredVersion(path);
-    if (stored === known) return checkLedger(sumLedger(path));
+    if (stored === known) return withLoss(path, checkLedger(sumLedger(path)));
     throw new Error(otherVersion(stored, known));
   } catch (cause) {
     if (cause instanceof BrokenInvariant) throw cause;

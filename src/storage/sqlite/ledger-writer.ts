@@ -5,6 +5,7 @@ import { BrokenInvariant } from '../../base/assert.ts';
 import { InDoubt } from '../../ledger/ledger.ts';
 import type { Cell } from '../tables.ts';
 import { writeCoCommitted } from './co-committed.ts';
+import { COMMITS, readCommits } from './commit-mark.ts';
 import { type LedgerWrites, prepareLedgerWrites, prepareText } from './statements.ts';
 
 /** The name of a statement, and the parameters of each row that it writes. */
@@ -36,15 +37,22 @@ export class ConnectionWriter implements LedgerWriter {
   readonly #control: ReturnType<typeof prepareControl>;
   /** A commit failed, and may be on the disk. */
   #isDoubtful = false;
+  #commits: number;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#commits = readCommits(database);
     this.#writes = prepareLedgerWrites(database);
     this.#control = prepareControl(database);
   }
 
+  /** The number of commits that the database is known to have. */
+  get commits(): number {
+    return this.#commits;
+  }
+
   write({ name, rows, coCommitted }: RowCommit): void {
-    const { begin, commit, setLast } = this.#control;
+    const { begin, commit, setLast, count } = this.#control;
     let isCommitAsked = false;
     try {
       if (this.#isDoubtful && name !== null && this.#isWritten(name)) return;
@@ -55,8 +63,10 @@ export class ConnectionWriter implements LedgerWriter {
       }
       for (const row of coCommitted) writeCoCommitted(this.#database, row);
       if (name !== null) setLast.run(LAST_COMMIT, name);
+      const { commits } = count.get(COMMITS) as { commits: number };
       isCommitAsked = true;
       commit.run();
+      this.#commits = commits;
       this.#isDoubtful = false;
     } catch (failure) {
       this.#isDoubtful = true;
@@ -73,6 +83,11 @@ export class ConnectionWriter implements LedgerWriter {
 
 function prepareControl(database: Database) {
   return {
+    count: prepareText(
+      database,
+      `INSERT INTO installation (name, value) VALUES ($1, '1')
+       ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1 RETURNING CAST(value AS INTEGER) AS commits`,
+    ),
     begin: prepareText(database, 'BEGIN IMMEDIATE'),
     commit: prepareText(database, 'COMMIT'),
     rollback: prepareText(database, 'ROLLBACK'),

@@ -5,6 +5,7 @@ import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckReport } from '../../ledger/ledger.ts';
 import { latestVersion, migrationsAfter } from '../migrations/migrations.ts';
+import { type CommitLoss, describeLoss, lossOf, readCommits, readMark } from './commit-mark.ts';
 import { refuseMoved } from './move.ts';
 
 const BUSY_MS = 10_000;
@@ -12,8 +13,12 @@ const CLOSING_BUSY_MS = 1_000;
 const CACHE_KIB = 8 * 1024;
 const CHECKPOINT_PAGES = 4_000; // 16 MB of log: a page that changes with every commit is copied once for hundreds of commits
 
-/** Opens for writing. Creates the file if needed and migrates its tables. Throws for a database that was moved to PostgreSQL. */
+/**
+ * Opens for writing. Creates the file if needed and migrates its tables. Throws for a database that was moved to PostgreSQL, and for one
+ * that lacks acknowledged commits.
+ */
 export function openForWriting(path: string): Database {
+  refuseLoss(path);
   const database = new Database(path, { create: true, readwrite: true });
   try {
     database.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
@@ -48,6 +53,27 @@ export function openForReading(path: string, options: { exact?: boolean } = {}):
   const database = new Database(path, { readonly: true, safeIntegers: options.exact ?? false });
   database.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
   return database;
+}
+
+/** The acknowledged commits that the database at `path` lacks, whether a server is running on it or not; null if none is known to be missing. */
+export function findCommitLoss(path: string): CommitLoss | null {
+  const mark = readMark(path); // first: a running server only adds to both
+  if (mark === null) return null;
+  if (!existsSync(path)) return lossOf(path, mark, 0);
+  const database = openForReading(path);
+  try {
+    return lossOf(path, mark, readCommits(database));
+  } finally {
+    database.close();
+  }
+}
+
+/** Throws before a missing file is created. */
+function refuseLoss(path: string): void {
+  const loss = findCommitLoss(path);
+  if (loss === null) return;
+  const { fault, remedy } = describeLoss(loss);
+  throw new Error(`${fault}. ${remedy}`);
 }
 
 /** Throws before anything is written to a file of a version that this program cannot use. */

@@ -17,6 +17,7 @@ import { sqliteReader } from './reader.ts';
 
 export { describeMark, type MoveMark } from '../move.ts';
 export type { ReportReads } from '../stores.ts';
+export { type CommitLoss, CommitMark, describeLoss } from './commit-mark.ts';
 export { SqliteLedgerStore } from './ledger-store.ts';
 export { type FromThread, LedgerThread, type ToThread } from './ledger-thread.ts';
 export { ConnectionWriter, type LedgerWriter, type RowCommit } from './ledger-writer.ts';
@@ -26,6 +27,7 @@ export {
   copyDatabase,
   DirectoryLocked,
   type FromBackup,
+  findCommitLoss,
   findFileFaults,
   isDirectoryLocked,
   lockDirectory,

@@ -121,7 +121,9 @@ test('every bound that docs/operating.md names exists', () => {
 
 test('docs/operating.md has every event of the log, and no other', () => {
   const chapter = (readText('docs/operating.md') ?? '').split('\n## The log and the audit')[1]?.split('\n## ')[0] ?? '';
-  const rows = [...chapter.matchAll(/^\| (`[^|]*`) \|/gm)].map(([, names = '']) => names).filter((names) => names !== '`event`');
+  const rows = [...chapter.matchAll(/^\| (`[^|]*`) \|/gm)]
+    .map(([, names = '']) => names)
+    .filter((names) => names !== '`event`');
   const documented = rows.flatMap((names) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name as string));
   expect(documented.toSorted()).toEqual(logEvents.toSorted());
 });

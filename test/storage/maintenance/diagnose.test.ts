@@ -102,6 +102,7 @@ function factsOf(changes: Partial<Facts> = {}): Facts {
     directory: { path: DATA, mode: 0o700, owner: 1000, isWritable: true },
     files: ['turnpike.db', 'turnpike.db-wal', 'secret', 'lock', 'operator.json', 'notes.txt'].map((name) => file(name)),
     diskFreeBytes: 50_000 * MIB,
+    commitLoss: null,
     signInFaults: [],
     openFilesMax: 1_048_576,
     isLocked: true,
@@ -193,6 +194,22 @@ const faults: [string, Partial<Facts>, string[]][] = [
     'no database',
     { ...stopped, database: null, secret: null, catalog: null },
     [`error database_missing directory ${DATA}`],
+  ],
+  [
+    'a database that lacks acknowledged commits',
+    { commitLoss: { commits: 3, untilMs: NOW_MS, markPath: `${DATA}/last-commit` } },
+    [`error commits_lost directory ${DATA}`],
+  ],
+  [
+    'a missing database that had commits',
+    {
+      ...stopped,
+      database: null,
+      secret: null,
+      catalog: null,
+      commitLoss: { commits: 3, untilMs: NOW_MS, markPath: `${DATA}/last-commit` },
+    },
+    [`error commits_lost directory ${DATA}`],
   ],
   [
     'a file that is not a database',

@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Finding } from '../../../src/commands/commands.ts';
+import { readText } from '../../sources.ts';
 import { runTurnpike, spawnCommand } from '../../support/run-turnpike.ts';
 import { scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { selfSigned } from '../../support/self-signed.ts';
@@ -73,6 +74,14 @@ describe('a sound installation', () => {
     const { exitCode, codes, words } = await examine(data);
     expect([exitCode, codes]).toEqual([0, []]);
     if (!words.includes('open_files_low')) expect(words).toBe(`No problems found in ${data}.\n`);
+  });
+
+  test('has only files that the documentation lists', async () => {
+    const chapter = (readText('docs/operating.md') ?? '').split('\n## The data directory')[1]?.split('\n## ')[0] ?? '';
+    const rows = [...chapter.matchAll(/^\| (`[^|]*`) \|/gm)].map(([, names = '']) => names);
+    const documented = rows.flatMap((names) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string));
+    await using turnpike = await spawnTurnpike(join(directory, 'listed'));
+    expect(readdirSync(turnpike.dataDirectory).filter((name) => !documented.includes(name))).toEqual([]);
   });
 
   test('can be started while the doctor runs', async () => {
