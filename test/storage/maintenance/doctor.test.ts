@@ -121,7 +121,11 @@ describe('a broken installation', () => {
     expect([exitCode, ['database_unreadable', 'database_broken'].includes(codes[0] ?? '')]).toEqual([1, true]);
     const hollow = copyOf('hollow');
     truncateSync(join(hollow, 'turnpike.db'), 0);
-    expect((await examine(hollow)).codes).toEqual(['database_of_earlier_version', 'service_not_running']);
+    expect((await examine(hollow)).codes).toEqual([
+      'commits_lost',
+      'database_of_earlier_version',
+      'service_not_running',
+    ]);
   });
 
   test('with a damaged sign-in database', async () => {
