@@ -3,11 +3,18 @@
 
 import { integerOf } from '../base/checked-number.ts';
 import { earliestRequestId, formatId } from '../base/ids.ts';
-import { type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
+import { type HoldRow, type LeaseRow, type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
-import { holdColumns, namesOf } from './tables.ts';
+import { holdColumns, leaseColumns, namesOf } from './tables.ts';
 
-const HOLDS = `SELECT ${namesOf(holdColumns)} FROM holds`;
+export const HOLDS = `SELECT ${namesOf(holdColumns)} FROM holds`;
+export const LEASES = `SELECT ${namesOf(leaseColumns)} FROM leases`;
+
+/** Which node each open hold belongs to, and which nodes are alive. */
+export interface HoldsOfNodes {
+  holds: HoldRow[];
+  leases: LeaseRow[];
+}
 
 export const FAULTS_MAX = 100;
 
@@ -63,6 +70,11 @@ export function sumValues({ usage, journal }: RetentionTimes) {
 export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
   const { usage, journal } = kept;
   const [counts] = rows.counts;
+  const unreadable = new Map(
+    rows.holds
+      .map(readHold)
+      .flatMap(({ requestId, unreadable: reason }) => (reason === undefined ? [] : [[requestId, reason]])),
+  );
   return {
     accounts: rows.accounts.map((row) => ({
       id: formatId('acct', integerOf(row.id)),
@@ -96,14 +108,13 @@ export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
         `${formatId('acct', integerOf(row.account_id))} ${formatId('key', integerOf(row.key_id))} ${row.model}: the total of ${formatDay(row.day_ms)} is not the sum of its usage records`,
     ),
     strangeHolds: [
-      ...rows.holds
-        .map(readHold)
-        .filter(({ unreadable }) => unreadable !== undefined)
-        .map(({ requestId, unreadable }) => `${requestId}: its hold cannot be read, because ${unreadable}`),
-      ...rows.strangeHolds.map(
-        (row) =>
-          `${row.request_id}: its hold has no account or key, belongs to an ended message, or contradicts itself`,
-      ),
+      ...[...unreadable].map(([requestId, reason]) => `${requestId}: its hold cannot be read, because ${reason}`),
+      ...rows.strangeHolds
+        .filter(({ request_id }) => !unreadable.has(request_id))
+        .map(
+          (row) =>
+            `${row.request_id}: its hold has no account or key, belongs to an ended message, or contradicts itself`,
+        ),
     ],
     miscountedRunning: rows.miscounted.map(
       (row) =>

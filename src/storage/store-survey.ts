@@ -27,7 +27,6 @@ export interface StoreSurvey {
 /** How a database writes a member of a row's document: `alias.document`. */
 export interface DocumentSyntax {
   text(alias: string, member: string): string;
-  number(alias: string, member: string): string;
   /** A table of the texts in a list, with the given alias, as `value`. */
   listed(alias: string, member: string, as: string): string;
 }
@@ -51,14 +50,12 @@ export const INSTALLATION = 'SELECT name, value FROM installation';
 /** The statements; integers are returned as floating-point numbers. $1 is the time. */
 export function surveyTexts(of: DocumentSyntax) {
   const number = (expression: string) => `CAST(${expression} AS double precision)`;
-  const isUnexpired = (alias: string) =>
-    `(${of.number(alias, 'expiresAtMs')} IS NULL OR ${of.number(alias, 'expiresAtMs')} > $1)`;
   return {
     counts: `
       SELECT ${number('(SELECT COUNT(*) FROM accounts)')} AS accounts,
-        (SELECT ${number('COUNT(*)')} FROM keys k JOIN accounts a ON a.id = k.account_id
-          WHERE ${of.text('k', 'status')} = 'enabled' AND ${of.text('a', 'status')} = 'enabled'
-            AND ${isUnexpired('k')}) AS usable_keys,
+        (SELECT ${number('COUNT(*)')} FROM key_meters k JOIN account_meters a ON a.id = k.account_id
+          WHERE k.status = 'enabled' AND a.enabled = 1
+            AND (k.expires_at_ms IS NULL OR k.expires_at_ms > $1)) AS usable_keys,
         (SELECT ${number('MAX(created_at_ms)')} FROM payments) AS payment_at_ms,
         (SELECT ${number('MAX(at_ms)')} FROM payment_events) AS payment_event_at_ms,
         (SELECT ${number('MAX(newest.at_ms)')} FROM (

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { checkLedger } from '../../src/ledger/ledger.ts';
 import { sumLedger } from '../../src/storage/postgres/postgres.ts';
-import { type Corruption, corruptions, useLedger } from '../money/ledger/corruptions.ts';
+import { type Corruption, corruptions, unreadable, useLedger } from '../money/ledger/corruptions.ts';
 import { openWorkbench } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres, runOn, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
 import { copyToPostgres } from './copy-to-postgres.ts';
@@ -68,6 +68,12 @@ describe.skipIf(cannotStartPostgres)('check sees in PostgreSQL', () => {
   test('no fault in sound rows', async () => {
     expect(await faultsAfter('SELECT 1')).toEqual([]);
   });
+
+  for (const statement of unreadable)
+    test(`other faults beside a document that cannot be read: ${statement}`, async () => {
+      const faults = await faultsAfter(`${statement}; UPDATE account_meters SET balance = balance + 1`);
+      expect(faults.join('\n')).toContain('balance is not the sum of its entries');
+    });
 
   for (const [what, statement, fault] of [...corruptions, ...ONLY_POSTGRES])
     test(what, async () => {

@@ -7,7 +7,10 @@ import {
   accountsText,
   describeSums,
   FAULTS_MAX,
+  HOLDS,
+  type HoldsOfNodes,
   KEPT_TIMES,
+  LEASES,
   readRetentionTimes,
   type SumRows,
   sumTexts,
@@ -22,14 +25,19 @@ import {
   type SurveyRows,
   surveyTexts,
 } from '../store-survey.ts';
+import { storedColumns } from '../stored-columns.ts';
+import { type HoldsTable, readHold } from '../stored-hold.ts';
+import { readLeaseRow } from '../tables.ts';
+import { findUnreadable, type StoredText } from '../unreadable-rows.ts';
 import { openForReading } from './open-database.ts';
 import { prepareText } from './statements.ts';
 
-const member = (alias: string, name: string) => `json_extract(${alias}.document, '$.${name}')`;
+/** NULL instead of an error for a text that is not JSON: it is reported on its own. */
+const json = (column: string) => `CASE WHEN json_valid(${column}) THEN ${column} END`;
+
 const texts = surveyTexts({
-  text: member,
-  number: member,
-  listed: (alias, name, as) => `json_each(${alias}.document, '$.${name}') ${as}`,
+  text: (alias, name) => `json_extract(${json(`${alias}.document`)}, '$.${name}')`,
+  listed: (alias, name, as) => `json_each(${json(`${alias}.document`)}, '$.${name}') ${as}`,
 });
 
 /** Surveys the database at `path`, whether a server is running on it or not. Throws SQLite's errors. */
@@ -98,36 +106,69 @@ function sum(database: Database): LedgerSums {
   return describeSums(rows, kept);
 }
 
-const ACCOUNTS = accountsText("json_extract(document, '$.fromPlan')", "json_extract(m.plan, '$.held')");
+const ACCOUNTS = accountsText(
+  `CAST(json_extract(${json('document')}, '$.fromPlan') AS INTEGER)`,
+  `CAST(json_extract(${json('m.plan')}, '$.held') AS INTEGER)`,
+);
 
 const WRONG_MONTHS = wrongMonthsText(
   "CAST(strftime('%s', day * 86400, 'unixepoch', 'start of month') AS INTEGER) * 1000",
 );
 
 const STRANGE_HOLDS = `
-  SELECT h.request_id FROM holds h
+  SELECT h.request_id FROM (SELECT *, ${json('document')} AS hold FROM holds) h
   LEFT JOIN account_meters m ON m.id = h.account_id
   LEFT JOIN key_meters k ON k.id = h.key_id AND k.account_id = h.account_id
   LEFT JOIN usage_records r ON r.request_id = h.request_id
   WHERE m.id IS NULL OR k.id IS NULL OR r.request_id IS NOT NULL
-    OR json_extract(h.document, '$.requestId') IS NOT h.request_id
-    OR json_extract(h.document, '$.account') IS NOT h.account_id
-    OR json_extract(h.document, '$.key') IS NOT h.key_id
-    OR json_extract(h.document, '$.amount') IS NOT h.amount
+    OR json_extract(h.hold, '$.requestId') IS NOT h.request_id
+    OR json_extract(h.hold, '$.account') IS NOT h.account_id
+    OR json_extract(h.hold, '$.key') IS NOT h.key_id
+    OR json_extract(h.hold, '$.amount') IS NOT h.amount
   LIMIT ${FAULTS_MAX}`;
 
 const MISCOUNTED = `
   WITH present AS (
-    SELECT account_id, key_id, json_extract(document, '$.group') AS group_name FROM holds
-    WHERE NOT json_extract(document, '$.left')),
+    SELECT account_id, key_id, json_extract(${json('document')}, '$.group') AS group_name FROM holds
+    WHERE NOT json_extract(${json('document')}, '$.left')),
   in_groups AS (
-    SELECT m.id, g.key AS group_name, json_extract(g.value, '$.running') AS running
-    FROM account_meters m, json_each(m.group_rates) g)
+    SELECT m.id, g.key AS group_name, json_extract(${json('g.value')}, '$.running') AS running
+    FROM account_meters m, json_each(${json('m.group_rates')}) g)
   SELECT 'acct' AS kind, g.id, g.running, COUNT(p.account_id) AS open FROM in_groups g
   LEFT JOIN present p ON p.account_id = g.id AND p.group_name = g.group_name
   GROUP BY g.id, g.group_name HAVING g.running IS NOT COUNT(p.account_id)
   UNION ALL
-  SELECT 'key', k.id, json_extract(k.rates, '$.running'), COUNT(p.key_id) FROM key_meters k
+  SELECT 'key', k.id, json_extract(${json('k.rates')}, '$.running'), COUNT(p.key_id) FROM key_meters k
   LEFT JOIN present p ON p.key_id = k.id
-  GROUP BY k.id HAVING json_extract(k.rates, '$.running') IS NOT COUNT(p.key_id)
+  GROUP BY k.id HAVING json_extract(${json('k.rates')}, '$.running') IS NOT COUNT(p.key_id)
   LIMIT ${FAULTS_MAX}`;
+
+/** What this program cannot read in the database at `path`, a sentence each. */
+export async function findUnreadableRows(path: string): Promise<string[]> {
+  const database = openForReading(path);
+  try {
+    return await findUnreadable(storedColumns, (text) => readPieces(database, text));
+  } finally {
+    database.close();
+  }
+}
+
+const PIECE_ROWS = 1_000;
+
+function* readPieces(database: Database, text: string): Generator<StoredText[]> {
+  let piece: StoredText[] = [];
+  for (const row of database.prepare<StoredText, []>(text).iterate()) {
+    if (piece.push(row) < PIECE_ROWS) continue;
+    yield piece;
+    piece = [];
+  }
+  yield piece;
+}
+
+/** Open holds and leases, as they are stored. */
+export function readHoldsOfNodes(path: string): HoldsOfNodes {
+  return withReader(path, (database) => ({
+    holds: (prepareText(database, HOLDS).all() as HoldsTable[]).map(readHold),
+    leases: (prepareText(database, LEASES).all() as Parameters<typeof readLeaseRow>[0][]).map(readLeaseRow),
+  }));
+}

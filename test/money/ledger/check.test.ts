@@ -8,7 +8,7 @@ import { checkLedger, type LedgerSums } from '../../../src/ledger/ledger.ts';
 import { openForWriting, sumLedger } from '../../../src/storage/sqlite/sqlite.ts';
 import { type OpenedSqlite, openSqlite } from '../../storage/open-sqlite.ts';
 import { temporaryDirectory } from '../../storage/temporary-directory.ts';
-import { corruptions, useLedger } from './corruptions.ts';
+import { corruptions, unreadable, useLedger } from './corruptions.ts';
 import { openWorkbench, type Workbench } from './workbench.ts';
 
 let opened: OpenedSqlite;
@@ -64,6 +64,15 @@ describe('check sees', () => {
       expect(faults.join('\n')).toContain(fault);
     });
   }
+
+  for (const statement of unreadable)
+    test(`other faults beside a document that cannot be read: ${statement}`, () => {
+      const faults = faultsAfter((database) => {
+        database.run(statement);
+        database.run('UPDATE account_meters SET balance = balance + 1');
+      });
+      expect(faults.join('\n')).toContain('balance is not the sum of its entries');
+    });
 
   test('the public id of the account at fault', () => {
     const [fault] = faultsAfter((database) => database.run('UPDATE account_meters SET balance = balance + 1'));

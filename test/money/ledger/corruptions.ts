@@ -185,3 +185,16 @@ export const corruptions: readonly Corruption[] = [
   ],
   ['a key whose meters are of another account', 'UPDATE key_meters SET account_id = 99', 'it has no meters'],
 ];
+
+/** Documents that are not JSON, or of another shape: each alone must not keep the other rows from being verified. */
+export const unreadable: readonly string[] = [
+  "UPDATE holds SET document = 'no JSON' WHERE request_id = (SELECT MIN(request_id) FROM holds)",
+  'UPDATE holds SET document = \'{"v":1,"left":"perhaps","fromPlan":"much"}\' WHERE request_id = (SELECT MIN(request_id) FROM holds)',
+  "UPDATE account_meters SET plan = 'no JSON'",
+  'UPDATE account_meters SET plan = \'{"held":"much"}\'',
+  "UPDATE account_meters SET group_rates = 'no JSON'",
+  "UPDATE account_meters SET group_rates = '7'",
+  'UPDATE account_meters SET group_rates = \'{"default":7,"vip":{"running":"many"}}\'',
+  "UPDATE key_meters SET rates = 'no JSON'",
+  'UPDATE key_meters SET rates = \'{"running":"many"}\'',
+];
