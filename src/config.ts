@@ -79,6 +79,7 @@ export const bounds = {
   refusalRememberedMs: 1_000,
   refusalBehindOthersRememberedMs: 100,
   leaseMs: 15_000,
+  holdEndMsMax: 3 * 60_000, // within which running nodes end holds of ended nodes, and lost ones of their own
   lostHoldsLookMs: 60_000, // a hold without a message in two looks is ended
   leaseRenewMs: 5_000,
   leaseRenewAgainMs: 500, // after a failed renewal

@@ -79,16 +79,32 @@ function* checkVersion(version: TablesState['version'], subject: string, start: 
     });
 }
 
-function* checkBooks({ ledger, subject }: DatabaseFacts): Findings {
+function* checkBooks(database: DatabaseFacts): Findings {
+  const { ledger, subject, overdueHolds, unreadableRows } = database;
+  if (overdueHolds !== null && overdueHolds.length > 0)
+    yield error('holds_overdue', subject, {
+      message: `Holds are open that nothing ends, and their money cannot be spent: ${firstOf(overdueHolds)}.`,
+      remedy: 'See each. If their nodes were restarted less than a minute ago, run the command again.',
+    });
+  if (unreadableRows !== null && unreadableRows.length > 0)
+    yield error('rows_unreadable', subject, {
+      message: `Rows cannot be read, and requests that need them fail: ${firstOf(unreadableRows)}.`,
+      remedy:
+        'Run the release that wrote them, if a later one did. Otherwise someone changed them, or the data is damaged: keep a backup of this state, and restore an earlier one, or report the rows.',
+    });
   if (ledger === null) return;
   const faults = 'failure' in ledger ? [ledger.failure] : ledger.is.faults;
   if (faults.length === 0) return;
-  const more = faults.length > 3 ? ` (and ${faults.length - 3} more: "turnpike check")` : '';
   yield error('ledger_out_of_balance', subject, {
-    message: `An invariant of the ledger does not hold: ${faults.slice(0, 3).join('; ')}${more}. Some balance or bill is wrong.`,
+    message: `An invariant of the ledger does not hold: ${firstOf(faults)}. Some balance or bill is wrong.`,
     remedy:
       'Keep a backup of this state and report it: this is a fault of the service, or someone changed stored rows.',
   });
+}
+
+function firstOf(faults: readonly string[]): string {
+  const more = faults.length > 3 ? ` (and ${faults.length - 3} more: "turnpike check")` : '';
+  return faults.slice(0, 3).join('; ') + more;
 }
 
 /** With PostgreSQL, times come from the database. */

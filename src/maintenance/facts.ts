@@ -66,6 +66,9 @@ export interface DatabaseFacts {
   fileFaults: readonly string[] | null;
   /** Null when it was not verified. */
   ledger: Fallible<CheckReport> | null;
+  /** Open holds that nothing will end, and rows that cannot be read, a sentence each; null when they were not looked for. */
+  overdueHolds: readonly string[] | null;
+  unreadableRows: readonly string[] | null;
   /** Null for tables of another version. */
   survey: Fallible<StoreSurvey> | null;
 }

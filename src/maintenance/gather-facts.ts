@@ -26,6 +26,7 @@ import {
   type PostgresFacts,
   SERVER_VERSION_LEAST,
 } from './facts.ts';
+import { findOverdueHolds } from './overdue-holds.ts';
 import { readSecretState, type SecretUse } from './secret.ts';
 
 /** All facts of the installation. Never rejects for the state of the installation. */
@@ -79,12 +80,12 @@ const NOTHING: GatheredStore = { postgres: null, database: null, secretUse: null
 async function gatherStore({ databaseUrl, dataDirectory }: Config, nowMs: number): Promise<GatheredStore> {
   if (databaseUrl !== null) return await gatherPostgres(databaseUrl, nowMs);
   const path = sqlite.databasePath(resolve(dataDirectory));
-  const database = fileDatabaseFacts(path, nowMs);
+  const database = await fileDatabaseFacts(path, nowMs);
   const secretUse = known(database?.survey) ?? orNull(() => ({ proof: sqlite.readProof(path) }));
   return { postgres: null, database, secretUse };
 }
 
-function fileDatabaseFacts(path: string, nowMs: number): DatabaseFacts | null {
+async function fileDatabaseFacts(path: string, nowMs: number): Promise<DatabaseFacts | null> {
   const bytes = orNull(() => statSync(path).size);
   if (bytes === null) return null;
   const version = attempt(() => sqlite.readStoredVersion(path));
@@ -93,12 +94,15 @@ function fileDatabaseFacts(path: string, nowMs: number): DatabaseFacts | null {
   const isSmall = bytes <= bounds.doctorCheckBytesMax;
   const fileFaults = isSmall && stored !== null ? sqlite.findFileFaults(path) : null;
   const isSound = isPresent && (fileFaults === null || fileFaults.length === 0);
+  const isToVerify = isSound && isSmall;
   return {
     subject: `file ${path}`,
     bytes,
     version,
     fileFaults,
-    ledger: isSound && isSmall ? attempt(() => checkLedger(sqlite.sumLedger(path))) : null,
+    ledger: isToVerify ? attempt(() => checkLedger(sqlite.sumLedger(path))) : null,
+    overdueHolds: isPresent ? orNull(() => findOverdueHolds(sqlite.readHoldsOfNodes(path), nowMs)) : null,
+    unreadableRows: isToVerify ? await sqlite.findUnreadableRows(path) : null,
     survey: isPresent ? attempt(() => sqlite.surveyStore(path, nowMs)) : null,
   };
 }
@@ -140,12 +144,19 @@ async function serverDatabaseFacts(
   const isToVerify = bytes <= bounds.doctorCheckBytesMax && known(survey) !== null;
   // Null when it takes too long, which is no fault of the ledger.
   const sums = isToVerify ? known(await attemptAt(url, postgres.sumLedger(url, bounds.reportStatementMsMax))) : null;
+  const ofNodes = isUsable
+    ? known(await attemptAt(url, postgres.readHoldsOfNodes(url, bounds.doctorAnswerWaitMs)))
+    : null;
   return {
     subject: `database ${postgres.nameDatabase(url)}`,
     bytes,
     version: { is: version },
     fileFaults: null,
     ledger: sums && attempt(() => checkLedger(sums)),
+    overdueHolds: ofNodes && findOverdueHolds(ofNodes, ofNodes.nowMs),
+    unreadableRows: isToVerify
+      ? known(await attemptAt(url, postgres.findUnreadableRows(url, bounds.reportStatementMsMax)))
+      : null,
     survey,
   };
 }

@@ -6,7 +6,13 @@ import type { Diagnosis, Finding, Maintenance } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
 import { type CheckReport, checkLedger } from '../ledger/ledger.ts';
 import * as postgres from '../storage/postgres/postgres.ts';
-import { databasePath, readStoredVersion, sumLedger } from '../storage/sqlite/sqlite.ts';
+import {
+  databasePath,
+  findUnreadableRows,
+  readHoldsOfNodes,
+  readStoredVersion,
+  sumLedger,
+} from '../storage/sqlite/sqlite.ts';
 import { backUp } from './back-up.ts';
 import { checkAccounts, checkCatalog, checkPayments } from './check-catalog.ts';
 import { checkDatabase, checkSignIn, withLoss } from './check-database.ts';
@@ -16,6 +22,7 @@ import { checkProcess, checkService } from './check-service.ts';
 import { type Facts, type Findings, known } from './facts.ts';
 import { gatherFacts } from './gather-facts.ts';
 import { move, takeBack } from './move.ts';
+import { findOverdueHolds } from './overdue-holds.ts';
 import { forgetPreviousSecret, rotateSecret, secretStatus } from './secret.ts';
 
 /** Each check is a function of the facts alone. */
@@ -71,14 +78,22 @@ export const maintenance: Maintenance = {
 
 /** Verifies the ledger from the stored rows. Throws for a database that is missing, damaged or of another version. */
 export async function checkStore({ databaseUrl, dataDirectory }: Config): Promise<CheckReport> {
-  return databaseUrl === null ? checkFile(databasePath(dataDirectory)) : await checkServer(databaseUrl);
+  return databaseUrl === null
+    ? await checkFile(databasePath(dataDirectory), Date.now())
+    : await checkServer(databaseUrl);
 }
 
-function checkFile(path: string): CheckReport {
+async function checkFile(path: string, nowMs: number): Promise<CheckReport> {
   if (!existsSync(path)) throw new Error(`there is no database at ${path}`);
   try {
     const { stored, known } = readStoredVersion(path);
-    if (stored === known) return withLoss(path, checkLedger(sumLedger(path)));
+    if (stored === known) {
+      const report = withLoss(path, checkLedger(sumLedger(path)));
+      return withFaults(report, [
+        ...findOverdueHolds(readHoldsOfNodes(path), nowMs),
+        ...(await findUnreadableRows(path)),
+      ]);
+    }
     throw new Error(otherVersion(stored, known));
   } catch (cause) {
     if (cause instanceof BrokenInvariant) throw cause;
@@ -95,7 +110,12 @@ async function checkServer(url: string): Promise<CheckReport> {
     const { stored, leastKnown, known } = await postgres.readTablesVersion(url);
     if (stored === 0) throw new Error('it has no tables of this service: the first start of the service creates them');
     if (stored < known || leastKnown > known) throw new Error(otherVersion(stored, known));
-    return checkLedger(await postgres.sumLedger(url));
+    const report = checkLedger(await postgres.sumLedger(url));
+    const ofNodes = await postgres.readHoldsOfNodes(url);
+    return withFaults(report, [
+      ...findOverdueHolds(ofNodes, ofNodes.nowMs),
+      ...(await postgres.findUnreadableRows(url)),
+    ]);
   } catch (cause) {
     if (cause instanceof BrokenInvariant) throw cause;
     const { words } = postgres.describeDatabaseFailure(cause, url);
@@ -104,6 +124,10 @@ async function checkServer(url: string): Promise<CheckReport> {
       { cause },
     );
   }
+}
+
+function withFaults(report: CheckReport, faults: readonly string[]): CheckReport {
+  return faults.length === 0 ? report : { ...report, ok: false, faults: [...report.faults, ...faults] };
 }
 
 function otherVersion(stored: number, known: number): string {

@@ -10,10 +10,13 @@ import { holdColumns, leaseColumns, namesOf } from './tables.ts';
 export const HOLDS = `SELECT ${namesOf(holdColumns)} FROM holds`;
 export const LEASES = `SELECT ${namesOf(leaseColumns)} FROM leases`;
 
-/** Which node each open hold belongs to, and which nodes are alive. */
+export const SETTINGS = "SELECT document FROM catalog WHERE kind = 'settings'";
+
+/** Which node each open hold belongs to, which nodes are alive, and the settings as JSON, by which messages end. */
 export interface HoldsOfNodes {
   holds: HoldRow[];
   leases: LeaseRow[];
+  settings: string | null;
 }
 
 export const FAULTS_MAX = 100;

@@ -10,6 +10,7 @@ export {
 } from './account-writes.ts';
 export type { OutboxReads } from './event-reads.ts';
 export { makeOutbox, takeLead } from './event-writes.ts';
+export type { HoldsOfNodes } from './ledger-sums.ts';
 export type { SignInDatabase, Throttle } from './sign-in-database.ts';
 export type { StoreSurvey } from './store-survey.ts';
 export type { ReportReads, Stores } from './stores.ts';

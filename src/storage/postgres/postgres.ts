@@ -46,7 +46,7 @@ export {
   type TablesVersion,
 } from './open-database.ts';
 export { type LockName, type SessionLock, takeLock, tryLock } from './read-pool.ts';
-export { readProof, sumLedger, surveyStore } from './survey-store.ts';
+export { findUnreadableRows, readHoldsOfNodes, readProof, sumLedger, surveyStore } from './survey-store.ts';
 
 /** The sign-in tables. Only the sign-in thread loads what they need. */
 export async function openSignIn(url: string): Promise<SignInDatabase> {

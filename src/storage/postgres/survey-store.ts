@@ -12,6 +12,7 @@ import {
   KEPT_TIMES,
   LEASES,
   readRetentionTimes,
+  SETTINGS,
   type SumRows,
   sumTexts,
   sumValues,
@@ -142,9 +143,11 @@ export function readHoldsOfNodes(url: string, statementMsMax?: number): Promise<
   const look = async ({ read }: Reader) => {
     const [clock] = await read<{ now_ms: number }>(CLOCK);
     const holds = await read<HoldsTable>(HOLDS);
+    const [settings] = await read<{ document: string }>(SETTINGS);
     const leases = await read<Parameters<typeof readLeaseRow>[0]>(LEASES);
     return {
       nowMs: integerOf(clock?.now_ms),
+      settings: settings?.document ?? null,
       holds: holds.map((row) =>
         readHold({
           ...row,

@@ -12,6 +12,7 @@ import {
   KEPT_TIMES,
   LEASES,
   readRetentionTimes,
+  SETTINGS,
   type SumRows,
   sumTexts,
   sumValues,
@@ -170,5 +171,6 @@ export function readHoldsOfNodes(path: string): HoldsOfNodes {
   return withReader(path, (database) => ({
     holds: (prepareText(database, HOLDS).all() as HoldsTable[]).map(readHold),
     leases: (prepareText(database, LEASES).all() as Parameters<typeof readLeaseRow>[0][]).map(readLeaseRow),
+    settings: (prepareText(database, SETTINGS).get() as { document: string } | null)?.document ?? null,
   }));
 }

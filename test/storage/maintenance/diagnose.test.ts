@@ -52,6 +52,8 @@ const database: DatabaseFacts = {
   ledger: {
     is: { ok: true, accounts: 2, entries: 9, open_holds: 0, usage_since: null, journal_since: null, faults: [] },
   },
+  overdueHolds: [],
+  unreadableRows: [],
   survey: { is: survey },
 };
 
@@ -251,6 +253,16 @@ const faults: [string, Partial<Facts>, string[]][] = [
       },
     }),
     [`error ledger_out_of_balance file ${DATA}/turnpike.db`],
+  ],
+  [
+    'a hold that nothing ends',
+    withDatabase({ overdueHolds: ['req_1: …'] }),
+    [`error holds_overdue file ${DATA}/turnpike.db`],
+  ],
+  [
+    'a row that cannot be read',
+    withDatabase({ unreadableRows: ['keys key_1: …'] }),
+    [`error rows_unreadable file ${DATA}/turnpike.db`],
   ],
   ['a clock behind the newest record', withSurvey({ newestAtMs: NOW_MS + DAY_MS }), ['error clock_behind clock']],
   [
