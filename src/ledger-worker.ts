@@ -7,6 +7,7 @@ import {
   ConnectionWriter,
   closeForWriting,
   type FromThread,
+  findDamage,
   openForWriting,
   type RowCommit,
   type ToThread,
@@ -55,7 +56,7 @@ function open(path: string): void {
       mark?.close();
       closeForWriting(database);
     };
-    post({ opened: true });
+    post({ opened: true, damage: findDamage(path) });
   } catch (failure) {
     post({
       failed: `the database ${path} cannot be opened: ${failure instanceof Error ? failure.message : String(failure)}`,

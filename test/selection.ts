@@ -30,6 +30,7 @@ export const slowTests: Readonly<Record<string, string>> = {
   'test/money/rolling-holds/leaving-midway.test.ts': 'thousands of streams',
   'test/money/soak.test.ts': 'sustained load',
   'test/storage/maintenance/backup.test.ts': 'starts service and command processes for each case',
+  'test/storage/maintenance/damaged-page.test.ts': 'starts service processes for each case',
   'test/storage/maintenance/doctor.test.ts': 'starts service and command processes for each case',
   'test/storage/maintenance/lost-commits.test.ts': 'starts service and command processes for each case',
   'test/storage/maintenance/restore.test.ts': 'starts service and command processes for each case',

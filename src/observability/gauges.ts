@@ -29,6 +29,8 @@ export interface Readings {
   http: { requestsInFlight(): number; certificateExpiresAtMs(): number | null };
   /** `held` in nanodollars. */
   openHolds(): Promise<{ count: number; held: number; oldestAtMs: number | null }>;
+  /** A page of the store cannot be read. */
+  isDamaged(): boolean;
   countDeliveries(): Promise<{ waiting: number; dueSinceMs: number | null }>;
   /** null: no payments are taken. */
   payments: { countByStatus(): Promise<{ status: string; count: number }[]>; refusedEvents(): number } | null;
@@ -108,8 +110,8 @@ const GAUGES: Readonly<Record<string, Gauge>> = {
     read: ({ gateway }) => gateway.ledger.unfinished,
   },
   turnpike_store_available: {
-    help: '0 after a failed ledger write until the next successful one, otherwise 1',
-    read: ({ gateway }) => (gateway.ledger.isAvailable ? 1 : 0),
+    help: '0 after a failed ledger write until the next successful one, and once a damaged page was met; otherwise 1',
+    read: ({ gateway, isDamaged }) => (gateway.ledger.isAvailable && !isDamaged() ? 1 : 0),
   },
   turnpike_open_holds: {
     help: 'Holds in the store that have not ended',

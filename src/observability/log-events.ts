@@ -44,6 +44,7 @@ export const logEvents = [
   'sign_in_failure',
   'sign_in_thread_failed',
   'signed_in',
+  'store_damaged',
   'store_failed',
   'store_not_tended',
   'store_resumed',

@@ -239,7 +239,10 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     lookup: lookupHost,
     findAuthFault: parts.findAuthFault,
     answered: (answered) => reportAdmin(log, answered, gateway.clock.nowMs()),
-    report: (request_id, thrown) => log.writeEvent('admin_failure', { request_id, cause: describeFailure(thrown) }),
+    report(request_id, thrown) {
+      log.writeEvent('admin_failure', { request_id, cause: describeFailure(thrown) });
+      parts.observers.damage.note(thrown);
+    },
   });
 }
 
@@ -285,7 +288,7 @@ export function makePublic(
     reportsAddress: observers.log.isOn,
     isLeaving: () => state.isLeaving,
     isDraining: () => state.isDraining,
-    isStoreAvailable: () => gateway.ledger.isAvailable && isStoreThere(),
+    isStoreAvailable: () => gateway.ledger.isAvailable && !observers.damage.isNoticed && isStoreThere(),
     report: (answered) => reportAnswer(observers, answered),
   };
 }

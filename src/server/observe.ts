@@ -16,6 +16,7 @@ import {
 import type { Answered } from '../public-api/public-api.ts';
 import { RefusalCounts, RouteCounter } from '../traffic/traffic.ts';
 import type { Closing } from './server.ts';
+import { StoreDamage } from './store-damage.ts';
 
 export interface Observers {
   log: LogWriter;
@@ -24,6 +25,7 @@ export interface Observers {
   telemetry: Telemetry | null;
   refusals: RefusalCounts;
   routes: RouteCounter;
+  damage: StoreDamage;
   clock: Clock;
 }
 
@@ -40,6 +42,7 @@ export async function openObservers(
     telemetry: null,
     refusals: new RefusalCounts(),
     routes: new RouteCounter(randomUUID()),
+    damage: new StoreDamage(log),
     clock,
   };
   if (config.telemetry === null) return observers;
@@ -52,7 +55,11 @@ export async function openObservers(
 }
 
 /** An admitted message has ended. */
-export function reportMessage({ log, metrics, telemetry, routes, clock }: Observers, message: MessageReport): void {
+export function reportMessage(
+  { log, metrics, telemetry, routes, damage, clock }: Observers,
+  message: MessageReport,
+): void {
+  damage.note(message.cause);
   const nowMs = clock.nowMs();
   metrics.countMessage(message, nowMs);
   routes.count(message.record, nowMs);
@@ -61,9 +68,13 @@ export function reportMessage({ log, metrics, telemetry, routes, clock }: Observ
 }
 
 /** Any other request was answered. */
-export function reportAnswer({ log, metrics, telemetry, refusals, clock }: Observers, answered: Answered): void {
+export function reportAnswer(
+  { log, metrics, telemetry, refusals, damage, clock }: Observers,
+  answered: Answered,
+): void {
   metrics.countAnswer(answered);
   const { clientRequest, failure, receivedAtMs, durationMs } = answered;
+  damage.note(failure?.details.cause);
   if (failure !== null && clientRequest !== null)
     refusals.count(failure, clientRequest.caller, receivedAtMs + durationMs);
   telemetry?.traceAnswer(answered);

@@ -63,6 +63,8 @@ export async function openPostgres(
     lockStart: () => takeLock(url, 'start'),
     runAlone,
     endLostHolds: (runningIds) => lostHolds.look(runningIds),
+    damage: null,
+    onFailure: () => {},
     maintain: () => maintainDatabase(url),
   };
 }

@@ -57,6 +57,8 @@ export async function openSqlite(config: Config, clock: Clock, log: LogWriter, c
     feed: null,
     endLostHolds: null,
     maintain: null,
+    damage: thread.damage,
+    onFailure: () => {},
     ...alone,
   };
 }

@@ -28,6 +28,10 @@ export interface OpenStore {
   runAlone(run: () => Promise<void>): Promise<boolean>;
   /** Ends holds of this node that belong to no message; resolves to their number. null if the store loses no endings. */
   endLostHolds: ((runningIds: () => ReadonlySet<string>) => Promise<number>) | null;
+  /** Why a part of the store that every message may need cannot be read; null if nothing is known. Found at the start. */
+  damage: string | null;
+  /** Called with the cause of each failure of the ledger. */
+  onFailure(cause: unknown): void;
   /** Periodic maintenance of the store, on any node. null if it needs none. */
   maintain: (() => Promise<MaintenanceResult>) | null;
 }
@@ -48,6 +52,7 @@ export async function openStore(config: Config, clock: Clock, log: LogWriter, cl
   // Without messages, this line is the only report of a full disk or an unavailable database.
   store.ledger.onStoreChange = (failure) => {
     const cause = failure instanceof TurnpikeError ? failure.cause : failure; // its message is for clients
+    store.onFailure(cause);
     if (failure === null) log.writeEvent('store_resumed');
     else log.writeEvent('store_failed', { cause: describeFailure(cause) });
   };

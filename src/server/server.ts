@@ -166,6 +166,8 @@ async function startOn(
   const { vault, stores, clock, feed } = store;
   const observers = await openObservers(config, options.version, log, clock, closing);
   const traffic = new TrafficWriter(observers, stores.traffic);
+  store.onFailure = (cause) => observers.damage.note(cause);
+  observers.damage.note(store.damage);
   store.gate.onCommitted = (facts) => observers.metrics.countBatch(facts);
   await using _ = await store.lockStart();
   const epoch = (await feed?.readEpoch()) ?? 0; // before anything is cached
@@ -209,7 +211,7 @@ async function startOn(
   ports.open = http;
   const start = { version: options.version, startedAtMs: clock.nowMs() };
   const { metrics, telemetry } = observers;
-  const readings = storeReadings(store, payments);
+  const readings = { ...storeReadings(store, payments), isDamaged: () => observers.damage.isNoticed };
   metrics.addReadings({ ...start, ...readings, gateway, bodies: publicApi.bodies, http, log, telemetry });
   closing.push(() => http.stop(false));
   updateOperatorFile();

@@ -9,7 +9,7 @@ import type { LedgerWriter, RowCommit } from './ledger-writer.ts';
 export type ToThread = { open: { path: string } } | { commit: RowCommit } | { close: true };
 /** Messages from the thread. A commit is answered when it is durable, or with its failure. */
 export type FromThread =
-  | { opened: true }
+  | { opened: true; damage: string | null }
   | { failed: string }
   | { committed: true }
   | { refused: { cause: string; kind: 'outpaced' | 'broken' | 'doubtful' | 'nothing' } }
@@ -17,6 +17,8 @@ export type FromThread =
 
 export class LedgerThread implements LedgerWriter {
   readonly #worker: Worker;
+  /** Why a table that every message may need cannot be read; null if it can, or was not looked at. */
+  damage: string | null = null;
   #pending: PromiseWithResolvers<void> | null = null;
   #isClosing = false;
   #closed: (() => void) | null = null;
@@ -33,9 +35,12 @@ export class LedgerThread implements LedgerWriter {
     await new Promise<void>((resolve, reject) => {
       worker.onmessage = ({ data }) => {
         const message = JSON.parse(data) as FromThread;
-        if ('opened' in message) resolve();
-        else if ('failed' in message) reject(new Error(message.failed));
-        else thread.#receive(message);
+        if ('opened' in message) {
+          thread.damage = message.damage;
+          resolve();
+        }
+        if ('failed' in message) reject(new Error(message.failed));
+        else if (!('opened' in message)) thread.#receive(message);
       };
       worker.onerror = (event) => {
         reject(new Error(event.message));

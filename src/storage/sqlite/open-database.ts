@@ -1,8 +1,9 @@
 // Opens a SQLite database in WAL mode. Every commit is synced to disk before it returns.
 
 import { Database, SQLiteError } from 'bun:sqlite';
-import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { bounds } from '../../config.ts';
 import type { CheckReport } from '../../ledger/ledger.ts';
 import { latestVersion, migrationsAfter } from '../migrations/migrations.ts';
 import { type CommitLoss, describeLoss, lossOf, readCommits, readMark } from './commit-mark.ts';
@@ -159,6 +160,36 @@ export function findFileFaults(path: string): string[] {
     return rows.map((row) => row.quick_check).filter((text) => text !== 'ok');
   } catch (failure) {
     return [failure instanceof Error ? failure.message : String(failure)];
+  } finally {
+    database.close();
+  }
+}
+
+/** Of which any message may need any row. */
+const NEEDED = [
+  'installation',
+  'catalog',
+  'accounts',
+  'keys',
+  'key_secrets',
+  'account_meters',
+  'key_meters',
+  'holds',
+  'leases',
+];
+
+/** The first fault in a table that every message may need; null if there is none, or if the file is too large for a look at each start. */
+export function findDamage(path: string): string | null {
+  if (statSync(path).size > bounds.doctorCheckBytesMax) return null;
+  const database = openForReading(path);
+  try {
+    for (const table of NEEDED) {
+      const { quick_check: fault } = database.query(`PRAGMA quick_check(${table})`).get() as { quick_check: string };
+      if (fault !== 'ok') return `database disk image is malformed: ${table}: ${fault}`;
+    }
+    return null;
+  } catch (failure) {
+    return failure instanceof Error ? failure.message : String(failure);
   } finally {
     database.close();
   }

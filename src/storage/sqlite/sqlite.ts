@@ -28,6 +28,7 @@ export {
   DirectoryLocked,
   type FromBackup,
   findCommitLoss,
+  findDamage,
   findFileFaults,
   isDirectoryLocked,
   lockDirectory,
