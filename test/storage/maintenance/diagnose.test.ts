@@ -535,8 +535,15 @@ test('docs/operating.md lists every finding code, and no other', () => {
   );
   const section = readFileSync(join(rootDirectory, 'docs/operating.md'), 'utf8').split('\n## Doctor\n')[1] ?? '';
   const [table = ''] = section.split('\n## ');
-  const told = codesIn(table.slice(table.indexOf('| what |')), /`([a-z]+(?:_[a-z]+)+)`/g);
-  expect(told.sort()).toEqual([...new Set(made)].sort());
+  const [, codes = '', severities = ''] = table.split(/^\| (?:what|severity) \|/m);
+  const names = /`([a-z]+(?:_[a-z]+)+)`/g;
+  expect(codesIn(codes, names).sort()).toEqual([...new Set(made)].sort());
+  const text = checks.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
+  const rowOf = (severity: string) => severities.split('\n').find((row) => row.startsWith(`| ${severity} |`)) ?? '';
+  const changing = codesIn(text, /(?:error|warning)\)\(\s*'(\w+)'/g);
+  expect(codesIn(rowOf('error, or warning'), names).sort()).toEqual(changing.sort());
+  const warnings = codesIn(text, /warning\(\s*'(\w+)'/g).filter((code) => !changing.includes(code));
+  expect(codesIn(rowOf('warning'), names).sort()).toEqual([...new Set(warnings)].sort());
 });
 
 test('a note names a database that is too large to verify, and how to verify it', () => {
