@@ -43,7 +43,7 @@ function* describeCommitLoss(loss: CommitLoss, dataDirectory: string): Findings 
   });
 }
 
-/** What a database lacks is no fault of its rows: they are as consistent as they were earlier. */
+/** Adds the loss of commits to a report on rows, which are as consistent as they were earlier. */
 export function withLoss(path: string, report: CheckReport): CheckReport {
   const loss = findCommitLoss(path);
   return loss === null ? report : { ...report, ok: false, faults: [describeLoss(loss).fault, ...report.faults] };

@@ -166,8 +166,7 @@ async function startOn(
   const { vault, stores, clock, feed } = store;
   const observers = await openObservers(config, options.version, log, clock, closing);
   const traffic = new TrafficWriter(observers, stores.traffic);
-  store.onFailure = (cause) => observers.damage.note(cause);
-  observers.damage.note(store.damage);
+  observers.damage.watch(store);
   store.gate.onCommitted = (facts) => observers.metrics.countBatch(facts);
   await using _ = await store.lockStart();
   const epoch = (await feed?.readEpoch()) ?? 0; // before anything is cached

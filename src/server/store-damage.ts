@@ -1,7 +1,8 @@
-// Damage of the database: a page that cannot be read. Whoever meets it reports it here. It stays known until a restart, because other
-// requests go on as if nothing were wrong.
+// Notices damage of the database: a page that cannot be read. It stays known until a restart, because other requests go on as if
+// nothing were wrong.
 
 import type { LogWriter } from '../observability/observability.ts';
+import type { OpenStore } from './open-store.ts';
 
 const CAUSES_MAX = 5;
 
@@ -15,6 +16,12 @@ export class StoreDamage {
 
   get isNoticed(): boolean {
     return this.#isNoticed;
+  }
+
+  /** Takes what the start found, and failures of the ledger. */
+  watch(store: Pick<OpenStore, 'damage' | 'onFailure'>): void {
+    store.onFailure = (cause) => this.note(cause);
+    this.note(store.damage);
   }
 
   /** Takes any failure. The first one of damage is logged. */
@@ -35,7 +42,7 @@ function findDamage(failure: unknown): string | null {
     const words = cause instanceof Error ? cause.message : String(cause);
     const isOfSqlite = /^SQLITE_(?:CORRUPT|NOTADB)/.test(String(code));
     const isOfPostgres = errno === 'XX001' || errno === 'XX002'; // data_corrupted, index_corrupted
-    // What comes from another thread has only its words.
+    // A failure of another thread has only its words.
     if (isOfSqlite || isOfPostgres || words.includes('database disk image is malformed')) return words;
     cause = cause instanceof Error ? cause.cause : null;
   }

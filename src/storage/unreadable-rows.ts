@@ -6,7 +6,7 @@ import { formatId, type IdKind } from '../base/ids.ts';
 /** A column with a document, and its reader. */
 export interface StoredColumn {
   table: string;
-  /** What identifies the row, as an SQL expression. */
+  /** An SQL expression that identifies the row. */
   key: string;
   column: string;
   /** The rows that have it, as an SQL condition; null: all whose column has a value. */
@@ -23,7 +23,7 @@ export interface StoredText {
 /** Rows of a statement, in pieces. */
 export type ReadPieces = (text: string) => AsyncIterable<StoredText[]> | Iterable<StoredText[]>;
 
-/** Of one column; more are not looked for. */
+/** The most that are named of one column. */
 export const UNREADABLE_MAX = 100;
 
 /** A sentence for each value that cannot be read. Never throws for what is stored. */

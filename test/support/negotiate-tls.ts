@@ -1,4 +1,4 @@
-// What a TLS server agrees to, for tests of the versions and ciphers that it accepts.
+// Negotiates with a TLS server, for tests of the versions and ciphers that it accepts.
 
 import { type ConnectionOptions, connect } from 'node:tls';
 

@@ -12,7 +12,7 @@ export type BalancerName = 'haproxy' | 'nginx';
 
 export interface Balancer extends AsyncDisposable {
   url: string;
-  /** Of the listener with TLS; null without a certificate. */
+  /** The port with TLS; null without a certificate. */
   tlsPort: number | null;
   /** Log output so far. */
   readLog(): string;

@@ -128,7 +128,7 @@ async function* readPieces({ read }: Reader, text: string): AsyncGenerator<Store
   await read('CLOSE pieces');
 }
 
-/** What this program cannot read, a sentence each. */
+/** A sentence for each stored value that this program cannot read. */
 export async function findUnreadableRows(url: string, statementMsMax?: number): Promise<string[]> {
   const faults: string[] = [];
   for (const column of storedColumns) {

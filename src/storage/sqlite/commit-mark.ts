@@ -1,4 +1,4 @@
-// How many commits the ledger has acknowledged, in a file beside the database. SQLite opens a database without its log as if
+// The number of commits that the ledger has acknowledged, in a file beside the database. SQLite opens a database without its log as if
 // the commits in it had never been; the number shows that they are missing.
 
 import type { Database } from 'bun:sqlite';
@@ -49,7 +49,7 @@ export function describeLoss({ commits, untilMs, markPath: file }: CommitLoss): 
   };
 }
 
-/** What a database at `path` with this number of commits lacks by its mark; null if nothing. */
+/** The commits that a database at `path` with this number of them lacks by its mark; null if none. */
 export function lossOf(path: string, mark: Mark, commits: number): CommitLoss | null {
   const lost = mark.commits - commits;
   return lost <= 0 ? null : { commits: lost, untilMs: mark.atMs, markPath: markPath(path) };

@@ -165,7 +165,7 @@ export function findFileFaults(path: string): string[] {
   }
 }
 
-/** Of which any message may need any row. */
+/** Tables of which any message may need any row. */
 const NEEDED = [
   'installation',
   'catalog',

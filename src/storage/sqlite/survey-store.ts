@@ -144,7 +144,7 @@ const MISCOUNTED = `
   GROUP BY k.id HAVING json_extract(${json('k.rates')}, '$.running') IS NOT COUNT(p.key_id)
   LIMIT ${FAULTS_MAX}`;
 
-/** What this program cannot read in the database at `path`, a sentence each. */
+/** A sentence for each value in the database at `path` that this program cannot read. */
 export async function findUnreadableRows(path: string): Promise<string[]> {
   const database = openForReading(path);
   try {
