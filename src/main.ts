@@ -1,6 +1,5 @@
 // The entry point of the command line: runs a command in this process's world and exits with its code.
 
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { runCommand } from './commands/commands.ts';
 import {
@@ -12,9 +11,7 @@ import {
   readClientConfig,
   readConfig,
 } from './config.ts';
-
-/** Set by bin/build.ts in the executable, which has no package.json. */
-declare const TURNPIKE_VERSION: string | undefined;
+import { readVersion } from './version.ts';
 
 const given = process.argv.slice(2);
 
@@ -27,6 +24,7 @@ const exitCode = await runCommand(given, {
   writeError: (text) => write(process.stderr, text),
   confirm,
   readVersion,
+  readNotices: async () => (await import('./licenses/licenses.ts')).readNotices(),
   readClientConfig,
   async readConfig(flags) {
     const { environment, references, faults } = await readEnvironment(flags);
@@ -52,12 +50,6 @@ async function readEnvironment({ data }: ConfigFlags) {
   if (Object.keys(found.references).length === 0) return { ...found, faults: [] };
   const { readReferences } = await import('./credentials/credentials.ts');
   return readReferences(found, readClientConfig(data === undefined ? {} : { data }).dataDirectory);
-}
-
-function readVersion(): string {
-  if (typeof TURNPIKE_VERSION === 'string') return TURNPIKE_VERSION;
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 async function confirm(question: string): Promise<boolean> {

@@ -88,6 +88,8 @@ const mayImport: Record<string, readonly string[]> = {
   'sign-in-worker': ['config', 'auth', 'sign-in', 'storage'],
   'tokenizer-worker': ['base', 'tokenizer'],
   'worker-scripts': [],
+  version: [],
+  licenses: ['commands'],
   maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'providers', 'storage', 'commands', 'worker-scripts'],
   server: [
     ...edge,
@@ -105,7 +107,7 @@ const mayImport: Record<string, readonly string[]> = {
     'traffic',
     'tokenizer',
   ],
-  main: [...ground, 'commands', 'credentials', 'maintenance', 'server'],
+  main: [...ground, 'commands', 'credentials', 'licenses', 'maintenance', 'server', 'version'],
 };
 
 /** Storage may import values of these, and only types of everything else, which it implements. */

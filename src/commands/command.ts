@@ -41,8 +41,9 @@ export interface World {
   writeError(text: string): Promise<void>;
   /** Asks on the terminal; false without a terminal. */
   confirm(question: string): Promise<boolean>;
-  /** The version of this program, such as "0.1.0". */
+  /** The version of this program, such as "1.0.0". */
   readVersion(): string;
+  readNotices(): Promise<readonly Notice[]>;
   /** Rejects with ConfigError. */
   readConfig(flags: ConfigFlags): Promise<Readonly<Config>>;
   /** Returns the faults instead of rejecting with them. */
@@ -54,6 +55,15 @@ export interface World {
   startServer(config: Readonly<Config>, options: ServerOptions): Promise<RunningServer>;
   checkStore(config: Readonly<Config>): Promise<CheckReport>;
   maintain(): Promise<Maintenance>;
+}
+
+/** A license text, and the packages that it belongs to. */
+export interface Notice {
+  /** With their versions: "zod 4.6.7". */
+  packages: string[];
+  /** As the packages state it: an SPDX expression, or words. */
+  license: string;
+  text: string;
 }
 
 /** A file given with `--apply`, read and expanded. */

@@ -11,6 +11,7 @@ export type {
   Finding,
   Maintenance,
   MoveReport,
+  Notice,
   RunningServer,
   SecretStatus,
   ServerOptions,
@@ -65,6 +66,9 @@ const topics: readonly Topic[] = [
   onData('secret', "replaces the installation's secret"),
   topic('doctor', 'reports problems with this installation and how to fix them', async () => [
     (await import('./doctor.ts')).doctor,
+  ]),
+  topic('licenses', 'prints the licenses of the software that this program contains', async () => [
+    (await import('./licenses.ts')).licenses,
   ]),
 ];
 

@@ -88,7 +88,7 @@ export interface StartOptions {
   /** Applied before the service listens. */
   applyFile?: { document: object; describeFault(fault: Fault): string };
   tls?: TlsPaths;
-  /** The program's version, such as "0.1.0". */
+  /** The program's version, such as "1.0.0". */
   version: string;
   print(line: string): void;
 }

@@ -91,6 +91,9 @@ async function runIn(
       ran.error += text;
     },
     readVersion: () => '1.2.3',
+    readNotices: async () => [
+      { packages: ['zod 4.6.7', 'hono 4.13.19'], license: 'MIT', text: 'Permission is granted' },
+    ],
     readConfig: async (flags) => readConfig(flags, environment),
     inspectConfig: async (flags) => inspectConfig(flags, environment),
     readClientConfig: (flags) => readClientConfig(flags, environment),
