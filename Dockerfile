@@ -1,4 +1,5 @@
-# One executable in a small image: docker build -t turnpike . It contains no secrets; settings come from the environment.
+# One executable in a small image: docker build --build-arg COMMIT=$(git rev-parse HEAD) -t turnpike . It contains no secrets; settings
+# come from the environment. The image of a release is built of its executables instead: see docs/releasing.md.
 
 FROM node:22-bookworm-slim AS build
 WORKDIR /turnpike
@@ -8,7 +9,9 @@ COPY bin bin
 RUN sh bin/with-bun production --version
 COPY src src
 COPY console console
-RUN npm run build
+# Only released executables have the version of a release; others name this commit, if it is given.
+ARG COMMIT=
+RUN npm run build -- --commit "$COMMIT"
 
 FROM debian:bookworm-slim
 RUN useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin turnpike \

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { developmentVersion } from '../src/version.ts';
 import { buildTwice } from './release/build-twice.ts';
@@ -46,7 +46,12 @@ try {
 
 function makePlan(): Plan {
   const { values } = parseArgs({
-    options: { 'base-image': { type: 'string' }, rehearsal: { type: 'boolean' }, only: { type: 'string' } },
+    options: {
+      'base-image': { type: 'string' },
+      output: { type: 'string' },
+      rehearsal: { type: 'boolean' },
+      only: { type: 'string' },
+    },
   });
   const isRehearsal = values.rehearsal === true;
   const baseImage = values['base-image'] ?? null;
@@ -70,7 +75,7 @@ function makePlan(): Plan {
     isRehearsal,
     baseImage,
     targets: chosen,
-    directory: join(root, 'dist', isRehearsal ? 'rehearsal' : 'release'),
+    directory: resolve(values.output ?? join(root, 'dist', isRehearsal ? 'rehearsal' : 'release')),
   };
 }
 
