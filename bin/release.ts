@@ -18,6 +18,7 @@ import { developmentVersion } from '../src/version.ts';
 import { buildTwice } from './release/build-twice.ts';
 import { checkBaseImage, makeDockerfile } from './release/container.ts';
 import { findObstacles } from './release/preconditions.ts';
+import { writeProductionManifest } from './release/production-manifest.ts';
 import { makeProvenance, publicSource } from './release/provenance.ts';
 import { runCommand, StepFailed } from './release/run-command.ts';
 import { fetchRuntime, type Runtime, type Target, targets } from './release/runtimes.ts';
@@ -87,9 +88,10 @@ function refuse(obstacles: readonly string[], isRehearsal: boolean): void {
 }
 
 async function release(plan: Plan): Promise<void> {
-  audit(plan);
   const work = mkdtempSync(join(tmpdir(), 'turnpike-release-'));
   try {
+    const production = writeProductionManifest(root, work);
+    audit(plan, production);
     const runtimes = new Map(plan.targets.map((target) => [target, fetchRuntime(root, target.package, work)]));
     const { commit, isRehearsal } = plan;
     const built = buildTwice({ root, commit, isDevelopment: isRehearsal, runtimes, work });
@@ -97,7 +99,7 @@ async function release(plan: Plan): Promise<void> {
     mkdirSync(plan.directory, { recursive: true });
     for (const { machine } of plan.targets)
       copyFileSync(join(built.directory, machine), join(plan.directory, nameOf(plan, machine)));
-    await writeDocuments(plan, built.source);
+    await writeDocuments(plan, built.source, production);
     writeContainer(plan, built.source);
     writeProvenance(plan, built.source, [...runtimes.values()]);
     const files = listFiles(plan.directory);
@@ -110,11 +112,11 @@ async function release(plan: Plan): Promise<void> {
 }
 
 /** Known vulnerabilities of what is shipped. A registry that does not answer is a failure: nothing is known then. */
-function audit({ isRehearsal }: Plan): void {
+function audit({ isRehearsal }: Plan, production: string): void {
   try {
-    console.log(runCommand(['npm', 'audit', '--omit=dev', '--package-lock-only', '--audit-level=moderate'], root));
+    console.log(runCommand(['npm', 'audit', '--package-lock-only', '--audit-level=moderate'], production));
   } catch (failure) {
-    refuse([`${(failure as Error).message}: npm's message is above`], isRehearsal);
+    refuse([`${(failure as Error).message}; its message is above`], isRehearsal);
   }
 }
 
@@ -123,10 +125,10 @@ function nameOf({ version }: Plan, machine: string): string {
 }
 
 /** The SBOM, the project's license, and those of others as the executable of this machine prints them. */
-async function writeDocuments(plan: Plan, source: string): Promise<void> {
+async function writeDocuments(plan: Plan, source: string, production: string): Promise<void> {
   const { version, commit, directory } = plan;
   const committedAt = runCommand(['git', 'show', '--no-patch', '--format=%cI', commit], root).trim();
-  const sbom = makeSbom(source, new Date(committedAt).toISOString());
+  const sbom = makeSbom(production, new Date(committedAt).toISOString());
   await validateSbom(sbom);
   writeFileSync(join(directory, `turnpike-${version}.cdx.json`), `${JSON.stringify(sbom, null, 2)}\n`);
   copyFileSync(join(source, 'LICENSE'), join(directory, 'LICENSE'));

@@ -6,14 +6,14 @@ import { targets } from './runtimes.ts';
 
 export interface Sbom {
   serialNumber: string;
-  metadata: { timestamp: string };
+  metadata: { timestamp: string; component: { name: string; type: string } };
   components: { 'bom-ref': string; name: string; version: string }[];
   dependencies: { ref: string; dependsOn: string[] }[];
 }
 
-/** `directory` has package.json and package-lock.json; its name becomes that of the main component. */
+/** `directory` is that of writeProductionManifest. */
 export function makeSbom(directory: string, committedAt: string): Sbom {
-  const options = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only', '--omit', 'dev'];
+  const options = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only'];
   const sbom = JSON.parse(runCommand(['npm', 'sbom', ...options], directory)) as Sbom;
   const runtimes = targets.map((target) => target.package);
   const isShipped = (name: string) => !name.startsWith('@oven/') || runtimes.some((each) => name === each);

@@ -8,6 +8,7 @@ interface LockedPackage {
   version: string;
   license?: string;
   dev?: boolean;
+  devOptional?: boolean;
   optional?: boolean;
 }
 
@@ -30,8 +31,8 @@ export function collectNotices(root: string): Notice[] {
   };
   const runtime = readFileSync(join(import.meta.dir, 'bun.md'), 'utf8').trim();
   add(`bun ${locked['node_modules/bun']?.version}`, 'MIT, with libraries under other licenses', runtime);
-  for (const [path, { version, license = 'unknown', dev, optional }] of Object.entries(locked)) {
-    if (path === '' || dev || runtimePackage.test(path)) continue;
+  for (const [path, { version, license = 'unknown', dev, devOptional, optional }] of Object.entries(locked)) {
+    if (path === '' || dev || devOptional || runtimePackage.test(path)) continue;
     const directory = join(root, path);
     if (optional && !existsSync(directory)) continue;
     const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);

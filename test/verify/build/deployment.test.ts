@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { DEFAULT_SETTINGS } from '../../../src/catalog/build-catalog.ts';
 import { bounds, inspectConfig } from '../../../src/config.ts';
@@ -72,6 +73,12 @@ test('the executable is built on the Debian version it runs on, and the other im
     POSTGRESQL_LEAST,
   );
   expect(services['balancer']?.image).toBe(`haproxy:${/HAProxy \(([\d.]+) or later\)/.exec(haproxy)?.[1]}`);
+});
+
+test('the Dockerfile has no faults, and its executable names the commit', () => {
+  expect(validate(dockerfile)).toEqual([]);
+  expect(validate(dockerfile.replace('COPY', 'COPPY'))).not.toEqual([]);
+  expect(dockerfile).toContain('ARG COMMIT=\nRUN npm run build -- --commit "$COMMIT"\n');
 });
 
 test('neither the image nor compose.yaml has a secret: without secrets in the environment nothing starts', () => {

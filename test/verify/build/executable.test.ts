@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { collectNotices } from '../../../src/licenses/licenses.ts';
+import { rootDirectory } from '../../check.ts';
 import { Browser, signUp } from '../../contract/sign-in/browser.ts';
 import { readText } from '../../sources.ts';
 import { holdRequests } from '../../support/held-requests.ts';
@@ -33,7 +35,9 @@ async function balanceOf(data: string): Promise<string> {
 
 test('it prints its version and commands, exits 2 on wrong usage, and leaves no files', async () => {
   const { version } = JSON.parse(readText('package.json') ?? '') as { version: string };
-  expect(await machine.run('--version')).toEqual({ exitCode: 0, out: `${version}\n`, error: '' });
+  expect((await machine.run('--version')).out).toMatch(
+    new RegExp(`^${RegExp.escape(version)}(?:-dev\\+[0-9a-f]{12}(?:\\.dirty)?)?\\n$`),
+  );
   const help = await machine.run('--help');
   expect(help).toMatchObject({ exitCode: 0, error: '' });
   for (const command of ['serve', 'apply', 'backup', 'doctor']) expect(help.out).toContain(`\n  ${command} `);
@@ -41,6 +45,13 @@ test('it prints its version and commands, exits 2 on wrong usage, and leaves no 
     expect([wrong, (await machine.run(...wrong)).exitCode]).toEqual([wrong, 2]);
   }
   expect(readdirSync(machine.directory)).toEqual(['turnpike']);
+});
+
+test('it contains the licenses of all that it is built with', async () => {
+  const { exitCode, out, error } = await machine.run('licenses', '--json');
+  expect([exitCode, error]).toEqual([0, '']);
+  expect(JSON.parse(out)).toEqual(collectNotices(rootDirectory));
+  expect((await machine.run('licenses')).out).toContain('Copyright (c) Meta Platforms, Inc. and affiliates.');
 });
 
 test('everything works as in a checkout, from the first start to the end', async () => {
