@@ -4,7 +4,7 @@ export class StepFailed extends Error {
   override name = 'StepFailed';
 }
 
-/** Returns what it printed to stdout; its stderr goes to the terminal. Throws StepFailed if it fails. */
+/** Returns its output. If it fails, that goes to the terminal, as its messages always do, and StepFailed is thrown. */
 export function runCommand(command: readonly string[], directory: string): string {
   const { exitCode, stdout } = Bun.spawnSync([...command], {
     cwd: directory,
@@ -12,6 +12,7 @@ export function runCommand(command: readonly string[], directory: string): strin
     stdout: 'pipe',
     stderr: 'inherit',
   });
-  if (exitCode !== 0) throw new StepFailed(`${command.slice(0, 3).join(' ')} ended with ${exitCode}`);
-  return stdout.toString();
+  if (exitCode === 0) return stdout.toString();
+  console.error(stdout.toString());
+  throw new StepFailed(`${command.slice(0, 3).join(' ')} ended with ${exitCode}`);
 }

@@ -1,7 +1,16 @@
 // `npm run release`, rehearsed for this kind of machine. It builds the last commit, not changes after it.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { validate } from 'dockerfile-utils';
@@ -101,8 +110,64 @@ test('without the digest of the base image and the tag there is no release, and 
   expect(refused.printed).toContain('release: the last commit does not have the tag');
   expect((await run('--base-image', 'debian:bookworm-slim', '--rehearsal')).printed).toContain('64 hexadecimal digits');
   expect((await run('--only', machine)).printed).toContain('--only is for rehearsals');
-  expect(readdirSync(work)).toEqual(['output']);
+  expect(existsSync(none)).toBe(false);
 });
+
+test(
+  'a known vulnerability of what is shipped refuses a release, and so does a registry that reports none',
+  async () => {
+    const checkout = join(work, 'checkout');
+    const git = (...given: string[]) => {
+      const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com'];
+      const { success, stderr } = Bun.spawnSync(['git', ...identity, ...given], { cwd: checkout });
+      if (!success) throw new Error(stderr.toString());
+    };
+    Bun.spawnSync(['git', 'clone', '--quiet', rootDirectory, checkout]);
+    symlinkSync(join(rootDirectory, 'node_modules'), join(checkout, 'node_modules'));
+    const { version: next } = JSON.parse(readText('package.json') ?? '') as { version: string };
+    writeFileSync(join(checkout, 'CHANGELOG.md'), `# Changelog\n\n## ${next}\n`);
+    git('commit', '--quiet', '--allow-empty', '--all', '--message', 'Prepare the release');
+    git('tag', '--annotate', '--force', '--message', 'Release', `v${next}`);
+    const advisory = {
+      id: 1,
+      title: 'Money is lost',
+      severity: 'moderate',
+      vulnerable_versions: '*',
+      url: 'https://x.example',
+    };
+    const asked: string[] = [];
+    await using registry = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      async fetch(request) {
+        const { pathname } = new URL(request.url);
+        if (request.method === 'POST') asked.push(pathname);
+        const isFirst = asked.length === 1;
+        if (request.method !== 'POST')
+          return Response.json({ name: decodeURIComponent(pathname.slice(1)), versions: {} });
+        return isFirst ? Response.json({ zod: [advisory] }) : new Response('', { status: 405 });
+      },
+    });
+    const release = async () => {
+      const command = [process.execPath, join(checkout, 'bin', 'release.ts'), '--base-image', baseImage];
+      const env = { ...process.env, npm_config_registry: registry.url.href };
+      const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe', env });
+      const texts = [child.stdout, child.stderr].map((stream) => new Response(stream).text());
+      return { exitCode: await child.exited, texts: (await Promise.all(texts)).join('') };
+    };
+    const vulnerable = await release();
+    expect(vulnerable.exitCode).toBe(1);
+    expect(vulnerable.texts).toContain('Money is lost');
+    expect(vulnerable.texts).toContain('release: npm audit --package-lock-only ended with 1');
+    const unanswered = await release();
+    expect([unanswered.exitCode, unanswered.texts.includes('Money is lost')]).toEqual([1, false]);
+    expect(unanswered.texts).toContain('release: npm audit --package-lock-only ended with 1');
+    expect(new Set(asked)).toEqual(new Set(['/-/npm/v1/security/advisories/bulk']));
+    expect(existsSync(join(checkout, 'dist'))).toBe(false);
+    rmSync(checkout, { recursive: true });
+  },
+  NPM_MS_MAX,
+);
 
 test(
   'the SBOM is valid, has what is shipped, and is the same each time',
