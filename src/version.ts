@@ -32,7 +32,7 @@ export function developmentVersion(version: string, commit: string): string {
 /** The number of commits since the tag, the abbreviated id, and "-dirty" if files differ. Null if git cannot tell. */
 function describeCommit(root: string, repository: string, tag: string): RegExpExecArray | null {
   const options = ['--tags', '--match', tag, '--long', '--always', '--abbrev=12', '--dirty'];
-  // Named explicitly, so that variables such as GIT_DIR do not lead to another repository.
+  // Named explicitly, so that variables such as GIT_DIR do not lead to another repository, and that another user may own it.
   const place = [`--git-dir=${repository}`, `--work-tree=${root}`, '--no-optional-locks'];
   try {
     const { stdout } = Bun.spawnSync(['git', ...place, 'describe', ...options], { cwd: root });

@@ -1,7 +1,7 @@
 // Versions of checkouts, in repositories of real git.
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { developmentVersion, versionOfCheckout } from '../../../src/version.ts';
@@ -49,6 +49,13 @@ test('an archive has the version of its release, and a repository that git canno
   expect(versionOfCheckout(root)).toBe('1.0.0');
   writeFileSync(join(root, '.git'), 'gitdir: elsewhere\n');
   expect(versionOfCheckout(root)).toBe('1.0.0-dev');
+});
+
+test.skipIf(process.getuid?.() !== 0)('a checkout that another user owns names its commit', () => {
+  git('init', '--quiet');
+  const commitId = commit();
+  for (const path of [root, join(root, '.git')]) chownSync(path, 12_345, 12_345);
+  expect(versionOfCheckout(root)).toBe(`1.0.0-dev+${commitId}`);
 });
 
 test('another repository named by the environment is not asked', () => {
