@@ -4,6 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { collectNotices } from '../../../src/licenses/licenses.ts';
+import { versionOfCheckout } from '../../../src/version.ts';
+import { rootDirectory } from '../../check.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import { storeVariables } from '../../support/test-store.ts';
 
@@ -86,9 +89,14 @@ test('a server with an invalid file prints each fault with its line, exits 1, an
   expect(existsSync(join(directory, 'data', 'operator.json'))).toBe(false);
 });
 
-test('the version is that of package.json, from any directory', async () => {
-  const { version } = await import('../../../package.json');
+test('the version is that of this checkout, from any directory', async () => {
+  const version = versionOfCheckout(rootDirectory);
   expect(await run('--version')).toEqual({ exitCode: 0, out: `${version}\n`, error: '' });
+});
+
+test('the licenses are those of the installed packages, without a service', async () => {
+  const { exitCode, out } = await run('licenses', '--json');
+  expect([exitCode, JSON.parse(out)]).toEqual([0, collectNotices(rootDirectory)]);
 });
 
 test('bin/turnpike works from any directory, through absolute and relative symbolic links', () => {
@@ -97,7 +105,7 @@ test('bin/turnpike works from any directory, through absolute and relative symbo
   symlinkSync(join(import.meta.dir, '..', '..', '..', 'bin', 'turnpike'), join(links, 'turnpike'));
   symlinkSync('turnpike', join(links, 'tp'));
   const { exitCode, stdout } = Bun.spawnSync(['./tp', '--version'], { cwd: links });
-  expect([exitCode, stdout.toString()]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  expect([exitCode, stdout.toString()]).toEqual([0, `${versionOfCheckout(rootDirectory)}\n`]);
 });
 
 test("a check of another program's database prints one value, names the fault and exits 1", async () => {
