@@ -31,9 +31,11 @@ let work: string;
 let output: string;
 let printed: string;
 let version: string;
+let commit: string;
 beforeAll(async () => {
   work = mkdtempSync(join(tmpdir(), 'turnpike-rehearsal-'));
   output = join(work, 'output');
+  commit = Bun.spawnSync(['git', 'rev-parse', 'HEAD'], { cwd: rootDirectory }).stdout.toString().slice(0, 12);
   const given = ['--rehearsal', '--only', machine, '--output', output, '--base-image', baseImage];
   const ran = await run(...given);
   printed = ran.printed;
@@ -54,7 +56,6 @@ async function run(...given: string[]) {
 }
 
 test('a rehearsal names its commit, and says that nothing of it may be published', () => {
-  const commit = Bun.spawnSync(['git', 'rev-parse', 'HEAD'], { cwd: rootDirectory }).stdout.toString().slice(0, 12);
   const { version: next } = JSON.parse(readText('package.json') ?? '') as { version: string };
   expect(version).toBe(`${next}-dev+${commit}`);
   expect(printed).toContain(`turnpike ${version}, each executable with the same bytes in two builds`);
