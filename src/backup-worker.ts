@@ -7,6 +7,7 @@ import {
   copyDatabase,
   type FromBackup,
   findFileFaults,
+  hashFile,
   readStoredVersion,
   sumLedger,
   type ToBackup,
@@ -21,28 +22,29 @@ giveWay();
 self.onmessage = ({ data }: MessageEvent<string>) => {
   const { path, target, signIn } = JSON.parse(data) as ToBackup;
   try {
-    const copied = copyChecked(path, target);
-    post(signIn === null || 'failed' in copied ? copied : (copySignIn(signIn) ?? copied));
+    post(copyAll(path, target, signIn));
   } catch (failure) {
     post({ failed: failure instanceof Error ? failure.message : String(failure) });
   }
 };
 
-function copyChecked(path: string, target: string): FromBackup {
+function copyAll(path: string, target: string, signIn: ToBackup['signIn']): FromBackup {
   copyDatabase(path, target);
   const faults = findFileFaults(target);
   if (faults.length > 0) return { failed: `the copy is corrupt: ${faults.join('; ')}` };
   const { stored, known } = readStoredVersion(target);
   if (stored > known)
     return { failed: `the database has version ${stored}; this release supports versions up to ${known}` };
-  return { copied: { check: stored < known ? null : checkLedger(sumLedger(target)) } };
-}
-
-/** The failure, or null when the copy is intact. */
-function copySignIn({ path, target }: NonNullable<ToBackup['signIn']>): FromBackup | null {
-  copyDatabase(path, target);
-  const faults = findFileFaults(target);
-  return faults.length > 0 ? { failed: `the copy of the sign-in database is corrupt: ${faults.join('; ')}` } : null;
+  if (signIn !== null) {
+    copyDatabase(signIn.path, signIn.target);
+    const signInFaults = findFileFaults(signIn.target);
+    if (signInFaults.length > 0)
+      return { failed: `the copy of the sign-in database is corrupt: ${signInFaults.join('; ')}` };
+  }
+  const check = stored < known ? null : checkLedger(sumLedger(target));
+  return {
+    copied: { check, sha256: hashFile(target), signInSha256: signIn === null ? null : hashFile(signIn.target) },
+  };
 }
 
 function post(message: FromBackup): void {

@@ -483,6 +483,7 @@ export const bounds = {
   jobsFirstAfterMs: 60_000, // delay of the first run after the start
   jobsEveryMs: 60 * 60 * 1000,
   providersWatchedMs: 5_000,
+  backupAheadMsMax: 5 * 60 * 1000, // how far the clock of a backup program may be ahead
   backupReportEveryMs: 60 * 60 * 1000, // a backup that fails for the same reason is reported once in this time
   keyExpiryNoticeMs: 7 * 24 * 60 * 60 * 1000, // how long before its expiry a key is reported
   usualDays: 14, // days whose mean is an account's usual spending

@@ -7,6 +7,7 @@ import { applyRoutes } from './apply.ts';
 import { attentionRoutes } from './attention.ts';
 import { auditRoutes } from './audit.ts';
 import { autoRechargeRoutes } from './auto-recharge.ts';
+import { backupRoutes } from './backups.ts';
 import { catalogRoutes, modelRoutes } from './catalog.ts';
 import { makeChangeLock } from './changes.ts';
 import { codeBatchRoutes, redemptionRoutes } from './codes.ts';
@@ -73,6 +74,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...auditRoutes,
     ...destinationRoutes,
     ...deliveryRoutes,
+    ...backupRoutes,
     ...unsubscribeRoutes,
     ...meRoutes,
   ];

@@ -2,16 +2,15 @@
 
 import { z } from '@hono/zod-openapi';
 import { formatId, parseId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
 import { eventJson, type ListedDelivery } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import { describeEvent, type EventType, eventTypes, isEventType, type StoredEvent } from '../events/events.ts';
 import { askedAccount } from './accounts.ts';
 import { noObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
-import { accountOf, holders, holdersWhoChange, operator, type Principal } from './dependencies.ts';
+import { accountOf, holders, holdersWhoChange, type Principal } from './dependencies.ts';
 import { boundSending, findDestination } from './destinations.ts';
-import { accountField, countShown, idField, isoTime, noteField, timeShown } from './fields.ts';
+import { accountField, countShown, idField, isoTime, timeShown } from './fields.ts';
 import { after, answerPage, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get, list, post } from './route.ts';
 
@@ -125,19 +124,6 @@ export const deliveryRoutes: AdminRoute[] = [
       const page = { account, types: asked, before: after(call), limit: query.limit };
       const rows = asked?.length === 0 ? [] : await call.events.listEvents(page, requesterOf(call));
       return answerPage(call, rows, shownEvent, ({ seq }) => seq);
-    },
-  }),
-  post('/backup-failures', 'backup-failure-report', 'Report a backup that failed', operator, {
-    body: z.strictObject({ reason: noteField }),
-    answer: [z.object({ reported: z.literal(true) }), 'It is an event now, `backup.failed`'],
-    async handle(call) {
-      const atMs = call.clock.nowMs();
-      const reason = call.body.reason.slice(0, bounds.nameCharactersMax);
-      const dedupe = `backup.failed:${Math.floor(atMs / bounds.backupReportEveryMs)}:${reason}`;
-      const audit = recordAudit(call, [changeNote('backup.fail', 'backup', null, null, { reason })]);
-      const event = { atMs, account: null, type: 'backup.failed', data: { reason }, dedupe } as const;
-      await call.events.emit([event], call.auditRows({ ...audit, since: null }));
-      return { reported: true as const };
     },
   }),
   list('/deliveries', 'delivery-list', 'List deliveries of events', holders, {

@@ -126,7 +126,7 @@ export function listenToSignals(onSignal: (signal: NodeJS.Signals) => void): Dis
 }
 
 /** For every command that needs the data directory. */
-const dataFlag = { data: { value: 'DIRECTORY', help: 'the data directory (TURNPIKE_DATA, default ./data)' } };
+export const dataFlag = { data: { value: 'DIRECTORY', help: 'the data directory (TURNPIKE_DATA, default ./data)' } };
 
 /** For every command that opens the store itself. */
 export const storeFlags = {
@@ -146,6 +146,8 @@ export interface BackupReport {
   file: string;
   /** The copy of the sign-in database; null when nobody has signed in yet. */
   sign_in_file: string | null;
+  /** SHA-256 of the files, as `sha256sum` writes it. */
+  checksum_file: string;
   bytes: number;
   /** The copy has everything that was committed before this time. */
   taken_at: string;
@@ -155,6 +157,34 @@ export interface BackupReport {
   secret: string | null;
   /** The previous secret, when it is still needed. */
   previous_secret: string | null;
+}
+
+/** The files to restore. */
+export interface RestoreFiles {
+  /** The backup of the main database. That of the sign-in database and the checksums are found beside it. */
+  backup: string;
+  /** The files of the installation's secret and of the previous one; null where they come from the environment. */
+  secret: string | null;
+  previousSecret: string | null;
+}
+
+/** The result of `restore`, as printed. */
+export interface RestoreReport {
+  /** The data directory. */
+  data: string;
+  file: string;
+  sign_in_file: string | null;
+  /** Whether the files had checksums, which are right. */
+  checksum_verified: boolean;
+  /** The version of the tables before they were migrated; null if they were not. */
+  migrated_from: number | null;
+  /** The newest time in journal, usage and audit log; null if there is none. */
+  newest_at: string | null;
+  /** Payments were ever begun. */
+  has_payments: boolean;
+  check: CheckReport;
+  /** "file:…" or "TURNPIKE_SECRET"; null if the installation has none yet. */
+  secret: string | null;
 }
 
 /** The result of `move`, as printed. */
@@ -227,6 +257,8 @@ export interface SecretStatus {
 export interface Maintenance {
   /** When `signal` stops it, no file is left behind. */
   backUp(config: Readonly<Config>, file: string, signal: AbortSignal): Promise<BackupReport>;
+  /** Into the data directory of `config`, which must be empty. Restores everything or nothing. */
+  restore(config: Readonly<Config>, files: RestoreFiles): Promise<RestoreReport>;
   /** Moves everything or nothing. `say` prints progress. */
   move(config: Readonly<Config & { databaseUrl: string }>, say: (line: string) => void): Promise<MoveReport>;
   /** Lets a moved data directory be served again; false when it was not moved. */

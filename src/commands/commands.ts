@@ -12,6 +12,8 @@ export type {
   Maintenance,
   MoveReport,
   Notice,
+  RestoreFiles,
+  RestoreReport,
   RunningServer,
   SecretStatus,
   ServerOptions,
@@ -61,7 +63,8 @@ const topics: readonly Topic[] = [
   ofEvents('destination', 'creates, lists, shows, updates, rotates and tests destinations of events'),
   ofEvents('delivery', 'lists, shows and repeats deliveries of events'),
   onData('check', 'verifies the ledger from its stored rows'),
-  onData('backup', 'writes a consistent copy of the store, also while the service runs'),
+  ofBackups('backup', 'writes a consistent copy of the store, also while the service runs'),
+  ofBackups('restore', 'restores a backup into an empty data directory'),
   onData('move', 'moves the installation in a data directory to PostgreSQL'),
   onData('secret', "replaces the installation's secret"),
   topic('doctor', 'reports problems with this installation and how to fix them', async () => [
@@ -90,6 +93,10 @@ function ofEvents(name: string, summary: string): Topic {
 
 function onData(name: string, summary: string): Topic {
   return topic(name, summary, async () => (await import('./data-directory.ts')).dataCommands);
+}
+
+function ofBackups(name: string, summary: string): Topic {
+  return topic(name, summary, async () => (await import('./backups.ts')).backupCommands);
 }
 
 const EXIT_FAILED = 1;

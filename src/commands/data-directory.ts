@@ -1,15 +1,12 @@
-// The commands on a data directory: `turnpike check`, `backup`, `move` and `secret`. They open the store themselves,
+// The commands on a data directory: `turnpike check`, `move` and `secret`. They open the store themselves,
 // whether the service runs or not.
 
-import { bounds, type Config } from '../config.ts';
-import { openClient } from './admin-client.ts';
+import type { Config } from '../config.ts';
 import {
-  type BackupReport,
   type Command,
   CommandFailed,
   failCommand,
   type Invocation,
-  listenToSignals,
   type Maintenance,
   type MoveReport,
   storeFlags,
@@ -55,70 +52,6 @@ async function failCheck(invocation: Invocation, thrown: unknown): Promise<never
     if (failure instanceof CommandFailed && invocation.json) await printObject(invocation, report, []);
     throw failure;
   }
-}
-
-const backup: Command = {
-  name: 'backup',
-  summary: 'writes a consistent copy of a SQLite store to a new file; works with the server running or stopped',
-  positionals: ['FILE'],
-  flags: storeFlags,
-  async run(invocation) {
-    const { world, positionals } = invocation;
-    const controller = new AbortController();
-    const report = await ask(invocation, async (maintenance, config) => {
-      using _signals = listenToSignals(() => controller.abort()); // so that an unfinished copy is removed
-      return await maintenance.backUp(config, positionals[0] ?? '', controller.signal);
-    }).catch(async (failure) => {
-      if (!controller.signal.aborted) await reportFailure(invocation, String((failure as Error).message));
-      throw failure;
-    });
-    if (report.check?.ok === false) await reportFailure(invocation, 'the ledger of the copy violates invariants');
-    await printObject(invocation, { ...report }, [
-      ...columns('file'),
-      ['SIGN-IN FILE', 'sign_in_file'],
-      ...columns('bytes'),
-      ['TAKEN AT', 'taken_at'],
-      ['LEDGER OK', () => (report.check === null ? null : report.check.ok ? 'yes' : 'no')],
-      ...columns('secret'),
-    ]);
-    for (const line of backupAdvice(report)) await world.writeError(`${line}\n`);
-    return report.check?.ok === false ? 1 : 0;
-  },
-};
-
-/** Tells the service, if one runs, so that it reports the failure as an event. */
-async function reportFailure(invocation: Invocation, reason: string): Promise<void> {
-  try {
-    const client = await openClient(invocation);
-    await client.post('/backup-failures', {
-      reason: reason.replace(/\p{Cc}+/gu, ' ').slice(0, bounds.nameCharactersMax),
-    });
-  } catch {
-    // The command itself fails, and says why.
-  }
-}
-
-function backupAdvice({ check: checked, secret, previous_secret: previous, sign_in_file: signIn }: BackupReport) {
-  return [
-    secret === null
-      ? `The copy cannot be used without the installation's secret, which was not found here. Back up the secret that the service uses (TURNPIKE_SECRET, or the file "secret" in its data directory).`
-      : `The copy cannot be used without the installation's secret. Back up the secret too, in another place: ${secretPlace(secret)}.`,
-    ...(previous === null ? [] : [`The previous secret is still needed as well: ${secretPlace(previous)}.`]),
-    `To restore: put the copy as turnpike.db${signIn === null ? '' : ', the sign-in file as sign-in.db'} and the secret as "secret" into an empty directory, then run "turnpike check" and "turnpike serve" with --data.`,
-    ...(checked === null
-      ? [
-          'The copy has the tables of an earlier version: start the service on it, which migrates them, before you run "turnpike check".',
-        ]
-      : []),
-    ...(checked?.faults ?? []),
-    ...(checked?.ok === false
-      ? ['The copy is identical to the store, but its ledger violates the invariants above: keep your earlier backups.']
-      : []),
-  ];
-}
-
-function secretPlace(source: string): string {
-  return source.startsWith('file:') ? `the file ${source.slice('file:'.length)}` : `the variable ${source}`;
 }
 
 const move: Command = {
@@ -271,9 +204,10 @@ const forget: Command = {
   },
 };
 
-export const dataCommands: readonly Command[] = [check, backup, move, status, rotate, forget];
+export const dataCommands: readonly Command[] = [check, move, status, rotate, forget];
 
-async function ask<Value>(
+/** Runs work on the store that the flags name. */
+export async function ask<Value>(
   { flags, world }: Invocation,
   work: (maintenance: Maintenance, config: Readonly<Config>) => Promise<Value>,
 ): Promise<Value> {

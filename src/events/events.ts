@@ -44,6 +44,9 @@ export interface EventPage {
   limit: number;
 }
 
+/** The fact that says when the newest recorded backup was taken, in milliseconds since 1970. */
+export const LAST_BACKUP = 'last_backup_at_ms';
+
 export interface EventStore {
   /**
    * Stores events that no other change reports, with further rows of the same transaction. An event whose `dedupe` is
@@ -52,8 +55,12 @@ export interface EventStore {
   emit(events: readonly NewEvent[], rows?: readonly unknown[]): Promise<void>;
   /** A fact that events depend on, such as since when a provider fails; '' if it was never stored. */
   readFact(name: string): Promise<string>;
-  /** Stores the events if the fact still is `from`, and changes it. Throws Outpaced. */
-  changeFact(fact: { name: string; from: string; to: string }, events: readonly NewEvent[]): Promise<void>;
+  /** Stores the events and further rows if the fact still is `from`, and changes it. Throws Outpaced. */
+  changeFact(
+    fact: { name: string; from: string; to: string },
+    events: readonly NewEvent[],
+    rows?: readonly unknown[],
+  ): Promise<void>;
   getEvent(seq: number): Promise<StoredEvent | null>;
   /** Newest first. */
   listEvents(page: EventPage, requester?: Requester): Promise<StoredEvent[]>;

@@ -1,12 +1,22 @@
 // Takes a backup: a verified copy of the database under its final name, or nothing. The secret that it needs is named,
 // never copied.
 
-import { closeSync, existsSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { BackupReport } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
 import { nameDatabase } from '../storage/postgres/postgres.ts';
-import { databasePath, type FromBackup, signInPath, type ToBackup } from '../storage/sqlite/sqlite.ts';
+import { type Copied, databasePath, type FromBackup, signInPath, type ToBackup } from '../storage/sqlite/sqlite.ts';
 import { workerScript } from '../worker-scripts.ts';
 import { withLoss } from './check-database.ts';
 import { isPreviousNeeded, readSecretState, secretUseOf } from './secret.ts';
@@ -17,7 +27,7 @@ export async function backUp(config: Config, file: string, signal: AbortSignal):
   const path = databasePath(config.dataDirectory);
   if (!existsSync(path)) throw new Error(`there is no database at ${path}`);
   const target = resolve(file);
-  const signInTarget = `${target}-sign-in`;
+  const signInTarget = signInCopyPath(target);
   const signIn = signInPath(config.dataDirectory);
   const hasSignIn = existsSync(signIn);
   refuseTarget(target);
@@ -29,18 +39,23 @@ export async function backUp(config: Config, file: string, signal: AbortSignal):
     const copyOf = (name: string) => join(partial, name);
     const order = { path: signIn, target: copyOf('sign-in.db') };
     const copying = { path, target: copyOf('turnpike.db'), signIn: hasSignIn ? order : null };
-    const { check } = await copyInThread(copying, signal);
+    const copied = await copyInThread(copying, signal);
     for (const one of [target, signInTarget]) refuseTarget(one);
-    if (hasSignIn) renameSync(order.target, signInTarget); // first, so that the backup file never exists without it
+    // The backup file comes last, so that it never exists without the others.
+    if (hasSignIn) renameSync(order.target, signInTarget);
+    const checksums = checksumsPath(target);
+    writeDurably(copyOf('sha256'), checksumLines(copied, target, signInTarget));
+    renameSync(copyOf('sha256'), checksums); // replaces that of a former backup, which is removed without it
     renameSync(copying.target, target);
     syncDirectory(dirname(target));
     const { size } = statSync(target);
     return {
       file: target,
       sign_in_file: hasSignIn ? signInTarget : null,
+      checksum_file: checksums,
       bytes: size,
       taken_at: new Date(takenAtMs).toISOString(),
-      check: check && withLoss(path, check),
+      check: copied.check && withLoss(path, copied.check),
       ...neededSecrets(config, target),
     };
   } finally {
@@ -59,7 +74,23 @@ function refuseTarget(target: string): void {
   if (!existsSync(dirname(target))) throw new Error(`there is no directory ${dirname(target)}`);
 }
 
-async function copyInThread(order: ToBackup, signal: AbortSignal): Promise<{ check: BackupReport['check'] }> {
+/** The copy of the sign-in database that belongs to a backup. */
+export function signInCopyPath(file: string): string {
+  return `${file}-sign-in`;
+}
+
+/** The file with the checksums of a backup, as `sha256sum` writes it. */
+export function checksumsPath(file: string): string {
+  return `${file}.sha256`;
+}
+
+function checksumLines({ sha256, signInSha256 }: Copied, file: string, signInFile: string): string {
+  const lines = [`${sha256}  ${basename(file)}`];
+  if (signInSha256 !== null) lines.push(`${signInSha256}  ${basename(signInFile)}`);
+  return `${lines.join('\n')}\n`;
+}
+
+async function copyInThread(order: ToBackup, signal: AbortSignal): Promise<Copied> {
   const worker = new Worker(workerScript('backup-worker').href, { smol: true });
   try {
     const answer = await new Promise<FromBackup>((resolveAnswer, reject) => {
@@ -87,7 +118,17 @@ function neededSecrets(config: Config, copy: string): Pick<BackupReport, 'secret
   }
 }
 
-function syncDirectory(directory: string): void {
+function writeDurably(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+export function syncDirectory(directory: string): void {
   const file = openSync(directory, 'r');
   try {
     fsyncSync(file);

@@ -179,7 +179,8 @@ function catalogFacts(config: Config, { documents }: StoreSurvey): CatalogFacts 
   };
 }
 
-function unopenedCredentials(config: Config, documents: StoreSurvey['documents']): CatalogFacts['unopened'] {
+/** Credentials that the available secrets do not decrypt; null without a secret. */
+export function unopenedCredentials(config: Config, documents: StoreSurvey['documents']): CatalogFacts['unopened'] {
   const { present, previous } = findInstallationSecrets(config);
   if (present === null) return null;
   const vault = openVault(present.bytes, previous?.bytes ?? null);

@@ -23,6 +23,7 @@ import { type Facts, type Findings, known } from './facts.ts';
 import { gatherFacts } from './gather-facts.ts';
 import { move, takeBack } from './move.ts';
 import { findOverdueHolds } from './overdue-holds.ts';
+import { restore } from './restore.ts';
 import { forgetPreviousSecret, rotateSecret, secretStatus } from './secret.ts';
 
 /** Each check is a function of the facts alone. */
@@ -67,6 +68,7 @@ function notesOn({ database, postgres }: Facts): string[] {
 /** For the commands, with the clock of this machine. */
 export const maintenance: Maintenance = {
   backUp,
+  restore: async (config, files) => restore(config, files),
   move,
   takeBack: async (config) => takeBack(config),
   diagnose: async (config, settingFaults, service) =>

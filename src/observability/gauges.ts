@@ -32,6 +32,8 @@ export interface Readings {
   /** A page of the store cannot be read. */
   isDamaged(): boolean;
   countDeliveries(): Promise<{ waiting: number; dueSinceMs: number | null }>;
+  /** When the newest recorded backup was taken; null: none was recorded. */
+  lastBackupAtMs(): Promise<number | null>;
   /** null: no payments are taken. */
   payments: { countByStatus(): Promise<{ status: string; count: number }[]>; refusedEvents(): number } | null;
   log: Pick<LogWriter, 'droppedCount'>;
@@ -148,6 +150,10 @@ const GAUGES: Readonly<Record<string, Gauge>> = {
       const nowMs = gateway.clock.nowMs();
       return Math.max(0, nowMs - ((await deliveries)?.dueSinceMs ?? nowMs)) / 1000;
     },
+  },
+  turnpike_last_backup_timestamp_seconds: {
+    help: 'Time of the newest backup that is recorded in the store; 0 if none is',
+    read: async ({ lastBackupAtMs }) => ((await lastBackupAtMs()) ?? 0) / 1000,
   },
   turnpike_payments: {
     help: 'Payments in the store, by status',

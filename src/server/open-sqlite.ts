@@ -6,7 +6,14 @@ import type { Config } from '../config.ts';
 import { NodeLedger } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { loadInstallationSecrets, openVault } from '../secrets/secrets.ts';
-import { databasePath, LedgerThread, ReportThread, sqliteLedger, sqliteStores } from '../storage/sqlite/sqlite.ts';
+import {
+  databasePath,
+  LedgerThread,
+  ReportThread,
+  refuseUnfinishedRestore,
+  sqliteLedger,
+  sqliteStores,
+} from '../storage/sqlite/sqlite.ts';
 import { workerScript } from '../worker-scripts.ts';
 import { type OpenStore, reportLedgerFaults } from './open-store.ts';
 import type { Closing } from './server.ts';
@@ -23,6 +30,7 @@ const alone: Pick<OpenStore, 'lockStart' | 'runAlone'> = {
 };
 
 export async function openSqlite(config: Config, clock: Clock, log: LogWriter, closing: Closing): Promise<OpenStore> {
+  refuseUnfinishedRestore(config.dataDirectory);
   const path = databasePath(config.dataDirectory);
   const { present, previous } = loadInstallationSecrets(config, !existsSync(path));
   const vault = openVault(present, previous);

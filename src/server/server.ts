@@ -4,11 +4,13 @@
 import { mkdirSync } from 'node:fs';
 import { makeTokenSecret } from '../accounts/accounts.ts';
 import type { AdminApi } from '../admin-api/admin-api.ts';
+import { parseWholeNumber } from '../base/checked-number.ts';
 import { systemClock } from '../base/clock.ts';
 import { machineTimers } from '../base/timers.ts';
 import type { Fault } from '../catalog/catalog.ts';
 import { bounds, type Config } from '../config.ts';
 import { makeConsole } from '../console/console.ts';
+import { LAST_BACKUP } from '../events/events.ts';
 import type { Gateway, RunningMessages } from '../gateway/gateway.ts';
 import { type BodiesInFlight, type HttpServer, readTlsPair, type TlsPaths } from '../http/http.ts';
 import { describeFailure, LogWriter } from '../observability/observability.ts';
@@ -228,6 +230,7 @@ function storeReadings({ stores }: OpenStore, payments: Payments | null) {
   return {
     openHolds: () => stores.ledger.openHolds(),
     countDeliveries: () => stores.deliveries.countDeliveries(),
+    lastBackupAtMs: async () => parseWholeNumber(await stores.events.readFact(LAST_BACKUP)),
     payments: payments && {
       countByStatus: () => stores.payments.countByStatus(),
       refusedEvents: () => payments.receiver.refusedCount,

@@ -15,7 +15,8 @@ async function submit(gate: LedgerGate, coCommitted: CoCommittedRow[]): Promise<
 export function eventWrites(gate: LedgerGate): Pick<EventStore, 'emit' | 'changeFact'> {
   return {
     emit: (events, rows = []) => submit(gate, [...eventRows(events), ...(rows as CoCommittedRow[])]),
-    changeFact: (fact, events) => submit(gate, [{ table: 'facts', ...fact }, ...eventRows(events)]),
+    changeFact: (fact, events, rows = []) =>
+      submit(gate, [{ table: 'facts', ...fact }, ...eventRows(events), ...(rows as CoCommittedRow[])]),
   };
 }
 

@@ -1,7 +1,7 @@
 // Opens a SQLite database in WAL mode. Every commit is synced to disk before it returns.
 
 import { Database, SQLiteError } from 'bun:sqlite';
-import { closeSync, existsSync, fsyncSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bounds } from '../../config.ts';
 import type { CheckReport } from '../../ledger/ledger.ts';
@@ -111,7 +111,14 @@ export interface ToBackup {
    */
   signIn: { path: string; target: string } | null;
 }
-export type FromBackup = { copied: { check: CheckReport | null } } | { failed: string };
+export type FromBackup = { copied: Copied } | { failed: string };
+
+export interface Copied {
+  check: CheckReport | null;
+  /** SHA-256 of the copies, in hexadecimal. */
+  sha256: string;
+  signInSha256: string | null;
+}
 
 /** The version of a database's tables, and the latest version of this program. */
 export interface StoredVersion {
@@ -152,12 +159,15 @@ export function readStoredVersion(path: string): StoredVersion {
 
 const FAULTS_MAX = 20;
 
-/** Faults of the file itself, page by page; empty if there are none. Reads the whole file. */
-export function findFileFaults(path: string): string[] {
+/**
+ * Faults of the file itself, page by page; empty if there are none. Reads the whole file. A thorough check also compares
+ * each index with its table, which takes several times as long.
+ */
+export function findFileFaults(path: string, isThorough = false): string[] {
   const database = openForReading(path);
   try {
-    const rows = database.query(`PRAGMA quick_check(${FAULTS_MAX})`).all() as { quick_check: string }[];
-    return rows.map((row) => row.quick_check).filter((text) => text !== 'ok');
+    const rows = database.query(`PRAGMA ${isThorough ? 'integrity_check' : 'quick_check'}(${FAULTS_MAX})`).values();
+    return rows.map(([text]) => String(text)).filter((text) => text !== 'ok');
   } catch (failure) {
     return [failure instanceof Error ? failure.message : String(failure)];
   } finally {
@@ -193,6 +203,22 @@ export function findDamage(path: string): string | null {
   } finally {
     database.close();
   }
+}
+
+const HASHED_BYTES_AT_ONCE = 1024 * 1024;
+
+/** SHA-256 of a file, in hexadecimal. */
+export function hashFile(path: string): string {
+  const hasher = new Bun.CryptoHasher('sha256');
+  const piece = Buffer.alloc(HASHED_BYTES_AT_ONCE);
+  const file = openSync(path, 'r');
+  try {
+    for (let bytes = readSync(file, piece); bytes > 0; bytes = readSync(file, piece))
+      hasher.update(piece.subarray(0, bytes));
+  } finally {
+    closeSync(file);
+  }
+  return hasher.digest('hex');
 }
 
 const GLANCE_MS = 250; // longer than any check of the lock takes
@@ -242,4 +268,16 @@ export function isDirectoryLocked(directory: string): boolean {
 
 function lockPath(directory: string): string {
   return join(directory, 'lock');
+}
+
+/** Where a restore makes its copies. It removes the directory when everything has its name. */
+export function stagingPath(directory: string): string {
+  return join(directory, 'restoring');
+}
+
+export function refuseUnfinishedRestore(directory: string): void {
+  if (existsSync(stagingPath(directory)))
+    throw new Error(
+      `a restore into ${directory} was interrupted: remove everything in it that the restore made, at least ${stagingPath(directory)}, and run "turnpike restore" again`,
+    );
 }

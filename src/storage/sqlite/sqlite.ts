@@ -23,6 +23,7 @@ export { type FromThread, LedgerThread, type ToThread } from './ledger-thread.ts
 export { ConnectionWriter, type LedgerWriter, type RowCommit } from './ledger-writer.ts';
 export { openTables, readMoveMark, removeMoveMark, writeMoveMark } from './move.ts';
 export {
+  type Copied,
   closeForWriting,
   copyDatabase,
   DirectoryLocked,
@@ -30,12 +31,15 @@ export {
   findCommitLoss,
   findDamage,
   findFileFaults,
+  hashFile,
   isDirectoryLocked,
   lockDirectory,
   openForReading,
   openForWriting,
   readStoredVersion,
+  refuseUnfinishedRestore,
   type StoredVersion,
+  stagingPath,
   type ToBackup,
 } from './open-database.ts';
 export { openSignIn, signInPath } from './open-sign-in.ts';
