@@ -184,9 +184,11 @@ function verifySecret(config: Config, use: Parameters<typeof readSecretState>[1]
 function publish(data: string, staging: string): void {
   const owner = statSync(data);
   const names = readdirSync(staging).filter((name) => !/-(?:wal|shm)$/.test(name));
+  for (const path of [...names.map((name) => join(staging, name)), join(data, 'lock')]) {
+    chmodSync(path, 0o600);
+    if (process.getuid?.() === 0) chownSync(path, owner.uid, owner.gid); // root restores for the user of the service
+  }
   for (const name of names) renameSync(join(staging, name), join(data, name));
-  // Restored by root, for the user of the service.
-  if (process.getuid?.() === 0) for (const name of readdirSync(data)) chownSync(join(data, name), owner.uid, owner.gid);
   syncDirectory(data);
   rmSync(staging, { recursive: true });
   syncDirectory(data);

@@ -49,28 +49,21 @@ export function sharedPostgres(): Promise<TestPostgres> {
   return shared;
 }
 
-/** A server with these settings, for tests that stop it. */
-export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
+/** The command that fills a new data directory. */
+type MakeData = (directory: string) => string[];
+
+/** A server with these settings, for tests that stop it. Its data are new, or made by a command. */
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+  makeData: MakeData = initialize,
+): Promise<TestPostgres> {
   if (bin === null) throw new Error('there is no PostgreSQL: install the package postgresql, or set TEST_POSTGRES_BIN');
   const user = findUser();
-  const home = mkdtempSync(join(tmpdir(), 'turnpike-postgres-'));
-  if (user !== null) chownSync(home, user.uid, user.gid);
+  const home = makeServerDirectory();
   // The pipe closes when this process ends, for whatever reason; the server ends shortly after.
   spawn(['sh', '-c', 'cat; sleep 1; rm -rf "$0"', home], { stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' }).unref();
   const data = join(home, 'data');
-  await runAs(user, [
-    join(bin, 'initdb'),
-    '-D',
-    data,
-    '-U',
-    'turnpike',
-    '-A',
-    'trust',
-    '-E',
-    'UTF8',
-    '--locale=C.UTF-8',
-    '-N',
-  ]);
+  await runAs(user, makeData(data));
   const port = await findFreePort();
   const flags = Object.entries({
     port,
@@ -108,6 +101,39 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+function initialize(directory: string): string[] {
+  return [
+    postgresProgram('initdb'),
+    '-D',
+    directory,
+    '-U',
+    'turnpike',
+    '-A',
+    'trust',
+    '-E',
+    'UTF8',
+    '--locale=C.UTF-8',
+    '-N',
+  ];
+}
+
+export function postgresProgram(name: string): string {
+  return join(bin ?? '', name);
+}
+
+/** A directory that servers can write. */
+export function makeServerDirectory(): string {
+  const user = findUser();
+  const directory = mkdtempSync(join(tmpdir(), 'turnpike-postgres-'));
+  if (user !== null) chownSync(directory, user.uid, user.gid);
+  return directory;
+}
+
+/** Runs a program of PostgreSQL as the user of the servers. */
+export function runServerProgram(command: string[]): Promise<void> {
+  return runAs(findUser(), command);
 }
 
 /** Databases are copied from one template: a copy takes some milliseconds. */

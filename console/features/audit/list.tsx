@@ -57,6 +57,7 @@ const actionTexts = {
   'subscription.resume': 'resumed a subscription',
   'subscription.refuse': 'refused a subscription',
   'backup.fail': 'reported a failed backup',
+  'backup.record': 'recorded a backup',
   'price_list.update': 'updated prices from a price list',
   'secret.rotate': 'replaced the secret of the installation',
   'settings.create': 'changed settings',

@@ -167,6 +167,16 @@ const cases: readonly Case[] = [
     rests: [one('turnpike_deliveries_overdue_seconds', lasting(200))],
   },
   {
+    alert: 'TurnpikeBackupOld',
+    fires: [one('turnpike_last_backup_timestamp_seconds', lasting(-100_000))],
+    labels: 'job="t"',
+    // One node has read the store before the backup was recorded.
+    rests: [
+      one('turnpike_last_backup_timestamp_seconds', lasting(-100_000)),
+      [`turnpike_last_backup_timestamp_seconds{${OF_B}}`, lasting(-80_000)],
+    ],
+  },
+  {
     alert: 'TurnpikeTelemetryDropped',
     fires: [one('turnpike_telemetry_spans_dropped_total', '0+1x40')],
     labels: OF_A,

@@ -210,6 +210,10 @@ export const bodyRules: Record<string, BodyRule> = {
       ends_at: values([inDays(1)], [inDays(-1), 7]).map(forOperators),
     }),
   },
+  'POST /api/v1/backups': {
+    least: () => ({}),
+    values: () => ({ taken_at: values([inDays(-1)], [inDays(1), 'yesterday', 7, null]) }),
+  },
   'POST /api/v1/backup-failures': {
     least: () => ({ reason: 'the disk is full' }),
     values: () => ({ reason: values(['no space left'], ['', 7, null]) }),

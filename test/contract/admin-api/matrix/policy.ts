@@ -95,6 +95,7 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/destinations/{id}/test': rule(changedByHolders, { object: 'destination' }),
   'GET /api/v1/event-types': rule(seenByHolders),
   'GET /api/v1/events': rule(seenByHolders),
+  'POST /api/v1/backups': rule(operatorOnly),
   'POST /api/v1/backup-failures': rule(operatorOnly),
   'GET /api/v1/deliveries': rule(seenByHolders, { lists: 'delivery' }),
   'GET /api/v1/deliveries/{id}': rule(seenByHolders, { object: 'delivery' }),
