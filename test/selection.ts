@@ -34,6 +34,7 @@ export const slowTests: Readonly<Record<string, string>> = {
   'test/storage/maintenance/doctor.test.ts': 'starts service and command processes for each case',
   'test/storage/maintenance/lost-commits.test.ts': 'starts service and command processes for each case',
   'test/storage/maintenance/restore-command.test.ts': 'starts service and command processes for each case',
+  'test/storage/maintenance/restored-payments.test.ts': 'starts service and command processes',
   'test/storage/maintenance/restore.test.ts': 'starts service and command processes for each case',
   'test/storage/maintenance/secret-rotation.test.ts': 'starts service and command processes for each case',
 };

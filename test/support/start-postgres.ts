@@ -11,6 +11,7 @@ import { prepareDatabase } from '../../src/storage/postgres/postgres.ts';
 const DEBIAN = '/usr/lib/postgresql';
 const VERSION_LEAST = 14;
 const READY_MS_MAX = 30_000;
+const LOG_CHARACTERS_SHOWN = 2_000;
 const TEMPLATE = 'turnpike_template';
 
 export interface TestDatabase extends AsyncDisposable {
@@ -78,7 +79,7 @@ export async function startPostgres(
       stderr: Bun.file(join(home, 'log')),
       cwd: '/',
     });
-    await waitUntilReady(port, server);
+    await waitUntilReady(port, server, join(home, 'log'));
   };
   const stop = async (mode: StopMode = 'fast') => {
     server?.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
@@ -209,13 +210,13 @@ async function runAs(user: User | null, command: string[]): Promise<void> {
   if ((await child.exited) !== 0) throw new Error(await new Response(child.stderr).text());
 }
 
-async function waitUntilReady(port: number, server: Subprocess): Promise<void> {
+async function waitUntilReady(port: number, server: Subprocess, log: string): Promise<void> {
   for (const untilMs = Date.now() + READY_MS_MAX; Date.now() < untilMs; await Bun.sleep(20)) {
     const probe = spawn([join(bin ?? '', 'pg_isready'), '-q', '-h', '127.0.0.1', '-p', String(port)]);
     if ((await probe.exited) === 0) return;
     if (server.exitCode !== null) break;
   }
-  throw new Error('PostgreSQL did not start');
+  throw new Error(`PostgreSQL did not start: ${readFileSync(log, 'utf8').slice(-LOG_CHARACTERS_SHOWN)}`);
 }
 
 function findFreePort(): Promise<number> {

@@ -7,6 +7,8 @@ export type Json = Record<string, unknown>;
 
 export interface PaymentsService extends AsyncDisposable {
   stripe: ScriptedStripe;
+  /** Where it listens. */
+  stripeUrl: string;
   turnpike: Turnpike;
   account: string;
   /** Calls the admin API as the account's owner, or with another token. */
@@ -27,6 +29,7 @@ export interface PaymentsService extends AsyncDisposable {
 
 export interface StripeService extends AsyncDisposable {
   stripe: ScriptedStripe;
+  stripeUrl: string;
   turnpike: Turnpike;
 }
 
@@ -44,7 +47,7 @@ export async function startWithStripe(document: object = {}): Promise<StripeServ
     await turnpike[Symbol.asyncDispose]();
     await listening.stop();
   };
-  return { stripe, turnpike, [Symbol.asyncDispose]: stop };
+  return { stripe, stripeUrl: listening.url, turnpike, [Symbol.asyncDispose]: stop };
 }
 
 export async function startPayments(settings: object = {}): Promise<PaymentsService> {
@@ -64,6 +67,7 @@ export async function startPayments(settings: object = {}): Promise<PaymentsServ
     fetch(`${turnpike.url}/webhooks/stripe`, { method: 'POST', body, headers });
   return {
     stripe,
+    stripeUrl: started.stripeUrl,
     turnpike,
     account,
     ask,
