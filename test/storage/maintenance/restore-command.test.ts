@@ -115,8 +115,7 @@ test('restores everything into a new directory, says what it has, and the servic
   expect(error).toContain(`Changes after ${report.newest_at} are missing`);
   expect(error).toContain('ends 1 open holds');
   expect(readdirSync(data).sort()).toEqual(['lock', 'secret', 'sign-in.db', 'turnpike.db']);
-  for (const name of readdirSync(data))
-    expect([name, statSync(join(data, name)).mode & 0o777]).toEqual([name, 0o600]);
+  for (const name of readdirSync(data)) expect([name, statSync(join(data, name)).mode & 0o777]).toEqual([name, 0o600]);
 
   await using turnpike = await spawnTurnpike(data);
   expect(await turnpike.admin('GET', `/usage/${openRequestId}`)).toMatchObject({ outcome: 'service_cut' });
@@ -263,7 +262,10 @@ describe('refuses, and leaves nothing:', () => {
     const two = await restore(backup, ['--secret', secret], environment);
     expect([two.exitCode, two.error]).toEqual([2, expect.stringContaining('two secrets')]);
     const copy = copyBackup();
-    change(copy, `UPDATE catalog SET document = replace(document, '"api_key_sealed":"', '"api_key_sealed":"A') WHERE name = 'remote'`);
+    change(
+      copy,
+      `UPDATE catalog SET document = replace(document, '"api_key_sealed":"', '"api_key_sealed":"A') WHERE name = 'remote'`,
+    );
     await expectRefused(await restore(copy), /credential ".*" of provider remote cannot be decrypted/);
   });
 

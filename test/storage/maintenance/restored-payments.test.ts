@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type PaymentsService, startPayments } from '../../contract/payments/payments-service.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import { spawnTurnpike } from '../../support/start-turnpike.ts';
-import { type PaymentsService, startPayments } from '../../contract/payments/payments-service.ts';
 
 let directory: string;
 beforeAll(() => {

@@ -5,8 +5,8 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cannotStartPostgres } from '../../support/start-postgres.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
+import { cannotStartPostgres } from '../../support/start-postgres.ts';
 import { spawnTurnpike } from '../../support/start-turnpike.ts';
 import { installLitestream, restoreReplica, startLitestream } from './litestream.ts';
 import {
@@ -51,9 +51,12 @@ test.skipIf(program === null)('Litestream has every message that was answered be
   await expectOnlyLaterLost(sqliteWithLitestream(program as string));
 });
 
-test.skipIf(cannotStartPostgres)('a base backup has every message that was answered before, without its archive', async () => {
-  await expectOnlyLaterLost(postgresWithArchive(ARCHIVE_SECONDS));
-});
+test.skipIf(cannotStartPostgres)(
+  'a base backup has every message that was answered before, without its archive',
+  async () => {
+    await expectOnlyLaterLost(postgresWithArchive(ARCHIVE_SECONDS));
+  },
+);
 
 test.skipIf(cannotStartPostgres)('a synchronous standby loses nothing', async () => {
   const { acknowledged, lost, check } = await lossOf(postgresWithStandby(true));
@@ -84,7 +87,10 @@ test.skipIf(program === null)(
     restoreReplica(program as string, data, replica, file);
     const restored = join(directory, 'data-2');
     const given = ['restore', file, '--data', restored, '--secret', join(data, 'secret')];
-    expect(await runTurnpike(given)).toMatchObject({ exitCode: 0, out: expect.stringContaining('restored.db-sign-in') });
+    expect(await runTurnpike(given)).toMatchObject({
+      exitCode: 0,
+      out: expect.stringContaining('restored.db-sign-in'),
+    });
     await using second = await spawnTurnpike(restored);
     expect((await post(`${second.url}/console/auth/sign-in/email`, ada)).status).toBe(200);
     expect(await second.check()).toMatchObject({ ok: true });

@@ -33,7 +33,9 @@ try {
       try {
         const { acknowledged, lost, lostSeconds, backSeconds, check } = await loseStore(installation, loadMs);
         const times = `the last ${lostSeconds.toFixed(2)} s; back after ${backSeconds.toFixed(1)} s`;
-        console.log(`${name}: lost ${lost.length} of ${acknowledged}, ${times}; check ${check.ok ? 'ok' : check.faults}`);
+        console.log(
+          `${name}: lost ${lost.length} of ${acknowledged}, ${times}; check ${check.ok ? 'ok' : check.faults}`,
+        );
       } finally {
         await installation.close();
       }

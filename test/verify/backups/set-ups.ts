@@ -146,7 +146,10 @@ export const postgresWithStandby =
     let standby: TestPostgres | null = null;
     return await postgres(isSynchronous ? {} : { synchronous_commit: 'local' }, {
       async start(server) {
-        standby = await startPostgres({ ...QUICK, cluster_name: 'standby' }, (data) => [...baseBackup(server, data), '-R']);
+        standby = await startPostgres({ ...QUICK, cluster_name: 'standby' }, (data) => [
+          ...baseBackup(server, data),
+          '-R',
+        ]);
         if (!isSynchronous) return;
         await runOn(server.url, "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
         await runOn(server.url, 'SELECT pg_reload_conf()');
