@@ -49,8 +49,6 @@ export interface FaultProxy extends AsyncDisposable {
   welcome(how: Welcome): void;
   /** Injects the fault at the first matching chunk of any connection, and resolves then. One chunk gets one fault. */
   at(direction: Direction, matches: Matches, fault: Fault): Promise<void>;
-  /** Sends future connections to another server. */
-  redirect(serverPort: number): void;
   /** Removes all faults. */
   heal(): void;
   close(): Promise<void>;
@@ -89,8 +87,8 @@ interface Weather {
 const COMMIT_PREPARED = /P[\s\S]{4}([^\0]+)\0COMMIT\0/g;
 const DIRECTIONS: readonly Direction[] = ['toServer', 'toClient'];
 
-/** Starts the proxy in front of a server, on a port of loopback. */
-export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
+/** Starts the proxy in front of a server, on a port of loopback. A function is asked for each connection. */
+export async function startFaultProxy(serverPort: number | (() => number)): Promise<FaultProxy> {
   const weather: Weather = {
     course: { toServer: 'pass', toClient: 'pass' },
     delayMs: { toServer: 0, toClient: 0 },
@@ -100,13 +98,13 @@ export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
   const ignored = new Set<Socket>();
   let accepted = 0;
   let welcome: Welcome = 'accept';
-  let target = serverPort;
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     accepted++;
     client.on('error', () => {}); // The test resets connections on purpose.
     if (welcome === 'refuse') return void client.destroy();
     if (welcome === 'ignore') return void ignored.add(client);
-    const link = new Link(client, target, weather, () => links.delete(link));
+    const port = typeof serverPort === 'number' ? serverPort : serverPort();
+    const link = new Link(client, port, weather, () => links.delete(link));
     links.add(link);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -150,9 +148,6 @@ export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
     },
     at: (direction, matches, fault) =>
       new Promise((resolve) => weather.plans.add({ direction, matches, fault, done: resolve })),
-    redirect(port) {
-      target = port;
-    },
     heal() {
       weather.plans.clear();
       welcome = 'accept';

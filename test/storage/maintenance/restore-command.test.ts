@@ -67,7 +67,7 @@ afterEach(() => {
   for (const name of ['restored', 'case']) rmSync(join(directory, name), { recursive: true, force: true });
 });
 
-/** Of the first operator, which creates the sign-in database. */
+/** Creates the sign-in database, by the password of the first operator. */
 async function setFirstPassword(url: string, data: string): Promise<void> {
   const [, link = ''] = readFileSync(join(data, 'first-operator.txt'), 'utf8').trimEnd().split('#');
   const response = await fetch(`${url}/api/v1/invitations/accept`, {

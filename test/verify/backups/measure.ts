@@ -16,7 +16,7 @@ import {
 
 const ROUNDS = 3;
 const ARCHIVE_SECONDS = 5;
-const loadMs = Number(process.argv[2] ?? 10) * 1000;
+const half = { ms: Number(process.argv[2] ?? 10) * 500, messages: 1 };
 const directory = mkdtempSync(join(tmpdir(), 'turnpike-measure-'));
 try {
   const program = await installLitestream(directory);
@@ -31,7 +31,7 @@ try {
     for (let round = 0; round < ROUNDS; round++) {
       const installation = await setUp();
       try {
-        const { acknowledged, lost, lostSeconds, backSeconds, check } = await loseStore(installation, loadMs);
+        const { acknowledged, lost, lostSeconds, backSeconds, check } = await loseStore(installation, half);
         const times = `the last ${lostSeconds.toFixed(2)} s; back after ${backSeconds.toFixed(1)} s`;
         console.log(
           `${name}: lost ${lost.length} of ${acknowledged}, ${times}; check ${check.ok ? 'ok' : check.faults}`,

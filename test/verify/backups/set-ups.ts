@@ -1,5 +1,5 @@
-// Installations with a backup each, that lose their machine under load and are brought back. What a client was told is then
-// compared with what is stored.
+// Installations with a backup each, which lose their machine under load and are brought back. The answers that clients
+// received are then compared with the stored records.
 
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ export interface Installation {
   turnpike: Turnpike;
   /** Makes a backup, or waits until the continuous one has everything that is committed now. */
   backUp(): Promise<void>;
-  /** The machine of the store dies: its processes are killed and its files are gone. */
+  /** The machine of the store dies: its processes are killed and its files removed. */
   lose(): Promise<void>;
   /** Brings the store back from the backup, or fails over. Resolves to the service that answers then. */
   recover(): Promise<Turnpike>;
@@ -185,10 +185,10 @@ async function postgres(settings: Record<string, string>, backup: PostgresBackup
   const server = await startPostgres({ ...QUICK, wal_level: 'replica', max_wal_senders: '5', ...settings });
   const database = await server.newDatabase();
   await backup.start(server);
-  const proxy = await startFaultProxy(server.port);
+  let other: TestPostgres | null = null;
+  const proxy = await startFaultProxy(() => (other ?? server).port);
   const environment = { TURNPIKE_DATABASE_URL: proxy.through(database.url), TURNPIKE_SECRET: SECRET };
   const turnpike = await spawnTurnpike(join(home, 'data'), environment);
-  let other: TestPostgres | null = null;
   const url = () => database.url.replace(`:${server.port}/`, `:${other?.port}/`);
   return {
     turnpike,
@@ -199,7 +199,6 @@ async function postgres(settings: Record<string, string>, backup: PostgresBackup
     },
     async recover() {
       other = await backup.recover();
-      proxy.redirect(other.port);
       await untilTrue(url(), 'SELECT NOT pg_is_in_recovery() AS is_so');
       return turnpike;
     },
@@ -263,18 +262,24 @@ export interface Loss {
   check: CheckReport;
 }
 
-/** Sends load, makes the backup after half of the time, loses the store, and brings it back. */
-export async function loseStore(installation: Installation, loadMs: number): Promise<Loss> {
+/** Each half of the load lasts for so long, and until so many messages were acknowledged. */
+export interface LoadLength {
+  ms: number;
+  messages: number;
+}
+
+/** Sends load, makes the backup after half of it, loses the store, and brings it back. */
+export async function loseStore(installation: Installation, half: LoadLength): Promise<Loss> {
   const { turnpike } = installation;
   const callers = await makeCallers(turnpike);
   const messages = new TimedMessages();
   const acknowledged: Acknowledged = { ...nothingAcknowledged(), messages };
   let isOver = false;
   const loading = runLoad({ turnpike, callers, acknowledged, random: makeRandom(7), isOver: () => isOver });
-  await Bun.sleep(loadMs / 2);
+  await waitForLoad(messages, half);
   const before = [...messages.keys()];
   await installation.backUp();
-  await Bun.sleep(loadMs / 2);
+  await waitForLoad(messages, half);
   const answered = [...messages.keys()]; // before the loss, which takes a moment
   const lostAtMs = performance.now();
   await installation.lose();
@@ -294,6 +299,11 @@ export async function loseStore(installation: Installation, loadMs: number): Pro
     backSeconds: backMs / 1000,
     check: await installation.check(),
   };
+}
+
+async function waitForLoad(messages: ReadonlyMap<string, number>, { ms, messages: count }: LoadLength): Promise<void> {
+  const [countBefore, startMs] = [messages.size, performance.now()];
+  while (performance.now() - startMs < ms || messages.size - countBefore < count) await Bun.sleep(10);
 }
 
 async function makeCallers(turnpike: Turnpike): Promise<Callers> {
