@@ -20,6 +20,7 @@ import { join } from 'node:path';
 import type { BackupReport } from '../../../src/commands/commands.ts';
 import { type Callers, nothingAcknowledged, runLoad } from '../../money/load.ts';
 import { makeRandom } from '../../support/random.ts';
+import { readSamples } from '../../support/read-samples.ts';
 import { runTurnpike, spawnCommand } from '../../support/run-turnpike.ts';
 import { spawnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
@@ -78,6 +79,10 @@ describe('a backup', () => {
     isOver = true;
     await loading;
     expect(acknowledged.messages.size).toBeGreaterThan(BACKUPS);
+    const takenAtSeconds = Date.parse(reports.at(-1)?.taken_at ?? '') / 1000;
+    expect(readSamples(await (await turnpike.scrape()).text())).toMatchObject({
+      turnpike_last_backup_timestamp_seconds: takenAtSeconds,
+    });
     // Some backups ran during messages, and no message failed.
     expect(reports.some(({ check }) => (check?.open_holds ?? 0) > 0)).toBe(true);
     expect(await turnpike.check()).toMatchObject({ ok: true });
@@ -105,11 +110,14 @@ describe('a backup', () => {
     expect(account).toStartWith('acct_');
   });
 
-  test('prints which secret it needs and how to restore it, without the secret', async () => {
+  test('prints which secret it needs and how to restore it, without the secret, and writes its checksums', async () => {
     await using turnpike = await spawnTurnpike();
     const file = join(directory, 'words.db');
+    writeFileSync(`${file}.sha256`, 'of a backup that was removed');
     const { exitCode, out, error } = await runTurnpike(['backup', file, '--data', turnpike.dataDirectory]);
     expect([exitCode, out.includes(file)]).toEqual([0, true]);
+    const verified = Bun.spawnSync(['sha256sum', '--check', 'words.db.sha256'], { cwd: directory });
+    expect([verified.exitCode, String(verified.stdout)]).toEqual([0, 'words.db: OK\n']);
     expect(error).toContain(`the file ${join(turnpike.dataDirectory, 'secret')}`);
     expect(error).toContain('To restore');
     const secret = readFileSync(join(turnpike.dataDirectory, 'secret'), 'utf8').trim();
