@@ -161,8 +161,8 @@ export interface SpreadTo {
 
 /** Reads and writes of the dispatcher. */
 export interface Outbox {
-  /** Events that were not spread yet, oldest first. */
-  listUnspread(limit: number): Promise<StoredEvent[]>;
+  /** Events of known types that were not spread yet, oldest first. Others are left to a later release. */
+  listUnspread(limit: number, isKnown: (type: string) => boolean): Promise<StoredEvent[]>;
   /** Enabled destinations of the account and of the operators. */
   listReceivers(account: number | null): Promise<Destination[]>;
   /** Deliveries of the account that wait at the destination, at most `limit`. */

@@ -4,7 +4,7 @@
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
-import type { StoredEvent } from '../events/events.ts';
+import { isEventType, type StoredEvent } from '../events/events.ts';
 import type { Channels } from './channels.ts';
 import {
   type Delivery,
@@ -95,7 +95,7 @@ export class Dispatcher {
   /** Whether there may be more events. */
   async #spread(): Promise<boolean> {
     const { outbox, clock } = this.#parts;
-    const events = await outbox.listUnspread(bounds.eventsSpreadAtOnce);
+    const events = await outbox.listUnspread(bounds.eventsSpreadAtOnce, isEventType);
     if (events.length === 0) return false;
     const atMs = clock.nowMs();
     const changes: OutboxChange[] = [];

@@ -68,6 +68,7 @@ export interface EventStore {
 
 /** One sentence in plain text, without a link. */
 export function describeEvent({ type, data }: Pick<StoredEvent, 'type' | 'data'>): string {
+  if ('unreadable' in data) return 'What is stored of this event cannot be read.';
   return (eventTypes[type].describe as (data: unknown) => string)(data);
 }
 

@@ -77,6 +77,8 @@ export interface AccountRow {
   month: { startMs: number; opening: Nano };
   /** Meters by group name: a group's limits apply to each account separately. */
   groups: Readonly<Record<string, GroupRates>>;
+  /** Why this program cannot read a part of the stored row, which it must not change then. */
+  unreadable?: string;
 }
 
 export interface KeyRow {
@@ -90,6 +92,8 @@ export interface KeyRow {
   limits: RateLimits;
   rates: RateMeters;
   lastUsedAtMs: number | null;
+  /** As of an account. */
+  unreadable?: string;
 }
 
 export interface HoldRow {

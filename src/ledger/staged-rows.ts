@@ -20,6 +20,7 @@ import type {
   NewEntry,
   Rows,
 } from './rows.ts';
+import { RowUnreadable } from './store-failure.ts';
 
 const NONE: readonly never[] = [];
 
@@ -180,7 +181,9 @@ export class StagedRows implements Rows {
 }
 
 /** Throws BrokenInvariant if no operation may have this effect after the endings so far. */
-export function checkEffect({ account, entries, ending }: Effect, ended: ReadonlyMap<string, Ending>): void {
+export function checkEffect({ account, key, entries, ending }: Effect, ended: ReadonlyMap<string, Ending>): void {
+  if (account?.unreadable !== undefined) throw new RowUnreadable('account', account.id, account.unreadable);
+  if (key?.unreadable !== undefined) throw new RowUnreadable('key', key.id, key.unreadable);
   if (account !== undefined) {
     const { balance, creditLine, held, debt, plan } = account;
     assert(balance + creditLine >= held && held >= 0, 'a balance minus its holds is never below its floor');

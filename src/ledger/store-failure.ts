@@ -1,6 +1,7 @@
 // Store failures: whether nothing was applied, or the outcome is unknown.
 
 import { BrokenInvariant } from '../base/assert.ts';
+import { formatId } from '../base/ids.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Bundle } from './operation.ts';
 
@@ -51,6 +52,15 @@ export function storeUnavailable(failure: unknown): TurnpikeError {
 /** Refuses only its own bundle; the rest of the batch commits. */
 export class Outpaced extends BrokenInvariant {
   override name = 'Outpaced';
+}
+
+/** A stored row is not changed when this program cannot read all of it. Refuses only its own bundle. */
+export class RowUnreadable extends BrokenInvariant {
+  override name = 'RowUnreadable';
+
+  constructor(of: 'account' | 'key', id: number, reason: string) {
+    super(`the meters of ${formatId(of === 'key' ? 'key' : 'acct', id)} cannot be read: ${reason}`);
+  }
 }
 
 /** The error of a store that neither answers nor fails. */

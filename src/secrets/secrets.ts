@@ -1,6 +1,7 @@
 // Secrets: values that cannot be printed by accident, hashes of API keys, and sealed credentials.
 
 export {
+  type FormerHashKey,
   type FoundSecret,
   findInstallationSecrets,
   hashSecret,

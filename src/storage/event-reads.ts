@@ -1,14 +1,8 @@
 // Reads of events, destinations and deliveries, the same for both databases. Lists of what grows are reports.
 
-import type {
-  DeliveryStore,
-  Destination,
-  DestinationStore,
-  DueDelivery,
-  ListedDelivery,
-  Outbox,
-} from '../delivery/delivery.ts';
+import type { DeliveryStore, DestinationStore, DueDelivery, ListedDelivery, Outbox } from '../delivery/delivery.ts';
 import type { EventStore } from '../events/events.ts';
+import { DocumentUnreadable } from './document-shape.ts';
 import {
   type DeliveryTable,
   type DestinationTable,
@@ -17,6 +11,7 @@ import {
   readDestinationRow,
   readEventRow,
 } from './event-rows.ts';
+import { readPage, readRows } from './readable-rows.ts';
 import { Bindings, newestFirst, pageStarts, type SqlReader } from './sql-reader.ts';
 import type { ReportReads, ShortReads } from './stores.ts';
 
@@ -81,10 +76,10 @@ function destinationReads(on: SqlReader): DestinationReads {
   const columns = columnsOf(on, 'r', ...destinationNames);
   const prepare = (where: string) => on.prepare<DestinationTable>(`SELECT ${columns} FROM destinations r ${where}`);
   const last = '(SELECT COALESCE(MAX(l.created_at_ms), -1) FROM destinations l WHERE l.id = $1), $1';
-  const page = `(r.created_at_ms, r.id) > (${last}) ORDER BY r.created_at_ms, r.id LIMIT $2`;
+  const page = `(r.created_at_ms, r.id) > (${last}) ORDER BY r.created_at_ms, r.id LIMIT $2 OFFSET $3`;
   const byId = prepare('WHERE r.id = $1');
   const all = prepare(`WHERE ${page}`);
-  const ofAccount = prepare(`WHERE r.account_id = $3 AND ${page}`);
+  const ofAccount = prepare(`WHERE r.account_id = $4 AND ${page}`);
   const ofOperators = prepare(`WHERE r.account_id IS NULL AND ${page}`);
   const sealed = prepare('ORDER BY r.id');
   const count = on.prepare<{ count: number }>(
@@ -95,15 +90,13 @@ function destinationReads(on: SqlReader): DestinationReads {
       const [row] = await byId(id);
       return row === undefined ? null : readDestinationRow(row);
     },
-    async listDestinations({ accountId, after, limit }) {
-      const start = [after ?? 0, limit] as const;
-      const rows =
-        accountId === null
-          ? await all(...start)
-          : accountId === 'operators'
-            ? await ofOperators(...start)
-            : await ofAccount(...start, accountId);
-      return rows.map(readDestinationRow);
+    listDestinations({ accountId, after, limit }) {
+      const ask = (skipped: number) => {
+        const page = [after ?? 0, limit, skipped] as const;
+        if (accountId === null) return all(...page);
+        return accountId === 'operators' ? ofOperators(...page) : ofAccount(...page, accountId);
+      };
+      return readPage(on, limit, ask, idOf, readDestinationRow);
     },
     countDestinations: async (accountId) => (await count(accountId ?? 0))[0]?.count ?? 0,
     listSealedDestinations: async () =>
@@ -170,7 +163,7 @@ export type OutboxReads = Omit<Outbox, 'write'>;
 
 export function outboxReads(on: SqlReader): OutboxReads {
   const unspread = on.prepare<EventTable>(
-    `SELECT ${eventColumns(on, 'v')} FROM events v WHERE v.spread = 0 ORDER BY v.seq LIMIT $1`,
+    `SELECT ${eventColumns(on, 'v')} FROM events v WHERE v.spread = 0 ORDER BY v.seq LIMIT $1 OFFSET $2`,
   );
   const receivers = on.prepare<DestinationTable>(
     `SELECT ${columnsOf(on, 'r', ...destinationNames)} FROM destinations r
@@ -181,11 +174,25 @@ export function outboxReads(on: SqlReader): OutboxReads {
        WHERE d.destination_id = $1 AND d.lane = $2 AND d.status = 'pending' LIMIT $3) found`,
   );
   return {
-    listUnspread: async (limit) => (await unspread(limit)).map(readEventRow),
-    listReceivers: async (account): Promise<Destination[]> => (await receivers(account ?? 0)).map(readDestinationRow),
+    listUnspread: (limit, isKnown) =>
+      readPage(
+        on,
+        limit,
+        (skipped) => unspread(limit, skipped),
+        ({ seq }) => seq,
+        (row) => {
+          if (isKnown(row.type)) return readEventRow(row);
+          throw new DocumentUnreadable(`events.type: a later release wrote "${row.type}"`);
+        },
+      ),
+    listReceivers: async (account) => readRows(on, await receivers(account ?? 0), idOf, readDestinationRow),
     countWaiting: async (destinationId, lane, limit) => (await waiting(destinationId, lane, limit))[0]?.count ?? 0,
     listDue: dueReads(on),
   };
+}
+
+function idOf({ id }: DestinationTable): number {
+  return id;
 }
 
 type DueTable = DeliveryTable & Record<`to_${string}`, unknown>;
@@ -197,16 +204,21 @@ function dueReads(on: SqlReader): Outbox['listDue'] {
       `SELECT ${deliveryColumns(on)}, ${destination} FROM deliveries r
        JOIN destinations t ON t.id = r.destination_id JOIN events v ON v.seq = r.event_seq
        WHERE r.next_at_ms <= $1 AND (r.next_at_ms, r.seq) > ($2, $3) AND t.status = 'enabled'
-         AND t.failing_since_ms IS ${isFailing} ORDER BY r.next_at_ms, r.seq LIMIT $4`,
+         AND t.failing_since_ms IS ${isFailing} ORDER BY r.next_at_ms, r.seq LIMIT $4 OFFSET $5`,
     );
   const [failing, others] = [prepare('NOT NULL'), prepare('NULL')];
-  return async ({ nowMs, isFailing, after, limit }) => {
-    const read = isFailing ? failing : others;
-    const rows = await read(nowMs, after?.nextAtMs ?? -1, after?.seq ?? 0, limit);
-    return rows.map((row): DueDelivery => {
-      const delivery: ListedDelivery = readDeliveryRow(row);
-      return { delivery, event: delivery.event, destination: readDestinationRow(destinationOf(row)) };
-    });
+  return ({ nowMs, isFailing, after, limit }) => {
+    const due = isFailing ? failing : others;
+    return readPage(
+      on,
+      limit,
+      (skipped) => due(nowMs, after?.nextAtMs ?? -1, after?.seq ?? 0, limit, skipped),
+      (row) => row.destination_id,
+      (row): DueDelivery => {
+        const delivery: ListedDelivery = readDeliveryRow(row);
+        return { delivery, event: delivery.event, destination: readDestinationRow(destinationOf(row)) };
+      },
+    );
   };
 }
 

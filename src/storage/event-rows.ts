@@ -4,6 +4,7 @@
 import type { Delivery, Destination, ListedDelivery, OutboxChange } from '../delivery/delivery.ts';
 import type { NewEvent, StoredEvent } from '../events/events.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
+import { documents, readOr } from './stored-documents.ts';
 
 export type OutboxRow =
   | { table: 'events'; event: NewEvent }
@@ -216,7 +217,7 @@ export function readEventRow(row: EventTable): StoredEvent {
     atMs: row.at_ms,
     account: row.account_id,
     type: row.type as StoredEvent['type'],
-    data: JSON.parse(row.document) as StoredEvent['data'],
+    data: readOr(documents.event, row.document, (unreadable) => ({ unreadable })),
   };
 }
 
@@ -242,10 +243,7 @@ export function readDestinationRow(row: DestinationTable): Destination {
     version: row.version,
     failingSinceMs: row.failing_since_ms,
     deliveredAtMs: row.delivered_at_ms,
-    ...(JSON.parse(row.document) as Pick<
-      Destination,
-      'kind' | 'name' | 'address' | 'types' | 'secrets' | 'unsubscribedAtMs' | 'madeBy'
-    >),
+    ...documents.destination.read(row.document),
   };
 }
 
@@ -278,7 +276,7 @@ export function readDeliveryRow(row: DeliveryTable): ListedDelivery {
     createdAtMs: row.created_at_ms,
     nextAtMs: row.next_at_ms,
     doneAtMs: row.done_at_ms,
-    attempts: JSON.parse(row.attempts) as Delivery['attempts'],
+    attempts: readOr(documents.deliveryAttempts, row.attempts, () => []),
     event: readEventRow({
       seq: row.event_seq,
       at_ms: row.event_at_ms,

@@ -3,7 +3,9 @@
 import type { MailedLink, SignUp } from '../accounts/accounts.ts';
 import type { QueuedMail } from '../delivery/delivery.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
+import { readPage } from './readable-rows.ts';
 import type { SqlReader } from './sql-reader.ts';
+import { documents } from './stored-documents.ts';
 
 export type MailRow =
   | { table: 'mails'; put: QueuedMail }
@@ -78,7 +80,7 @@ function putSignUp({ account, credit, emailKey, signUpsMax, countedSinceMs }: Si
 export interface MailReads {
   /** Mails whose next attempt is due, the longest due first. */
   listDueMails(nowMs: number, limit: number): Promise<QueuedMail[]>;
-  /** Mails with a sealed secret. */
+  /** Mails with a sealed secret. Rejects if one cannot be read: its secret would be lost. */
   listSealedMails(): Promise<QueuedMail[]>;
   /** Includes expired links. */
   findMailedLink(hash: string): Promise<MailedLink | null>;
@@ -102,7 +104,7 @@ export function mailReads(on: SqlReader): MailReads {
          ${on.number('m.next_at_ms')} AS "nextAtMs", ${on.number('m.tries')} AS tries, m.document,
          m.secret_sealed AS "secretSealed" FROM mails m ${rest}`,
     );
-  const due = mails('WHERE m.next_at_ms <= $1 ORDER BY m.next_at_ms, m.id LIMIT $2');
+  const due = mails('WHERE m.next_at_ms <= $1 ORDER BY m.next_at_ms, m.id LIMIT $2 OFFSET $3');
   const sealed = mails('WHERE m.secret_sealed IS NOT NULL ORDER BY m.id');
   const link = on.prepare<LinkTable>(
     `SELECT l.hash, l.purpose, l.email, ${on.number('l.expires_at_ms')} AS "expiresAtMs", l.document
@@ -115,13 +117,20 @@ export function mailReads(on: SqlReader): MailReads {
     `SELECT ${on.number('COUNT(*)')} AS count FROM sign_ups s WHERE s.at_ms > $1`,
   );
   return {
-    listDueMails: async (nowMs, limit) => (await due(nowMs, limit)).map(readMail),
+    listDueMails: (nowMs, limit) =>
+      readPage(
+        on,
+        limit,
+        (skipped) => due(nowMs, limit, skipped),
+        ({ id }) => id,
+        readMail,
+      ),
     listSealedMails: async () => (await sealed()).map(readMail),
     async findMailedLink(hash) {
       const [row] = await link(hash);
       if (row === undefined) return null;
       const { document, ...rest } = row;
-      return { ...rest, ...(JSON.parse(document) as Pick<MailedLink, 'name' | 'accountName'>) };
+      return { ...rest, ...documents.mailedLink.read(document) };
     },
     wasCredited: async (emailKey) => (await credited(emailKey)).length > 0,
     countSignUps: async (sinceMs) => (await since(sinceMs))[0]?.count ?? 0,
@@ -129,5 +138,5 @@ export function mailReads(on: SqlReader): MailReads {
 }
 
 function readMail({ document, ...rest }: MailTable): QueuedMail {
-  return { ...rest, ...(JSON.parse(document) as Pick<QueuedMail, 'to' | 'request'>) };
+  return { ...rest, ...documents.mail.read(document) };
 }

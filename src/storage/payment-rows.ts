@@ -4,7 +4,9 @@
 import { exactNumber } from '../base/checked-number.ts';
 import type { Billing, HandledEvent, Payment, PaymentPage, PaymentRow, PaymentStore } from '../payments/payments.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
-import { Bindings, type ReadValue, type SqlReader } from './sql-reader.ts';
+import { readPage } from './readable-rows.ts';
+import { Bindings, nextParameter, type ReadValue, type SqlReader } from './sql-reader.ts';
+import { documents } from './stored-documents.ts';
 import { CHANGE } from './tables.ts';
 
 export function paymentStatement(row: PaymentRow): CoCommittedStatement {
@@ -62,29 +64,32 @@ function writeHandledEvent({ id, atMs, type, payment }: HandledEvent): CoCommitt
 }
 
 export function paymentReads(on: SqlReader): PaymentStore {
-  const prepare = <Value>(text: string) => {
-    const ask = on.prepare<{ document: string }>(text);
-    return async (...values: readonly ReadValue[]) =>
-      (await ask(...values)).map(({ document }) => JSON.parse(document) as Value);
+  const prepareOne = (where: string) => {
+    const ask = on.prepare<{ document: string }>(`SELECT document FROM payments WHERE ${where} = $1`);
+    return async (value: ReadValue) => {
+      const [row] = await ask(value);
+      return row === undefined ? null : documents.payment.read(row.document);
+    };
+  };
+  const preparePage = (rest: string) => {
+    const text = `SELECT id, document FROM payments WHERE ${rest} LIMIT $1`;
+    const ask = on.prepare<PaymentTable>(`${text} OFFSET ${nextParameter(text)}`);
+    return (limit: number, ...values: readonly ReadValue[]) =>
+      readPayments(on, limit, (skipped) => ask(limit, ...values, skipped));
   };
   const prepareCount = (where: string) => {
     const ask = on.prepare<{ count: number }>(`SELECT ${on.number('count(*)')} AS count FROM payments WHERE ${where}`);
     return async (...values: readonly ReadValue[]) => (await ask(...values))[0]?.count ?? 0;
   };
-  const byId = prepare<Payment>('SELECT document FROM payments WHERE id = $1');
-  const bySource = prepare<Payment>('SELECT document FROM payments WHERE source = $1');
-  const due = prepare<Payment>('SELECT document FROM payments WHERE check_at_ms <= $1 ORDER BY check_at_ms LIMIT $2');
-  const inRange = prepare<Payment>(
-    `SELECT document FROM payments WHERE created_at_ms < $1 AND (created_at_ms, id) > ($2, $3)
-     ORDER BY created_at_ms, id LIMIT $4`,
-  );
+  const due = preparePage('check_at_ms <= $2 ORDER BY check_at_ms');
+  const inRange = preparePage('created_at_ms < $2 AND (created_at_ms, id) > ($3, $4) ORDER BY created_at_ms, id');
   return {
-    getPayment: async (id) => (await byId(id))[0] ?? null,
-    findPaymentBySource: async (source) => (await bySource(source))[0] ?? null,
+    getPayment: prepareOne('id'),
+    findPaymentBySource: prepareOne('source'),
     listPayments: (page) => listPayments(on, page),
-    listDuePayments: due,
+    listDuePayments: (nowMs, limit) => due(limit, nowMs),
     listPaymentsInRange: ({ sinceMs, untilMs }, after, limit) =>
-      inRange(untilMs, after?.createdAtMs ?? sinceMs, after?.id ?? 0, limit),
+      inRange(limit, untilMs, after?.createdAtMs ?? sinceMs, after?.id ?? 0),
     countPending: prepareCount(`account_id = $1 AND status = 'pending'`),
     countRechargesSince: prepareCount(
       `account_id = $1 AND kind = 'auto_recharge' AND created_at_ms >= $2 AND status NOT IN ('failed', 'canceled')`,
@@ -104,7 +109,7 @@ function billingReads(on: SqlReader): Pick<PaymentStore, 'getBilling' | 'findBil
     const ask = on.prepare<{ document: string }>(`SELECT document FROM billing WHERE ${where} = $1`);
     return async (value: ReadValue) => {
       const [row] = await ask(value);
-      return row === undefined ? null : (JSON.parse(row.document) as Billing);
+      return row === undefined ? null : documents.billing.read(row.document);
     };
   };
   return { getBilling: prepare('account_id'), findBillingByCustomer: prepare('customer') };
@@ -142,11 +147,25 @@ async function listPayments(on: SqlReader, page: PaymentPage): Promise<Payment[]
     );
   }
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-  const rows = await on.read<{ document: string }>(
-    `SELECT r.document FROM payments r ${where} ORDER BY r.created_at_ms DESC, r.id DESC LIMIT ${bindings.add(limit)}`,
-    ...bindings.values,
+  const text = `SELECT r.id, r.document FROM payments r ${where} ORDER BY r.created_at_ms DESC, r.id DESC LIMIT ${bindings.add(limit)}`;
+  const ask = (skipped: number) =>
+    on.read<PaymentTable>(`${text} OFFSET ${nextParameter(text)}`, ...bindings.values, skipped);
+  return readPayments(on, limit, ask);
+}
+
+interface PaymentTable {
+  id: number;
+  document: string;
+}
+
+function readPayments(on: SqlReader, limit: number, ask: (skipped: number) => Promise<PaymentTable[]>) {
+  return readPage(
+    on,
+    limit,
+    ask,
+    ({ id }) => id,
+    ({ document }) => documents.payment.read(document),
   );
-  return rows.map(({ document }) => JSON.parse(document) as Payment);
 }
 
 /** References with a prefix are a range of the index. */

@@ -1,12 +1,15 @@
 // Accounts, keys and people by a part of their name: the newest rows, a part of an index at a time. No index knows names, so that
 // the number of rows and the time are bounded.
 
-import type { Account, Key, NameSearch, NameSearches, Person } from '../accounts/accounts.ts';
+import type { NameSearch, NameSearches } from '../accounts/accounts.ts';
 import { bounds } from '../config.ts';
+import { readRows } from './readable-rows.ts';
 import { Bindings, LAST, numbers, type Position, type PositionRow, type SqlReader } from './sql-reader.ts';
+import { documents, type StoredDocument } from './stored-documents.ts';
 
-interface Searched {
+interface Searched<Row = unknown> {
   table: 'accounts' | 'keys' | 'people';
+  document: StoredDocument<Row>;
   /** Members of the documents. */
   members: readonly string[];
 }
@@ -25,19 +28,19 @@ const LIMITS: NameSearchLimits = {
 
 export function searchReads(on: SqlReader, fewer: Partial<NameSearchLimits> = {}): NameSearches {
   const limits = { ...LIMITS, ...fewer };
-  const find = <Row>(searched: Searched) => {
-    return (search: NameSearch): Promise<Row[]> => searchNames<Row>(on, searched, search, limits);
+  const find = <Row>(searched: Searched<Row>) => {
+    return (search: NameSearch): Promise<Row[]> => searchNames(on, searched, search, limits);
   };
   return {
-    searchAccountNames: find<Account>({ table: 'accounts', members: ['name'] }),
-    searchKeyNames: find<Key>({ table: 'keys', members: ['name', 'prefix'] }),
-    searchPersonNames: find<Person>({ table: 'people', members: ['name', 'email'] }),
+    searchAccountNames: find({ table: 'accounts', document: documents.account, members: ['name'] }),
+    searchKeyNames: find({ table: 'keys', document: documents.key, members: ['name', 'prefix'] }),
+    searchPersonNames: find({ table: 'people', document: documents.person, members: ['name', 'email'] }),
   };
 }
 
 async function searchNames<Row>(
   on: SqlReader,
-  searched: Searched,
+  searched: Searched<Row>,
   search: NameSearch,
   { rowsAtOnce, rowsMax, readMsMax }: NameSearchLimits,
 ): Promise<Row[]> {
@@ -46,7 +49,7 @@ async function searchNames<Row>(
   let start: Position | null = [LAST, LAST];
   for (let rows = 0; start !== null && rows < rowsMax; rows += rowsAtOnce) {
     const end: Position | null = await endOf(on, searched, search, start, rowsAtOnce);
-    found.push(...(await matchesIn<Row>(on, searched, search, { start, end })));
+    found.push(...(await matchesIn(on, searched, search, { start, end })));
     if (found.length >= search.limit || performance.now() - startedAtMs > readMsMax) break;
     start = end;
     await on.rest();
@@ -74,14 +77,18 @@ interface Part {
   end: Position | null;
 }
 
-async function matchesIn<Row>(on: SqlReader, searched: Searched, search: NameSearch, part: Part): Promise<Row[]> {
+async function matchesIn<Row>(on: SqlReader, searched: Searched<Row>, search: NameSearch, part: Part): Promise<Row[]> {
   const bindings = new Bindings();
   const range = rangeOf(on, bindings, searched, search, part);
   const wanted = bindings.add(search.text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()));
   const matches = searched.members.map((member) => on.contains(on.lower(on.jsonText('r.document', [member])), wanted));
   const text = `SELECT r.document, ${numbers(on, 'id')} FROM (SELECT r.* ${range}) r WHERE ${matches.join(' OR ')} LIMIT ${bindings.add(search.limit)}`;
-  const rows = await on.read<{ document: string }>(text, ...bindings.values);
-  return rows.map(({ document }) => JSON.parse(document) as Row);
+  return readRows(
+    on,
+    await on.read<{ id: number; document: string }>(text, ...bindings.values),
+    ({ id }) => id,
+    ({ document }) => searched.document.read(document),
+  );
 }
 
 function rangeOf(on: SqlReader, bindings: Bindings, { table }: Searched, search: NameSearch, { start, end }: Part) {

@@ -1,10 +1,9 @@
 // Short reads of committed data, the same statements for both databases: keys by their secrets, accounts, keys,
 // tokens, people, meters, the catalog. Each reads one row or one page by an index.
 
-import type { AccessToken, Account, CallerPlan, Key, Person } from '../accounts/accounts.ts';
+import type { CallerPlan } from '../accounts/accounts.ts';
 import type { RememberedCreation } from '../audit/audit.ts';
 import { beganAtMs } from '../base/ids.ts';
-import type { CatalogDocument } from '../catalog/catalog.ts';
 import {
   type AccountMeters,
   type AccountRow,
@@ -25,7 +24,9 @@ import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
 import { mailReads } from './mail-rows.ts';
 import { paymentReads } from './payment-rows.ts';
-import { Bindings, LAST, type ReadValue, type SqlReader } from './sql-reader.ts';
+import { readPage, readRows } from './readable-rows.ts';
+import { Bindings, LAST, nextParameter, type ReadValue, type SqlReader } from './sql-reader.ts';
+import { type CatalogTable, documents, readCatalogRow, type StoredDocument } from './stored-documents.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
 import type { AccessReads, ShortReads } from './stores.ts';
 import {
@@ -38,7 +39,6 @@ import {
   openHoldOf,
   readAccountRow,
   readKeyRow,
-  readPlan,
   readText,
   readUsageRecord,
   type UsageTable,
@@ -119,10 +119,9 @@ export function accessReads(on: SqlReader): AccessReads {
 }
 
 function accountReads(on: SqlReader): Pick<AccessReads, 'getAccount' | 'listAccounts'> {
-  const byId = prepareDocuments<Account>(on, 'SELECT document FROM accounts WHERE id = $1');
-  const all = prepareDocuments<Account>(on, inOrder('accounts'));
+  const all = preparePage(on, documents.account, inOrder('accounts'));
   return {
-    getAccount: async (id) => first(await byId(id)),
+    getAccount: prepareOne(on, documents.account, 'SELECT document FROM accounts WHERE id = $1'),
     listAccounts: ({ after, limit }) => all(after ?? 0, limit),
   };
 }
@@ -136,31 +135,31 @@ function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
        LEFT JOIN account_meters m ON m.id = a.id
      WHERE s.secret_hash IN ($1, $2, $3)`,
   );
-  const byId = prepareDocuments<Key>(on, 'SELECT document FROM keys WHERE id = $1');
-  const all = prepareDocuments<Key>(on, inOrder('keys'));
-  const ofAccount = prepareDocuments<Key>(on, inOrder('keys', 'account_id'));
-  const ofMaker = prepareDocuments<Key>(on, inOrder('keys', 'made_by'));
-  const expiring = prepareDocuments<Key>(
+  const all = preparePage(on, documents.key, inOrder('keys'));
+  const ofAccount = preparePage(on, documents.key, inOrder('keys', 'account_id'));
+  const ofMaker = preparePage(on, documents.key, inOrder('keys', 'made_by'));
+  const expiring = preparePage(
     on,
-    `SELECT k.document FROM key_meters m JOIN keys k ON k.id = m.id
-     WHERE m.expires_at_ms IS NOT NULL AND (m.expires_at_ms, m.id) > ($1, $2) AND m.expires_at_ms <= $3
-     ORDER BY m.expires_at_ms, m.id LIMIT $4`,
+    documents.key,
+    `SELECT k.id, k.document FROM key_meters m JOIN keys k ON k.id = m.id
+     WHERE m.expires_at_ms IS NOT NULL AND (m.expires_at_ms, m.id) > ($3, $1) AND m.expires_at_ms <= $4
+     ORDER BY m.expires_at_ms, m.id LIMIT $2`,
   );
-  const ofMakerInAccount = prepareDocuments<Key>(on, inOrder('keys', 'made_by', '+r.account_id = $4 AND'));
+  const ofMakerInAccount = preparePage(on, documents.key, inOrder('keys', 'made_by', '+r.account_id = $4 AND'));
   return {
     async findKeyBySecretHash(hashes) {
       const row = first(await byHash(...three(hashes)));
       if (row === null) return null;
       return {
-        key: JSON.parse(row.key) as Key,
-        account: JSON.parse(row.account) as Account,
+        key: documents.key.read(row.key),
+        account: documents.account.read(row.account),
         secretExpiresAtMs: row.expires_at_ms,
-        plan: row.plan === null ? null : callerPlan(readPlan(row.plan)),
+        plan: row.plan === null ? null : callerPlan(documents.plan.read(row.plan)),
       };
     },
-    getKey: async (id) => first(await byId(id)),
+    getKey: prepareOne(on, documents.key, 'SELECT document FROM keys WHERE id = $1'),
     listExpiringKeys: ({ sinceMs, untilMs, after, limit }) =>
-      expiring(after?.expiresAtMs ?? sinceMs - 1, after?.id ?? Number.MAX_SAFE_INTEGER, untilMs, limit),
+      expiring(after?.id ?? LAST, limit, after?.expiresAtMs ?? sinceMs - 1, untilMs),
     countKeys: prepareCount(on, 'keys', 'account_id = $1'),
     listKeys({ accountId, madeBy, after, limit }) {
       const page = [after ?? 0, limit] as const;
@@ -174,13 +173,12 @@ function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
 function tokenReads(
   on: SqlReader,
 ): Pick<AccessReads, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> {
-  const byHash = prepareDocuments<AccessToken>(on, 'SELECT document FROM tokens WHERE secret_hash IN ($1, $2, $3)');
-  const byId = prepareDocuments<AccessToken>(on, 'SELECT document FROM tokens WHERE id = $1');
+  const byHash = prepareOne(on, documents.token, 'SELECT document FROM tokens WHERE secret_hash IN ($1, $2, $3)');
   return {
-    findTokenBySecretHash: async (hashes) => first(await byHash(...three(hashes))),
-    getToken: async (id) => first(await byId(id)),
+    findTokenBySecretHash: (hashes) => byHash(...three(hashes)),
+    getToken: prepareOne(on, documents.token, 'SELECT document FROM tokens WHERE id = $1'),
     countTokens: prepareCount(on, 'tokens', 'account_id = $1'),
-    listTokens: prepareList<AccessToken>(on, 'tokens'),
+    listTokens: prepareList(on, documents.token, 'tokens'),
   };
 }
 
@@ -199,25 +197,24 @@ type PersonReads =
   | 'listPeople';
 
 function personReads(on: SqlReader): Pick<AccessReads, PersonReads> {
-  const byEmail = prepareDocuments<Person>(on, 'SELECT document FROM people WHERE email = $1');
-  const unclaimed = prepareDocuments<Person>(
-    on,
+  const unclaimed = on.prepare<{ document: string }>(
     `SELECT r.document ${on.from('people', 'people_by_email')}
      WHERE ${on.jsonText('r.document', ['email'])} = $1 AND r.email IS NULL AND r.status = $2
        AND r.account_id BETWEEN $3 AND $4
      ORDER BY r.created_at_ms, r.id LIMIT $5`,
   );
-  const byLink = prepareDocuments<Person>(on, 'SELECT document FROM people WHERE link_hash IN ($1, $2, $3)');
-  const byId = prepareDocuments<Person>(on, 'SELECT document FROM people WHERE id = $1');
+  const byLink = prepareOne(on, documents.person, 'SELECT document FROM people WHERE link_hash IN ($1, $2, $3)');
   return {
-    findPersonByEmail: async (email) => first(await byEmail(email)),
-    listUnclaimed: ({ email, status, accountId, limit }) =>
-      unclaimed(email, status, accountId ?? 0, accountId ?? LAST, limit),
-    findPersonByLinkHash: async (hashes) => first(await byLink(...three(hashes))),
-    getPerson: async (id) => first(await byId(id)),
+    findPersonByEmail: prepareOne(on, documents.person, 'SELECT document FROM people WHERE email = $1'),
+    async listUnclaimed({ email, status, accountId, limit }) {
+      const rows = await unclaimed(email, status, accountId ?? 0, accountId ?? LAST, limit);
+      return rows.map(({ document }) => documents.person.read(document));
+    },
+    findPersonByLinkHash: (hashes) => byLink(...three(hashes)),
+    getPerson: prepareOne(on, documents.person, 'SELECT document FROM people WHERE id = $1'),
     countPeople: prepareCount(on, 'people', 'account_id = $1'),
     countInRole: prepareCount(on, 'people', 'role = $1 AND status = $2'),
-    listPeople: prepareList<Person>(on, 'people'),
+    listPeople: prepareList(on, documents.person, 'people'),
   };
 }
 
@@ -240,9 +237,7 @@ function installationReads(
 ): Pick<ShortReads, 'readInstallation' | 'loadSamples' | 'loadCatalog' | 'findAnswer'> {
   const value = on.prepare<{ value: string }>('SELECT value FROM installation WHERE name = $1');
   const learned = on.prepare<{ model: string; document: string }>('SELECT model, document FROM learned ORDER BY model');
-  const catalog = on.prepare<Omit<CatalogDocument, 'document'> & { document: string }>(
-    'SELECT kind, name, origin, document FROM catalog ORDER BY kind, name',
-  );
+  const catalog = on.prepare<CatalogTable>('SELECT kind, name, origin, document FROM catalog ORDER BY kind, name');
   const answer = on.prepare<StoredAnswer>(
     `SELECT r.request_id AS "requestId", ${on.number('r.at_ms')} AS "atMs", ${on.number('r.bytes')} AS bytes, r.sealed
      FROM answers r WHERE r.request_id = $1`,
@@ -250,9 +245,13 @@ function installationReads(
   return {
     readInstallation: async (name) => first(await value(name))?.value ?? null,
     loadSamples: async () =>
-      (await learned()).map(({ model, document }): [string, unknown] => [model, JSON.parse(document)]),
-    loadCatalog: async () =>
-      (await catalog()).map((row) => ({ ...row, document: JSON.parse(row.document) }) as CatalogDocument),
+      readRows(
+        on,
+        await learned(),
+        ({ model }) => model,
+        ({ model, document }): [string, unknown] => [model, documents.samples.read(document)],
+      ),
+    loadCatalog: async () => (await catalog()).map(readCatalogRow),
     findAnswer: async (requestId) => first(await answer(requestId)),
   };
 }
@@ -303,8 +302,14 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
     },
     async listPlans({ after, limit }) {
       const rows = await plans(after, limit);
+      const withPlan = rows.flatMap(({ id, plan }) => (plan === null ? [] : [{ id, plan }]));
       return {
-        plans: rows.flatMap(({ id, plan }) => (plan === null ? [] : [{ account: id, plan: readPlan(plan) }])),
+        plans: readRows(
+          on,
+          withPlan,
+          ({ id }) => id,
+          ({ id, plan }) => ({ account: id, plan: documents.plan.read(plan) }),
+        ),
         last: rows.length < limit ? null : (rows.at(-1)?.id ?? null),
       };
     },
@@ -334,15 +339,15 @@ function inOrder(table: ListedTable, narrowed?: 'account_id' | 'made_by', where 
   const last = `COALESCE((SELECT l.created_at_ms FROM ${table} l WHERE l.id = $1), -1), $1`;
   const [column, value, upTo] =
     narrowed === undefined ? ['', '', ''] : [`r.${narrowed}, `, '$3, ', `r.${narrowed} <= $3 AND`];
-  return `SELECT r.document FROM ${table} r
+  return `SELECT r.id, r.document FROM ${table} r
     WHERE ${where} ${upTo} (${column}r.created_at_ms, r.id) > (${value}${last})
     ORDER BY ${column}r.created_at_ms, r.id LIMIT $2`;
 }
 
 /** Lists all rows of a table, or those of one account. */
-function prepareList<Value>(on: SqlReader, table: 'tokens' | 'people') {
-  const all = prepareDocuments<Value>(on, inOrder(table));
-  const ofAccount = prepareDocuments<Value>(on, inOrder(table, 'account_id'));
+function prepareList<Value>(on: SqlReader, document: StoredDocument<Value>, table: 'tokens' | 'people') {
+  const all = preparePage(on, document, inOrder(table));
+  const ofAccount = preparePage(on, document, inOrder(table, 'account_id'));
   return ({ accountId, after, limit }: { accountId: number | null; after: number | null; limit: number }) =>
     accountId === null ? all(after ?? 0, limit) : ofAccount(after ?? 0, limit, accountId);
 }
@@ -352,9 +357,30 @@ function prepareCount(on: SqlReader, table: ListedTable, where: string) {
   return async (...values: (string | number)[]) => first(await count(...values))?.count ?? 0;
 }
 
-function prepareDocuments<Value>(on: SqlReader, text: string): (...values: readonly ReadValue[]) => Promise<Value[]> {
+/** The document of one row; null without one. */
+function prepareOne<Value, Values extends readonly ReadValue[]>(
+  on: SqlReader,
+  { read }: StoredDocument<Value>,
+  text: string,
+): (...values: Values) => Promise<Value | null> {
   const ask = on.prepare<{ document: string }>(text);
-  return async (...values) => (await ask(...values)).map(({ document }) => JSON.parse(document) as Value);
+  return async (...values) => {
+    const row = first(await ask(...values));
+    return row === null ? null : read(row.document);
+  };
+}
+
+/** A page of documents after a position. `text` has the limit as $2, at its end. */
+function preparePage<Value>(on: SqlReader, { read }: StoredDocument<Value>, text: string) {
+  const ask = on.prepare<{ id: number; document: string }>(`${text} OFFSET ${nextParameter(text)}`);
+  return (after: number, limit: number, ...values: readonly ReadValue[]): Promise<Value[]> =>
+    readPage(
+      on,
+      limit,
+      (skipped) => ask(after, limit, ...values, skipped),
+      ({ id }) => id,
+      ({ document }) => read(document),
+    );
 }
 
 function first<Row>(rows: readonly Row[]): Row | null {

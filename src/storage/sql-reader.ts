@@ -1,5 +1,7 @@
 // Reads of a database by SQL that SQLite and PostgreSQL share, with the expressions that differ between them.
 
+import { parseDigits } from '../base/checked-number.ts';
+
 export type ReadValue = string | number | null;
 
 /** The rows `r` of a table between two positions in the order of one index. */
@@ -43,6 +45,8 @@ export interface SqlReader {
     rows: readonly (readonly number[])[],
     write: (members: string[], bindings: Bindings) => string,
   ): Promise<Row[]>;
+  /** Called for a row whose document cannot be read, with its key. */
+  onUnreadable(key: string, reason: string): void;
   /** Called between the statements of one report. */
   rest(): Promise<void>;
   /** The daily totals that one statement adds up. */
@@ -79,6 +83,11 @@ export class Bindings {
   add(value: ReadValue): string {
     return `$${this.values.push(value)}`;
   }
+}
+
+/** The parameter after the last one of a text. */
+export function nextParameter(text: string): string {
+  return `$${Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, place]) => parseDigits(place ?? ''))) + 1}`;
 }
 
 /** Integer columns of `r`, under their own names. */

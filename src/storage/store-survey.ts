@@ -3,6 +3,7 @@
 
 import { formatId } from '../base/ids.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
+import { type CatalogTable, readCatalogRow } from './stored-documents.ts';
 
 const LISTED_MAX = 100;
 
@@ -41,7 +42,7 @@ export interface SurveyRows {
     payment_event_at_ms: number | null;
   }[];
   lostGroups: { id: number; name: string; group_name: string }[];
-  documents: { document: string }[];
+  documents: CatalogTable[];
 }
 
 export const PROOF = "SELECT value FROM installation WHERE name = 'secret_proof'";
@@ -86,6 +87,6 @@ export function describeSurvey(rows: SurveyRows): StoreSurvey {
       name: row.name,
       group: row.group_name,
     })),
-    documents: rows.documents.map((row) => ({ ...row, document: JSON.parse(row.document) })) as CatalogDocument[],
+    documents: rows.documents.map(readCatalogRow),
   };
 }

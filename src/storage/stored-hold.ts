@@ -2,7 +2,22 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import { beganAtMs } from '../base/ids.ts';
-import { emptyRecord, type HoldRow, type UsageRecord } from '../ledger/ledger.ts';
+import type { AttemptRecord, HoldRow, UsageRecord } from '../ledger/ledger.ts';
+import {
+  DocumentUnreadable,
+  flag,
+  list,
+  map,
+  membersOf,
+  nullable,
+  number,
+  object,
+  optional,
+  parseJson,
+  text,
+  whole,
+} from './document-shape.ts';
+import { outcome, period, usageSource } from './usage-details.ts';
 
 export interface HoldsTable {
   request_id: string;
@@ -15,6 +30,76 @@ export interface HoldsTable {
 /** The version of the JSON that this program writes. A program reads all versions up to its own. */
 const VERSION = 1;
 
+type Meters = NonNullable<UsageRecord['meters']>;
+
+const reading = object<NonNullable<Meters['quota']>>({ limit: whole, period, before: whole, after: whole });
+const usageRecord = object<UsageRecord>({
+  requestId: text,
+  atMs: whole,
+  account: whole,
+  key: whole,
+  group: text,
+  model: text,
+  provider: nullable(text),
+  upstreamModel: nullable(text),
+  stream: flag,
+  outcome,
+  status: whole,
+  inputTokens: whole,
+  outputTokens: whole,
+  cacheReadTokens: whole,
+  cacheWrite5mTokens: whole,
+  cacheWrite1hTokens: whole,
+  webSearches: whole,
+  usageSource,
+  cost: whole,
+  writtenOff: whole,
+  planPaid: whole,
+  providerCost: nullable(whole),
+  rates: map(text),
+  attempts: list(
+    object<AttemptRecord>({
+      provider: text,
+      model: text,
+      credential: optional(nullable(text)),
+      result: text,
+      status: nullable(whole),
+      reason: optional(nullable(text)),
+      startedMs: optional(nullable(number)),
+      ms: number,
+    }),
+  ),
+  error: nullable(object<NonNullable<UsageRecord['error']>>({ code: text, message: text })),
+  admittedMs: nullable(number),
+  latencyMs: number,
+  firstTokenMs: nullable(number),
+  meters: nullable(
+    object<Meters>({
+      balance: object<Meters['balance']>({ before: whole, after: whole }),
+      quota: nullable(reading),
+      allowance: nullable(reading),
+    }),
+  ),
+});
+
+type StoredHold = Omit<HoldRow, 'unreadable'> & { v: number };
+
+export const holdShape = object<StoredHold>({
+  v: whole,
+  requestId: text,
+  account: whole,
+  key: whole,
+  group: text,
+  amount: whole,
+  fromPlan: whole,
+  openedAtMs: whole,
+  owner: object<HoldRow['owner']>({ node: text, epoch: whole }),
+  left: flag,
+  claim: nullable(text),
+  checkpoint: nullable(usageRecord),
+  draft: object<HoldRow['draft']>({ model: text, stream: flag }),
+});
+
 export function writeHold(hold: HoldRow): string {
   return JSON.stringify({ v: VERSION, ...hold });
 }
@@ -24,44 +109,39 @@ export function writeHold(hold: HoldRow): string {
  * cannot be read becomes a hold with what its columns say, and `unreadable`.
  */
 export function readHold(row: HoldsTable): HoldRow {
-  const known = {
-    requestId: row.request_id,
-    account: row.account_id,
-    key: row.key_id,
-    amount: row.amount,
-    group: '',
-    fromPlan: 0,
-    openedAtMs: beganAtMs(row.request_id) ?? 0,
-    owner: { node: '', epoch: 0 },
-    left: false,
-    claim: null,
-    checkpoint: null,
-    draft: { model: '', stream: false },
-  };
   try {
-    const { v = 0, ...stored } = JSON.parse(row.document) as Partial<HoldRow> & { v?: number };
-    if (!isWholeNumber(v) || v > VERSION) return { ...known, unreadable: `a later release wrote it, in version ${v}` };
-    const hold: HoldRow = { ...known, ...stored };
-    const fault = findFault(hold);
-    if (fault !== null) return { ...known, unreadable: fault };
-    return hold.checkpoint === null ? hold : { ...hold, checkpoint: readCheckpoint(hold.checkpoint, hold) };
-  } catch {
-    return { ...known, unreadable: 'it is not a JSON object' };
+    return readDocument(row.document);
+  } catch (failure) {
+    if (!(failure instanceof DocumentUnreadable)) throw failure;
+    return {
+      requestId: row.request_id,
+      account: row.account_id,
+      key: row.key_id,
+      amount: row.amount,
+      ...NOT_IN_VERSION_0,
+      group: '',
+      openedAtMs: beganAtMs(row.request_id) ?? 0,
+      owner: { node: '', epoch: 0 },
+      left: false,
+      draft: { model: '', stream: false },
+      unreadable: failure.message,
+    };
   }
 }
 
-/** The members that no default can stand for. */
-function findFault(hold: HoldRow): string | null {
-  const { openedAtMs, owner, draft, group, fromPlan, amount, checkpoint } = hold;
-  if (!isWholeNumber(openedAtMs) || openedAtMs === 0) return 'openedAtMs is missing';
-  if (typeof owner?.node !== 'string' || !isWholeNumber(owner.epoch)) return 'owner is missing';
-  if (typeof draft?.model !== 'string' || typeof group !== 'string') return 'draft or group is missing';
-  if (!isWholeNumber(amount) || !isWholeNumber(fromPlan) || fromPlan > amount) return 'an amount is missing';
-  if (checkpoint !== null && !isWholeNumber(checkpoint?.cost)) return 'the cost of its checkpoint is missing';
-  return null;
-}
+const NOT_IN_VERSION_0 = { fromPlan: 0, claim: null, checkpoint: null };
+const NOT_IN_CHECKPOINTS_OF_VERSION_0 = { error: null, planPaid: 0, meters: null, admittedMs: null };
 
-/** Version 0 has checkpoints without `error`, `planPaid`, `meters` and `admittedMs`. */
-function readCheckpoint(stored: Partial<UsageRecord>, hold: HoldRow): UsageRecord {
-  return { ...emptyRecord({ ...hold, ...hold.draft }), ...stored };
+/** Throws DocumentUnreadable. */
+export function readDocument(json: string): HoldRow {
+  const { v = 0, ...stored } = membersOf(parseJson(json)) as Partial<StoredHold>;
+  if (!isWholeNumber(v) || v > VERSION) throw new DocumentUnreadable(`a later release wrote it, in version ${v}`);
+  const checkpoint = stored.checkpoint && { ...NOT_IN_CHECKPOINTS_OF_VERSION_0, ...stored.checkpoint };
+  const { v: _, ...hold } = holdShape.read(
+    { v, ...NOT_IN_VERSION_0, ...stored, ...(checkpoint && { checkpoint }) },
+    '',
+  );
+  if (hold.openedAtMs <= 0) throw new DocumentUnreadable('openedAtMs is missing');
+  if (hold.fromPlan > hold.amount) throw new DocumentUnreadable('fromPlan is more than amount');
+  return hold;
 }

@@ -31,6 +31,7 @@ import {
 } from './account-writes.ts';
 import { answerRow, type CoCommittedRow } from './co-committed.ts';
 import { type CodeReads, codeWrites } from './code-rows.ts';
+import { DocumentUnreadable } from './document-shape.ts';
 import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
 
 import type { MailReads } from './mail-rows.ts';
@@ -185,6 +186,7 @@ export function guardReads<Functions extends object>(reads: Functions): Function
       return await read();
     } catch (cause) {
       if (cause instanceof TurnpikeError) throw cause; // the request is at fault
+      if (cause instanceof DocumentUnreadable) throw cause; // the store can be read
       throw new TurnpikeError('store_unavailable', 'The store cannot be read.', { cause });
     }
   });

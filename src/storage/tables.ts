@@ -13,13 +13,12 @@ import type {
   MonthChange,
   NewEntry,
   OpenHold,
-  PlanMeter,
-  PlanWindow,
   StoredUsageRecord,
   UsageRecord,
 } from '../ledger/ledger.ts';
+import { documents, readOr, type StoredDocument } from './stored-documents.ts';
 import { writeHold } from './stored-hold.ts';
-import { readDetails, writeDetails } from './usage-details.ts';
+import { NO_DETAILS, readDetails, writeDetails } from './usage-details.ts';
 
 export interface AccountMetersTable {
   id: number;
@@ -92,6 +91,7 @@ export interface UsageTable {
 }
 
 export function readAccountRow(row: AccountMetersTable): AccountRow {
+  const { read, unreadable } = columnReader();
   return {
     id: row.id,
     enabled: row.enabled === 1,
@@ -99,28 +99,42 @@ export function readAccountRow(row: AccountMetersTable): AccountRow {
     balance: row.balance,
     debt: row.debt,
     held: row.held,
-    plan: row.plan === null ? null : readPlan(row.plan),
-    pastWindows: row.past_windows === null ? [] : JSON.parse(row.past_windows),
-    reversals: row.reversals === null ? { used: 0, held: 0, periodStartMs: 0 } : JSON.parse(row.reversals),
-    lowBalances: row.low_balances === null ? [] : JSON.parse(row.low_balances),
+    plan: read(documents.plan, row.plan, null),
+    pastWindows: read(documents.pastWindows, row.past_windows, []),
+    reversals: read(documents.reversals, row.reversals, { used: 0, held: 0, periodStartMs: 0 }),
+    lowBalances: read(documents.lowBalances, row.low_balances, []),
     allowance: row.allowance,
     allowancePeriod: row.allowance_period,
     spending: { used: row.allowance_used, held: row.allowance_held, periodStartMs: row.allowance_period_start_ms },
     month: { startMs: row.month_start_ms, opening: row.month_opening },
-    groups: JSON.parse(row.group_rates),
+    groups: read(documents.groupRates, row.group_rates, {}),
+    ...unreadable(),
   };
 }
 
-type StoredWindow = Omit<PlanWindow, 'anchorMs' | 'sinceMs'> & Partial<Pick<PlanWindow, 'anchorMs' | 'sinceMs'>>;
-
-/** Windows of early versions follow the plan's own start, and their lengths were never left out. */
-export function readPlan(text: string): PlanMeter {
-  const plan: Omit<PlanMeter, 'windows'> & { windows: StoredWindow[] } = JSON.parse(text);
-  const early = { anchorMs: plan.anchorMs, sinceMs: 0 };
-  return { ...plan, windows: plan.windows.map((window) => ({ ...early, ...window })) };
+/** Reads columns with JSON. One that cannot be read has its default, and `unreadable` says why. */
+function columnReader() {
+  const faults: string[] = [];
+  const read = <Value, Default>(document: StoredDocument<Value>, json: string | null, byDefault: Default) => {
+    if (json === null) return byDefault;
+    return readOr(document, json, (reason) => {
+      faults.push(reason);
+      return byDefault;
+    });
+  };
+  return { read, unreadable: () => (faults.length === 0 ? {} : { unreadable: faults.join('; ') }) };
 }
 
+const NO_LIMITS = {
+  requestsPerMinute: null,
+  inputTokensPerMinute: null,
+  outputTokensPerMinute: null,
+  concurrency: null,
+};
+const NO_RATES = { requests: 0, inputTokens: 0, outputTokens: 0, drainedAtMs: 0, running: 0 };
+
 export function readKeyRow(row: KeyMetersTable): KeyRow {
+  const { read, unreadable } = columnReader();
   return {
     id: row.id,
     account: row.account_id,
@@ -129,9 +143,10 @@ export function readKeyRow(row: KeyMetersTable): KeyRow {
     quota: row.quota,
     quotaPeriod: row.quota_period,
     spending: { used: row.quota_used, held: row.quota_held, periodStartMs: row.quota_period_start_ms },
-    limits: JSON.parse(row.limits),
-    rates: JSON.parse(row.rates),
+    limits: read(documents.limits, row.limits, NO_LIMITS),
+    rates: read(documents.rates, row.rates, NO_RATES),
     lastUsedAtMs: row.last_used_at_ms,
+    ...unreadable(),
   };
 }
 
@@ -177,7 +192,7 @@ export function readUsageRecord(row: UsageTable): StoredUsageRecord {
     cost: row.cost,
     writtenOff: row.written_off,
     providerCost: row.provider_cost,
-    ...readDetails(row.details),
+    ...readDetails(readOr(documents.usageDetails, row.details, () => NO_DETAILS)),
   };
 }
 
@@ -203,9 +218,13 @@ export function readAuditRow(row: AuditTable): StoredAuditRecord {
     action: row.action,
     object: row.object,
     account: row.account_id,
-    before: row.before === null ? null : JSON.parse(row.before),
-    after: row.after === null ? null : JSON.parse(row.after),
+    before: row.before === null ? null : readOr(documents.auditBefore, row.before, whyUnreadable),
+    after: row.after === null ? null : readOr(documents.auditAfter, row.after, whyUnreadable),
   };
+}
+
+function whyUnreadable(unreadable: string) {
+  return { unreadable };
 }
 
 /** Entries that a message may get after its end. */

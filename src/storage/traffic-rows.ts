@@ -10,14 +10,15 @@ import type {
   RefusalQuestion,
   RefusalStore,
   RefusalTotal,
-  RouteCounts,
   RouteHour,
   RouteHourStore,
   StoredRefusal,
 } from '../traffic/traffic.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
 import { gatherRefusals } from './gather-refusals.ts';
+import { readRows } from './readable-rows.ts';
 import { Bindings, LAST, newestFirst, numbers, type Position, pageStarts, type SqlReader } from './sql-reader.ts';
+import { documents } from './stored-documents.ts';
 
 export type TrafficRow = { table: 'refusals'; add: RefusalCount } | { table: 'route_hours'; put: RouteHour };
 
@@ -207,12 +208,17 @@ function routeHourReads(on: SqlReader): RouteHourStore['listRouteHours'] {
   const columns = `${numbers(on, 'at_ms')}, r.model, r.provider, r.upstream_model, r.source, r.document`;
   const since = on.prepare<RouteHourTable>(`SELECT ${columns} FROM route_hours r WHERE r.at_ms >= $1 LIMIT $2`);
   return async (sinceMs) =>
-    (await since(sinceMs, bounds.routeHoursReadMax)).map((row) => ({
-      atMs: row.at_ms,
-      model: row.model,
-      provider: row.provider,
-      upstreamModel: row.upstream_model,
-      source: row.source,
-      counts: JSON.parse(row.document) as RouteCounts,
-    }));
+    readRows(
+      on,
+      await since(sinceMs, bounds.routeHoursReadMax),
+      ({ at_ms, model }) => `${at_ms} ${model}`,
+      (row) => ({
+        atMs: row.at_ms,
+        model: row.model,
+        provider: row.provider,
+        upstreamModel: row.upstream_model,
+        source: row.source,
+        counts: documents.routeCounts.read(row.document),
+      }),
+    );
 }

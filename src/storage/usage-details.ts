@@ -1,8 +1,9 @@
 // The part of a usage record that has no column, as JSON: a list without names, because every message stores one.
 
 import type { AttemptRecord, SpendingReading, UsageMeters, UsageRecord } from '../ledger/ledger.ts';
+import { list, map, membersOf, nullable, number, object, text, tuple, whole, words } from './document-shape.ts';
 
-interface Details {
+export interface Details {
   /** Timelines read it. */
   firstTokenMs: number | null;
   others: Others;
@@ -34,6 +35,42 @@ type Attempt = [
 ];
 type Meters = [before: number, after: number, quota: Reading | null, allowance: Reading | null];
 type Reading = [limit: number, period: SpendingReading['period'], before: number, after: number];
+
+export const outcome = words('completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed');
+export const usageSource = words('reported', 'estimated', 'none');
+export const period = words('total', 'day', 'week', 'month');
+const reading = tuple<Reading>([whole, period, whole, whole]);
+const attempt = tuple<Attempt>([
+  text,
+  text,
+  nullable(text),
+  text,
+  nullable(whole),
+  nullable(text),
+  nullable(number),
+  number,
+]);
+const OTHERS_LEAST = 9;
+
+export const detailsShape = object<Details>({
+  firstTokenMs: nullable(number),
+  others: tuple<Others>(
+    [
+      nullable(text),
+      nullable(text),
+      words(0, 1),
+      usageSource,
+      map(text),
+      list(attempt),
+      nullable(number),
+      number,
+      nullable(tuple<Meters>([whole, whole, nullable(reading), nullable(reading)])),
+      whole,
+      tuple<readonly [string, string]>([text, text]),
+    ],
+    OTHERS_LEAST,
+  ),
+});
 
 export function writeDetails(record: UsageRecord): string {
   const others: Others = [
@@ -82,10 +119,10 @@ type DetailsOf = Pick<
   | 'error'
 >;
 
-export function readDetails(text: string): DetailsOf {
-  const stored = JSON.parse(text) as Details | EarlyDetails;
-  if (!('others' in stored)) return readEarly(stored);
-  const { firstTokenMs, others } = stored;
+/** For a record whose details cannot be read. */
+export const NO_DETAILS: Details = { firstTokenMs: null, others: [null, null, 0, 'none', {}, [], null, 0, null] };
+
+export function readDetails({ firstTokenMs, others }: Details): DetailsOf {
   const [provider, upstreamModel, stream, usageSource, rates, attempts, ...later] = others;
   const [admittedMs, latencyMs, meters, planPaid = 0, error] = later;
   return {
@@ -124,11 +161,15 @@ type EarlyDetails = Omit<DetailsOf, 'admittedMs' | 'meters' | 'planPaid' | 'erro
   meters?: { balance: [before: number, after: number]; quota?: Reading; allowance?: Reading };
 };
 
-function readEarly({ admittedMs = null, meters, ...details }: EarlyDetails): DetailsOf {
-  const known = { ...details, admittedMs, planPaid: 0, error: null };
-  if (meters === undefined) return { ...known, meters: null };
-  const { balance, quota = null, allowance = null } = meters;
-  return { ...known, meters: readMeters([...balance, quota, allowance]) };
+/** Gives details of development versions their present shape. */
+export function convertEarly(value: unknown): unknown {
+  const early = membersOf(value) as Partial<EarlyDetails>;
+  if ('others' in early || !Array.isArray(early.attempts)) return value;
+  const { provider, upstreamModel, stream, usageSource, rates, attempts, admittedMs = null, latencyMs, meters } = early;
+  const { balance, quota = null, allowance = null } = meters ?? {};
+  const present = [...(balance ?? []), quota, allowance];
+  const written = [provider, upstreamModel, stream ? 1 : 0, usageSource, rates, attempts.map(writeAttempt), admittedMs];
+  return { firstTokenMs: early.firstTokenMs, others: [...written, latencyMs, meters === undefined ? null : present] };
 }
 
 /** Where details have what searches compare. Development versions wrote it elsewhere: their records are not found. */

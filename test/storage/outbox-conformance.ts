@@ -4,6 +4,7 @@
 import { expect, test } from 'bun:test';
 import { bounds } from '../../src/config.ts';
 import { destinationContext, makeWebhookSecret, nextTryMs } from '../../src/delivery/delivery.ts';
+import { isEventType } from '../../src/events/events.ts';
 import { Outpaced } from '../../src/ledger/ledger.ts';
 import { makeOutbox, takeLead } from '../../src/storage/event-writes.ts';
 import { noAuditContext } from '../support/no-audit-context.ts';
@@ -260,7 +261,7 @@ function crashing(open: Open): void {
       });
     if (point === 'after the fan-out') {
       const { write, ...reads } = bench.outbox;
-      const [first, second] = await reads.listUnspread(10);
+      const [first, second] = await reads.listUnspread(10, isEventType);
       if (first === undefined || second === undefined) throw new Error('there are no events');
       const to = [{ destinationId: 2, accountId: null, skipped: null }];
       const atMs = bench.clock.nowMs();
@@ -300,16 +301,16 @@ function leading(open: Open): void {
     expect([await take('a 1'), await take('b 1')]).toEqual([true, false]);
     const [outboxOfA, outboxOfB] = ['a 1', 'b 1'].map((name) => makeOutbox(gate, reads, () => name));
     await bench.emit({});
-    const [event] = await bench.outbox.listUnspread(1);
+    const [event] = await bench.outbox.listUnspread(1, isEventType);
     if (event === undefined) throw new Error('there is no event');
     const spread = [{ kind: 'spread', event, atMs: 1, to: [] }] as const;
     expect(await outboxOfB?.write(spread).catch((failure: unknown) => failure)).toBeInstanceOf(Outpaced);
-    expect(await bench.outbox.listUnspread(1)).toHaveLength(1);
+    expect(await bench.outbox.listUnspread(1, isEventType)).toHaveLength(1);
     bench.clock.advance(16_000);
     await lease('b', 1, 15_000);
     expect(await take('b 1')).toBe(true);
     expect(await outboxOfA?.write(spread).catch((failure: unknown) => failure)).toBeInstanceOf(Outpaced);
     await outboxOfB?.write(spread);
-    expect(await bench.outbox.listUnspread(1)).toHaveLength(0);
+    expect(await bench.outbox.listUnspread(1, isEventType)).toHaveLength(0);
   });
 }

@@ -56,16 +56,16 @@ test('a hold of version 0 has defaults for what was not stored, in its checkpoin
 test.each([
   ['of a later version', { ...hold, v: 2 }, 'a later release wrote it, in version 2'],
   ['with a version that is no number', { ...hold, v: 'x' }, 'a later release wrote it, in version x'],
-  ['that is no JSON', '{"requestId":', 'it is not a JSON object'],
-  ['that is no object', 'null', 'it is not a JSON object'],
-  ['without a time', { ...hold, openedAtMs: null }, 'openedAtMs is missing'],
-  ['without an owner', { ...hold, owner: { node: 'node-1' } }, 'owner is missing'],
-  ['without a draft', { ...hold, draft: null }, 'draft or group is missing'],
-  ['with an amount below what its plan holds', { ...hold, fromPlan: 501 }, 'an amount is missing'],
+  ['that is no JSON', '{"requestId":', 'it is not JSON'],
+  ['that is no object', 'null', 'requestId is missing'],
+  ['without a time', { ...hold, openedAtMs: 0 }, 'openedAtMs is missing'],
+  ['without an owner', { ...hold, owner: { node: 'node-1' } }, 'owner.epoch is missing'],
+  ['without a draft', { ...hold, draft: null }, 'draft is not an object'],
+  ['with an amount below what its plan holds', { ...hold, fromPlan: 501 }, 'fromPlan is more than amount'],
   [
     'with a checkpoint without a cost',
-    { ...hold, checkpoint: { outputTokens: 3 } },
-    'the cost of its checkpoint is missing',
+    { ...hold, checkpoint: { ...hold.checkpoint, cost: null } },
+    'checkpoint.cost is not a whole number',
   ],
 ] as const)('a hold %s has what its columns say, and why it cannot be read', (_, document, unreadable) => {
   const { requestId, account, key, amount } = hold;

@@ -2,7 +2,10 @@
 
 import { expect, test } from 'bun:test';
 import { emptyRecord } from '../../src/ledger/usage-record.ts';
+import { documents } from '../../src/storage/stored-documents.ts';
 import { readDetails, writeDetails } from '../../src/storage/usage-details.ts';
+
+const read = (json: string) => readDetails(documents.usageDetails.read(json));
 
 const ADMITTED = { requestId: 'req_1', account: 7, key: 9, group: 'default', model: 'm', stream: true };
 const RATES = { tier: 'standard', input: '3' };
@@ -28,13 +31,13 @@ test('details of a usage record are read as they were written', () => {
       firstTokenMs: 5,
       meters,
     };
-    expect({ ...record, ...readDetails(writeDetails(record)) }).toStrictEqual(record);
+    expect({ ...record, ...read(writeDetails(record)) }).toStrictEqual(record);
     for (const planPaid of [0, 5]) {
       const failed = { ...record, planPaid, error: { code: 'upstream_overloaded', message: 'why "so"' } };
-      expect({ ...failed, ...readDetails(writeDetails(failed)) }).toStrictEqual(failed);
+      expect({ ...failed, ...read(writeDetails(failed)) }).toStrictEqual(failed);
     }
     const whole = { ...emptyRecord({ ...ADMITTED, stream: false }), meters };
-    expect({ ...whole, ...readDetails(writeDetails(whole)) }).toStrictEqual(whole);
+    expect({ ...whole, ...read(writeDetails(whole)) }).toStrictEqual(whole);
   }
 });
 
@@ -63,8 +66,9 @@ test('details that development versions wrote are read, and can be written again
       },
     ],
   ] as const) {
-    expect(readDetails(JSON.stringify(stored))).toEqual(details);
-    const written = readDetails(writeDetails({ ...emptyRecord(ADMITTED), ...details }));
-    expect(written).toMatchObject(details);
+    const attempts = [{ ...EARLY_ATTEMPT, credential: null, reason: null, startedMs: null }];
+    expect(read(JSON.stringify(stored))).toEqual({ ...details, attempts });
+    const written = read(writeDetails({ ...emptyRecord(ADMITTED), ...details }));
+    expect(written).toMatchObject({ ...details, attempts });
   }
 });

@@ -6,6 +6,7 @@ import { type OutboxReads, outboxReads } from '../event-reads.ts';
 import { queueReports, reportReads } from '../report-reads.ts';
 import { shortReads } from '../short-reads.ts';
 import type { SignInDatabase } from '../sign-in-database.ts';
+import type { SqlReader } from '../sql-reader.ts';
 import { assembleStores, guardReads, type Stores } from '../stores.ts';
 import { retentionReads } from './co-committed.ts';
 import { monthReads } from './month-reads.ts';
@@ -61,19 +62,23 @@ export async function openSignIn(url: string): Promise<SignInDatabase> {
 export function postgresStores(
   url: string,
   gate: LedgerGate,
+  onUnreadable?: SqlReader['onUnreadable'],
 ): Stores & { outbox: OutboxReads; close(): Promise<void> } {
   const pool = new ReadPool(url, { connections: bounds.readConnections, statementMsMax: bounds.readStatementMsMax });
   const reportPool = new ReadPool(url, {
     connections: bounds.reportConnections,
     statementMsMax: bounds.reportStatementMsMax,
   });
-  const reads = guardReads(shortReads(postgresReader(pool)));
+  const reads = guardReads(shortReads(postgresReader(pool, onUnreadable)));
   const reports = guardReads(
-    queueReports(reportReads(postgresReader(reportPool), monthReads(reportPool)), bounds.reportConnections),
+    queueReports(
+      reportReads(postgresReader(reportPool, onUnreadable), monthReads(reportPool)),
+      bounds.reportConnections,
+    ),
   );
   return {
     ...assembleStores(gate, reads, reports, guardReads(retentionReads(pool))),
-    outbox: guardReads(outboxReads(postgresReader(pool))),
+    outbox: guardReads(outboxReads(postgresReader(pool, onUnreadable))),
     async close() {
       await Promise.all([pool.close(), reportPool.close()]);
     },

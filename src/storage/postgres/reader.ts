@@ -6,7 +6,7 @@ import { Bindings, type IndexRange, type JsonPath, type ReadValue, type SqlReade
 import { asFloat, earliestMonthOf, monthOf } from './columns.ts';
 import type { Reader } from './read-pool.ts';
 
-export function postgresReader(reader: Reader): SqlReader {
+export function postgresReader(reader: Reader, onUnreadable: SqlReader['onUnreadable'] = () => {}): SqlReader {
   const read = <Row>(text: string, ...values: readonly ReadValue[]) => reader.read<Row>(text, ...values);
   return {
     read,
@@ -33,6 +33,7 @@ export function postgresReader(reader: Reader): SqlReader {
       );
     },
     async rest() {},
+    onUnreadable,
     totalsRunRows: bounds.totalsRunRowsOfPostgres,
     number: asFloat,
     from: (table) => `FROM ${table} r`,

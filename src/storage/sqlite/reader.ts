@@ -6,7 +6,7 @@ import { Bindings, type IndexRange, type JsonPath, type ReadValue, type SqlReade
 import { prepareText } from './statements.ts';
 
 /** Reads over one connection, each at once. */
-export function sqliteReader(database: Database): SqlReader {
+export function sqliteReader(database: Database, onUnreadable: SqlReader['onUnreadable'] = () => {}): SqlReader {
   const statements = new Map<string, Statement>();
   const statementOf = (text: string) => {
     const statement = statements.get(text) ?? prepareText(database, text);
@@ -44,6 +44,7 @@ export function sqliteReader(database: Database): SqlReader {
       return found;
     },
     rest,
+    onUnreadable,
     totalsRunRows: bounds.totalsRunRows,
     number: (expression) => expression,
     from,

@@ -7,6 +7,7 @@ import { type LedgerGate, ResidentLedger } from '../../ledger/ledger.ts';
 import { type OutboxReads, outboxReads } from '../event-reads.ts';
 import { reportReads as allReports } from '../report-reads.ts';
 import { shortReads } from '../short-reads.ts';
+import type { SqlReader } from '../sql-reader.ts';
 import { assembleStores, guardReads, type ReportReads, readsAfterFlush, type Stores } from '../stores.ts';
 import { retentionReads } from './co-committed.ts';
 import { SqliteLedgerStore } from './ledger-store.ts';
@@ -81,9 +82,10 @@ export function sqliteStores(
   path: string,
   gate: LedgerGate,
   reports?: ReportReads,
+  onUnreadable?: SqlReader['onUnreadable'],
 ): Stores & { outbox: OutboxReads; close(): void } {
   const database = openForReading(path);
-  const reader = sqliteReader(database);
+  const reader = sqliteReader(database, onUnreadable);
   const reads = guardReads(shortReads(reader));
   const { openHolds, accountMeters, keyMeters, callerMeters, openMessage } = reads;
   const meters = readsAfterFlush(gate, { openHolds, accountMeters, keyMeters, callerMeters, openMessage });

@@ -1,0 +1,395 @@
+// Every column with JSON, and every column with words that only this program knows: the shape that is written, and the one reader.
+// test/storage/stored-shapes keeps each version of a shape, with documents of it that the present reader must read.
+
+import type { AccessToken, Account, Key, MailedLink, Person } from '../accounts/accounts.ts';
+import type { Actor } from '../audit/audit.ts';
+import type { CatalogDocument } from '../catalog/catalog.ts';
+import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
+import type { AccountRow, Ending, KeyRow, NewEntry, PlanMeter, PlanWindow } from '../ledger/ledger.ts';
+import type { Billing, CodeBatch, Payment } from '../payments/payments.ts';
+import type { FormerHashKey } from '../secrets/secrets.ts';
+import type { RouteCounts } from '../traffic/traffic.ts';
+import type { SampleDocument } from '../usage/usage.ts';
+import {
+  anything,
+  DocumentUnreadable,
+  flag,
+  list,
+  map,
+  membersOf,
+  nullable,
+  number,
+  object,
+  optional,
+  parseJson,
+  type Shape,
+  text,
+  union,
+  whole,
+  words,
+} from './document-shape.ts';
+import type { MoveMark } from './move.ts';
+import { holdShape, readDocument } from './stored-hold.ts';
+import { convertEarly, detailsShape, outcome, period } from './usage-details.ts';
+
+export interface StoredDocument<Value = unknown> {
+  table: string;
+  /** The columns that identify the row, as an SQL expression. */
+  key: string;
+  column: string;
+  /** The rows that have it, as an SQL condition; null: all whose column has a value. */
+  where: string | null;
+  /** Throws DocumentUnreadable with the reason. */
+  read(text: string): Value;
+  /** The shape that is written, as a JSON schema. */
+  describe(): object;
+}
+
+/** The value of a document, or what stands for one that cannot be read. */
+export function readOr<Value, Default>(
+  { read }: Pick<StoredDocument<Value>, 'read'>,
+  json: string,
+  otherwise: (reason: string) => Default,
+): Value | Default {
+  try {
+    return read(json);
+  } catch (failure) {
+    if (failure instanceof DocumentUnreadable) return otherwise(failure.message);
+    throw failure;
+  }
+}
+
+interface Options {
+  where?: string;
+  /** Gives documents of earlier versions their present shape. */
+  convert?(value: unknown): unknown;
+}
+
+function stored<Value>(
+  [table, key, column]: readonly [table: string, key: string, column: string],
+  shape: Shape<Value>,
+  { where, convert = (value) => value }: Options = {},
+): StoredDocument<Value> {
+  const read = (json: string) => {
+    try {
+      return shape.read(convert(parseJson(json)), '');
+    } catch (failure) {
+      if (failure instanceof DocumentUnreadable) failure.message = `${table}.${column}: ${failure.message}`;
+      throw failure;
+    }
+  };
+  return { table, key, column, where: where ?? null, read, describe: shape.describe };
+}
+
+/** A column whose whole text is one of these words. */
+function storedWords<Word extends string>(
+  [table, key, column]: readonly [table: string, key: string, column: string],
+  shape: Shape<Word>,
+): StoredDocument<Word> {
+  return { table, key, column, where: null, read: (word) => shape.read(word, ''), describe: shape.describe };
+}
+
+const texts = list(text);
+const keyStatus = words('enabled', 'disabled', 'revoked');
+const onOff = words('enabled', 'disabled');
+const role = words('operator', 'viewer', 'owner', 'member');
+
+const windowLength = words('5h', 'day', 'week', 'month');
+
+const account = object<Account>({
+  id: whole,
+  name: text,
+  groups: texts,
+  status: onOff,
+  autoRecharge: optional(
+    nullable(
+      object<NonNullable<Account['autoRecharge']>>({
+        threshold: whole,
+        amount: whole,
+        perDayMax: whole,
+        sinceMs: whole,
+      }),
+    ),
+  ),
+  createdAtMs: whole,
+});
+
+const key = object<Key>({
+  id: whole,
+  accountId: whole,
+  name: text,
+  prefix: text,
+  groups: nullable(texts),
+  models: nullable(texts),
+  status: keyStatus,
+  expiresAtMs: nullable(whole),
+  origins: nullable(texts),
+  addresses: nullable(texts),
+  madeBy: nullable(text),
+  createdAtMs: whole,
+});
+
+const token = object<AccessToken>({
+  id: whole,
+  accountId: nullable(whole),
+  role,
+  name: text,
+  prefix: text,
+  status: words('enabled', 'revoked'),
+  expiresAtMs: nullable(whole),
+  madeBy: text,
+  createdAtMs: whole,
+});
+
+const person = object<Person>({
+  id: whole,
+  accountId: nullable(whole),
+  role,
+  email: nullable(text),
+  name: text,
+  status: words('invited', 'enabled', 'disabled'),
+  linkExpiresAtMs: nullable(whole),
+  madeBy: text,
+  createdAtMs: whole,
+});
+
+const limits = object<KeyRow['limits']>({
+  requestsPerMinute: nullable(whole),
+  inputTokensPerMinute: nullable(whole),
+  outputTokensPerMinute: nullable(whole),
+  concurrency: nullable(whole),
+});
+const rateMembers = { requests: whole, inputTokens: whole, outputTokens: whole, drainedAtMs: whole, running: whole };
+const rates = object<KeyRow['rates']>(rateMembers);
+const groupRates = map(object<AccountRow['groups'][string]>({ ...rateMembers, limits }));
+
+const windowMembers = { length: windowLength, used: whole, startMs: whole, anchorMs: whole, sinceMs: whole };
+const plan = object<PlanMeter>({
+  name: text,
+  windows: list(object<PlanWindow>({ ...windowMembers, limit: whole })),
+  groups: nullable(texts),
+  anchorMs: whole,
+  paidUntilMs: nullable(whole),
+  endsAtMs: nullable(whole),
+  overflow: flag,
+  held: whole,
+});
+const pastWindows = list(object<AccountRow['pastWindows'][number]>({ ...windowMembers, untilMs: whole }));
+const reversals = object<AccountRow['reversals']>({ used: whole, held: whole, periodStartMs: whole });
+
+/** Windows of early versions follow the plan's own start, and their lengths were never left out. */
+function fillWindows(value: unknown): unknown {
+  const { windows, anchorMs, ...others } = membersOf(value) as Partial<PlanMeter>;
+  if (!Array.isArray(windows)) return value;
+  return { ...others, anchorMs, windows: windows.map((window) => ({ anchorMs, sinceMs: 0, ...window })) };
+}
+
+type DestinationDocument = Pick<
+  Destination,
+  'kind' | 'name' | 'address' | 'types' | 'secrets' | 'unsubscribedAtMs' | 'madeBy'
+>;
+const destination = object<DestinationDocument>({
+  kind: words('webhook', 'slack', 'mail'),
+  name: text,
+  address: text,
+  types: texts,
+  secrets: list(object<Destination['secrets'][number]>({ sealed: text, endsAtMs: nullable(whole) })),
+  unsubscribedAtMs: nullable(whole),
+  madeBy: text,
+});
+
+const deliveryAttempts = list(
+  object<Delivery['attempts'][number]>({
+    atMs: whole,
+    ms: number,
+    status: nullable(whole),
+    error: nullable(text),
+    excerpt: nullable(text),
+  }),
+);
+
+type MailOf<Kind extends MailRequest['kind']> = Extract<MailRequest, { kind: Kind }>;
+const mail = object<Pick<QueuedMail, 'to' | 'request'>>({
+  to: text,
+  request: union<MailRequest>({
+    invitation: object<MailOf<'invitation'>>({
+      kind: words('invitation'),
+      role: text,
+      account: nullable(text),
+      expiresAtMs: whole,
+    }),
+    recovery: object<MailOf<'recovery'>>({ kind: words('recovery'), expiresAtMs: whole }),
+    'sign-up': object<MailOf<'sign-up'>>({ kind: words('sign-up'), name: text, accountName: text }),
+    'password-reset': object<MailOf<'password-reset'>>({ kind: words('password-reset') }),
+    'password-changed': object<MailOf<'password-changed'>>({
+      kind: words('password-changed'),
+      atMs: whole,
+      address: text,
+    }),
+  }),
+});
+
+const failure = object<NonNullable<Payment['failure']>>({ code: text, message: text });
+const paymentKind = words('checkout', 'auto_recharge', 'subscription');
+const paymentStatus = words('pending', 'failed', 'canceled', 'paid', 'partially_refunded', 'refunded', 'disputed');
+const payment = object<Payment>({
+  id: whole,
+  accountId: whole,
+  kind: paymentKind,
+  status: paymentStatus,
+  version: whole,
+  provider: words('stripe'),
+  source: nullable(text),
+  customer: text,
+  subscription: nullable(text),
+  amount: whole,
+  credited: whole,
+  total: whole,
+  tax: whole,
+  refunded: whole,
+  disputed: whole,
+  fee: nullable(whole),
+  receiptUrl: nullable(text),
+  actionUrl: nullable(text),
+  failure: nullable(failure),
+  mismatch: nullable(text),
+  createdAtMs: whole,
+  updatedAtMs: whole,
+  checkAtMs: nullable(whole),
+});
+
+const billing = object<Billing>({
+  accountId: whole,
+  version: whole,
+  customer: text,
+  method: nullable(
+    object<NonNullable<Billing['method']>>({
+      id: text,
+      kind: text,
+      brand: nullable(text),
+      last4: nullable(text),
+      expiresYear: nullable(whole),
+      expiresMonth: nullable(whole),
+    }),
+  ),
+  rechargeFailure: nullable(object<NonNullable<Billing['rechargeFailure']>>({ atMs: whole, payment: whole, failure })),
+  subscription: nullable(text),
+  cancelsAtMs: optional(nullable(whole)),
+  nextPlan: optional(nullable(text)),
+  refusedSubscription: optional(text),
+});
+
+const numbers = list(number);
+const samples = object<SampleDocument>({
+  version: words(2),
+  accounts: list(
+    object<SampleDocument['accounts'][number]>({
+      account: whole,
+      samples: whole,
+      matrix: numbers,
+      vector: numbers,
+      coefficients: numbers,
+      kinds: list(object<SampleDocument['accounts'][number]['kinds'][number]>({ shares: numbers, ratios: numbers })),
+      speeds: numbers,
+    }),
+  ),
+});
+
+const members = map(anything);
+
+export const documents = {
+  account: stored(['accounts', 'id', 'document'], account),
+  key: stored(['keys', 'id', 'document'], key),
+  token: stored(['tokens', 'id', 'document'], token),
+  person: stored(['people', 'id', 'document'], person),
+  groupRates: stored(['account_meters', 'id', 'group_rates'], groupRates),
+  plan: stored(['account_meters', 'id', 'plan'], plan, { convert: fillWindows }),
+  lowBalances: stored(['account_meters', 'id', 'low_balances'], list(whole)),
+  pastWindows: stored(['account_meters', 'id', 'past_windows'], pastWindows),
+  reversals: stored(['account_meters', 'id', 'reversals'], reversals),
+  limits: stored(['key_meters', 'id', 'limits'], limits),
+  rates: stored(['key_meters', 'id', 'rates'], rates),
+  hold: { ...stored(['holds', 'request_id', 'document'], holdShape), read: readDocument },
+  usageDetails: stored(['usage_records', 'request_id', 'details'], detailsShape, { convert: convertEarly }),
+  auditBefore: stored(['audit_records', 'seq', 'before'], members),
+  auditAfter: stored(['audit_records', 'seq', 'after'], members),
+  /** The catalog reads their members (src/catalog/document.ts). */
+  catalog: stored(['catalog', "kind || ' ' || name", 'document'], members),
+  samples: stored(['learned', 'model', 'document'], samples),
+  /** The types of events define their members (src/events/event-types.ts). */
+  event: stored(['events', 'seq', 'document'], members),
+  destination: stored(['destinations', 'id', 'document'], destination),
+  deliveryAttempts: stored(['deliveries', 'seq', 'attempts'], deliveryAttempts),
+  mail: stored(['mails', 'id', 'document'], mail),
+  mailedLink: stored(
+    ['mailed_links', 'hash', 'document'],
+    object<Pick<MailedLink, 'name' | 'accountName'>>({ name: text, accountName: text }),
+  ),
+  payment: stored(['payments', 'id', 'document'], payment),
+  billing: stored(['billing', 'account_id', 'document'], billing),
+  routeCounts: stored(
+    ['route_hours', "at_ms || ' ' || model || ' ' || provider || ' ' || upstream_model || ' ' || source", 'document'],
+    object<RouteCounts>({ answered: whole, faults: map(whole), times: map(whole) }),
+  ),
+  formerHashKeys: stored(
+    ['installation', 'name', 'value'],
+    list(object<FormerHashKey>({ id: text, keyBase64: text })),
+    { where: "name = 'former_hash_keys'" },
+  ),
+  moveMark: stored(
+    ['installation', 'name', 'value'],
+    object<MoveMark>({ id: text, atMs: whole, to: text, isDone: flag }),
+    { where: "name = 'moved_to'" },
+  ),
+};
+
+const storedTexts = [
+  storedWords(['account_meters', 'id', 'allowance_period'], period),
+  storedWords(['key_meters', 'id', 'status'], keyStatus),
+  storedWords(['key_meters', 'id', 'quota_period'], period),
+  storedWords<NewEntry['kind']>(
+    ['entries', 'seq', 'kind'],
+    words(
+      'payment',
+      'promotion',
+      'adjustment',
+      'debt_write_off',
+      'debt',
+      'plan_payment',
+      'usage',
+      'write_off',
+      'correction',
+      'refund',
+      'carried_forward',
+    ),
+  ),
+  storedWords<Ending['endedBy']>(
+    ['usage_records', 'request_id', 'ended_by'],
+    words('settled', 'released', 'expired', 'corrected', 'forgiven'),
+  ),
+  storedWords(['usage_records', 'request_id', 'outcome'], outcome),
+  storedWords<Actor['role']>(
+    ['audit_records', 'seq', 'role'],
+    words('operator', 'viewer', 'owner', 'member', 'service'),
+  ),
+  storedWords<CatalogDocument['kind']>(
+    ['catalog', "kind || ' ' || name", 'kind'],
+    words('provider', 'model', 'group', 'plan', 'settings', 'price_list'),
+  ),
+  storedWords<CatalogDocument['origin']>(['catalog', "kind || ' ' || name", 'origin'], words('start', 'file', 'api')),
+  storedWords<CodeBatch['kind']>(['code_batches', 'id', 'kind'], words('payment', 'promotion')),
+  storedWords<CodeBatch['status']>(['code_batches', 'id', 'status'], onOff),
+  storedWords<Destination['status']>(['destinations', 'id', 'status'], onOff),
+  storedWords<Delivery['status']>(['deliveries', 'seq', 'status'], words('pending', 'delivered', 'failed')),
+  storedWords<MailedLink['purpose']>(['mailed_links', 'hash', 'purpose'], words('sign-up', 'password-reset')),
+] as const;
+
+export type CatalogTable = Omit<CatalogDocument, 'document'> & { document: string };
+
+/** One that cannot be read has a member that no schema allows: the catalog refuses it, and says why. */
+export function readCatalogRow(row: CatalogTable): CatalogDocument {
+  const document = readOr(documents.catalog, row.document, (unreadable) => ({ unreadable }));
+  return { ...row, document: document as CatalogDocument['document'] };
+}
+
+export const storedDocuments: readonly StoredDocument[] = [...Object.values(documents), ...storedTexts];
