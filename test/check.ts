@@ -28,6 +28,7 @@ const tidiness: Check = {
     './test/checked-numbers.test.ts',
     './test/errors.test.ts',
     './test/plain-language.test.ts',
+    './test/stored-shapes.test.ts',
   ],
 };
 

@@ -295,6 +295,12 @@ const samples = object<SampleDocument>({
   ),
 });
 
+/** Samples of the version before cannot be used: they are collected again. */
+function forgetEarlySamples(value: unknown): unknown {
+  const { version = 1 } = membersOf(value);
+  return version === 1 ? { version: 2, accounts: [] } : value;
+}
+
 const members = map(anything);
 
 export const documents = {
@@ -315,7 +321,7 @@ export const documents = {
   auditAfter: stored(['audit_records', 'seq', 'after'], members),
   /** The catalog reads their members (src/catalog/document.ts). */
   catalog: stored(['catalog', "kind || ' ' || name", 'document'], members),
-  samples: stored(['learned', 'model', 'document'], samples),
+  samples: stored(['learned', 'model', 'document'], samples, { convert: forgetEarlySamples }),
   /** The types of events define their members (src/events/event-types.ts). */
   event: stored(['events', 'seq', 'document'], members),
   destination: stored(['destinations', 'id', 'document'], destination),

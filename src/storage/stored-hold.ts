@@ -16,6 +16,7 @@ import {
   parseJson,
   text,
   whole,
+  words,
 } from './document-shape.ts';
 import { outcome, period, usageSource } from './usage-details.ts';
 
@@ -82,10 +83,10 @@ const usageRecord = object<UsageRecord>({
   ),
 });
 
-type StoredHold = Omit<HoldRow, 'unreadable'> & { v: number };
+type StoredHold = Omit<HoldRow, 'unreadable'> & { v: typeof VERSION };
 
 export const holdShape = object<StoredHold>({
-  v: whole,
+  v: words(VERSION),
   requestId: text,
   account: whole,
   key: whole,
@@ -134,11 +135,11 @@ const NOT_IN_CHECKPOINTS_OF_VERSION_0 = { error: null, planPaid: 0, meters: null
 
 /** Throws DocumentUnreadable. */
 export function readDocument(json: string): HoldRow {
-  const { v = 0, ...stored } = membersOf(parseJson(json)) as Partial<StoredHold>;
+  const { v = 0, ...stored } = membersOf(parseJson(json)) as Partial<HoldRow> & { v?: number };
   if (!isWholeNumber(v) || v > VERSION) throw new DocumentUnreadable(`a later release wrote it, in version ${v}`);
   const checkpoint = stored.checkpoint && { ...NOT_IN_CHECKPOINTS_OF_VERSION_0, ...stored.checkpoint };
   const { v: _, ...hold } = holdShape.read(
-    { v, ...NOT_IN_VERSION_0, ...stored, ...(checkpoint && { checkpoint }) },
+    { v: VERSION, ...NOT_IN_VERSION_0, ...stored, ...(checkpoint && { checkpoint }) },
     '',
   );
   if (hold.openedAtMs <= 0) throw new DocumentUnreadable('openedAtMs is missing');
