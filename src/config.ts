@@ -204,6 +204,7 @@ export const bounds = {
   reportWaitMsMax: 30_000,
   reportRetryMs: 2_000,
   reportCharactersPerMs: 8_000, // how fast answers may come: the main thread still has to write them out
+  unreadableRowsReportedMax: 1_000, // stored rows that cannot be read, each logged once
   unreadableRowsPassedMax: 1_000, // rows that a page passes over because they cannot be read
   rowsAtOnce: 100, // that are read or written without a pause
   statementsPreparedMax: 200, // prepared statements for co-committed rows, per connection

@@ -114,25 +114,56 @@ export interface Auths {
 /** Where no credential is used. */
 const NO_AUTHS: Auths = { open: () => new Secret(''), keepOnly: () => undefined };
 
+/** What stands for a document that cannot be read. */
+export interface Broken {
+  /** The snapshot before, whose object stays. Without one, the object is left out; settings are then required. */
+  former: Catalog | null;
+  report(broken: DocumentBroken): void;
+}
+
 /**
- * Builds the snapshot, with the first version of each price. `open` unseals a credential. Throws DocumentBroken for a document of another version, and for
- * a credential that cannot be decrypted.
+ * Builds the snapshot, with the first version of each price. `open` unseals a credential. Without `broken`, throws DocumentBroken for a
+ * document of another version, and for a credential that cannot be decrypted.
  */
 export function buildCatalog(
   documents: readonly CatalogDocument[],
   open: (sealed: string, context: string) => string,
   auths: Auths = NO_AUTHS,
+  broken: Broken | null = null,
 ): Catalog {
-  const ofKind = (kind: DocumentKind) => documents.filter((entry) => entry.kind === kind);
-  const models = ofKind('model').map(modelFrom);
-  const settings = ofKind('settings')[0];
+  const build = <Value>(make: () => Value, former: Value | undefined): Value | undefined => {
+    try {
+      return make();
+    } catch (fault) {
+      if (broken === null || !(fault instanceof DocumentBroken)) throw fault;
+      broken.report(fault);
+      return former;
+    }
+  };
+  const ofKind = <Value extends { name: string }>(
+    kind: DocumentKind,
+    make: (entry: CatalogDocument) => Value,
+    former: ReadonlyMap<string, Value> | undefined,
+  ): [string, Value][] =>
+    documents.flatMap((entry) => {
+      const value = entry.kind === kind ? build(() => make(entry), former?.get(entry.name)) : undefined;
+      return value === undefined ? [] : [named(value)];
+    });
+  const former = broken?.former ?? undefined;
+  const models = ofKind('model', modelFrom, former?.models);
+  const entry = documents.find(({ kind }) => kind === 'settings');
+  const settings =
+    entry === undefined
+      ? DEFAULT_SETTINGS
+      : build(() => settingsFrom(readDocument(storedSettings, entry)), former?.settings);
+  if (settings === undefined) throw new DocumentBroken('the stored settings cannot be read by this version');
   return Object.freeze({
-    providers: frozenMap(ofKind('provider').map((entry) => named(providerFrom(entry, open, auths)))),
-    models: frozenMap(models.map(named)),
-    aliases: frozenMap(models.flatMap((model) => model.aliases.map((alias): [string, string] => [alias, model.name]))),
-    groups: frozenMap(ofKind('group').map((entry) => named(groupFrom(entry)))),
-    plans: frozenMap(ofKind('plan').map((entry) => named(planFrom(entry)))),
-    settings: settings === undefined ? DEFAULT_SETTINGS : settingsFrom(readDocument(storedSettings, settings)),
+    providers: frozenMap(ofKind('provider', (entry) => providerFrom(entry, open, auths), former?.providers)),
+    models: frozenMap(models),
+    aliases: frozenMap(models.flatMap(([name, { aliases }]) => aliases.map((alias): [string, string] => [alias, name]))),
+    groups: frozenMap(ofKind('group', groupFrom, former?.groups)),
+    plans: frozenMap(ofKind('plan', planFrom, former?.plans)),
+    settings,
   });
 }
 
@@ -327,20 +358,26 @@ export class CatalogHolder {
   readonly #open: (sealed: string, context: string) => string;
   readonly #auths: Auths;
   readonly #nowMs: () => number;
+  readonly #report: ((broken: DocumentBroken) => void) | null;
   #current: Catalog;
   #nextChangeMs: number;
 
-  /** `open` unseals credentials; `nowMs` never goes backward. Throws DocumentBroken. */
+  /**
+   * `open` unseals credentials; `nowMs` never goes backward. `report` is called for documents that cannot be read, which stop no
+   * other; without it, they throw DocumentBroken, as do settings.
+   */
   constructor(
     documents: readonly CatalogDocument[],
     open: (sealed: string, context: string) => string,
     nowMs: () => number = Date.now,
     auths: Auths = NO_AUTHS,
+    report: ((broken: DocumentBroken) => void) | null = null,
   ) {
+    this.#report = report;
     this.#open = open;
     this.#auths = auths;
     this.#nowMs = nowMs;
-    this.#current = catalogAt(buildCatalog(documents, open, auths), nowMs());
+    this.#current = catalogAt(this.#build(documents, null), nowMs());
     this.#nextChangeMs = nextPriceChangeMs(this.#current);
   }
 
@@ -350,14 +387,19 @@ export class CatalogHolder {
     return this.#current;
   }
 
-  /** Replaces the current snapshot. Throws DocumentBroken and then changes nothing. */
+  /** Replaces the current snapshot. Objects whose documents cannot be read stay as they are, if they are reported. */
   swap(documents: readonly CatalogDocument[]): void {
     try {
-      this.#replace(buildCatalog(documents, this.#open, this.#auths));
+      this.#replace(this.#build(documents, this.#current));
     } finally {
       const credentials = [...this.#current.providers.values()].flatMap((provider) => provider.credentials);
       this.#auths.keepOnly(new Set(credentials.map(({ secret }) => secret)));
     }
+  }
+
+  #build(documents: readonly CatalogDocument[], former: Catalog | null): Catalog {
+    const broken = this.#report === null ? null : { former, report: this.#report };
+    return buildCatalog(documents, this.#open, this.#auths, broken);
   }
 
   #replace(catalog: Catalog): void {

@@ -27,6 +27,7 @@ export async function openCatalog(
     reportCredential(observers, { provider, credential }, state);
   const credentials = new LiveCredentials({ settings: config.credentials, nowMs, onState });
   closing.push(() => credentials.close());
-  const holder = new CatalogHolder(await stores.catalog.loadCatalog(), vault.open, nowMs, credentials);
+  const report = ({ message }: Error) => observers.log.writeEvent('catalogue_unreadable', { cause: message });
+  const holder = new CatalogHolder(await stores.catalog.loadCatalog(), vault.open, nowMs, credentials, report);
   return { holder, findAuthFault: (auth) => findAuthFault(auth, config.credentials) };
 }

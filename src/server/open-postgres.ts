@@ -19,7 +19,7 @@ import {
   takeLock,
   tryLock,
 } from '../storage/postgres/postgres.ts';
-import { type OpenStore, reportLedgerFaults } from './open-store.ts';
+import { type OpenStore, reportLedgerFaults, reportUnreadable } from './open-store.ts';
 import type { Closing } from './server.ts';
 
 export async function openPostgres(
@@ -42,7 +42,7 @@ export async function openPostgres(
     () => listHoldsOf(url, ledger.owner),
     (requestIds) => ledger.endLost(requestIds),
   );
-  const stores = postgresStores(url, ledger);
+  const stores = postgresStores(url, ledger, reportUnreadable(log));
   closing.push(() => stores.close());
   const feed = new ChangeFeed(url);
   closing.push(() => feed.close());

@@ -15,7 +15,7 @@ import {
   sqliteStores,
 } from '../storage/sqlite/sqlite.ts';
 import { workerScript } from '../worker-scripts.ts';
-import { type OpenStore, reportLedgerFaults } from './open-store.ts';
+import { type OpenStore, reportLedgerFaults, reportUnreadable } from './open-store.ts';
 import type { Closing } from './server.ts';
 
 const NODE = 'local'; // the only node
@@ -53,7 +53,7 @@ export async function openSqlite(config: Config, clock: Clock, log: LogWriter, c
     log.writeEvent('report_thread_failed', { cause: String(cause) }),
   );
   closing.push(() => reports.close());
-  const stores = sqliteStores(path, ledger, reports.reads);
+  const stores = sqliteStores(path, ledger, reports.reads, reportUnreadable(log));
   closing.push(() => stores.close());
   return {
     vault,

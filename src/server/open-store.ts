@@ -2,7 +2,7 @@
 // an earlier run are ended here, before any request is answered.
 
 import type { Clock } from '../base/clock.ts';
-import type { Config } from '../config.ts';
+import { bounds, type Config } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { BatchFacts, NodeLedger } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
@@ -34,6 +34,17 @@ export interface OpenStore {
   onFailure(cause: unknown): void;
   /** Periodic maintenance of the store, on any node. null if it needs none. */
   maintain: (() => Promise<MaintenanceResult>) | null;
+}
+
+/** Reports each row once: lists and jobs come across it again and again. */
+export function reportUnreadable(log: LogWriter): (key: string, reason: string) => void {
+  const reported = new Set<string>();
+  return (key, reason) => {
+    const name = `${reason} ${key}`;
+    if (reported.has(name) || reported.size >= bounds.unreadableRowsReportedMax) return;
+    reported.add(name);
+    log.writeEvent('row_unreadable', { key, cause: reason });
+  };
 }
 
 /** Before the ledger opens, which already ends holds. */
