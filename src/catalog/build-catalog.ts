@@ -152,15 +152,15 @@ export function buildCatalog(
   const former = broken?.former ?? undefined;
   const models = ofKind('model', modelFrom, former?.models);
   const entry = documents.find(({ kind }) => kind === 'settings');
-  const settings =
-    entry === undefined
-      ? DEFAULT_SETTINGS
-      : build(() => settingsFrom(readDocument(storedSettings, entry)), former?.settings);
-  if (settings === undefined) throw new DocumentBroken('the stored settings cannot be read by this version');
+  const readSettings = () =>
+    entry === undefined ? DEFAULT_SETTINGS : settingsFrom(readDocument(storedSettings, entry));
+  const settings = former === undefined ? readSettings() : (build(readSettings, former.settings) ?? former.settings);
   return Object.freeze({
     providers: frozenMap(ofKind('provider', (entry) => providerFrom(entry, open, auths), former?.providers)),
     models: frozenMap(models),
-    aliases: frozenMap(models.flatMap(([name, { aliases }]) => aliases.map((alias): [string, string] => [alias, name]))),
+    aliases: frozenMap(
+      models.flatMap(([name, { aliases }]) => aliases.map((alias): [string, string] => [alias, name])),
+    ),
     groups: frozenMap(ofKind('group', groupFrom, former?.groups)),
     plans: frozenMap(ofKind('plan', planFrom, former?.plans)),
     settings,

@@ -19,8 +19,8 @@ export function* checkCatalog({ catalog: facts, sendsMail, nowMs }: Facts): Find
   if (facts === null) return;
   if ('failure' in facts.catalog) {
     yield error('catalogue_unreadable', 'catalogue', {
-      message: `The catalog cannot be read (${facts.catalog.failure}): the service does not start.`,
-      remedy: 'Run the release that wrote it, or restore a backup.',
+      message: `A part of the catalog cannot be read (${facts.catalog.failure}): it is not served. Without its settings the service does not start.`,
+      remedy: 'Run the release that wrote it, apply it again, or restore a backup.',
     });
     return;
   }
@@ -76,7 +76,7 @@ function* checkProvider(provider: ProviderSettings, { providerKinds, unopened, d
   else if (closed.length > 0)
     for (const { credential } of closed)
       yield error('credential_does_not_open', subject, {
-        message: `Its stored ${nameOf(provider, credential)} cannot be decrypted with the installation's secret: it was altered, or encrypted with another secret. The service does not start.`,
+        message: `Its stored ${nameOf(provider, credential)} cannot be decrypted with the installation's secret: it was altered, or encrypted with another secret. After a start, the provider is not used.`,
         remedy: 'Set TURNPIKE_PREVIOUS_SECRET to the secret that it was encrypted with, or restore a backup.',
       });
   else if (provider.credentials.length === 0 && provider.baseUrl !== '' && stored?.['private_network'] !== true)

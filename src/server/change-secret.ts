@@ -61,7 +61,11 @@ async function resealAll(
 ): Promise<void> {
   const epoch = (await feed?.readEpoch()) ?? null; // before everything the change is based on
   const isLeft = (sealed: string, context: string) => isUnderPrevious || opens(previous, sealed, context);
-  const documents = (await stores.catalog.loadCatalog()).filter((entry) =>
+  const stored = await stores.catalog.loadCatalog();
+  const lost = stored.find(({ document }) => 'unreadable' in document);
+  if (lost !== undefined)
+    throw new Error(`the stored ${lost.kind} "${lost.name}" cannot be read: its credentials cannot be encrypted again`);
+  const documents = stored.filter((entry) =>
     sealedCredentials(entry).some(({ sealed, context }) => isLeft(sealed, context)),
   );
   const creations = (await stores.audit.listSealedCreations()).filter((creation) =>

@@ -22,6 +22,7 @@ const NOTHING: Rows = {
   holds: () => [],
 };
 const DONE = { answer: { ok: true, kind: 'done' } } as const;
+const NO_RATES = { requests: 0, inputTokens: 0, outputTokens: 0, drainedAtMs: 0, running: 0 };
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const SPENDING = { used: 0, held: 0, periodStartMs: 0 };
 
@@ -168,4 +169,19 @@ test('the terms of a plan have allowances, one for each length, and whole times'
     { endsAtMs: 2 ** 60 },
   ];
   for (const changes of wrong) expect(() => give(changes)).toThrow(BrokenInvariant);
+});
+
+test('a row that this release cannot read is never changed', () => {
+  const rows = new StagedRows(NOTHING);
+  expect(() => rows.put({ ...DONE, account: account({ unreadable: 'plan: it is not JSON' }) })).toThrow(
+    'the meters of acct_',
+  );
+  const read = { id: 8, account: 7, status: 'enabled', expiresAtMs: null, quota: null, quotaPeriod: 'total' } as const;
+  const key: KeyRow = { ...read, spending: SPENDING, limits: NO_LIMITS, rates: NO_RATES, lastUsedAtMs: null };
+  expect(() => rows.put({ ...DONE, key: { ...key, unreadable: 'limits: it is not an object' } })).toThrow(
+    'the meters of key_',
+  );
+  expect(rows.changes().isEmpty).toBe(true);
+  rows.put({ ...DONE, account: account({}), key });
+  expect(rows.changes().isEmpty).toBe(false);
 });

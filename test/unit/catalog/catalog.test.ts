@@ -51,6 +51,35 @@ test('a catalog that cannot be read leaves the previous snapshot in place', () =
   expect(before.models.size).toBe(2);
 });
 
+test('an object that cannot be read is left out or stays as it was, is reported, and stops no other', () => {
+  const documents = firstDocuments(SANDBOX_MODELS, {});
+  const damaged = documents.map((entry) =>
+    entry.kind === 'model' && entry.name === 'sandbox-echo' ? { ...entry, document: { later: true } } : entry,
+  );
+  const reports: string[] = [];
+  const report = ({ message }: Error) => void reports.push(message);
+  const started = new CatalogHolder(damaged, unseal, Date.now, undefined, report);
+  expect([...started.current.models.keys()]).toEqual(['sandbox-error-529']);
+  expect(reports).toEqual([expect.stringContaining('the stored model "sandbox-echo" cannot be read by this version')]);
+
+  const running = new CatalogHolder(documents, unseal, Date.now, undefined, report);
+  const group: CatalogDocument = { kind: 'group', name: 'later', origin: 'api', document: { models: ['*'] } };
+  running.swap([...damaged, group, { kind: 'settings', name: 'settings', origin: 'api', document: { later: 1 } }]);
+  expect([...running.current.models.keys()].sort()).toEqual(SANDBOX_MODELS);
+  expect(running.current.groups.get('later')?.models).toEqual(['*']);
+  expect(running.current.settings).toEqual(DEFAULT_SETTINGS);
+  running.swap(documents.filter(({ name }) => name !== 'sandbox-echo'));
+  expect(running.current.models.has('sandbox-echo')).toBe(false);
+});
+
+test('settings that cannot be read at a start have no default', () => {
+  const settings: CatalogDocument = { kind: 'settings', name: 'settings', origin: 'api', document: { later: 1 } };
+  const report = () => undefined;
+  expect(() => new CatalogHolder([settings], unseal, Date.now, undefined, report)).toThrow(
+    'the stored settings "settings" cannot be read by this version: later: unknown member',
+  );
+});
+
 describe('the first start', () => {
   test('sells the sandbox models to both groups at 1 and 5 dollars', () => {
     const catalog = buildCatalog(firstDocuments(SANDBOX_MODELS, {}), unseal);

@@ -135,6 +135,50 @@ describe.each(['version-16', 'version-16-postgres'].filter((name) => names.inclu
   },
 );
 
+/** A row of each table becomes unreadable, where others stay. Audit records and the journal are never updated. */
+const DAMAGES = [
+  ['accounts', 'document', `'{"name":"one"}'`, 'id'],
+  ['keys', 'document', `'{"name":"one"}'`, 'id'],
+  ['account_meters', 'group_rates', `'[]'`, 'id'],
+  ['key_meters', 'limits', `'{}'`, 'id'],
+  ['usage_records', 'details', `'{"others":[]}'`, 'request_id'],
+  ['events', 'document', `'[]'`, 'seq'],
+  ['learned', 'document', `'{"version":7}'`, 'model'],
+  ['route_hours', 'document', `'{"answered":"x"}'`, 'at_ms'],
+].map(
+  ([table, column, text, id]) =>
+    `UPDATE ${table} SET ${column} = ${text} WHERE ${id} = (SELECT min(${id}) FROM ${table})`,
+);
+const BROKEN_MODEL = `UPDATE catalog SET document = '[]' WHERE kind = 'model' AND name = (SELECT min(name) FROM catalog WHERE kind = 'model')`;
+
+describe.each(['version-16', 'version-16-postgres'].filter((name) => names.includes(name)))(
+  'of the data of %s',
+  (name) => {
+    test.skipIf(cannotStartPostgres)('rows that cannot be read stop no others', async () => {
+      const { data, environment } = await unpack(name, 'unreadable');
+      const { TURNPIKE_DATABASE_URL: url } = environment;
+      for (const damage of [...DAMAGES, BROKEN_MODEL])
+        if (url !== undefined) await runOn(url, damage);
+        else {
+          using database = new Database(join(data, 'turnpike.db'));
+          database.run(damage);
+        }
+      await using turnpike = await spawnTurnpike(data, environment);
+      await expectAllReads(turnpike);
+      expect((await readAll(turnpike, '/accounts?limit=1')).length).toBe(2);
+      expect((await readAll(turnpike, '/keys?limit=1')).length).toBe(2);
+      expect((await readAll(turnpike, '/usage?limit=100')).length).toBeGreaterThan(8);
+      const { secret } = await turnpike.makeKey();
+      const answer = await turnpike.post(secret, {
+        model: 'sandbox-error-529',
+        max_tokens: 5,
+        messages: [{ role: 'user', content: 'Hello' }],
+      });
+      expect(answer.status).toBe(529);
+    });
+  },
+);
+
 /** As received, or not at all: a checkpoint is at most a few seconds old. */
 function expectBilled(
   { stream, isFinished, pieces, requestId }: Sent,
