@@ -138,10 +138,12 @@ async function withKeyMeters({ accounts, ledger, clock }: AdminDependencies, key
     accounts.getAccount(key.accountId),
     ledger.keyMeters(key.id, clock.nowMs()),
   ]);
-  // All are written in one transaction, so a missing one is a fault of the store.
-  if (account === null || meters === null) throw new Error(`key ${key.id} has no account or no row in the ledger`);
-  return { key, account, meters };
+  // All are written in one transaction, so missing meters are a fault of the store. An account may be unreadable.
+  if (meters === null) throw new Error(`key ${key.id} has no row in the ledger`);
+  return { key, account: account ?? { ...UNREADABLE, id: key.accountId }, meters };
 }
+
+const UNREADABLE: Omit<Account, 'id'> = { name: '', groups: [], status: 'disabled', createdAtMs: 0 };
 
 /** The members of a key that can be given and changed. */
 const changeableKey = z

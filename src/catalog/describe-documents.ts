@@ -3,13 +3,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../wire/wire.ts';
 import { takeListed } from './catalog-file.ts';
-import { groupInput, planInput, storedModel, storedProvider, storedSettings } from './document.ts';
+import { groupInput, planInput, storedModel, storedProvider, storedSchemas, storedSettings } from './document.ts';
 import { type PriceList, priceListIn } from './price-list/price-list.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
 
-/** Applying the result changes nothing, but prices taken from another version's list are stated as numbers. */
+/**
+ * Applying the result changes nothing, but prices taken from another version's list are stated as numbers. Objects that cannot be read
+ * are left out.
+ */
 export function describeDocuments(documents: readonly CatalogDocument[]) {
-  const inOrder = documents.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const inOrder = documents.filter(isReadable).sort((one, other) => (one.name < other.name ? -1 : 1));
   const described = <T>(kind: DocumentKind, describe: (document: JsonObject, name: string) => T): Record<string, T> =>
     Object.fromEntries(
       inOrder.filter((one) => one.kind === kind).map(({ name, document }) => [name, describe(document, name)]),
@@ -28,6 +31,10 @@ export function describeDocuments(documents: readonly CatalogDocument[]) {
     },
     origins: inOrder.flatMap(({ kind, name, origin }) => (kind === 'price_list' ? [] : [{ kind, name, origin }])),
   };
+}
+
+function isReadable({ kind, document }: CatalogDocument): boolean {
+  return kind === 'price_list' || storedSchemas[kind].safeParse(document).success;
 }
 
 /** Without `base_url` inside the service; further credentials without their secrets. */

@@ -121,7 +121,7 @@ export function accessReads(on: SqlReader): AccessReads {
 function accountReads(on: SqlReader): Pick<AccessReads, 'getAccount' | 'listAccounts'> {
   const all = preparePage(on, documents.account, inOrder('accounts'));
   return {
-    getAccount: prepareOne(on, documents.account, 'SELECT document FROM accounts WHERE id = $1'),
+    getAccount: prepareById(on, documents.account, 'SELECT document FROM accounts WHERE id = $1'),
     listAccounts: ({ after, limit }) => all(after ?? 0, limit),
   };
 }
@@ -157,7 +157,7 @@ function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
         plan: row.plan === null ? null : callerPlan(documents.plan.read(row.plan)),
       };
     },
-    getKey: prepareOne(on, documents.key, 'SELECT document FROM keys WHERE id = $1'),
+    getKey: prepareById(on, documents.key, 'SELECT document FROM keys WHERE id = $1'),
     listExpiringKeys: ({ sinceMs, untilMs, after, limit }) =>
       expiring(after?.id ?? LAST, limit, after?.expiresAtMs ?? sinceMs - 1, untilMs),
     countKeys: prepareCount(on, 'keys', 'account_id = $1'),
@@ -176,7 +176,7 @@ function tokenReads(
   const byHash = prepareOne(on, documents.token, 'SELECT document FROM tokens WHERE secret_hash IN ($1, $2, $3)');
   return {
     findTokenBySecretHash: (hashes) => byHash(...three(hashes)),
-    getToken: prepareOne(on, documents.token, 'SELECT document FROM tokens WHERE id = $1'),
+    getToken: prepareById(on, documents.token, 'SELECT document FROM tokens WHERE id = $1'),
     countTokens: prepareCount(on, 'tokens', 'account_id = $1'),
     listTokens: prepareList(on, documents.token, 'tokens'),
   };
@@ -211,7 +211,7 @@ function personReads(on: SqlReader): Pick<AccessReads, PersonReads> {
       return rows.map(({ document }) => documents.person.read(document));
     },
     findPersonByLinkHash: (hashes) => byLink(...three(hashes)),
-    getPerson: prepareOne(on, documents.person, 'SELECT document FROM people WHERE id = $1'),
+    getPerson: prepareById(on, documents.person, 'SELECT document FROM people WHERE id = $1'),
     countPeople: prepareCount(on, 'people', 'account_id = $1'),
     countInRole: prepareCount(on, 'people', 'role = $1 AND status = $2'),
     listPeople: prepareList(on, documents.person, 'people'),
@@ -357,7 +357,16 @@ function prepareCount(on: SqlReader, table: ListedTable, where: string) {
   return async (...values: (string | number)[]) => first(await count(...values))?.count ?? 0;
 }
 
-/** The document of one row; null without one. */
+/** The document of one row; null without one, and for one that cannot be read, as in lists. */
+function prepareById<Value>(on: SqlReader, { read }: StoredDocument<Value>, text: string) {
+  const ask = on.prepare<{ document: string }>(text);
+  return async (id: number): Promise<Value | null> => {
+    const keyOf = () => id;
+    return first(readRows(on, await ask(id), keyOf, ({ document }) => read(document)));
+  };
+}
+
+/** The document of one row; null without one. Rejects if it cannot be read: who signs in is known, or not. */
 function prepareOne<Value, Values extends readonly ReadValue[]>(
   on: SqlReader,
   { read }: StoredDocument<Value>,
