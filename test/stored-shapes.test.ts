@@ -70,7 +70,7 @@ test('storage parses JSON only through src/storage/stored-documents.ts', () => {
   expect(files.sort()).toEqual(Object.keys(parsers).sort());
 });
 
-/** Of each released migration, by version: both databases' statements. */
+/** Hashes of the statements of each migration, for both databases, by version. */
 const released: Readonly<Record<number, string>> = {
   9: '8db1ccd1a94e94e3',
   10: 'a06f66d6f6cc72ec',

@@ -114,7 +114,7 @@ export interface Auths {
 /** Where no credential is used. */
 const NO_AUTHS: Auths = { open: () => new Secret(''), keepOnly: () => undefined };
 
-/** What stands for a document that cannot be read. */
+/** Treatment of documents that cannot be read. */
 export interface Broken {
   /** The snapshot before, whose object stays. Without one, the object is left out; settings are then required. */
   former: Catalog | null;

@@ -37,7 +37,8 @@ export function planPriceUpdate(
   );
   for (const entry of documents) {
     if (entry.kind !== 'model' || names?.includes(entry.name) === false) continue;
-    const model = storedModel.parse(entry.document);
+    const { data: model } = storedModel.safeParse(entry.document);
+    if (model === undefined) continue; // it cannot be read, and is not served
     const listed = findListed(list, [entry.name, ...model.aliases, model.routes[0]?.model ?? entry.name]);
     if (listed === null || !takesPrice(model, listed)) continue;
     const { price, priceChanges: price_changes, asOf } = listed;

@@ -24,7 +24,7 @@ export function readRows<Row, Value>(
   });
 }
 
-/** A page of `limit` rows: one with fewer is the last. `ask` skips as many of its rows as it is told. */
+/** A page of `limit` rows: one with fewer is the last. `ask` leaves out its first rows. */
 export async function readPage<Row, Value>(
   on: Reporter,
   limit: number,

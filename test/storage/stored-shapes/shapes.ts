@@ -11,7 +11,7 @@ import { documents, storedDocuments } from '../../../src/storage/stored-document
 
 export interface Sample {
   stored: unknown;
-  /** What the present reader makes of it. Absent: the same. */
+  /** Value that the present reader returns. Absent: the same. */
   read?: unknown;
 }
 
@@ -74,12 +74,15 @@ function isMember(value: unknown): boolean {
 export function readRecorded(): Record<string, Recorded> {
   const tables = [...new Glob('*.json').scanSync(import.meta.dir)].sort();
   return Object.fromEntries(
-    tables.map((file) => [file.replace('.json', ''), JSON.parse(readFileSync(pathOf(file), 'utf8'))]),
+    tables.map((file) => [
+      file.replace('.json', '').replaceAll('-', '_'),
+      JSON.parse(readFileSync(pathOf(file), 'utf8')),
+    ]),
   );
 }
 
 export function writeRecorded(table: string, recorded: Recorded): void {
-  writeFileSync(pathOf(`${table}.json`), `${JSON.stringify(recorded, null, 2)}\n`);
+  writeFileSync(pathOf(`${table.replaceAll('_', '-')}.json`), `${JSON.stringify(recorded, null, 2)}\n`);
 }
 
 function pathOf(file: string): string {
