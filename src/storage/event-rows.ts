@@ -4,7 +4,7 @@
 import type { Delivery, Destination, ListedDelivery, OutboxChange } from '../delivery/delivery.ts';
 import type { NewEvent, StoredEvent } from '../events/events.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
-import { documents, readOr } from './stored-documents.ts';
+import { documents, readOr, readStored } from './stored-documents.ts';
 
 export type OutboxRow =
   | { table: 'events'; event: NewEvent }
@@ -243,7 +243,7 @@ export function readDestinationRow(row: DestinationTable): Destination {
     version: row.version,
     failingSinceMs: row.failing_since_ms,
     deliveredAtMs: row.delivered_at_ms,
-    ...documents.destination.read(row.document),
+    ...readStored(documents.destination, row.document),
   };
 }
 

@@ -5,7 +5,7 @@ import type { QueuedMail } from '../delivery/delivery.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
 import { readPage } from './readable-rows.ts';
 import type { SqlReader } from './sql-reader.ts';
-import { documents } from './stored-documents.ts';
+import { documents, readStored } from './stored-documents.ts';
 
 export type MailRow =
   | { table: 'mails'; put: QueuedMail }
@@ -130,7 +130,7 @@ export function mailReads(on: SqlReader): MailReads {
       const [row] = await link(hash);
       if (row === undefined) return null;
       const { document, ...rest } = row;
-      return { ...rest, ...documents.mailedLink.read(document) };
+      return { ...rest, ...readStored(documents.mailedLink, document) };
     },
     wasCredited: async (emailKey) => (await credited(emailKey)).length > 0,
     countSignUps: async (sinceMs) => (await since(sinceMs))[0]?.count ?? 0,
@@ -138,5 +138,5 @@ export function mailReads(on: SqlReader): MailReads {
 }
 
 function readMail({ document, ...rest }: MailTable): QueuedMail {
-  return { ...rest, ...documents.mail.read(document) };
+  return { ...rest, ...readStored(documents.mail, document) };
 }

@@ -6,7 +6,7 @@ import type { Billing, HandledEvent, Payment, PaymentPage, PaymentRow, PaymentSt
 import type { CoCommittedStatement } from './co-committed.ts';
 import { readPage } from './readable-rows.ts';
 import { Bindings, nextParameter, type ReadValue, type SqlReader } from './sql-reader.ts';
-import { documents } from './stored-documents.ts';
+import { documents, readStored } from './stored-documents.ts';
 import { CHANGE } from './tables.ts';
 
 export function paymentStatement(row: PaymentRow): CoCommittedStatement {
@@ -68,7 +68,7 @@ export function paymentReads(on: SqlReader): PaymentStore {
     const ask = on.prepare<{ document: string }>(`SELECT document FROM payments WHERE ${where} = $1`);
     return async (value: ReadValue) => {
       const [row] = await ask(value);
-      return row === undefined ? null : documents.payment.read(row.document);
+      return row === undefined ? null : readStored(documents.payment, row.document);
     };
   };
   const preparePage = (rest: string) => {
@@ -109,7 +109,7 @@ function billingReads(on: SqlReader): Pick<PaymentStore, 'getBilling' | 'findBil
     const ask = on.prepare<{ document: string }>(`SELECT document FROM billing WHERE ${where} = $1`);
     return async (value: ReadValue) => {
       const [row] = await ask(value);
-      return row === undefined ? null : documents.billing.read(row.document);
+      return row === undefined ? null : readStored(documents.billing, row.document);
     };
   };
   return { getBilling: prepare('account_id'), findBillingByCustomer: prepare('customer') };
@@ -164,7 +164,7 @@ function readPayments(on: SqlReader, limit: number, ask: (skipped: number) => Pr
     limit,
     ask,
     ({ id }) => id,
-    ({ document }) => documents.payment.read(document),
+    ({ document }) => readStored(documents.payment, document),
   );
 }
 

@@ -5,7 +5,7 @@ import type { NameSearch, NameSearches } from '../accounts/accounts.ts';
 import { bounds } from '../config.ts';
 import { readRows } from './readable-rows.ts';
 import { Bindings, LAST, numbers, type Position, type PositionRow, type SqlReader } from './sql-reader.ts';
-import { documents, type StoredDocument } from './stored-documents.ts';
+import { documents, readStored, type StoredDocument } from './stored-documents.ts';
 
 interface Searched<Row = unknown> {
   table: 'accounts' | 'keys' | 'people';
@@ -87,7 +87,7 @@ async function matchesIn<Row>(on: SqlReader, searched: Searched<Row>, search: Na
     on,
     await on.read<{ id: number; document: string }>(text, ...bindings.values),
     ({ id }) => id,
-    ({ document }) => searched.document.read(document),
+    ({ document }) => readStored(searched.document, document),
   );
 }
 

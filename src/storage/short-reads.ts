@@ -26,7 +26,7 @@ import { mailReads } from './mail-rows.ts';
 import { paymentReads } from './payment-rows.ts';
 import { readPage, readRows } from './readable-rows.ts';
 import { Bindings, LAST, nextParameter, type ReadValue, type SqlReader } from './sql-reader.ts';
-import { type CatalogTable, documents, readCatalogRow, type StoredDocument } from './stored-documents.ts';
+import { type CatalogTable, documents, readCatalogRow, readStored, type StoredDocument } from './stored-documents.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
 import type { AccessReads, ShortReads } from './stores.ts';
 import {
@@ -151,10 +151,10 @@ function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
       const row = first(await byHash(...three(hashes)));
       if (row === null) return null;
       return {
-        key: documents.key.read(row.key),
-        account: documents.account.read(row.account),
+        key: readStored(documents.key, row.key),
+        account: readStored(documents.account, row.account),
         secretExpiresAtMs: row.expires_at_ms,
-        plan: row.plan === null ? null : callerPlan(documents.plan.read(row.plan)),
+        plan: row.plan === null ? null : callerPlan(readStored(documents.plan, row.plan)),
       };
     },
     getKey: prepareById(on, documents.key, 'SELECT document FROM keys WHERE id = $1'),
@@ -208,7 +208,7 @@ function personReads(on: SqlReader): Pick<AccessReads, PersonReads> {
     findPersonByEmail: prepareOne(on, documents.person, 'SELECT document FROM people WHERE email = $1'),
     async listUnclaimed({ email, status, accountId, limit }) {
       const rows = await unclaimed(email, status, accountId ?? 0, accountId ?? LAST, limit);
-      return rows.map(({ document }) => documents.person.read(document));
+      return rows.map(({ document }) => readStored(documents.person, document));
     },
     findPersonByLinkHash: (hashes) => byLink(...three(hashes)),
     getPerson: prepareById(on, documents.person, 'SELECT document FROM people WHERE id = $1'),
@@ -249,7 +249,7 @@ function installationReads(
         on,
         await learned(),
         ({ model }) => model,
-        ({ model, document }): [string, unknown] => [model, documents.samples.read(document)],
+        ({ model, document }): [string, unknown] => [model, readStored(documents.samples, document)],
       ),
     loadCatalog: async () => (await catalog()).map(readCatalogRow),
     findAnswer: async (requestId) => first(await answer(requestId)),
@@ -308,7 +308,7 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
           on,
           withPlan,
           ({ id }) => id,
-          ({ id, plan }) => ({ account: id, plan: documents.plan.read(plan) }),
+          ({ id, plan }) => ({ account: id, plan: readStored(documents.plan, plan) }),
         ),
         last: rows.length < limit ? null : (rows.at(-1)?.id ?? null),
       };
@@ -358,29 +358,29 @@ function prepareCount(on: SqlReader, table: ListedTable, where: string) {
 }
 
 /** The document of one row; null without one, and for one that cannot be read, as in lists. */
-function prepareById<Value>(on: SqlReader, { read }: StoredDocument<Value>, text: string) {
+function prepareById<Value>(on: SqlReader, stored: StoredDocument<Value>, text: string) {
   const ask = on.prepare<{ document: string }>(text);
   return async (id: number): Promise<Value | null> => {
     const keyOf = () => id;
-    return first(readRows(on, await ask(id), keyOf, ({ document }) => read(document)));
+    return first(readRows(on, await ask(id), keyOf, ({ document }) => readStored(stored, document)));
   };
 }
 
 /** The document of one row; null without one. Rejects if it cannot be read: who signs in is known, or not. */
 function prepareOne<Value, Values extends readonly ReadValue[]>(
   on: SqlReader,
-  { read }: StoredDocument<Value>,
+  stored: StoredDocument<Value>,
   text: string,
 ): (...values: Values) => Promise<Value | null> {
   const ask = on.prepare<{ document: string }>(text);
   return async (...values) => {
     const row = first(await ask(...values));
-    return row === null ? null : read(row.document);
+    return row === null ? null : readStored(stored, row.document);
   };
 }
 
 /** A page of documents after a position. `text` has the limit as $2, at its end. */
-function preparePage<Value>(on: SqlReader, { read }: StoredDocument<Value>, text: string) {
+function preparePage<Value>(on: SqlReader, stored: StoredDocument<Value>, text: string) {
   const ask = on.prepare<{ id: number; document: string }>(`${text} OFFSET ${nextParameter(text)}`);
   return (after: number, limit: number, ...values: readonly ReadValue[]): Promise<Value[]> =>
     readPage(
@@ -388,7 +388,7 @@ function preparePage<Value>(on: SqlReader, { read }: StoredDocument<Value>, text
       limit,
       (skipped) => ask(after, limit, ...values, skipped),
       ({ id }) => id,
-      ({ document }) => read(document),
+      ({ document }) => readStored(stored, document),
     );
 }
 

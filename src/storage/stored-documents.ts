@@ -45,14 +45,24 @@ export interface StoredDocument<Value = unknown> {
   describe(): object;
 }
 
+/** The value of a document. Throws DocumentUnreadable, with table and column in the reason. */
+export function readStored<Value>({ table, column, read }: StoredDocument<Value>, json: string): Value {
+  try {
+    return read(json);
+  } catch (failure) {
+    if (!(failure instanceof DocumentUnreadable)) throw failure;
+    throw new DocumentUnreadable(`${table}.${column}: ${failure.message}`);
+  }
+}
+
 /** The value of a document, or what stands for one that cannot be read. */
 export function readOr<Value, Default>(
-  { read }: Pick<StoredDocument<Value>, 'read'>,
+  document: StoredDocument<Value>,
   json: string,
   otherwise: (reason: string) => Default,
 ): Value | Default {
   try {
-    return read(json);
+    return readStored(document, json);
   } catch (failure) {
     if (failure instanceof DocumentUnreadable) return otherwise(failure.message);
     throw failure;
@@ -70,14 +80,7 @@ function stored<Value>(
   shape: Shape<Value>,
   { where, convert = (value) => value }: Options = {},
 ): StoredDocument<Value> {
-  const read = (json: string) => {
-    try {
-      return shape.read(convert(parseJson(json)), '');
-    } catch (failure) {
-      if (failure instanceof DocumentUnreadable) failure.message = `${table}.${column}: ${failure.message}`;
-      throw failure;
-    }
-  };
+  const read = (json: string) => shape.read(convert(parseJson(json)), '');
   return { table, key, column, where: where ?? null, read, describe: shape.describe };
 }
 

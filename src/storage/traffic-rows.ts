@@ -18,7 +18,7 @@ import type { CoCommittedStatement } from './co-committed.ts';
 import { gatherRefusals } from './gather-refusals.ts';
 import { readRows } from './readable-rows.ts';
 import { Bindings, LAST, newestFirst, numbers, type Position, pageStarts, type SqlReader } from './sql-reader.ts';
-import { documents } from './stored-documents.ts';
+import { documents, readStored } from './stored-documents.ts';
 
 export type TrafficRow = { table: 'refusals'; add: RefusalCount } | { table: 'route_hours'; put: RouteHour };
 
@@ -218,7 +218,7 @@ function routeHourReads(on: SqlReader): RouteHourStore['listRouteHours'] {
         provider: row.provider,
         upstreamModel: row.upstream_model,
         source: row.source,
-        counts: documents.routeCounts.read(row.document),
+        counts: readStored(documents.routeCounts, row.document),
       }),
     );
 }

@@ -15,7 +15,7 @@ import {
   whole,
   words,
 } from '../../src/storage/document-shape.ts';
-import { documents, readCatalogRow } from '../../src/storage/stored-documents.ts';
+import { documents, readCatalogRow, readStored } from '../../src/storage/stored-documents.ts';
 
 interface One {
   id: number;
@@ -87,9 +87,9 @@ test('a union is read by its kind', () => {
 });
 
 test('a reason names table and column, and quotes little of the document', () => {
-  expect(() => documents.account.read('{')).toThrow('accounts.document: it is not JSON');
+  expect(() => readStored(documents.account, '{')).toThrow('accounts.document: it is not JSON');
   const long = JSON.stringify({ version: 'x'.repeat(100) });
-  expect(() => documents.samples.read(long)).toThrow(
+  expect(() => readStored(documents.samples, long)).toThrow(
     `learned.document: version is not one of 2, but "${'x'.repeat(40)}"`,
   );
 });

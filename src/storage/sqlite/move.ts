@@ -14,7 +14,7 @@ import {
   sumTableText,
   type TableSums,
 } from '../move.ts';
-import { documents } from '../stored-documents.ts';
+import { documents, readStored } from '../stored-documents.ts';
 import { openForReading } from './open-database.ts';
 
 /** Opens a snapshot of the database at `path` until it is disposed of. */
@@ -111,7 +111,7 @@ function findMark(database: Database): MoveMark | null {
   const isMade = database.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'installation'").get();
   if (isMade === null) return null;
   const row = database.query('SELECT value FROM installation WHERE name = ?').get(moveNames.to);
-  return row === null ? null : documents.moveMark.read((row as { value: string }).value);
+  return row === null ? null : readStored(documents.moveMark, (row as { value: string }).value);
 }
 
 function write(path: string, change: (database: Database) => void): void {
