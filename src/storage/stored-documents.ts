@@ -298,10 +298,10 @@ const samples = object<SampleDocument>({
   ),
 });
 
-/** Samples of the version before cannot be used: they are collected again. */
+/** Samples of the first version, which had no number at first, cannot be used: they are collected again. */
 function forgetEarlySamples(value: unknown): unknown {
-  const { version = 1 } = membersOf(value);
-  return version === 1 ? { version: 2, accounts: [] } : value;
+  const members = membersOf(value);
+  return members === value && (members['version'] ?? 1) === 1 ? { version: 2, accounts: [] } : value;
 }
 
 const members = map(anything);
