@@ -61,7 +61,7 @@ export async function openAuth({ settings, database, admit, tell }: AuthParts): 
   // Warnings before the first request to the issuer are not failures.
   const tellOnceOpen = (words: string) => isOpen && tell(words);
   const auth = makeAuth({ settings, database, hashing, admit, tell: tellOnceOpen });
-  await database.lockMigrations(async () => {
+  await database.migrateTogether(async () => {
     const { runMigrations } = await getMigrations(auth.options);
     await runMigrations();
     await database.throttle.makeTable();

@@ -15,8 +15,11 @@ export interface Throttle {
 export interface SignInDatabase {
   options: NonNullable<BetterAuthOptions['database']>;
   throttle: Throttle;
-  /** Runs it while no other node creates tables. */
-  lockMigrations(run: () => Promise<void>): Promise<void>;
+  /**
+   * Runs it while no other node creates tables, in one transaction: a table whose indexes were not created with it would never get
+   * them. Nothing else uses the database meanwhile.
+   */
+  migrateTogether(migrate: () => Promise<void>): Promise<void>;
 }
 
 /** Runs one statement; its parameters are $1, $2 … */

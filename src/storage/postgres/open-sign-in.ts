@@ -27,10 +27,12 @@ export function openSignIn(url: string): SignInDatabase {
   return {
     options: { dialect, type: 'postgres', schemaName: SCHEMA, transaction: true },
     throttle,
-    async lockMigrations(migrate) {
+    async migrateTogether(migrate) {
       await using _ = await takeLock(url, 'sign-in');
-      await run(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`, []);
-      await migrate();
+      await pool.runTogether(async () => {
+        await run(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`, []);
+        await migrate();
+      });
     },
   };
 }
@@ -41,12 +43,32 @@ class SignInPool implements PostgresPool {
   readonly #idle: SQL[] = [];
   readonly #waiting: ((client: SQL) => void)[] = [];
   #made = 0;
+  /** Takes every statement while `runTogether` runs. */
+  #shared: PostgresPoolClient | null = null;
 
   constructor(url: string) {
     this.#url = url;
   }
 
+  /** Runs it in one transaction. */
+  async runTogether(work: () => Promise<void>): Promise<void> {
+    const client = await this.connect();
+    this.#shared = { query: client.query, release: () => {} };
+    try {
+      await client.query('BEGIN', []);
+      await work();
+      await client.query('COMMIT', []);
+    } catch (failure) {
+      await client.query('ROLLBACK', []).catch(() => {}); // the server does so if the connection is lost
+      throw failure;
+    } finally {
+      this.#shared = null;
+      client.release();
+    }
+  }
+
   async connect(): Promise<PostgresPoolClient> {
+    if (this.#shared !== null) return this.#shared;
     const client = await this.#take();
     try {
       const session = await inTime(client.reserve());

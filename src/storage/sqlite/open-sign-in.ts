@@ -23,5 +23,15 @@ export function openSignIn(path: string): SignInDatabase {
     // By number: SQLite treats "$1" as a name.
     return database.query(text.replaceAll('$', '?')).all(...values);
   }, '');
-  return { options: database, throttle, lockMigrations: (run) => run() };
+  const migrateTogether = async (migrate: () => Promise<void>) => {
+    database.run('BEGIN IMMEDIATE');
+    try {
+      await migrate();
+      database.run('COMMIT');
+    } catch (failure) {
+      database.run('ROLLBACK');
+      throw failure;
+    }
+  };
+  return { options: database, throttle, migrateTogether };
 }

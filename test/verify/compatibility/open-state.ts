@@ -1,0 +1,46 @@
+// Copies of the kept states.
+
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { $ } from 'bun';
+import { runOn, type TestPostgres } from '../../support/start-postgres.ts';
+import type { State } from './state-upstream.ts';
+
+const directory = join(import.meta.dir, 'states');
+
+/** Such as version-16 and version-16-postgres. */
+export const stateNames = readdirSync(directory)
+  .filter((name) => name.endsWith('.json'))
+  .map((name) => name.replace('.json', ''))
+  .sort();
+
+export function isOfPostgres(name: string): boolean {
+  return name.endsWith('-postgres');
+}
+
+export function readState(name: string): State {
+  return JSON.parse(readFileSync(join(directory, `${name}.json`), 'utf8')) as State;
+}
+
+/** A new directory with the files of a state on SQLite. The caller removes it. */
+export async function unpackState(name: string): Promise<string> {
+  const data = mkdtempSync(join(tmpdir(), 'turnpike-state-'));
+  await $`tar -C ${data} -xzf ${join(directory, `${name}.tgz`)}`;
+  return data;
+}
+
+/** A new database with the rows of a state on PostgreSQL. Returns its URL. */
+export async function loadState(postgres: TestPostgres, name: string, database: string): Promise<string> {
+  await runOn(postgres.url, `CREATE DATABASE ${database} TEMPLATE template0 ENCODING 'UTF8'`);
+  const url = databaseUrl(postgres, database);
+  await runOn(url, gunzipSync(readFileSync(join(directory, `${name}.gz`))).toString());
+  return url;
+}
+
+export function databaseUrl(postgres: TestPostgres, database: string): string {
+  const url = new URL(postgres.url);
+  url.pathname = `/${database}`;
+  return url.href;
+}
