@@ -107,7 +107,11 @@ export async function runMigrations(
 ): Promise<Start> {
   const child = Bun.spawn([process.execPath, PROGRAM, ...given], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   withChild(child);
-  const [printed, failure] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  const [printed, failure] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
   const isKilled = child.signalCode === 'SIGKILL';
   if (!isKilled && child.exitCode !== 0) throw new Error(failure);
   return { statements: printed.split('\n').slice(0, -1), isKilled };

@@ -1,6 +1,7 @@
 // Starts on SQLite that are killed at each statement of each migration: the next one finds the tables as they were before a version or
 // as they are after it, completes them, and nothing is lost.
 
+import { Database } from 'bun:sqlite';
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,4 +57,17 @@ test('the tables of sign-in are created by starts that are killed at each statem
   const course = await takeCourse(subject);
   const points = chooseChanges(course);
   await killAtEach(subject, course, points);
+});
+
+test('tables of a later release are refused, and stay as they are', async () => {
+  const path = join(newDirectory(), 'turnpike.db');
+  await runMigrations(['tables', path]);
+  {
+    using database = new Database(path);
+    database.run(`PRAGMA user_version = ${latestVersion + 1}`);
+  }
+  const before = readSqlite(path);
+  const words = `the database has version ${latestVersion + 1}; this release supports versions up to ${latestVersion}: a later release wrote it`;
+  await expect(runMigrations(['tables', path])).rejects.toThrow(words);
+  expect(readSqlite(path)).toEqual(before);
 });

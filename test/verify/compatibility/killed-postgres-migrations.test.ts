@@ -117,4 +117,20 @@ describe.skipIf(cannotStartPostgres)('over PostgreSQL', () => {
     const points = chooseChanges(course);
     await killAtEach(subject, course, points);
   });
+
+  test('tables of a later release are refused, unless it supports this one, and stay as they are', async () => {
+    const { copy } = await subjectOf('nothing', 'tables');
+    const url = await copy();
+    await start('tables', url, 0);
+    const later = latestVersion + 1;
+    const write = (leastKnown: number) => `INSERT INTO schema_versions VALUES (${later}, 'later', ${leastKnown})`;
+    await runOn(url, write(latestVersion));
+    const before = await readPostgres(url);
+    await start('tables', url, 0);
+    expect(await readPostgres(url)).toEqual(before);
+    await runOn(url, `DELETE FROM schema_versions WHERE version = ${later}; ${write(later)}`);
+    const words = `the database has version ${later}; this release supports versions up to ${latestVersion}: a later release wrote it`;
+    await expect(start('tables', url, 0)).rejects.toThrow(words);
+    expect(await readPostgres(url)).toEqual(before);
+  });
 });

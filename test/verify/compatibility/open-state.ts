@@ -1,4 +1,4 @@
-// Copies of the kept states.
+// Copies of the kept states. STATES is another folder than states/.
 
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,12 +8,14 @@ import { $ } from 'bun';
 import { runOn, type TestPostgres } from '../../support/start-postgres.ts';
 import type { State } from './state-upstream.ts';
 
-const directory = join(import.meta.dir, 'states');
+/** The states of this repository; otherwise just made ones. */
+export const isKept = process.env['STATES'] === undefined;
+const directory = process.env['STATES'] ?? join(import.meta.dir, 'states');
 
 /** Such as version-16 and version-16-postgres. */
 export const stateNames = readdirSync(directory)
-  .filter((name) => name.endsWith('.json'))
-  .map((name) => name.replace('.json', ''))
+  .filter((name) => name.endsWith('.json.gz'))
+  .map((name) => name.replace('.json.gz', ''))
   .sort();
 
 export function isOfPostgres(name: string): boolean {
@@ -21,7 +23,7 @@ export function isOfPostgres(name: string): boolean {
 }
 
 export function readState(name: string): State {
-  return JSON.parse(readFileSync(join(directory, `${name}.json`), 'utf8')) as State;
+  return JSON.parse(gunzipSync(readFileSync(join(directory, `${name}.json.gz`))).toString()) as State;
 }
 
 /** A new directory with the files of a state on SQLite. The caller removes it. */

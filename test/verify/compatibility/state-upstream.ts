@@ -1,6 +1,7 @@
 // The provider of the service whose data is kept, and what its clients got.
 
 import type { Turnpike } from '../../support/start-turnpike.ts';
+import type { Features } from './state-features.ts';
 
 const PIECE = 'All work of this stream is counted. ';
 const SLOW_MS = 100;
@@ -30,6 +31,9 @@ export interface State {
   accounts: string[];
   keys: string[];
   sent: Sent[];
+  /** Address of the provider. */
+  upstream: string;
+  features: Features;
 }
 
 /** A provider of the Messages protocol. Prompts with "slow" get a stream that does not end. */
@@ -83,6 +87,10 @@ function eventOf(value: { type: string } & Record<string, unknown>): Uint8Array 
   return Buffer.from(`event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`);
 }
 
+export function bodyOf(prompt: string, stream: boolean): object {
+  return { model: 'scripted', max_tokens: 1_000, stream, messages: [{ role: 'user', content: prompt }] };
+}
+
 /** Posts a message with its prompt as idempotency key, and reads until the answer or the service ends. */
 export async function postIdempotently(
   turnpike: Pick<Turnpike, 'post'>,
@@ -91,7 +99,7 @@ export async function postIdempotently(
   { stream }: { stream: boolean },
   idempotencyKey: string | null = prompt.replaceAll(' ', '-'),
 ): Promise<Sent> {
-  const body = { model: 'scripted', max_tokens: 1_000, stream, messages: [{ role: 'user', content: prompt }] };
+  const body = bodyOf(prompt, stream);
   const headers: Record<string, string> = idempotencyKey === null ? {} : { 'idempotency-key': idempotencyKey };
   const sent: Sent = { secret, prompt, stream, idempotencyKey, requestId: null, isFinished: false, pieces: 0 };
   let text = '';

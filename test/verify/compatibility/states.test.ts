@@ -3,25 +3,19 @@
 
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
-import { $ } from 'bun';
+import { bounds } from '../../../src/config.ts';
 import { cannotStartPostgres, runOn, startPostgres, type TestPostgres } from '../../support/start-postgres.ts';
+import { startReceiver } from '../../support/start-receiver.ts';
 import { spawnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
-import {
-  PROMPT_TOKENS,
-  postIdempotently,
-  type Sent,
-  type State,
-  stateUpstream,
-  TURNPIKE_SECRET,
-} from './state-upstream.ts';
+import { isKept, isOfPostgres, loadState, readState, stateNames, unpackState } from './open-state.ts';
+import { expectFeatures, readAll, restoreStripe, stripeEnvironment } from './state-features.ts';
+import { bodyOf, PROMPT_TOKENS, postIdempotently, type Sent, stateUpstream, TURNPIKE_SECRET } from './state-upstream.ts';
 
 setDefaultTimeout(120_000);
 
-const states = join(import.meta.dir, 'states');
 const directories: string[] = [];
 let postgres: TestPostgres | null = null;
 afterAll(async () => {
@@ -29,31 +23,29 @@ afterAll(async () => {
   await postgres?.remove();
 });
 
-const names = readdirSync(states)
-  .filter((name) => name.endsWith('.json'))
-  .map((name) => name.replace('.json', ''))
-  .sort();
-
-test('there are states of several versions, on both stores', () => {
-  expect(names.filter((name) => name.endsWith('-postgres')).length).toBeGreaterThan(4);
-  expect(names.filter((name) => !name.endsWith('-postgres')).length).toBeGreaterThan(4);
+test.skipIf(!isKept)('there are states of several versions, on both stores', () => {
+  expect(stateNames.filter(isOfPostgres).length).toBeGreaterThan(5);
+  expect(stateNames.filter((name) => !isOfPostgres(name)).length).toBeGreaterThan(5);
 });
 
 /** A copy of the state, and the variables with which a service finds it. */
 async function unpack(name: string, use = 'whole'): Promise<{ data: string; environment: Record<string, string> }> {
-  const data = mkdtempSync(join(tmpdir(), 'turnpike-state-'));
+  const data = isOfPostgres(name) ? mkdtempSync(join(tmpdir(), 'turnpike-state-')) : await unpackState(name);
   directories.push(data);
-  if (!name.endsWith('-postgres')) {
-    await $`tar -C ${data} -xzf ${join(states, `${name}.tgz`)}`;
-    return { data, environment: {} };
-  }
+  if (!isOfPostgres(name)) return { data, environment: {} };
   postgres ??= await startPostgres();
-  const database = `${use}_${name}`.replaceAll('-', '_');
-  await runOn(postgres.url, `CREATE DATABASE ${database} TEMPLATE template0 ENCODING 'UTF8'`);
-  const url = new URL(postgres.url);
-  url.pathname = `/${database}`;
-  await runOn(url.href, gunzipSync(readFileSync(join(states, `${name}.gz`))).toString());
-  return { data, environment: { TURNPIKE_DATABASE_URL: url.href, TURNPIKE_SECRET } };
+  const url = await loadState(postgres, name, `${use}_${name}`.replaceAll('-', '_'));
+  return { data, environment: { TURNPIKE_DATABASE_URL: url, TURNPIKE_SECRET } };
+}
+
+/** The provider of payments and the receiver of webhooks are elsewhere than when the state was made. */
+async function redirect(data: string, url: string | undefined, from: string, to: string): Promise<void> {
+  const statement = `UPDATE destinations SET document = replace(document, '${from}', '${to}')`;
+  if (url !== undefined) await runOn(url, statement);
+  else {
+    using database = new Database(join(data, 'turnpike.db'));
+    database.run(statement);
+  }
 }
 
 async function untilHoldsEnd(turnpike: Turnpike, left = 0): Promise<void> {
@@ -63,30 +55,25 @@ async function untilHoldsEnd(turnpike: Turnpike, left = 0): Promise<void> {
   }
 }
 
-async function readAll(turnpike: Turnpike, path: string): Promise<Record<string, unknown>[]> {
-  const rows: Record<string, unknown>[] = [];
-  let cursor = '';
-  do {
-    const page = await turnpike.admin('GET', `${path}${cursor}`);
-    rows.push(...(page['data'] as Record<string, unknown>[]));
-    cursor = typeof page['next_cursor'] === 'string' ? `&cursor=${page['next_cursor']}` : '';
-  } while (cursor !== '');
-  return rows;
-}
-
-describe.each(names.filter((name) => !cannotStartPostgres || !name.endsWith('-postgres')))('the data of %s', (name) => {
-  const { accounts, keys, sent } = JSON.parse(readFileSync(join(states, `${name}.json`), 'utf8')) as State;
+describe.each(stateNames.filter((name) => !cannotStartPostgres || !isOfPostgres(name)))('the data of %s', (name) => {
+  const { accounts, keys, sent, features } = readState(name);
 
   test('is served, with every hold ended and billed', async () => {
     const { data, environment } = await unpack(name);
     await using upstream = await stateUpstream();
-    await using turnpike = await spawnTurnpike(data, environment);
+    using receiver = startReceiver();
+    const { sales } = features;
+    if (sales !== null) await redirect(data, environment['TURNPIKE_DATABASE_URL'], sales.receiver, receiver.url);
+    const stripe = sales === null ? null : restoreStripe(sales);
+    const stripeUrl = (await stripe?.listen())?.url ?? '';
+    const payments = stripe === null ? {} : stripeEnvironment(stripe, stripeUrl);
+    await using turnpike = await spawnTurnpike(data, { ...environment, ...payments });
     await untilHoldsEnd(turnpike);
     expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0, faults: [] });
 
     const records = new Map<unknown, Record<string, unknown>>();
     for (const account of accounts)
-      for (const row of await readAll(turnpike, `/usage?account=${account}&limit=100`))
+      for (const row of await readAll(turnpike.admin, `/usage?account=${account}`))
         records.set(row['request_id'], row);
     for (const one of sent) expectBilled(one, records.get(one.requestId));
     const unanswered = sent.filter(({ requestId }) => requestId === null);
@@ -105,12 +92,14 @@ describe.each(names.filter((name) => !cannotStartPostgres || !name.endsWith('-po
       );
       expect(repeated).toMatchObject({ isFinished: true, pieces: 5 });
     }
+    await expectRepeated(turnpike, sent, features.madeAtMs);
+    await expectFeatures(turnpike, features, stripe, receiver);
     await expectAllReads(turnpike);
     expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
   });
 });
 
-describe.each(['version-16', 'version-16-postgres'].filter((name) => names.includes(name)))(
+describe.each(['version-16', 'version-16-postgres'].filter((name) => stateNames.includes(name)))(
   'of the data of %s',
   (name) => {
     test.skipIf(cannotStartPostgres)('one hold that cannot be read stays, and keeps no other', async () => {
@@ -194,6 +183,19 @@ function expectBilled(
   expect(record).toMatchObject({ input_tokens: PROMPT_TOKENS });
   expect(record?.['output_tokens']).toBeGreaterThanOrEqual(8 * (pieces - 30));
   expect(record?.['output_tokens']).toBeLessThanOrEqual(9 * (pieces + 1));
+}
+
+/** A finished message is answered again from its idempotency record, and not billed again, for as long as records are kept. */
+async function expectRepeated(turnpike: Turnpike, sent: readonly Sent[], madeAtMs: number): Promise<void> {
+  if (Date.now() - madeAtMs > bounds.idempotencyKeptMs - 60_000) return;
+  const finished = sent.filter(({ isFinished, idempotencyKey }) => isFinished && idempotencyKey !== null);
+  expect(finished.length).toBeGreaterThan(0);
+  for (const { secret, prompt, stream, idempotencyKey, requestId } of finished) {
+    const body = bodyOf(prompt, stream);
+    const response = await turnpike.post(secret, body, { headers: { 'idempotency-key': idempotencyKey ?? '' } });
+    expect(response.headers.get('idempotency-original-request-id')).toBe(requestId);
+    expect(await response.text()).toContain('All work of this stream is counted.');
+  }
 }
 
 /** Every list and report of the admin API that needs no id. */

@@ -137,7 +137,7 @@ function readClient(client: Socket, server: Socket, take: (step: Step) => void):
 function readMessages(socket: Socket, take: (message: Buffer) => void, isUntypedFirst = false): void {
   let buffer: Buffer = Buffer.alloc(0);
   let typeBytes = isUntypedFirst ? 0 : 1;
-  socket.on('data', (chunk) => {
+  socket.on('data', (chunk: Buffer) => {
     buffer = Buffer.concat([buffer, chunk]);
     while (buffer.length >= typeBytes + 4) {
       const length = typeBytes + buffer.readInt32BE(typeBytes);

@@ -23,9 +23,9 @@ export interface AllNodes {
   passedOver: Set<ServiceNode>;
 }
 
-export function callAll({ all }: Nodes): AllNodes {
+export function callAll({ all }: Nodes, passedOverFirst: readonly ServiceNode[] = []): AllNodes {
   const asked: Asked[] = [];
-  const passedOver = new Set<ServiceNode>();
+  const passedOver = new Set(passedOverFirst);
   let turns = 0;
   const next = () => {
     const open = all.filter((node) => !passedOver.has(node));

@@ -144,7 +144,7 @@ async function awaitRecovery(
   return [`not served again within ${RECOVERED_MS_MAX} ms`];
 }
 
-async function awaitNoHolds(world: World): Promise<string[]> {
+export async function awaitNoHolds(world: World): Promise<string[]> {
   const startedMs = performance.now();
   for (;;) {
     const holds = await countHolds(world);
@@ -194,7 +194,7 @@ function judgeAnswers(
 }
 
 /** Who leaves before there is an answer sees none. */
-function wasLeft(sightings: readonly Sighting[], requestId: string | null): boolean {
+export function wasLeft(sightings: readonly Sighting[], requestId: string | null): boolean {
   return requestId === null && sightings.some(({ hasLeft, status }) => hasLeft && status === null);
 }
 
@@ -217,7 +217,7 @@ function mayCut({ isOfNode, isOfStore, lastsMs }: NodesFault): boolean {
   return isOfNode || (!isOfStore && lastsMs > bounds.leaseMs - bounds.leaseRenewMs);
 }
 
-function describeRefusals(sightings: readonly Sighting[]): string {
+export function describeRefusals(sightings: readonly Sighting[]): string {
   const counts: Record<string, number> = {};
   for (const { status, error, isAcknowledged, hasLeft } of sightings) {
     if (isAcknowledged || hasLeft) continue;

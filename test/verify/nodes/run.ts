@@ -1,6 +1,7 @@
 // `npm run nodes`: three nodes on one PostgreSQL. NODES_RUNS times (20) 5,000 messages at once on money for 250; NODES_ROUNDS times (3)
 // each fault under load, a node standing still for NODES_STOP_SECONDS (120) and more; a rolling restart behind HAProxy and nginx with
-// streams of NODES_STREAM_SECONDS (30). NODES_SEED (the day) draws the load; `--only NAME` is one of it. Ends with a count line.
+// streams of NODES_STREAM_SECONDS (30); an upgrade from the previous release with killed nodes. NODES_SEED (the day) draws the load; `--only
+// NAME` is one of it. Ends with a count line.
 
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config.ts';
@@ -12,6 +13,7 @@ import { restartRolling } from './rolling-restart.ts';
 import { exactly, meters, settings, spendTogether } from './spend-together.ts';
 import { applyEverywhere, type ServiceNode, startNodes } from './start-nodes.ts';
 import { type Outcome, openWorld } from './trial.ts';
+import { upgradeRolling } from './rolling-upgrade.ts';
 
 const read = (name: string, usual: number) => Number(process.env[`NODES_${name}`] ?? usual);
 const runs = read('RUNS', 20);
@@ -46,6 +48,11 @@ const trials = chooseTrials([
     run: () => runFaults(({ isOfNode, isOfStore }) => !isOfNode && !isOfStore),
   },
   { name: 'nginx', missing: missing('nginx'), run: () => runRolling('nginx') },
+  {
+    name: 'upgrade',
+    missing: noPostgres,
+    run: async () => tell('rolling upgrade from the previous release', await upgradeRolling(seed)),
+  },
 ]);
 const isCi = !['', '0', 'false', undefined].includes(process.env['CI']);
 const counts = { passed: 0, failed: 0, skipped: 0 };

@@ -10,7 +10,7 @@ import type { CheckReport } from '../../../src/ledger/ledger.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { rootDirectory } from '../../check.ts';
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/start-postgres.ts';
+import { runOn, startPostgres, type TestDatabase, type TestPostgres } from '../../support/start-postgres.ts';
 import { attachTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
 export interface Nodes extends AsyncDisposable {
@@ -30,6 +30,10 @@ export interface NodesSettings {
   environment?: Record<string, string>;
   /** Loaded before the service, such as what shortens a bound. */
   preload?: string;
+  /** Working trees of the nodes' builds, instead of this one. The first of them creates the tables. */
+  builds?: readonly string[];
+  /** Only so many are started; the test starts the others. */
+  startedFirst?: number;
 }
 
 const START_MS_MAX = 30_000;
@@ -50,14 +54,14 @@ const DYING = ['setpriv', '--pdeathsig=KILL', '--'];
 export async function startNodes(count: number, settings: NodesSettings = {}): Promise<Nodes> {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-nodes-'));
   const postgres = await startPostgres(settings.postgres);
-  const database = await postgres.newDatabase();
+  const database = settings.builds === undefined ? await postgres.newDatabase() : await makeEmpty(postgres);
   const proxies = settings.proxied
     ? await Promise.all(Array.from({ length: count }, () => startFaultProxy(postgres.port)))
     : [];
   const all = Array.from({ length: count }, (_, at) => {
     const directory = join(home, `node-${at + 1}`);
     mkdirSync(directory);
-    return new ServiceNode(directory, database, proxies[at] ?? null, settings);
+    return new ServiceNode(directory, database, proxies[at] ?? null, settings, settings.builds?.[at]);
   });
   const close = async () => {
     for (const node of all) node.kill();
@@ -67,7 +71,7 @@ export async function startNodes(count: number, settings: NodesSettings = {}): P
     rmSync(home, { recursive: true, force: true });
   };
   try {
-    await Promise.all(all.map((node) => node.start()));
+    await Promise.all(all.slice(0, settings.startedFirst).map((node) => node.start()));
   } catch (failure) {
     await close();
     throw failure;
@@ -81,9 +85,16 @@ export async function startNodes(count: number, settings: NodesSettings = {}): P
   };
 }
 
+async function makeEmpty(postgres: TestPostgres): Promise<Pick<TestDatabase, 'url'>> {
+  await runOn(postgres.url, 'CREATE DATABASE empty');
+  const url = new URL(postgres.url);
+  url.pathname = '/empty';
+  return { url: url.href };
+}
+
 const KNOWN_MS_MAX = 10_000;
 
-/** Applies a document at the first node, and waits until each goes by it. */
+/** Applies a document at the first node, and waits until each that runs goes by it. */
 export async function applyEverywhere(
   nodes: Nodes,
   document: { groups?: object; [kind: string]: unknown },
@@ -94,7 +105,8 @@ export async function applyEverywhere(
   const knows = async ({ service }: ServiceNode) =>
     JSON.stringify(await service.admin('GET', '/groups')).includes(mark);
   for (let waitedMs = 0; waitedMs < KNOWN_MS_MAX; waitedMs += 20) {
-    if ((await Promise.all(nodes.all.map(knows))).every(Boolean)) return;
+    const running = nodes.all.filter(({ isRunning }) => isRunning);
+    if ((await Promise.all(running.map(knows))).every(Boolean)) return;
     await Bun.sleep(20);
   }
   throw new Error('a change did not reach every node');
@@ -108,11 +120,19 @@ export class ServiceNode {
   readonly #directory: string;
   readonly #databaseUrl: string;
   readonly #settings: NodesSettings;
+  readonly #build: string;
   #child: Subprocess<'ignore', 'pipe', number> | null = null;
   #turnpike: Turnpike | null = null;
 
-  constructor(directory: string, database: TestDatabase, proxy: FaultProxy | null, settings: NodesSettings) {
+  constructor(
+    directory: string,
+    database: Pick<TestDatabase, 'url'>,
+    proxy: FaultProxy | null,
+    settings: NodesSettings,
+    build = rootDirectory,
+  ) {
     this.#directory = directory;
+    this.#build = build;
     this.proxy = proxy;
     this.#databaseUrl = proxy?.through(database.url) ?? database.url;
     this.#settings = settings;
@@ -139,7 +159,7 @@ export class ServiceNode {
     const preloaded = preload === undefined ? [] : ['--preload', preload];
     const log = openSync(join(this.#directory, 'log'), 'a');
     const child = spawn([...DYING, process.execPath, ...RUNTIME_FLAGS, ...preloaded, ...serve], {
-      cwd: rootDirectory,
+      cwd: this.#build,
       env: {
         ...process.env,
         ...RUNTIME,

@@ -7,7 +7,7 @@ import type { Callers, Load, Seen } from '../crash/clients.ts';
 import { compareBooks, compareRound, type Figures } from '../crash/compare.ts';
 import { type CountingUpstream, startCountingUpstream } from '../crash/counting-upstream.ts';
 import { type Books, emptyBooks, readBooks } from '../crash/read-books.ts';
-import { applyEverywhere, type Nodes, type ServiceNode, startNodes } from './start-nodes.ts';
+import { applyEverywhere, type Nodes, type NodesSettings, type ServiceNode, startNodes } from './start-nodes.ts';
 
 const FIRST_MARK = 1_000;
 
@@ -28,14 +28,14 @@ export interface Outcome {
   faults: string[];
 }
 
-/** Three nodes, two accounts whose credit lasts and one whose does not. */
+/** Three nodes, or one for each build, two accounts whose credit lasts and one whose does not. */
 export async function openWorld(
   seed: number,
-  settings: Parameters<typeof startNodes>[1],
+  settings: NodesSettings,
   serviceSettings: object,
 ): Promise<World> {
   const upstream = await startCountingUpstream();
-  const nodes = await startNodes(3, { ...settings, environment: { TURNPIKE_LOG: 'json' } });
+  const nodes = await startNodes(settings.builds?.length ?? 3, { ...settings, environment: { TURNPIKE_LOG: 'json' } });
   const priced = (model: string) => ({
     price: { input: '1', output: '5' },
     routes: [{ provider: 'counting', model }],
