@@ -64,7 +64,7 @@ export function chooseChanges({ statements, commits }: Course): number[] {
   return changes.filter((point) => point <= (commits.at(-1) as number));
 }
 
-/** What migrations change in columns of before. */
+/** Columns whose values a migration changes. */
 const CHANGED = ['people.email', 'public.people.email'];
 
 /** Returns the copy, which is migrated in the end. */

@@ -7,7 +7,15 @@ import { readConfig } from '../../../src/config.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { latestVersion } from '../../../src/storage/migrations/migrations.ts';
 import { cannotStartPostgres, runOn, startPostgres, type TestPostgres } from '../../support/start-postgres.ts';
-import { chooseChanges, choosePoints, killAtEach, runMigrations, type Start, type Subject, takeCourse } from './kill-migrations.ts';
+import {
+  chooseChanges,
+  choosePoints,
+  killAtEach,
+  runMigrations,
+  type Start,
+  type Subject,
+  takeCourse,
+} from './kill-migrations.ts';
 import { databaseUrl, isOfPostgres, loadState, stateNames } from './open-state.ts';
 import { readPostgres, type Tables } from './read-tables.ts';
 import { type SteppingProxy, startSteppingProxy } from './stepping-proxy.ts';
@@ -103,7 +111,9 @@ describe.skipIf(cannotStartPostgres)('over PostgreSQL', () => {
     const copy = await subject.copy();
     for (const at of commits.keys()) {
       const commit = (commits[at] as number) - (begins[at] as number) + (begins[0] as number);
-      expect(await start('tables', copy, commit, { meanwhile: () => postgres.restart('immediate') })).toMatchObject({ isKilled: true });
+      expect(await start('tables', copy, commit, { meanwhile: () => postgres.restart('immediate') })).toMatchObject({
+        isKilled: true,
+      });
       expect(await subject.read(copy)).toEqual(tables[at] as Tables);
       const next = await start('tables', copy, at === commits.length - 1 ? 0 : commit + 1); // at the next version
       expect(next.isKilled).toBe(at < commits.length - 1);

@@ -1,6 +1,6 @@
 // Makes the data of a build for the test beside it: `sh bin/with-bun all test/verify/compatibility/make-state.ts CHECKOUT NAME`.
 // CHECKOUT is a working tree of the build with installed packages. Its service runs under load and is killed in the middle of streams; its
-// data directory, and a dump of the same on PostgreSQL, become states/NAME.tgz and states/NAME-postgres.gz, with states/NAME.json.gz.
+// data directory, and a dump of the same on PostgreSQL, become states/NAME.tgz and states/NAME-postgres.gz, with states/NAME-facts.gz.
 // STATES is another folder than states/.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -54,7 +54,7 @@ async function makePostgres(): Promise<void> {
 }
 
 function writeState(name: string, state: State): void {
-  writeFileSync(join(states, `${name}.json.gz`), gzipSync(JSON.stringify(state), { level: 9 }));
+  writeFileSync(join(states, `${name}-facts.gz`), gzipSync(JSON.stringify(state), { level: 9 }));
 }
 
 /** Serves until streams are in the middle, and kills the service. */

@@ -14,8 +14,8 @@ const directory = process.env['STATES'] ?? join(import.meta.dir, 'states');
 
 /** Such as version-16 and version-16-postgres. */
 export const stateNames = readdirSync(directory)
-  .filter((name) => name.endsWith('.json.gz'))
-  .map((name) => name.replace('.json.gz', ''))
+  .filter((name) => name.endsWith('-facts.gz'))
+  .map((name) => name.replace('-facts.gz', ''))
   .sort();
 
 export function isOfPostgres(name: string): boolean {
@@ -23,7 +23,7 @@ export function isOfPostgres(name: string): boolean {
 }
 
 export function readState(name: string): State {
-  return JSON.parse(gunzipSync(readFileSync(join(directory, `${name}.json.gz`))).toString()) as State;
+  return JSON.parse(gunzipSync(readFileSync(join(directory, `${name}-facts.gz`))).toString()) as State;
 }
 
 /** A new directory with the files of a state on SQLite. The caller removes it. */

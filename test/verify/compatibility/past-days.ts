@@ -1,15 +1,17 @@
 // `sh bin/with-bun all test/verify/compatibility/past-days.ts [DAYS]`: the last commit of each of the past DAYS days (7) of this branch makes
-// data under load, is killed, and this build starts on it, on both stores, as states.test.ts does. Then it is started on the tables of this
-// build, which it must refuse or know. Ends with a count line.
+// data under load, is killed, and this build starts on it, on both stores, as states.test.ts does. Then it is started on the tables of a
+// later build, which it must refuse. Ends with a count line.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { DAY_MS } from '../../../src/base/clock.ts';
+import { latestVersion } from '../../../src/storage/migrations/migrations.ts';
 import { openForWriting } from '../../../src/storage/sqlite/sqlite.ts';
 import { rootDirectory } from '../../check.ts';
 import { unpackBuild } from './previous-build.ts';
+import { TURNPIKE_SECRET } from './state-upstream.ts';
 
 const days = Number(process.argv[2] ?? 7);
 const counts = { passed: 0, failed: 0 };
@@ -78,12 +80,15 @@ async function upgrade(build: string, directory: string): Promise<string> {
 async function downgrade(build: string, directory: string): Promise<string> {
   const data = join(directory, 'later');
   await $`mkdir ${data}`;
-  openForWriting(join(data, 'turnpike.db')).close();
+  using database = openForWriting(join(data, 'turnpike.db'));
+  database.run(`PRAGMA user_version = ${latestVersion + 1}`);
   const started = await $`timeout 60 ${process.execPath} src/main.ts serve --listen 127.0.0.1:0 --data ${data}`
     .cwd(build)
+    .env({ ...process.env, TURNPIKE_SECRET })
     .quiet()
     .nothrow();
   const words = started.stderr.toString().trim().split('\n').at(-1) ?? '';
-  if (started.exitCode !== 1 || !/version \d+/.test(words)) throw new Error(`exit code ${started.exitCode}, ${words}`);
+  if (started.exitCode !== 1 || !words.includes(`version ${latestVersion + 1}`))
+    throw new Error(`exit code ${started.exitCode}, ${words}`);
   return words;
 }

@@ -1,6 +1,6 @@
 // The last release before this commit, from the history of this clone.
 
-import { mkdirSync, symlinkSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { rootDirectory } from '../../check.ts';
@@ -18,7 +18,9 @@ export async function findPrevious(): Promise<string> {
 export async function unpackBuild(commit: string, directory: string): Promise<void> {
   const found = await $`git cat-file -e ${`${commit}^{commit}`}`.cwd(rootDirectory).quiet().nothrow();
   if (found.exitCode !== 0)
-    throw new Error(`this clone has no ${commit}: it needs the whole history and its tags (git fetch --unshallow --tags)`);
+    throw new Error(
+      `this clone has no ${commit}: it needs the whole history and its tags (git fetch --unshallow --tags)`,
+    );
   mkdirSync(directory, { recursive: true });
   await $`git archive ${commit} | tar -x -C ${directory}`.cwd(rootDirectory).quiet();
   if (hasItsPackages(directory)) symlinkSync(join(rootDirectory, 'node_modules'), join(directory, 'node_modules'));

@@ -74,7 +74,8 @@ export async function readPostgres(url: string, columns?: Tables['columns']): Pr
     });
     for (const table of Object.keys(found)) rows[table] = [];
     if (texts.length > 0)
-      for (const { name, row } of await ask(`${texts.join(' UNION ALL ')} ORDER BY 1, 2`)) rows[name ?? '']?.push(row ?? '');
+      for (const { name, row } of await ask(`${texts.join(' UNION ALL ')} ORDER BY 1, 2`))
+        rows[name ?? '']?.push(row ?? '');
     const schema = [
       ...described.map(({ table, name, type }) => `${table}.${name}: ${type}`),
       ...others.map(({ text }) => text ?? ''),
@@ -92,5 +93,8 @@ function groupColumns(described: readonly Record<string, string>[]): Tables['col
 }
 
 function quote(table: string): string {
-  return table.split('.').map((part) => `"${part}"`).join('.');
+  return table
+    .split('.')
+    .map((part) => `"${part}"`)
+    .join('.');
 }

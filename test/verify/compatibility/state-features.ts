@@ -1,10 +1,10 @@
-// What the data of a build has beside messages: plans, payments, codes, people, and events that nobody received. A build makes what it can,
+// Features beside messages in the data of a build: plans, payments, codes, people, and events that nobody received. A build makes what it can,
 // by the routes of its admin API; the next one must show and complete all of it.
 
 import { expect } from 'bun:test';
 import { bounds } from '../../../src/config.ts';
 import { acceptLink, Browser, invite } from '../../contract/sign-in/browser.ts';
-import { ScriptedStripe, StripeState } from '../../support/scripted-stripe.ts';
+import { ScriptedStripe, type StripeState } from '../../support/scripted-stripe.ts';
 import { startReceiver } from '../../support/start-receiver.ts';
 import type { Turnpike } from '../../support/start-turnpike.ts';
 
@@ -48,7 +48,21 @@ const LISTS = [
   '/destinations',
   '/events',
 ];
-const LASTING = ['id', 'name', 'email', 'role', 'amount', 'kind', 'account', 'type', 'created_at', 'made_by', 'reference', 'change', 'seq'];
+const LASTING = [
+  'id',
+  'name',
+  'email',
+  'role',
+  'amount',
+  'kind',
+  'account',
+  'type',
+  'created_at',
+  'made_by',
+  'reference',
+  'change',
+  'seq',
+];
 
 /** The owner's token, a code, a payment and a plan are reported. */
 const UNSENT = 4;
@@ -176,7 +190,8 @@ export async function expectFeatures(
     expect(await browser.me()).toMatchObject({ email: features.email });
   }
   expect((await browser.signIn(features.email)).status).toBe(200);
-  if (features.sales !== null && stripe !== null) await expectSales(turnpike, features, features.sales, stripe, receiver);
+  if (features.sales !== null && stripe !== null)
+    await expectSales(turnpike, features, features.sales, stripe, receiver);
 }
 
 async function expectSales(
@@ -195,12 +210,14 @@ async function expectSales(
   expect(await admin('GET', `/payments/${unreportedPayment}`)).toMatchObject({ status: 'paid', credited: '10.00' });
   const ask = asOwner(turnpike, sales.ownerToken);
   for (const code of codes) await ask('POST', `/accounts/${account}/redemptions`, { code });
-  const added = (await readAll(admin, `/accounts/${account}/entries`)).length - (rows[`/accounts/${account}/entries`] ?? []).length;
+  const added =
+    (await readAll(admin, `/accounts/${account}/entries`)).length - (rows[`/accounts/${account}/entries`] ?? []).length;
   expect(added).toBeGreaterThanOrEqual(1 + codes.length);
 }
 
 function expectKept(path: string, before: readonly Row[], after: readonly Row[]): void {
-  const isKept = (row: Row) => after.some((one) => Object.entries(row).every(([name, value]) => Bun.deepEquals(one[name], value)));
+  const isKept = (row: Row) =>
+    after.some((one) => Object.entries(row).every(([name, value]) => Bun.deepEquals(one[name], value)));
   expect([path, before.filter((row) => !isKept(row))]).toEqual([path, []]);
 }
 

@@ -12,7 +12,14 @@ import { startReceiver } from '../../support/start-receiver.ts';
 import { spawnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { isKept, isOfPostgres, loadState, readState, stateNames, unpackState } from './open-state.ts';
 import { expectFeatures, readAll, restoreStripe, stripeEnvironment } from './state-features.ts';
-import { bodyOf, PROMPT_TOKENS, postIdempotently, type Sent, stateUpstream, TURNPIKE_SECRET } from './state-upstream.ts';
+import {
+  bodyOf,
+  PROMPT_TOKENS,
+  postIdempotently,
+  type Sent,
+  stateUpstream,
+  TURNPIKE_SECRET,
+} from './state-upstream.ts';
 
 setDefaultTimeout(120_000);
 
@@ -73,8 +80,7 @@ describe.each(stateNames.filter((name) => !cannotStartPostgres || !isOfPostgres(
 
     const records = new Map<unknown, Record<string, unknown>>();
     for (const account of accounts)
-      for (const row of await readAll(turnpike.admin, `/usage?account=${account}`))
-        records.set(row['request_id'], row);
+      for (const row of await readAll(turnpike.admin, `/usage?account=${account}`)) records.set(row['request_id'], row);
     for (const one of sent) expectBilled(one, records.get(one.requestId));
     const unanswered = sent.filter(({ requestId }) => requestId === null);
     expect(records.size).toBe(sent.length);

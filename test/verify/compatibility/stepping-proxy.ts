@@ -123,7 +123,12 @@ function readClient(client: Socket, server: Socket, take: (step: Step) => void):
       }
       bytes.push(message);
       if (message[0] === QUERY) text = message.subarray(5, -1).toString();
-      if (message[0] === PARSE) text = message.subarray(message.indexOf(0, 5) + 1).toString().split('\0')[0] ?? '';
+      if (message[0] === PARSE)
+        text =
+          message
+            .subarray(message.indexOf(0, 5) + 1)
+            .toString()
+            .split('\0')[0] ?? '';
       if (message[0] !== QUERY && message[0] !== SYNC) return;
       take({ text, bytes: Buffer.concat(bytes), isPart: false });
       bytes = [];

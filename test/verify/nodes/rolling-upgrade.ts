@@ -15,7 +15,7 @@ import { beginRound, compareWorld, type Outcome, openWorld, readFailures } from 
 const WARM_MS = 4_500; // so that there are streams with checkpoints
 const TOGETHER_MS = 4_500;
 const AFTER_MS = 2_500;
-const NOTICE_SECONDS = 3; // a message that was sent when the node was told to stop is taken
+const NOTICE_SECONDS = 3; // a message that was sent just before the stop is taken
 
 export async function upgradeRolling(seed: number): Promise<Outcome> {
   const directory = mkdtempSync(join(tmpdir(), 'turnpike-previous-'));
@@ -32,7 +32,12 @@ export async function upgradeRolling(seed: number): Promise<Outcome> {
 async function runUpgrade(seed: number, previous: string): Promise<Outcome> {
   const builds = [previous, previous, rootDirectory, rootDirectory];
   await using world = await openWorld(seed, { builds, startedFirst: 2 }, { drain_notice_seconds: NOTICE_SECONDS });
-  const [killedOld, lastOld, killedNew, lastNew] = world.nodes.all as [ServiceNode, ServiceNode, ServiceNode, ServiceNode];
+  const [killedOld, lastOld, killedNew, lastNew] = world.nodes.all as [
+    ServiceNode,
+    ServiceNode,
+    ServiceNode,
+    ServiceNode,
+  ];
   const calls = callAll(world.nodes, [killedNew, lastNew]);
   const startedMs = Date.now();
   let isOver = false;
@@ -64,7 +69,8 @@ async function runUpgrade(seed: number, previous: string): Promise<Outcome> {
   faults.push(...(await awaitNoHolds(world)));
   const compared = await compareWorld(world, startedMs, killedAtMs);
   faults.push(...compared.faults, ...judgeAnswers(load, calls, [killedOld, killedNew]));
-  if (compared.figures.acknowledged !== compared.figures.billed) faults.push('not every acknowledged message is billed');
+  if (compared.figures.acknowledged !== compared.figures.billed)
+    faults.push('not every acknowledged message is billed');
   if (faults.length > 0) faults.push(...readFailures(world, startedMs));
   return { lines: describe(load, compared.figures, calls, back), faults };
 }

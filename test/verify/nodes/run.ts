@@ -10,10 +10,10 @@ import { cannotStartPostgres } from '../../support/start-postgres.ts';
 import { runFaultRound } from './fault-round.ts';
 import { listFaults, type NodesFault } from './faults.ts';
 import { restartRolling } from './rolling-restart.ts';
+import { upgradeRolling } from './rolling-upgrade.ts';
 import { exactly, meters, settings, spendTogether } from './spend-together.ts';
 import { applyEverywhere, type ServiceNode, startNodes } from './start-nodes.ts';
 import { type Outcome, openWorld } from './trial.ts';
-import { upgradeRolling } from './rolling-upgrade.ts';
 
 const read = (name: string, usual: number) => Number(process.env[`NODES_${name}`] ?? usual);
 const runs = read('RUNS', 20);

@@ -29,11 +29,7 @@ export interface Outcome {
 }
 
 /** Three nodes, or one for each build, two accounts whose credit lasts and one whose does not. */
-export async function openWorld(
-  seed: number,
-  settings: NodesSettings,
-  serviceSettings: object,
-): Promise<World> {
+export async function openWorld(seed: number, settings: NodesSettings, serviceSettings: object): Promise<World> {
   const upstream = await startCountingUpstream();
   const nodes = await startNodes(settings.builds?.length ?? 3, { ...settings, environment: { TURNPIKE_LOG: 'json' } });
   const priced = (model: string) => ({
