@@ -46,16 +46,22 @@ export async function takeCourse<Copy>(subject: Subject<Copy>): Promise<Course> 
 }
 
 /**
- * Each statement of the first version, or of all. Otherwise of the others the first, and the commit: the tables before both are the same, and
- * states of earlier versions stop at all between.
+ * Each statement up to the end of the first `versions`; of the others the first, and the commit: the tables before both are the same, and
+ * the oldest state stops at all between.
  */
-export function choosePoints({ statements, begins, commits }: Course, isEach: boolean): number[] {
-  const end = isEach ? statements.length : (commits[0] as number);
+export function choosePoints({ statements, begins, commits }: Course, versions: number): number[] {
+  const end = commits.slice(0, versions).at(-1) ?? begins[0] ?? 0;
   return statements.flatMap((_, at) => {
     const point = at + 1;
     const isEdge = begins.includes(point) || begins.includes(point - 1) || commits.includes(point);
     return point <= end || isEdge || point > (commits.at(-1) as number) ? [point] : [];
   });
+}
+
+/** How many versions are killed at each statement: all from the oldest state, the first from the others, none of an empty database. */
+export function versionsOf(name: string): number {
+  if (name === 'nothing') return 0;
+  return /^version-8\b/.test(name) ? Number.POSITIVE_INFINITY : 1;
 }
 
 /** Those that change tables, up to the last commit. */

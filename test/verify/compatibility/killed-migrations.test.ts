@@ -9,7 +9,15 @@ import { join } from 'node:path';
 import { readConfig } from '../../../src/config.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { latestVersion } from '../../../src/storage/migrations/migrations.ts';
-import { chooseChanges, choosePoints, killAtEach, runMigrations, type Subject, takeCourse } from './kill-migrations.ts';
+import {
+  chooseChanges,
+  choosePoints,
+  killAtEach,
+  runMigrations,
+  type Subject,
+  takeCourse,
+  versionsOf,
+} from './kill-migrations.ts';
 import { isOfPostgres, stateNames, unpackState } from './open-state.ts';
 import { readSqlite } from './read-tables.ts';
 
@@ -47,7 +55,7 @@ test.each(['nothing', ...stateNames.filter((name) => !isOfPostgres(name))])(
     const subject = subjectOf(original, 'tables', 'turnpike.db');
     const course = await takeCourse(subject);
     expect(course.tables.at(-1)?.version).toBe(latestVersion);
-    const copy = await killAtEach(subject, course, choosePoints(course, name === 'version-8'));
+    const copy = await killAtEach(subject, course, choosePoints(course, versionsOf(name)));
     expect(await checkStore(readConfig({ data: copy }, {}))).toMatchObject({ ok: true });
   },
 );

@@ -15,6 +15,7 @@ import {
   type Start,
   type Subject,
   takeCourse,
+  versionsOf,
 } from './kill-migrations.ts';
 import { databaseUrl, isOfPostgres, loadState, stateNames } from './open-state.ts';
 import { readPostgres, type Tables } from './read-tables.ts';
@@ -82,7 +83,7 @@ describe.skipIf(cannotStartPostgres)('over PostgreSQL', () => {
       const subject = await subjectOf(name, 'tables');
       const course = await takeCourse(subject);
       expect(course.tables.at(-1)?.version).toBe(latestVersion);
-      const copy = await killAtEach(subject, course, choosePoints(course, name === 'version-8-postgres'));
+      const copy = await killAtEach(subject, course, choosePoints(course, versionsOf(name)));
       expect(await checkStore(readConfig({ data: tmpdir(), database: copy }, {}))).toMatchObject({ ok: true });
     },
   );
