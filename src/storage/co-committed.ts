@@ -6,8 +6,7 @@ import type { AuditRecord, DecidedAt, RememberedCreation } from '../audit/audit.
 import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
-import { type Changes, type ForgottenTable, Outpaced, type StoredAnswer, systemAccounts } from '../ledger/ledger.ts';
+import { type Changes, type ForgottenTable, Outpaced, type StoredAnswer } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../payments/payments.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
@@ -293,59 +292,3 @@ export const forgottenColumns: Readonly<Record<ForgottenTable, { id: string; age
   refusals: { id: 'seq', age: 'at_ms' },
   route_hours: { id: 'at_ms, model, provider, upstream_model, source', age: 'at_ms' },
 };
-
-const PICKED = 'SELECT seq FROM carried_entries';
-const CARRYING = systemAccounts.carriedForward; // on the other side of carried-forward entries
-
-/** How a database finds the carried-forward entries of a few accounts by their index. */
-export interface CarriedSyntax {
-  from: string;
-  isOneOf(accounts: string): string;
-}
-
-/**
- * Replaces the oldest entries of an account before that time by carried-forward entries. Earlier carried-forward entries of this
- * account and of the other sides are replaced as well. System sums may exceed what one entry can hold, so an entry of half the
- * maximum stays and a new one begins.
- */
-export function carryStatements(
-  { account, beforeMs }: { account: number; beforeMs: number },
-  { from, isOneOf }: CarriedSyntax,
-): CoCommittedStatement[] {
-  const accounts = `SELECT CAST($1 AS bigint)
-    UNION SELECT debit FROM entries WHERE seq IN (${PICKED})
-    UNION SELECT credit FROM entries WHERE seq IN (${PICKED})`;
-  return [
-    {
-      text: `INSERT INTO carried_entries SELECT seq FROM entries
-        WHERE account_id = $1 AND at_ms < $2 AND kind <> 'carried_forward' ORDER BY at_ms, seq LIMIT $3`,
-      values: [account, beforeMs, bounds.rowsDroppedAtOnce],
-    },
-    {
-      text: `INSERT INTO carried_entries SELECT seq FROM ${from} WHERE kind = 'carried_forward'
-        AND amount < 4611686018427387904 AND (${PICKED} LIMIT 1) IS NOT NULL AND account_id ${isOneOf(accounts)}`,
-      values: [account],
-    },
-    { text: REMEMBER_CREDITS, values: [] },
-    { text: CARRY_FORWARD, values: [beforeMs - 1, account] },
-    { text: `DELETE FROM entries WHERE seq IN (${PICKED})`, values: [] },
-    { text: 'DELETE FROM carried_entries', values: [] },
-  ];
-}
-
-const REMEMBER_CREDITS = `
-  INSERT INTO carried_credits (account_id, reference, amount)
-  SELECT account_id, reference, CASE WHEN credit = account_id THEN amount ELSE -amount END FROM entries
-  WHERE seq IN (${PICKED}) AND reference IS NOT NULL
-    AND kind IN ('payment', 'promotion', 'adjustment', 'debt_write_off')`;
-
-const CARRY_FORWARD = `
-  WITH sides AS (
-    SELECT credit AS side, amount AS change FROM entries WHERE seq IN (${PICKED})
-    UNION ALL SELECT debit, -amount FROM entries WHERE seq IN (${PICKED})
-    UNION ALL SELECT CAST($2 AS bigint), 0),
-  sums AS (SELECT side, SUM(change) AS change FROM sides WHERE side <> ${CARRYING} GROUP BY side)
-  INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind)
-  SELECT side, CAST($1 AS bigint), CASE WHEN change < 0 THEN side ELSE ${CARRYING} END,
-    CASE WHEN change < 0 THEN ${CARRYING} ELSE side END, abs(change), 'carried_forward'
-  FROM sums WHERE (${PICKED} LIMIT 1) IS NOT NULL`;

@@ -3,6 +3,7 @@
 
 import { answerShares } from './answer-shares.ts';
 import { consoleTables } from './console/console.ts';
+import { dataRights } from './data-rights.ts';
 import { emailClaims } from './email-claims.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments/payments.ts';
@@ -95,6 +96,14 @@ const missingTables: Migration = {
   ...missingPaymentTables,
 };
 
+/** Only functions of PostgreSQL, which programs of earlier versions do not call. */
+const rights: Migration = {
+  version: 18,
+  name: 'data rights',
+  leastKnown: 16,
+  ...dataRights,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -104,6 +113,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   planWindows,
   claimedEmails,
   missingTables,
+  rights,
 ];
 
 /** The version that this program creates and uses. */

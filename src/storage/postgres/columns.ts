@@ -4,7 +4,7 @@
 import { assert } from '../../base/assert.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import { beganAtMs } from '../../base/ids.ts';
-import { type Ending, type HoldRow, retainedSinceNames } from '../../ledger/ledger.ts';
+import type { Ending, HoldRow } from '../../ledger/ledger.ts';
 import {
   accountColumns,
   type Cell,
@@ -65,31 +65,16 @@ export function earliestMonthOf(requestId: string): number {
   return atMs === null ? 0 : monthOf(atMs - DAY_MS);
 }
 
-/** Serializes the creation of months. */
-const LOCK = 'pg_advisory_xact_lock(7416, 1)';
-const DROP_LOCK_TIMEOUT = '200ms'; // writers queue behind this lock request
-
-/** Creates the partition of a month unless it exists. It is created separately and then attached, which does not wait for writers. */
+/** Creates the partition of a month unless it exists, with the rights of the owner of the tables. Waits for no writer. */
 export function makeMonthText(month: number): string {
-  const name = partitionName(month);
-  return `DO $$ BEGIN
-    PERFORM ${LOCK};
-    IF to_regclass('${name}') IS NULL THEN
-      CREATE TABLE ${name} (LIKE usage_records INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES);
-      ALTER TABLE usage_records ATTACH PARTITION ${name} FOR VALUES IN (${month});
-    END IF;
-  END $$`;
+  assert(Number.isInteger(month) && month > 0 && month < 1_000_000, 'a month has the form YYYYMM');
+  return `SELECT make_usage_month(${month})`;
 }
 
 /** Drops a month's partition if all of it is past retention. Fails while others use the table; retried later. */
 export function dropMonthText(month: number): string {
-  return `DO $$ BEGIN
-    SET LOCAL lock_timeout = '${DROP_LOCK_TIMEOUT}';
-    PERFORM ${LOCK};
-    IF ${endOfMonthMs(month)} <= (SELECT value::numeric FROM installation WHERE name = '${retainedSinceNames.usage}') THEN
-      DROP TABLE IF EXISTS ${partitionName(month)};
-    END IF;
-  END $$`;
+  assert(Number.isInteger(month), 'a month is a whole number');
+  return `SELECT drop_usage_month(${month})`;
 }
 
 /** The months that have a partition, as `month`. */
@@ -100,17 +85,6 @@ export const LIST_MONTHS = `
 /** The next month. */
 export function nextMonth(month: number): number {
   return month % 100 === 12 ? month + 89 : month + 1;
-}
-
-/** The first moment after it, UTC. */
-function endOfMonthMs(month: number): number {
-  const next = nextMonth(month);
-  return Date.UTC(Math.floor(next / 100), (next % 100) - 1, 1);
-}
-
-function partitionName(month: number): string {
-  assert(Number.isInteger(month) && month > 0 && month < 1_000_000, 'a month has the form YYYYMM');
-  return `usage_records_${String(month).padStart(6, '0')}`;
 }
 
 /** Reversals change only with an idempotency record. */

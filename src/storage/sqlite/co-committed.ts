@@ -4,11 +4,16 @@
 import type { Database, Statement } from 'bun:sqlite';
 import { assert } from '../../base/assert.ts';
 import { bounds } from '../../config.ts';
-import { type CarryPage, type ForgottenTable, type RetainedData, retainedSinceNames } from '../../ledger/ledger.ts';
+import {
+  type CarryPage,
+  type ForgottenTable,
+  type RetainedData,
+  retainedSinceNames,
+  systemAccounts,
+} from '../../ledger/ledger.ts';
 import {
   type AnswerRow,
   type CoCommittedRow,
-  carryStatements,
   checkChanged,
   coCommittedStatements,
   forgottenColumns,
@@ -70,12 +75,6 @@ export function retentionReads(database: Database): RetentionReads {
   };
 }
 
-// Without INDEXED BY the index by account would be used, and scan all old entries.
-const carriedSyntax = {
-  from: 'entries INDEXED BY carried_forward',
-  isOneOf: (accounts: string) => `IN (${accounts})`,
-};
-
 /** Replaces the oldest entries of an account before that time by carried-forward entries, in the open transaction. */
 export function carryEntries(database: Database, account: number, beforeMs: number): void {
   assert(
@@ -86,9 +85,55 @@ export function carryEntries(database: Database, account: number, beforeMs: numb
     countForgotten(database, 'usage_records', beforeMs) === 0,
     'entries are retained at least as long as their usage records',
   );
-  for (const { text, values } of carryStatements({ account, beforeMs }, carriedSyntax))
-    prepareText(database, text).run(...values);
+  for (const { text, values } of carryStatements(account, beforeMs)) prepareText(database, text).run(...values);
 }
+
+const PICKED = 'SELECT seq FROM carried_entries';
+const CARRYING = systemAccounts.carriedForward; // on the other side of carried-forward entries
+
+/**
+ * Earlier carried-forward entries of this account and of the other sides are replaced as well. System sums may exceed what one entry
+ * can hold, so an entry of half the maximum stays and a new one begins. PostgreSQL has a function that does the same.
+ */
+function carryStatements(account: number, beforeMs: number): { text: string; values: number[] }[] {
+  return [
+    {
+      text: `INSERT INTO carried_entries SELECT seq FROM entries
+        WHERE account_id = $1 AND at_ms < $2 AND kind <> 'carried_forward' ORDER BY at_ms, seq LIMIT $3`,
+      values: [account, beforeMs, bounds.rowsDroppedAtOnce],
+    },
+    // Without INDEXED BY the index by account would be used, and scan all old entries.
+    {
+      text: `INSERT INTO carried_entries SELECT seq FROM entries INDEXED BY carried_forward WHERE kind = 'carried_forward'
+        AND amount < 4611686018427387904 AND (${PICKED} LIMIT 1) IS NOT NULL AND account_id IN (
+          SELECT CAST($1 AS bigint)
+          UNION SELECT debit FROM entries WHERE seq IN (${PICKED})
+          UNION SELECT credit FROM entries WHERE seq IN (${PICKED}))`,
+      values: [account],
+    },
+    { text: REMEMBER_CREDITS, values: [] },
+    { text: CARRY_FORWARD, values: [beforeMs - 1, account] },
+    { text: `DELETE FROM entries WHERE seq IN (${PICKED})`, values: [] },
+    { text: 'DELETE FROM carried_entries', values: [] },
+  ];
+}
+
+const REMEMBER_CREDITS = `
+  INSERT INTO carried_credits (account_id, reference, amount)
+  SELECT account_id, reference, CASE WHEN credit = account_id THEN amount ELSE -amount END FROM entries
+  WHERE seq IN (${PICKED}) AND reference IS NOT NULL
+    AND kind IN ('payment', 'promotion', 'adjustment', 'debt_write_off')`;
+
+const CARRY_FORWARD = `
+  WITH sides AS (
+    SELECT credit AS side, amount AS change FROM entries WHERE seq IN (${PICKED})
+    UNION ALL SELECT debit, -amount FROM entries WHERE seq IN (${PICKED})
+    UNION ALL SELECT CAST($2 AS bigint), 0),
+  sums AS (SELECT side, SUM(change) AS change FROM sides WHERE side <> ${CARRYING} GROUP BY side)
+  INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind)
+  SELECT side, CAST($1 AS bigint), CASE WHEN change < 0 THEN side ELSE ${CARRYING} END,
+    CASE WHEN change < 0 THEN ${CARRYING} ELSE side END, abs(change), 'carried_forward'
+  FROM sums WHERE (${PICKED} LIMIT 1) IS NOT NULL`;
 
 /** Number of entries that would be replaced. */
 function countToCarry(database: Database, account: number, beforeMs: number): number {
