@@ -292,6 +292,8 @@ export const bounds = {
   writeEndMsMax: 3_000, // for an abandoned session to end
   commitOutcomeWaitMsMax: 10_000, // until it is known whether a commit without a response took effect
   holdsExpiredAtOnce: 500,
+  databaseRestMs: 500, // between two attempts to use a database, growing to
+  databaseRestMsMax: 5_000,
   // PostgreSQL's tables
   migrationWaitMsMax: 60_000, // for another node that migrates
   migrationLockMsMax: 2_000,

@@ -121,27 +121,19 @@ export async function startServer(config: Config, options: StartOptions): Promis
       }
     }
   };
-  const untilMs = performance.now() + config.databaseWaitSeconds * 1000;
-  for (let tries = 1; ; tries++) {
+  const attempt = async () => {
     try {
       const lock = lockDirectory(config.dataDirectory);
       closing.push(() => lock.close());
       return await startOn(config, options, closing, close);
     } catch (failure) {
       await close();
-      if (performance.now() >= untilMs || !(await isDatabaseAwaited(config, failure))) throw failure;
-      if (tries === 1) reportWait(config, failure);
+      throw failure;
     }
-    await Bun.sleep(Math.min(DATABASE_REST_MS_MAX, DATABASE_REST_MS * tries));
-  }
-}
-
-const DATABASE_REST_MS = 500;
-const DATABASE_REST_MS_MAX = 5_000;
-
-/** Whether the start failed because the database cannot be used yet. */
-async function isDatabaseAwaited({ databaseUrl }: Config, failure: unknown): Promise<boolean> {
-  return databaseUrl !== null && (await import('../storage/postgres/postgres.ts')).isTemporary(failure);
+  };
+  if (config.databaseUrl === null) return await attempt();
+  const { awaitDatabase } = await import('../storage/postgres/postgres.ts');
+  return await awaitDatabase(config.databaseWaitSeconds, attempt, (failure) => reportWait(config, failure));
 }
 
 function reportWait({ log: format, databaseWaitSeconds }: Config, failure: unknown): void {

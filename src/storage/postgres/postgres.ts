@@ -13,6 +13,7 @@ import { monthReads } from './month-reads.ts';
 import { ReadPool } from './read-pool.ts';
 import { postgresReader } from './reader.ts';
 
+export { awaitDatabase } from './await-database.ts';
 export { type Change, ChangeFeed, type ChangesSince } from './change-feed.ts';
 export type { ConnectionLimits } from './connection.ts';
 export { connectionsPerNode } from './connection.ts';
