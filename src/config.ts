@@ -300,6 +300,7 @@ export const bounds = {
   migrationTriesMax: 30,
   migrationRestMs: 1_000, // between two tries
   usageMonthsAhead: 2,
+  rightsListedMax: 5, // that a message names
   lapsedLeaseKeptMs: 24 * 60 * 60 * 1000, // how long the expired lease of a node without open holds is kept
   // A move to PostgreSQL
   movedRowsAtOnce: 2_000,

@@ -51,6 +51,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   'test/storage/maintenance/': 'reads files of a data directory, or has a database of its own',
   'test/verify/nodes/': 'several nodes have a database of their own in every run',
   'test/contract/attacks/slow-readers.test.ts': 'waits for slow clients, which do not notice the store',
+  'test/contract/commands/migrate.test.ts': 'has a database of its own in every run',
   'test/contract/generate-content/': 'a front translates before and after the message, which runs over both stores',
   'test/contract/known-failures/robustness.test.ts': 'measures the memory of the process, not of its store',
   'test/contract/post-chat-completions/':

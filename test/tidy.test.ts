@@ -90,7 +90,17 @@ const mayImport: Record<string, readonly string[]> = {
   'worker-scripts': [],
   version: [],
   licenses: ['commands'],
-  maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'providers', 'storage', 'commands', 'worker-scripts'],
+  maintenance: [
+    ...ground,
+    'secrets',
+    'catalog',
+    'ledger',
+    'providers',
+    'storage',
+    'auth',
+    'commands',
+    'worker-scripts',
+  ],
   server: [
     ...edge,
     'public-api',

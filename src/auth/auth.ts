@@ -53,6 +53,26 @@ export interface Auth {
   answer(question: SignInQuestion): Promise<unknown>;
 }
 
+/** Brings the tables up to date, for `turnpike migrate`. They are the same whatever the settings. */
+export async function migrateSignIn(database: SignInDatabase): Promise<void> {
+  const secret = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64'); // nothing is sealed with it
+  const settings = { store: { path: '' }, secret, publicUrl: null, oidc: null };
+  const admit = () => Promise.reject(new Error('nobody signs in during a migration'));
+  await makeTables(makeAuth({ settings, database, hashing: new PasswordHashing(), admit, tell: () => {} }), database);
+}
+
+/** A role that may not create tables works with those that `turnpike migrate` made. */
+async function makeTables({ options }: BetterAuth, database: SignInDatabase): Promise<void> {
+  const { toBeCreated, toBeAdded, toBeAddedIndexes } = await getMigrations(options);
+  const left = toBeCreated.length + toBeAdded.length + toBeAddedIndexes.length;
+  if (left === 0 && (await database.throttle.hasTable())) return;
+  await database.migrateTogether(async () => {
+    const { runMigrations } = await getMigrations(options);
+    await runMigrations();
+    await database.throttle.makeTable();
+  });
+}
+
 /** Creates its tables. Rejects if the database is unavailable. */
 export async function openAuth({ settings, database, admit, tell }: AuthParts): Promise<Auth> {
   const allowFetching = boundFetching();
@@ -61,11 +81,7 @@ export async function openAuth({ settings, database, admit, tell }: AuthParts): 
   // Warnings before the first request to the issuer are not failures.
   const tellOnceOpen = (words: string) => isOpen && tell(words);
   const auth = makeAuth({ settings, database, hashing, admit, tell: tellOnceOpen });
-  await database.migrateTogether(async () => {
-    const { runMigrations } = await getMigrations(auth.options);
-    await runMigrations();
-    await database.throttle.makeTable();
-  });
+  await makeTables(auth, database);
   await auth.$context;
   allowFetching();
   isOpen = true;

@@ -205,6 +205,17 @@ export interface MoveReport {
   previous_secret: string | null;
 }
 
+/** The result of `migrate`, as printed. */
+export interface MigrationReport {
+  /** "file /srv/turnpike/data/turnpike.db", "shop at 127.0.0.1:5432". */
+  database: string;
+  /** The version of the tables before; null without tables. */
+  version_before: number | null;
+  version: number;
+  /** The role that was given the rights of a node. */
+  granted_to: string | null;
+}
+
 /** One problem of an installation. */
 export interface Finding {
   /** An error prevents something from working; a warning will, or is a risk. */
@@ -263,6 +274,8 @@ export interface Maintenance {
   move(config: Readonly<Config & { databaseUrl: string }>, say: (line: string) => void): Promise<MoveReport>;
   /** Lets a moved data directory be served again; false when it was not moved. */
   takeBack(config: Readonly<Config>): Promise<{ taken_back: boolean }>;
+  /** Brings the tables up to date and gives the role, unless it is null, the rights of a node. `say` prints progress. */
+  migrate(config: Readonly<Config>, role: string | null, say: (line: string) => void): Promise<MigrationReport>;
   diagnose(config: Readonly<Config>, settingFaults: readonly string[], service: ServiceFacts): Promise<Diagnosis>;
   secretStatus(config: Readonly<Config>): Promise<SecretStatus>;
   /** The sources of the new and the previous secret. */

@@ -10,6 +10,7 @@ export type {
   Diagnosis,
   Finding,
   Maintenance,
+  MigrationReport,
   MoveReport,
   Notice,
   RestoreFiles,
@@ -66,6 +67,7 @@ const topics: readonly Topic[] = [
   ofBackups('backup', 'writes a consistent copy of the store, also while the service runs'),
   ofBackups('restore', 'restores a backup into an empty data directory'),
   onData('move', 'moves the installation in a data directory to PostgreSQL'),
+  onData('migrate', 'brings the tables up to date'),
   onData('secret', "replaces the installation's secret"),
   topic('doctor', 'reports problems with this installation and how to fix them', async () => [
     (await import('./doctor.ts')).doctor,

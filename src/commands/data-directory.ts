@@ -1,4 +1,4 @@
-// The commands on a data directory: `turnpike check`, `move` and `secret`. They open the store themselves,
+// The commands on a data directory: `turnpike check`, `move`, `migrate` and `secret`. They open the store themselves,
 // whether the service runs or not.
 
 import type { Config } from '../config.ts';
@@ -155,6 +155,33 @@ async function takeBack(invocation: Invocation): Promise<number> {
   return 0;
 }
 
+const migrate: Command = {
+  name: 'migrate',
+  summary:
+    'brings the tables up to date under the role that owns them, then exits; running nodes go on, and need rights on rows only',
+  flags: {
+    ...storeFlags,
+    grant: { value: 'ROLE', help: 'gives this role of PostgreSQL the rights of a node, and no others' },
+  },
+  async run(invocation) {
+    const { flags, world } = invocation;
+    const role = textFlag(flags, 'grant') ?? null;
+    const say = (line: string) => void world.writeError(`${line}\n`);
+    const report = await ask(invocation, (maintenance, config) => {
+      if (role !== null && config.databaseUrl === null)
+        throw new WrongUsage('--grant is for PostgreSQL: set TURNPIKE_DATABASE_URL or --database');
+      return maintenance.migrate(config, role, say);
+    });
+    await printObject(invocation, { ...report }, [
+      ...columns('database'),
+      ['VERSION BEFORE', (row) => row['version_before'] ?? 'no tables'],
+      ...columns('version'),
+      ['GRANTED TO', (row) => row['granted_to'] ?? 'no role'],
+    ]);
+    return 0;
+  },
+};
+
 const STATES: Record<string, string> = {
   in_force: 'in force',
   at_next_start: 'in force from the next start of the service',
@@ -204,7 +231,7 @@ const forget: Command = {
   },
 };
 
-export const dataCommands: readonly Command[] = [check, move, status, rotate, forget];
+export const dataCommands: readonly Command[] = [check, move, migrate, status, rotate, forget];
 
 /** Runs work on the store that the flags name. */
 export async function ask<Value>(

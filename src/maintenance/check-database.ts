@@ -4,7 +4,13 @@
 import type { Finding } from '../commands/commands.ts';
 import { bounds } from '../config.ts';
 import type { CheckReport } from '../ledger/ledger.ts';
-import type { DatabaseFailure, TablesState } from '../storage/postgres/postgres.ts';
+import {
+  type DatabaseFailure,
+  describeMissing,
+  listed,
+  type RoleState,
+  type TablesState,
+} from '../storage/postgres/postgres.ts';
 import { type CommitLoss, describeLoss, findCommitLoss } from '../storage/sqlite/sqlite.ts';
 import {
   type DatabaseFacts,
@@ -140,7 +146,7 @@ function* checkPostgres({ name, server, tables }: PostgresFacts, database: Datab
     yield error('database_unreadable', subject, {
       message: `Its tables cannot be read (${failure}): nodes cannot work with them.`,
       remedy:
-        'Make the role of TURNPIKE_DATABASE_URL the owner of the tables (REASSIGN OWNED BY … TO …). If it timed out, find the session that locks them: pg_locks, pg_blocking_pids.',
+        'Give the role of TURNPIKE_DATABASE_URL its rights: "turnpike migrate --grant ROLE", under the role that owns the tables (docs/operating.md, "Roles of the database"). If it timed out, find the session that locks them: pg_locks, pg_blocking_pids.',
     });
   const state = known(tables);
   if (state !== null) yield* checkTables(state, subject);
@@ -176,21 +182,27 @@ function* describeUnreached({ kind, words }: DatabaseFailure, subject: string): 
   });
 }
 
-function* checkTables({ version, missing, guardsOff, nodesAlive }: TablesState, subject: string): Findings {
+function* checkTables(tables: TablesState, subject: string): Findings {
+  const { version, missing, guardsOff, nodesAlive, role } = tables;
   if (version.stored === 0) {
     yield error('tables_missing', subject, {
       message:
         'It has no tables of this service: no node was ever started on it, or the tables are in another database or schema.',
-      remedy: `Specify the correct database with TURNPIKE_DATABASE_URL or --database, or start a node to create the tables. If they were lost: ${RESTORE}`,
+      remedy: `Specify the correct database with TURNPIKE_DATABASE_URL or --database, or create the tables: start a node whose role may, or run "turnpike migrate". If they were lost: ${RESTORE}`,
     });
     return;
   }
-  yield* checkVersion(version, subject, 'restart the nodes one by one with this release');
+  const start =
+    role === null || role.owns
+      ? 'restart the nodes one by one with this release'
+      : `run "turnpike migrate" of this release under the role that owns the tables (${role.owner}), and restart the nodes one by one`;
+  yield* checkVersion(version, subject, start);
   if (missing.length > 0 && version.stored >= version.known)
     yield error('tables_missing', subject, {
       message: `Some tables are missing: ${missing.join(', ')}. Nodes fail whenever they use them.`,
       remedy: RESTORE,
     });
+  else if (role !== null && version.stored >= version.known) yield* checkRights(role, subject);
   if (guardsOff.length > 0)
     yield error('guards_missing', subject, {
       message: `Triggers that protect the journal and the audit log from changes are missing or disabled: ${guardsOff.join(', ')}. Such changes are no longer refused.`,
@@ -201,6 +213,20 @@ function* checkTables({ version, missing, guardsOff, nodesAlive }: TablesState, 
     yield warning('service_not_running', subject, {
       message: 'No node has a lease on this database: no message is answered.',
       remedy: 'turnpike serve',
+    });
+}
+
+function* checkRights({ role, missing, excess }: RoleState, subject: string): Findings {
+  if (missing.length > 0)
+    yield error('rights_missing', subject, {
+      message: `Nodes cannot work: ${describeMissing(role, missing)}.`,
+      remedy: `turnpike migrate --grant ${role}`,
+    });
+  if (excess.length > 0)
+    yield warning('rights_excessive', subject, {
+      message: `The role "${role}" does not own the tables, but has rights that no node needs: ${listed(excess)}. With them, the journal, the audit log or the tables can be changed.`,
+      remedy:
+        'REVOKE them from the role, from PUBLIC and from the roles that it belongs to, then run "turnpike migrate --grant ROLE", which also verifies it.',
     });
 }
 

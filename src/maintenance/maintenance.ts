@@ -21,6 +21,7 @@ import { checkSecret } from './check-secret.ts';
 import { checkProcess, checkService } from './check-service.ts';
 import { type Facts, type Findings, known } from './facts.ts';
 import { gatherFacts } from './gather-facts.ts';
+import { migrate } from './migrate.ts';
 import { move, takeBack } from './move.ts';
 import { findOverdueHolds } from './overdue-holds.ts';
 import { restore } from './restore.ts';
@@ -62,6 +63,11 @@ function notesOn({ database, postgres }: Facts): string[] {
     notes.push(
       'The disks of the database server cannot be checked from here: run "df" there on its data directory and on pg_wal, and monitor them.',
     );
+  const role = known(postgres?.tables)?.role;
+  if (role?.owns === true)
+    notes.push(
+      `The role "${role.role}" owns the tables, so a node could drop the journal or its triggers. Nodes can run under a role with rights on rows only: docs/operating.md, "Roles of the database".`,
+    );
   return notes;
 }
 
@@ -69,6 +75,7 @@ function notesOn({ database, postgres }: Facts): string[] {
 export const maintenance: Maintenance = {
   backUp,
   restore: async (config, files) => restore(config, files),
+  migrate,
   move,
   takeBack: async (config) => takeBack(config),
   diagnose: async (config, settingFaults, service) =>
@@ -110,7 +117,10 @@ async function checkServer(url: string): Promise<CheckReport> {
   try {
     await postgres.refuseLending(url);
     const { stored, leastKnown, known } = await postgres.readTablesVersion(url);
-    if (stored === 0) throw new Error('it has no tables of this service: the first start of the service creates them');
+    if (stored === 0)
+      throw new Error(
+        'it has no tables of this service: the first start of the service creates them, or "turnpike migrate"',
+      );
     if (stored < known || leastKnown > known) throw new Error(otherVersion(stored, known));
     const report = checkLedger(await postgres.sumLedger(url));
     const ofNodes = await postgres.readHoldsOfNodes(url);
@@ -133,5 +143,5 @@ function withFaults(report: CheckReport, faults: readonly string[]): CheckReport
 }
 
 function otherVersion(stored: number, known: number): string {
-  return `its tables have version ${stored}, this release uses version ${known}: ${stored > known ? 'use the release that wrote them' : 'start the service once to migrate them'}`;
+  return `its tables have version ${stored}, this release uses version ${known}: ${stored > known ? 'use the release that wrote them' : 'start the service once to migrate them, or run "turnpike migrate"'}`;
 }

@@ -5,6 +5,7 @@ import { integerOf } from '../base/checked-number.ts';
 import type { Counted } from '../base/fair-limits.ts';
 
 export interface Throttle {
+  hasTable(): Promise<boolean>;
   makeTable(): Promise<void>;
   /** Counts one more under the key, in one statement; refuses and does not count if there were `max` within `windowMs`. */
   take(key: string, max: number, windowMs: number, nowMs: number): Promise<Counted>;
@@ -17,9 +18,10 @@ export interface SignInDatabase {
   throttle: Throttle;
   /**
    * Runs it while no other node creates tables, in one transaction: a table whose indexes were not created with it would never get
-   * them. Nothing else uses the database meanwhile.
+   * them. Nothing else uses the database meanwhile. Throws an error for the operator if this role may not create tables.
    */
   migrateTogether(migrate: () => Promise<void>): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** Runs one statement; its parameters are $1, $2 … */
@@ -29,6 +31,11 @@ export type RunStatement = (text: string, values: readonly (string | number)[]) 
 export function throttleOver(run: RunStatement, schema: string): Throttle {
   const table = `${schema}guesses`;
   return {
+    hasTable: () =>
+      run(`SELECT 1 FROM ${table} LIMIT 1`, []).then(
+        () => true,
+        () => false, // or it cannot be read, which creating it reports
+      ),
     async makeTable() {
       await run(
         `CREATE TABLE IF NOT EXISTS ${table} (name text PRIMARY KEY, taken bigint NOT NULL, since_ms bigint NOT NULL)`,

@@ -6,13 +6,16 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SQL, type Subprocess, spawn } from 'bun';
-import { prepareDatabase } from '../../src/storage/postgres/postgres.ts';
+import { grantRole, openSignIn, prepareDatabase } from '../../src/storage/postgres/postgres.ts';
 
 const DEBIAN = '/usr/lib/postgresql';
 const VERSION_LEAST = 14;
 const READY_MS_MAX = 30_000;
 const LOG_CHARACTERS_SHOWN = 2_000;
 const TEMPLATE = 'turnpike_template';
+const NODE_TEMPLATE = 'turnpike_node_template';
+/** A role with the rights of a node, for `newNodeDatabase`. */
+export const NODE_ROLE = 'turnpike_node';
 
 export interface TestDatabase extends AsyncDisposable {
   /** postgres://turnpike@127.0.0.1:…/…, without a password. */
@@ -28,6 +31,8 @@ export interface TestPostgres {
   port: number;
   /** A database with the current tables. Dropped on disposal, or with the server. */
   newDatabase(): Promise<TestDatabase>;
+  /** As prepared by `turnpike migrate --grant`: a node needs the right to no more than rows. */
+  newNodeDatabase(): Promise<TestDatabase & { nodeUrl: string }>;
   /** `immediate` acts like a kill. */
   stop(mode?: StopMode): Promise<void>;
   /** Starts it again, on the same port and data. */
@@ -90,7 +95,7 @@ export async function startPostgres(
   return {
     url: urlOf('postgres'),
     port,
-    newDatabase: databasesOf(urlOf),
+    ...databasesOf(urlOf),
     stop,
     start,
     async restart(mode) {
@@ -137,11 +142,9 @@ export function runServerProgram(command: string[]): Promise<void> {
   return runAs(findUser(), command);
 }
 
-/** Databases are copied from one template: a copy takes some milliseconds. */
-function databasesOf(urlOf: (name: string) => string): () => Promise<TestDatabase> {
-  let template: Promise<void> | null = null;
-  let count = 0;
-  const makeTemplate = async () => {
+/** Databases are copied from templates: a copy takes some milliseconds. */
+function databasesOf(urlOf: (name: string) => string): Pick<TestPostgres, 'newDatabase' | 'newNodeDatabase'> {
+  const makeTemplate = once(async () => {
     await runOn(urlOf('postgres'), `CREATE DATABASE ${TEMPLATE}`);
     await prepareDatabase(urlOf(TEMPLATE));
     // Tests have a time of their own, and carry forward what is young to the server.
@@ -150,12 +153,22 @@ function databasesOf(urlOf: (name: string) => string): () => Promise<TestDatabas
       urlOf(TEMPLATE),
       `CREATE OR REPLACE FUNCTION carried_before_ms() RETURNS bigint LANGUAGE sql STABLE AS '${everything}'`,
     );
-  };
-  return async () => {
-    template ??= makeTemplate();
-    await template;
+  });
+  const makeNodeTemplate = once(async () => {
+    await makeTemplate();
+    await runOn(urlOf('postgres'), `CREATE DATABASE ${NODE_TEMPLATE} TEMPLATE ${TEMPLATE}`);
+    const url = urlOf(NODE_TEMPLATE);
+    const { migrateSignIn } = await import('../../src/auth/auth.ts'); // slow to load, and seldom needed
+    const signIn = await openSignIn(url);
+    await migrateSignIn(signIn);
+    await signIn.close();
+    await runOn(url, `CREATE ROLE ${NODE_ROLE} LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC`);
+    await grantRole(url, NODE_ROLE);
+  });
+  let count = 0;
+  const copy = async (template: string): Promise<TestDatabase> => {
     const name = `test_${++count}`;
-    await runOn(urlOf('postgres'), `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+    await runOn(urlOf('postgres'), `CREATE DATABASE ${name} TEMPLATE ${template}`);
     return {
       url: urlOf(name),
       name,
@@ -163,6 +176,25 @@ function databasesOf(urlOf: (name: string) => string): () => Promise<TestDatabas
         await runOn(urlOf('postgres'), `DROP DATABASE ${name} WITH (FORCE)`);
       },
     };
+  };
+  return {
+    async newDatabase() {
+      await makeTemplate();
+      return await copy(TEMPLATE);
+    },
+    async newNodeDatabase() {
+      await makeNodeTemplate();
+      const database = await copy(NODE_TEMPLATE);
+      return { ...database, nodeUrl: database.url.replace('turnpike@', `${NODE_ROLE}@`) };
+    },
+  };
+}
+
+function once(make: () => Promise<void>): () => Promise<void> {
+  let made: Promise<void> | null = null;
+  return () => {
+    made ??= make();
+    return made;
   };
 }
 

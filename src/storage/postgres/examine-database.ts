@@ -9,6 +9,7 @@ import { connectionLimits, settingsOf } from './connection.ts';
 import { describeLending } from './failure-words.ts';
 import { readVersion, type TablesVersion } from './open-database.ts';
 import { openClient, READ_SETTINGS, type Reader, readSnapshot } from './read-pool.ts';
+import { type RoleState, readRole, requireRights, tableNames } from './roles.ts';
 
 /** The state of the installation's tables. */
 export interface TablesState {
@@ -19,50 +20,9 @@ export interface TablesState {
   guardsOff: string[];
   /** Nodes whose lease has not expired. */
   nodesAlive: number;
+  /** The role that reads this. null without tables. */
+  role: RoleState | null;
 }
-
-const TABLES = [
-  'account_meters',
-  'accounts',
-  'answer_shares',
-  'answers',
-  'answers_stored',
-  'audit_records',
-  'billing',
-  'carried_credits',
-  'carried_entries',
-  'catalog',
-  'change_epoch',
-  'changes',
-  'claims',
-  'code_batches',
-  'codes',
-  'creations',
-  'daily_totals',
-  'deliveries',
-  'destinations',
-  'entries',
-  'events',
-  'holds',
-  'installation',
-  'key_meters',
-  'key_secrets',
-  'keys',
-  'learned',
-  'leases',
-  'mailed_links',
-  'mails',
-  'month_changes',
-  'payment_events',
-  'payments',
-  'people',
-  'refusals',
-  'route_hours',
-  'schema_versions',
-  'sign_ups',
-  'tokens',
-  'usage_records',
-] as const;
 
 /** Triggers that keep rows from being changed. */
 const GUARDS = [
@@ -74,11 +34,11 @@ const GUARDS = [
 ] as const;
 
 /** The tables and triggers that must exist. */
-export const expected = { tables: TABLES, guards: GUARDS };
+export const expected = { tables: tableNames, guards: GUARDS };
 
 const listed = (names: readonly string[]) => `(VALUES ${names.map((name) => `('${name}')`).join(', ')})`;
 
-const MISSING = `SELECT t.name FROM ${listed(TABLES)} t (name) WHERE to_regclass(t.name) IS NULL`;
+const MISSING = `SELECT t.name FROM ${listed(tableNames)} t (name) WHERE to_regclass(t.name) IS NULL`;
 const GUARDS_OFF = `
   SELECT g.name FROM ${listed(GUARDS)} g (name) WHERE NOT EXISTS (
     SELECT 1 FROM pg_trigger t WHERE t.tgname = g.name AND t.tgenabled IN ('O', 'A')
@@ -87,15 +47,18 @@ const BYTES = 'SELECT pg_database_size(current_database())::float8 AS bytes';
 const NODES_ALIVE =
   'SELECT count(*)::int AS alive FROM leases WHERE expires_at_ms > extract(epoch FROM clock_timestamp()) * 1000';
 
-/** Throws the driver's error, also for tables that this role may not read. */
+/** Throws the driver's error, or one for the operator if this role may not read what is needed here. */
 export function examineTables(url: string): Promise<TablesState> {
   return readSnapshot(url, readTables, bounds.doctorAnswerWaitMs);
 }
 
 async function readTables(reader: Reader): Promise<TablesState> {
   const names = async (text: string) => (await reader.read<{ name: string }>(text)).map(({ name }) => name);
-  const version = await readVersion(reader);
+  const role = await readRole(reader);
   const missing = await names(MISSING);
+  const isRefused = (table: string) => !missing.includes(table) && role?.missing.includes(`SELECT on ${table}`);
+  if (role !== null && ['schema_versions', 'leases'].some(isRefused)) requireRights(role);
+  const version = await readVersion(reader);
   const isHere = (...tables: string[]) => tables.every((table) => !missing.includes(table));
   const [size] = await reader.read<{ bytes: number }>(BYTES);
   const [nodes] = isHere('leases') ? await reader.read<{ alive: number }>(NODES_ALIVE) : [];
@@ -105,6 +68,7 @@ async function readTables(reader: Reader): Promise<TablesState> {
     missing,
     guardsOff: isHere('entries', 'audit_records') ? await names(GUARDS_OFF) : [],
     nodesAlive: nodes?.alive ?? 0,
+    role,
   };
 }
 

@@ -1,5 +1,5 @@
-// Migrates the tables of a PostgreSQL database and creates the partitions of the next months. Nodes that start at
-// the same time take turns; running nodes continue meanwhile.
+// Migrates the tables of a PostgreSQL database, under the role that owns them, and creates the partitions of the next months. Nodes that
+// start at the same time take turns; running nodes continue meanwhile. A node under another role only verifies that it can work.
 
 import type { ReservedSQL, SQL } from 'bun';
 import { machineTimers, within } from '../../base/timers.ts';
@@ -9,23 +9,93 @@ import { retainedSinceNames } from '../../ledger/ledger.ts';
 import { latestVersion as known, latestVersion, migrationsAfter } from '../migrations/migrations.ts';
 import { dropMonthText, LIST_MONTHS, makeMonthText, monthOf, nextMonth } from './columns.ts';
 import { openClient, type Reader, readSnapshot } from './read-pool.ts';
+import { grantRights, quoted, type RoleState, readRole, requireRights } from './roles.ts';
 
 const LOCK = 'pg_advisory_lock(7416, 0)';
 const LOCK_NOT_HAD = '55P03';
 
-/** Throws when the database is unavailable or its tables are of a version that this program cannot use. */
+/**
+ * For the start of a node: migrates the tables if its role owns them, or if there are none and it may create some. Otherwise throws an
+ * error for the operator unless the tables are current and the role has its rights. Throws the driver's error if the database is
+ * unavailable, and an error if its tables are of a version that this program cannot use.
+ */
 export async function prepareDatabase(url: string): Promise<void> {
+  await withMigrationLock(url, async (session) => {
+    const found = await readRole(readerOver(session));
+    if (found === null ? await mayCreate(session) : found.owns) await migrateAs(session, found);
+    else await refuseUnprepared(session, found);
+  });
+}
+
+/** For `turnpike migrate`: migrates the tables, which the role must own. Resolves to the version before, 0 without tables. */
+export async function migrateDatabase(url: string): Promise<number> {
+  let before = 0;
+  await withMigrationLock(url, async (session) => {
+    const found = await readRole(readerOver(session));
+    const role = await currentRole(session);
+    if (found === null && !(await mayCreate(session))) throw new Error(describeNoTables(role));
+    // Even a superuser: what it makes would belong to it.
+    if (found !== null && found.owner !== role)
+      throw new Error(
+        `the tables belong to the role ${quoted(found.owner)}, not to ${quoted(role)}: run this command under their owner`,
+      );
+    if (found !== null) ({ stored: before } = await readVersion(readerOver(session)));
+    await migrateAs(session, found);
+  });
+  return before;
+}
+
+/** For `turnpike migrate --grant`: under the owner of the tables, which exist, as do those of sign-ins. */
+export async function grantRole(url: string, role: string): Promise<void> {
+  await withMigrationLock(url, (session) => grantRights(readerOver(session), role));
+}
+
+/** Runs it in a session of its own, which holds the lock of migrations and releases it when it closes. */
+async function withMigrationLock(url: string, use: (session: ReservedSQL) => Promise<void>): Promise<void> {
   const client = openClient(url, { application_name: 'turnpike migrations', timezone: 'UTC' });
   try {
-    // A session of its own holds the lock and releases it when it closes.
     const session = await client.reserve();
     await run(session, `SET lock_timeout = ${bounds.migrationWaitMsMax}`);
     await run(session, `SELECT ${LOCK}`);
-    await migrate(session);
-    await makeMonthsAhead(session);
+    await use(session);
   } finally {
     await client.close({ timeout: 0 });
   }
+}
+
+/** The owner makes everything, so that one role owns all of it: a member of that role, or a superuser, becomes the owner. */
+async function migrateAs(session: ReservedSQL, found: RoleState | null): Promise<void> {
+  if (found !== null && found.owner !== found.role)
+    await run(session, `SET ROLE "${found.owner.replaceAll('"', '""')}"`);
+  await migrate(session);
+  await makeMonthsAhead(session);
+}
+
+async function mayCreate(session: ReservedSQL): Promise<boolean> {
+  const [row] = await run(session, "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may");
+  return (row as { may: boolean }).may;
+}
+
+async function currentRole(session: ReservedSQL): Promise<string> {
+  const [row] = await run(session, 'SELECT current_user::text AS role');
+  return (row as { role: string }).role;
+}
+
+/** Throws an error for the operator unless a role that does not own the tables can work with them. */
+async function refuseUnprepared(session: ReservedSQL, found: RoleState | null): Promise<void> {
+  if (found === null) throw new Error(describeNoTables(await currentRole(session)));
+  if (found.missing.includes('SELECT on schema_versions')) requireRights(found);
+  const { stored, leastKnown } = await readVersion(readerOver(session));
+  refuseLaterVersion(stored, leastKnown);
+  if (stored < known)
+    throw new Error(
+      `its tables have version ${stored}; this release uses version ${known}, and the role ${quoted(found.role)} may not migrate them: run "turnpike migrate" of this release under the role that owns them (${found.owner})`,
+    );
+  requireRights(found);
+}
+
+function describeNoTables(role: string): string {
+  return `the role ${quoted(role)} sees no tables of this service and may not create any: run "turnpike migrate" under the role that owns the database`;
 }
 
 /** Creates the partitions of the current month and the next ones, by the database's clock. */
@@ -46,13 +116,9 @@ async function migrate(session: ReservedSQL): Promise<void> {
     session,
     'CREATE TABLE IF NOT EXISTS schema_versions (version int PRIMARY KEY, name text NOT NULL, least_known int NOT NULL)',
   );
-  const [row] = await run(
-    session,
-    'SELECT max(version) AS version, max(least_known) AS least_known FROM schema_versions',
-  );
-  const made = row as { version: number | null; least_known: number | null };
-  refuseLaterVersion(made.version ?? 0, made.least_known ?? 0);
-  for (const { version, name, leastKnown, postgres } of migrationsAfter(made.version ?? 0)) {
+  const made = await readVersion(readerOver(session));
+  refuseLaterVersion(made.stored, made.leastKnown);
+  for (const { version, name, leastKnown, postgres } of migrationsAfter(made.stored)) {
     const text = `BEGIN; SET LOCAL lock_timeout = ${bounds.migrationLockMsMax}; ${postgres};
       INSERT INTO schema_versions VALUES (${version}, '${name}', ${leastKnown}); COMMIT`;
     await runWhenFree(session, text);
@@ -79,6 +145,10 @@ async function runWhenFree(session: ReservedSQL, text: string): Promise<void> {
       await Bun.sleep(bounds.migrationRestMs);
     }
   }
+}
+
+function readerOver(session: SQL): Reader {
+  return { read: async <Row>(text: string) => (await run(session, text)) as Row[] };
 }
 
 /** Runs statements without parameters over the simple protocol, which allows several at once. */

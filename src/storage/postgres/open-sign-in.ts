@@ -8,8 +8,9 @@ import { bounds } from '../../config.ts';
 import { type SignInDatabase, throttleOver } from '../sign-in-database.ts';
 import { suitValue } from './columns.ts';
 import { openClient, takeLock } from './read-pool.ts';
+import { SIGN_IN_SCHEMA } from './roles.ts';
 
-const SCHEMA = 'sign_in';
+const FORBIDDEN = '42501';
 
 /** Connects at the first statement. */
 export function openSignIn(url: string): SignInDatabase {
@@ -22,18 +23,25 @@ export function openSignIn(url: string): SignInDatabase {
       client.release();
     }
   };
-  const throttle = throttleOver(run, `${SCHEMA}.`);
+  const throttle = throttleOver(run, `${SIGN_IN_SCHEMA}.`);
   const dialect = new PostgresDialect({ pool });
   return {
-    options: { dialect, type: 'postgres', schemaName: SCHEMA, transaction: true },
+    options: { dialect, type: 'postgres', schemaName: SIGN_IN_SCHEMA, transaction: true },
     throttle,
     async migrateTogether(migrate) {
       await using _ = await takeLock(url, 'sign-in');
-      await pool.runTogether(async () => {
-        await run(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`, []);
-        await migrate();
-      });
+      try {
+        await pool.runTogether(async () => {
+          await run(`CREATE SCHEMA IF NOT EXISTS ${SIGN_IN_SCHEMA}`, []);
+          await migrate();
+        });
+      } catch (failure) {
+        if ((failure as { errno?: unknown }).errno !== FORBIDDEN) throw failure;
+        const words = `the sign-in tables are not those of this release, and its role may not create them (${(failure as Error).message})`;
+        throw new Error(`${words}: run "turnpike migrate" under the role that owns the tables`, { cause: failure });
+      }
     },
+    close: () => pool.end(),
   };
 }
 

@@ -39,15 +39,18 @@ export {
 export { PostgresGate } from './ledger-gate.ts';
 export { type LaneOptions, PostgresLedgerStore } from './ledger-store.ts';
 export {
+  grantRole,
   listHoldsOf,
   type MaintenanceResult,
   maintainDatabase,
+  migrateDatabase,
   monthsAhead,
   prepareDatabase,
   readTablesVersion,
   type TablesVersion,
 } from './open-database.ts';
 export { type LockName, type SessionLock, takeLock, tryLock } from './read-pool.ts';
+export { describeMissing, listed, type RoleState } from './roles.ts';
 export { findUnreadableRows, readHoldsOfNodes, readProof, sumLedger, surveyStore } from './survey-store.ts';
 
 /** The sign-in tables. Only the sign-in thread loads what they need. */

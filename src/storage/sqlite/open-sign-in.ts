@@ -33,5 +33,5 @@ export function openSignIn(path: string): SignInDatabase {
       throw failure;
     }
   };
-  return { options: database, throttle, migrateTogether };
+  return { options: database, throttle, migrateTogether, close: async () => database.close() };
 }

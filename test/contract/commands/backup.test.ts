@@ -27,6 +27,7 @@ function copyAs(result: BackupReport): void {
   world.world.maintain = async () => ({
     backUp: async () => result,
     restore: refuse,
+    migrate: refuse,
     move: refuse,
     takeBack: refuse,
     diagnose: refuse,

@@ -55,7 +55,7 @@ test('a database of a later version is not checked, and not reported as ok', asy
 
 test('an empty file is not reported as ok', async () => {
   const { data } = copyWith((path) => truncateSync(path, 0));
-  expect((await check(data))[0]).toEndWith(': start the service once to migrate them');
+  expect((await check(data))[0]).toEndWith(': start the service once to migrate them, or run "turnpike migrate"');
 });
 
 test('a service that cannot write its data directory does not start, and names the directory', async () => {

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { checkDatabase } from '../../../src/maintenance/check-database.ts';
 import type { Facts, PostgresFacts } from '../../../src/maintenance/facts.ts';
-import type { ServerState, TablesState } from '../../../src/storage/postgres/postgres.ts';
+import type { RoleState, ServerState, TablesState } from '../../../src/storage/postgres/postgres.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20);
 
@@ -19,6 +19,7 @@ const tables: TablesState = {
   missing: [],
   guardsOff: [],
   nodesAlive: 2,
+  role: { role: 'node', owner: 'owner', schema: 'public', owns: false, missing: [], excess: [] },
 };
 
 const postgres: PostgresFacts = {
@@ -28,7 +29,11 @@ const postgres: PostgresFacts = {
 };
 
 const found = (changes: Partial<PostgresFacts> = {}) => [
-  ...checkDatabase({ postgres: { ...postgres, ...changes }, database: null } as Partial<Facts> as Facts),
+  ...checkDatabase({
+    postgres: { ...postgres, ...changes },
+    database: null,
+    commitLoss: null,
+  } as Partial<Facts> as Facts),
 ];
 const said = (changes: Partial<PostgresFacts>) => found(changes).map(({ severity, code }) => `${severity} ${code}`);
 const withServer = (changes: Partial<ServerState>) => ({ server: { is: { ...server, ...changes } } });
@@ -46,6 +51,28 @@ test('tables that cannot be read are reported', () => {
   expect(said({ tables: failure })).toEqual(['error database_unreadable']);
 });
 
+test('a role that lacks rights stops the service, and one that has too many is a risk', () => {
+  const role = { role: 'node', owner: 'owner', schema: 'public', owns: false, missing: [], excess: [] };
+  const [lacking] = found(withTables({ role: { ...role, missing: ['INSERT on entries'] } }));
+  expect(lacking).toMatchObject({ severity: 'error', code: 'rights_missing', remedy: 'turnpike migrate --grant node' });
+  expect(lacking?.message).toContain('the role "node" lacks INSERT on entries');
+  const [wide] = found(withTables({ role: { ...role, excess: ['DELETE on entries'] } }));
+  expect(wide).toMatchObject({ severity: 'warning', code: 'rights_excessive' });
+  expect(wide?.message).toContain('DELETE on entries');
+});
+
+test('tables of an earlier version are migrated by their owner, not by a node that owns none', () => {
+  const version = { stored: 5, leastKnown: 5, known: 6 };
+  const role = { role: 'node', owner: 'carol', schema: 'public', owns: false, missing: [], excess: [] };
+  const [earlier] = found(withTables({ version, role: { ...role, missing: ['INSERT on later'] } }));
+  expect(earlier).toMatchObject({ severity: 'warning', code: 'database_of_earlier_version' });
+  expect(earlier?.remedy).toContain(
+    'run "turnpike migrate" of this release under the role that owns the tables (carol)',
+  );
+  const [own] = found(withTables({ version, role: { ...role, owns: true } }));
+  expect(own?.remedy).not.toContain('turnpike migrate');
+});
+
 test('each finding is written in sentences, with a remedy', () => {
   const failures = (['unreachable', 'refused', 'tls', 'failed'] as const).map((kind) => ({
     server: { failure: { kind, words: 'the reason' } },
@@ -58,9 +85,10 @@ test('each finding is written in sentences, with a remedy', () => {
     withTables({ version: { stored: 5, leastKnown: 5, known: 6 }, guardsOff: ['one'] }),
     withTables({ version: { stored: 7, leastKnown: 7, known: 6 }, missing: ['claims'] }),
     withTables({ nodesAlive: 0 }),
+    withTables({ role: { ...(tables.role as RoleState), missing: ['one'], excess: ['two'] } }),
   ];
   const findings = faults.flatMap(found);
-  expect(new Set(findings.map(({ code }) => code)).size).toBe(12);
+  expect(new Set(findings.map(({ code }) => code)).size).toBe(14);
   for (const { code, message, remedy } of findings) {
     expect([code, message]).toEqual([code, expect.stringMatching(/^[\s\S]{20,}\.$/)]);
     expect([code, remedy.length > 10, /undefined|null|NaN|\[object/.test(message + remedy)]).toEqual([
