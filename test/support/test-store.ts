@@ -1,10 +1,11 @@
 // Store of the services in tests: SQLite in their data directory, or, with TEST_STORE=postgres, a database of their
-// own on the PostgreSQL server of this process. A data directory always maps to the same database.
+// own on the PostgreSQL server of this process, under a role with rights on rows only. A data directory always maps to the same
+// database.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { databasePath, openForReading } from '../../src/storage/sqlite/sqlite.ts';
-import { runOn, sharedPostgres, type TestDatabase } from './start-postgres.ts';
+import { runOn, sharedPostgres, type TestPostgres } from './start-postgres.ts';
 
 const STORES = ['sqlite', 'postgres'] as const;
 const named = process.env['TEST_STORE'] || 'sqlite';
@@ -17,7 +18,9 @@ const SECRET = Buffer.alloc(32, 'turnpike').toString('base64');
 
 const HOLDS_MS_MAX = 20_000;
 
-const databases = new Map<string, Promise<TestDatabase>>();
+type NodeDatabase = Awaited<ReturnType<TestPostgres['newNodeDatabase']>>;
+
+const databases = new Map<string, Promise<NodeDatabase>>();
 
 /** Environment variables by which a service on this data directory, and its commands, find their store. */
 export async function storeVariables(dataDirectory: string): Promise<Record<string, string>> {
@@ -26,8 +29,14 @@ export async function storeVariables(dataDirectory: string): Promise<Record<stri
     await dropAbandoned();
     databases.set(dataDirectory, makeDatabase());
   }
-  const { url } = await (databases.get(dataDirectory) as Promise<TestDatabase>);
-  return { TURNPIKE_DATABASE_URL: url, TURNPIKE_SECRET: SECRET };
+  const { nodeUrl } = await (databases.get(dataDirectory) as Promise<NodeDatabase>);
+  return { TURNPIKE_DATABASE_URL: nodeUrl, TURNPIKE_SECRET: SECRET };
+}
+
+/** The database of a data directory under the role that owns its tables; null over SQLite. */
+export async function ownerUrl(dataDirectory: string): Promise<string | null> {
+  await storeVariables(dataDirectory);
+  return (await databases.get(dataDirectory))?.url ?? null;
 }
 
 /** Preloads of a service process: over PostgreSQL, shorter leases, so that holds of a killed service end soon. */
@@ -49,8 +58,8 @@ export async function untilHoldsEnd({ check }: { check(): Promise<{ open_holds: 
 
 /** Runs a query that both databases support on the store of a data directory; its service may run. */
 export async function readRows<Row>(dataDirectory: string, text: string): Promise<Row[]> {
-  const { TURNPIKE_DATABASE_URL } = await storeVariables(dataDirectory);
-  if (TURNPIKE_DATABASE_URL !== undefined) return (await runOn(TURNPIKE_DATABASE_URL, text)) as Row[];
+  const url = await ownerUrl(dataDirectory);
+  if (url !== null) return (await runOn(url, text)) as Row[];
   const database = openForReading(databasePath(dataDirectory));
   try {
     return database.query(text).all() as Row[];
@@ -59,8 +68,8 @@ export async function readRows<Row>(dataDirectory: string, text: string): Promis
   }
 }
 
-async function makeDatabase(): Promise<TestDatabase> {
-  return (await sharedPostgres()).newDatabase();
+async function makeDatabase(): Promise<NodeDatabase> {
+  return (await sharedPostgres()).newNodeDatabase();
 }
 
 /** The database is dropped when the test removes its data directory. */

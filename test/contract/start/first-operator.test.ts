@@ -10,7 +10,7 @@ import { startServer } from '../../../src/server/server.ts';
 import { databasePath } from '../../../src/storage/sqlite/sqlite.ts';
 import { runOn } from '../../support/start-postgres.ts';
 import { serveCommand } from '../../support/start-turnpike.ts';
-import { readRows, storeVariables } from '../../support/test-store.ts';
+import { ownerUrl, readRows, storeVariables } from '../../support/test-store.ts';
 
 setDefaultTimeout(180_000);
 
@@ -44,9 +44,9 @@ async function ask(url: string, path: string, body?: object): Promise<Record<str
 }
 
 async function dropPeople(data: string): Promise<void> {
-  const { TURNPIKE_DATABASE_URL } = await storeVariables(data);
-  if (TURNPIKE_DATABASE_URL !== undefined) {
-    await runOn(TURNPIKE_DATABASE_URL, 'DELETE FROM people');
+  const url = await ownerUrl(data);
+  if (url !== null) {
+    await runOn(url, 'DELETE FROM people');
     return;
   }
   using database = new Database(databasePath(data));

@@ -23,7 +23,7 @@ import { manualClock } from '../../support/manual-clock.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import { runOn } from '../../support/start-postgres.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpike.ts';
-import { readRows, storeVariables } from '../../support/test-store.ts';
+import { ownerUrl, readRows, storeVariables } from '../../support/test-store.ts';
 
 const MESSAGES = 700; // for each of two accounts: many batches
 const WAIT_MS_MAX = 60_000;
@@ -189,8 +189,8 @@ test('entries cannot be deleted, whatever their age', async () => {
 
 /** The error of the database is ignored. */
 async function write(text: string): Promise<void> {
-  const url = store['TURNPIKE_DATABASE_URL'];
-  if (url !== undefined) return void (await runOn(url, text));
+  const url = await ownerUrl(directory);
+  if (url !== null) return void (await runOn(url, text));
   const database = openForWriting(databasePath(directory));
   try {
     database.exec(text);
