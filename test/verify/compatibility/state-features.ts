@@ -225,11 +225,11 @@ function lastingOf(row: Row): Row {
   return Object.fromEntries(LASTING.filter((name) => name in row).map((name) => [name, row[name]]));
 }
 
-export async function readAll(admin: Admin, path: string): Promise<Row[]> {
+export async function readAll(admin: Admin, path: string, limit = 100): Promise<Row[]> {
   const rows: Row[] = [];
   let cursor = '';
   do {
-    const page = await admin('GET', `${path}${path.includes('?') ? '&' : '?'}limit=100${cursor}`);
+    const page = await admin('GET', `${path}${path.includes('?') ? '&' : '?'}limit=${limit}${cursor}`);
     rows.push(...(page['data'] as Row[]));
     cursor = typeof page['next_cursor'] === 'string' ? `&cursor=${page['next_cursor']}` : '';
   } while (cursor !== '');

@@ -146,7 +146,7 @@ const DAMAGES = [
 );
 const BROKEN_MODEL = `UPDATE catalog SET document = '[]' WHERE kind = 'model' AND name = (SELECT min(name) FROM catalog WHERE kind = 'model')`;
 
-describe.each(['version-16', 'version-16-postgres'].filter((name) => names.includes(name)))(
+describe.each(['version-16', 'version-16-postgres'].filter((name) => stateNames.includes(name)))(
   'of the data of %s',
   (name) => {
     test.skipIf(cannotStartPostgres)('rows that cannot be read stop no others', async () => {
@@ -160,9 +160,9 @@ describe.each(['version-16', 'version-16-postgres'].filter((name) => names.inclu
         }
       await using turnpike = await spawnTurnpike(data, environment);
       await expectAllReads(turnpike);
-      expect((await readAll(turnpike, '/accounts?limit=1')).length).toBe(2);
-      expect((await readAll(turnpike, '/keys?limit=1')).length).toBe(2);
-      expect((await readAll(turnpike, '/usage?limit=100')).length).toBeGreaterThan(8);
+      expect((await readAll(turnpike.admin, '/accounts', 1)).length).toBe(2);
+      expect((await readAll(turnpike.admin, '/keys', 1)).length).toBe(2);
+      expect((await readAll(turnpike.admin, '/usage')).length).toBeGreaterThan(8);
       await turnpike.admin('POST', '/apply', { document: { groups: { later: { models: ['*'] } } } });
       const { secret } = await turnpike.makeKey({ groups: ['later'] });
       const answer = await turnpike.post(secret, {
