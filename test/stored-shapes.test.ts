@@ -80,6 +80,7 @@ const released: Readonly<Record<number, string>> = {
   15: '0a109838f012f73b',
   16: 'b844de53ec2cf6ae',
   17: 'a0623c48a80db4b1',
+  18: '1ecaa7ed8793c032',
 };
 
 test('a migration never changes', () => {

@@ -197,13 +197,13 @@ const sqliteSums = mutate('src/storage/sqlite/survey-store.ts', [
   [
     'sum-hold-amount',
     'check sees a hold that contradicts itself',
-    "OR json_extract(h.document, '$.amount') IS NOT h.amount",
+    "OR json_extract(h.hold, '$.amount') IS NOT h.amount",
     '',
   ],
   [
     'sum-left',
     'check does not count a message whose client has disconnected',
-    "WHERE NOT json_extract(document, '$.left')",
+    "WHERE NOT json_extract(${json('document')}, '$.left')",
     '',
   ],
 ]);
