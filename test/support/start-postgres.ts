@@ -44,6 +44,9 @@ export interface TestPostgres {
 
 const bin = findPrograms();
 
+/** The folder of the server's and its clients' programs, null where they are not installed. */
+export const postgresPrograms = bin;
+
 /** Its tests are skipped where it is not installed; under CI a skipped test is a failure. */
 export const cannotStartPostgres = bin === null;
 
