@@ -45,6 +45,7 @@ const quickTests = ['test/verify/simulation/simulation.test.ts'];
 /** Tests that `TEST_STORE=postgres npm test` leaves out: files and folders, each with its reason. */
 export const leftOut: Readonly<Record<string, string>> = {
   'test/console/': 'the console uses only the API, whose own tests run over both stores',
+  'test/verify/backups/': 'each set-up has a store of its own',
   'test/verify/build/': 'the executable and its proxies have stores of their own',
   'test/verify/compatibility/': 'each kept state has a store of its own',
   'test/verify/faults/': 'a disk fails under the SQLite file',

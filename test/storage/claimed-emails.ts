@@ -17,7 +17,8 @@ export const formerRows = [
   `INSERT INTO accounts (id, created_at_ms, document) VALUES (7, 1, '{"id":7}')`,
   ...people.map(({ id, accountId, status, email }) => {
     const role = accountId === null ? 'viewer' : 'member';
-    const document = JSON.stringify({ id, accountId, role, email, name: '', status, createdAtMs: id });
+    const others = { linkExpiresAtMs: null, madeBy: 'tok_1', createdAtMs: id };
+    const document = JSON.stringify({ id, accountId, role, email, name: '', status, ...others });
     return `INSERT INTO people (id, account_id, email, link_hash, role, status, created_at_ms, document)
       VALUES (${id}, ${accountId}, '${email}', 'link ${id}', '${role}', '${status}', ${id}, '${document}')`;
   }),

@@ -20,6 +20,7 @@ const WEEK = {
 } as const;
 const WITHOUT_COLUMNS =
   'DROP INDEX people_by_email; ALTER TABLE account_meters DROP COLUMN past_windows; ALTER TABLE account_meters DROP COLUMN reversals;';
+const WITHOUT_FUNCTIONS = 'DROP FUNCTION make_usage_month, drop_usage_month, carry_entries, carried_before_ms;';
 /** As the earlier version wrote it. */
 const EARLY_PLAN = JSON.stringify({ ...WEEK, windows: [{ ...WEEK.windows[0], used: 30, startMs: START_MS }], held: 0 });
 
@@ -68,7 +69,7 @@ test.skipIf(cannotStartPostgres)(
     await using bench = await openWorkbench(async (clock) => (opened = await openPostgres(clock)), 0);
     await continueFrom(bench, async (plan) => {
       const { url } = opened as OpenedPostgres;
-      await runOn(url, `${WITHOUT_COLUMNS} DELETE FROM schema_versions WHERE version > 14`);
+      await runOn(url, `${WITHOUT_COLUMNS} ${WITHOUT_FUNCTIONS} DELETE FROM schema_versions WHERE version > 14`);
       await runOn(url, `UPDATE account_meters SET plan = '${plan}'`);
       await prepareDatabase(url);
     });

@@ -27,6 +27,7 @@ import {
   allUsage,
 } from '../support/everything.ts';
 import { cannotStartPostgres, runOn, sharedPostgres, type TestDatabase } from '../support/start-postgres.ts';
+import { readRecorded } from './stored-shapes/shapes.ts';
 
 const ROWS = 100_000;
 const FIRST_MS = Date.UTC(2026, 0, 1);
@@ -40,13 +41,17 @@ const RARE = 5;
 // rows.
 const OF_RECORD = `CASE WHEN n <= 3 THEN ${RARE} ELSE 100 + n % 20 END AS account_id,
   CASE WHEN n <= 3 THEN ${RARE} ELSE 1000 + n % 200 END AS key_id, ${FIRST_MS} + n::bigint * ${STEP_MS} AS at_ms`;
+const sampleOf = (table: string, column = 'document') =>
+  `'${JSON.stringify(readRecorded()[table]?.[column]?.at(-1)?.samples[0]?.stored ?? null).replaceAll("'", "''")}'`;
 const FILLED = [
-  `INSERT INTO accounts SELECT n, n, '{}' FROM generate_series(100, 119) n UNION ALL SELECT ${RARE}, 0, '{}'`,
-  `INSERT INTO keys SELECT n, 100 + n % 20, 'tok_' || n % 50, n, '{}' FROM generate_series(1000, 1199) n
-   UNION ALL SELECT ${RARE}, ${RARE}, 'tok_rare', 0, '{}'`,
-  `INSERT INTO keys SELECT n, 100 + n % 20, NULL, n, '{}' FROM generate_series(2000, 20000) n`,
-  `INSERT INTO tokens SELECT n, 100 + n % 20, 'hash ' || n, n, '{}' FROM generate_series(1, 5000) n`,
-  `INSERT INTO people SELECT n, 100 + n % 20, 'e' || n, 'hash ' || n, 'owner', 'enabled', n, '{}' FROM generate_series(1, 5000) n`,
+  `INSERT INTO accounts SELECT n, n, ${sampleOf('accounts')} FROM generate_series(100, 119) n
+   UNION ALL SELECT ${RARE}, 0, ${sampleOf('accounts')}`,
+  `INSERT INTO keys SELECT n, 100 + n % 20, 'tok_' || n % 50, n, ${sampleOf('keys')} FROM generate_series(1000, 1199) n
+   UNION ALL SELECT ${RARE}, ${RARE}, 'tok_rare', 0, ${sampleOf('keys')}`,
+  `INSERT INTO keys SELECT n, 100 + n % 20, NULL, n, ${sampleOf('keys')} FROM generate_series(2000, 20000) n`,
+  `INSERT INTO tokens SELECT n, 100 + n % 20, 'hash ' || n, n, ${sampleOf('tokens')} FROM generate_series(1, 5000) n`,
+  `INSERT INTO people SELECT n, 100 + n % 20, 'e' || n, 'hash ' || n, 'owner', 'enabled', n, ${sampleOf('people')}
+   FROM generate_series(1, 5000) n`,
   `INSERT INTO key_secrets SELECT 'hash ' || n, n, n FROM generate_series(1000, 1199) n`,
   `INSERT INTO account_meters SELECT id, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}' FROM accounts`,
   `INSERT INTO key_meters SELECT id, account_id, 'enabled', NULL, NULL, 'total', 0, 0, 0, '{}', '{}', NULL FROM keys`,
