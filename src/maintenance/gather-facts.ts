@@ -147,6 +147,9 @@ async function serverDatabaseFacts(
   const ofNodes = isUsable
     ? known(await attemptAt(url, postgres.readHoldsOfNodes(url, bounds.doctorAnswerWaitMs)))
     : null;
+  const unreadable = isToVerify
+    ? await attemptAt(url, postgres.findUnreadableRows(url, bounds.reportStatementMsMax))
+    : null;
   return {
     subject: `database ${postgres.nameDatabase(url)}`,
     bytes,
@@ -154,10 +157,8 @@ async function serverDatabaseFacts(
     fileFaults: null,
     ledger: sums && attempt(() => checkLedger(sums)),
     overdueHolds: ofNodes && findOverdueHolds(ofNodes, ofNodes.nowMs),
-    unreadableRows: isToVerify
-      ? known(await attemptAt(url, postgres.findUnreadableRows(url, bounds.reportStatementMsMax)))
-      : null,
-    survey,
+    unreadableRows: known(unreadable),
+    survey: unreadable !== null && 'failure' in unreadable ? unreadable : survey,
   };
 }
 

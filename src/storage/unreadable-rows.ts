@@ -26,7 +26,10 @@ export type ReadPieces = (text: string) => AsyncIterable<StoredText[]> | Iterabl
 /** The most that are named of one column. */
 export const UNREADABLE_MAX = 100;
 
-/** A sentence for each value that cannot be read. Never throws for what is stored. */
+/** SQLSTATE of a wait for a lock, and of a statement that takes too long: they say nothing about the rows. */
+const TIMED_OUT = ['55P03', '57014'];
+
+/** A sentence for each value that cannot be read. Never throws for what is stored, only if a table cannot be read in time. */
 export async function findUnreadable(columns: readonly StoredColumn[], readPieces: ReadPieces): Promise<string[]> {
   const faults: string[] = [];
   for (const column of columns) faults.push(...(await findIn(column, readPieces)));
@@ -48,6 +51,7 @@ async function findIn(of: StoredColumn, readPieces: ReadPieces): Promise<string[
       if (faults.length >= UNREADABLE_MAX) return [...faults, `${table}: more of its rows cannot be read`];
     }
   } catch (failure) {
+    if (TIMED_OUT.includes(String((failure as { errno?: unknown }).errno))) throw failure;
     faults.push(`${table}: its rows cannot be read (${messageOf(failure)})`); // a damaged page
   }
   return faults;

@@ -41,8 +41,10 @@ describe.skipIf(cannotStartPostgres)('check of a database of PostgreSQL', () => 
     return faults[0];
   }
 
+  const documentOf = (id: number) =>
+    JSON.stringify({ id, name: '', groups: ['default'], status: 'enabled', createdAtMs: 1 });
   const credited = (account: number) => `
-    INSERT INTO accounts (id, created_at_ms, document) VALUES (${account}, 1, '{}');
+    INSERT INTO accounts (id, created_at_ms, document) VALUES (${account}, 1, '${documentOf(account)}');
     INSERT INTO account_meters VALUES (${account}, 1, 0, 7, 0, NULL, 'total', 0, 0, 0, '{}');
     INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind) VALUES (${account}, 5, 1, ${account}, 7, 'payment')`;
 
