@@ -20,6 +20,19 @@ async function beginStreams(turnpike: Faulty, secret: string, count: number): Pr
   return streams;
 }
 
+/** Messages before a write of the ledger fails are admitted in memory. Those are left. */
+async function sendUntilRefused(turnpike: Faulty, secret: string): Promise<Seen[]> {
+  const all: Seen[] = [];
+  await until('a message is refused', async () => {
+    const { seen, done, leave } = send(turnpike, secret, true);
+    await until('an answer begins', () => seen.status !== 0);
+    if (seen.status === 200) leave();
+    all.push(await done);
+    return seen.end === 'refused';
+  });
+  return all;
+}
+
 async function isFailing(turnpike: Faulty): Promise<boolean> {
   return (await (await turnpike.scrape()).text()).includes('\nturnpike_store_available 0\n');
 }
@@ -86,7 +99,7 @@ describe.skipIf(cannotFault)('a disk that fails', () => {
         provider.goOn();
         const running = await beginStreams(turnpike, secret, 3);
         turnpike.disk.set(fault);
-        await until('a write fails', () => isFailing(turnpike)); // Messages before that are admitted in memory.
+        all.push(...(await sendUntilRefused(turnpike, secret)));
         all.push(...(await expectRefusing(turnpike, secret, running)));
         all.push(...(await end(turnpike, provider, running)));
         await until('all is settled', () => isSettled(turnpike));
