@@ -89,7 +89,7 @@ export async function killAtEach<Copy>(
   );
   const { rows } = await subject.read(copy, columns);
   const firstBegin = begins[0] as number;
-  // Of an empty database, a start first asks whether its role may create tables.
+  // In an empty database, a start first asks whether its role may create tables.
   const isAsked = statements.some((text) => text.includes('has_schema_privilege(current_schema()'));
   const makesFirst = 1 + statements.findIndex((text) => text.startsWith('CREATE TABLE IF NOT EXISTS schema_versions'));
   let done = 0;

@@ -17,6 +17,7 @@ REAL = {
     "groups": ["default"],
     "expires_at": "2099-01-01T00:00:00Z",
     "ends_at": "2099-01-01T00:00:00Z",
+    "taken_at": "2026-01-01T00:00:00Z",
     "origins": ["https://app.example.com"],
     "plan": "pro",
 }
