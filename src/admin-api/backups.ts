@@ -13,7 +13,10 @@ import { type AdminRoute, type Call, post } from './route.ts';
 export const backupRoutes: AdminRoute[] = [
   post('/backups', 'backup-record', 'Record that a backup was made', operator, {
     body: z.strictObject({
-      taken_at: timeField.optional().describe('The backup has every change before this time. Absent: now.'),
+      taken_at: timeField
+        .optional()
+        .describe('The backup has every change before this time. Absent: now.')
+        .openapi({ examples: ['2026-01-31T00:00:00Z'] }),
     }),
     answer: [
       z
