@@ -6,6 +6,7 @@ export const equivalents: ReadonlyMap<string, string> = new Map([
   ['end:only-left:fgd46k', 'the ending of a hold always has entries'],
   ['findLapsedHolds:compare:89s3am', 'request ids are unique'],
   ['sides:compare:ags9hw', 'zero was returned before'],
+  ['debtChange:compare:ags9hw', 'no credit is of zero'],
   ['NO_GROUP_RATES:no-member:mk7etz', 'admission sets the limits of the group'],
   ['rolled:no-if:92uabv', 'a total has one period, which began at zero'],
   ['tighter:compare:1lly3w', 'either is right where both have as much left'],
