@@ -19,6 +19,7 @@ export const equivalents: ReadonlyMap<string, string> = new Map([
   ['isChange:only-right:if7pmy', 'only a credit can be repeated'],
   ['countMonth:compare:pwol2o', 'the same month was returned before'],
   ['drain:compare:t47ol5', 'both give zero'],
+  ['charge:compare:p0dc01', 'both give zero'],
   ['credited:never:ofl3sd', 'no credit is stored under null'],
   ['isLonger:compare:jc3m47', 'the same period was returned before'],
   ['refund:only-left:8v91ac', 'accounts are never deleted'],
