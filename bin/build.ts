@@ -15,7 +15,7 @@ const root = join(import.meta.dir, '..');
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    commit: { type: 'string' }, // of a development build where git is not at hand, such as in an image
+    commit: { type: 'string' }, // for a development build without git, such as in an image
     target: { type: 'string' }, // another kind of machine, as Bun names it: "bun-linux-arm64"
     runtime: { type: 'string' }, // the Bun of that kind
   },

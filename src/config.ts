@@ -328,7 +328,7 @@ export const bounds = {
   passwordCharactersMax: 128,
   passwordStrengthGuessesLeast: 100_000_000, // that a guessing program needs, by estimate, for a password that may be set
   passwordCharactersEstimated: 64, // the rest is ignored: the estimate of these takes up to 0.2 s
-  passwordOwnWordsMax: 60, // of the person and the installation
+  passwordOwnWordsMax: 60, // words taken from the names and emails of the person and the installation
   passwordChecksMax: 20, // for one person in passwordGuessesWindowMs
   passwordsHashedAtOnce: 2, // each takes 19 MiB
   passwordsWaitingMax: 64,

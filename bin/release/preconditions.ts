@@ -1,4 +1,4 @@
-// What must be true of a checkout before a release is built of it.
+// Conditions that a checkout meets before a release is built from it.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -13,6 +13,7 @@ import {
   creditKinds,
   type Entry,
   type EntryPage,
+  entryKinds,
   type OpenHold,
   type SeldomKind,
   systemAccounts,
@@ -37,20 +38,6 @@ const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
   [systemAccounts.plans, 'plans'],
   [systemAccounts.debts, 'debts'],
 ]);
-
-const entryKinds = [
-  'payment',
-  'promotion',
-  'adjustment',
-  'debt_write_off',
-  'debt',
-  'plan_payment',
-  'usage',
-  'write_off',
-  'correction',
-  'refund',
-  'carried_forward',
-] as const;
 
 export const entrySchema = z
   .object({

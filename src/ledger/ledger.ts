@@ -84,6 +84,7 @@ export {
   type EndedBy,
   type Ending,
   type EventRow,
+  entryKinds,
   type HoldRow,
   type IdempotencyRow,
   type KeyRow,

@@ -149,6 +149,21 @@ export interface Ending {
   endedBy: EndedBy;
 }
 
+/** Kinds of journal entries; docs/ledger.md lists what each moves. */
+export const entryKinds = [
+  'payment',
+  'promotion',
+  'adjustment',
+  'debt_write_off',
+  'debt',
+  'plan_payment',
+  'usage',
+  'write_off',
+  'correction',
+  'refund',
+  'carried_forward',
+] as const;
+
 export interface NewEntry {
   /** The account of the money or message; `debit` and `credit` may both be system accounts. */
   account: number;
@@ -156,18 +171,7 @@ export interface NewEntry {
   debit: number;
   credit: number;
   amount: Nano;
-  kind:
-    | 'payment'
-    | 'promotion'
-    | 'adjustment'
-    | 'debt_write_off'
-    | 'debt'
-    | 'plan_payment'
-    | 'usage'
-    | 'write_off'
-    | 'correction'
-    | 'refund'
-    | 'carried_forward';
+  kind: (typeof entryKinds)[number];
   /** A request id, or the reference of a credit. */
   reference: string | null;
   note: string | null;

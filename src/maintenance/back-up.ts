@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { syncPath } from '../base/sync-path.ts';
 import type { BackupReport } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
 import { nameDatabase } from '../storage/postgres/postgres.ts';
@@ -47,7 +48,7 @@ export async function backUp(config: Config, file: string, signal: AbortSignal):
     writeDurably(copyOf('sha256'), checksumLines(copied, target, signInTarget));
     renameSync(copyOf('sha256'), checksums); // replaces that of a former backup, which is removed without it
     renameSync(copying.target, target);
-    syncDirectory(dirname(target));
+    syncPath(dirname(target));
     const { size } = statSync(target);
     return {
       file: target,
@@ -122,15 +123,6 @@ function writeDurably(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {
     writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-export function syncDirectory(directory: string): void {
-  const file = openSync(directory, 'r');
-  try {
     fsyncSync(file);
   } finally {
     closeSync(file);

@@ -4,13 +4,10 @@
 import {
   chmodSync,
   chownSync,
-  closeSync,
   constants,
   copyFileSync,
   existsSync,
-  fsyncSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -18,6 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { syncPath } from '../base/sync-path.ts';
 import type { RestoreFiles, RestoreReport } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
 import { checkLedger } from '../ledger/ledger.ts';
@@ -35,7 +33,7 @@ import {
   sumLedger,
   surveyStore,
 } from '../storage/sqlite/sqlite.ts';
-import { checksumsPath, signInCopyPath, syncDirectory } from './back-up.ts';
+import { checksumsPath, signInCopyPath } from './back-up.ts';
 import { unopenedCredentials } from './gather-facts.ts';
 import { readSecretState } from './secret.ts';
 
@@ -55,7 +53,7 @@ export function restore(config: Config, files: RestoreFiles): RestoreReport {
   const lock = lockDirectory(data);
   const staging = stagingPath(data);
   try {
-    rmSync(staging, { recursive: true, force: true }); // of an interrupted restore
+    rmSync(staging, { recursive: true, force: true }); // left by an interrupted restore
     mkdirSync(staging, { mode: 0o700 });
     const report = stage({ ...config, dataDirectory: staging }, { ...files, backup: file });
     publish(data, staging);
@@ -106,8 +104,8 @@ function stage(config: Config, { backup, secret, previousSecret }: RestoreFiles)
     throw new Error(`the ledger in it is inconsistent: ${check.faults.slice(0, FAULTS_SHOWN).join('; ')}${PLACE}`);
   const { newestAtMs, lastPaymentAtMs, ...use } = surveyStore(path, Date.now());
   const source = verifySecret(config, use);
-  for (const name of readdirSync(directory)) syncFile(join(directory, name));
-  syncDirectory(directory);
+  for (const name of readdirSync(directory)) syncPath(join(directory, name));
+  syncPath(directory);
   return {
     file: backup,
     sign_in_file: signInFile,
@@ -189,16 +187,7 @@ function publish(data: string, staging: string): void {
     if (process.getuid?.() === 0) chownSync(path, owner.uid, owner.gid); // root restores for the user of the service
   }
   for (const name of names) renameSync(join(staging, name), join(data, name));
-  syncDirectory(data);
+  syncPath(data);
   rmSync(staging, { recursive: true });
-  syncDirectory(data);
-}
-
-function syncFile(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  syncPath(data);
 }

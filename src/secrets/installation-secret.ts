@@ -5,6 +5,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { syncPath } from '../base/sync-path.ts';
 import { type Config, decodeSecret } from '../config.ts';
 import type { Vault } from './vault.ts';
 
@@ -144,15 +145,6 @@ function placeFile(path: string, secret: Buffer): void {
     rmSync(beside, { force: true });
   }
   syncPath(dirname(path));
-}
-
-function syncPath(directory: string): void {
-  const file = openSync(directory, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }
 
 /** The message names the missing secret and where it was looked for. */

@@ -1,4 +1,4 @@
-// Whether a session may be used now: by its age, and by its second factor where one is required. Decided at each
+// Decides whether a session may be used now: by its age, and by its second factor where one is required. Decided at each
 // request, so that a changed setting applies to existing sessions.
 
 import type { FoundSession } from './messages.ts';

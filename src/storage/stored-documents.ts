@@ -5,7 +5,15 @@ import type { AccessToken, Account, Key, MailedLink, Person } from '../accounts/
 import type { Actor } from '../audit/audit.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
-import type { AccountRow, Ending, KeyRow, NewEntry, PlanMeter, PlanWindow } from '../ledger/ledger.ts';
+import {
+  type AccountRow,
+  type Ending,
+  entryKinds,
+  type KeyRow,
+  type NewEntry,
+  type PlanMeter,
+  type PlanWindow,
+} from '../ledger/ledger.ts';
 import type { Billing, CodeBatch, Payment } from '../payments/payments.ts';
 import type { FormerHashKey } from '../secrets/secrets.ts';
 import type { RouteCounts } from '../traffic/traffic.ts';
@@ -356,22 +364,7 @@ const storedTexts = [
   storedWords(['account_meters', 'id', 'allowance_period'], period),
   storedWords(['key_meters', 'id', 'status'], keyStatus),
   storedWords(['key_meters', 'id', 'quota_period'], period),
-  storedWords<NewEntry['kind']>(
-    ['entries', 'seq', 'kind'],
-    words(
-      'payment',
-      'promotion',
-      'adjustment',
-      'debt_write_off',
-      'debt',
-      'plan_payment',
-      'usage',
-      'write_off',
-      'correction',
-      'refund',
-      'carried_forward',
-    ),
-  ),
+  storedWords<NewEntry['kind']>(['entries', 'seq', 'kind'], words(...entryKinds)),
   storedWords<Ending['endedBy']>(
     ['usage_records', 'request_id', 'ended_by'],
     words('settled', 'released', 'expired', 'corrected', 'forgiven'),

@@ -233,7 +233,7 @@ esac`;
 
 /**
  * Gives a server what Debian's has: a superuser "postgres" who needs no password on the machine, a self-signed certificate, and
- * nobody who may connect from elsewhere. Returns the directory of its socket.
+ * no access from other machines. Returns the directory of its socket.
  */
 async function likeDebians(postgres: TestPostgres, home: string): Promise<string> {
   const [files] = (await runOn(

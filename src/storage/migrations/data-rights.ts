@@ -1,5 +1,5 @@
 // Version 18: what nodes did to tables of PostgreSQL as their owner is done by functions, which run with the owner's rights. So a role
-// with rights on rows alone can be a node's. Nobody else may call them: `turnpike migrate --grant` grants that.
+// with rights on rows alone can be a node's. Only roles that `turnpike migrate --grant` names may call them.
 
 import type { MigrationPart } from './payments/payments.ts';
 

@@ -311,7 +311,7 @@ test('a required second factor is the issuer’s affair with single sign-on, and
     await signIn(only);
     expect(await only.me()).toMatchObject({ id: invited.id });
     await forgetProofs();
-    expect(await only.me()).toMatchObject({ id: invited.id }); // of an earlier version: they have no password
+    expect(await only.me()).toMatchObject({ id: invited.id }); // made by an earlier version, without a password
     expect((await bySingleSignOn.get('/api/v1/me')).code).toBe('second_factor_required'); // it may have been a password
   } finally {
     await require('nobody');

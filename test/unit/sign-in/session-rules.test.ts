@@ -1,4 +1,4 @@
-// Whether a session is valid, limited to the set-up of a second factor, or ended.
+// The rules by which a session is valid, limited to the set-up of a second factor, or ended.
 
 import { expect, test } from 'bun:test';
 import { type SessionState, sessionState } from '../../../src/sign-in/session-rules.ts';

@@ -12,7 +12,7 @@ import { cannotStartPostgres } from '../../support/start-postgres.ts';
 const RUN_MS_MAX = 300_000;
 const SPREAD_MAX = 200;
 const SPREAD_MS = 100;
-const PRICE = 132n; // of the page's message, in units of 0.0000001 USD
+const PRICE = 132n; // cost of the page's message, in units of 0.0000001 USD
 const CREDIT = 100_000_000n;
 const READY = 'curl -s --retry 60 --retry-delay 1 --retry-connrefused http://127.0.0.1:8080/readyz';
 

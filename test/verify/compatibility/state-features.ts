@@ -1,5 +1,5 @@
-// Features beside messages in the data of a build: plans, payments, codes, people, and events that nobody received. A build makes what it can,
-// by the routes of its admin API; the next one must show and complete all of it.
+// Makes and checks data other than messages: plans, payments, codes, people, and undelivered events. A build makes what its admin API
+// offers; later builds must show all of it, credit the payments and deliver the events.
 
 import { expect } from 'bun:test';
 import { bounds } from '../../../src/config.ts';
