@@ -181,8 +181,9 @@ export function withPlanTerms(account: AccountRow, terms: PlanTerms | null, nowM
   const { plan: before, pastWindows } = account;
   if (terms === null && before !== null && before.held > 0) return { ...account, plan: { ...before, endsAtMs: nowMs } };
   const present = before === null ? [] : rolledPlan(before, nowMs).windows;
-  const untilMs = Math.min(nowMs, before?.endsAtMs ?? nowMs);
-  const left = present.filter(({ startMs }) => startMs > 0).map(({ limit: _, ...window }) => ({ ...window, untilMs }));
+  const left = present
+    .filter(({ startMs }) => startMs > 0)
+    .map(({ limit: _, ...window }) => ({ ...window, untilMs: nowMs }));
   const last = [...left, ...pastWindows.filter(({ length }) => findLength(present, length) === undefined)];
   if (terms === null) return { ...account, plan: null, pastWindows: last };
   const isFirst = before === null && pastWindows.length === 0;

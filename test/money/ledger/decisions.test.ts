@@ -143,11 +143,13 @@ test('an answer reverses the failed attempts whose records are still there, and 
   const failed = usageRecord({ requestId: 'req_failed', account: 7, key: 9, cost: 5, outcome: 'upstream_cut' });
   const { changes } = decide(settle, {
     ...facts,
-    ending: (id) => (id === 'req_failed' ? { record: { ...failed, writtenOff: 2 }, endedBy: 'settled' } : undefined),
+    ending: (id) =>
+      id === 'req_failed' ? { record: { ...failed, writtenOff: 2, planPaid: 1 }, endedBy: 'settled' } : undefined,
   });
   const note = 'reversed: a later attempt under its idempotency key was answered';
   expect(changes.entries).toMatchObject([
-    { kind: 'correction', amount: 3, credit: 7, reference: 'req_failed', note },
+    { kind: 'correction', amount: 2, credit: 7, reference: 'req_failed', note },
+    { kind: 'correction', amount: 1, credit: systemAccounts.plans, reference: 'req_failed', note },
     { kind: 'correction', amount: 2, credit: systemAccounts.writeOffs, reference: 'req_failed', note },
     { kind: 'usage', amount: 3 },
   ]);

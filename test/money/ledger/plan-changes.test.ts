@@ -257,3 +257,17 @@ test('no sequence of changes, time and spending gives more than windows of one p
     { numRuns: 1000 },
   );
 });
+
+test('a message is charged to the windows that held it, although the plan after it ended in the past', async () => {
+  const month = { kind: 'plan', lengths: ['month'], limit: LIMIT, anchor: 'now', paidMs: null } as const;
+  const turn: Step[] = [
+    { ...month, lengths: ['month'] },
+    { kind: 'begin' },
+    { ...month, lengths: ['month'], anchor: 0, paidMs: -1 },
+    { ...month, lengths: ['week'] },
+    { kind: 'finish', cost: LIMIT / 2 },
+  ];
+  const spent = await play(Array.from({ length: 5 }, () => turn).flat(), 0);
+  expect(excesses(spent, 0)).toEqual([]);
+  expect(spent.length).toBeGreaterThan(1);
+});

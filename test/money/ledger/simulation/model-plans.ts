@@ -131,7 +131,7 @@ export function setPlan(model: Model, { account: id, plan, keepsOverflow }: Of<'
   const isFirst = before === null && account.windows.size === 0;
   const lasting = new Set(before?.windows.map(({ length }) => length));
   for (const { length, limit: _, ...window } of windowsOf(model, account))
-    account.windows.set(length, { ...window, untilMs: Math.min(model.nowMs, before?.endsAtMs ?? model.nowMs) });
+    account.windows.set(length, { ...window, untilMs: model.nowMs });
   if (plan === null) account.plan = null;
   else {
     account.plan = { ...plan, overflow: keepsOverflow ? (before?.overflow ?? plan.overflow) : plan.overflow };
