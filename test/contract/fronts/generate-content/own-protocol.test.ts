@@ -2,10 +2,13 @@
 // the end of a stream are those of every message.
 
 import { afterAll, expect, test } from 'bun:test';
-import { encodeThinking } from '../../../src/fronts/gemini/carried-thinking.ts';
-import { type Script, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
-import { expectMoney, GOOD, type Json, startWorld } from '../post-messages/world.ts';
-import { chunksOf, expectGeminiError, postGemini, requestOf, textOf } from './gemini-world.ts';
+import { encodeThinking } from '../../../../src/fronts/gemini/carried-thinking.ts';
+import { type Script, scripts, startScriptedUpstream } from '../../../support/scripted-upstream.ts';
+import { chunksOf } from '../../../unit/fronts/gemini/chunks.ts';
+import { expectMoney, GOOD, type Json, startWorld } from '../../post-messages/world.ts';
+import { generateContent } from '../drivers/generate-content.ts';
+import type { Prompt } from '../front-driver.ts';
+import { expectError, expectLastError, post } from '../front-world.ts';
 
 const google = await startScriptedUpstream(scripts.html());
 const price = { input: '3', output: '15' };
@@ -29,6 +32,8 @@ afterAll(async () => {
   await world.stop();
   await google.close();
 });
+
+const ask = (secret: string, prompt: Prompt, more?: RequestInit) => post(generateContent, world, secret, prompt, more);
 
 const USAGE = { promptTokenCount: 25, candidatesTokenCount: 12, totalTokenCount: 37, trafficType: 'ON_DEMAND' };
 const IDENTITY = { modelVersion: 'gemini-3-flash-001', responseId: 'g-1', createTime: '2026-11-24T10:00:00Z' };
@@ -66,7 +71,7 @@ test.each([
   const answer = JSON.stringify(ended('Hi'), null, 2);
   google.play(scripts.json(answer));
   const caller = await world.makeKey();
-  const response = await postGemini(world, caller.secret, {}, { model: 'own', body: given });
+  const response = await ask(caller.secret, { model: 'own' }, { body: given });
   expect(await response.text()).toBe(answer);
   expect(google.requests.at(-1)).toMatchObject({ path: '/v1beta/models/gemini-3-flash:generateContent', body: sent });
   expect(google.requests.at(-1)?.headers['x-goog-api-key']).toBe('AIza-upstream-1');
@@ -78,12 +83,12 @@ test('a stream is relayed chunk for chunk, however its bytes are split', async (
   const caller = await world.makeKey();
   for (const bytes of [1, 7, 100_000]) {
     google.play(splitStream(text, bytes));
-    const response = await postGemini(world, caller.secret, {}, { model: 'own', stream: true });
+    const response = await ask(caller.secret, { model: 'own', stream: true });
     expect((await response.text()).replaceAll(/^\n/gm, '')).toBe(text.replaceAll(/^\n/gm, ''));
     expect(google.requests.at(-1)?.path).toBe('/v1beta/models/gemini-3-flash:streamGenerateContent?alt=sse');
   }
-  const path = '/v1beta/models/own:streamGenerateContent';
-  expect(await (await postGemini(world, caller.secret, {}, { path })).json()).toEqual(CHUNKS);
+  const listing = { ...generateContent, path: () => '/v1beta/models/own:streamGenerateContent' };
+  expect(await (await post(listing, world, caller.secret)).json()).toEqual(CHUNKS);
   await expectMoney(world, caller, Array(4).fill({ ...GOOD, outcome: 'completed' }));
 });
 
@@ -108,16 +113,10 @@ test('when the money runs out no more output of the provider is sent', async () 
     answer.end();
   });
   const caller = await world.makeKey({ credit: '0.02' });
-  const response = await postGemini(
-    world,
-    caller.secret,
-    { generationConfig: { maxOutputTokens: 30_000 } },
-    { model: 'long', stream: true },
-  );
-  const chunks = chunksOf(await response.text());
-  expect(chunks.at(-1)).toMatchObject({ error: { details: [{ metadata: { code: 'insufficient_user_quota' } }] } });
+  const response = await ask(caller.secret, { model: 'long', stream: true, maxTokens: 30_000 });
+  const { pieces } = await expectLastError(generateContent, response, 'insufficient_user_quota');
   const [record] = await expectMoney(world, caller, [{ outcome: 'quota_cut', written_off: '0' }], '0.02');
-  const relayed = textOf(chunks).length;
+  const relayed = pieces.join('').length;
   expect(relayed).toBeGreaterThan(500);
   expect(relayed / 5).toBeLessThanOrEqual(record?.['output_tokens'] as number); // each word is a token
 });
@@ -126,10 +125,10 @@ test('a failure of the provider has our words and code, in its answer and within
   const error = { code: 429, message: 'Quota of project 4711', status: 'RESOURCE_EXHAUSTED', details: [] };
   const caller = await world.makeKey();
   google.play((answer) => answer.send(429, { 'content-type': 'application/json' }, JSON.stringify({ error })));
-  const refused = await postGemini(world, caller.secret, {}, { model: 'own' });
-  expect(JSON.stringify(await expectGeminiError(refused, 429, 'upstream_rate_limited'))).not.toContain('4711');
+  const refused = await ask(caller.secret, { model: 'own' });
+  expect(await expectError(generateContent, refused, 'upstream_rate_limited')).not.toContain('4711');
   google.play(splitStream(eventText(said('Hello')) + eventText({ error }), 100_000));
-  const text = await (await postGemini(world, caller.secret, {}, { model: 'own', stream: true })).text();
+  const text = await (await ask(caller.secret, { model: 'own', stream: true })).text();
   expect(chunksOf(text)).toMatchObject([
     said('Hello'),
     { error: { details: [{ metadata: { code: 'upstream_rate_limited' } }] } },
@@ -201,7 +200,7 @@ test('what has no price or reads stored objects is refused by name, and the prov
   const asked = google.requests.length;
   const caller = await world.makeKey();
   for (const [path, members] of NOT_OFFERED) {
-    const response = await postGemini(world, caller.secret, members, { model: 'own' });
+    const response = await ask(caller.secret, { model: 'own', members });
     const { error } = (await response.json()) as { error: { message: string } };
     expect({ status: response.status, message: error.message }).toEqual({
       status: 400,
@@ -215,18 +214,19 @@ test('what has no price or reads stored objects is refused by name, and the prov
 test('an idempotency-key is bound to the whole body, although the message has less of it', async () => {
   google.play(scripts.json(JSON.stringify(ended('Hi'))));
   const caller = await world.makeKey();
-  const post = (members: Json) =>
-    postGemini(world, caller.secret, members, { model: 'own', headers: { 'idempotency-key': 'order-1' } });
-  expect((await post({})).status).toBe(200);
-  await expectGeminiError(await post({ safetySettings: [] }), 422, 'idempotency_mismatch');
-  expect(await (await post({})).json()).toEqual(ended('Hi'));
+  const keyed = (members: Json) =>
+    ask(caller.secret, { model: 'own', members }, { headers: { 'idempotency-key': 'order-1' } });
+  expect((await keyed({})).status).toBe(200);
+  await expectError(generateContent, await keyed({ safetySettings: [] }), 'idempotency_mismatch');
+  expect(await (await keyed({})).json()).toEqual(ended('Hi'));
   await expectMoney(world, caller, [GOOD]);
 });
 
 test('members that are not known to be free are left out', async () => {
   google.play(scripts.json(JSON.stringify(ended('Hi'))));
   const { secret } = await world.makeKey();
-  const known = requestOf({ toolConfig: { functionCallingConfig: { mode: 'AUTO' } }, generationConfig: { topK: 1 } });
+  const members = { toolConfig: { functionCallingConfig: { mode: 'AUTO' } }, generationConfig: { topK: 1 } };
+  const known = generateContent.body({ members });
   const given = {
     ...known,
     model: 'models/gemini-3-pro',
@@ -235,7 +235,7 @@ test('members that are not known to be free are left out', async () => {
     toolConfig: { ...(known['toolConfig'] as Json), retrievalConfig: { latLng: {} } },
     generationConfig: { topK: 1, routingConfig: { autoMode: {} } },
   };
-  await postGemini(world, secret, {}, { model: 'own', body: JSON.stringify(given) });
+  await ask(secret, { model: 'own' }, { body: JSON.stringify(given) });
   expect(JSON.parse(google.requests.at(-1)?.body ?? '')).toEqual({
     ...known,
     generationConfig: { topK: 1, maxOutputTokens: 50 },
@@ -254,7 +254,7 @@ test('another provider answers after a failure: it gets a message, and no signat
   google.play(scripts.overloaded());
   world.upstream.play(scripts.good());
   const { secret } = await world.makeKey();
-  const response = await postGemini(world, secret, called('R29vZ2xl'), { model: 'either' });
+  const response = await ask(secret, { model: 'either', members: called('R29vZ2xl') });
   expect(await response.json()).toMatchObject({ responseId: 'upstream' });
   expect(JSON.parse(world.upstream.requests.at(-1)?.body ?? '')).toMatchObject({
     messages: [
@@ -272,8 +272,8 @@ test('a provider of Gemini gets no thinking of another one as a signature', asyn
   const carried = encodeThinking([{ type: 'thinking', thinking: 'Hm.', signature: 'c2ln' }]) as string;
   const { contents } = called(carried);
   const said = { role: 'model', parts: [{ text: 'Yes.' }, { text: '', thoughtSignature: carried }] };
-  const ask = { contents: [...contents, said, { parts: [{ text: 'And?' }] }] };
-  const response = await postGemini(world, secret, ask, { model: 'other' });
+  const members = { contents: [...contents, said, { parts: [{ text: 'And?' }] }] };
+  const response = await ask(secret, { model: 'other', members });
   expect(await response.json()).toEqual(ended('Hi'));
   const sent = google.requests.at(-1)?.body ?? '';
   expect(sent).toContain('"thoughtSignature":"skip_thought_signature_validator"');
@@ -285,7 +285,8 @@ test('tokens of the client’s own body are counted by the provider', async () =
   google.play(scripts.json('{"totalTokens":777}'));
   const { secret } = await world.makeKey();
   const body = '{"contents":[{"parts":[{"text":"a\\u0020b"}]}]}';
-  const response = await postGemini(world, secret, {}, { path: '/v1beta/models/own:countTokens', body });
+  const counting = { ...generateContent, path: () => '/v1beta/models/own:countTokens' };
+  const response = await post(counting, world, secret, {}, { body });
   expect(await response.json()).toEqual({ totalTokens: 777 });
   expect(google.requests.at(-1)).toMatchObject({
     path: '/v1beta/models/gemini-3-flash:countTokens',

@@ -1,9 +1,10 @@
 // A request without max_tokens: a stream may be as long as the model allows, as long as the balance pays for it.
 
 import { afterAll, expect, test } from 'bun:test';
-import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, type Json, startWorld } from '../post-messages/world.ts';
-import { chatOf, expectChatError, postChat, sentOf } from './chat-world.ts';
+import { scripts } from '../../../support/scripted-upstream.ts';
+import { bodyOf, type Json, startWorld } from '../../post-messages/world.ts';
+import { chatCompletions } from '../drivers/chat-completions.ts';
+import { expectError, post, sentOf } from '../front-world.ts';
 
 const price = { input: '3', output: '15' };
 const routes = [{ provider: 'first', model: 'upstream-model' }];
@@ -16,9 +17,9 @@ const world = await startWorld({
 });
 afterAll(() => world.stop());
 
-const { max_tokens: _, ...open } = chatOf();
+const { max_tokens: _, ...open } = chatCompletions.body({});
 const ask = (secret: string, members: Json) =>
-  postChat(world, secret, {}, { body: JSON.stringify({ ...open, ...members }) });
+  post(chatCompletions, world, secret, {}, { body: JSON.stringify({ ...open, ...members }) });
 async function maxTokensOf(members: Json, credit = '10.00'): Promise<unknown> {
   world.upstream.play(scripts.good());
   const { secret } = await world.makeKey({ credit });
@@ -62,5 +63,5 @@ test('a stream is served even if the balance could not pay the maximum', async (
 test('a response without streaming is held in full, with the default length', async () => {
   expect(await maxTokensOf({ model: 'long' }, '0.10')).toBe(4_096);
   const { secret } = await world.makeKey({ credit: '0.05' });
-  await expectChatError(await ask(secret, { model: 'long' }), 400, 'insufficient_user_quota');
+  await expectError(chatCompletions, await ask(secret, { model: 'long' }), 'insufficient_user_quota');
 });
