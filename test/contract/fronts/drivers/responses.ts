@@ -126,6 +126,7 @@ export const responses: FrontDriver = {
   invalid: [
     [{ max_output_tokens: -2 }, 'max_output_tokens'],
     [{ model: null }, 'model'],
+    [{ input: [] }, 'input'],
     [{ store: true }, 'store'],
     [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
   ],
