@@ -1,256 +1,17 @@
-// A provider of kind `openai-responses` gets the client's own body, and the client gets the provider's own answer; holds,
-// bills and the end of a stream are those of every message.
+// Guarantees of Responses alone at a provider of it: sealed reasoning, and the header of Codex.
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { sealThinking } from '../../../../src/fronts/responses/sealed-thinking.ts';
-import { type Script, scripts, startScriptedUpstream } from '../../../support/scripted-upstream.ts';
-import { expectMoney, expectNoTrace, GOOD, type Json, startWorld } from '../../post-messages/world.ts';
-import { responses } from '../drivers/responses.ts';
-import type { Prompt } from '../front-driver.ts';
-import { expectError, expectLastError, post } from '../front-world.ts';
+import { scripts } from '../../../support/scripted-upstream.ts';
+import { expectMoney, GOOD, type Json } from '../../post-messages/world.ts';
+import { nativeResponses, REASONING } from '../drivers/native-responses.ts';
+import { CREDENTIAL, postNative, startNative } from '../native-driver.ts';
 
-const openai = await startScriptedUpstream(scripts.html());
-const price = { input: '3', output: '15' };
-const own = { provider: 'openai', model: 'gpt-5.5' };
-const other = { provider: 'first', model: 'upstream-model' };
-const openaiProvider = {
-  kind: 'openai-responses',
-  base_url: openai.url,
-  api_key: 'sk-openai-1',
-  private_network: true,
-};
-const world = await startWorld({
-  providers: { openai: openaiProvider },
-  models: {
-    own: { price, routes: [own], max_output_tokens: 50 },
-    long: { price, routes: [own] },
-    either: { price, routes: [own, { ...other, priority: 1 }] },
-    other: { price, routes: [other, { ...own, priority: 1 }] },
-  },
-});
-afterAll(async () => {
-  await world.stop();
-  await openai.close();
-});
+const world = await startNative([nativeResponses]);
+const { native } = world;
 
-const ask = (secret: string, prompt: Prompt, more?: RequestInit) => post(responses, world, secret, prompt, more);
-
-const USAGE = { input_tokens: 25, output_tokens: 12, total_tokens: 37, output_tokens_details: { reasoning_tokens: 5 } };
-const MESSAGE = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  content: [{ type: 'output_text', text: 'Hello there' }],
-};
-const REASONING = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'gAAAAABo' };
-const PATCH = { id: 'ctc_1', type: 'custom_tool_call', call_id: 'call_1', name: 'apply_patch', input: '*** "Begin"' };
-const OUTPUT = [REASONING, MESSAGE, PATCH];
-const RESPONSE = {
-  id: 'resp_1',
-  object: 'response',
-  status: 'completed',
-  model: 'gpt-5.5',
-  output: OUTPUT,
-  usage: USAGE,
-};
-
-/** The events of a stream with these deltas in its message. */
-function eventsOf(deltas: readonly string[]): Json[] {
-  const events: Json[] = [
-    { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } },
-    { type: 'response.in_progress', response: { id: 'resp_1', status: 'in_progress' } },
-    { type: 'response.output_item.added', output_index: 0, item: { id: 'rs_1', type: 'reasoning', summary: [] } },
-    { type: 'response.output_item.done', output_index: 0, item: REASONING },
-    { type: 'response.output_item.added', output_index: 1, item: { ...MESSAGE, content: [] } },
-    { type: 'response.content_part.added', output_index: 1, content_index: 0, part: { type: 'output_text', text: '' } },
-    ...deltas.map((delta) => ({ type: 'response.output_text.delta', output_index: 1, content_index: 0, delta })),
-    { type: 'response.some_new_event', n: 1 },
-    { type: 'response.output_item.done', output_index: 1, item: MESSAGE },
-    { type: 'response.output_item.added', output_index: 2, item: { ...PATCH, input: '' } },
-    { type: 'response.custom_tool_call_input.delta', output_index: 2, delta: '*** "Be' },
-    { type: 'response.custom_tool_call_input.delta', output_index: 2, delta: 'gin"' },
-    { type: 'response.custom_tool_call_input.done', output_index: 2, input: PATCH.input },
-    { type: 'response.output_item.done', output_index: 2, item: PATCH },
-    { type: 'response.completed', response: RESPONSE },
-  ];
-  return events.map((event, sequence_number) => ({ ...event, sequence_number }));
-}
-
-const eventText = (event: Json) => `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`;
-const STREAM = eventsOf(['Hello ', 'there']).map(eventText).join('');
-
-function stream(text: string, bytesPerChunk = 100_000): Script {
-  return async (answer) => {
-    answer.begin(200, { 'content-type': 'text/event-stream' });
-    const bytes = Buffer.from(text);
-    for (let start = 0; start < bytes.length; start += bytesPerChunk)
-      await answer.write(bytes.subarray(start, start + bytesPerChunk));
-    answer.end();
-  };
-}
-
-const sentBody = () => openai.requests.at(-1)?.body ?? '';
-const sent = () => JSON.parse(sentBody()) as Json & { input: Json[] };
-const answers = scripts.json(JSON.stringify(RESPONSE));
-
-test.each([
-  [
-    'its own limit',
-    '{ "model": "own",  "input":"a\\u0020b", "temperature":1.00, "store" : false, "stream":false, "max_output_tokens":64 }',
-    '{ "model": "gpt-5.5",  "input":"a\\u0020b", "temperature":1.00, "store" : false, "stream":false, "max_output_tokens":50 }',
-  ],
-  [
-    'none',
-    '{"model":"own","input":[{"role":"user","content":"a"}]}',
-    '{"model":"gpt-5.5","input":[{"role":"user","content":"a"}],"max_output_tokens":50,"store":false,"stream":false}',
-  ],
-])(
-  'the body reaches the provider byte for byte but for model, limit, storage and stream (%s)',
-  async (_, given, body) => {
-    const answer = JSON.stringify({ ...RESPONSE, extra: 1 }, null, 2);
-    openai.play(scripts.json(answer));
-    const caller = await world.makeKey();
-    const response = await ask(caller.secret, {}, { body: given });
-    expect(await response.text()).toBe(answer);
-    expect(openai.requests.at(-1)).toMatchObject({ path: '/v1/responses', body });
-    await expectMoney(world, caller, [GOOD]);
-  },
-);
-
-test('a stream is relayed event for event, however its bytes are split', async () => {
-  const caller = await world.makeKey();
-  for (const bytes of [1, 7, 100_000]) {
-    openai.play(stream(STREAM, bytes));
-    expect(await (await ask(caller.secret, { model: 'own', stream: true })).text()).toBe(STREAM);
-  }
-  await expectMoney(world, caller, Array(3).fill({ ...GOOD, outcome: 'completed' }));
-});
-
-test('a stream that breaks off ends with an error and without the provider’s end', async () => {
-  const end = STREAM.indexOf('event: response.completed');
-  openai.play(stream(STREAM.slice(0, end)));
-  const caller = await world.makeKey();
-  const response = await ask(caller.secret, { model: 'own', stream: true });
-  const text = await response.text();
-  expect(text).toStartWith(STREAM.slice(0, end));
-  await expectLastError(responses, new Response(text, response), 'upstream_failed');
-  await expectMoney(world, caller, [{ outcome: 'upstream_cut' }]);
-});
-
-test('when the money runs out no more output of the provider is sent', async () => {
-  openai.play(async (answer) => {
-    answer.begin(200, { 'content-type': 'text/event-stream' });
-    for (const event of eventsOf(Array(500).fill('word '.repeat(40)))) {
-      if (answer.isGone) return;
-      await answer.write(eventText(event));
-      await Bun.sleep(1);
-    }
-    answer.end();
-  });
-  const caller = await world.makeKey({ credit: '0.02' });
-  const response = await ask(caller.secret, { model: 'long', stream: true, maxTokens: 30_000 });
-  const { pieces } = await expectLastError(responses, response, 'insufficient_user_quota');
-  const [record] = await expectMoney(world, caller, [{ outcome: 'quota_cut', written_off: '0' }], '0.02');
-  const relayed = pieces.join('').length;
-  expect(relayed).toBeGreaterThan(500);
-  expect(relayed / 5).toBeLessThanOrEqual(record?.['output_tokens'] as number); // each word is a token
-});
-
-test('a failure of the provider has our words and code, in its answer and within a stream', async () => {
-  const error = { type: 'tokens', code: 'rate_limit_exceeded', message: 'Limit reached for org-4711.' };
-  const caller = await world.makeKey();
-  openai.play((answer) => answer.send(429, { 'content-type': 'application/json' }, JSON.stringify({ error })));
-  const refused = await ask(caller.secret, { model: 'own' });
-  expect(await expectError(responses, refused, 'upstream_rate_limited')).not.toContain('4711');
-  const failed = eventText({ type: 'response.failed', response: { ...RESPONSE, status: 'failed', error } });
-  openai.play(stream(STREAM.slice(0, STREAM.indexOf('event: response.some_new_event')) + failed));
-  const response = await ask(caller.secret, { model: 'own', stream: true });
-  const streamed = await expectLastError(responses, response, 'upstream_rate_limited');
-  expect(JSON.stringify(streamed)).not.toContain('4711');
-  await expectMoney(world, caller, [{ outcome: 'upstream_cut' }, { cost: '0' }]);
-});
-
-describe('what may cost more or read what is stored', () => {
-  const user = (...content: Json[]) => ({ input: [{ role: 'user', content }] });
-  const say = (...items: Json[]) => ({ input: [{ role: 'user', content: 'Hi' }, ...items] });
-  const image = { type: 'input_image', image_url: 'data:image/png;base64,aGk=' };
-
-  test.each<[Json]>([
-    [{ background: true }],
-    [{ store: true }],
-    [{ previous_response_id: 'resp_1' }],
-    [{ conversation: 'conv_1' }],
-    [{ prompt: { id: 'pmpt_1' } }],
-    [{ service_tier: 'flex' }],
-    [{ service_tier: 'priority' }],
-    [{ moderation: {} }],
-    ...[
-      'file_search',
-      'code_interpreter',
-      'computer',
-      'image_generation',
-      'mcp',
-      'shell',
-      'local_shell',
-      'new_one',
-    ].map((type): [Json] => [{ tools: [{ type }] }]),
-    [{ tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'mcp' }] }] }],
-    [say({ type: 'additional_tools', tools: [{ type: 'mcp' }] })],
-    [{ tool_choice: { type: 'file_search' } }],
-    [say({ type: 'item_reference', id: 'msg_1' })],
-    [say({ id: 'msg_1' })],
-    [say({ type: 'compaction', encrypted_content: 'x' })],
-    [say({ type: 'mcp_call', id: 'x' })],
-    [user({ ...image, file_id: 'file-1' })],
-    [user({ type: 'input_file', file_id: 'file-1' })],
-    [user({ type: 'input_file', file_id: 'file-1', file_data: 'data:text/plain;base64,aGk=' })],
-    [say({ type: 'function_call_output', call_id: 'a', output: [{ ...image, file_id: 'file-1' }] })],
-  ])('is refused before it is sent: %j', async (members) => {
-    const before = openai.requests.length;
-    const caller = await world.makeKey();
-    const response = await ask(caller.secret, { model: 'own', members });
-    expect(response.status).toBe(400);
-    expect(openai.requests.length).toBe(before);
-    await expectNoTrace(world, caller);
-  });
-
-  test('is left out where clients always send it or a later protocol may have it', async () => {
-    openai.play(answers);
-    const caller = await world.makeKey();
-    const fn = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} } };
-    const tools = [{ ...fn, defer_loading: true, later: 1 }, { type: 'web_search' }, { type: 'tool_search' }];
-    const later = {
-      metadata: { a: 'b' },
-      client_metadata: {},
-      prompt_cache_retention: '24h',
-      later: 1,
-      max_tool_calls: 1,
-    };
-    const input = [
-      { role: 'user', content: [{ type: 'input_text', text: 'Hi', later: 1 }], later: 1 },
-      { type: 'item_reference', id: 'rs_1' },
-      { type: 'web_search_call', id: 'ws_1' },
-      { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}', later: 1 },
-      { type: 'function_call_output', call_id: 'a', output: 'ok' },
-    ];
-    const include = ['reasoning.encrypted_content', 'web_search_call.action.sources'];
-    const reasoning = { effort: 'low', later: 1 };
-    const members = { ...later, tools, input, include, reasoning };
-    const response = await ask(caller.secret, { model: 'own', members });
-    expect(response.status).toBe(200);
-    expect(sent()).toEqual({
-      ...responses.body({ model: 'gpt-5.5', maxTokens: 50, members: { store: false, stream: false } }),
-      tools: [fn],
-      include: ['reasoning.encrypted_content'],
-      reasoning: { effort: 'low' },
-      input: [
-        { role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
-        { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
-        { type: 'function_call_output', call_id: 'a', output: 'ok' },
-      ],
-    });
-  });
-});
+const sent = () => JSON.parse(native.requests.at(-1)?.body ?? '') as Json & { input: Json[] };
+const answers = scripts.json(JSON.stringify(nativeResponses.answer));
 
 describe('reasoning', () => {
   const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmVk' };
@@ -273,12 +34,16 @@ describe('reasoning', () => {
   ];
 
   test('goes back to the kind that it came from, and to no other', async () => {
-    openai.play(answers);
+    native.play(answers);
     world.upstream.play(scripts.good());
     const { secret } = await world.makeKey();
-    expect((await ask(secret, { model: 'own', members: { input: conversation } })).status).toBe(200);
+    expect(
+      (await postNative(nativeResponses, world, secret, { model: 'own', members: { input: conversation } })).status,
+    ).toBe(200);
     expect(sent().input.filter(({ type }) => type === 'reasoning')).toEqual([REASONING, { ...REASONING, ...shown }]);
-    expect((await ask(secret, { model: 'other', members: { input: conversation } })).status).toBe(200);
+    expect(
+      (await postNative(nativeResponses, world, secret, { model: 'other', members: { input: conversation } })).status,
+    ).toBe(200);
     const { messages } = JSON.parse(world.upstream.requests.at(-1)?.body ?? '') as { messages: Json[] };
     expect(messages[1]?.['content']).toEqual([thinking, { type: 'text', text: 'Hi' }]);
   });
@@ -289,51 +54,35 @@ describe('reasoning', () => {
       code: 'invalid_encrypted_content',
       message: 'It could not be verified.',
     };
-    openai.play((answer, { body }) =>
+    native.play((answer, { body }) =>
       body.includes('gAAAA')
         ? answer.send(400, { 'content-type': 'application/json' }, JSON.stringify({ error }))
         : answers(answer, {} as never),
     );
     const caller = await world.makeKey();
-    const response = await ask(caller.secret, { model: 'own', members: { input: conversation } });
-    expect(await response.json()).toEqual(RESPONSE);
+    const response = await postNative(nativeResponses, world, caller.secret, {
+      model: 'own',
+      members: { input: conversation },
+    });
+    expect(await response.json()).toEqual(nativeResponses.answer);
     expect(sent().input.map(({ type, role }) => type ?? role)).toEqual(['user', 'message', 'user']);
     await expectMoney(world, caller, [GOOD]);
   });
 });
 
-test('another kind answers after a failure, from the translated message, and the other way round', async () => {
-  const caller = await world.makeKey();
-  for (const stream of [false, true]) {
-    openai.play((answer) => answer.send(500, {}, 'no'));
-    world.upstream.play(scripts.good());
-    const translated = await (await ask(caller.secret, { model: 'either', stream })).text();
-    expect(translated).toContain('"text":"Hello there, world!"');
-  }
-  openai.play(answers);
-  world.upstream.play(scripts.overloaded());
-  expect(await (await ask(caller.secret, { model: 'other' })).json()).toEqual(RESPONSE);
-  await expectMoney(world, caller, [GOOD, GOOD, GOOD]);
-});
-
-test('an answer is repeated for the same idempotency key in the provider’s own words', async () => {
-  openai.play(stream(STREAM));
-  const caller = await world.makeKey();
-  const headers = { 'idempotency-key': 'once' };
-  for (let turn = 0; turn < 2; turn++) {
-    const response = await ask(caller.secret, { model: 'own', stream: true }, { headers });
-    expect(await response.text()).toBe(STREAM);
-  }
-  await expectMoney(world, caller, [GOOD]);
-});
-
 test('the header that says where tools are is forwarded, and no other', async () => {
-  openai.play(answers);
+  native.play(answers);
   const { secret } = await world.makeKey();
   const lite = 'x-openai-internal-codex-responses-lite';
-  await ask(secret, { model: 'own' }, { headers: { [lite]: 'true', 'x-codex-turn-metadata': 'x' } });
-  expect(openai.requests.at(-1)?.headers).toMatchObject({ [lite]: 'true', authorization: 'Bearer sk-openai-1' });
-  expect(openai.requests.at(-1)?.headers).not.toHaveProperty('x-codex-turn-metadata');
-  await ask(secret, { model: 'own' });
-  expect(openai.requests.at(-1)?.headers).not.toHaveProperty(lite);
+  await postNative(
+    nativeResponses,
+    world,
+    secret,
+    { model: 'own' },
+    { headers: { [lite]: 'true', 'x-codex-turn-metadata': 'x' } },
+  );
+  expect(native.requests.at(-1)?.headers).toMatchObject({ [lite]: 'true', authorization: `Bearer ${CREDENTIAL}` });
+  expect(native.requests.at(-1)?.headers).not.toHaveProperty('x-codex-turn-metadata');
+  await postNative(nativeResponses, world, secret, { model: 'own' });
+  expect(native.requests.at(-1)?.headers).not.toHaveProperty(lite);
 });
