@@ -10,7 +10,7 @@ import { post } from './front-world.ts';
 export interface NativeDriver {
   front: FrontDriver;
   kind: string;
-  /** Of its route. */
+  /** The model of its routes. */
   model: string;
   /** Paths at the provider. */
   path: string;

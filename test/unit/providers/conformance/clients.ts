@@ -6,7 +6,7 @@ import { generateText, stepCountIs, streamText, tool } from 'ai';
 import { z } from 'zod';
 import { type Anthropic, makeClient, type Sdk, sdks } from '../../../verify/clients/official-sdks.ts';
 
-/** The result of a call; the service is told nothing else. */
+/** The result of a call. */
 export const resultOf = (city: string | undefined) => `Sun, ${city}`;
 
 export interface Conversation {
