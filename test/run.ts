@@ -5,7 +5,7 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { rootDirectory, runChecks, staticChecks } from './check.ts';
+import { rootDirectory, runChecks, staticChecks, tidinessTests } from './check.ts';
 import { type Report, readReport } from './report.ts';
 import { filesOfBothStores, leftOutBy, testFiles } from './selection.ts';
 
@@ -31,7 +31,9 @@ const isOverPostgres = process.env['TEST_STORE'] === 'postgres';
 
 const checks = selected.length > 0 || isOverPostgres || isVerify ? [] : staticChecks(false);
 const checksFailed = await runChecks(checks);
-const files = isOverPostgres ? filesOfBothStores() : testFiles(isVerify ? 'verify' : 'test');
+const files = isOverPostgres
+  ? filesOfBothStores()
+  : testFiles(isVerify ? 'verify' : 'test').filter((file) => !tidinessTests.includes(file));
 const tests = await runTests(selected.length > 0 ? selected : files.map((file) => `./${file}`));
 if (isOverPostgres && selected.length === 0)
   for (const [reason, names] of Object.entries(leftOutBy))
