@@ -103,7 +103,10 @@ describe.skipIf(cannotStartPostgres)('over PostgreSQL', () => {
       versions.add(found.version);
     }
     proxy.isWhole = false;
-    expect([...versions]).toEqual(tables.map(({ version }) => version));
+    // A start may reach the next version before it notices the cut.
+    const all = tables.map(({ version }) => version);
+    expect(all.filter((version) => versions.has(version))).toEqual([...versions]);
+    expect([...versions].at(-1)).toBe(latestVersion);
   });
 
   test('a crash of the server at a commit leaves the tables as they were before', async () => {
