@@ -103,10 +103,7 @@ describe.skipIf(cannotStartPostgres)('over PostgreSQL', () => {
       versions.add(found.version);
     }
     proxy.isWhole = false;
-    // A start may reach the next version before it notices the cut.
-    const all = tables.map(({ version }) => version);
-    expect(all.filter((version) => versions.has(version))).toEqual([...versions]);
-    expect([...versions].at(-1)).toBe(latestVersion);
+    expect([...versions]).toEqual(tables.map(({ version }) => version));
   });
 
   test('a crash of the server at a commit leaves the tables as they were before', async () => {
