@@ -60,7 +60,6 @@ export const leftOutBy: Readonly<Record<string, readonly string[]>> = {
     'test/contract/attacks/lengths.test.ts',
     'test/contract/attacks/slow-readers.test.ts',
     'test/contract/known-failures/robustness.test.ts',
-    'test/contract/known-failures/security.test.ts',
     'test/contract/post-messages/400-invalid-json.test.ts',
     'test/contract/post-messages/400-invalid-request.test.ts',
     'test/contract/post-messages/400-thread.test.ts',
@@ -101,9 +100,7 @@ export const leftOutBy: Readonly<Record<string, readonly string[]>> = {
     'test/contract/sign-in/limits.test.ts',
     'test/contract/sign-in/mail.test.ts',
     'test/contract/sign-in/passwords.test.ts',
-    'test/contract/sign-in/required-second-factor.test.ts',
     'test/contract/sign-in/second-factor.test.ts',
-    'test/contract/sign-in/session-lifetime.test.ts',
     'test/contract/sign-in/single-sign-on.test.ts',
   ],
   'starts, listens and reads settings before the store is used': [

@@ -33,6 +33,7 @@ export function changesSince(tables: MemoryTables, snapshot: Snapshot): RowChang
         changes.push({ table: name, before: rowBefore, after: row });
     };
     table.forEach(see);
+    // Without fewer rows, a removed row means that another was added.
     const isLess = (Array.isArray(table) ? table.length : table.size) < before.size;
     if (isLess || changes.length > 0)
       for (const [key, row] of before)
