@@ -3,10 +3,10 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { scripts, upstreamMessage } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectMoney, GOOD, type Json, startWorld } from '../post-messages/world.ts';
+import { bodyOf, expectMoney, GOOD, type Json, sharedWorld } from '../post-messages/world.ts';
 import { candidateOf, chunksOf, postGemini, requestOf, sentOf, textOf } from './gemini-world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 const ANSWER = {

@@ -6,10 +6,10 @@ import { TurnpikeError } from '../../../src/errors.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { sayMessage } from '../../verify/clients/upstreams/speak-messages.ts';
 import { EVENTS, startControlled, streamOf } from '../post-messages/controlled-service.ts';
-import { expectMoney, GOOD, startWorld } from '../post-messages/world.ts';
+import { expectMoney, GOOD, sharedWorld } from '../post-messages/world.ts';
 import { candidateOf, chunksOf, postGemini, sentOf, textOf } from './gemini-world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 const isEnd = /finishReason|usageMetadata/;

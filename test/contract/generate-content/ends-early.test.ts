@@ -6,10 +6,10 @@ import { costOf, countText } from '../../support/count-text.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { paused } from '../idempotency/post-keyed.ts';
 import { EVENTS, startControlled, streamOf } from '../post-messages/controlled-service.ts';
-import { afterReading, expectMoney, expectNoTrace, GOOD, startWorld } from '../post-messages/world.ts';
+import { afterReading, expectMoney, expectNoTrace, GOOD, sharedWorld } from '../post-messages/world.ts';
 import { chunksOf, expectGeminiError, postGemini, textOf } from './gemini-world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 const long = (tokens: number) => ({ generationConfig: { maxOutputTokens: tokens } });

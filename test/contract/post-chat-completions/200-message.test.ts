@@ -3,10 +3,10 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { scripts, upstreamMessage } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectMoney, GOOD, startWorld } from '../post-messages/world.ts';
+import { bodyOf, expectMoney, GOOD, sharedWorld } from '../post-messages/world.ts';
 import { chatOf, postChat, sentOf } from './chat-world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 test('the provider gets a message, and the client gets its response', async () => {

@@ -6,10 +6,10 @@ import { TurnpikeError } from '../../../src/errors.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { chunksOf, foldChunks } from '../../unit/fronts/chat-completions/chunks.ts';
 import { EVENTS, startControlled, streamOf } from '../post-messages/controlled-service.ts';
-import { expectMoney, GOOD, startWorld } from '../post-messages/world.ts';
+import { expectMoney, GOOD, sharedWorld } from '../post-messages/world.ts';
 import { postChat } from './chat-world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 test('a stream has its deltas in order, its finish reason, its usage and [DONE]', async () => {

@@ -2,9 +2,9 @@
 // headers of other clients are ignored.
 
 import { afterAll, expect, test } from 'bun:test';
-import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 const from = (secret: string, address: string | null) =>

@@ -3,9 +3,9 @@
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, startWorld } from './world.ts';
+import { bodyOf, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 beforeEach(() => {
   world.upstream.play(scripts.good());
