@@ -13,6 +13,8 @@ export interface World extends Turnpike {
   upstream: ScriptedUpstream;
   /** The second route of the model `paired`. */
   second: ScriptedUpstream;
+  /** Lets both answer well again, and forgets their requests: for tests in any order. */
+  reset(): void;
 }
 
 export interface Caller {
@@ -79,7 +81,11 @@ async function withUpstreams(open: (urls: [string, string]) => Promise<Turnpike>
     await upstream.close();
     await second.close();
   };
-  return { ...turnpike, upstream, second, stop, [Symbol.asyncDispose]: stop };
+  const reset = () => {
+    upstream.reset();
+    second.reset();
+  };
+  return { ...turnpike, upstream, second, reset, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** A small request; `members` replaces or adds fields. */

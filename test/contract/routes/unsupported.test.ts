@@ -26,12 +26,7 @@ await world.admin('POST', '/apply', {
   },
 });
 
-beforeEach(() => {
-  for (const upstream of [world.upstream, world.second]) {
-    upstream.requests.length = 0;
-    upstream.play(scripts.good());
-  }
-});
+beforeEach(() => world.reset());
 
 /** The kind vertex reads no addresses. */
 const picture = { type: 'image', source: { type: 'url', url: 'https://pictures.example.com/cat.png' } };
