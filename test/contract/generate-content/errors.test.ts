@@ -4,10 +4,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { startControlled } from '../post-messages/controlled-service.ts';
-import { expectMoney, expectNoTrace, type Json, startWorld } from '../post-messages/world.ts';
+import { expectMoney, expectNoTrace, type Json, sharedWorld } from '../post-messages/world.ts';
 import { expectGeminiError, postGemini, requestOf } from './gemini-world.ts';
 
-const world = await startWorld({ settings: { body_bytes_max: 4_096 } });
+const world = await sharedWorld({ settings: { body_bytes_max: 4_096 } });
 afterAll(() => world.stop());
 
 const says = (part: Json) => ({ contents: [{ role: 'user', parts: [part] }] });

@@ -4,13 +4,13 @@
 import { afterAll, expect, test } from 'bun:test';
 import { encodeThinking } from '../../../src/fronts/gemini/carried-thinking.ts';
 import { type Script, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
-import { expectMoney, GOOD, type Json, startWorld } from '../post-messages/world.ts';
+import { expectMoney, GOOD, type Json, sharedWorld } from '../post-messages/world.ts';
 import { chunksOf, expectGeminiError, postGemini, requestOf, textOf } from './gemini-world.ts';
 
 const google = await startScriptedUpstream(scripts.html());
 const price = { input: '3', output: '15' };
 const google1 = { provider: 'google', model: 'gemini-3-flash' };
-const world = await startWorld({
+const world = await sharedWorld({
   providers: { google: { kind: 'gemini', base_url: google.url, api_key: 'AIza-upstream-1', private_network: true } },
   models: {
     own: { price, routes: [google1], max_output_tokens: 50 },

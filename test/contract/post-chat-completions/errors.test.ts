@@ -4,10 +4,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { startControlled } from '../post-messages/controlled-service.ts';
-import { expectMoney, expectNoTrace, startWorld } from '../post-messages/world.ts';
+import { expectMoney, expectNoTrace, sharedWorld } from '../post-messages/world.ts';
 import { chatOf, expectChatError, postChat } from './chat-world.ts';
 
-const world = await startWorld({ settings: { body_bytes_max: 4_096 } });
+const world = await sharedWorld({ settings: { body_bytes_max: 4_096 } });
 afterAll(() => world.stop());
 
 test('400: an invalid field is named by its path, whether the service or the provider refused it', async () => {

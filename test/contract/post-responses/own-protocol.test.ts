@@ -4,7 +4,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { sealThinking } from '../../../src/fronts/responses/sealed-thinking.ts';
 import { type Script, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
-import { expectMoney, expectNoTrace, GOOD, type Json, startWorld } from '../post-messages/world.ts';
+import { expectMoney, expectNoTrace, GOOD, type Json, sharedWorld } from '../post-messages/world.ts';
 import { expectError, expectLastError, postResponse, responseOf } from './responses-world.ts';
 
 const openai = await startScriptedUpstream(scripts.html());
@@ -17,7 +17,7 @@ const openaiProvider = {
   api_key: 'sk-openai-1',
   private_network: true,
 };
-const world = await startWorld({
+const world = await sharedWorld({
   providers: { openai: openaiProvider },
   models: {
     own: { price, routes: [own], max_output_tokens: 50 },

@@ -7,10 +7,10 @@ import { countText } from '../../support/count-text.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { eventsOf, lastResponse } from '../../unit/fronts/responses/read-response.ts';
 import { EVENTS, startControlled, streamOf } from '../post-messages/controlled-service.ts';
-import { afterReading, expectMoney, expectNoTrace, GOOD, startWorld } from '../post-messages/world.ts';
+import { afterReading, expectMoney, expectNoTrace, GOOD, sharedWorld } from '../post-messages/world.ts';
 import { expectError, expectLastError, postResponse } from './responses-world.ts';
 
-const world = await startWorld({ settings: { body_bytes_max: 4_096 } });
+const world = await sharedWorld({ settings: { body_bytes_max: 4_096 } });
 afterAll(() => world.stop());
 
 const usage = { input_tokens: 25, output_tokens: 12, total_tokens: 37 };
