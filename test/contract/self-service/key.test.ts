@@ -4,7 +4,14 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { parseUsd } from '../../../src/base/money.ts';
 import { type Script, scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, type Caller, expectError, expectHeadersOfAll, type Json, sharedWorld } from '../post-messages/world.ts';
+import {
+  bodyOf,
+  type Caller,
+  expectError,
+  expectHeadersOfAll,
+  type Json,
+  sharedWorld,
+} from '../post-messages/world.ts';
 
 const world = await sharedWorld({
   groups: {
