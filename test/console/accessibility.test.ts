@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { publicScreens } from '../../console/screens.ts';
 import { startWithStripe } from '../contract/payments/payments-service.ts';
 import { invite } from '../contract/sign-in/browser.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type FilledPayments, fillPayments } from './fill-payments.ts';
 import { findClipped, findFaults, findFaultsOfLooks, findSideways, PHONE } from './find-faults.ts';
@@ -23,7 +23,10 @@ const plans = { pro: { title: 'Pro', price: '20.00', windows: { '5h': '2.00', mo
 beforeAll(async () => {
   if (chromium === null) return;
   browser = await startChromium();
-  const [paid, empty] = [await startWithStripe({ plans }), await startTurnpike()]; // the other one takes no payments
+  const [paid, empty] = [
+    await startWithStripe({ plans }),
+    await startOwnTurnpike('its pages show an installation that takes no payments'),
+  ]; // the other one takes no payments
   services.full = { ...paid, ...(await fillService(paid.turnpike, true)) };
   services.empty = { turnpike: empty, ...(await fillService(empty, false)), [Symbol.asyncDispose]: empty.stop };
   payments = await fillPayments(paid, services.full.places.accountId);

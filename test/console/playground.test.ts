@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import type { KeyShape } from '../../src/admin-api/shapes.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Filled, fillConsole } from './fill-console.ts';
 import { startChromium, type Visitor, visit } from './open-console.ts';
@@ -15,7 +15,7 @@ let filled: Filled;
 let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('its pages show the whole installation');
   filled = await fillConsole(turnpike, 0);
   browser = await startChromium();
 });

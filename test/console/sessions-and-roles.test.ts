@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
 import { PASSWORD } from '../contract/sign-in/browser.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { startChromium } from './open-console.ts';
 import { type FilledService, fillService, pagesOf, visitAs, walkerFor } from './walk-pages.ts';
@@ -16,7 +16,7 @@ let browser: Browser;
 let filled: FilledService;
 beforeAll(async () => {
   if (chromium === null) return;
-  [turnpike, browser] = await Promise.all([startTurnpike(), startChromium()]);
+  [turnpike, browser] = await Promise.all([startOwnTurnpike('its pages show the whole installation'), startChromium()]);
   filled = await fillService(turnpike, true);
 });
 afterAll(async () => {

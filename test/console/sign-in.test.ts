@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { timeCode } from '../contract/sign-in/browser.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { startChromium, visit } from './open-console.ts';
 
@@ -18,7 +18,7 @@ let turnpike: Turnpike;
 let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it signs in as the first operator');
   browser = await startChromium();
 });
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { signUp } from '../contract/sign-in/browser.ts';
 import { eventText, scripts, startScriptedUpstream, upstreamMessage } from '../support/scripted-upstream.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { startChromium, visit } from './open-console.ts';
 import { type FilledService, fillService, pagesOf, visitAs, walkerFor } from './walk-pages.ts';
@@ -24,7 +24,7 @@ let accountId: string;
 let keySecret: string;
 beforeAll(async () => {
   if (chromium === null) return;
-  [turnpike, browser] = await Promise.all([startTurnpike(), startChromium()]);
+  [turnpike, browser] = await Promise.all([startOwnTurnpike('its pages show the whole installation'), startChromium()]);
   filled = await fillService(turnpike, false);
   ({ accountId } = filled.places);
   await turnpike.admin('PATCH', `/accounts/${accountId}`, { name: SCRIPT });

@@ -8,9 +8,9 @@ import { paused } from '../idempotency/post-keyed.ts';
 import { EVENTS, startControlled, streamOf } from '../post-messages/controlled-service.ts';
 import { afterReading, expectMoney, expectNoTrace, GOOD } from '../post-messages/world.ts';
 import { fronts } from './drivers/drivers.ts';
-import { answerOf, expectError, expectLastError, post, startFronts } from './front-world.ts';
+import { answerOf, expectError, expectLastError, post, sharedFronts } from './front-world.ts';
 
-const world = await startFronts();
+const world = await sharedFronts();
 
 describe.each(fronts)('%s', (_, front) => {
   test('a stream of a revoked key ends with an error, and the output so far is billed', async () => {

@@ -7,9 +7,9 @@ import { scripts } from '../../support/scripted-upstream.ts';
 import { startControlled } from '../post-messages/controlled-service.ts';
 import { bodyOf, expectMoney, expectNoTrace } from '../post-messages/world.ts';
 import { fronts } from './drivers/drivers.ts';
-import { expectError, expectHeaders, post, startFronts } from './front-world.ts';
+import { expectError, expectHeaders, post, sharedFronts } from './front-world.ts';
 
-const world = await startFronts();
+const world = await sharedFronts();
 
 const RATES = ['limit', 'remaining', 'reset'].map((figure) => `x-ratelimit-${figure}-requests`);
 const ratesOf = ({ headers }: Response) => RATES.map((name) => headers.get(name));

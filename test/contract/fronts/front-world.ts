@@ -6,12 +6,12 @@ import { type ErrorCode, errorTable } from '../../../src/errors.ts';
 import { parseExactly } from '../../../src/wire/wire.ts';
 import type { Turnpike } from '../../support/start-turnpike.ts';
 import { EVENTS, startControlled, streamOf } from '../post-messages/controlled-service.ts';
-import { expectHeadersOfAll, startWorld, type World } from '../post-messages/world.ts';
+import { expectHeadersOfAll, sharedWorld, type World } from '../post-messages/world.ts';
 import type { Answer, FrontDriver, Json, Prompt, Streamed } from './front-driver.ts';
 
-/** The service of a test file, with default settings. */
-export async function startFronts(): Promise<World> {
-  const world = await startWorld();
+/** The shared service, for a test file. */
+export async function sharedFronts(): Promise<World> {
+  const world = await sharedWorld();
   afterAll(() => world.stop());
   return world;
 }

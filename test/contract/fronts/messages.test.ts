@@ -6,9 +6,9 @@ import { scripts } from '../../support/scripted-upstream.ts';
 import { sayMessage } from '../../verify/clients/upstreams/speak-messages.ts';
 import { bodyOf, expectMoney, GOOD } from '../post-messages/world.ts';
 import { fronts } from './drivers/drivers.ts';
-import { answerOf, expectError, expectHeaders, post, sentOf, startFronts, withoutTimes } from './front-world.ts';
+import { answerOf, expectError, expectHeaders, post, sentOf, sharedFronts, withoutTimes } from './front-world.ts';
 
-const world = await startFronts();
+const world = await sharedFronts();
 
 const look = { name: 'look', description: 'Looks', schema: { type: 'object', properties: { at: { type: 'string' } } } };
 const ONES: readonly ['streamed' | 'whole', boolean][] = [

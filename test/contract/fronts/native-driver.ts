@@ -3,7 +3,7 @@
 
 import { afterAll } from 'bun:test';
 import { type Script, type ScriptedUpstream, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
-import { startWorld, type World } from '../post-messages/world.ts';
+import { sharedWorld, type World } from '../post-messages/world.ts';
 import type { FrontDriver, Json, Prompt } from './front-driver.ts';
 import { post } from './front-world.ts';
 
@@ -58,7 +58,7 @@ export async function startNative(drivers: readonly NativeDriver[]): Promise<Nat
     ] as const;
   });
   const providers = Object.fromEntries(drivers.map(({ kind }) => [kind, { kind, ...at }]));
-  const world = await startWorld({ providers, models: Object.fromEntries(models) });
+  const world = await sharedWorld({ providers, models: Object.fromEntries(models) });
   afterAll(async () => {
     await world.stop();
     await native.close();

@@ -7,9 +7,9 @@ import { scripts } from '../../support/scripted-upstream.ts';
 import { EVENTS, startControlled, streamOf } from '../post-messages/controlled-service.ts';
 import { expectMoney } from '../post-messages/world.ts';
 import { fronts } from './drivers/drivers.ts';
-import { answerOf, expectLastError, post, startFronts, startSettling, withoutTimes } from './front-world.ts';
+import { answerOf, expectLastError, post, sharedFronts, startSettling, withoutTimes } from './front-world.ts';
 
-const world = await startFronts();
+const world = await sharedFronts();
 
 describe.each(fronts)('%s', (_, front) => {
   test('a stream has its text in order, piece by piece', async () => {

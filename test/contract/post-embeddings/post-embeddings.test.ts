@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { chatCompletions } from '../fronts/drivers/chat-completions.ts';
 import { expectError } from '../fronts/front-world.ts';
-import { type Caller, expectMoney, expectNoTrace, type Json, startWorld } from '../post-messages/world.ts';
+import { type Caller, expectMoney, expectNoTrace, type Json, sharedWorld } from '../post-messages/world.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const answers =
@@ -31,7 +31,7 @@ const embedder = (provider: string) => ({
   price: { input: '0.02' },
   routes: [{ provider, model: 'small-embedding' }],
 });
-const world = await startWorld({
+const world = await sharedWorld({
   providers,
   models: {
     'of-openai': embedder('openai'),

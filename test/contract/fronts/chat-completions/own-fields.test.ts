@@ -3,13 +3,13 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../../support/scripted-upstream.ts';
-import { bodyOf, type Json, startWorld } from '../../post-messages/world.ts';
+import { bodyOf, type Json, sharedWorld } from '../../post-messages/world.ts';
 import { chatCompletions } from '../drivers/chat-completions.ts';
 import { expectError, post, sentOf } from '../front-world.ts';
 
 const price = { input: '3', output: '15' };
 const routes = [{ provider: 'first', model: 'upstream-model' }];
-const world = await startWorld({
+const world = await sharedWorld({
   models: {
     long: { price, routes, max_output_tokens: 64_000, max_input_tokens: 200_000 },
     short: { price, routes, max_output_tokens: 1_000 },
