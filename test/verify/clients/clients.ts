@@ -20,7 +20,7 @@ export interface Client {
   faults: readonly [string, string, string];
   /** Conversations that it does not support. */
   without: readonly string[];
-  /** Runs with --all only: its requirements take minutes to install. */
+  /** Runs with --all only: its requirements take minutes to install, or a sibling that changes more often shares its protocol. */
   isExtra?: true;
 }
 
@@ -46,6 +46,7 @@ export const clients: readonly Client[] = [
     command: ['node', 'anthropic-sdk-0.mjs'],
     faults: sdkFaults,
     without: [],
+    isExtra: true,
   },
   {
     name: 'anthropic-python',
@@ -64,6 +65,7 @@ export const clients: readonly Client[] = [
     command: [python, 'anthropic-sdk-async.py'],
     faults: sdkFaults,
     without: [],
+    isExtra: true,
   },
   {
     name: 'vercel-ai-sdk',
@@ -82,6 +84,7 @@ export const clients: readonly Client[] = [
     command: ['node', 'vercel-openai.mjs'],
     faults: ['APICallError', 'APICallError', 'APICallError'],
     without: ['count', 'models', 'caching', 'stop', 'tool-results'], // Its protocol has no words for the last three.
+    isExtra: true,
   },
   {
     name: 'vercel-google',
@@ -92,6 +95,7 @@ export const clients: readonly Client[] = [
     faults: ['APICallError', 'APICallError', 'APICallError'],
     // It downloads linked images by itself, has no mark for caches, and tells the model of an error as text.
     without: ['count', 'models', 'images', 'caching', 'tool-results'],
+    isExtra: true,
   },
   {
     name: 'agents-sdk',
@@ -110,6 +114,7 @@ export const clients: readonly Client[] = [
     command: [python, 'agents-sdk.py'],
     faults: sdkFaults,
     without: ['count', 'models', 'caching', 'stop', 'tool-results', 'images', 'documents'],
+    isExtra: true,
   },
   {
     name: 'genai-sdk',
@@ -137,6 +142,7 @@ export const clients: readonly Client[] = [
     command: ['node', 'langchain.mjs'],
     faults: sdkFaults,
     without: ['count', 'models', 'tool-results'], // It does not mark a result as an error.
+    isExtra: true,
   },
   {
     name: 'openai-sdk',

@@ -1,5 +1,5 @@
 // `npm run test:clients`: installs the clients, runs each unmodified against the running service, and prints the
-// counts. `-- NAME…` selects clients, `-- --all` includes those that take long to install. Unavailable clients are
+// counts. `-- NAME…` selects clients, `-- --all` includes those that change rarely or take long to install. Unavailable clients are
 // skipped with a message; under CI that is a failure.
 
 import { join } from 'node:path';
