@@ -12,7 +12,7 @@ export interface Check {
 }
 
 /** Tests of the sources, in one process: each parse of all of them takes seconds. */
-export const tidinessTests = ['tidy', 'checked-numbers', 'errors', 'plain-language', 'stored-shapes'].map(
+export const tidinessTests = ['tidy', 'checked-numbers', 'errors', 'plain-language', 'stored-shapes', 'budget'].map(
   (name) => `test/${name}.test.ts`,
 );
 

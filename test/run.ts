@@ -6,9 +6,11 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } 
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { workerNames } from '../src/worker-scripts.ts';
+import { overBudget, used } from './budget.ts';
 import { rootDirectory, runChecks, staticChecks, tidinessTests } from './check.ts';
 import { type Report, readReport } from './report.ts';
 import { filesOfBothStores, leftOutBy, testFiles } from './selection.ts';
+import { readUses, type Use, uses } from './support/count-uses.ts';
 
 interface Counts extends Report {
   /** Failures, those that no report names among them. */
@@ -59,13 +61,14 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
   chmodSync(directory, 0o711); // PostgreSQL runs as another user
   try {
     const reportFile = join(directory, 'report.xml');
+    const countsFile = join(directory, 'counts');
     const command = [
       process.execPath,
       'test',
       `--timeout=${TEST_MS_MAX}`,
       `--parallel=${Math.min(WORKERS_MAX, WORKERS_PER_PROCESSOR * availableParallelism())}`,
       '--no-isolate',
-      '--preload=./test/support/bundled-workers.ts',
+      '--preload=./test/support/preload.ts',
       '--no-orphans', // services of a test that was cut by its time limit end with the run
       '--reporter=junit',
       `--reporter-outfile=${reportFile}`,
@@ -76,7 +79,7 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
     const busySeconds = readBusySeconds();
     const child = Bun.spawn(command, {
       cwd: rootDirectory,
-      env: { ...process.env, TMPDIR: directory, TEST_WORKERS: await bundleWorkers(directory) },
+      env: { ...process.env, TMPDIR: directory, TEST_WORKERS: await bundleWorkers(directory), TEST_COUNTS: countsFile },
       stdio: ['ignore', isShown ? 'inherit' : 'ignore', 'pipe'],
     });
     const lastLines = await showOutput(child.stderr, isShown);
@@ -92,13 +95,14 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
       console.log(`\nbun test ended with ${cause} ${report === null ? 'before its end' : 'and names no failed test'}`);
       counts.failed = 1;
     }
+    if (selected.length === 0) counts.failed += reportUses(readUses(countsFile));
     return counts;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-/** The scripts of the threads, for test/support/bundled-workers.ts. */
+/** The scripts of the threads, for test/support/preload.ts. */
 async function bundleWorkers(directory: string): Promise<string> {
   const outdir = join(directory, 'workers');
   await Bun.build({
@@ -109,6 +113,15 @@ async function bundleWorkers(directory: string): Promise<string> {
     outdir,
   });
   return outdir;
+}
+
+/** Returns how many counts exceed the budget. */
+function reportUses(counted: Record<Use, number>): number {
+  const command = isOverPostgres ? 'TEST_STORE=postgres npm test' : isVerify ? 'npm run verify' : 'npm test';
+  console.log(`\nUsed: ${uses.map((use) => `${counted[use]} ${use}`).join(', ')}`);
+  const over = overBudget(counted, used[command]);
+  for (const line of over) console.log(`OVER BUDGET ${line}`);
+  return over.length;
 }
 
 function printTimes({ fileSeconds }: Report, seconds: number, busySeconds: number): void {

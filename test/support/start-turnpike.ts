@@ -8,10 +8,11 @@ import { readConfig } from '../../src/config.ts';
 import type { CheckReport } from '../../src/ledger/ledger.ts';
 import { checkStore } from '../../src/maintenance/maintenance.ts';
 import { startServer } from '../../src/server/server.ts';
+import { countUse } from './count-uses.ts';
 import { storeFlags, storeVariables } from './test-store.ts';
 
-/** Services that the tests of this process have started. */
-export const startedServices = { inProcess: 0, processes: 0 };
+/** Services that run in this process, and those that ran before. */
+export const startedServices = { count: 0 };
 
 export interface Turnpike extends AsyncDisposable {
   url: string;
@@ -37,13 +38,13 @@ const ROOT = join(import.meta.dir, '..', '..');
 
 /** Starts the service in this process, for tests with a configuration of their own. */
 export function startCounted(...given: Parameters<typeof startServer>): ReturnType<typeof startServer> {
-  startedServices.inProcess++;
+  startedServices.count++;
+  countUse('services');
   return startServer(...given);
 }
 
 /** The command of the service and its first argument, with its store in the environment, for one process. */
 export function serveCommand(store: Record<string, string>): string[] {
-  startedServices.processes++;
   return [process.execPath, ...storeFlags(store), join(ROOT, 'src/main.ts'), 'serve'];
 }
 

@@ -25,9 +25,9 @@ async function routesOf({ admin }: World): Promise<Json[]> {
 
 test('the service that a test takes has the usual settings and catalog, and providers without failures or requests', async () => {
   const before = await disturb();
-  const startedCount = startedServices.inProcess;
+  const startedCount = startedServices.count;
   await using world = await sharedWorld();
-  expect([world.url, startedServices.inProcess]).toEqual([before.url, startedCount]);
+  expect([world.url, startedServices.count]).toEqual([before.url, startedCount]);
   expect([world.upstream.requests, world.second.requests]).toEqual([[], []]);
   expect((await routesOf(world)).filter(({ state }) => state !== 'ready')).toEqual([]);
   const { data: models } = (await world.admin('GET', '/models')) as { data: Json[] };
