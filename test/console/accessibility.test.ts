@@ -2,7 +2,7 @@
 // without data, as every role but the viewer, whose pages are those of an operator without buttons.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { publicScreens } from '../../console/screens.ts';
 import { startWithStripe } from '../contract/payments/payments-service.ts';
 import { invite } from '../contract/sign-in/browser.ts';
@@ -10,26 +10,23 @@ import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type FilledPayments, fillPayments } from './fill-payments.ts';
 import { findClipped, findFaults, findFaultsOfLooks, findSideways, PHONE } from './find-faults.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 import { type FilledService, fillService, pagesOf, type Role, visitAs, type Walker, walkerFor } from './walk-pages.ts';
 
 setDefaultTimeout(300_000);
 
 type Amount = 'full' | 'empty';
-let browser: Browser;
 const services = {} as Record<Amount, { turnpike: Turnpike } & FilledService & AsyncDisposable>;
 let payments: FilledPayments;
 const plans = { pro: { title: 'Pro', price: '20.00', windows: { '5h': '2.00', month: '40.00' }, is_offered: true } };
 beforeAll(async () => {
   if (chromium === null) return;
-  browser = await startChromium();
   const [paid, empty] = [await startWithStripe({ plans }), await startTurnpike()]; // the other one takes no payments
   services.full = { ...paid, ...(await fillService(paid.turnpike, true)) };
   services.empty = { turnpike: empty, ...(await fillService(empty, false)), [Symbol.asyncDispose]: empty.stop };
   payments = await fillPayments(paid, services.full.places.accountId);
 });
 afterAll(async () => {
-  await browser?.close();
   for (const service of Object.values(services)) await service[Symbol.asyncDispose]();
 });
 
@@ -57,7 +54,7 @@ describe.each(['full', 'empty'] as const)('with %s data', (amount) => {
     for (const isThorough of [true, false]) {
       const chosen = paths.filter((path) => isFirst(path) === isThorough);
       if (chosen.length === 0) continue;
-      await using visitor = await visitAs(browser, turnpike, people[role], {
+      await using visitor = await visitAs(turnpike, people[role], {
         isDark: !isThorough,
         isPhone: !isThorough,
       });
@@ -81,8 +78,8 @@ test.skipIf(chromium === null)('the pages before sign-in and the error pages are
   const { turnpike, people } = services.empty;
   const { secret } = await invite(turnpike, 'grace@example.com');
   const open = publicScreens.map(({ path }) => path);
-  await using stranger = await visit(browser, { url: turnpike.url });
-  await using operator = await visitAs(browser, turnpike, people.operator);
+  await using stranger = await visit({ url: turnpike.url });
+  await using operator = await visitAs(turnpike, people.operator);
   const faults: Record<string, string[]> = {};
   for (const [{ page }, paths] of [
     [stranger, [...open, `/invitation?again#${secret}`, '/keys', '/sign-in?error=person_unknown']],
@@ -145,7 +142,7 @@ test.skipIf(chromium === null)(
   'every dialog is accessible, traps and returns the focus, and closes with Escape',
   async () => {
     const { turnpike, places, people } = services.full;
-    await using visitor = await visitAs(browser, turnpike, people.operator);
+    await using visitor = await visitAs(turnpike, people.operator);
     const walker = walkerFor(visitor.page, turnpike.url);
     const faults: Record<string, string[]> = {};
     for (const [path, names] of Object.entries(dialogsOf(places))) {
@@ -162,7 +159,7 @@ test.skipIf(chromium === null)(
 
 test.skipIf(chromium === null)('the keyboard alone reaches the content, pages and menus', async () => {
   const { turnpike, people } = services.full;
-  await using visitor = await visitAs(browser, turnpike, people.operator);
+  await using visitor = await visitAs(turnpike, people.operator);
   const { page } = visitor;
   const { walkTo, settle } = walkerFor(page, turnpike.url);
   await walkTo('/keys');
@@ -218,7 +215,7 @@ test.skipIf(chromium === null)('the keyboard alone reaches the content, pages an
 
 test.skipIf(chromium === null)('an operator creates an API key with the keyboard alone', async () => {
   const { turnpike, people } = services.full;
-  await using visitor = await visitAs(browser, turnpike, people.operator);
+  await using visitor = await visitAs(turnpike, people.operator);
   const { page } = visitor;
   await walkerFor(page, turnpike.url).walkTo('/keys/new');
   const account = page.getByRole('combobox', { name: 'Account' });

@@ -1,18 +1,16 @@
 // The balance of an account in a real browser, as its holder sees it: what to do next, how long it lasts, usage by day.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
 import { formatMoney } from '../../console/money.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
 let turnpike: Turnpike;
 let filled: Filled;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   turnpike = await startTurnpike();
@@ -22,17 +20,15 @@ beforeAll(async () => {
     support_address: 'help@example.com',
   };
   await turnpike.admin('POST', '/apply', { document: { settings } });
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
 test.skipIf(chromium === null)(
   'a holder reads how to add credit while no payments are taken, and how long it lasts',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+    await using visitor = await visit({ url: turnpike.url, token: filled.tokens.owner });
     const { page } = visitor;
     await visitor.goTo('/billing');
     const recharge = page.getByRole('region', { name: 'Recharge' });
@@ -51,7 +47,7 @@ test.skipIf(chromium === null)(
       [filled.tokens.owner, '/billing/transactions'],
       [filled.tokens.viewer, `/accounts/${filled.accounts.acme}/transactions`],
     ] as const) {
-      await using visitor = await visit(browser, { url: turnpike.url, token });
+      await using visitor = await visit({ url: turnpike.url, token });
       const { page } = visitor;
       await visitor.goTo(path);
       const rows = page.getByRole('table', { name: 'Transactions by day' }).locator('tbody tr');
@@ -87,7 +83,7 @@ test.skipIf(chromium === null)(
     expect([planPaid, Number(cost) > 0.0006]).toEqual(['0.0005', true]);
     await turnpike.admin('POST', `/usage/${requestId}/refunds`, { amount: '0.000011' });
     const { balance } = await turnpike.admin('GET', `/accounts/${account}`);
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.viewer });
+    await using visitor = await visit({ url: turnpike.url, token: filled.tokens.viewer });
     const { page } = visitor;
     await visitor.goTo(`/accounts/${account}/transactions`);
     const rows = page.getByRole('table', { name: 'Transactions by day' }).locator('tbody tr');

@@ -1,25 +1,21 @@
 // The overview in a real browser: its layout, and one window for every part.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
 let turnpike: Turnpike;
 let filled: Filled;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   turnpike = await startTurnpike();
   filled = await fillConsole(turnpike, 12);
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
@@ -28,7 +24,7 @@ const TILES = ['Requests', 'Error rate', 'Revenue', 'Margin', 'Tokens', 'First t
 test.skipIf(chromium === null)(
   'the six figures stand in one row, and lead to the requests that they count',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await visit({ url: turnpike.url, token: filled.tokens.operator });
     const { page } = visitor;
     await visitor.goTo('/?period=week');
     const main = page.getByRole('main');
@@ -56,7 +52,7 @@ function startOfWeek(): string {
 test.skipIf(chromium === null)(
   'the top lists and the recent requests are those of the period of the figures',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await visit({ url: turnpike.url, token: filled.tokens.operator });
     const { page } = visitor;
     const buckets = { hour: [60, 60_000], day: [24, 3_600_000], month: [30, 86_400_000] } as const;
     for (const [period, [count, stepMs]] of Object.entries(buckets)) {

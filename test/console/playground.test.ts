@@ -1,26 +1,23 @@
 // The playground and the page after creating a key, in a real browser against a real service.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import type { KeyShape } from '../../src/admin-api/shapes.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, type Visitor, visit } from './open-console.ts';
+import { type Visitor, visit } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
 let turnpike: Turnpike;
 let filled: Filled;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   turnpike = await startTurnpike();
   filled = await fillConsole(turnpike, 0);
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
@@ -29,7 +26,7 @@ async function ownerAtPlayground(model: string): Promise<Visitor> {
 }
 
 async function atPlayground(role: keyof Filled['tokens'], model: string, isPhone = false): Promise<Visitor> {
-  const visitor = await visit(browser, { url: turnpike.url, token: filled.tokens[role], isPhone });
+  const visitor = await visit({ url: turnpike.url, token: filled.tokens[role], isPhone });
   await visitor.goTo(`/playground?model=${model}`);
   return visitor;
 }
@@ -114,7 +111,7 @@ test.skipIf(chromium === null)('a rejected message shows the error code and can 
 });
 
 test.skipIf(chromium === null)('a double click creates one key, and the page shows its first request', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+  await using visitor = await visit({ url: turnpike.url, token: filled.tokens.owner });
   const { page } = visitor;
   await visitor.goTo('/keys/new');
   await page.getByLabel('Name').fill('made by two clicks');
@@ -268,7 +265,7 @@ test.skipIf(chromium === null)('a response is shown as Markdown, and its code ca
 });
 
 test.skipIf(chromium === null)('only the playground loads the Markdown parser', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+  await using visitor = await visit({ url: turnpike.url, token: filled.tokens.owner });
   const { page } = visitor;
   const withParser: string[] = [];
   page.on('response', async (response) => {

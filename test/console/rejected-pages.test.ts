@@ -1,25 +1,21 @@
 // Rejected requests and the health of routes in a real browser.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
 let turnpike: Turnpike;
 let filled: Filled;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   turnpike = await startTurnpike();
   filled = await fillConsole(turnpike, 0);
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
@@ -31,7 +27,7 @@ test.skipIf(chromium === null)(
   async () => {
     for (const model of ['no-such-model', 'no-such-model', 'nor-this']) await post(filled.key.secret, model);
     await post('wrong', 'sandbox-echo');
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await visit({ url: turnpike.url, token: filled.tokens.operator });
     const { page } = visitor;
     await visitor.goTo('/usage');
     await page.getByRole('link', { name: 'Rejected' }).click();
@@ -52,7 +48,7 @@ test.skipIf(chromium === null)(
 test.skipIf(chromium === null)(
   'an owner sees the rejected requests of the account, and none with an unknown key',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+    await using visitor = await visit({ url: turnpike.url, token: filled.tokens.owner });
     const { page } = visitor;
     await visitor.goTo('/rejected');
     const table = page.getByRole('table', { name: 'Rejected requests', exact: true });
@@ -68,7 +64,7 @@ test.skipIf(chromium === null)(
   async () => {
     for (let at = 0; at < 2; at++) await (await post(filled.key.secret, 'sandbox-error-529')).text();
     await (await post(filled.key.secret, 'sandbox-echo')).text();
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await visit({ url: turnpike.url, token: filled.tokens.operator });
     const { page } = visitor;
     const badges = async (model: string, state: string) => {
       await visitor.goTo(`/models/${model}`);
@@ -92,7 +88,7 @@ test.skipIf(chromium === null)(
   async () => {
     for (let at = 0; at < 6; at++) await (await post(filled.key.secret, 'sandbox-error-529')).text();
     await (await post(filled.key.secret, 'sandbox-echo')).text();
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await visit({ url: turnpike.url, token: filled.tokens.operator });
     const { page } = visitor;
     await visitor.goTo('/providers');
     const providers = page.getByRole('table', { name: 'Providers' });

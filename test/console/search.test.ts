@@ -1,27 +1,24 @@
 // The command palette in a real browser: by keyboard, by role, and without weight for the first page.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Filled, fillConsole } from './fill-console.ts';
 import { findFaults } from './find-faults.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
 let turnpike: Turnpike;
 let filled: Filled;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   turnpike = await startTurnpike();
   filled = await fillConsole(turnpike, 2);
   await turnpike.admin('POST', '/people', { email: 'ada@example.com', name: 'Ada', role: 'viewer' });
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
@@ -31,7 +28,7 @@ async function search(page: Page, text: string): Promise<void> {
 }
 
 test.skipIf(chromium === null)('Ctrl-K finds pages, objects and ids, and Enter opens the selected one', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+  await using visitor = await visit({ url: turnpike.url, token: filled.tokens.operator });
   const { page } = visitor;
   await visitor.goTo('/settings');
   await page.getByLabel('Setting', { exact: true }).focus(); // the shortcut also works in a field
@@ -60,7 +57,7 @@ test.skipIf(chromium === null)('Ctrl-K finds pages, objects and ids, and Enter o
 });
 
 test.skipIf(chromium === null)('a member finds only what the role may see', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.member });
+  await using visitor = await visit({ url: turnpike.url, token: filled.tokens.member });
   const { page } = visitor;
   await visitor.goTo('/');
   for (const text of ['globex', 'production', 'ada', 'audit log', 'provider']) {
@@ -80,7 +77,7 @@ test.skipIf(chromium === null)(
   'the palette loads when it is opened, has no accessibility faults, and closes with Escape',
   async () => {
     for (const isPhone of [false, true]) {
-      await using visitor = await visit(browser, {
+      await using visitor = await visit({
         url: turnpike.url,
         token: filled.tokens.operator,
         isPhone,

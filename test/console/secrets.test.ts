@@ -1,31 +1,28 @@
 // Secrets that are shown once: the console warns before they are lost. And the form that creates a key.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
 let turnpike: Turnpike;
 let filled: Filled;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   turnpike = await startTurnpike();
   filled = await fillConsole(turnpike, 0);
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
 const seen = test.skipIf(chromium === null);
 const atPath = async (path: string, token: 'operator' | 'owner' = 'operator') => {
-  const visitor = await visit(browser, { url: turnpike.url, token: filled.tokens[token] });
+  const visitor = await visit({ url: turnpike.url, token: filled.tokens[token] });
   await visitor.goTo(path);
   return visitor;
 };

@@ -2,25 +2,21 @@
 // buttons that it can use.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
 import { PASSWORD } from '../contract/sign-in/browser.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { startChromium } from './open-console.ts';
 import { type FilledService, fillService, pagesOf, visitAs, walkerFor } from './walk-pages.ts';
 
 setDefaultTimeout(300_000);
 
 let turnpike: Turnpike;
-let browser: Browser;
 let filled: FilledService;
 beforeAll(async () => {
   if (chromium === null) return;
-  [turnpike, browser] = await Promise.all([startTurnpike(), startChromium()]);
+  turnpike = await startTurnpike();
   filled = await fillService(turnpike, true);
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
@@ -32,7 +28,7 @@ const CHANGES =
 const ACTIONS = 'main button, main a[href]:not([href*="/deliveries/"])';
 
 test.skipIf(chromium === null)('a viewer sees no button that changes anything', async () => {
-  await using visitor = await visitAs(browser, turnpike, filled.people.viewer);
+  await using visitor = await visitAs(turnpike, filled.people.viewer);
   const { page } = visitor;
   const { walkTo } = walkerFor(page, turnpike.url);
   const shown: string[] = [];
@@ -49,7 +45,7 @@ test.skipIf(chromium === null)('a viewer sees no button that changes anything', 
 test.skipIf(chromium === null)(
   'a session that ended elsewhere leads to the sign-in page and back to the requested page',
   async () => {
-    await using visitor = await visitAs(browser, turnpike, filled.people.owner);
+    await using visitor = await visitAs(turnpike, filled.people.owner);
     const { page } = visitor;
     const { walkTo } = walkerFor(page, turnpike.url);
     await walkTo('/usage?outcome=completed');
@@ -66,7 +62,7 @@ test.skipIf(chromium === null)(
 );
 
 test.skipIf(chromium === null)('a user sees nothing of the user who signed out before', async () => {
-  await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+  await using visitor = await visitAs(turnpike, filled.people.operator);
   const { page } = visitor;
   const { walkTo, settle } = walkerFor(page, turnpike.url);
   await walkTo('/accounts');

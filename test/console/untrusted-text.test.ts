@@ -2,12 +2,12 @@
 // hosts, and triggers no violation of the Content-Security-Policy.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { signUp } from '../contract/sign-in/browser.ts';
 import { eventText, scripts, startScriptedUpstream, upstreamMessage } from '../support/scripted-upstream.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 import { type FilledService, fillService, pagesOf, visitAs, walkerFor } from './walk-pages.ts';
 
 setDefaultTimeout(180_000);
@@ -18,13 +18,12 @@ const SCRIPT_MODEL = '"><svg/onload=window.ran=1>';
 const FORMULA = '=HYPERLINK("//evil.example")';
 
 let turnpike: Turnpike;
-let browser: Browser;
 let filled: FilledService;
 let accountId: string;
 let keySecret: string;
 beforeAll(async () => {
   if (chromium === null) return;
-  [turnpike, browser] = await Promise.all([startTurnpike(), startChromium()]);
+  turnpike = await startTurnpike();
   filled = await fillService(turnpike, false);
   ({ accountId } = filled.places);
   await turnpike.admin('PATCH', `/accounts/${accountId}`, { name: SCRIPT });
@@ -38,7 +37,6 @@ beforeAll(async () => {
   for (let at = 0; at < 2; at++) await (await say(SCRIPT)).text();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
@@ -60,7 +58,7 @@ const hasRun = (page: Page) => page.evaluate(() => 'ran' in window || document.q
 test.skipIf(chromium === null)(
   'script in names, notes, references and content is shown as text on every page',
   async () => {
-    await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+    await using visitor = await visitAs(turnpike, filled.people.operator);
     const { page } = visitor;
     const otherHosts = recordOtherHosts(page);
     const { walkTo } = walkerFor(page, turnpike.url);
@@ -81,8 +79,8 @@ test.skipIf(chromium === null)(
 test.skipIf(chromium === null)(
   'an address with script in ids, filters or errors runs nothing and stays on the site',
   async () => {
-    await using stranger = await visit(browser, { url: turnpike.url });
-    await using visitor = await visitAs(browser, turnpike, filled.people.owner);
+    await using stranger = await visit({ url: turnpike.url });
+    await using visitor = await visitAs(turnpike, filled.people.owner);
     const bad = encodeURIComponent(SCRIPT);
     for (const [{ page, problems }, paths] of [
       [
@@ -129,7 +127,7 @@ async function useKey(page: Page): Promise<void> {
 
 test.skipIf(chromium === null)('script in responses and user agents is shown as text', async () => {
   const grace = await signUp(turnpike, 'grace@example.com', 'owner', accountId);
-  await using visitor = await visitAs(browser, turnpike, grace);
+  await using visitor = await visitAs(turnpike, grace);
   const { page } = visitor;
   const otherHosts = recordOtherHosts(page);
   const { walkTo } = walkerFor(page, turnpike.url);
@@ -193,7 +191,7 @@ const hostileMarkdown = [
 test.skipIf(chromium === null)(
   'hostile Markdown runs nothing, loads nothing, and links only to the web and to mail',
   async () => {
-    await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+    await using visitor = await visitAs(turnpike, filled.people.operator);
     const { page } = visitor;
     const otherHosts = recordOtherHosts(page);
     await walkerFor(page, turnpike.url).walkTo('/playground?model=sandbox-echo');
@@ -275,7 +273,7 @@ test.skipIf(chromium === null)('script in model names, tool names and provider e
       groups: { evil: { models: [SCRIPT_MODEL, '*'] } },
     },
   });
-  await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+  await using visitor = await visitAs(turnpike, filled.people.operator);
   const { page } = visitor;
   const otherHosts = recordOtherHosts(page);
   const { walkTo } = walkerFor(page, turnpike.url);
@@ -310,7 +308,7 @@ test.skipIf(chromium === null)('script in model names, tool names and provider e
 });
 
 test.skipIf(chromium === null)('a CSV export contains every row and no formula', async () => {
-  await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+  await using visitor = await visitAs(turnpike, filled.people.operator);
   const { page } = visitor;
   const { walkTo } = walkerFor(page, turnpike.url);
   await turnpike.admin('POST', `/accounts/${accountId}/credits`, { amount: '0.01', note: FORMULA });

@@ -1,11 +1,11 @@
 // The list of requests in a real browser: the reason of a failure, filters, orders, sums and groups, also on a phone.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 
 setDefaultTimeout(120_000);
 
@@ -13,19 +13,16 @@ const MESSAGES = 24;
 
 let turnpike: Turnpike;
 let filled: Filled;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   turnpike = await startTurnpike();
   filled = await fillConsole(turnpike, MESSAGES);
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
-const open = (isPhone = false) => visit(browser, { url: turnpike.url, token: filled.tokens.operator, isPhone });
+const open = (isPhone = false) => visit({ url: turnpike.url, token: filled.tokens.operator, isPhone });
 
 async function newestOf(query: string): Promise<Record<string, unknown>> {
   const { data } = (await turnpike.admin('GET', `/usage?limit=1&${query}`)) as { data: Record<string, unknown>[] };

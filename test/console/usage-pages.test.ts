@@ -1,25 +1,21 @@
 // The overview and the pages of requests in a real browser: live updates, refunds, and the view of an owner.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
 let turnpike: Turnpike;
 let filled: Filled;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   turnpike = await startTurnpike();
   filled = await fillConsole(turnpike, 0);
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
@@ -32,7 +28,7 @@ async function send(): Promise<string> {
 }
 
 test.skipIf(chromium === null)('the guide becomes the overview when the first request completes', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+  await using visitor = await visit({ url: turnpike.url, token: filled.tokens.operator });
   await visitor.goTo('/');
   await visitor.page.getByRole('heading', { name: 'Send your first request' }).waitFor();
   expect(await visitor.page.getByText(`curl '${turnpike.url}/v1/messages'`).count()).toBe(1);
@@ -46,7 +42,7 @@ test.skipIf(chromium === null)(
   'a refund is limited to the cost, is issued once, and appears in the price and the ledger entries',
   async () => {
     const requestId = await send();
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await visit({ url: turnpike.url, token: filled.tokens.operator });
     const { page } = visitor;
     await visitor.goTo(`/usage/${requestId}`);
     await page.getByText('Verified: recalculated cost matches.').waitFor();
@@ -69,7 +65,7 @@ test.skipIf(chromium === null)(
 
 test.skipIf(chromium === null)('an owner sees no other accounts, no margins and no refund button', async () => {
   const requestId = await send();
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+  await using visitor = await visit({ url: turnpike.url, token: filled.tokens.owner });
   const { page } = visitor;
   await visitor.goTo(`/usage/${requestId}`);
   await page.getByText('Verified: recalculated cost matches.').waitFor();
@@ -85,7 +81,7 @@ test.skipIf(chromium === null)('an owner sees no other accounts, no margins and 
 test.skipIf(chromium === null)(
   'a search with few results fetches up to ten more pages, and further pages on demand',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await visit({ url: turnpike.url, token: filled.tokens.operator });
     const { page } = visitor;
     let askedCount = 0;
     // Simulates millions of other requests.
@@ -106,7 +102,7 @@ test.skipIf(chromium === null)(
 
 test.skipIf(chromium === null)('the search opens a request by its id and rejects anything else', async () => {
   const requestId = await send();
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+  await using visitor = await visit({ url: turnpike.url, token: filled.tokens.owner });
   const { page } = visitor;
   await visitor.goTo('/usage?outcome=failed');
   await page.getByText('No matching requests').waitFor();
@@ -124,7 +120,7 @@ test.skipIf(chromium === null)('the search opens a request by its id and rejects
 
 test.skipIf(chromium === null)('the totals above the list are those of the filtered requests', async () => {
   await send();
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+  await using visitor = await visit({ url: turnpike.url, token: filled.tokens.operator });
   const { page } = visitor;
   const totals = page.getByRole('region', { name: 'Totals of the filtered requests' });
   const { total } = (await turnpike.admin('GET', '/usage/totals?limit=1')) as { total: { messages: number } };

@@ -1,6 +1,6 @@
 // Visits every page of the console as each role with a session. Contains no tests.
 
-import type { Browser as Chromium, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type Screen, screens } from '../../console/screens.ts';
 import { Browser, type Somebody, signUp } from '../contract/sign-in/browser.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
@@ -77,7 +77,6 @@ export function fillPath(path: string, places: Places): string {
 
 /** Opens the console with a new session of a user. */
 export async function visitAs(
-  chromium: Chromium,
   turnpike: Turnpike,
   { email }: Somebody,
   more: Partial<VisitorOptions> = {},
@@ -85,7 +84,7 @@ export async function visitAs(
   const signedIn = new Browser(turnpike.url);
   const { status, code } = await signedIn.signIn(email);
   if (status !== 200) throw new Error(`${email} cannot sign in: ${status} ${code}`);
-  const visitor = await visit(chromium, { url: turnpike.url, ...more });
+  const visitor = await visit({ url: turnpike.url, ...more });
   const cookies = [...signedIn.cookies].map(([name, value]) => ({ name, value, url: turnpike.url }));
   await visitor.context.addCookies(cookies);
   return visitor;

@@ -2,13 +2,12 @@
 // nothing is clipped, and on a phone a button opens the filters.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
 import { startWithStripe } from '../contract/payments/payments-service.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { fillPayments } from './fill-payments.ts';
 import { findClipped, findSideways } from './find-faults.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 import { walkerFor } from './walk-pages.ts';
 
 setDefaultTimeout(120_000);
@@ -18,7 +17,6 @@ const seen = test.skipIf(chromium === null);
 let service: AsyncDisposable & { turnpike: Turnpike };
 let turnpike: Turnpike;
 let account: string;
-let browser: Browser;
 const tokens: Record<'operator' | 'owner', string> = { operator: '', owner: '' };
 beforeAll(async () => {
   if (chromium === null) return;
@@ -53,10 +51,8 @@ beforeAll(async () => {
     const of = role === 'owner' ? { account } : {};
     tokens[role] = String((await turnpike.admin('POST', '/tokens', { role, ...of }))['token']);
   }
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await service?.[Symbol.asyncDispose]();
 });
 
@@ -84,7 +80,7 @@ seen.each([
   ['a phone', true],
   ['a small laptop', false],
 ])('no cell or badge reaches beyond the edge of its table on %s', async (_, isPhone) => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: tokens.operator, isPhone });
+  await using visitor = await visit({ url: turnpike.url, token: tokens.operator, isPhone });
   const { walkTo } = walkerFor(visitor.page, turnpike.url);
   const faults: Record<string, string[]> = {};
   for (const path of lists()) {
@@ -114,8 +110,7 @@ const filtered = [
 ] as const;
 
 seen('a button opens the filters of every list on a phone', async () => {
-  const open = (role: 'operator' | 'owner') =>
-    visit(browser, { url: turnpike.url, token: tokens[role], isPhone: true });
+  const open = (role: 'operator' | 'owner') => visit({ url: turnpike.url, token: tokens[role], isPhone: true });
   await using operator = await open('operator');
   await using owner = await open('owner');
   const walkers = { operator: walkerFor(operator.page, turnpike.url), owner: walkerFor(owner.page, turnpike.url) };
