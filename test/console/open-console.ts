@@ -1,5 +1,5 @@
-// Opens the console in a real Chromium. Collects script errors, violations of the Content-Security-Policy and
-// responses of 500 and above as `problems`. Contains no tests.
+// Opens the console in a real Chromium. Collects script errors, violations of the Content-Security-Policy, requests to
+// other hosts and responses of 500 and above as `problems`. Contains no tests.
 
 import { afterAll, beforeAll } from 'bun:test';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
@@ -27,6 +27,8 @@ export async function startChromium(): Promise<Browser> {
 export interface Visitor extends AsyncDisposable {
   context: BrowserContext;
   page: Page;
+  /** The origin of the service. */
+  url: string;
   /** The problems of the page so far. */
   problems: string[];
   /** Opens a path below /console, for example "/keys", and waits until the network is idle. */
@@ -111,7 +113,8 @@ async function openPage({ context }: Profile, options: VisitorOptions, leave: ()
   return {
     context,
     page,
-    problems: collectProblems(page),
+    url,
+    problems: collectProblems(page, url),
     async goTo(path) {
       await page.goto(`${url}/console${path}`);
       await page.waitForLoadState('networkidle');
@@ -136,10 +139,12 @@ function sendToken(token: string): void {
   window.fetch = withToken as typeof fetch;
 }
 
-function collectProblems(page: Page): string[] {
+function collectProblems(page: Page, url: string): string[] {
   const problems: string[] = [];
   page.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
     if (request.isNavigationRequest() && request.frame() === page.mainFrame()) pageVisits.count++;
+    else if (origin !== url && !['data:', 'blob:'].includes(protocol)) problems.push(`a request to ${request.url()}`);
   });
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
