@@ -1,10 +1,5 @@
 // Every page of the console in a real Chromium, as each role. One visit makes every check of a page: accessibility, its
 // layout, script in texts, errors, and buttons that the role cannot use.
-//
-// Not every page is seen by every role in every look. The first role that sees a page loads it, and checks it wide, dark
-// and narrow. The other roles differ in content, not in styles: they follow links to it, and see it in one look, owners
-// and members on a dark phone. Viewers see what operators see without buttons, so that axe does not run again. Without
-// data, pages have less content in the same styles: one look.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { publicScreens } from '../../console/screens.ts';
@@ -33,6 +28,12 @@ afterAll(async () => {
   await empty?.turnpike.stop();
 });
 
+/**
+ * Not every page is seen by every role in every look. The first role that sees a page loads it, and checks it wide,
+ * dark and narrow. The other roles differ in content, not in styles: they follow links to it, and see it in one look,
+ * owners and members on a dark phone. Viewers see what operators see without buttons, so that axe does not run again.
+ * Without data, pages have less content in the same styles: one look.
+ */
 const WIDE_LIGHT: Look = { isPhone: false, isDark: false, rules: 'none' };
 const PHONE_DARK: Look = { isPhone: true, isDark: true, rules: 'all' };
 

@@ -1,31 +1,22 @@
 // The list of requests in a real browser: the reason of a failure, filters, orders, sums and groups, also on a phone.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { type Filled, fillConsole } from './fill-console.ts';
-import { visit } from './open-console.ts';
+import { openConsole } from './open-console.ts';
 
 setDefaultTimeout(120_000);
 
 const MESSAGES = 24;
 
-let turnpike: Turnpike;
-let filled: Filled;
-beforeAll(async () => {
-  if (chromium === null) return;
-  turnpike = await startTurnpike();
-  filled = await fillConsole(turnpike, MESSAGES);
-});
-afterAll(async () => {
-  await turnpike?.stop();
-});
+const opened = openConsole(MESSAGES);
 
-const open = (isPhone = false) => visit({ url: turnpike.url, token: filled.tokens.operator, isPhone });
+const open = (isPhone = false) => opened.visit('operator', { isPhone });
 
 async function newestOf(query: string): Promise<Record<string, unknown>> {
-  const { data } = (await turnpike.admin('GET', `/usage?limit=1&${query}`)) as { data: Record<string, unknown>[] };
+  const { data } = (await opened.turnpike.admin('GET', `/usage?limit=1&${query}`)) as {
+    data: Record<string, unknown>[];
+  };
   return data[0] ?? {};
 }
 
