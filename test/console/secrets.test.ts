@@ -91,7 +91,7 @@ seen(
       await page.getByTestId(secret).waitFor({ state: 'detached' });
     };
     await press(page, 'Rotate');
-    await press(page, 'Rotate');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click();
     await staysThenLeaves('secret');
 
     await visitor.goTo('/tokens');
