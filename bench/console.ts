@@ -3,11 +3,11 @@
 
 import { fillConsole } from '../test/console/fill-console.ts';
 import { startChromium, visitAnew } from '../test/console/open-console.ts';
-import { startTurnpike } from '../test/support/start-turnpike.ts';
+import { startOwnTurnpike } from '../test/support/start-turnpike.ts';
 
 const runs = Number(process.argv[2] ?? 5);
 
-await using turnpike = await startTurnpike();
+await using turnpike = await startOwnTurnpike('it measures a console with its own data');
 const { tokens } = await fillConsole(turnpike, 30);
 const browser = await startChromium();
 for (const token of [undefined, tokens.operator]) {

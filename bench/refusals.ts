@@ -2,7 +2,7 @@
 // switched on and off from one interval to the next in the same process.
 
 import { RefusalCounts } from '../src/traffic/traffic.ts';
-import { startTurnpike } from '../test/support/start-turnpike.ts';
+import { startOwnTurnpike } from '../test/support/start-turnpike.ts';
 import { type Figure, median, ratios } from './figures.ts';
 
 const REFUSALS_PER_MINUTE = 50_000;
@@ -11,7 +11,7 @@ const BURST_MS = 12;
 
 /** Each round has an interval with the record and one without, in turns first. */
 export async function measureRefusals(rounds: number): Promise<Figure[]> {
-  await using turnpike = await startTurnpike();
+  await using turnpike = await startOwnTurnpike('it measures a service that does nothing else');
   const { secret } = await turnpike.makeKey({ credit: '1000.00' });
   const { secret: refused } = await turnpike.makeKey();
   const { count } = RefusalCounts.prototype;

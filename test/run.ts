@@ -5,9 +5,9 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { rootDirectory, runChecks, staticChecks } from './check.ts';
+import { rootDirectory, runChecks, staticChecks, tidinessTests } from './check.ts';
 import { type Report, readReport } from './report.ts';
-import { filesOfBothStores, leftOut, testFiles } from './selection.ts';
+import { filesOfBothStores, leftOutBy, testFiles } from './selection.ts';
 
 interface Counts extends Report {
   /** Failures, those that no report names among them. */
@@ -31,10 +31,13 @@ const isOverPostgres = process.env['TEST_STORE'] === 'postgres';
 
 const checks = selected.length > 0 || isOverPostgres || isVerify ? [] : staticChecks(false);
 const checksFailed = await runChecks(checks);
-const files = isOverPostgres ? filesOfBothStores() : testFiles(isVerify ? 'verify' : 'test');
+const files = isOverPostgres
+  ? filesOfBothStores()
+  : testFiles(isVerify ? 'verify' : 'test').filter((file) => !tidinessTests.includes(file));
 const tests = await runTests(selected.length > 0 ? selected : files.map((file) => `./${file}`));
 if (isOverPostgres && selected.length === 0)
-  for (const [name, reason] of Object.entries(leftOut)) console.log(`  NOT OVER POSTGRESQL ${name}: ${reason}`);
+  for (const [reason, names] of Object.entries(leftOutBy))
+    console.log(`  NOT OVER POSTGRESQL (${reason}): ${names.join(', ')}`);
 const skippedCount = tests.skipped.length;
 if (skippedCount > 0) {
   console.log(`\n${'!'.repeat(20)} SKIPPED: ${skippedCount} ${isCi ? '(a failure under CI) ' : ''}${'!'.repeat(20)}`);

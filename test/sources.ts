@@ -14,8 +14,15 @@ export interface Source {
   tree: SourceFile;
 }
 
-/** Every TypeScript file of src, console, bin, test and bench. */
-export async function readSources(): Promise<Source[]> {
+let sources: Promise<Source[]> | null = null;
+
+/** Every TypeScript file of src, console, bin, test and bench; parsed once in a process. */
+export function readSources(): Promise<Source[]> {
+  sources ??= parseSources();
+  return sources;
+}
+
+async function parseSources(): Promise<Source[]> {
   const api = new API({ cwd: rootDirectory });
   try {
     const configuration = join(rootDirectory, 'tsconfig.json');

@@ -30,7 +30,7 @@ function clientPath(path: string, origins: Origins): string {
   const [root = '', ...rest] = path.split('.');
   switch (root) {
     case 'messages':
-      return rest.length === 0 ? path : clientMessagePath(path, rest, origins);
+      return rest.length === 0 ? (origins.fields.get(root) ?? path) : clientMessagePath(path, rest, origins);
     case 'system':
       return origins.system[placeOf(rest[0])] ?? origins.fields.get(root) ?? path;
     case 'tools':

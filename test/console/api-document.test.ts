@@ -16,7 +16,8 @@ import {
 } from '../../console/features/reference/api-document.ts';
 import { publicErrors } from '../../console/features/reference/public-errors.ts';
 import { errorTable } from '../../src/errors.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { sharedTurnpike } from '../support/shared-turnpike.ts';
+import type { Turnpike } from '../support/start-turnpike.ts';
 
 /** Errors of the admin API and the sign-in only. */
 const NOT_PUBLIC = [
@@ -34,7 +35,7 @@ let turnpike: Turnpike;
 let document: ApiDocument;
 let operations: Operation[];
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await sharedTurnpike();
   document = (await (await fetch(`${turnpike.url}/api/v1/openapi.json`)).json()) as ApiDocument;
   operations = operationsOf(document);
 });

@@ -4,14 +4,14 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { calculatePrice, type Priced } from '../../console/features/requests/calculate-price.ts';
 import type { ReceiptShape } from '../../src/admin-api/shapes.ts';
-import { bodyOf, startWorld } from '../contract/post-messages/world.ts';
+import { bodyOf, sharedWorld } from '../contract/post-messages/world.ts';
 import { makeRandom } from '../support/random.ts';
 import { scripts } from '../support/scripted-upstream.ts';
 
 const MESSAGES = 120;
 const SEED = 4711;
 const routes = [{ provider: 'first', model: 'upstream-model' }];
-const world = await startWorld({
+const world = await sharedWorld({
   models: {
     plain_price: { price: { input: '3', output: '15' }, routes },
     every_rate: {

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Visitor, visit } from './open-console.ts';
 
@@ -14,7 +14,7 @@ let turnpike: Turnpike;
 let upstream: Bun.Server<undefined>;
 beforeAll(async () => {
   if (chromium === null) return;
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('its pages show the whole installation');
   // The part of a provider that the connection test needs: its list of models.
   upstream = Bun.serve({
     hostname: '127.0.0.1',

@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { bundleConsole } from '../../bin/bundle-console.ts';
 import type { Manifest } from '../../src/console/built-files.ts';
 import { negotiateEncoding } from '../../src/console/console.ts';
+import { sharedTurnpike } from '../support/shared-turnpike.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 
 const FIRST_LOAD_BYTES_MAX = 400_000;
@@ -14,7 +15,7 @@ const SETUP_MS_MAX = 30_000;
 
 let turnpike: Turnpike;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await sharedTurnpike();
 }, SETUP_MS_MAX);
 afterAll(() => turnpike?.stop());
 

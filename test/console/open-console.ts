@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll } from 'bun:test';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium as chromiumPath } from '../verify/clients/open-browser.ts';
 import { type Filled, fillConsole } from './fill-console.ts';
 
@@ -176,7 +176,7 @@ export function openConsole(
   } as OpenedConsole;
   beforeAll(async () => {
     if (chromiumPath === null) return;
-    opened.turnpike = await startTurnpike();
+    opened.turnpike = await startOwnTurnpike('its pages show the whole installation');
     opened.filled = await fillConsole(opened.turnpike, messageCount);
     await prepare?.(opened.turnpike, opened.filled);
   });

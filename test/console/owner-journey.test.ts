@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { visit } from './open-console.ts';
 import { actionsOn } from './page-actions.ts';
@@ -13,7 +13,7 @@ let turnpike: Turnpike;
 let link: string;
 beforeAll(async () => {
   if (chromium === null) return;
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('its pages show the whole installation');
   const { id } = await turnpike.admin('POST', '/accounts', { name: 'Acme', credit: '25.00' });
   const invited = await turnpike.admin('POST', '/people', { email: 'grace@example.com', role: 'owner', account: id });
   link = `${turnpike.url}/console/invitation#${invited['link_secret']}`;

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { publicScreens } from '../../console/screens.ts';
 import { invite } from '../contract/sign-in/browser.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type FilledInstallation, SCRIPT, startFilledInstallation } from './fill-installation.ts';
 import { everyLook, findChanges, findOpenFilters, type Look } from './find-faults.ts';
@@ -20,7 +20,7 @@ let empty: { turnpike: Turnpike } & FilledService;
 beforeAll(async () => {
   if (chromium === null) return;
   full = await startFilledInstallation();
-  const turnpike = await startTurnpike(); // it takes no payments
+  const turnpike = await startOwnTurnpike('its pages show an installation that takes no payments');
   empty = { turnpike, ...(await fillService(turnpike, false)) };
 });
 afterAll(async () => {

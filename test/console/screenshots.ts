@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startWithStripe } from '../contract/payments/payments-service.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { fillConsole } from './fill-console.ts';
 import { fillPayments } from './fill-payments.ts';
 import { startChromium, visitAnew } from './open-console.ts';
@@ -25,7 +25,7 @@ const { values, positionals } = parseArgs({
 
 mkdirSync(values.out, { recursive: true });
 await using service = values.empty ? null : await startWithStripe();
-await using unpaid = values.empty ? await startTurnpike() : null;
+await using unpaid = values.empty ? await startOwnTurnpike('its pages show a new installation') : null;
 const turnpike = (service?.turnpike ?? unpaid) as Turnpike;
 const filled = await fillConsole(turnpike, values.empty ? 0 : 60);
 const payments = service === null ? {} : await fillPayments(service, filled.accounts.acme);

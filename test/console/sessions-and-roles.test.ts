@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { PASSWORD } from '../contract/sign-in/browser.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type FilledService, fillService, visitAs, walkerFor } from './walk-pages.ts';
 
@@ -12,7 +12,7 @@ let turnpike: Turnpike;
 let filled: FilledService;
 beforeAll(async () => {
   if (chromium === null) return;
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('its pages show the whole installation');
   filled = await fillService(turnpike, true);
 });
 afterAll(async () => {

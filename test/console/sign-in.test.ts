@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { timeCode } from '../contract/sign-in/browser.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { visit } from './open-console.ts';
 
@@ -17,7 +17,7 @@ const PASSWORD = 'a bridge of seven arches';
 let turnpike: Turnpike;
 beforeAll(async () => {
   if (chromium === null) return;
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it signs in as the first operator');
 });
 afterAll(async () => {
   await turnpike?.stop();

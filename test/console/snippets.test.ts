@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chatBodyOf, openaiPythonOf, openaiTypescriptOf } from '../../console/openai-snippets.ts';
 import { claudeCodeOf, curlOf, KEY_VARIABLE, pythonOf, shellQuoted, typescriptOf } from '../../console/snippets.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { sharedTurnpike } from '../support/shared-turnpike.ts';
+import type { Turnpike } from '../support/start-turnpike.ts';
 
 /** Contains characters that are special in shells, JavaScript or Python. */
 const WORDS = `it's "quoted" \${HOME} $(id) \`id\` \\n \\\\ é 🙂 %s !x # \u2028 {a} \t\r\n@end \u0007`;
@@ -20,9 +21,11 @@ const body = {
 };
 
 let turnpike: Turnpike;
+let secret: string;
 let directory: string;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await sharedTurnpike();
+  secret = (await turnpike.makeKey()).secret;
   directory = mkdtempSync(join(tmpdir(), 'turnpike-snippets-'));
 });
 afterAll(async () => {
@@ -48,15 +51,15 @@ async function run(command: string[], environment: Record<string, string> = {}):
 }
 
 test('the curl command sends exactly the message, with the key inline or from the environment', async () => {
-  for (const key of [turnpike.key, null]) {
+  for (const key of [secret, null]) {
     const code = curlOf({ baseUrl: turnpike.url, key, body });
-    const output = await run(['sh', '-c', code], { [KEY_VARIABLE]: turnpike.key });
+    const output = await run(['sh', '-c', code], { [KEY_VARIABLE]: secret });
     expect((JSON.parse(output) as { content: { text: string }[] }).content[0]?.text).toBe(WORDS);
   }
 });
 
 test('the curl command of a streamed message streams', async () => {
-  const code = curlOf({ baseUrl: turnpike.url, key: turnpike.key, body: { ...body, stream: true } });
+  const code = curlOf({ baseUrl: turnpike.url, key: secret, body: { ...body, stream: true } });
   expect(await run(['sh', '-c', code])).toContain('event: message_stop');
 });
 
@@ -75,16 +78,16 @@ test('the TypeScript snippet sends exactly the message, streamed and not streame
   for (const stream of [false, true]) {
     const code = typescriptOf({ baseUrl: turnpike.url, key: null, body: { ...body, stream } });
     const printed = `${code}\nconsole.log(JSON.stringify(message.content));\n`;
-    expect(await runScript(printed, { [KEY_VARIABLE]: turnpike.key })).toMatchObject([{ type: 'text', text: WORDS }]);
+    expect(await runScript(printed, { [KEY_VARIABLE]: secret })).toMatchObject([{ type: 'text', text: WORDS }]);
   }
 });
 
 test('the TypeScript snippet for the SDK of OpenAI sends exactly the message, streamed and not streamed', async () => {
   for (const stream of [false, true])
-    for (const key of [turnpike.key, null]) {
+    for (const key of [secret, null]) {
       const code = openaiTypescriptOf({ baseUrl: turnpike.url, key, body: { ...body, stream } });
       const printed = `${code}\nconsole.log(JSON.stringify(completion.choices[0]?.message));\n`;
-      expect(await runScript(printed, { OPENAI_API_KEY: turnpike.key })).toMatchObject({ content: WORDS });
+      expect(await runScript(printed, { OPENAI_API_KEY: secret })).toMatchObject({ content: WORDS });
     }
 });
 

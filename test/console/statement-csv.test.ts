@@ -4,10 +4,10 @@ import { expect, test } from 'bun:test';
 import { statementCsv } from '../../console/features/billing/statement.tsx';
 import { nanoOf } from '../../console/money.ts';
 import type { StatementShape } from '../../src/admin-api/shapes.ts';
-import { startTurnpike } from '../support/start-turnpike.ts';
+import { sharedTurnpike } from '../support/shared-turnpike.ts';
 
 test('a CSV statement contains its summary, entries and usage, adds up, and contains no formula', async () => {
-  await using turnpike = await startTurnpike();
+  await using turnpike = await sharedTurnpike();
   const { account, secret } = await turnpike.makeKey({ name: '=HYPERLINK("x")', credit: '2.00' });
   const message = { model: 'sandbox-echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] };
   await (await turnpike.post(secret, message)).text();

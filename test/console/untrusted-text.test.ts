@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
 import { signUp } from '../contract/sign-in/browser.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { SCRIPT, SCRIPT_MODEL, scriptCatalog, startScriptUpstream } from './fill-installation.ts';
 import { type FilledService, fillService, visitAs, walkerFor } from './walk-pages.ts';
@@ -19,7 +19,7 @@ let accountId: string;
 let keySecret: string;
 beforeAll(async () => {
   if (chromium === null) return;
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('its pages show the whole installation');
   filled = await fillService(turnpike, false);
   ({ accountId } = filled.places);
   await turnpike.admin('PATCH', `/accounts/${accountId}`, { name: SCRIPT });

@@ -7,8 +7,9 @@ import { connect } from 'node:net';
 import { costOf, countText } from '../support/count-text.ts';
 import { readSamples } from '../support/read-samples.ts';
 import { type Script, scripts, upstreamEvents } from '../support/scripted-upstream.ts';
+import { chatCompletions } from './fronts/drivers/chat-completions.ts';
+import { post } from './fronts/front-world.ts';
 import { paused } from './idempotency/post-keyed.ts';
-import { postChat } from './post-chat-completions/chat-world.ts';
 import { type ControlledService, EVENTS, startControlled, streamOf } from './post-messages/controlled-service.ts';
 import { bodyOf, expectError, expectMoney, GOOD, type Json, startWorld } from './post-messages/world.ts';
 
@@ -42,7 +43,7 @@ const protocols: Protocol[] = [
     path: '/v1/chat/completions',
     end: '[DONE]',
     post: (service, secret, members, signal = new AbortController().signal) =>
-      postChat(service, secret, members, { signal }),
+      post(chatCompletions, service, secret, { members }, { signal }),
   },
 ];
 

@@ -3,11 +3,12 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { type Asked, holdRequests } from '../support/held-requests.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { sharedTurnpike } from '../support/shared-turnpike.ts';
+import type { Turnpike } from '../support/start-turnpike.ts';
 
 let turnpike: Turnpike;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await sharedTurnpike();
 });
 afterEach(async () => {
   expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });

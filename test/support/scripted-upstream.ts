@@ -44,6 +44,8 @@ export interface ScriptedUpstream extends AsyncDisposable {
   readonly writtenBytes: number;
   /** Sets the scripts: one per request in turn, the last one for all later requests. */
   play(...scripts: [Script, ...Script[]]): void;
+  /** Plays the first scripts again, and forgets the requests so far. */
+  reset(): void;
   /** Resolves when this many clients have disconnected before the end of their response; rejects after 2 s. */
   aborted(count?: number): Promise<void>;
   close(): Promise<void>;
@@ -54,7 +56,7 @@ export interface ScriptedUpstream extends AsyncDisposable {
  * await startScriptedUpstream(scripts.overloaded(), scripts.stream());`
  */
 export async function startScriptedUpstream(...first: [Script, ...Script[]]): Promise<ScriptedUpstream> {
-  let playing: Script[] = first;
+  let playing = [...first];
   const sockets = new Set<Socket>();
   const requests: RecordedRequest[] = [];
   const counts: Counts = { aborted: 0, connections: 0, writtenBytes: 0 };
@@ -91,6 +93,10 @@ export async function startScriptedUpstream(...first: [Script, ...Script[]]): Pr
     },
     play(...scripts) {
       playing = scripts;
+    },
+    reset() {
+      playing = [...first];
+      requests.length = 0;
     },
     async aborted(count = 1) {
       for (let waitedMs = 0; counts.aborted < count; waitedMs += 5) {

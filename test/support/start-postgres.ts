@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SQL, type Subprocess, spawn } from 'bun';
 import { grantRole, openSignIn, prepareDatabase } from '../../src/storage/postgres/postgres.ts';
+import { removeAtEnd } from './remove-at-end.ts';
 
 const DEBIAN = '/usr/lib/postgresql';
 const VERSION_LEAST = 14;
@@ -69,8 +70,7 @@ export async function startPostgres(
   if (bin === null) throw new Error('there is no PostgreSQL: install the package postgresql, or set TEST_POSTGRES_BIN');
   const user = findUser();
   const home = makeServerDirectory();
-  // The pipe closes when this process ends, for whatever reason; the server ends shortly after.
-  spawn(['sh', '-c', 'cat; sleep 1; rm -rf "$0"', home], { stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' }).unref();
+  removeAtEnd(home);
   const data = join(home, 'data');
   await runAs(user, makeData(data));
   const port = await findFreePort();

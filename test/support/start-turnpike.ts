@@ -10,6 +10,9 @@ import { checkStore } from '../../src/maintenance/maintenance.ts';
 import { startServer } from '../../src/server/server.ts';
 import { storeFlags, storeVariables } from './test-store.ts';
 
+/** Services that the tests of this process have started. */
+export const startedServices = { inProcess: 0, processes: 0 };
+
 export interface Turnpike extends AsyncDisposable {
   url: string;
   dataDirectory: string;
@@ -23,22 +26,35 @@ export interface Turnpike extends AsyncDisposable {
   post(secret: string, body: unknown, more?: RequestInit): Promise<Response>;
   /** GET /metrics, with the operator's token by default. */
   scrape(headers?: Record<string, string>): Promise<Response>;
+  /** Checks the whole ledger. */
   check(): Promise<CheckReport>;
+  /** Other tests use it, too; its ledger is checked when a test file is done with it. */
+  isShared: boolean;
   stop(): Promise<void>;
 }
 
 const ROOT = join(import.meta.dir, '..', '..');
 
-/** The command of the service and its first argument, with its store in the environment. */
+/** Starts the service in this process, for tests with a configuration of their own. */
+export function startCounted(...given: Parameters<typeof startServer>): ReturnType<typeof startServer> {
+  startedServices.inProcess++;
+  return startServer(...given);
+}
+
+/** The command of the service and its first argument, with its store in the environment, for one process. */
 export function serveCommand(store: Record<string, string>): string[] {
+  startedServices.processes++;
   return [process.execPath, ...storeFlags(store), join(ROOT, 'src/main.ts'), 'serve'];
 }
 
 /**
  * Starts the service in this process, with these variables too. `document` is applied before it listens, after the
- * first start's defaults.
+ * first start's defaults. Without settings, take `sharedTurnpike` or say why not: `startOwnTurnpike`.
  */
-export async function startTurnpike(document?: object, environment: Record<string, string> = {}): Promise<Turnpike> {
+export async function startTurnpike(
+  document: object | undefined,
+  environment: Record<string, string> = {},
+): Promise<Turnpike> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
   const store = await storeOf(dataDirectory, environment);
   const config = readConfig(
@@ -47,11 +63,16 @@ export async function startTurnpike(document?: object, environment: Record<strin
   );
   const applyFile =
     document === undefined ? {} : { applyFile: { document, describeFault: (fault: object) => JSON.stringify(fault) } };
-  const server = await startServer(config, { version: '0.0.0', print: () => {}, ...applyFile });
+  const server = await startCounted(config, { version: '0.0.0', print: () => {}, ...applyFile });
   return describe(server.url, dataDirectory, store, async () => {
     await server.stop();
     rmSync(dataDirectory, { recursive: true, force: true });
   });
+}
+
+/** Starts a service with the settings of a first start for a test that cannot share one; `why` is for the reader. */
+export function startOwnTurnpike(_why: string): Promise<Turnpike> {
+  return startTurnpike(undefined);
 }
 
 export interface TurnpikeProcess extends Turnpike {
@@ -143,6 +164,7 @@ function describe(
     scrape: (headers = { authorization: `Bearer ${operator().token}` }) =>
       fetch(`${operator().url}/metrics`, { headers, ...trust }),
     check: () => checkStore(readConfig({ data: dataDirectory }, store)),
+    isShared: false,
     stop,
     [Symbol.asyncDispose]: stop,
   };

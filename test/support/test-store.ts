@@ -50,10 +50,17 @@ export function storeFlags({ TURNPIKE_DATABASE_URL }: Record<string, string>): s
  */
 export const endedAtStart: { open_holds?: number } = isOverPostgres ? {} : { open_holds: 0 };
 
-/** Waits until there are no holds. */
-export async function untilHoldsEnd({ check }: { check(): Promise<{ open_holds: number }> }): Promise<void> {
-  for (const endMs = Date.now() + HOLDS_MS_MAX; (await check()).open_holds > 0; await Bun.sleep(100))
-    if (Date.now() > endMs) throw new Error('what a killed service held does not end');
+/** Waits until there are no holds. Resolves to the last check. */
+export async function untilHoldsEnd<Report extends { open_holds: number }>({
+  check,
+}: {
+  check(): Promise<Report>;
+}): Promise<Report> {
+  for (const endMs = Date.now() + HOLDS_MS_MAX; ; await Bun.sleep(100)) {
+    const report = await check();
+    if (report.open_holds === 0) return report;
+    if (Date.now() > endMs) throw new Error('there are still holds');
+  }
 }
 
 /** Runs a query that both databases support on the store of a data directory; its service may run. */

@@ -9,7 +9,7 @@ import {
   objectOf,
   textOf,
 } from '../../wire/wire.ts';
-import { asReminder, checkCalls, joinTurns, type PlacedBlock, placeBlocks } from '../conversation.ts';
+import { asReminder, BILLING_LINE, checkCalls, joinTurns, type PlacedBlock, placeBlocks } from '../conversation.ts';
 import { refuseField, refuseType } from '../lost-fields.ts';
 import { readCallId, readSignature, shortenName } from './call-ids.ts';
 
@@ -152,7 +152,8 @@ export function convertMessages(messages: JsonValue | undefined, options: Messag
 }
 
 export function convertSystem(system: JsonValue | undefined): JsonObject {
-  const parts = readBlocks(system, 'system').flatMap(convertBlock);
+  const said = readBlocks(system, 'system').filter(({ block }) => !textOf(block['text']).startsWith(BILLING_LINE));
+  const parts = said.flatMap(convertBlock);
   return parts.length === 0 ? {} : { systemInstruction: { parts } };
 }
 

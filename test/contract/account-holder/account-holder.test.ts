@@ -1,15 +1,18 @@
 // The work of an account holder who has only a token of the account, from creating a key to revoking it, over real
 // sockets.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { parseUsd } from '../../../src/base/money.ts';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
+import type { Turnpike } from '../../support/start-turnpike.ts';
 
 let turnpike: Turnpike;
 let account: string;
 let token: string;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await sharedTurnpike();
+});
+beforeEach(async () => {
   const made = await turnpike.admin('POST', '/accounts', { name: 'acme', credit: '1.00', groups: ['sandbox'] });
   account = String(made['id']);
   token = String((await turnpike.admin('POST', '/tokens', { role: 'owner', account }))['token']);

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readText } from '../../sources.ts';
 import { readBlocks } from '../../support/read-blocks.ts';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { policy } from './matrix/policy.ts';
 
 const page = readText('docs/admin-api.md') ?? '';
@@ -13,7 +13,7 @@ const blocks = readBlocks(page).filter(({ language }) => language === 'sh');
 let turnpike: Turnpike;
 let printed: unknown[];
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('the page describes a new installation');
   const { token } = await turnpike.admin('POST', '/tokens', { role: 'operator' });
   const code = blocks.map((block) => block.code.replaceAll(/^export .*\n/gm, '')).join("printf '\\n\\n'\n");
   const child = Bun.spawn(['sh', '-e', '-c', code], {

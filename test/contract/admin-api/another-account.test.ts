@@ -2,7 +2,7 @@
 // the persistent store: every route is requested with the ids of the other account.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import type { Json } from './installation.ts';
 import { bodyRules } from './matrix/body-values.ts';
 import { type OpenapiDocument, type Operation, readOperations } from './matrix/operations.ts';
@@ -20,7 +20,7 @@ let operations: Operation[];
 let mine: Holding;
 let theirs: Holding;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it lists all tokens and people');
   operations = readOperations((await (await fetch(`${turnpike.url}/api/v1/openapi.json`)).json()) as OpenapiDocument);
   mine = await makeHolding('alpha');
   theirs = await makeHolding('bravo');

@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readSamples } from '../../support/read-samples.ts';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
 let turnpike: Turnpike;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it records backups of the installation');
 });
 afterAll(() => turnpike.stop());
 

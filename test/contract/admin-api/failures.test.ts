@@ -1,9 +1,9 @@
 // Guessing tokens is slow: after many failures from one address the answer is 429. A valid token is always accepted.
 
 import { afterAll, expect, test } from 'bun:test';
-import { startTurnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike } from '../../support/start-turnpike.ts';
 
-const turnpike = await startTurnpike();
+const turnpike = await startOwnTurnpike('its invalid tokens exhaust what an address may fail');
 afterAll(() => turnpike.stop());
 
 const ask = (token: string, address: string, path = '/api/v1/accounts') =>

@@ -93,6 +93,17 @@ export async function makeInstallation({ sendsMail = false } = {}): Promise<Inst
   return await makeNode(clock, stores, () => null, sendsMail);
 }
 
+let documented: Promise<Document> | null = null;
+
+/** The document of the API, which is the same for every installation and takes long to write. */
+function readDocumentOf(api: AdminApi): Promise<Document> {
+  documented ??= (async () => {
+    const written = await api.fetch(new Request('http://127.0.0.1/api/v1/openapi.json'), ADDRESS);
+    return readDocumentText(await written.text());
+  })();
+  return documented;
+}
+
 /** A node whose stores have a catalog, which is reloaded after each change by this node. */
 export async function makeNode<RetainedData extends Stores>(
   clock: Installation['clock'],
@@ -142,8 +153,7 @@ export async function makeNode<RetainedData extends Stores>(
     refusal: null,
   };
   const api = makeAdminApi({ ...dependenciesOf(parts), readEpoch });
-  const written = await api.fetch(new Request('http://127.0.0.1/api/v1/openapi.json'), ADDRESS);
-  const ask = askWith(api, readDocumentText(await written.text()));
+  const ask = askWith(api, await readDocumentOf(api));
   parts.answers.length = 0;
   return Object.assign(parts, { api, ask });
 }

@@ -3,12 +3,13 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { bodyChunks } from '../../../src/http/http.ts';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
+import type { Turnpike } from '../../support/start-turnpike.ts';
 import { exchange } from '../../unit/http/raw-socket.ts';
 
 let turnpike: Turnpike;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await sharedTurnpike();
 });
 afterAll(() => turnpike.stop());
 

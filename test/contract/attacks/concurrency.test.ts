@@ -4,9 +4,9 @@
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { paused, postKeyed, postUntilAnswered } from '../idempotency/post-keyed.ts';
-import { expectError, expectMoney, GOOD, startWorld } from '../post-messages/world.ts';
+import { expectError, expectMoney, GOOD, sharedWorld } from '../post-messages/world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 for (const stream of [true, false])

@@ -5,12 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bounds } from '../../../src/config.ts';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
+import type { Turnpike } from '../../support/start-turnpike.ts';
 import { heldBy } from './gauges.ts';
 
 let turnpike: Turnpike;
+let secret: string;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await sharedTurnpike();
+  secret = (await turnpike.makeKey()).secret;
 });
 afterAll(() => turnpike.stop());
 
@@ -51,7 +54,7 @@ describe.each(['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completion
     test.each(COSTLY)('refuses %s, and the error names the place', async (_, body, place) => {
       const token = path.startsWith('/api/')
         ? JSON.parse(readFileSync(join(turnpike.dataDirectory, 'operator.json'), 'utf8')).token
-        : turnpike.key;
+        : secret;
       const response = await fetch(`${turnpike.url}${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -78,7 +81,7 @@ test('tool call arguments count toward the size of the body', async () => {
   const ask = (texts: string[]) =>
     fetch(`${turnpike.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${turnpike.key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
       body: JSON.stringify({
         model: 'sandbox-echo',
         max_tokens: 5,

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { exchange } from '../../unit/http/raw-socket.ts';
 import { heldBy } from './gauges.ts';
 
@@ -14,7 +14,7 @@ const PATHS = ['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completion
 
 let turnpike: Turnpike;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it reads what the whole service holds for requests');
 });
 afterAll(() => turnpike.stop());
 

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { exchange } from '../../unit/http/raw-socket.ts';
 import { heldBy } from './gauges.ts';
 
@@ -15,7 +15,7 @@ const LONG = 'x'.repeat(200_000); // more than the buffers of a socket hold
 let turnpike: Turnpike;
 let operator = '';
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it reads what the whole service holds for requests');
   operator = JSON.parse(readFileSync(join(turnpike.dataDirectory, 'operator.json'), 'utf8')).token;
 });
 afterAll(() => turnpike.stop());

@@ -9,9 +9,9 @@ import {
   scripts,
   upstreamEvents,
 } from '../../support/scripted-upstream.ts';
-import { type Caller, type Json, startWorld } from '../post-messages/world.ts';
+import { type Caller, type Json, sharedWorld } from '../post-messages/world.ts';
 
-const world = await startWorld({
+const world = await sharedWorld({
   models: {
     dear: { price: { input: '10', output: '10' }, routes: [{ provider: 'first', model: 'upstream-model' }] },
   },

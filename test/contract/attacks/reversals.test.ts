@@ -4,10 +4,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { paused, postKeyed } from '../idempotency/post-keyed.ts';
-import { type Caller, eventsOf, expectMoney, GOOD, startWorld } from '../post-messages/world.ts';
+import { type Caller, eventsOf, expectMoney, GOOD, sharedWorld } from '../post-messages/world.ts';
 import { blockedFor, readSlowly } from './slow-client.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 const CUT = { outcome: 'upstream_cut', usage_source: 'estimated' };

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Webhook } from 'standardwebhooks';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
 import { startReceiver } from '../../support/start-receiver.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
@@ -40,7 +41,7 @@ test('a new key is reported to the account’s webhook with a valid signature, a
 });
 
 test('private addresses are refused by default, when the destination is created', async () => {
-  await using strict = await startTurnpike();
+  await using strict = await sharedTurnpike();
   const create = (address: string, kind = 'webhook') =>
     strict.admin('POST', '/destinations', { kind, address, types: ['*'] }).then(
       () => 'created',

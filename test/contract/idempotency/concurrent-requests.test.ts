@@ -3,12 +3,12 @@
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { type Script, scripts, upstreamEvents } from '../../support/scripted-upstream.ts';
-import { expectError, expectMoney, GOOD, startWorld } from '../post-messages/world.ts';
+import { expectError, expectMoney, GOOD, sharedWorld, startWorld } from '../post-messages/world.ts';
 import { callsSince, paused, postKeyed, postUntilAnswered } from './post-keyed.ts';
 
 const CALLERS = 50;
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 let calls = 0;

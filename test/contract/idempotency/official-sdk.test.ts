@@ -4,9 +4,9 @@
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { makeClient, sdks } from '../../verify/clients/official-sdks.ts';
-import { expectMoney, GOOD, startWorld } from '../post-messages/world.ts';
+import { expectMoney, GOOD, sharedWorld } from '../post-messages/world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 const hello = { model: 'plain', max_tokens: 64, messages: [{ role: 'user' as const, content: 'Good morning!' }] };

@@ -5,10 +5,18 @@ import { readSamples } from '../../support/read-samples.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { isOverPostgres } from '../../support/test-store.ts';
 import { startControlled } from '../post-messages/controlled-service.ts';
-import { bodyOf, expectError, expectErrorEvent, expectMoney, GOOD, startWorld } from '../post-messages/world.ts';
+import {
+  bodyOf,
+  expectError,
+  expectErrorEvent,
+  expectMoney,
+  GOOD,
+  sharedWorld,
+  startWorld,
+} from '../post-messages/world.ts';
 import { callsSince, expectReplay, postKeyed, requestIdOf } from './post-keyed.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 let calls = 0;

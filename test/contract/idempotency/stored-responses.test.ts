@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../../storage/temporary-directory.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { spawnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { startControlled } from '../post-messages/controlled-service.ts';
-import { type Caller, expectError, expectMoney, GOOD, type Json, startWorld } from '../post-messages/world.ts';
+import { type Caller, expectError, expectMoney, GOOD, type Json, sharedWorld } from '../post-messages/world.ts';
 import { expectReplay, postKeyed, requestIdOf } from './post-keyed.ts';
 
 async function expectUnavailable(turnpike: Turnpike, caller: Caller, requestId: string, members: Json) {
@@ -23,7 +23,7 @@ async function expectUnavailable(turnpike: Turnpike, caller: Caller, requestId: 
 
 for (const stream of [false, true])
   test(`${stream ? 'a stream' : 'a message'} too large to store is sent to the first client, and a retry is not sent to the provider`, async () => {
-    await using world = await startWorld();
+    await using world = await sharedWorld();
     world.upstream.play(scripts.good({ text: 'x'.repeat(bounds.answerBytesMax), pieces: 4 }), scripts.overloaded());
     const caller = await world.makeKey({ credit: '1000.00' });
     const members = { stream, max_tokens: bounds.answerBytesMax };

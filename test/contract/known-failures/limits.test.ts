@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { spawnTurnpike } from '../../support/start-turnpike.ts';
-import { bodyOf, expectError, expectMoney, startWorld } from '../post-messages/world.ts';
+import { bodyOf, expectError, expectMoney, sharedWorld } from '../post-messages/world.ts';
 
 test('tokens that concurrent messages use beyond the limit per minute are owed in full, and later messages wait for them', async () => {
-  await using world = await startWorld();
+  await using world = await sharedWorld();
   // The token counts of five messages that together used 663 tokens under a limit of 100 per minute in another
   // system.
   const took = [58, 80, 175, 175, 175];

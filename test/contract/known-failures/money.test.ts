@@ -2,10 +2,10 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { type Script, scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startWorld } from '../post-messages/world.ts';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, sharedWorld } from '../post-messages/world.ts';
 
 const PROMPT_TOKENS = 300_000;
-const world = await startWorld({
+const world = await sharedWorld({
   models: {
     long: {
       // A prompt of 300,000 tokens costs 0.60, although the lower rate would give 0.30.

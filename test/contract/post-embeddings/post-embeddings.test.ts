@@ -2,8 +2,9 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
-import { expectChatError } from '../post-chat-completions/chat-world.ts';
-import { type Caller, expectMoney, expectNoTrace, type Json, startWorld } from '../post-messages/world.ts';
+import { chatCompletions } from '../fronts/drivers/chat-completions.ts';
+import { expectError } from '../fronts/front-world.ts';
+import { type Caller, expectMoney, expectNoTrace, type Json, sharedWorld } from '../post-messages/world.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const answers =
@@ -30,7 +31,7 @@ const embedder = (provider: string) => ({
   price: { input: '0.02' },
   routes: [{ provider, model: 'small-embedding' }],
 });
-const world = await startWorld({
+const world = await sharedWorld({
   providers,
   models: {
     'of-openai': embedder('openai'),
@@ -107,8 +108,8 @@ test('more inputs than a provider answers in one request are refused before anyt
   const caller = await world.makeKey();
   const before = upstream.requests.length;
   const input = Array.from({ length: 101 }, (_, place) => `text ${place}`);
-  const error = await expectChatError(await post(caller, { model: 'of-gemini', input }), 400, 'upstream_rejected');
-  expect(error).toMatchObject({ param: 'input', message: expect.stringContaining('at most 100') });
+  const response = await post(caller, { model: 'of-gemini', input });
+  expect(await expectError(chatCompletions, response, 'upstream_rejected', 'input')).toContain('at most 100');
   expect(upstream.requests).toHaveLength(before);
   await expectMoney(world, caller, [{ cost: '0' }]);
 });
@@ -140,7 +141,7 @@ test.each([
 ])('%s is a failure of the provider, and not charged', async (_, answer) => {
   const caller = await world.makeKey();
   upstream.play(answers(200, answer as Json));
-  await expectChatError(await post(caller, {}), 502, 'upstream_failed');
+  await expectError(chatCompletions, await post(caller, {}), 'upstream_failed');
   await expectMoney(world, caller, [{ cost: '0' }]);
 });
 
@@ -158,15 +159,14 @@ test.each([
   [{ model: 5 }, 'model'],
 ])('%j is refused by the path of its field', async (members, path) => {
   const caller = await world.makeKey();
-  const { message, param } = await expectChatError(await post(caller, members as Json), 400, 'invalid_request');
-  expect(message).toStartWith(`${path}: `);
-  expect(param).toBe(path);
+  const response = await post(caller, members as Json);
+  expect(await expectError(chatCompletions, response, 'invalid_request', path)).toStartWith(`${path}: `);
   await expectNoTrace(world, caller);
 });
 
 test('a model of messages has no embeddings, and a model of embeddings no messages', async () => {
   const caller = await world.makeKey();
-  await expectChatError(await post(caller, { model: 'plain' }), 400, 'model_not_found');
+  await expectError(chatCompletions, await post(caller, { model: 'plain' }), 'model_not_found', 'model');
   upstream.play(answers(200, listOf([[1]], 1)));
   expect((await post(caller, {})).status).toBe(200); // its model is known for the next request
   const chat = { model: 'of-openai', max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] };
@@ -175,28 +175,25 @@ test('a model of messages has no embeddings, and a model of embeddings no messag
     headers: { ...JSON_HEADERS, authorization: `Bearer ${caller.secret}` },
     body: JSON.stringify(chat),
   });
-  await expectChatError(response, 400, 'model_not_found');
+  await expectError(chatCompletions, response, 'model_not_found', 'model');
   await expectMoney(world, caller, [{ model: 'of-openai' }]);
 });
 
 test('the input is held before it is sent', async () => {
   const poor = await world.makeKey({ credit: '0.000001' });
   const before = upstream.requests.length;
-  await expectChatError(await post(poor, { input: 'a'.repeat(10_000) }), 400, 'insufficient_user_quota');
+  const refused = await post(poor, { input: 'a'.repeat(10_000) });
+  await expectError(chatCompletions, refused, 'insufficient_user_quota');
   expect(upstream.requests).toHaveLength(before);
   await expectNoTrace(world, poor, '0.000001');
 });
 
 test('a kind without embeddings, and a token list for a kind of texts, are refused with the reason', async () => {
   const caller = await world.makeKey();
-  const { message } = await expectChatError(await post(caller, { model: 'of-first' }), 400, 'upstream_rejected');
-  expect(message).toContain('has no embeddings');
-  const tokens = await expectChatError(
-    await post(caller, { model: 'of-gemini', input: [[1]] }),
-    400,
-    'upstream_rejected',
-  );
-  expect(tokens['message']).toStartWith('input.0: ');
+  const refused = await post(caller, { model: 'of-first' });
+  expect(await expectError(chatCompletions, refused, 'upstream_rejected', 'model')).toContain('has no embeddings');
+  const tokens = await post(caller, { model: 'of-gemini', input: [[1]] });
+  expect(await expectError(chatCompletions, tokens, 'upstream_rejected', 'input.0')).toStartWith('input.0: ');
   await expectMoney(world, caller, [{ cost: '0' }, { cost: '0' }]);
 });
 

@@ -3,7 +3,7 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectMoney, type Json, startWorld } from './world.ts';
+import { bodyOf, expectMoney, type Json, sharedWorld } from './world.ts';
 
 const CACHED = { input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6' };
 const LONG = {
@@ -14,7 +14,7 @@ const LONG = {
   cache_write_5m: '7.5',
   cache_write_1h: '12',
 };
-const world = await startWorld({
+const world = await sharedWorld({
   models: {
     cached: {
       price: { ...CACHED, long_context: LONG, fast: { input: '30', output: '150' }, web_search_per_thousand: '10' },

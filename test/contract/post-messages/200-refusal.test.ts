@@ -2,9 +2,9 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { eventText, scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectMoney, type Json, startWorld } from './world.ts';
+import { bodyOf, expectMoney, type Json, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 const USAGE = { input_tokens: 412, output_tokens: 0 };

@@ -3,9 +3,9 @@
 import { afterAll, expect, test } from 'bun:test';
 import { eventText, scripts, upstreamEvents } from '../../support/scripted-upstream.ts';
 import { exchange } from '../../unit/http/raw-socket.ts';
-import { bodyOf, eventsOf, expectHeadersOfAll, expectMoney, GOOD, startWorld } from './world.ts';
+import { bodyOf, eventsOf, expectHeadersOfAll, expectMoney, GOOD, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 const STREAM = bodyOf({ stream: true });
 

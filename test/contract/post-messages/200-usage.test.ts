@@ -3,9 +3,9 @@
 import { afterAll, expect, test } from 'bun:test';
 import { costOf, countText } from '../../support/count-text.ts';
 import { eventText, type Saying, scripts, upstreamEvents } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectMoney, type Json, startWorld } from './world.ts';
+import { bodyOf, expectMoney, type Json, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 async function answer(stream: boolean, saying: Saying, expected: Json, members: Json = {}) {

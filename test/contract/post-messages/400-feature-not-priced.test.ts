@@ -2,10 +2,10 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectMoney, expectNoTrace, type Json, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, expectNoTrace, type Json, sharedWorld } from './world.ts';
 
 const routes = [{ provider: 'first' }];
-const world = await startWorld({
+const world = await sharedWorld({
   models: {
     'all-priced': {
       price: {

@@ -1,9 +1,10 @@
 // Objects stored at a provider belong to the installation's account there, not to the client.
 
-import { afterAll, expect, test } from 'bun:test';
-import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, type Json, startWorld } from './world.ts';
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, type Json, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
+beforeEach(() => world.reset());
 afterAll(() => world.stop());
 
 const file = { type: 'document', source: { type: 'file', file_id: 'file_1' } };

@@ -1,9 +1,9 @@
 // A body that is not valid JSON is refused after the key check and before anything is reserved.
 
 import { afterAll, expect, test } from 'bun:test';
-import { expectError, expectNoTrace, startWorld } from './world.ts';
+import { expectError, expectNoTrace, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 const caller = await world.makeKey();
 

@@ -1,10 +1,10 @@
 // JSON that is not a message request: the error begins with the path of the invalid field.
 
-import { afterAll, expect, test } from 'bun:test';
-import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startWorld } from './world.ts';
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
+beforeEach(() => world.reset());
 afterAll(() => world.stop());
 const caller = await world.makeKey();
 
@@ -65,6 +65,7 @@ test.each<[string, unknown]>([
 ])('"%s…" is the error for an invalid field', async (start, body) => {
   const response = await world.post(caller.secret, JSON.stringify(body));
   expect(await expectError(response, 400, 'invalid_request_error', 'invalid_request')).toStartWith(start);
+  expect(world.upstream.requests).toHaveLength(0);
 });
 
 test('a duplicate key is refused, at any depth and with any escaping', async () => {
@@ -87,7 +88,6 @@ test('nesting beyond 128 levels is refused, however deep it is', async () => {
   }
   await expectNoTrace(world, caller);
   expect(world.upstream.requests).toHaveLength(0);
-  world.upstream.play(scripts.good());
   const other = await world.makeKey();
   expect((await world.post(other.secret, nested(127))).status).toBe(200);
   await expectMoney(world, other, [GOOD]);
@@ -95,7 +95,6 @@ test('nesting beyond 128 levels is refused, however deep it is', async () => {
 
 test('a name such as __proto__ is an ordinary field', async () => {
   const other = await world.makeKey();
-  world.upstream.play(scripts.good());
   const text = JSON.stringify(bodyOf()).replace('{', '{"__proto__":{"model":"other","stream":true},');
   expect(await (await world.post(other.secret, text)).json()).toMatchObject({ type: 'message' });
   expect(world.upstream.requests.at(-1)?.body).toContain('"__proto__":{"model":"other","stream":true}');

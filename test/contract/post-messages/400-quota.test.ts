@@ -1,11 +1,12 @@
 // Insufficient money: the error is 400 insufficient_user_quota, names the exhausted meter and the remedy, and nothing
 // is sent to a provider.
 
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, type Json, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, type Json, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
+beforeEach(() => world.reset());
 afterAll(() => world.stop());
 
 const refuse = (response: Response, words: RegExp) =>

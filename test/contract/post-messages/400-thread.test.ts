@@ -1,9 +1,10 @@
 // A request with a thread gets the one error code on which clients retry without it.
 
-import { afterAll, expect, test } from 'bun:test';
-import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startWorld } from './world.ts';
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
+beforeEach(() => world.reset());
 afterAll(() => world.stop());
 
 test('a request that continues a thread gets thread_unsupported_request, streamed or not', async () => {

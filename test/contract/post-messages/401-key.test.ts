@@ -4,9 +4,11 @@
 import { afterAll, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { exchange } from '../../unit/http/raw-socket.ts';
-import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startOwnWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await startOwnWorld(
+  'its invalid keys count against the address of all tests, and it reads the data directory',
+);
 afterAll(() => world.stop());
 
 const post = (headers: Record<string, string>, body = JSON.stringify(bodyOf())) =>

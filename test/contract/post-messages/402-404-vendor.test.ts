@@ -2,9 +2,9 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectNoTrace, type Json, startWorld } from './world.ts';
+import { bodyOf, expectError, expectNoTrace, type Json, sharedWorld } from './world.ts';
 
-const world = await startWorld({ settings: { error_statuses: 'vendor' } });
+const world = await sharedWorld({ settings: { error_statuses: 'vendor' } });
 afterAll(() => world.stop());
 
 test('statuses are those of the vendor, also of a token count, with the same types, codes and headers', async () => {

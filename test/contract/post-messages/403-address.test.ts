@@ -1,10 +1,11 @@
 // A key may be restricted to client addresses. The address is the one that a trusted proxy reports; forwarding
 // headers of other clients are ignored.
 
-import { afterAll, expect, test } from 'bun:test';
-import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startWorld } from './world.ts';
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
+beforeEach(() => world.reset());
 afterAll(() => world.stop());
 
 const from = (secret: string, address: string | null) =>

@@ -1,7 +1,7 @@
 // With `require_browser_header` a web page must declare that it holds a key in a browser; other clients need not.
 
 import { afterAll, expect, test } from 'bun:test';
-import { bodyOf, expectError, expectMoney, GOOD, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, GOOD, sharedWorld, startWorld } from './world.ts';
 
 const world = await startWorld({ settings: { require_browser_header: true } });
 afterAll(() => world.stop());
@@ -52,7 +52,7 @@ test('either header prefix is accepted, and without an origin no declaration is 
 });
 
 test('the setting is off by default', async () => {
-  await using usual = await startWorld();
+  await using usual = await sharedWorld();
   const caller = await usual.makeKey();
   expect((await usual.post(caller.secret, bodyOf(), { headers: { origin } })).status).toBe(200);
   await expectMoney(usual, caller, [GOOD]);

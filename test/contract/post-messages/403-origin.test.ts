@@ -1,9 +1,10 @@
 // A key may be restricted to the origins of web pages. Requests without an origin do not come from a page.
 
-import { afterAll, expect, test } from 'bun:test';
-import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startWorld } from './world.ts';
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
+beforeEach(() => world.reset());
 afterAll(() => world.stop());
 
 const ORIGINS = ['https://app.example.com', 'http://localhost:3000'];

@@ -1,9 +1,9 @@
 // Unknown paths get JSON in the standard error format, never a web page or a redirect.
 
 import { afterAll, expect, test } from 'bun:test';
-import { expectError, expectErrorBody, type Json, startWorld } from './world.ts';
+import { expectError, expectErrorBody, type Json, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 test.each([

@@ -1,9 +1,9 @@
 // A request with an unsupported method gets the list of supported ones.
 
 import { afterAll, expect, test } from 'bun:test';
-import { expectError, startWorld } from './world.ts';
+import { expectError, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 test.each([

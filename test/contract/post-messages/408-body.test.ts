@@ -3,9 +3,9 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { bodyOf, expectMoney, expectNoTrace, GOOD, startWorld } from './world.ts';
+import { bodyOf, expectMoney, expectNoTrace, GOOD, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 test('clients that disconnect during their upload leave nothing behind, and the service continues', async () => {

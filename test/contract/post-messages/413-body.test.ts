@@ -2,9 +2,9 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { exchange } from '../../unit/http/raw-socket.ts';
-import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, sharedWorld, startWorld } from './world.ts';
 
-const world = await startWorld({
+const world = await sharedWorld({
   models: {
     // The context window bounds the hold of a long prompt: 32 MB of text would otherwise cost more than the balance.
     windowed: { price: { input: '3', output: '15' }, max_input_tokens: 200_000, routes: [{ provider: 'first' }] },

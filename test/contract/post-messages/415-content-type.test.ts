@@ -1,9 +1,9 @@
 // Bodies that are not declared as JSON, and compressed ones.
 
 import { afterAll, expect, test } from 'bun:test';
-import { bodyOf, expectError, expectNoTrace, startWorld } from './world.ts';
+import { bodyOf, expectError, expectNoTrace, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 const caller = await world.makeKey();
 

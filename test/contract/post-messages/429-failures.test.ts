@@ -1,9 +1,9 @@
 // Guessing keys is slow: after many failures from one address the response is 429. A valid key is always accepted.
 
 import { afterAll, expect, test } from 'bun:test';
-import { bodyOf, expectError, expectMoney, GOOD, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, GOOD, startOwnWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await startOwnWorld('its invalid keys exhaust what an address may fail');
 afterAll(() => world.stop());
 
 const guess = (address: string, secret = 'sk-tp-wrong') =>

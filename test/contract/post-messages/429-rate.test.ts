@@ -2,9 +2,9 @@
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectMoney, GOOD, type Json, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, GOOD, type Json, sharedWorld } from './world.ts';
 
-const world = await startWorld({
+const world = await sharedWorld({
   groups: {
     tight: { models: ['*'], rpm: 2 },
     narrow: { models: ['*'], concurrency: 1 },

@@ -3,9 +3,9 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { eventText, type Script, scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectMoney, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, sharedWorld } from './world.ts';
 
-const world = await startWorld({
+const world = await sharedWorld({
   providers: { nowhere: { kind: 'anthropic', base_url: 'http://127.0.0.1:9', private_network: true } },
   models: { unreachable: { price: { input: '3', output: '15' }, routes: [{ provider: 'nowhere' }] } },
 });

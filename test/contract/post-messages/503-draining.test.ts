@@ -5,10 +5,10 @@ import { expect, test } from 'bun:test';
 import { bounds } from '../../../src/config.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { EVENTS, startControlled, streamOf } from './controlled-service.ts';
-import { afterReading, bodyOf, expectError, expectErrorEvent, GOOD, startWorld } from './world.ts';
+import { afterReading, bodyOf, expectError, expectErrorEvent, GOOD, startOwnWorld } from './world.ts';
 
 test('a new message gets draining and its connection is closed, while a running message completes and is billed', async () => {
-  await using world = await startWorld();
+  await using world = await startOwnWorld('it stops the service');
   const { promise: mayEnd, resolve: endNow } = Promise.withResolvers<void>();
   world.upstream.play(
     async (answer, request) => {
@@ -45,7 +45,7 @@ test('a new message gets draining and its connection is closed, while a running 
 });
 
 test('during the notice period for load balancers messages are accepted, although the service is not ready', async () => {
-  await using world = await startWorld();
+  await using world = await startOwnWorld('it stops the service');
   await world.admin('POST', '/apply', { document: { settings: { drain_notice_seconds: 2 } } });
   const { promise: mayEnd, resolve: endNow } = Promise.withResolvers<void>();
   world.upstream.play(async (answer, request) => {

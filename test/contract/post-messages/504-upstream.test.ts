@@ -2,9 +2,9 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { type Script, scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectErrorEvent, expectMoney, startWorld } from './world.ts';
+import { bodyOf, expectError, expectErrorEvent, expectMoney, sharedWorld } from './world.ts';
 
-const world = await startWorld({
+const world = await sharedWorld({
   settings: { upstream_silence_seconds: 1, upstream_answer_seconds: 1, circuit_failures: null }, // the tests share these providers
 });
 afterAll(() => world.stop());

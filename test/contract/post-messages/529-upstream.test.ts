@@ -2,9 +2,9 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { eventText, type Script, scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectMoney, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 const overloadedEvent = eventText({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } });
 

@@ -3,9 +3,9 @@
 import { afterAll, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectMoney, type Json, startWorld } from './world.ts';
+import { bodyOf, expectMoney, type Json, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 // The most that the kernel buffers for two connections (Linux: 32 MB received and 4 MB to send, each), plus a margin.
 // A service that accumulated data would exceed any bound.

@@ -3,9 +3,9 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectErrorEvent, expectMoney, startWorld } from './world.ts';
+import { bodyOf, expectErrorEvent, expectMoney, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 const origin = 'https://app.example.com';
 

@@ -3,9 +3,9 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectHeadersOfAll, expectNoTrace, startWorld } from './world.ts';
+import { bodyOf, expectError, expectHeadersOfAll, expectNoTrace, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 const count = (secret: string, body: unknown, headers: Record<string, string> = {}) =>

@@ -3,9 +3,9 @@
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { type Script, scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectMoney, GOOD, startWorld } from './world.ts';
+import { bodyOf, expectError, expectMoney, GOOD, sharedWorld } from './world.ts';
 
-const world = await startWorld({
+const world = await sharedWorld({
   // A failed route is tried again in each test, because the tests share their providers.
   settings: { upstream_silence_seconds: 1, upstream_answer_seconds: 1, circuit_failures: null },
 });

@@ -3,9 +3,9 @@
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectMoney, startWorld } from './world.ts';
+import { bodyOf, expectMoney, sharedWorld } from './world.ts';
 
-const world = await startWorld({
+const world = await sharedWorld({
   groups: { limited: { models: ['*'], rpm: 100, input_tpm: 1_000, output_tpm: 500 } },
 });
 afterAll(() => world.stop());

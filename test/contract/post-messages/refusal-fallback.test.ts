@@ -5,10 +5,10 @@ import { afterAll, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaRefusalFallbackMiddleware } from '@anthropic-ai/sdk/lib/middleware';
 import { eventText, scripts } from '../../support/scripted-upstream.ts';
-import { expectMoney, GOOD, type Json, startWorld } from './world.ts';
+import { expectMoney, GOOD, type Json, sharedWorld } from './world.ts';
 
 const price = { input: '3', output: '15' };
-const world = await startWorld({
+const world = await sharedWorld({
   models: {
     'claude-refusing': { price, routes: [{ provider: 'first' }] },
     'claude-answering': { price, routes: [{ provider: 'second' }] },

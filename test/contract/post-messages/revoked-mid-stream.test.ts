@@ -5,9 +5,9 @@ import { afterAll, expect, test } from 'bun:test';
 import { costOf, countText } from '../../support/count-text.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { paused } from '../idempotency/post-keyed.ts';
-import { afterReading, bodyOf, expectError, expectErrorEvent, expectMoney, GOOD, startWorld } from './world.ts';
+import { afterReading, bodyOf, expectError, expectErrorEvent, expectMoney, GOOD, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 /** Begins a stream. */

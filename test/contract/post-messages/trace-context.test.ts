@@ -3,15 +3,11 @@
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, startWorld } from './world.ts';
+import { bodyOf, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
-beforeEach(() => {
-  world.upstream.play(scripts.good());
-  world.upstream.requests.length = 0;
-  world.second.requests.length = 0;
-});
+beforeEach(() => world.reset());
 
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00';
 

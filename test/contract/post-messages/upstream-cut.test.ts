@@ -4,9 +4,9 @@
 import { afterAll, expect, test } from 'bun:test';
 import { costOf, countText } from '../../support/count-text.ts';
 import { eventText, type Script, scripts, upstreamEvents } from '../../support/scripted-upstream.ts';
-import { bodyOf, type Event, expectErrorEvent, expectMoney, startWorld } from './world.ts';
+import { bodyOf, type Event, expectErrorEvent, expectMoney, sharedWorld } from './world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 const SAYING = { text: 'x'.repeat(160), pieces: 4 }; // 10 events: a start, a block, a ping, 4 of 40 characters, 3
@@ -103,13 +103,12 @@ test('received thinking and tool input are billed as well', async () => {
 });
 
 test('broken streams of the sandbox are handled in the same way', async () => {
-  const { data } = (await world.admin('GET', '/accounts')) as { data: { id: string; name: string }[] };
-  const account = data.find(({ name }) => name === 'demo')?.id as string;
+  const caller = await world.makeKey({ groups: ['sandbox'] });
   const messages = [{ role: 'user', content: 'x'.repeat(80) }];
-  const response = await world.post(world.key, { ...STREAM, model: 'sandbox-cut', messages });
+  const response = await world.post(caller.secret, { ...STREAM, model: 'sandbox-cut', messages });
   const events = await expectErrorEvent(response, 'api_error', 'upstream_failed');
   expect(received(events)).toBe('x'.repeat(40));
   // 20 input tokens at 1, 10 output tokens at 5.
   const record = { outcome: 'upstream_cut', input_tokens: 20, output_tokens: 10, cost: '0.00007' };
-  await expectMoney(world, { account, key: '', secret: '' }, [record], '5.00');
+  await expectMoney(world, caller, [record]);
 });

@@ -3,6 +3,7 @@
 
 import { expect } from 'bun:test';
 import { type ScriptedUpstream, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
 export type Json = Record<string, unknown>;
@@ -12,6 +13,8 @@ export interface World extends Turnpike {
   upstream: ScriptedUpstream;
   /** The second route of the model `paired`. */
   second: ScriptedUpstream;
+  /** Lets both answer well again, and forgets their requests: for tests in any order. */
+  reset(): void;
 }
 
 export interface Caller {
@@ -50,18 +53,39 @@ function catalogOf(first: string, second: string, more: Json): Json {
 
 /**
  * Starts the service with two working providers; `more` has further settings of its file, `environment` its
- * variables.
+ * variables. Without environment, take `sharedWorld` or say why not: `startOwnWorld`.
  */
-export async function startWorld(more: Json = {}, environment: Record<string, string> = {}): Promise<World> {
+export async function startWorld(more: Json, environment: Record<string, string> = {}): Promise<World> {
+  return withUpstreams((upstreams) => startTurnpike(catalogOf(...upstreams, more), environment));
+}
+
+/** Starts the service with two working providers for a test that cannot share one; `why` is for the reader. */
+export function startOwnWorld(_why: string): Promise<World> {
+  return startWorld({});
+}
+
+/**
+ * The shared service, with two working providers that no earlier test has used, so that they have no failures, and `more`
+ * settings. See `sharedTurnpike`.
+ */
+export async function sharedWorld(more: Json = {}): Promise<World> {
+  return withUpstreams((upstreams) => sharedTurnpike(catalogOf(...upstreams, more)));
+}
+
+async function withUpstreams(open: (urls: [string, string]) => Promise<Turnpike>): Promise<World> {
   const upstream = await startScriptedUpstream(scripts.good());
   const second = await startScriptedUpstream(scripts.good({ model: 'second-model' }));
-  const turnpike = await startTurnpike(catalogOf(upstream.url, second.url, more), environment);
+  const turnpike = await open([upstream.url, second.url]);
   const stop = async () => {
     await turnpike.stop();
     await upstream.close();
     await second.close();
   };
-  return { ...turnpike, upstream, second, stop, [Symbol.asyncDispose]: stop };
+  const reset = () => {
+    upstream.reset();
+    second.reset();
+  };
+  return { ...turnpike, upstream, second, reset, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** A small request; `members` replaces or adds fields. */
@@ -162,7 +186,8 @@ const nano = (usd: unknown) => Math.round(Number(usd) * NANO);
 
 /**
  * Expects the account to have exactly these records, newest first (with these fields), their sum charged, no open
- * hold, and a consistent ledger. Waits until the last record is written and all holds have ended.
+ * hold, and a consistent ledger (a shared one is checked when the file is done with it). Waits until the last record is written
+ * and all holds have ended.
  */
 export async function expectMoney(
   world: Turnpike,
@@ -178,7 +203,7 @@ export async function expectMoney(
     held: '0',
     balance: nano(credit) - paid,
   });
-  expect(await world.check()).toMatchObject({ ok: true, open_holds: 0, faults: [] });
+  if (!world.isShared) expect(await world.check()).toMatchObject({ ok: true, open_holds: 0, faults: [] });
   return records;
 }
 

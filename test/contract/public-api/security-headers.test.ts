@@ -4,14 +4,16 @@
 import { afterAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
 import { startTurnpike } from '../../support/start-turnpike.ts';
 import { exchange } from '../../unit/http/raw-socket.ts';
 
-const turnpike = await startTurnpike();
+const turnpike = await sharedTurnpike();
 const { token } = JSON.parse(readFileSync(join(turnpike.dataDirectory, 'operator.json'), 'utf8')) as { token: string };
 afterAll(() => turnpike.stop());
+const { secret } = await turnpike.makeKey();
 
-const asClient = { 'x-api-key': turnpike.key, 'content-type': 'application/json' };
+const asClient = { 'x-api-key': secret, 'content-type': 'application/json' };
 const asOperator = { authorization: `Bearer ${token}` };
 const body = (members = {}) =>
   JSON.stringify({ model: 'sandbox-echo', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], ...members });
@@ -93,9 +95,7 @@ test('only a trusted proxy can report that the client used TLS', async () => {
 test('an unreadable host header is ignored for messages, and refused by the admin API', async () => {
   const port = Number(new URL(turnpike.url).port);
   const answerTo = async (path: string, host: string) => {
-    const answer = await exchange(port, [
-      `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nx-api-key: ${turnpike.key}\r\n\r\n`,
-    ]);
+    const answer = await exchange(port, [`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nx-api-key: ${secret}\r\n\r\n`]);
     return Number(answer.slice(9, 12));
   };
   for (const host of ['a b', 'a/api/v1', 'user:word@a', '']) {

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { temporaryDirectory } from '../../storage/temporary-directory.ts';
-import { spawnTurnpike, startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { spawnTurnpike, startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
 interface Refusal {
   account: string | null;
@@ -15,7 +15,7 @@ interface Refusal {
 
 let turnpike: Turnpike;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it counts the refusals of all clients');
 });
 afterAll(() => turnpike.stop());
 

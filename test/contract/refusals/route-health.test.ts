@@ -1,7 +1,7 @@
 // The health of routes through the whole service: each route has its own, whatever others of its provider do.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
 interface Health {
   model: string;
@@ -16,7 +16,7 @@ interface Health {
 let turnpike: Turnpike;
 let secret: string;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it counts the attempts of every route');
   secret = (await turnpike.makeKey()).secret;
 });
 afterAll(() => turnpike.stop());

@@ -3,9 +3,9 @@
 
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { type Script, scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, type Json, startWorld } from '../post-messages/world.ts';
+import { bodyOf, type Json, startOwnWorld } from '../post-messages/world.ts';
 
-const world = await startWorld();
+const world = await startOwnWorld('it reads the measurements of every provider');
 afterAll(() => world.stop());
 const { secret } = await world.makeKey();
 const price = { input: '3', output: '15' };

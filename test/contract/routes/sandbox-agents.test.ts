@@ -7,12 +7,13 @@ import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
 import OpenAI from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
-import { startTurnpike } from '../../support/start-turnpike.ts';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
 
-const turnpike = await startTurnpike();
+const turnpike = await sharedTurnpike();
 afterAll(() => turnpike.stop());
-const anthropic = new Anthropic({ baseURL: turnpike.url, apiKey: turnpike.key });
-const openai = new OpenAI({ baseURL: `${turnpike.url}/v1`, apiKey: turnpike.key });
+const { secret } = await turnpike.makeKey();
+const anthropic = new Anthropic({ baseURL: turnpike.url, apiKey: secret });
+const openai = new OpenAI({ baseURL: `${turnpike.url}/v1`, apiKey: secret });
 
 const SCRIPT =
   'sandbox-script: call weather {"city":"Rome"} call weather {"city":"Oslo"} then say "Now the time." call clock then say It is late.';

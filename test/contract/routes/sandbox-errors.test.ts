@@ -2,9 +2,9 @@
 // circuit breakers and cooldowns change the order of targets, and never refuse a message.
 
 import { afterAll, expect, test } from 'bun:test';
-import { type Json, startWorld } from '../post-messages/world.ts';
+import { type Json, startOwnWorld } from '../post-messages/world.ts';
 
-const world = await startWorld();
+const world = await startOwnWorld('it opens the circuits of the sandbox');
 afterAll(() => world.stop());
 const { secret } = await world.makeKey({ groups: ['sandbox'] }, { groups: ['sandbox'] });
 

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, startWorld } from '../post-messages/world.ts';
+import { bodyOf, expectError, sharedWorld } from '../post-messages/world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 const { secret } = await world.makeKey();
 const price = { input: '3', output: '15' };
@@ -26,12 +26,7 @@ await world.admin('POST', '/apply', {
   },
 });
 
-beforeEach(() => {
-  for (const upstream of [world.upstream, world.second]) {
-    upstream.requests.length = 0;
-    upstream.play(scripts.good());
-  }
-});
+beforeEach(() => world.reset());
 
 /** The kind vertex reads no addresses. */
 const picture = { type: 'image', source: { type: 'url', url: 'https://pictures.example.com/cat.png' } };

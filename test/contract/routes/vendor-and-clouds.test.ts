@@ -5,9 +5,9 @@ import { afterAll, expect, test } from 'bun:test';
 import { type ScriptedUpstream, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { cloudMembers, cloudModels, sayAtCloud } from '../../verify/clients/upstreams/speak-clouds.ts';
 import { type Block, type Spoken, sayMessage } from '../../verify/clients/upstreams/speak-messages.ts';
-import { bodyOf, expectMoney, type Json, startWorld } from '../post-messages/world.ts';
+import { bodyOf, expectMoney, type Json, sharedWorld } from '../post-messages/world.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 const third = await startScriptedUpstream(scripts.good());
 afterAll(async () => {
   await world.stop();

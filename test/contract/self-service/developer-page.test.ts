@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootDirectory } from '../../check.ts';
 import { type PageBlock, readBlocks } from '../../support/read-blocks.ts';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
+import type { Turnpike } from '../../support/start-turnpike.ts';
 
 interface Example extends PageBlock {
   /** The JSON block that follows, which is the expected response; null if there is none. */
@@ -19,7 +20,7 @@ const runnable = examples.filter(({ code }) => !/KEY=sk-tp-…/.test(code));
 let turnpike: Turnpike;
 let environment: Record<string, string | undefined>;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await sharedTurnpike();
   const terms = { name: 'ci', quota: '1.00', quota_period: 'day', rpm: 60 };
   const { secret } = await turnpike.makeKey({ groups: ['sandbox'] }, terms);
   environment = { ...process.env, BASE_URL: turnpike.url, KEY: secret };

@@ -4,9 +4,16 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { parseUsd } from '../../../src/base/money.ts';
 import { type Script, scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, type Caller, expectError, expectHeadersOfAll, type Json, startWorld } from '../post-messages/world.ts';
+import {
+  bodyOf,
+  type Caller,
+  expectError,
+  expectHeadersOfAll,
+  type Json,
+  sharedWorld,
+} from '../post-messages/world.ts';
 
-const world = await startWorld({
+const world = await sharedWorld({
   groups: {
     default: { models: ['*'] },
     vip: { models: ['paired'], multiplier: '0.8', rpm: 60, output_tpm: 6_000, concurrency: 5 },

@@ -4,9 +4,9 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { formatDecimal, parseDecimal, parseUsd } from '../../../src/base/money.ts';
 import { type Script, scripts, upstreamEvents } from '../../support/scripted-upstream.ts';
-import { bodyOf, expectError, expectHeadersOfAll, type Json, startWorld } from '../post-messages/world.ts';
+import { bodyOf, expectError, expectHeadersOfAll, type Json, sharedWorld, startWorld } from '../post-messages/world.ts';
 
-const world = await startWorld({
+const world = await sharedWorld({
   models: {
     cached: {
       price: {

@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { PasswordHashing } from '../../../src/auth/passwords.ts';
 import { bounds } from '../../../src/config.ts';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { Browser, signUp } from './browser.ts';
 
 let turnpike: Turnpike;
 
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it exhausts what an address may sign in');
 });
 afterAll(() => turnpike.stop());
 

@@ -2,7 +2,7 @@
 // moment of the setting.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { acceptLink, Browser, PASSWORD, signUp, timeCode } from './browser.ts';
 import { changeSignIn } from './sign-in-rows.ts';
 
@@ -10,7 +10,7 @@ let turnpike: Turnpike;
 let addresses = 0;
 
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it requires a second factor of every operator');
 });
 afterEach(() => require('nobody'));
 afterAll(() => turnpike.stop());

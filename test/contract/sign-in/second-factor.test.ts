@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { acceptLink, Browser, decodeBase32, PASSWORD, signUp, timeCode } from './browser.ts';
 import { testOnSqlite } from './test-on-sqlite.ts';
 
@@ -11,7 +11,7 @@ let turnpike: Turnpike;
 let addresses = 0;
 
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it signs in as the first operator');
 });
 afterAll(() => turnpike.stop());
 

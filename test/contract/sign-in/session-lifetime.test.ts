@@ -1,7 +1,7 @@
 // Sessions end a fixed time after the sign-in, however much they are used; and no JSON has their tokens.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { Browser, PASSWORD, signUp, timeCode } from './browser.ts';
 import { changeSignIn, timeAt } from './sign-in-rows.ts';
 
@@ -11,7 +11,7 @@ let turnpike: Turnpike;
 let addresses = 0;
 
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it signs in as the first operator');
 });
 afterEach(() => set({ session_lifetime_hours: 720, operator_session_lifetime_hours: 24 }));
 afterAll(() => turnpike.stop());

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS } from '../../../src/base/clock.ts';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { acceptLink, Browser, PASSWORD, signUp } from './browser.ts';
 import { testOnSqlite } from './test-on-sqlite.ts';
 
@@ -13,7 +13,7 @@ let turnpike: Turnpike;
 let addresses = 0;
 
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it signs in as the first operator');
 });
 afterAll(() => turnpike.stop());
 
@@ -258,7 +258,7 @@ testOnSqlite('sign-in data is in a file of its own, readable only by its owner',
 });
 
 test('an installation in which no person signed in has neither the thread nor its file', async () => {
-  await using fresh = await startTurnpike();
+  await using fresh = await startOwnTurnpike('it signs in as the first operator');
   const browser = new Browser(fresh.url);
   expect((await browser.get('/api/v1/me')).code).toBe('token_missing');
   expect((await browser.get('/console/auth/get-session')).status).toBe(200);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { freePort } from '../../support/free-port.ts';
 import { makeCertificate } from '../../support/make-certificate.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
-import { spawnTurnpike, startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { spawnTurnpike, startOwnTurnpike, startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
 interface Operator {
   url: string;
@@ -45,7 +45,7 @@ const MESSAGES_ONLY = { ...ALL, admin: 404, console: 404, metrics: 404 };
 const ADMIN_ONLY = { ...ALL, message: 404 };
 
 test('by default the admin API has the address of the messages', async () => {
-  await using turnpike = await startTurnpike();
+  await using turnpike = await startOwnTurnpike('it moves the admin API');
   expect(operatorOf(turnpike).url).toBe(turnpike.url);
   expect(await statusesAt(turnpike.url, turnpike)).toEqual(ALL);
 });
@@ -64,7 +64,7 @@ test('a variable moves the admin API to a port of its own, the only one that ans
 
 describe('the setting', () => {
   test('moves the admin API at once: the request that changed it is answered, and commands find the new port', async () => {
-    await using turnpike = await startTurnpike();
+    await using turnpike = await startOwnTurnpike('it moves the admin API');
     const listen = `127.0.0.1:${await freePort()}`;
     expect(await apply(turnpike, { admin_listen: listen })).toMatchObject({ changes: [{ kind: 'settings' }] });
     const { url } = operatorOf(turnpike);
@@ -85,7 +85,7 @@ describe('the setting', () => {
   });
 
   test('with an unavailable port is a fault, and changes nothing', async () => {
-    await using turnpike = await startTurnpike();
+    await using turnpike = await startOwnTurnpike('it moves the admin API');
     const otherServer = createServer();
     await new Promise<void>((resolve) => otherServer.listen(0, '127.0.0.1', resolve));
     const { port } = otherServer.address() as { port: number };
@@ -105,7 +105,7 @@ describe('the setting', () => {
   });
 
   test('is validated by a dry run without effect', async () => {
-    await using turnpike = await startTurnpike();
+    await using turnpike = await startOwnTurnpike('it moves the admin API');
     const listen = `127.0.0.1:${await freePort()}`;
     await apply(turnpike, { admin_listen: listen }, { dry_run: true });
     expect(await statusesAt(turnpike.url, turnpike)).toEqual(ALL);

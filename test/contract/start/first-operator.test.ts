@@ -6,10 +6,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bounds, readConfig } from '../../../src/config.ts';
-import { startServer } from '../../../src/server/server.ts';
 import { databasePath } from '../../../src/storage/sqlite/sqlite.ts';
 import { runOn } from '../../support/start-postgres.ts';
-import { serveCommand } from '../../support/start-turnpike.ts';
+import { serveCommand, startCounted } from '../../support/start-turnpike.ts';
 import { ownerUrl, readRows, storeVariables } from '../../support/test-store.ts';
 
 setDefaultTimeout(180_000);
@@ -29,7 +28,7 @@ async function start(data: string, environment: Record<string, string> = {}, lis
   const store = await storeVariables(data);
   const config = readConfig({ data, listen }, { TURNPIKE_LOG: 'off', ...store, ...environment });
   const lines: string[] = [];
-  const server = await startServer(config, { version: '0.0.0', print: (line) => lines.push(line) });
+  const server = await startCounted(config, { version: '0.0.0', print: (line) => lines.push(line) });
   return { ...server, lines };
 }
 

@@ -8,9 +8,8 @@ import { join } from 'node:path';
 import { firstFamilies, firstKinds, listedModels } from '../../../src/catalog/catalog.ts';
 import { readConfig } from '../../../src/config.ts';
 import { providerKinds } from '../../../src/providers/providers.ts';
-import { startServer } from '../../../src/server/server.ts';
 import { scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
-import { startTurnpike } from '../../support/start-turnpike.ts';
+import { startCounted, startTurnpike } from '../../support/start-turnpike.ts';
 import { storeVariables } from '../../support/test-store.ts';
 
 type Json = Record<string, unknown>;
@@ -32,7 +31,7 @@ async function offersAfter(...starts: { environment: Record<string, string>; doc
     for (const { environment, document } of starts) {
       const config = readConfig({ data, listen: '127.0.0.1:0' }, { TURNPIKE_LOG: 'off', ...store, ...environment });
       const applyFile = document && { document, describeFault: (fault: object) => JSON.stringify(fault) };
-      const server = await startServer(config, { version: '0', print: () => {}, ...(applyFile && { applyFile }) });
+      const server = await startCounted(config, { version: '0', print: () => {}, ...(applyFile && { applyFile }) });
       const { token } = JSON.parse(await Bun.file(join(data, 'operator.json')).text()) as { token: string };
       const list = async (name: string) => {
         const response = await fetch(`${server.url}/api/v1/${name}`, { headers: { authorization: `Bearer ${token}` } });

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../../src/config.ts';
-import { startServer } from '../../../src/server/server.ts';
+import { startCounted } from '../../support/start-turnpike.ts';
 import { isOverPostgres, storeVariables } from '../../support/test-store.ts';
 
 const directories: string[] = [];
@@ -31,7 +31,7 @@ async function start(
   const file = applyFile && {
     applyFile: { document: applyFile, describeFault: ({ message }: { message: string }) => message },
   };
-  const server = await startServer(config, { version: '0.0.0', print: (line) => lines.push(line), ...file });
+  const server = await startCounted(config, { version: '0.0.0', print: (line) => lines.push(line), ...file });
   return { ...server, lines };
 }
 

@@ -8,7 +8,6 @@ import { type Clock, DAY_MS } from '../../../src/base/clock.ts';
 import { newRequestId } from '../../../src/base/ids.ts';
 import { readConfig } from '../../../src/config.ts';
 import { GroupCommit } from '../../../src/ledger/ledger.ts';
-import { startServer } from '../../../src/server/server.ts';
 import * as postgres from '../../../src/storage/postgres/postgres.ts';
 import {
   ConnectionWriter,
@@ -22,7 +21,7 @@ import { type OpenedStores, Workbench } from '../../money/ledger/workbench.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import { runOn } from '../../support/start-postgres.ts';
-import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpike.ts';
+import { spawnTurnpike, startCounted, type TurnpikeProcess } from '../../support/start-turnpike.ts';
 import { ownerUrl, readRows, storeVariables } from '../../support/test-store.ts';
 
 const MESSAGES = 700; // for each of two accounts: many batches
@@ -45,7 +44,7 @@ beforeAll(async () => {
   writeFileSync(settings, 'settings: { usage_retention_days: 30, journal_retention_months: 2 }\n');
   store = await storeVariables(directory);
   const config = readConfig({ data: directory, listen: '127.0.0.1:0' }, { TURNPIKE_LOG: 'off', ...store });
-  const server = await startServer(config, { version: '0.0.0', print: () => {} });
+  const server = await startCounted(config, { version: '0.0.0', print: () => {} });
   await server.stop();
   await fillWithOld();
   before = await readFacts();

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { parse } from 'yaml';
-import { bodyOf, startWorld, type World } from '../../contract/post-messages/world.ts';
+import { bodyOf, startOwnWorld, type World } from '../../contract/post-messages/world.ts';
 import { readText } from '../../sources.ts';
 import { readFamilies, readSamples } from '../../support/read-samples.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
@@ -42,7 +42,7 @@ let used: string;
 const values = new Map<string, Set<string>>();
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startOwnWorld('it compares the metrics of an unused service');
   unused = await (await world.scrape()).text();
   const { secret } = await world.makeKey();
   for (const [script, stream] of [

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { startTurnpike } from '../../support/start-turnpike.ts';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
 import type { Seen } from './browser-page.ts';
 import { chromium, openBrowser } from './open-browser.ts';
 
@@ -21,7 +21,7 @@ async function openPage(settings: { url: string; key: string }): Promise<Seen> {
 test.skipIf(chromium === null)(
   'a page of another origin sends messages, reads streams, errors, limits and costs, and never the admin API',
   async () => {
-    await using turnpike = await startTurnpike();
+    await using turnpike = await sharedTurnpike();
     const { secret } = await turnpike.makeKey({}, { rpm: 100 });
     const seen = await openPage({ url: turnpike.url, key: secret });
     expect(seen).toEqual({

@@ -2,12 +2,13 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
+import type { Turnpike } from '../../support/start-turnpike.ts';
 
 let turnpike: Turnpike;
 let secret: string;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await sharedTurnpike();
   ({ secret } = await turnpike.makeKey());
 });
 afterAll(async () => {

@@ -3,12 +3,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { ErrorCode } from '../../../src/errors.ts';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startOwnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { type Anthropic, makeClient, type Sdk, sdks } from './official-sdks.ts';
 
 let turnpike: Turnpike;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await startOwnTurnpike('it opens circuits of the sandbox');
 });
 afterAll(async () => {
   expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });

@@ -1,13 +1,14 @@
 // The official SDKs against the service, unmodified except for base URL and key.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
+import type { Turnpike } from '../../support/start-turnpike.ts';
 import { type Anthropic, makeClient, type Sent, sdks } from './official-sdks.ts';
 
 let turnpike: Turnpike;
 let secret: string;
 beforeAll(async () => {
-  turnpike = await startTurnpike();
+  turnpike = await sharedTurnpike();
   ({ secret } = await turnpike.makeKey());
 });
 afterAll(async () => {

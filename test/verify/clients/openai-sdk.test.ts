@@ -6,11 +6,11 @@ import OpenAI from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { z } from 'zod';
-import { expectMoney, GOOD, type Json, startWorld } from '../../contract/post-messages/world.ts';
+import { expectMoney, GOOD, type Json, sharedWorld } from '../../contract/post-messages/world.ts';
 import { costOf, countText } from '../../support/count-text.ts';
 import { eventText, type Script, scripts, UPSTREAM_USAGE, upstreamMessage } from '../../support/scripted-upstream.ts';
 
-const world = await startWorld();
+const world = await sharedWorld();
 afterAll(() => world.stop());
 
 const clientOf = (apiKey: string, maxRetries = 0) => new OpenAI({ apiKey, baseURL: `${world.url}/v1`, maxRetries });

@@ -4,13 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type AnthropicProvider, createAnthropic } from '@ai-sdk/anthropic';
 import { APICallError, generateText, stepCountIs, streamText, tool } from 'ai';
 import { z } from 'zod';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
+import type { Turnpike } from '../../support/start-turnpike.ts';
 
 let turnpike: Turnpike;
 let anthropic: AnthropicProvider;
 beforeAll(async () => {
   globalThis.AI_SDK_LOG_WARNINGS = false; // it does not know the names of these models, and says so each time
-  turnpike = await startTurnpike();
+  turnpike = await sharedTurnpike();
   const { secret } = await turnpike.makeKey();
   anthropic = createAnthropic({ baseURL: `${turnpike.url}/v1`, apiKey: secret });
 });

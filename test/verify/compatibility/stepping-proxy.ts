@@ -42,7 +42,6 @@ export async function startSteppingProxy(port: number): Promise<SteppingProxy> {
       client.destroy();
       server.destroy();
     };
-    client.on('close', cut);
     server.on('close', cut);
     handOver(proxy, client, server, cut);
   });
@@ -66,14 +65,21 @@ export async function startSteppingProxy(port: number): Promise<SteppingProxy> {
 function handOver(proxy: SteppingProxy, client: Socket, server: Socket, cut: () => void): void {
   const waiting: Step[] = [];
   let current: Step | null = null;
+  let isDeciding = false;
   let isCutAfter = false;
   let hasFailed = false;
+  // A client that is killed while its statement is decided about closes before the server gets it.
+  client.on('close', () => {
+    if (!isDeciding && !isCutAfter) cut();
+  });
   const next = async () => {
     if (current !== null) return;
     current = waiting.shift() ?? null;
     if (current === null) return;
+    isDeciding = true;
     const verdict = await proxy.decide(current.text);
-    if (verdict === 'cut') cut();
+    isDeciding = false;
+    if (verdict === 'cut' || (verdict === 'pass' && client.destroyed)) cut();
     else {
       isCutAfter = verdict === 'cut-after';
       server.write(current.bytes);

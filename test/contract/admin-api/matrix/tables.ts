@@ -27,12 +27,17 @@ export function changesSince(tables: MemoryTables, snapshot: Snapshot): RowChang
   const changes: RowChange[] = [];
   for (const [name, table] of Object.entries(tables) as [keyof MemoryTables, Table | unknown[]][]) {
     const before = snapshot.get(name) as ReadonlyMap<unknown, unknown>;
-    for (const [key, row] of table.entries()) {
+    const see = (row: unknown, key: unknown) => {
       const rowBefore = before.get(key);
       if (rowBefore !== row && !Bun.deepEquals(rowBefore, row))
         changes.push({ table: name, before: rowBefore, after: row });
-    }
-    for (const [key, row] of before) if (!has(table, key)) changes.push({ table: name, before: row, after: undefined });
+    };
+    table.forEach(see);
+    // Without fewer rows, a removed row means that another was added.
+    const isLess = (Array.isArray(table) ? table.length : table.size) < before.size;
+    if (isLess || changes.length > 0)
+      for (const [key, row] of before)
+        if (!has(table, key)) changes.push({ table: name, before: row, after: undefined });
   }
   return changes;
 }

@@ -6,7 +6,7 @@ import { decodeThinking } from '../../../../src/fronts/gemini/carried-thinking.t
 import { ChunkWriter } from '../../../../src/fronts/gemini/chunk-writer.ts';
 import { convertMessage } from '../../../../src/fronts/gemini/convert-message.ts';
 import { encodeEvent, type JsonObject, makeEvent, unfoldMessage } from '../../../../src/wire/wire.ts';
-import { chunksOf } from '../../../contract/generate-content/gemini-world.ts';
+import { chunksOf } from './chunks.ts';
 import type { Json } from './read-gemini.ts';
 
 const terms = (includesThoughts: boolean) => ({

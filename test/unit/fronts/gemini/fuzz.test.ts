@@ -7,7 +7,7 @@ import { TurnpikeError } from '../../../../src/errors.ts';
 import { ChunkWriter } from '../../../../src/fronts/gemini/chunk-writer.ts';
 import { convertMessage } from '../../../../src/fronts/gemini/convert-message.ts';
 import { encodeEvent, type JsonObject, parseMessageRequest, unfoldMessage } from '../../../../src/wire/wire.ts';
-import { chunksOf } from '../../../contract/generate-content/gemini-world.ts';
+import { chunksOf } from './chunks.ts';
 import { type Json, result, translate, turnsOf } from './read-gemini.ts';
 
 const anything = fc.jsonValue({ maxDepth: 3 });

@@ -68,6 +68,10 @@ test('the system prompt becomes an instruction, with a part for each of its bloc
   expect(instruction([{ type: 'text', text: 'Be kind.' }, cached])).toEqual({
     parts: [{ text: 'Be kind.' }, { text: 'Be brief.' }],
   });
+  // It differs in each conversation, and would end the common beginning that Gemini caches.
+  const billing = { type: 'text', text: 'x-anthropic-billing-header: cc_version=2.1; cc_entrypoint=cli;' };
+  expect(instruction([billing, cached])).toEqual({ parts: [{ text: 'Be brief.' }] });
+  expect(instruction([billing])).toBeUndefined();
   expect(instruction('')).toBeUndefined();
   expect(instruction([])).toBeUndefined();
 });

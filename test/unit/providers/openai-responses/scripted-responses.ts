@@ -4,7 +4,7 @@
 import type { JsonObject } from '../../../../src/wire/wire.ts';
 import type { Script } from '../../../support/scripted-upstream.ts';
 
-export const USAGE = {
+const USAGE = {
   input_tokens: 120,
   input_tokens_details: { cached_tokens: 100 },
   output_tokens: 40,
@@ -27,15 +27,6 @@ export const thought = (id: string, ...parts: string[]): JsonObject => ({
   summary: parts.map((text) => ({ type: 'summary_text', text })),
   encrypted_content: `gAAAA.${id}==`,
 });
-export const called = (id: string, name: string, input: object): JsonObject => ({
-  type: 'function_call',
-  id: `fc_${id}`,
-  call_id: id,
-  name,
-  arguments: JSON.stringify(input),
-  status: 'completed',
-});
-
 /** Responds with these items, as requested: as a stream of events, or whole. */
 export function answering(...output: JsonObject[]): Script {
   const response = { id: 'resp_1', object: 'response', model: MODEL, status: 'completed', output, usage: USAGE };
@@ -48,22 +39,7 @@ export function answering(...output: JsonObject[]): Script {
   };
 }
 
-/** Responds up to the end of the first item, then runs `ending`. */
-export function breaking(ending: Script, ...output: JsonObject[]): Script {
-  const response = { id: 'resp_1', model: MODEL, status: 'in_progress', output: [] };
-  return async (answer, request) => {
-    answer.begin(200, { 'content-type': 'text/event-stream', ...REQUEST_ID });
-    for (const event of eventsOf(response, output).slice(0, -1)) await answer.write(eventText(event));
-    await Bun.sleep(20); // time to read the events before the ending
-    await ending(answer, request);
-  };
-}
-
-export function refusing(status: number, error: object, headers: Record<string, string> = {}): Script {
-  return (answer) => answer.send(status, { 'content-type': 'application/json', ...headers }, JSON.stringify({ error }));
-}
-
-export function eventText(event: JsonObject): string {
+function eventText(event: JsonObject): string {
   return `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 

@@ -13,7 +13,7 @@ export interface ChatReply {
   model?: string;
 }
 
-export const CHAT_USAGE = {
+const CHAT_USAGE = {
   prompt_tokens: 120,
   completion_tokens: 30,
   total_tokens: 150,
@@ -33,29 +33,6 @@ export function replyChat(reply: ChatReply = {}): Script {
     await answer.write('data: [DONE]\n\n');
     answer.end();
   };
-}
-
-/** Sends its first chunks, and then nothing more. */
-export function hangChat(reply: ChatReply = {}): Script {
-  return async (answer) => {
-    answer.begin(200, STREAM);
-    for (const chunk of chunksOf(reply).slice(0, 3)) await answer.write(`data: ${JSON.stringify(chunk)}\n\n`);
-  };
-}
-
-/** Sends its first chunks, then this text as the data of an event, and ends. */
-export function breakChat(data: string | null, reply: ChatReply = {}): Script {
-  return async (answer) => {
-    answer.begin(200, STREAM);
-    for (const chunk of chunksOf(reply).slice(0, 3)) await answer.write(`data: ${JSON.stringify(chunk)}\n\n`);
-    if (data !== null) await answer.write(`data: ${data}\n\n`);
-    answer.end();
-  };
-}
-
-/** An error in the format of OpenAI. */
-export function refuseChat(status: number, type: string, message: string): Script {
-  return (answer) => answer.send(status, WHOLE, JSON.stringify({ error: { message, type, param: null, code: null } }));
 }
 
 function wholeOf({ content = 'Hello there.', reasoning, calls = [], ...rest }: ChatReply): object {

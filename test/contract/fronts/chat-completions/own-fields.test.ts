@@ -1,13 +1,15 @@
-// A request without max_tokens: a stream may be as long as the model allows, as long as the balance pays for it.
+// Guarantees of Chat Completions alone: fields that its clients commonly send and providers would refuse, its paths of models, and
+// requests without max_tokens: a stream may be as long as the model allows, as long as the balance pays for it.
 
 import { afterAll, expect, test } from 'bun:test';
-import { scripts } from '../../support/scripted-upstream.ts';
-import { bodyOf, type Json, startWorld } from '../post-messages/world.ts';
-import { chatOf, expectChatError, postChat, sentOf } from './chat-world.ts';
+import { scripts } from '../../../support/scripted-upstream.ts';
+import { bodyOf, type Json, sharedWorld } from '../../post-messages/world.ts';
+import { chatCompletions } from '../drivers/chat-completions.ts';
+import { expectError, post, sentOf } from '../front-world.ts';
 
 const price = { input: '3', output: '15' };
 const routes = [{ provider: 'first', model: 'upstream-model' }];
-const world = await startWorld({
+const world = await sharedWorld({
   models: {
     long: { price, routes, max_output_tokens: 64_000, max_input_tokens: 200_000 },
     short: { price, routes, max_output_tokens: 1_000 },
@@ -16,9 +18,39 @@ const world = await startWorld({
 });
 afterAll(() => world.stop());
 
-const { max_tokens: _, ...open } = chatOf();
+test('fields that these clients commonly send and the provider would refuse are adapted; a message is sent unchanged', async () => {
+  world.upstream.play(scripts.good());
+  const { secret } = await world.makeKey();
+  const habits = { temperature: 1.7, top_p: 1 };
+  const messages = [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', content: 'b' },
+    { role: 'user', content: 'c' },
+    { role: 'system', content: 'Be brief.' },
+  ];
+  await post(chatCompletions, world, secret, { members: { ...habits, presence_penalty: 0.1, user: 'ann', messages } });
+  const sent = sentOf(world);
+  expect(sent).toMatchObject({ temperature: 1, metadata: { user_id: 'ann' } });
+  expect(sent).not.toContainAnyKeys(['top_p', 'presence_penalty']);
+  expect((sent['messages'] as { role: string }[]).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+    'user',
+  ]);
+  await world.post(secret, bodyOf(habits));
+  expect(sentOf(world)).toMatchObject(habits);
+});
+
+test('models are listed and found in every common form of the base URL', async () => {
+  const { secret } = await world.makeKey();
+  for (const path of ['/models', '/models/plain', '/v1/models/'])
+    expect((await fetch(world.url + path, { headers: { authorization: `Bearer ${secret}` } })).status).toBe(200);
+});
+
+const { max_tokens: _, ...open } = chatCompletions.body({});
 const ask = (secret: string, members: Json) =>
-  postChat(world, secret, {}, { body: JSON.stringify({ ...open, ...members }) });
+  post(chatCompletions, world, secret, {}, { body: JSON.stringify({ ...open, ...members }) });
 async function maxTokensOf(members: Json, credit = '10.00'): Promise<unknown> {
   world.upstream.play(scripts.good());
   const { secret } = await world.makeKey({ credit });
@@ -62,5 +94,5 @@ test('a stream is served even if the balance could not pay the maximum', async (
 test('a response without streaming is held in full, with the default length', async () => {
   expect(await maxTokensOf({ model: 'long' }, '0.10')).toBe(4_096);
   const { secret } = await world.makeKey({ credit: '0.05' });
-  await expectChatError(await ask(secret, { model: 'long' }), 400, 'insufficient_user_quota');
+  await expectError(chatCompletions, await ask(secret, { model: 'long' }), 'insufficient_user_quota');
 });
