@@ -9,6 +9,7 @@ import type { BunPlugin } from 'bun';
 import type { Manifest } from '../src/console/built-files.ts';
 import { collectNotices } from '../src/licenses/licenses.ts';
 import { developmentVersion, versionOfCheckout } from '../src/version.ts';
+import { workerNames } from '../src/worker-scripts.ts';
 import { bundleConsole } from './bundle-console.ts';
 
 const root = join(import.meta.dir, '..');
@@ -33,9 +34,7 @@ const forTarget =
     ? {}
     : { target: target as Bun.Build.CompileTarget, executablePath: resolve(runtime) };
 
-const workers = ['ledger-worker', 'report-worker', 'backup-worker', 'sign-in-worker', 'tokenizer-worker'].map((name) =>
-  join(root, 'src', `${name}.ts`),
-);
+const workers = workerNames.map((name) => join(root, 'src', `${name}.ts`));
 mkdirSync(dirname(file), { recursive: true });
 const making = mkdtempSync(join(dirname(file), '.making-'));
 try {

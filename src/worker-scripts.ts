@@ -2,7 +2,15 @@
 // a relative path works in both only from this file.
 
 /** Entry points in src/. */
-export type WorkerName = 'ledger-worker' | 'report-worker' | 'backup-worker' | 'sign-in-worker' | 'tokenizer-worker';
+export const workerNames = [
+  'ledger-worker',
+  'report-worker',
+  'backup-worker',
+  'sign-in-worker',
+  'tokenizer-worker',
+] as const;
+
+export type WorkerName = (typeof workerNames)[number];
 
 export function workerScript(name: WorkerName): URL {
   return new URL(`./${name}.ts`, import.meta.url);

@@ -1,10 +1,11 @@
-// `npm test`: the checks, then every quick test. `npm run verify`: the other tests, without the checks. Both print failures and one
+// `npm test`: the checks, and every quick test. `npm run verify`: the other tests, without the checks. Both print failures and one
 // last line with the counts. Under CI a skipped test counts as failed. Arguments after `--` go to `bun test` and show its whole output.
 // `--times` also prints the slowest files, and processor time against wall time. With TEST_STORE=postgres: the tests of the service once more, over PostgreSQL, without the checks.
 
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { workerNames } from '../src/worker-scripts.ts';
 import { rootDirectory, runChecks, staticChecks, tidinessTests } from './check.ts';
 import { type Report, readReport } from './report.ts';
 import { filesOfBothStores, leftOutBy, testFiles } from './selection.ts';
@@ -14,8 +15,9 @@ interface Counts extends Report {
   failed: number;
 }
 
-/** Most of a test file's time is waiting. More workers than two slow each other down. */
-const WORKERS_MAX = 2;
+/** Half of a test file's time is waiting. */
+const WORKERS_PER_PROCESSOR = 2;
+const WORKERS_MAX = 4;
 const TEST_MS_MAX = 180_000; // far longer than any test needs, for busy machines
 const PROGRESS_MS = 30_000;
 const LAST_LINES = 100;
@@ -30,11 +32,13 @@ const isCi = !['', '0', 'false', undefined].includes(process.env['CI']);
 const isOverPostgres = process.env['TEST_STORE'] === 'postgres';
 
 const checks = selected.length > 0 || isOverPostgres || isVerify ? [] : staticChecks(false);
-const checksFailed = await runChecks(checks);
 const files = isOverPostgres
   ? filesOfBothStores()
   : testFiles(isVerify ? 'verify' : 'test').filter((file) => !tidinessTests.includes(file));
-const tests = await runTests(selected.length > 0 ? selected : files.map((file) => `./${file}`));
+const [checksFailed, tests] = await Promise.all([
+  runChecks(checks),
+  runTests(selected.length > 0 ? selected : files.map((file) => `./${file}`)),
+]);
 if (isOverPostgres && selected.length === 0)
   for (const [reason, names] of Object.entries(leftOutBy))
     console.log(`  NOT OVER POSTGRESQL (${reason}): ${names.join(', ')}`);
@@ -59,8 +63,9 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
       process.execPath,
       'test',
       `--timeout=${TEST_MS_MAX}`,
-      `--parallel=${Math.min(WORKERS_MAX, availableParallelism())}`,
+      `--parallel=${Math.min(WORKERS_MAX, WORKERS_PER_PROCESSOR * availableParallelism())}`,
       '--no-isolate',
+      '--preload=./test/support/bundled-workers.ts',
       '--no-orphans', // services of a test that was cut by its time limit end with the run
       '--reporter=junit',
       `--reporter-outfile=${reportFile}`,
@@ -71,7 +76,7 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
     const busySeconds = readBusySeconds();
     const child = Bun.spawn(command, {
       cwd: rootDirectory,
-      env: { ...process.env, TMPDIR: directory },
+      env: { ...process.env, TMPDIR: directory, TEST_WORKERS: await bundleWorkers(directory) },
       stdio: ['ignore', isShown ? 'inherit' : 'ignore', 'pipe'],
     });
     const lastLines = await showOutput(child.stderr, isShown);
@@ -91,6 +96,19 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** The scripts of the threads, for test/support/bundled-workers.ts. */
+async function bundleWorkers(directory: string): Promise<string> {
+  const outdir = join(directory, 'workers');
+  await Bun.build({
+    entrypoints: workerNames.map((name) => join(rootDirectory, 'src', `${name}.ts`)),
+    naming: '[name].[ext]',
+    target: 'bun',
+    splitting: true,
+    outdir,
+  });
+  return outdir;
 }
 
 function printTimes({ fileSeconds }: Report, seconds: number, busySeconds: number): void {

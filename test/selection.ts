@@ -85,7 +85,6 @@ export const leftOutBy: Readonly<Record<string, readonly string[]>> = {
     'test/contract/post-embeddings/',
     'test/contract/routes/',
     'test/money/rolling-holds/leaving-midway.test.ts',
-    'test/unit/fronts/',
     'test/unit/gateway/buffered-beginning.test.ts',
     'test/unit/gateway/discarded-attempts.test.ts',
     'test/unit/observability/',

@@ -27,6 +27,7 @@ import { openVault } from '../../src/secrets/secrets.ts';
 import * as postgres from '../../src/storage/postgres/postgres.ts';
 import { databasePath, LedgerThread, sqliteLedger, sqliteStores, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
 import { Estimates } from '../../src/usage/usage.ts';
+import { workerScript } from '../../src/worker-scripts.ts';
 import { inPlaceTokenizer } from '../support/in-place-tokenizer.ts';
 import { noAuditContext } from '../support/no-audit-context.ts';
 import { serveGateway, storeKey } from '../support/serve-gateway.ts';
@@ -106,7 +107,7 @@ async function openSqlite(): Promise<Opened> {
   const die = (cause: unknown) => {
     throw new Error(`the ledger's thread died: ${cause}`);
   };
-  const thread = await LedgerThread.start(new URL('../../src/ledger-worker.ts', import.meta.url), path, die);
+  const thread = await LedgerThread.start(workerScript('ledger-worker'), path, die);
   const resident = sqliteLedger(path, clock, thread, die);
   const ledger = new NodeLedger(resident.gate, clock, 'local');
   await ledger.open();

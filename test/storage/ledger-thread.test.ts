@@ -14,10 +14,11 @@ import {
   sqliteLedger,
   sqliteStores,
 } from '../../src/storage/sqlite/sqlite.ts';
+import { workerScript } from '../../src/worker-scripts.ts';
 import { ask, failureOf } from '../money/ledger/workbench.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-const script = new URL('../../src/ledger-worker.ts', import.meta.url);
+const script = workerScript('ledger-worker');
 const renewal = { kind: 'renew', node: 'node-1', epoch: null, leaseMs: 1000 } as const;
 const badExtension = { kind: 'extend', requestId: 'req_1', amount: -1, checkpoint: null } as const;
 

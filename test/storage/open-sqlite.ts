@@ -8,13 +8,16 @@ import {
   ConnectionWriter,
   databasePath,
   LedgerThread,
+  type LedgerWriter,
   openForWriting,
   ReportThread,
+  type RowCommit,
   SqliteLedgerStore,
   sqliteLedger,
   sqliteStores,
   sumLedger,
 } from '../../src/storage/sqlite/sqlite.ts';
+import { workerScript } from '../../src/worker-scripts.ts';
 import type { OpenedStores } from '../money/ledger/workbench.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -26,6 +29,12 @@ export interface OpenedSqlite extends OpenedStores {
   sums(): LedgerSums;
 }
 
+/** A writer on this connection that gets each commit as the thread does: as text. */
+function textWriter(database: Database): LedgerWriter {
+  const writer = new ConnectionWriter(database);
+  return { write: (commit) => writer.write(JSON.parse(JSON.stringify(commit)) as RowCommit) };
+}
+
 /** The store in this process. Its answers are as durable as the thread's. */
 export function openSqlite(
   clock: Clock,
@@ -35,7 +44,7 @@ export function openSqlite(
   const directory = temporaryDirectory();
   const path = databasePath(directory.path);
   const database = openForWriting(path);
-  const store = new SqliteLedgerStore(database, clock, new ConnectionWriter(database));
+  const store = new SqliteLedgerStore(database, clock, textWriter(database));
   const commit = new GroupCommit(store);
   const reports = openReports?.(path);
   const stores = sqliteStores(path, gateOver === undefined ? commit : gateOver(commit), reports?.reads);
@@ -50,7 +59,7 @@ export function openSqlite(
 
 /** The store in this process, with reports in a thread of their own. */
 export function openSqliteReports(clock: Clock): OpenedSqlite {
-  const script = new URL('../../src/report-worker.ts', import.meta.url);
+  const script = workerScript('report-worker');
   return openSqlite(clock, undefined, (path) => new ReportThread(script, path, (cause) => console.error(cause)));
 }
 
@@ -58,7 +67,7 @@ export function openSqliteReports(clock: Clock): OpenedSqlite {
 export async function openSqliteThread(): Promise<OpenedStores> {
   const directory = temporaryDirectory();
   const path = databasePath(directory.path);
-  const script = new URL('../../src/ledger-worker.ts', import.meta.url);
+  const script = workerScript('ledger-worker');
   const deaths: unknown[] = [];
   const die = (cause: unknown) => void deaths.push(cause);
   const thread = await LedgerThread.start(script, path, die);

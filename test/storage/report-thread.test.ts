@@ -8,12 +8,13 @@ import { DAY_MS } from '../../src/base/clock.ts';
 import { bounds } from '../../src/config.ts';
 import type { TotalsQuestion } from '../../src/ledger/ledger.ts';
 import { databasePath, openForWriting, ReportThread } from '../../src/storage/sqlite/sqlite.ts';
+import { workerScript } from '../../src/worker-scripts.ts';
 import { failureOf, openWorkbench, START_MS } from '../money/ledger/workbench.ts';
 import { allUsage } from '../support/everything.ts';
 import { type OpenedSqlite, openSqliteReports } from './open-sqlite.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-const script = new URL('../../src/report-worker.ts', import.meta.url);
+const script = workerScript('report-worker');
 const slowly = new URL('./slow-reports.ts', import.meta.url);
 const broken = new URL('./no-such-file.ts', import.meta.url);
 const page = { ...allUsage, limit: 1 };

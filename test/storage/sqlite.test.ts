@@ -16,9 +16,15 @@ import {
   SqliteLedgerStore,
   sumLedger,
 } from '../../src/storage/sqlite/sqlite.ts';
+import { workerScript } from '../../src/worker-scripts.ts';
 import { failureOf, openWorkbench, START_MS } from '../money/ledger/workbench.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { noAuditContext } from '../support/no-audit-context.ts';
+import { admissionConformance } from './conformance/admission.ts';
+import { answerConformance } from './conformance/answers.ts';
+import { bundleConformance } from './conformance/bundles.ts';
+import { endingConformance } from './conformance/endings.ts';
+import { paymentConformance } from './conformance/payments.ts';
 import { readConformance } from './conformance/reads.ts';
 import { reportConformance } from './conformance/reports.ts';
 import { type OpenedSqlite, openSqlite, openSqliteReports, openSqliteThread } from './open-sqlite.ts';
@@ -26,7 +32,14 @@ import { describeStore } from './store-conformance.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 describeStore('SQLite', (clock) => openSqlite(clock), { followsClock: true });
-describeStore('SQLite behind its thread', openSqliteThread, { followsClock: false });
+// The store in this process passes its commits to the writer as the thread gets them. Left is the thread itself.
+describe('the ledger in SQLite behind its thread', () => {
+  describe('admits', () => admissionConformance(openSqliteThread));
+  describe('ends messages', () => endingConformance(openSqliteThread));
+  describe('applies bundles', () => bundleConformance(openSqliteThread));
+  describe('stores', () => answerConformance(openSqliteThread));
+  describe('stores', () => paymentConformance(openSqliteThread));
+});
 describe('the thread of reports', () => {
   readConformance(openSqliteReports);
   reportConformance(openSqliteReports);
@@ -196,7 +209,7 @@ describe('the database', () => {
     later.run('PRAGMA user_version = 9999');
     later.close();
     expect(() => openForWriting(path)).toThrow('later release');
-    const script = new URL('../../src/ledger-worker.ts', import.meta.url);
+    const script = workerScript('ledger-worker');
     expect(String(await failureOf(LedgerThread.start(script, path, () => {})))).toContain('later release');
     const after = openForReading(path);
     expect(after.query('PRAGMA user_version').get()).toEqual({ user_version: 9999 });
