@@ -1,7 +1,7 @@
 // Measures how long each page of the console takes over millions of usage records, in a real Chromium on loopback: from
 // the navigation to the last fetched content. BENCH_STORES, BENCH_RECORDS and BENCH_TIMES change the run.
 
-import { startChromium, type Visitor, visit } from '../test/console/open-console.ts';
+import { startChromium, type Visitor, visitAnew } from '../test/console/open-console.ts';
 import { fillPath, type Places, pagesOf, type Walker, walkerFor } from '../test/console/walk-pages.ts';
 import { type Ids, post, type Service, shapes, withUsage } from './with-usage.ts';
 
@@ -50,7 +50,7 @@ async function measureAll(service: Service, ids: Ids): Promise<void> {
   const owner = await post(service, service.token, '/tokens', { role: 'owner', name: 'owner', account: ids.account });
   const tokens = { operator: service.token, owner: owner.token, member: ids.member };
   for (const [role, token] of Object.entries(tokens) as [keyof typeof tokens, string][]) {
-    await using visitor = await visit(chromium, { url: service.url });
+    await using visitor = await visitAnew(chromium, { url: service.url });
     await visitor.context.setExtraHTTPHeaders({ authorization: `Bearer ${token}` });
     const walker = walkerFor(visitor.page, service.url);
     const all = [...pagesOf(role, places), ...filtered, ...(role === 'member' ? [] : ofTheAccount)];

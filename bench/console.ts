@@ -2,7 +2,7 @@
 // bun bench/console.ts [runs] prints one line per run.
 
 import { fillConsole } from '../test/console/fill-console.ts';
-import { startChromium, visit } from '../test/console/open-console.ts';
+import { startChromium, visitAnew } from '../test/console/open-console.ts';
 import { startOwnTurnpike } from '../test/support/start-turnpike.ts';
 
 const runs = Number(process.argv[2] ?? 5);
@@ -12,7 +12,7 @@ const { tokens } = await fillConsole(turnpike, 30);
 const browser = await startChromium();
 for (const token of [undefined, tokens.operator]) {
   for (let run = 0; run < runs; run++) {
-    await using visitor = await visit(browser, { url: turnpike.url, ...(token !== undefined && { token }) });
+    await using visitor = await visitAnew(browser, { url: turnpike.url, ...(token !== undefined && { token }) });
     await visitor.goTo('/');
     const seen = await visitor.page.evaluate(() => {
       const loaded = performance.getEntriesByType('resource') as PerformanceResourceTiming[];

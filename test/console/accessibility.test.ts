@@ -1,105 +1,24 @@
-// Accessibility of every page, dialog and menu: axe in a real Chromium, light and dark, wide and narrow, with and
-// without data, as every role but the viewer, whose pages are those of an operator without buttons.
+// Dialogs, menus and forms of the console by keyboard and with axe, in a real Chromium. pages.test.ts has the pages.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
-import { publicScreens } from '../../console/screens.ts';
-import { startWithStripe } from '../contract/payments/payments-service.ts';
-import { invite } from '../contract/sign-in/browser.ts';
-import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { type FilledPayments, fillPayments } from './fill-payments.ts';
-import { findClipped, findFaults, findFaultsOfLooks, findSideways, PHONE } from './find-faults.ts';
-import { startChromium, visit } from './open-console.ts';
-import { type FilledService, fillService, pagesOf, type Role, visitAs, type Walker, walkerFor } from './walk-pages.ts';
+import { findFaults, findFaultsOfLooks } from './find-faults.ts';
+import { PHONE } from './open-console.ts';
+import { type FilledService, fillService, visitAs, type Walker, walkerFor } from './walk-pages.ts';
 
 setDefaultTimeout(300_000);
 
-type Amount = 'full' | 'empty';
-let browser: Browser;
-const services = {} as Record<Amount, { turnpike: Turnpike } & FilledService & AsyncDisposable>;
-let payments: FilledPayments;
+let turnpike: Turnpike;
+let filled: FilledService;
 const plans = { pro: { title: 'Pro', price: '20.00', windows: { '5h': '2.00', month: '40.00' }, is_offered: true } };
 beforeAll(async () => {
   if (chromium === null) return;
-  browser = await startChromium();
-  const [paid, empty] = [
-    await startWithStripe({ plans }),
-    await startOwnTurnpike('its pages show an installation that takes no payments'),
-  ]; // the other one takes no payments
-  services.full = { ...paid, ...(await fillService(paid.turnpike, true)) };
-  services.empty = { turnpike: empty, ...(await fillService(empty, false)), [Symbol.asyncDispose]: empty.stop };
-  payments = await fillPayments(paid, services.full.places.accountId);
+  turnpike = await startTurnpike({ plans });
+  filled = await fillService(turnpike, true);
 });
-afterAll(async () => {
-  await browser?.close();
-  for (const service of Object.values(services)) await service[Symbol.asyncDispose]();
-});
-
-/** Pages in a state that their address names. */
-function viewsOf(role: Role): string[] {
-  const { paid, failed, pending } = payments;
-  if (role === 'operator') return [`/payments?show=${failed}`];
-  if (role !== 'owner') return [];
-  return [`/billing?payment=${paid}&outcome=paid`, `/billing?payment=${pending}&outcome=canceled`];
-}
-
-describe.each(['full', 'empty'] as const)('with %s data', (amount) => {
-  const seenBy: readonly Role[] = amount === 'full' ? ['operator', 'owner', 'member'] : ['operator', 'owner'];
-  test.skipIf(chromium === null).each([...seenBy])('every page is accessible in the role %s', async (role) => {
-    const { turnpike, places, people } = services[amount];
-    const ofOperator = new Set(pagesOf('operator', places));
-    // The first role that sees a page looks at it in every look. Others look at it once, on a dark phone.
-    const isFirst = (path: string) =>
-      amount === 'full' && (role === 'operator' || (role === 'owner' && !ofOperator.has(path)));
-    const faults: Record<string, string[]> = {};
-    const problems: string[] = [];
-    const pages = pagesOf(role, places);
-    // A form for something new has the same content without data.
-    const paths = amount === 'full' ? [...pages, ...viewsOf(role)] : pages.filter((path) => !path.endsWith('/new'));
-    for (const isThorough of [true, false]) {
-      const chosen = paths.filter((path) => isFirst(path) === isThorough);
-      if (chosen.length === 0) continue;
-      await using visitor = await visitAs(browser, turnpike, people[role], {
-        isDark: !isThorough,
-        isPhone: !isThorough,
-      });
-      const { page } = visitor;
-      const walker = walkerFor(page, turnpike.url);
-      for (const path of chosen) {
-        await walker.walkTo(path);
-        const found = isThorough
-          ? await findFaultsOfLooks(page, walker)
-          : [...(await findFaults(page)), ...(await findSideways(page)), ...(await findClipped(page))];
-        if (found.length > 0) faults[path] = found;
-      }
-      problems.push(...visitor.problems);
-    }
-    expect(faults).toEqual({});
-    expect(problems).toEqual([]);
-  });
-});
-
-test.skipIf(chromium === null)('the pages before sign-in and the error pages are accessible', async () => {
-  const { turnpike, people } = services.empty;
-  const { secret } = await invite(turnpike, 'grace@example.com');
-  const open = publicScreens.map(({ path }) => path);
-  await using stranger = await visit(browser, { url: turnpike.url });
-  await using operator = await visitAs(browser, turnpike, people.operator);
-  const faults: Record<string, string[]> = {};
-  for (const [{ page }, paths] of [
-    [stranger, [...open, `/invitation?again#${secret}`, '/keys', '/sign-in?error=person_unknown']],
-    [operator, ['/nothing/here', '/keys/key_000000000']],
-  ] as const) {
-    const walker = walkerFor(page, turnpike.url);
-    for (const path of paths) {
-      await walker.walkTo(path);
-      const found = await findFaultsOfLooks(page, walker);
-      if (found.length > 0) faults[path] = found;
-    }
-  }
-  expect(faults).toEqual({});
-});
+afterAll(() => turnpike?.stop());
 
 /** The buttons that open a dialog, by page. */
 function dialogsOf({ accountId, keyId, requestId, destinationId }: FilledService['places']): Record<string, string[]> {
@@ -147,8 +66,8 @@ async function checkDialog(page: Page, { settle }: Walker, name: string): Promis
 test.skipIf(chromium === null)(
   'every dialog is accessible, traps and returns the focus, and closes with Escape',
   async () => {
-    const { turnpike, places, people } = services.full;
-    await using visitor = await visitAs(browser, turnpike, people.operator);
+    const { places, people } = filled;
+    await using visitor = await visitAs(turnpike, people.operator);
     const walker = walkerFor(visitor.page, turnpike.url);
     const faults: Record<string, string[]> = {};
     for (const [path, names] of Object.entries(dialogsOf(places))) {
@@ -164,8 +83,8 @@ test.skipIf(chromium === null)(
 );
 
 test.skipIf(chromium === null)('the keyboard alone reaches the content, pages and menus', async () => {
-  const { turnpike, people } = services.full;
-  await using visitor = await visitAs(browser, turnpike, people.operator);
+  const { people } = filled;
+  await using visitor = await visitAs(turnpike, people.operator);
   const { page } = visitor;
   const { walkTo, settle } = walkerFor(page, turnpike.url);
   await walkTo('/keys');
@@ -220,8 +139,8 @@ test.skipIf(chromium === null)('the keyboard alone reaches the content, pages an
 });
 
 test.skipIf(chromium === null)('an operator creates an API key with the keyboard alone', async () => {
-  const { turnpike, people } = services.full;
-  await using visitor = await visitAs(browser, turnpike, people.operator);
+  const { people } = filled;
+  await using visitor = await visitAs(turnpike, people.operator);
   const { page } = visitor;
   await walkerFor(page, turnpike.url).walkTo('/keys/new');
   const account = page.getByRole('combobox', { name: 'Account' });

@@ -1,38 +1,24 @@
 // The balance of an account in a real browser, as its holder sees it: what to do next, how long it lasts, usage by day.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { formatMoney } from '../../console/money.ts';
-import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { openConsole } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
-let turnpike: Turnpike;
-let filled: Filled;
-let browser: Browser;
-beforeAll(async () => {
-  if (chromium === null) return;
-  turnpike = await startOwnTurnpike('its pages show the whole installation');
-  filled = await fillConsole(turnpike, 10);
+const opened = openConsole(10, async (turnpike) => {
   const settings = {
     recharge_instructions: 'Send a bank transfer.\nName your account.',
     support_address: 'help@example.com',
   };
   await turnpike.admin('POST', '/apply', { document: { settings } });
-  browser = await startChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await turnpike?.stop();
 });
 
 test.skipIf(chromium === null)(
   'a holder reads how to add credit while no payments are taken, and how long it lasts',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+    await using visitor = await opened.visit('owner');
     const { page } = visitor;
     await visitor.goTo('/billing');
     const recharge = page.getByRole('region', { name: 'Recharge' });
@@ -46,12 +32,12 @@ test.skipIf(chromium === null)(
 test.skipIf(chromium === null)(
   'the transactions have credits, the usage of each day with a link to it, and the balance',
   async () => {
-    const account = await turnpike.admin('GET', `/accounts/${filled.accounts.acme}`);
-    for (const [token, path] of [
-      [filled.tokens.owner, '/billing/transactions'],
-      [filled.tokens.viewer, `/accounts/${filled.accounts.acme}/transactions`],
+    const account = await opened.turnpike.admin('GET', `/accounts/${opened.filled.accounts.acme}`);
+    for (const [role, path] of [
+      ['owner', '/billing/transactions'],
+      ['viewer', `/accounts/${opened.filled.accounts.acme}/transactions`],
     ] as const) {
-      await using visitor = await visit(browser, { url: turnpike.url, token });
+      await using visitor = await opened.visit(role);
       const { page } = visitor;
       await visitor.goTo(path);
       const rows = page.getByRole('table', { name: 'Transactions by day' }).locator('tbody tr');
@@ -76,18 +62,18 @@ test.skipIf(chromium === null)(
   'an account whose plan paid a part sees by day what the balance paid, with the exact balance',
   async () => {
     const plans = { small: { title: 'Small', price: '1.00', windows: { month: '0.0005' } } };
-    await turnpike.admin('POST', '/apply', { document: { plans } });
-    const { account, secret } = await turnpike.makeKey({ name: 'umbrella', credit: '10.00' });
-    await turnpike.admin('PATCH', `/accounts/${account}/plan`, { plan: 'small', overflow: true });
+    await opened.turnpike.admin('POST', '/apply', { document: { plans } });
+    const { account, secret } = await opened.turnpike.makeKey({ name: 'umbrella', credit: '10.00' });
+    await opened.turnpike.admin('PATCH', `/accounts/${account}/plan`, { plan: 'small', overflow: true });
     const messages = [{ role: 'user', content: 'What is the weather in Paris? '.repeat(9) }];
-    const answer = await turnpike.post(secret, { model: 'sandbox-lorem', max_tokens: 300, messages });
+    const answer = await opened.turnpike.post(secret, { model: 'sandbox-lorem', max_tokens: 300, messages });
     await answer.text();
     const requestId = answer.headers.get('request-id') ?? '';
-    const { plan_paid: planPaid, cost } = await turnpike.admin('GET', `/usage/${requestId}`);
+    const { plan_paid: planPaid, cost } = await opened.turnpike.admin('GET', `/usage/${requestId}`);
     expect([planPaid, Number(cost) > 0.0006]).toEqual(['0.0005', true]);
-    await turnpike.admin('POST', `/usage/${requestId}/refunds`, { amount: '0.000011' });
-    const { balance } = await turnpike.admin('GET', `/accounts/${account}`);
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.viewer });
+    await opened.turnpike.admin('POST', `/usage/${requestId}/refunds`, { amount: '0.000011' });
+    const { balance } = await opened.turnpike.admin('GET', `/accounts/${account}`);
+    await using visitor = await opened.visit('viewer');
     const { page } = visitor;
     await visitor.goTo(`/accounts/${account}/transactions`);
     const rows = page.getByRole('table', { name: 'Transactions by day' }).locator('tbody tr');

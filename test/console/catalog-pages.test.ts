@@ -1,22 +1,20 @@
 // Changing providers, models, groups, settings and accounts in a real browser against a real service.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { startChromium, type Visitor, visit } from './open-console.ts';
+import { type Visitor, visit } from './open-console.ts';
 
 const seen = test.skipIf(chromium === null);
 const KEY = 'sk-of-the-provider';
 setDefaultTimeout(60_000);
 
 let turnpike: Turnpike;
-let browser: Browser;
 let upstream: Bun.Server<undefined>;
 beforeAll(async () => {
   if (chromium === null) return;
   turnpike = await startOwnTurnpike('its pages show the whole installation');
-  browser = await startChromium();
   // The part of a provider that the connection test needs: its list of models.
   upstream = Bun.serve({
     hostname: '127.0.0.1',
@@ -28,14 +26,13 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await browser?.close();
   await upstream?.stop(true);
   await turnpike?.stop();
 });
 
 async function visitAs(role: string, account?: string): Promise<Visitor> {
   const { token } = await turnpike.admin('POST', '/tokens', { role, ...(account && { account }) });
-  return await visit(browser, { url: turnpike.url, token: String(token) });
+  return await visit({ url: turnpike.url, token: String(token) });
 }
 
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();

@@ -1,54 +1,101 @@
-// Looks for faults of accessibility on a page that is open, with axe. Contains no tests.
+// Looks for faults on a page that is open: of accessibility, with axe, of its layout, of script that runs, and buttons
+// that a role cannot use. Contains no tests.
 
 import axe, { type RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
+import { PHONE, WIDE } from './open-console.ts';
 import type { Walker } from './walk-pages.ts';
-
-const WIDE = { width: 1360, height: 900 };
-export const PHONE = { width: 390, height: 844 };
 
 /** axe takes longest for the contrast. */
 const COLORS = ['color-contrast', 'link-in-text-block'];
 
+export type Rules = 'all' | 'colors' | 'others';
+
+export interface Look {
+  isPhone: boolean;
+  isDark: boolean;
+  /** The rules of axe that depend on it, if not all. */
+  rules: Rules | 'none';
+}
+
+/** Colors depend on the scheme and structure on the width, so that each is checked once in either. */
+export const everyLook: readonly Look[] = [
+  { isPhone: false, isDark: false, rules: 'all' },
+  { isPhone: false, isDark: true, rules: 'colors' },
+  { isPhone: true, isDark: true, rules: 'others' },
+];
+
+/** Checks the page in each look. Each fault begins with the look. The page stays in the last one. */
+export async function checkInLooks(
+  page: Page,
+  { settle }: Pick<Walker, 'settle'>,
+  looks: readonly Look[],
+  check: (look: Look) => Promise<string[]>,
+): Promise<string[]> {
+  const faults: string[] = [];
+  for (const look of looks) {
+    if (await takeLook(page, look)) await settle();
+    const name = `${look.isPhone ? 'phone' : 'wide'} ${look.isDark ? 'dark' : 'light'}`;
+    faults.push(...(await check(look)).map((fault) => `${name}: ${fault}`));
+  }
+  return faults;
+}
+
+/** Resolves to whether the page changes with it. */
+export async function takeLook(page: Page, { isPhone, isDark }: Pick<Look, 'isPhone' | 'isDark'>): Promise<boolean> {
+  const isWrong = await page.evaluate(
+    ([dark, width]) => matchMedia('(prefers-color-scheme: dark)').matches !== dark || innerWidth !== width,
+    [isDark, (isPhone ? PHONE : WIDE).width] as const,
+  );
+  if (!isWrong) return false;
+  await page.emulateMedia({ colorScheme: isDark ? 'dark' : 'light' });
+  await page.setViewportSize(isPhone ? PHONE : WIDE);
+  return true;
+}
+
+/** Checks accessibility and layout in each look, and returns to the first one. */
+export async function findFaultsOfLooks(page: Page, walker: Pick<Walker, 'settle'>): Promise<string[]> {
+  const faults = await checkInLooks(page, walker, everyLook, (look) => findFaultsOfLook(page, look));
+  if (await takeLook(page, { isPhone: false, isDark: false })) await walker.settle();
+  return faults;
+}
+
+/** `withShell`: also checks header and navigation, which are the same on every page. */
+export async function findFaultsOfLook(page: Page, { rules }: Look, withShell = true): Promise<string[]> {
+  return [
+    ...(rules === 'none' ? [] : await findFaults(page, rules, withShell)),
+    ...(await findSideways(page)),
+    ...(await findClipped(page)),
+  ];
+}
+
 /** The serious and critical findings of axe, one per kind. `rules` limits the rules to those of colors, or to the others. */
-export async function findFaults(page: Page, rules: 'all' | 'colors' | 'others' = 'all'): Promise<string[]> {
+export async function findFaults(page: Page, rules: Rules = 'all', withShell = true): Promise<string[]> {
   if ((await page.evaluate(() => 'axe' in window)) === false) await page.evaluate(axe.source);
   const options: RunOptions = {
     resultTypes: ['violations'],
     ...(rules === 'colors' && { runOnly: { type: 'rule', values: COLORS } }),
     ...(rules === 'others' && { rules: Object.fromEntries(COLORS.map((name) => [name, { enabled: false }])) }),
   };
-  return await page.evaluate(async (asked) => {
-    const { axe: runner } = window as unknown as { axe: typeof import('axe-core') };
-    const { violations } = await runner.run(document, asked);
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => {
-        const first = nodes[0];
-        const where = `${first?.target} ${first?.html.slice(0, 120)}`;
-        return `${id}, ${nodes.length}: ${where} ${first?.failureSummary}`;
-      });
-  }, options);
-}
-
-/** Checks the page wide and narrow, light and dark. Colors are checked once in each scheme. */
-export async function findFaultsOfLooks(page: Page, { settle }: Pick<Walker, 'settle'>): Promise<string[]> {
-  const faults: string[] = [];
-  const note = (look: string, found: string[]) => faults.push(...found.map((fault) => `${look} ${fault}`));
-  note('wide', [...(await findFaults(page)), ...(await findClipped(page))]);
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await settle();
-  note('wide dark', await findFaults(page, 'colors'));
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.setViewportSize(PHONE);
-  await settle();
-  note('phone', [...(await findFaults(page, 'others')), ...(await findSideways(page)), ...(await findClipped(page))]);
-  await page.setViewportSize(WIDE);
-  return faults;
+  const place = withShell ? { include: ['html'] } : { include: ['html'], exclude: ['body header', 'body nav'] };
+  return await page.evaluate(
+    async ([context, asked]) => {
+      const { axe: runner } = window as unknown as { axe: typeof import('axe-core') };
+      const { violations } = await runner.run(context, asked);
+      return violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => {
+          const first = nodes[0];
+          const where = `${first?.target} ${first?.html.slice(0, 120)}`;
+          return `${id}, ${nodes.length}: ${where} ${first?.failureSummary}`;
+        });
+    },
+    [place, options] as const,
+  );
 }
 
 /** The elements that make the page scroll horizontally. */
-export async function findSideways(page: Page): Promise<string[]> {
+async function findSideways(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
     if (scrollWidth <= clientWidth) return [];
@@ -60,11 +107,11 @@ export async function findSideways(page: Page): Promise<string[]> {
 }
 
 /** Cells and badges that reach beyond the visible edge of their table, and badges that shorten their text. */
-export async function findClipped(page: Page): Promise<string[]> {
+async function findClipped(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
     const isOutside = (one: Element) => {
-      const table = one.closest('.mantine-TableScrollContainer-scrollContainer');
-      return table !== null && one.getBoundingClientRect().right > table.getBoundingClientRect().right + 0.5;
+      const edge = one.closest('.mantine-TableScrollContainer-scrollContainer, main .mantine-Card-root');
+      return edge !== null && one.getBoundingClientRect().right > edge.getBoundingClientRect().right + 0.5;
     };
     const outside = [...document.querySelectorAll('main :is(th, td, td .mantine-Badge-root)')].filter(isOutside);
     const shortened = [...document.querySelectorAll('main .mantine-Badge-label')].filter(
@@ -72,4 +119,40 @@ export async function findClipped(page: Page): Promise<string[]> {
     );
     return [...outside.slice(0, 3), ...shortened.slice(0, 3)].map((one) => `clipped: ${one.outerHTML.slice(0, 200)}`);
   });
+}
+
+/** Script that ran, and elements that text became; scripts of the tests set `window.ran`. */
+export async function findScript(page: Page): Promise<string[]> {
+  const found = await page.evaluate(() => ({
+    'script ran': 'ran' in window,
+    'text became an element': document.querySelector('main img, main svg[onload]') !== null,
+  }));
+  return Object.keys(found).filter((name) => found[name as keyof typeof found]);
+}
+
+/** Matches the names of buttons and links that change something other than the user's own sign-in. */
+const CHANGES =
+  /^(Add (?!image)|Create(?!d)|Invite|Edit|Revoke|Disable|Enable|Delete|Refund|New |Reset|Rotate|Deduct|Test)/;
+/** The names of links to deliveries are those of events, such as “Test”. */
+const ACTIONS = 'main button, main a[href]:not([href*="/deliveries/"])';
+
+/** Buttons and links to changes, on a page that must have none. */
+export async function findChanges(page: Page): Promise<string[]> {
+  const names = await page.locator(ACTIONS).allInnerTexts();
+  return names.filter((name) => CHANGES.test(name.trim())).map((name) => `a button: ${name}`);
+}
+
+/** Filters that are not behind a button with this name on a phone. Opens them. */
+export async function findOpenFilters(page: Page, field: string, button: string): Promise<string[]> {
+  const main = page.getByRole('main');
+  const opener = main.getByRole('button', { name: button, exact: true });
+  if ((await opener.count()) === 0) return [`no button “${button}”`];
+  const shown = main.getByLabel(field, { exact: true }).first();
+  if (await shown.isVisible()) return [`the filter “${field}” is open`];
+  await opener.click();
+  const isOpened = await shown.waitFor({ timeout: 10_000 }).then(
+    () => true,
+    () => false,
+  );
+  return isOpened ? [] : [`“${button}” does not open the filter “${field}”`];
 }

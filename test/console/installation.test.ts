@@ -1,32 +1,17 @@
 // The settings, and the name, logo and support address of the installation, in a real browser.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
-import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { openConsole, visit } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
-let turnpike: Turnpike;
-let filled: Filled;
-let browser: Browser;
-beforeAll(async () => {
-  if (chromium === null) return;
-  turnpike = await startOwnTurnpike('its pages show the whole installation');
-  filled = await fillConsole(turnpike, 2);
-  browser = await startChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await turnpike?.stop();
-});
+const opened = openConsole(2);
 
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M0 0h8v8z" onload="document.title='x'"/></svg>`;
 
 test.skipIf(chromium === null)('expert settings are folded, and a search finds them with their origin', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+  await using visitor = await opened.visit('operator');
   const { page } = visitor;
   await visitor.goTo('/settings');
   await page.getByText('Support address', { exact: true }).waitFor();
@@ -41,7 +26,7 @@ test.skipIf(chromium === null)('expert settings are folded, and a search finds t
 });
 
 test.skipIf(chromium === null)('an operator gives the installation a name, a logo and a support address', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+  await using visitor = await opened.visit('operator');
   const { page } = visitor;
   await visitor.goTo('/settings');
   const save = async (setting: string, fill: () => Promise<void>) => {
@@ -68,15 +53,15 @@ test.skipIf(chromium === null)('an operator gives the installation a name, a log
 
 test.skipIf(chromium === null)('people who sign in and read statements see them, too', async () => {
   const settings = { installation_name: 'Bright & Co', support_address: 'https://example.com/support' };
-  await turnpike.admin('POST', '/apply', { document: { settings } });
-  await using stranger = await visit(browser, { url: turnpike.url });
+  await opened.turnpike.admin('POST', '/apply', { document: { settings } });
+  await using stranger = await visit({ url: opened.turnpike.url });
   await stranger.goTo('/');
   await stranger.page.getByText('Bright & Co', { exact: true }).waitFor();
   const link = stranger.page.getByRole('link', { name: 'Contact support' });
   expect(await link.getAttribute('href')).toBe('https://example.com/support');
   expect(await stranger.page.title()).toBe('Sign in · Bright & Co');
-  await using owner = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
-  await owner.goTo(`/accounts/${filled.accounts.acme}/statement`);
+  await using owner = await opened.visit('owner');
+  await owner.goTo(`/accounts/${opened.filled.accounts.acme}/statement`);
   await owner.page.getByText('From', { exact: true }).waitFor();
   await owner.page.locator('.paper').getByText('Bright & Co', { exact: true }).waitFor();
   expect([...stranger.problems, ...owner.problems]).toEqual([]);

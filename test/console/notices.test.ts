@@ -2,7 +2,7 @@
 // One service with a scripted SMTP server.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { Browser as Session } from '../contract/sign-in/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { readMail, type ScriptedSmtp, startScriptedSmtp } from '../support/scripted-smtp.ts';
@@ -10,7 +10,7 @@ import { type Receiver, startReceiver } from '../support/start-receiver.ts';
 import { spawnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { findFaultsOfLooks } from './find-faults.ts';
-import { startChromium, type Visitor, visit } from './open-console.ts';
+import { type Visitor, visit } from './open-console.ts';
 import { actionsOn } from './page-actions.ts';
 import { walkerFor } from './walk-pages.ts';
 
@@ -23,7 +23,6 @@ const NEW_PASSWORD = 'a road of seven tolls';
 let smtp: ScriptedSmtp;
 let receiver: Receiver;
 let turnpike: Turnpike;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   smtp = await startScriptedSmtp();
@@ -34,12 +33,11 @@ beforeAll(async () => {
     TURNPIKE_MAIL_FROM: 'turnpike@example.com',
     TURNPIKE_PUBLIC_URL: `http://${listen}`,
   };
-  [turnpike, browser] = await Promise.all([spawnTurnpike(undefined, mail, ['--listen', listen]), startChromium()]);
+  turnpike = await spawnTurnpike(undefined, mail, ['--listen', listen]);
   const settings = { sign_up: 'on', sign_up_credit: '1.00', webhook_private_network: 'everyone' };
   await turnpike.admin('POST', '/apply', { document: { settings } });
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
   receiver?.[Symbol.dispose]();
   await smtp?.[Symbol.asyncDispose]();
@@ -70,7 +68,7 @@ const heading = (page: Page, name: string) => page.getByRole('heading', { level:
 test.skipIf(chromium === null)(
   'a stranger signs up with a mail, and is signed in with the password that they choose',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url });
+    await using visitor = await visit({ url: turnpike.url });
     const { page } = visitor;
     const { press, fill } = actionsOn(page);
     await visitor.goTo('/');
@@ -96,7 +94,7 @@ test.skipIf(chromium === null)(
     await press('button', 'Create account and sign in');
     await page.getByRole('button', { name: 'User menu' }).getByText('Owner · Analytical Engines').waitFor();
 
-    await using again = await visit(browser, { url: turnpike.url });
+    await using again = await visit({ url: turnpike.url });
     await again.page.goto(await linkInMail('Confirm your email address', 'sign-up'));
     await actionsOn(again.page).fill('Password', PASSWORD);
     await actionsOn(again.page).press('button', 'Create account and sign in');
@@ -109,7 +107,7 @@ test.skipIf(chromium === null)(
   async () => {
     const former = new Session(turnpike.url);
     expect((await former.signIn(EMAIL, PASSWORD)).status).toBe(200);
-    await using visitor = await visit(browser, { url: turnpike.url });
+    await using visitor = await visit({ url: turnpike.url });
     const { page } = visitor;
     const { press, fill } = actionsOn(page);
     await visitor.goTo('/usage');
@@ -140,7 +138,7 @@ async function signIn(visitor: Visitor): Promise<void> {
 test.skipIf(chromium === null)(
   'an owner creates a webhook, tests it, sees why an attempt failed, and sends the event again',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url });
+    await using visitor = await visit({ url: turnpike.url });
     const { page } = visitor;
     const { press, fill, see } = actionsOn(page);
     await visitor.goTo('/destinations');
@@ -199,7 +197,7 @@ test.skipIf(chromium === null)('a recipient unsubscribes with the link of a mail
   await turnpike.admin('POST', `/destinations/${id}/test`, {});
   const link = await linkInMail('Test', 'unsubscribe');
   const since = async () => (await turnpike.admin('GET', `/destinations/${id}`))['unsubscribed_at'];
-  await using visitor = await visit(browser, { url: turnpike.url });
+  await using visitor = await visit({ url: turnpike.url });
   const { page } = visitor;
   const { press } = actionsOn(page);
   await page.goto(link);
@@ -214,7 +212,7 @@ test.skipIf(chromium === null)('a recipient unsubscribes with the link of a mail
   await heading(page, 'Subscribed again');
   expect(await since()).toBeNull();
 
-  await using wrong = await visit(browser, { url: turnpike.url });
+  await using wrong = await visit({ url: turnpike.url });
   await wrong.goTo('/unsubscribe#v1.invented');
   await actionsOn(wrong.page).press('button', 'Unsubscribe');
   await heading(wrong.page, 'This link is not valid');

@@ -3,22 +3,19 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 import { actionsOn } from './page-actions.ts';
 
 setDefaultTimeout(120_000);
 
 let turnpike: TurnpikeProcess;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
-  [turnpike, browser] = await Promise.all([spawnTurnpike(), startChromium()]);
+  turnpike = await spawnTurnpike();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
@@ -28,7 +25,7 @@ test.skipIf(chromium === null)(
     const beganMs = performance.now();
     const linkFile = join(turnpike.dataDirectory, 'first-operator.txt');
     const link = /https?:\/\/\S+/.exec(readFileSync(linkFile, 'utf8'))?.[0] ?? '';
-    await using visitor = await visit(browser, { url: turnpike.url });
+    await using visitor = await visit({ url: turnpike.url });
     const { page } = visitor;
     const actions = actionsOn(page);
 
@@ -77,7 +74,7 @@ test.skipIf(chromium === null)(
     console.log(`a new operator: ${actions.stepCount} steps, ${tookSeconds} s`);
     expect(visitor.problems).toEqual([]);
 
-    await using another = await visit(browser, { url: turnpike.url });
+    await using another = await visit({ url: turnpike.url });
     await another.page.goto(link);
     await actionsOn(another.page).see('This link is no longer valid');
     expect(await turnpike.check()).toMatchObject({ ok: true });

@@ -1,34 +1,19 @@
 // The overview in a real browser: its layout, and one window for every part.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
-import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { openConsole } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
-let turnpike: Turnpike;
-let filled: Filled;
-let browser: Browser;
-beforeAll(async () => {
-  if (chromium === null) return;
-  turnpike = await startOwnTurnpike('its pages show the whole installation');
-  filled = await fillConsole(turnpike, 12);
-  browser = await startChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await turnpike?.stop();
-});
+const opened = openConsole(12);
 
 const TILES = ['Requests', 'Error rate', 'Revenue', 'Margin', 'Tokens', 'First token (p50)'];
 
 test.skipIf(chromium === null)(
   'the six figures stand in one row, and lead to the requests that they count',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await opened.visit('operator');
     const { page } = visitor;
     await visitor.goTo('/?period=week');
     const main = page.getByRole('main');
@@ -36,7 +21,7 @@ test.skipIf(chromium === null)(
     for (const name of TILES) {
       const link = main.getByRole('link', { name, exact: true });
       tops.add((await link.boundingBox())?.y ?? Number.NaN);
-      const url = new URL((await link.getAttribute('href')) ?? '', turnpike.url);
+      const url = new URL((await link.getAttribute('href')) ?? '', opened.turnpike.url);
       expect([name, url.pathname, url.searchParams.get('since')]).toEqual([name, '/console/usage', startOfWeek()]);
     }
     expect(tops.size).toBe(1);
@@ -56,7 +41,7 @@ function startOfWeek(): string {
 test.skipIf(chromium === null)(
   'the top lists and the recent requests are those of the period of the figures',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await opened.visit('operator');
     const { page } = visitor;
     const buckets = { hour: [60, 60_000], day: [24, 3_600_000], month: [30, 86_400_000] } as const;
     for (const [period, [count, stepMs]] of Object.entries(buckets)) {

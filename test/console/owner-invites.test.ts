@@ -4,7 +4,6 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readMail, startScriptedSmtp } from '../support/scripted-smtp.ts';
 import { startTurnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { startChromium } from './open-console.ts';
 import { actionsOn } from './page-actions.ts';
 import { fillService, visitAs, walkerFor } from './walk-pages.ts';
 
@@ -16,9 +15,8 @@ test.skipIf(chromium === null)(
     await using server = await startScriptedSmtp();
     const mail = { TURNPIKE_SMTP_URL: server.url, TURNPIKE_MAIL_FROM: 'turnpike@example.com' };
     await using turnpike = await startTurnpike(undefined, { ...mail, TURNPIKE_PUBLIC_URL: 'http://127.0.0.1:1' });
-    await using browser = await startChromium();
     const filled = await fillService(turnpike, true);
-    await using visitor = await visitAs(browser, turnpike, filled.people.owner);
+    await using visitor = await visitAs(turnpike, filled.people.owner);
     const { page } = visitor;
     const actions = actionsOn(page);
     await walkerFor(page, turnpike.url).walkTo('/people');

@@ -1,26 +1,24 @@
 // The owner of an account from the invitation to a key that they use and revoke, using the page alone.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 import { actionsOn } from './page-actions.ts';
 
 setDefaultTimeout(120_000);
 
 let turnpike: Turnpike;
-let browser: Browser;
 let link: string;
 beforeAll(async () => {
   if (chromium === null) return;
-  [turnpike, browser] = await Promise.all([startOwnTurnpike('its pages show the whole installation'), startChromium()]);
+  turnpike = await startOwnTurnpike('its pages show the whole installation');
   const { id } = await turnpike.admin('POST', '/accounts', { name: 'Acme', credit: '25.00' });
   const invited = await turnpike.admin('POST', '/people', { email: 'grace@example.com', role: 'owner', account: id });
   link = `${turnpike.url}/console/invitation#${invited['link_secret']}`;
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
@@ -65,7 +63,7 @@ async function revoke(page: Page, name: string): Promise<void> {
 test.skipIf(chromium === null)(
   'an owner goes from the invitation to a key, playground messages, their cost breakdown, and revoking the key',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url });
+    await using visitor = await visit({ url: turnpike.url });
     const { page } = visitor;
     const actions = actionsOn(page);
     await page.goto(link);

@@ -5,7 +5,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnTurnpike } from '../support/start-turnpike.ts';
 import { fillConsole } from './fill-console.ts';
-import { startChromium, type VisitorOptions, visit } from './open-console.ts';
+import { startChromium, type VisitorOptions, visitAnew } from './open-console.ts';
 import { createPastUsage } from './past-usage.ts';
 import { walkerFor } from './walk-pages.ts';
 
@@ -18,7 +18,7 @@ const { requestId, tokens, accounts } = await fillConsole(turnpike, 12);
 const browser = await startChromium();
 
 async function picture(name: string, path: string, look: Partial<VisitorOptions>): Promise<void> {
-  await using visitor = await visit(browser, { url: turnpike.url, token: tokens.operator, ...look });
+  await using visitor = await visitAnew(browser, { url: turnpike.url, token: tokens.operator, ...look });
   const { page } = visitor;
   const { walkTo, settle } = walkerFor(page, turnpike.url);
   await walkTo(path);

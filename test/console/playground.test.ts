@@ -1,35 +1,25 @@
 // The playground and the page after creating a key, in a real browser against a real service.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Locator, Page } from 'playwright-core';
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import type { Locator, Page } from 'playwright-core';
 import type { KeyShape } from '../../src/admin-api/shapes.ts';
-import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, type Visitor, visit } from './open-console.ts';
+import { type OpenedConsole, openConsole, type Visitor } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
-let turnpike: Turnpike;
-let filled: Filled;
-let browser: Browser;
-beforeAll(async () => {
-  if (chromium === null) return;
-  turnpike = await startOwnTurnpike('its pages show the whole installation');
-  filled = await fillConsole(turnpike, 0);
-  browser = await startChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await turnpike?.stop();
-});
+const opened = openConsole(0);
 
 async function ownerAtPlayground(model: string): Promise<Visitor> {
   return await atPlayground('owner', model);
 }
 
-async function atPlayground(role: keyof Filled['tokens'], model: string, isPhone = false): Promise<Visitor> {
-  const visitor = await visit(browser, { url: turnpike.url, token: filled.tokens[role], isPhone });
+async function atPlayground(
+  role: keyof OpenedConsole['filled']['tokens'],
+  model: string,
+  isPhone = false,
+): Promise<Visitor> {
+  const visitor = await opened.visit(role, { isPhone });
   await visitor.goTo(`/playground?model=${model}`);
   return visitor;
 }
@@ -65,7 +55,7 @@ test.skipIf(chromium === null)(
     await answer.getByText('Thinking', { exact: true }).waitFor();
     const link = answer.getByRole('link', { name: 'View request' });
     const requestId = (await link.getAttribute('href'))?.split('/').at(-1);
-    const record = await turnpike.admin('GET', `/usage/${requestId}`);
+    const record = await opened.turnpike.admin('GET', `/usage/${requestId}`);
     expect(await answer.getByTestId('cost').getAttribute('title')).toBe(`${record['cost']} USD`);
     expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain('sk-tp-');
     expect(visitor.problems).toEqual([]);
@@ -100,7 +90,9 @@ test.skipIf(chromium === null)('a stopped stream is billed and keeps the text re
   expect(await page.getByLabel('Your message').inputValue()).toBe('And then?');
   await answer.getByText('lorem ipsum').waitFor();
   const href = await answer.getByRole('link', { name: 'View request' }).getAttribute('href');
-  expect(await turnpike.admin('GET', `/usage/${href?.split('/').at(-1)}`)).toMatchObject({ outcome: 'client_gone' });
+  expect(await opened.turnpike.admin('GET', `/usage/${href?.split('/').at(-1)}`)).toMatchObject({
+    outcome: 'client_gone',
+  });
 });
 
 test.skipIf(chromium === null)('a rejected message shows the error code and can be edited', async () => {
@@ -114,16 +106,18 @@ test.skipIf(chromium === null)('a rejected message shows the error code and can 
 });
 
 test.skipIf(chromium === null)('a double click creates one key, and the page shows its first request', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+  await using visitor = await opened.visit('owner');
   const { page } = visitor;
   await visitor.goTo('/keys/new');
   await page.getByLabel('Name').fill('made by two clicks');
   await page.getByRole('button', { name: 'Create key' }).dblclick();
   const secret = await page.getByTestId('secret').textContent();
-  const keys = (await turnpike.admin('GET', `/keys?account=${filled.accounts.acme}`))['data'] as { name: string }[];
+  const keys = (await opened.turnpike.admin('GET', `/keys?account=${opened.filled.accounts.acme}`))['data'] as {
+    name: string;
+  }[];
   expect(keys.filter(({ name }) => name === 'made by two clicks')).toHaveLength(1);
   const message = { model: 'sandbox-echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] };
-  expect((await turnpike.post(secret ?? '', message)).status).toBe(200);
+  expect((await opened.turnpike.post(secret ?? '', message)).status).toBe(200);
   await page.getByText('Request received').waitFor();
   expect(visitor.problems).toEqual([]);
 });
@@ -171,7 +165,7 @@ test.skipIf(chromium === null)(
     await ask(other, 'Three');
     await ask(page, 'Four'); // with the previous secret, which works for an hour
     const made = (await playgroundKeys()).filter(({ id }) => !before.some((one) => one.id === id));
-    expect(made).toMatchObject([{ quota: '1.00', quota_period: 'day', account: filled.accounts.acme }]);
+    expect(made).toMatchObject([{ quota: '1.00', quota_period: 'day', account: opened.filled.accounts.acme }]);
     const leftMs = Date.parse(made[0]?.expires_at ?? '') - Date.now();
     expect(leftMs).toBeGreaterThan(0);
     expect(leftMs).toBeLessThanOrEqual(24 * 3_600_000);
@@ -195,7 +189,7 @@ test.skipIf(chromium === null)('the spend limit of the key can be changed, and a
   await page.getByTestId('key-line').getByText(' of $0.50 left today').waitFor();
   const [first] = await ownNow();
   expect(first?.quota).toBe('0.50');
-  await turnpike.admin('POST', `/keys/${first?.id}/revoke`, {});
+  await opened.turnpike.admin('POST', `/keys/${first?.id}/revoke`, {});
   await page.getByLabel('Your message').fill('Two');
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByText('401 key_').waitFor();
@@ -214,7 +208,7 @@ test.skipIf(chromium === null)('a viewer sees that viewers cannot create keys, a
   await page.getByText('Viewers cannot create API keys.').waitFor();
   await page.getByLabel('Your message').fill('Hello');
   expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
-  await page.getByRole('textbox', { name: 'Existing API key' }).fill(filled.key.secret);
+  await page.getByRole('textbox', { name: 'Existing API key' }).fill(opened.filled.key.secret);
   await page.getByRole('button', { name: 'Use key' }).click();
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByRole('article', { name: 'Response' }).getByText('Hello').waitFor();
@@ -268,7 +262,7 @@ test.skipIf(chromium === null)('a response is shown as Markdown, and its code ca
 });
 
 test.skipIf(chromium === null)('only the playground loads the Markdown parser', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+  await using visitor = await opened.visit('owner');
   const { page } = visitor;
   const withParser: string[] = [];
   page.on('response', async (response) => {
@@ -284,6 +278,6 @@ test.skipIf(chromium === null)('only the playground loads the Markdown parser', 
 });
 
 async function playgroundKeys() {
-  const { data } = await turnpike.admin('GET', `/keys?account=${filled.accounts.acme}&limit=1000`);
+  const { data } = await opened.turnpike.admin('GET', `/keys?account=${opened.filled.accounts.acme}&limit=1000`);
   return (data as KeyShape[]).filter(({ name }) => name === 'playground');
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { linesOfChange } from '../../console/features/catalog/changes.ts';
 import {
   authName,
@@ -18,7 +18,7 @@ import { furtherField, furtherMembers, furtherValues } from '../../console/featu
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { findFaultsOfLooks } from './find-faults.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 import { walkerFor } from './walk-pages.ts';
 
 setDefaultTimeout(120_000);
@@ -35,13 +35,11 @@ type AuthTypes = Parameters<typeof credentialMembers>[1];
 const directory = realpathSync(mkdtempSync(join(tmpdir(), 'turnpike-console-credential-')));
 const path = join(directory, 'vendor');
 let turnpike: Turnpike;
-let browser: Browser;
 let upstream: Bun.Server<undefined>;
 beforeAll(async () => {
   writeFileSync(path, 'sk-in-the-file\n');
   turnpike = await startTurnpike(undefined, { TURNPIKE_CREDENTIAL_DIRECTORIES: directory });
   if (chromium === null) return;
-  browser = await startChromium();
   upstream = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -52,7 +50,6 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await browser?.close();
   await upstream?.stop(true);
   await turnpike.stop();
   rmSync(directory, { recursive: true });
@@ -154,7 +151,7 @@ const box = (page: Page, name: string) => page.getByRole('textbox', { name });
 
 async function visitAsOperator() {
   const { token } = await turnpike.admin('POST', '/tokens', { role: 'operator' });
-  return await visit(browser, { url: turnpike.url, token: String(token) });
+  return await visit({ url: turnpike.url, token: String(token) });
 }
 
 /** The text that describes the field to assistive technology: its hint and its fault. */

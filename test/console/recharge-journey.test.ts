@@ -2,13 +2,12 @@
 // scripted Stripe, whose own pages are opened in the same Chromium.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { signUp } from '../contract/sign-in/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { ScriptedStripe } from '../support/scripted-stripe.ts';
 import { spawnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { startChromium } from './open-console.ts';
 import { actionsOn } from './page-actions.ts';
 import { visitAs } from './walk-pages.ts';
 
@@ -29,7 +28,6 @@ const stripe = new ScriptedStripe();
 const plan = { title: 'Pro', price: '20.00', windows: { '5h': '2.00', month: '40.00' }, is_offered: true };
 let api: Awaited<ReturnType<ScriptedStripe['listen']>>;
 let turnpike: Turnpike;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   const port = await freePort();
@@ -41,12 +39,11 @@ beforeAll(async () => {
     TURNPIKE_STRIPE_API_URL: api.url,
   };
   const flags = ['--listen', `127.0.0.1:${port}`];
-  [turnpike, browser] = await Promise.all([spawnTurnpike(undefined, environment, flags), startChromium()]);
+  turnpike = await spawnTurnpike(undefined, environment, flags);
   const plans = { pro: { ...plan, stripe_price: stripe.addPrice(2_000).id } };
   await turnpike.admin('POST', '/apply', { document: { ...document, plans } });
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
   await api?.stop();
 });
@@ -62,7 +59,7 @@ test.skipIf(chromium === null)(
     const { account, secret } = await turnpike.makeKey({ name: 'Acme', credit: '0' });
     const owner = await signUp(turnpike, 'grace@example.com', 'owner', account);
     const balance = async () => Number((await turnpike.admin('GET', `/accounts/${account}`))['balance']);
-    await using visitor = await visitAs(browser, turnpike, owner);
+    await using visitor = await visitAs(turnpike, owner);
     const { page } = visitor;
     const recharge = actionsOn(page, () => regionOf(page, 'Recharge'));
     const automatic = actionsOn(page, () => regionOf(page, 'Automatic recharge'));
@@ -113,7 +110,7 @@ test.skipIf(chromium === null)(
 test.skipIf(chromium === null)('an owner buys a plan on the page of Stripe, cancels it and resumes it', async () => {
   const { account } = await turnpike.makeKey({ name: 'Globex', credit: '0' });
   const owner = await signUp(turnpike, 'ada@example.com', 'owner', account);
-  await using visitor = await visitAs(browser, turnpike, owner);
+  await using visitor = await visitAs(turnpike, owner);
   const { page } = visitor;
   const actions = actionsOn(page);
   await visitor.goTo('/billing/plan');

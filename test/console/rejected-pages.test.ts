@@ -1,37 +1,22 @@
 // Rejected requests and the health of routes in a real browser.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
-import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { openConsole } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
-let turnpike: Turnpike;
-let filled: Filled;
-let browser: Browser;
-beforeAll(async () => {
-  if (chromium === null) return;
-  turnpike = await startOwnTurnpike('its pages show the whole installation');
-  filled = await fillConsole(turnpike, 0);
-  browser = await startChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await turnpike?.stop();
-});
+const opened = openConsole(0);
 
 const post = (secret: string, model: string) =>
-  turnpike.post(secret, { model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] });
+  opened.turnpike.post(secret, { model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] });
 
 test.skipIf(chromium === null)(
   'rejected requests are found beside the usage, by key and code, with the last message',
   async () => {
-    for (const model of ['no-such-model', 'no-such-model', 'nor-this']) await post(filled.key.secret, model);
+    for (const model of ['no-such-model', 'no-such-model', 'nor-this']) await post(opened.filled.key.secret, model);
     await post('wrong', 'sandbox-echo');
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await opened.visit('operator');
     const { page } = visitor;
     await visitor.goTo('/usage');
     await page.getByRole('link', { name: 'Rejected' }).click();
@@ -52,7 +37,7 @@ test.skipIf(chromium === null)(
 test.skipIf(chromium === null)(
   'an owner sees the rejected requests of the account, and none with an unknown key',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+    await using visitor = await opened.visit('owner');
     const { page } = visitor;
     await visitor.goTo('/rejected');
     const table = page.getByRole('table', { name: 'Rejected requests', exact: true });
@@ -66,9 +51,9 @@ test.skipIf(chromium === null)(
 test.skipIf(chromium === null)(
   'a route that failed 2 of 2 and one that was never called are not shown as healthy',
   async () => {
-    for (let at = 0; at < 2; at++) await (await post(filled.key.secret, 'sandbox-error-529')).text();
-    await (await post(filled.key.secret, 'sandbox-echo')).text();
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    for (let at = 0; at < 2; at++) await (await post(opened.filled.key.secret, 'sandbox-error-529')).text();
+    await (await post(opened.filled.key.secret, 'sandbox-echo')).text();
+    await using visitor = await opened.visit('operator');
     const { page } = visitor;
     const badges = async (model: string, state: string) => {
       await visitor.goTo(`/models/${model}`);
@@ -90,9 +75,9 @@ test.skipIf(chromium === null)(
 test.skipIf(chromium === null)(
   'a provider with a paused route is degraded, in its list and in the overview',
   async () => {
-    for (let at = 0; at < 6; at++) await (await post(filled.key.secret, 'sandbox-error-529')).text();
-    await (await post(filled.key.secret, 'sandbox-echo')).text();
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    for (let at = 0; at < 6; at++) await (await post(opened.filled.key.secret, 'sandbox-error-529')).text();
+    await (await post(opened.filled.key.secret, 'sandbox-echo')).text();
+    await using visitor = await opened.visit('operator');
     const { page } = visitor;
     await visitor.goTo('/providers');
     const providers = page.getByRole('table', { name: 'Providers' });

@@ -9,7 +9,7 @@ import { startWithStripe } from '../contract/payments/payments-service.ts';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { fillConsole } from './fill-console.ts';
 import { fillPayments } from './fill-payments.ts';
-import { startChromium, visit } from './open-console.ts';
+import { startChromium, visitAnew } from './open-console.ts';
 
 const { values, positionals } = parseArgs({
   args: process.argv.slice(2),
@@ -33,7 +33,7 @@ const token = filled.tokens[values.role as 'operator'];
 const browser = await startChromium();
 for (const look of values.looks.split(',')) {
   const options = { isDark: look.endsWith('dark'), isPhone: look.startsWith('phone'), zone: values.zone };
-  await using visitor = await visit(browser, { url: turnpike.url, token, ...options });
+  await using visitor = await visitAnew(browser, { url: turnpike.url, token, ...options });
   for (const path of positionals) {
     const place = path
       .replace('{acme}', filled.accounts.acme)

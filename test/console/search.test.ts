@@ -1,28 +1,15 @@
 // The command palette in a real browser: by keyboard, by role, and without weight for the first page.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
-import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { type Filled, fillConsole } from './fill-console.ts';
 import { findFaults } from './find-faults.ts';
-import { startChromium, visit } from './open-console.ts';
+import { openConsole } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
-let turnpike: Turnpike;
-let filled: Filled;
-let browser: Browser;
-beforeAll(async () => {
-  if (chromium === null) return;
-  turnpike = await startOwnTurnpike('its pages show the whole installation');
-  filled = await fillConsole(turnpike, 2);
+const opened = openConsole(2, async (turnpike) => {
   await turnpike.admin('POST', '/people', { email: 'ada@example.com', name: 'Ada', role: 'viewer' });
-  browser = await startChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await turnpike?.stop();
 });
 
 async function search(page: Page, text: string): Promise<void> {
@@ -31,17 +18,17 @@ async function search(page: Page, text: string): Promise<void> {
 }
 
 test.skipIf(chromium === null)('Ctrl-K finds pages, objects and ids, and Enter opens the selected one', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+  await using visitor = await opened.visit('operator');
   const { page } = visitor;
   await visitor.goTo('/settings');
   await page.getByLabel('Setting', { exact: true }).focus(); // the shortcut also works in a field
   const places: [text: string, option: RegExp, path: string][] = [
-    ['glob', /^globex/, `/accounts/${filled.accounts.globex}`],
+    ['glob', /^globex/, `/accounts/${opened.filled.accounts.globex}`],
     ['night', /^nightly batch/, '/keys/key_'],
-    [filled.key.id, /^production/, `/keys/${filled.key.id}`],
+    [opened.filled.key.id, /^production/, `/keys/${opened.filled.key.id}`],
     ['sandbox-tool', /^sandbox-tool/, '/models/sandbox-tool'],
     ['ada@', /^Ada/, '/people?person=person_'],
-    [filled.requestId, /^Open request/, `/usage/${filled.requestId}`],
+    [opened.filled.requestId, /^Open request/, `/usage/${opened.filled.requestId}`],
     ['create api', /^Create API key/, '/keys/new'],
     ['audit', /^Audit log/, '/audit'],
   ];
@@ -60,7 +47,7 @@ test.skipIf(chromium === null)('Ctrl-K finds pages, objects and ids, and Enter o
 });
 
 test.skipIf(chromium === null)('a member finds only what the role may see', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.member });
+  await using visitor = await opened.visit('member');
   const { page } = visitor;
   await visitor.goTo('/');
   for (const text of ['globex', 'production', 'ada', 'audit log', 'provider']) {
@@ -80,12 +67,7 @@ test.skipIf(chromium === null)(
   'the palette loads when it is opened, has no accessibility faults, and closes with Escape',
   async () => {
     for (const isPhone of [false, true]) {
-      await using visitor = await visit(browser, {
-        url: turnpike.url,
-        token: filled.tokens.operator,
-        isPhone,
-        isDark: isPhone,
-      });
+      await using visitor = await opened.visit('operator', { isPhone, isDark: isPhone });
       const { page } = visitor;
       const scripts: string[] = [];
       await visitor.goTo('/keys');

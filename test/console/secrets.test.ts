@@ -1,31 +1,17 @@
 // Secrets that are shown once: the console warns before they are lost. And the form that creates a key.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
-import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { openConsole } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
-let turnpike: Turnpike;
-let filled: Filled;
-let browser: Browser;
-beforeAll(async () => {
-  if (chromium === null) return;
-  turnpike = await startOwnTurnpike('its pages show the whole installation');
-  filled = await fillConsole(turnpike, 0);
-  browser = await startChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await turnpike?.stop();
-});
+const opened = openConsole(0);
 
 const seen = test.skipIf(chromium === null);
 const atPath = async (path: string, token: 'operator' | 'owner' = 'operator') => {
-  const visitor = await visit(browser, { url: turnpike.url, token: filled.tokens[token] });
+  const visitor = await opened.visit(token);
   await visitor.goTo(path);
   return visitor;
 };
@@ -85,7 +71,7 @@ seen('closing the tab asks until the secret is copied', async () => {
 seen(
   'dialogs with a rotated key, a token, codes or a one-time link do not close before their secret is copied',
   async () => {
-    await using visitor = await atPath(`/keys/${filled.key.id}`);
+    await using visitor = await atPath(`/keys/${opened.filled.key.id}`);
     const { page } = visitor;
     const staysThenLeaves = async (secret: string) => {
       await page.getByTestId(secret).waitFor();
@@ -105,7 +91,7 @@ seen(
       await page.getByTestId(secret).waitFor({ state: 'detached' });
     };
     await press(page, 'Rotate');
-    await press(page, 'Rotate');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click();
     await staysThenLeaves('secret');
 
     await visitor.goTo('/tokens');

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { timeCode } from '../contract/sign-in/browser.ts';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { startChromium, visit } from './open-console.ts';
+import { visit } from './open-console.ts';
 
 setDefaultTimeout(120_000);
 
@@ -15,14 +15,11 @@ const EMAIL = 'ada@example.com';
 const PASSWORD = 'a bridge of seven arches';
 
 let turnpike: Turnpike;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   turnpike = await startOwnTurnpike('it signs in as the first operator');
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
@@ -66,7 +63,7 @@ async function setUpSecondFactor(page: Page): Promise<{ uri: string; codes: stri
 test.skipIf(chromium === null)(
   'the first operator signs in with the setup link, sets up a second factor, signs in with a code, and ends another session',
   async () => {
-    await using first = await visit(browser, { url: turnpike.url });
+    await using first = await visit({ url: turnpike.url });
     const { page } = first;
     await first.goTo(firstLink());
     await heading(page, 'Create admin account');
@@ -114,7 +111,7 @@ test.skipIf(chromium === null)(
     await heading(page, 'Audit log');
     await page.getByText('accepted an invitation').waitFor();
 
-    await using second = await visit(browser, { url: turnpike.url });
+    await using second = await visit({ url: turnpike.url });
     await second.goTo('/profile');
     await enterPassword(second.page);
     await second.page.getByRole('button', { name: 'Use a backup code' }).click();
@@ -141,7 +138,7 @@ test.skipIf(chromium === null)('a used link shows an error and links to the sign
   const made = await turnpike.admin('POST', '/people', { email: 'grace@example.com', role: 'viewer' });
   const link = `/invitation#${made['link_secret']}`;
   for (const title of ['You are invited', 'This link is no longer valid']) {
-    await using visitor = await visit(browser, { url: turnpike.url });
+    await using visitor = await visit({ url: turnpike.url });
     const { page } = visitor;
     await visitor.goTo(link);
     await heading(page, title);
@@ -159,7 +156,7 @@ test.skipIf(chromium === null)('a used link shows an error and links to the sign
 });
 
 test.skipIf(chromium === null)('a single sign-on failure is explained, and password sign-in still works', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url });
+  await using visitor = await visit({ url: turnpike.url });
   await visitor.goTo('/sign-in?error=person_unknown');
   await visitor.page.getByText('No account exists for this email address.').waitFor();
   await visitor.page.getByLabel('Email').fill('grace@example.com');
@@ -174,7 +171,7 @@ test.skipIf(chromium === null)(
   async () => {
     const require = (second_factor_required: string) =>
       turnpike.admin('POST', '/apply', { document: { settings: { second_factor_required } } });
-    await using visitor = await visit(browser, { url: turnpike.url });
+    await using visitor = await visit({ url: turnpike.url });
     const { page } = visitor;
     await visitor.goTo('/usage');
     await page.getByLabel('Email').fill('grace@example.com');

@@ -1,13 +1,13 @@
 // Sums on the pages of the console in a real browser: read as they are shown, the parts of each sum add up to it.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { readDecimal } from '../../console/figures.ts';
 import { type StripeService, startWithStripe } from '../contract/payments/payments-service.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { fillPayments } from './fill-payments.ts';
-import { startChromium, type Visitor, visit } from './open-console.ts';
+import { type Visitor, visit } from './open-console.ts';
 
 setDefaultTimeout(120_000);
 
@@ -17,7 +17,6 @@ const groups = { default: { models: ['*'], multiplier: '0.837131' } };
 
 let service: StripeService;
 let turnpike: Turnpike;
-let browser: Browser;
 let token: string;
 let account: string;
 let key: string;
@@ -56,11 +55,9 @@ beforeAll(async () => {
   await turnpike.admin('POST', `/usage/${requestId}/refunds`, { amount: '0.000001' });
   token = String((await turnpike.admin('POST', '/tokens', { role: 'operator' }))['token']);
   payer = await makePayer();
-  browser = await startChromium();
 });
 afterAll(async () => {
   gate.resolve(new Response(null, { status: 500 }));
-  await browser?.close();
   await service?.[Symbol.asyncDispose]();
   await upstream.stop(true);
 });
@@ -139,7 +136,7 @@ async function tileOf(page: Page, label: string): Promise<bigint> {
 }
 
 async function visitor(as = token): Promise<Visitor> {
-  return await visit(browser, { url: turnpike.url, token: as });
+  return await visit({ url: turnpike.url, token: as });
 }
 
 test.skipIf(chromium === null)('a statement adds up from the opening balance to the current one', async () => {

@@ -4,25 +4,22 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { startChromium, visit } from './open-console.ts';
+import { startChromium, visit, visitAnew } from './open-console.ts';
 
 setDefaultTimeout(120_000);
 
 let directory: string;
 let turnpike: TurnpikeProcess;
 let token: string;
-let browser: Browser;
 beforeAll(async () => {
   if (chromium === null) return;
   directory = mkdtempSync(join(tmpdir(), 'turnpike-away-'));
-  [turnpike, browser] = await Promise.all([spawnTurnpike(directory), startChromium()]);
+  turnpike = await spawnTurnpike(directory);
   token = String((await turnpike.admin('POST', '/tokens', { role: 'operator', name: 'console' }))['token']);
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -30,7 +27,8 @@ afterAll(async () => {
 test.skipIf(chromium === null)(
   'a page reports that the service is unreachable, and recovers when the service does',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token });
+    await using browser = await startChromium();
+    await using visitor = await visitAnew(browser, { url: turnpike.url, token });
     const { page } = visitor;
     await visitor.goTo('/accounts');
     await page.getByRole('link', { name: 'demo', exact: true }).first().click();
@@ -42,7 +40,7 @@ test.skipIf(chromium === null)(
     await notice.waitFor();
     expect(await page.getByRole('heading', { name: 'demo', level: 1 }).count()).toBe(1);
 
-    // This browser has not loaded the script of this page yet.
+    // This profile has not loaded the script of this page yet.
     await page.getByRole('link', { name: 'Playground' }).click();
     await page.getByRole('heading', { name: 'This page failed to load', level: 1 }).waitFor();
     await page.getByText('The service is unreachable. Check that it is running').waitFor();
@@ -60,7 +58,7 @@ test.skipIf(chromium === null)(
 );
 
 test.skipIf(chromium === null)('an unknown object shows a page with a heading and a link to the overview', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token });
+  await using visitor = await visit({ url: turnpike.url, token });
   for (const path of [
     '/keys/key_00000000',
     '/accounts/acct_00000000',

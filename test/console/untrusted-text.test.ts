@@ -2,29 +2,24 @@
 // hosts, and triggers no violation of the Content-Security-Policy.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { signUp } from '../contract/sign-in/browser.ts';
-import { eventText, scripts, startScriptedUpstream, upstreamMessage } from '../support/scripted-upstream.ts';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { startChromium, visit } from './open-console.ts';
-import { type FilledService, fillService, pagesOf, visitAs, walkerFor } from './walk-pages.ts';
+import { SCRIPT, SCRIPT_MODEL, scriptCatalog, startScriptUpstream } from './fill-installation.ts';
+import { type FilledService, fillService, visitAs, walkerFor } from './walk-pages.ts';
 
 setDefaultTimeout(180_000);
 
-const SCRIPT = `"><img src=//evil.example/x onerror=window.ran=1><script>window.ran=1</script>'`;
-/** Model names contain no spaces; this script needs none. */
-const SCRIPT_MODEL = '"><svg/onload=window.ran=1>';
 const FORMULA = '=HYPERLINK("//evil.example")';
 
 let turnpike: Turnpike;
-let browser: Browser;
 let filled: FilledService;
 let accountId: string;
 let keySecret: string;
 beforeAll(async () => {
   if (chromium === null) return;
-  [turnpike, browser] = await Promise.all([startOwnTurnpike('its pages show the whole installation'), startChromium()]);
+  turnpike = await startOwnTurnpike('its pages show the whole installation');
   filled = await fillService(turnpike, false);
   ({ accountId } = filled.places);
   await turnpike.admin('PATCH', `/accounts/${accountId}`, { name: SCRIPT });
@@ -38,7 +33,6 @@ beforeAll(async () => {
   for (let at = 0; at < 2; at++) await (await say(SCRIPT)).text();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
 });
 
@@ -57,67 +51,6 @@ function recordOtherHosts(page: Page): string[] {
 
 const hasRun = (page: Page) => page.evaluate(() => 'ran' in window || document.querySelector('main img') !== null);
 
-test.skipIf(chromium === null)(
-  'script in names, notes, references and content is shown as text on every page',
-  async () => {
-    await using visitor = await visitAs(browser, turnpike, filled.people.operator);
-    const { page } = visitor;
-    const otherHosts = recordOtherHosts(page);
-    const { walkTo } = walkerFor(page, turnpike.url);
-    const { data } = (await turnpike.admin('GET', '/usage?limit=1')) as { data: { request_id: string; key: string }[] };
-    const { request_id: requestId = '', key: keyId = '' } = data[0] ?? {};
-    let shownCount = 0;
-    for (const path of pagesOf('operator', { ...filled.places, requestId, keyId })) {
-      await walkTo(path);
-      expect([path, await hasRun(page)]).toEqual([path, false]);
-      if ((await page.getByText('onerror=').count()) > 0) shownCount++;
-    }
-    expect(shownCount).toBeGreaterThan(6); // the text is present
-    expect(otherHosts).toEqual([]);
-    expect(visitor.problems).toEqual([]);
-  },
-);
-
-test.skipIf(chromium === null)(
-  'an address with script in ids, filters or errors runs nothing and stays on the site',
-  async () => {
-    await using stranger = await visit(browser, { url: turnpike.url });
-    await using visitor = await visitAs(browser, turnpike, filled.people.owner);
-    const bad = encodeURIComponent(SCRIPT);
-    for (const [{ page, problems }, paths] of [
-      [
-        stranger,
-        [`/sign-in?error=${bad}`, `/sign-in?next=//evil.example&return=javascript:window.ran=1`, `/invitation#${bad}`],
-      ],
-      [
-        visitor,
-        [
-          `/usage/${bad}`,
-          `/keys/${bad}`,
-          `/models/${bad}`,
-          `/accounts/${bad}`,
-          `/usage?model=${bad}&key=${bad}&outcome=${bad}&period=${bad}&from=${bad}`,
-          `/keys?status=${bad}&name=${bad}`,
-          `/playground?model=${bad}`,
-          `/audit?object=${bad}&actor=${bad}`,
-          `/people?person=${bad}`,
-          `/?period=${bad}`,
-          `/${bad}`,
-        ],
-      ],
-    ] as const) {
-      const otherHosts = recordOtherHosts(page);
-      const { walkTo } = walkerFor(page, turnpike.url);
-      for (const path of paths) {
-        await walkTo(path);
-        expect([path, await hasRun(page), new URL(page.url()).origin]).toEqual([path, false, turnpike.url]);
-      }
-      expect(otherHosts).toEqual([]);
-      expect(problems).toEqual([]);
-    }
-  },
-);
-
 /** Enters the existing key in the settings of the playground. */
 async function useKey(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Settings', exact: true }).click();
@@ -129,7 +62,7 @@ async function useKey(page: Page): Promise<void> {
 
 test.skipIf(chromium === null)('script in responses and user agents is shown as text', async () => {
   const grace = await signUp(turnpike, 'grace@example.com', 'owner', accountId);
-  await using visitor = await visitAs(browser, turnpike, grace);
+  await using visitor = await visitAs(turnpike, grace);
   const { page } = visitor;
   const otherHosts = recordOtherHosts(page);
   const { walkTo } = walkerFor(page, turnpike.url);
@@ -193,7 +126,7 @@ const hostileMarkdown = [
 test.skipIf(chromium === null)(
   'hostile Markdown runs nothing, loads nothing, and links only to the web and to mail',
   async () => {
-    await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+    await using visitor = await visitAs(turnpike, filled.people.operator);
     const { page } = visitor;
     const otherHosts = recordOtherHosts(page);
     await walkerFor(page, turnpike.url).walkTo('/playground?model=sandbox-echo');
@@ -237,45 +170,10 @@ test.skipIf(chromium === null)(
   },
 );
 
-/** A streamed tool call whose name and input contain script. */
-const scriptCall = [
-  { type: 'message_start', message: { ...upstreamMessage(), content: [], stop_reason: null } },
-  {
-    type: 'content_block_start',
-    index: 0,
-    content_block: { type: 'tool_use', id: 'toolu_1', name: SCRIPT_MODEL, input: {} },
-  },
-  {
-    type: 'content_block_delta',
-    index: 0,
-    delta: { type: 'input_json_delta', partial_json: JSON.stringify({ [SCRIPT]: SCRIPT }) },
-  },
-  { type: 'content_block_stop', index: 0 },
-  { type: 'message_delta', delta: { stop_reason: 'tool_use', stop_sequence: null }, usage: { output_tokens: 12 } },
-  { type: 'message_stop' },
-];
-
 test.skipIf(chromium === null)('script in model names, tool names and provider errors is shown as text', async () => {
-  await using upstream = await startScriptedUpstream(
-    scripts.rawStream(scriptCall.map((event) => eventText(event)).join('')),
-    (answer) =>
-      answer.send(
-        400,
-        { 'content-type': 'application/json' },
-        JSON.stringify({ error: { type: SCRIPT, message: SCRIPT } }),
-      ),
-  );
-  const provider = { kind: 'anthropic', base_url: upstream.url, api_key: 'sk-x', private_network: true };
-  const price = { input: '1', output: '5' };
-  const routes = [{ provider: 'evil', model: SCRIPT_MODEL }];
-  await turnpike.admin('POST', '/apply', {
-    document: {
-      providers: { evil: provider },
-      models: { [SCRIPT_MODEL]: { display_name: SCRIPT, price, routes } },
-      groups: { evil: { models: [SCRIPT_MODEL, '*'] } },
-    },
-  });
-  await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+  await using upstream = await startScriptUpstream();
+  await turnpike.admin('POST', '/apply', { document: scriptCatalog(upstream.url) });
+  await using visitor = await visitAs(turnpike, filled.people.operator);
   const { page } = visitor;
   const otherHosts = recordOtherHosts(page);
   const { walkTo } = walkerFor(page, turnpike.url);
@@ -290,27 +188,12 @@ test.skipIf(chromium === null)('script in model names, tool names and provider e
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByText('400 ', { exact: false }).first().waitFor();
   expect(await hasRun(page)).toBe(false);
-
-  const { data } = (await turnpike.admin('GET', '/usage?limit=2')) as {
-    data: { request_id: string; model: string }[];
-  };
-  expect(data.map(({ model }) => model)).toContain(SCRIPT_MODEL);
-  const places = { ...filled.places, modelName: SCRIPT_MODEL, providerName: 'evil' };
-  const isOfTheCatalogue = (path: string) =>
-    /^\/(?:$|usage|models|new-model|groups|providers|settings|audit)/.test(path);
-  const paths = data.map(({ request_id: requestId }) =>
-    pagesOf('operator', { ...places, requestId }).filter(isOfTheCatalogue),
-  );
-  for (const path of new Set(paths.flat())) {
-    await walkTo(path);
-    expect([path, await hasRun(page)]).toEqual([path, false]);
-  }
   expect(otherHosts).toEqual([]);
   expect(visitor.problems).toEqual([]);
 });
 
 test.skipIf(chromium === null)('a CSV export contains every row and no formula', async () => {
-  await using visitor = await visitAs(browser, turnpike, filled.people.operator);
+  await using visitor = await visitAs(turnpike, filled.people.operator);
   const { page } = visitor;
   const { walkTo } = walkerFor(page, turnpike.url);
   await turnpike.admin('POST', `/accounts/${accountId}/credits`, { amount: '0.01', note: FORMULA });

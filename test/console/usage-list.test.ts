@@ -1,34 +1,22 @@
 // The list of requests in a real browser: the reason of a failure, filters, orders, sums and groups, also on a phone.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
-import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { openConsole } from './open-console.ts';
 
 setDefaultTimeout(120_000);
 
 const MESSAGES = 24;
 
-let turnpike: Turnpike;
-let filled: Filled;
-let browser: Browser;
-beforeAll(async () => {
-  if (chromium === null) return;
-  turnpike = await startOwnTurnpike('its pages show the whole installation');
-  filled = await fillConsole(turnpike, MESSAGES);
-  browser = await startChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await turnpike?.stop();
-});
+const opened = openConsole(MESSAGES);
 
-const open = (isPhone = false) => visit(browser, { url: turnpike.url, token: filled.tokens.operator, isPhone });
+const open = (isPhone = false) => opened.visit('operator', { isPhone });
 
 async function newestOf(query: string): Promise<Record<string, unknown>> {
-  const { data } = (await turnpike.admin('GET', `/usage?limit=1&${query}`)) as { data: Record<string, unknown>[] };
+  const { data } = (await opened.turnpike.admin('GET', `/usage?limit=1&${query}`)) as {
+    data: Record<string, unknown>[];
+  };
   return data[0] ?? {};
 }
 
@@ -134,30 +122,6 @@ test.skipIf(chromium === null)(
     await waitForColumn(page, 'Model', all('sandbox-error-529'));
   },
 );
-
-test.skipIf(chromium === null)('on a phone the filters are behind a button, and no badge is cut off', async () => {
-  await turnpike.admin('POST', '/accounts', { name: 'Northwind Traders International', credit: '1234567.89' });
-  await using visitor = await open(true);
-  const { page } = visitor;
-  for (const path of ['/usage?outcome=failed', '/keys?status=enabled', '/accounts', '/audit', '/events', '/payments']) {
-    await visitor.goTo(path);
-    const button = page.getByRole('button', { name: path.includes('?') ? 'Filters (1)' : 'Filters', exact: true });
-    await button.waitFor();
-    const filters = page.getByRole('search', { name: 'Filters' }).locator('input');
-    expect(await filters.first().isVisible()).toBe(false);
-    await button.click();
-    expect(await filters.first().isVisible()).toBe(true);
-    const wide = await page.evaluate(
-      () =>
-        [...document.querySelectorAll('table .mantine-Badge-root')].filter((badge) => {
-          const edge = badge.closest('.mantine-TableScrollContainer-scrollContainer, .mantine-Card-root') as Element;
-          return badge.getBoundingClientRect().right > edge.getBoundingClientRect().right;
-        }).length,
-    );
-    expect([path, wide]).toEqual([path, 0]);
-  }
-  expect(visitor.problems).toEqual([]);
-});
 
 test.skipIf(chromium === null)('names of models that differ at their ends are shown whole', async () => {
   await using visitor = await open();

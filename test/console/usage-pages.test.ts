@@ -1,41 +1,30 @@
 // The overview and the pages of requests in a real browser: live updates, refunds, and the view of an owner.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser } from 'playwright-core';
-import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { type Filled, fillConsole } from './fill-console.ts';
-import { startChromium, visit } from './open-console.ts';
+import { openConsole } from './open-console.ts';
 
 setDefaultTimeout(60_000);
 
-let turnpike: Turnpike;
-let filled: Filled;
-let browser: Browser;
-beforeAll(async () => {
-  if (chromium === null) return;
-  turnpike = await startOwnTurnpike('its pages show the whole installation');
-  filled = await fillConsole(turnpike, 0);
-  browser = await startChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await turnpike?.stop();
-});
+const opened = openConsole(0);
 
 /** Sends a message and returns its request id. */
 async function send(): Promise<string> {
   const messages = [{ role: 'user', content: 'Good morning!' }];
-  const answer = await turnpike.post(filled.key.secret, { model: 'sandbox-lorem', max_tokens: 100, messages });
+  const answer = await opened.turnpike.post(opened.filled.key.secret, {
+    model: 'sandbox-lorem',
+    max_tokens: 100,
+    messages,
+  });
   await answer.text();
   return answer.headers.get('request-id') ?? '';
 }
 
 test.skipIf(chromium === null)('the guide becomes the overview when the first request completes', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+  await using visitor = await opened.visit('operator');
   await visitor.goTo('/');
   await visitor.page.getByRole('heading', { name: 'Send your first request' }).waitFor();
-  expect(await visitor.page.getByText(`curl '${turnpike.url}/v1/messages'`).count()).toBe(1);
+  expect(await visitor.page.getByText(`curl '${opened.turnpike.url}/v1/messages'`).count()).toBe(1);
   await send();
   await visitor.page.getByRole('heading', { name: 'Recent requests' }).waitFor();
   await visitor.page.getByRole('link', { name: 'acme' }).waitFor();
@@ -46,11 +35,11 @@ test.skipIf(chromium === null)(
   'a refund is limited to the cost, is issued once, and appears in the price and the ledger entries',
   async () => {
     const requestId = await send();
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await opened.visit('operator');
     const { page } = visitor;
     await visitor.goTo(`/usage/${requestId}`);
     await page.getByText('Verified: recalculated cost matches.').waitFor();
-    const before = Number((await turnpike.admin('GET', `/usage/${requestId}`))['cost']);
+    const before = Number((await opened.turnpike.admin('GET', `/usage/${requestId}`))['cost']);
     await page.getByRole('button', { name: 'Refund …' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Amount (USD)').fill('1');
@@ -61,7 +50,7 @@ test.skipIf(chromium === null)(
     await dialog.getByRole('button', { name: 'Refund' }).dblclick();
     await page.getByText('Refunded').waitFor();
     await page.getByText('on <b>us</b>').waitFor();
-    expect(Number((await turnpike.admin('GET', `/usage/${requestId}`))['cost'])).toBeCloseTo(before - 0.0001, 9);
+    expect(Number((await opened.turnpike.admin('GET', `/usage/${requestId}`))['cost'])).toBeCloseTo(before - 0.0001, 9);
     expect(await page.getByText('Contact an operator of this service').count()).toBe(0);
     expect(visitor.problems).toEqual([]);
   },
@@ -69,7 +58,7 @@ test.skipIf(chromium === null)(
 
 test.skipIf(chromium === null)('an owner sees no other accounts, no margins and no refund button', async () => {
   const requestId = await send();
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+  await using visitor = await opened.visit('owner');
   const { page } = visitor;
   await visitor.goTo(`/usage/${requestId}`);
   await page.getByText('Verified: recalculated cost matches.').waitFor();
@@ -85,7 +74,7 @@ test.skipIf(chromium === null)('an owner sees no other accounts, no margins and 
 test.skipIf(chromium === null)(
   'a search with few results fetches up to ten more pages, and further pages on demand',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+    await using visitor = await opened.visit('operator');
     const { page } = visitor;
     let askedCount = 0;
     // Simulates millions of other requests.
@@ -106,7 +95,7 @@ test.skipIf(chromium === null)(
 
 test.skipIf(chromium === null)('the search opens a request by its id and rejects anything else', async () => {
   const requestId = await send();
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.owner });
+  await using visitor = await opened.visit('owner');
   const { page } = visitor;
   await visitor.goTo('/usage?outcome=failed');
   await page.getByText('No matching requests').waitFor();
@@ -124,10 +113,10 @@ test.skipIf(chromium === null)('the search opens a request by its id and rejects
 
 test.skipIf(chromium === null)('the totals above the list are those of the filtered requests', async () => {
   await send();
-  await using visitor = await visit(browser, { url: turnpike.url, token: filled.tokens.operator });
+  await using visitor = await opened.visit('operator');
   const { page } = visitor;
   const totals = page.getByRole('region', { name: 'Totals of the filtered requests' });
-  const { total } = (await turnpike.admin('GET', '/usage/totals?limit=1')) as { total: { messages: number } };
+  const { total } = (await opened.turnpike.admin('GET', '/usage/totals?limit=1')) as { total: { messages: number } };
   for (const period of ['', '?period=hour', '?period=week', '?outcome=completed']) {
     await visitor.goTo(`/usage${period}`);
     await totals.getByText(String(total.messages), { exact: true }).waitFor();

@@ -1,11 +1,12 @@
 // Visits every page of the console as each role with a session. Contains no tests.
 
-import type { Browser as Chromium, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type Screen, screens } from '../../console/screens.ts';
 import { Browser, type Somebody, signUp } from '../contract/sign-in/browser.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
 import { fillConsole } from './fill-console.ts';
-import { type Visitor, type VisitorOptions, visit } from './open-console.ts';
+import { checkInLooks, findFaultsOfLook, findScript, type Look, takeLook } from './find-faults.ts';
+import { pageVisits, type Visitor, type VisitorOptions, visit } from './open-console.ts';
 
 export type Role = Screen['roles'][number];
 export const roles: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
@@ -26,12 +27,18 @@ export interface FilledService {
 /** An installation with or without usage, and one user per role. Owner and member belong to the same account. */
 export async function fillService(turnpike: Turnpike, hasUsage: boolean): Promise<FilledService> {
   const given = hasUsage ? await withUsage(turnpike) : await withoutUsage(turnpike);
+  const people = await signUpRoles(turnpike, given.accountId);
+  return { places: { ...given, modelName: 'sandbox-echo', providerName: 'sandbox' }, people };
+}
+
+/** One user per role, owner and member of this account. */
+export async function signUpRoles(turnpike: Turnpike, account: string): Promise<Record<Role, Somebody>> {
   const people = {} as Record<Role, Somebody>;
   for (const role of roles) {
     const isHolder = role === 'owner' || role === 'member';
-    people[role] = await signUp(turnpike, `${role}@example.com`, role, isHolder ? given.accountId : undefined);
+    people[role] = await signUp(turnpike, `${role}@example.com`, role, isHolder ? account : undefined);
   }
-  return { places: { ...given, modelName: 'sandbox-echo', providerName: 'sandbox' }, people };
+  return people;
 }
 
 async function withUsage(turnpike: Turnpike) {
@@ -51,7 +58,7 @@ async function withoutUsage(turnpike: Turnpike) {
 }
 
 /** A webhook of the account whose address cannot be reached, and a delivery to it. */
-async function withDelivery(turnpike: Turnpike, account: string) {
+export async function withDelivery(turnpike: Turnpike, account: string) {
   const webhook = { kind: 'webhook', address: 'https://hooks.invalid/turnpike', types: ['key.*', 'balance.low'] };
   const { id } = await turnpike.admin('POST', '/destinations', { ...webhook, account });
   await turnpike.admin('POST', `/destinations/${id}/test`, {});
@@ -77,7 +84,6 @@ export function fillPath(path: string, places: Places): string {
 
 /** Opens the console with a new session of a user. */
 export async function visitAs(
-  chromium: Chromium,
   turnpike: Turnpike,
   { email }: Somebody,
   more: Partial<VisitorOptions> = {},
@@ -85,7 +91,7 @@ export async function visitAs(
   const signedIn = new Browser(turnpike.url);
   const { status, code } = await signedIn.signIn(email);
   if (status !== 200) throw new Error(`${email} cannot sign in: ${status} ${code}`);
-  const visitor = await visit(chromium, { url: turnpike.url, ...more });
+  const visitor = await visit({ url: turnpike.url, ...more });
   const cookies = [...signedIn.cookies].map(([name, value]) => ({ name, value, url: turnpike.url }));
   await visitor.context.addCookies(cookies);
   return visitor;
@@ -94,8 +100,10 @@ export async function visitAs(
 const QUIET_MS = 100;
 
 export interface Walker {
-  /** Opens a page and waits for its heading or an error, for the network, and for animations. */
+  /** Loads a page and waits for its heading or an error, for the network, and for animations. */
   walkTo(path: string): Promise<void>;
+  /** Opens a page with another path without loading the console again, as a link does: in half the time. */
+  follow(path: string): Promise<void>;
   settle(): Promise<void>;
 }
 
@@ -125,6 +133,15 @@ export function walkerFor(page: Page, url: string): Walker {
       await page.locator('h1, [role="alert"]').first().waitFor();
       await settle();
     },
+    async follow(path) {
+      pageVisits.count++;
+      await page.evaluate((target) => {
+        for (const one of document.querySelectorAll('h1, [role="alert"]')) one.setAttribute('data-left', '');
+        history.pushState({}, '', target);
+      }, `/console${path}`);
+      await page.locator(':is(h1, [role="alert"]):not([data-left])').first().waitFor();
+      await settle();
+    },
   };
 }
 
@@ -135,4 +152,54 @@ async function waitForAnimations(page: Page): Promise<void> {
     const moving = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity);
     await Promise.allSettled(moving.map(({ finished }) => finished));
   });
+}
+
+/** One page of a walk. */
+export interface Stop {
+  path: string;
+  looks: readonly Look[];
+  /** Opened from the page before it, without loading the console again. */
+  isFollowed?: boolean;
+}
+
+/**
+ * Visits the pages and makes every check that needs no knowledge of them, and `check`, in each look. Returns the faults,
+ * each with page, role, look and check.
+ */
+export async function walkPages(
+  { page, problems, url }: Visitor,
+  role: Role | 'nobody',
+  stops: readonly Stop[],
+  check: (path: string, look: Look) => Promise<string[]> = async () => [],
+): Promise<string[]> {
+  const walker = walkerFor(page, url);
+  await page.addInitScript(shiftClock);
+  const faults: string[] = [];
+  const withoutShell = new Set<string>();
+  for (const [at, { path, looks, isFollowed = false }] of stops.entries()) {
+    const [first] = looks;
+    if (first !== undefined) await takeLook(page, first);
+    await (isFollowed && at > 0 ? walker.follow(path) : walker.walkTo(path));
+    const found = await checkInLooks(page, walker, looks, async (look) => {
+      const name = JSON.stringify(look);
+      const withShell = !withoutShell.has(name);
+      withoutShell.add(name);
+      const { origin } = new URL(page.url());
+      return [
+        ...(await findFaultsOfLook(page, look, withShell)),
+        ...(await findScript(page)),
+        ...(origin === url ? [] : [`it is at ${origin}`]),
+        ...problems.splice(0),
+        ...(await check(path, look)),
+      ];
+    });
+    faults.push(...[...found, ...problems.splice(0)].map((fault) => `${path} as ${role}, ${fault}`));
+  }
+  return faults;
+}
+
+/** Runs in the page: new objects are some minutes old, so that relative times are long. */
+function shiftClock(): void {
+  const { now } = Date;
+  Date.now = () => now() + 11 * 60_000;
 }

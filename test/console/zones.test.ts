@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { databasePath } from '../../src/storage/sqlite/sqlite.ts';
 import { spawnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { startChromium, type Visitor, visit } from './open-console.ts';
+import { type Visitor, visit } from './open-console.ts';
 
 setDefaultTimeout(120_000);
 
@@ -43,7 +43,6 @@ const places: readonly Place[] = [
 
 const directory = mkdtempSync(join(tmpdir(), 'turnpike-zones-'));
 let turnpike: Turnpike;
-let browser: Browser;
 let account: string;
 let young: string;
 let token: string;
@@ -61,10 +60,8 @@ beforeAll(async () => {
   }
   moveCredits();
   turnpike = await spawnTurnpike(directory);
-  browser = await startChromium();
 });
 afterAll(async () => {
-  await browser?.close();
   await turnpike?.stop();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -109,7 +106,7 @@ async function goToJournal(visitor: Visitor, from: string, to: string): Promise<
 
 for (const { zone, name, shown, at, localDay, utcDay } of places)
   test.skipIf(chromium === null)(`a day means the day of ${name}, and the UTC day after a switch to UTC`, async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token, zone });
+    await using visitor = await visit({ url: turnpike.url, token, zone });
     const { page } = visitor;
     const row = page.getByRole('row').filter({ hasText: zone });
     await goToJournal(visitor, localDay, localDay);
@@ -139,7 +136,7 @@ function utcHour(at: string): string {
 }
 
 test.skipIf(chromium === null)('the moments of the usage filter stay when the zone changes', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token, zone: 'Asia/Kathmandu' });
+  await using visitor = await visit({ url: turnpike.url, token, zone: 'Asia/Kathmandu' });
   const { page } = visitor;
   await visitor.goTo('/usage?period=custom&since=2026-11-22T18:26:00.000Z');
   expect(await page.getByLabel('From (Kathmandu time)').inputValue()).toBe('2026-11-23T00:11');
@@ -154,7 +151,7 @@ test.skipIf(chromium === null)('the moments of the usage filter stay when the zo
 });
 
 test.skipIf(chromium === null)('an expiration date is midnight of the zone that its field names', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token, zone: 'America/New_York' });
+  await using visitor = await visit({ url: turnpike.url, token, zone: 'America/New_York' });
   const { page } = visitor;
   await visitor.goTo('/codes');
   await page.getByRole('button', { name: 'Create codes' }).first().click();
@@ -171,7 +168,7 @@ test.skipIf(chromium === null)('an expiration date is midnight of the zone that 
 });
 
 test.skipIf(chromium === null)('a statement is in UTC in every zone, and says so', async () => {
-  await using visitor = await visit(browser, { url: turnpike.url, token, zone: 'Pacific/Auckland' });
+  await using visitor = await visit({ url: turnpike.url, token, zone: 'Pacific/Auckland' });
   await visitor.goTo(`/accounts/${account}/statement?month=2026-11`);
   await visitor.page.getByText('Period (UTC)').waitFor();
   await visitor.page.getByText('2026-11-01 – 2026-11-30').waitFor();
@@ -183,7 +180,7 @@ test.skipIf(chromium === null)('a statement is in UTC in every zone, and says so
 test.skipIf(chromium === null)(
   'the daily balance begins when the account was created, and changes in steps',
   async () => {
-    await using visitor = await visit(browser, { url: turnpike.url, token });
+    await using visitor = await visit({ url: turnpike.url, token });
     const { page } = visitor;
     const today = new Date();
     await visitor.goTo(`/accounts/${young}/billing`);

@@ -101,7 +101,7 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
   const account: Column<KeyShape> = {
     name: 'account',
     label: 'Account',
-    show: (key) => names.account(key.account),
+    show: (key) => <span className="wrap">{names.account(key.account)}</span>,
     from: 'sm',
   };
   return [

@@ -25,7 +25,7 @@ export function AdminReference({ openedId }: { openedId: string }) {
         {role === 'member'
           ? 'Manages keys and usage. Authenticate with a token that the owner of your account creates.'
           : 'Manages keys, accounts, models and billing. Authenticate with a token from Admin tokens.'}{' '}
-        <Anchor href="/api/v1/openapi.json" inherit>
+        <Anchor href="/api/v1/openapi.json" inherit underline="always">
           OpenAPI document
         </Anchor>
       </Text>

@@ -140,7 +140,9 @@ function columnsOf(names: Names, isInstallation: boolean): Column<RefusalShape>[
               account === null ? (
                 <Hint size="sm">Unknown</Hint>
               ) : (
-                <TextLink to={pathOf.account(account)}>{names.account(account)}</TextLink>
+                <TextLink to={pathOf.account(account)} className="wrap">
+                  {names.account(account)}
+                </TextLink>
               ),
           },
         ]
@@ -153,7 +155,9 @@ function columnsOf(names: Names, isInstallation: boolean): Column<RefusalShape>[
         key === null ? (
           <Hint size="sm">{account === null ? 'Unknown' : 'Several'}</Hint>
         ) : (
-          <TextLink to={pathOf.key(key)}>{names.key(key)}</TextLink>
+          <TextLink to={pathOf.key(key)} className="wrap">
+            {names.key(key)}
+          </TextLink>
         ),
     },
     {
