@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll } from 'bun:test';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { countUse } from '../support/count-uses.ts';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium as chromiumPath } from '../verify/clients/open-browser.ts';
 import { type Filled, fillConsole } from './fill-console.ts';
@@ -14,9 +15,6 @@ const SHARING_FLAGS = ['--process-per-site'];
 
 /** Generous, so that a busy machine causes no failure. */
 const WAIT_MS_MAX = 50_000;
-
-/** How often a page of the console was opened in this process, loaded or by navigation within the console. */
-export const pageVisits = { count: 0 };
 
 export async function startChromium(): Promise<Browser> {
   if (chromiumPath === null) throw new Error('Chromium is not installed');
@@ -143,7 +141,7 @@ function collectProblems(page: Page, url: string): string[] {
   const problems: string[] = [];
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url());
-    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) pageVisits.count++;
+    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) countUse('pages');
     else if (origin !== url && !['data:', 'blob:'].includes(protocol)) problems.push(`a request to ${request.url()}`);
   });
   page.on('pageerror', (error) => problems.push(String(error)));

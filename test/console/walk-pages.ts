@@ -3,10 +3,11 @@
 import type { Page } from 'playwright-core';
 import { type Screen, screens } from '../../console/screens.ts';
 import { Browser, type Somebody, signUp } from '../contract/sign-in/browser.ts';
+import { countUse } from '../support/count-uses.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
 import { fillConsole } from './fill-console.ts';
 import { checkInLooks, findFaultsOfLook, findScript, type Look, takeLook } from './find-faults.ts';
-import { pageVisits, type Visitor, type VisitorOptions, visit } from './open-console.ts';
+import { type Visitor, type VisitorOptions, visit } from './open-console.ts';
 
 export type Role = Screen['roles'][number];
 export const roles: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
@@ -134,7 +135,7 @@ export function walkerFor(page: Page, url: string): Walker {
       await settle();
     },
     async follow(path) {
-      pageVisits.count++;
+      countUse('pages');
       await page.evaluate((target) => {
         for (const one of document.querySelectorAll('h1, [role="alert"]')) one.setAttribute('data-left', '');
         history.pushState({}, '', target);
