@@ -286,7 +286,8 @@ function halfThen(saying: Saying, ending: (answer: Answer) => void | Promise<voi
     const events = upstreamEvents(saying);
     answer.begin(200, STREAM_HEADERS);
     await answer.write(events.slice(0, Math.ceil(events.length / 2)).join(''));
-    await sleep(80); // Lets the client read what was written before the ending.
+    // The client reads what was written before the ending. One long wait could end before a busy event loop has read at all.
+    for (let turn = 0; turn < 10; turn++) await sleep(8);
     await ending(answer);
   };
 }

@@ -74,14 +74,17 @@ test('garbage after the beginning ends the stream, and the content before it is 
 
 test('a stream that breaks after its final counts is billed with these counts', async () => {
   const events = upstreamEvents(SAYING);
+  const arrived = Promise.withResolvers<void>();
   world.upstream.play(async (answer) => {
     answer.begin(200, { 'content-type': 'text/event-stream' });
     await answer.write(events.slice(0, -1).join(''));
-    await Bun.sleep(10);
+    await arrived.promise; // a reset overtakes what was not read
     answer.reset();
   });
   const caller = await world.makeKey();
-  await expectErrorEvent(await world.post(caller.secret, STREAM), 'api_error', 'upstream_failed');
+  const response = await world.post(caller.secret, STREAM);
+  arrived.resolve();
+  await expectErrorEvent(response, 'api_error', 'upstream_failed');
   // 25 × 3 + 12 × 15 = 255
   await expectMoney(world, caller, [{ outcome: 'upstream_cut', usage_source: 'reported', cost: '0.000255' }]);
 });
