@@ -1,5 +1,5 @@
 // Preloaded by test/run.ts. It bundles the scripts of the threads once: each thread then starts in half the time, and runs
-// bundled as in the executable. And it counts processes and waits. A test file that is run by itself has neither.
+// bundled as in the executable. And it counts processes. A test file that is run by itself has neither.
 
 import { mock } from 'bun:test';
 import { join } from 'node:path';
@@ -13,16 +13,8 @@ if (workers !== undefined)
     workerScript: (name: WorkerName) => pathToFileURL(join(workers, `${name}.js`)),
   }));
 
-/** A shorter wait looks for something again and again. */
-const WAIT_MS_LEAST = 100;
-
-const { sleep, spawn, spawnSync } = Bun;
-const isOfTest = () => /^.*\/test\//.test(new Error().stack?.split('\n')[3] ?? '');
+const { spawn, spawnSync } = Bun;
 Object.assign(Bun, {
-  sleep(wait: number | Date) {
-    if (typeof wait === 'number' && wait >= WAIT_MS_LEAST && isOfTest()) countUse('waitedMs', wait);
-    return sleep(wait);
-  },
   spawn(...given: Parameters<typeof spawn>) {
     countUse('processes');
     return spawn(...given);
