@@ -24,8 +24,10 @@ export function monthReads(
   database: Database,
   { rowsMax } = { rowsMax: bounds.statementRowsMax as number },
 ): Pick<LedgerReader, 'readMonth'> {
-  const statements = prepareMonth(database);
+  let prepared: Statements | null = null; // at the first use: each start would otherwise wait for it
   const readParts = database.transaction((question: MonthQuestion): MonthParts | null => {
+    prepared ??= prepareMonth(database);
+    const statements = prepared;
     const meters = statements.meters.get(question.account) as MetersRow | null;
     if (meters === null) return null;
     const totals = readGroups(statements.totals, question, rowsMax);

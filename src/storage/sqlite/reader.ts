@@ -23,10 +23,11 @@ export function sqliteReader(database: Database, onUnreadable: SqlReader['onUnre
   };
   return {
     read,
-    prepare: <Row>(text: string) => {
-      const statement = statementOf(text);
-      return async (...values) => statement.all(...values) as Row[];
-    },
+    // At its first use: each start would otherwise wait for all of them.
+    prepare:
+      <Row>(text: string) =>
+      (...values) =>
+        read<Row>(text, ...values),
     async readEach<Row>(
       rows: readonly (readonly number[])[],
       write: (members: string[], bindings: Bindings) => string,
