@@ -2,10 +2,12 @@
 // ledger's own thread.
 
 import type { Database } from 'bun:sqlite';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { GroupCommit, type LedgerGate, type LedgerSums } from '../../src/ledger/ledger.ts';
 import {
   ConnectionWriter,
+  closeForWriting,
   databasePath,
   LedgerThread,
   type LedgerWriter,
@@ -35,6 +37,27 @@ function textWriter(database: Database): LedgerWriter {
   return { write: (commit) => writer.write(JSON.parse(JSON.stringify(commit)) as RowCommit) };
 }
 
+let emptyFile: Buffer | null = null;
+
+/** Writes a new database to `path`: a copy, because the migrations take longer than most tests. */
+export function writeEmpty(path: string): void {
+  emptyFile ??= makeEmpty();
+  writeFileSync(path, emptyFile);
+}
+
+/** Opens a new database at `path`. */
+export function openEmpty(path: string): Database {
+  writeEmpty(path);
+  return openForWriting(path);
+}
+
+function makeEmpty(): Buffer {
+  using directory = temporaryDirectory();
+  const path = databasePath(directory.path);
+  closeForWriting(openForWriting(path));
+  return readFileSync(path);
+}
+
 /** The store in this process. Its answers are as durable as the thread's. */
 export function openSqlite(
   clock: Clock,
@@ -43,7 +66,7 @@ export function openSqlite(
 ): OpenedSqlite {
   const directory = temporaryDirectory();
   const path = databasePath(directory.path);
-  const database = openForWriting(path);
+  const database = openEmpty(path);
   const store = new SqliteLedgerStore(database, clock, textWriter(database));
   const commit = new GroupCommit(store);
   const reports = openReports?.(path);
@@ -63,22 +86,42 @@ export function openSqliteReports(clock: Clock): OpenedSqlite {
   return openSqlite(clock, undefined, (path) => new ReportThread(script, path, (cause) => console.error(cause)));
 }
 
-/** The store of a service: decided here, written by the real thread. */
-export async function openSqliteThread(): Promise<OpenedStores> {
+/** The store of a service: decided in memory, written by the real thread. */
+export function openSqliteThread(): Promise<OpenedStores> {
+  return openResident(async (path, die) => {
+    const script = workerScript('ledger-worker');
+    writeEmpty(path);
+    return await LedgerThread.start(script, path, die);
+  });
+}
+
+/** The same without the thread, which takes longer to start than most tests. */
+export function openSqliteResident(): Promise<OpenedStores> {
+  return openResident(async (path) => {
+    const database = openEmpty(path);
+    return { ...textWriter(database), close: () => database.close() };
+  });
+}
+
+async function openResident(
+  openWriter: (
+    path: string,
+    die: (cause: unknown) => void,
+  ) => Promise<LedgerWriter & { close(): Promise<void> | void }>,
+): Promise<OpenedStores> {
   const directory = temporaryDirectory();
   const path = databasePath(directory.path);
-  const script = workerScript('ledger-worker');
   const deaths: unknown[] = [];
   const die = (cause: unknown) => void deaths.push(cause);
-  const thread = await LedgerThread.start(script, path, die);
-  const ledger = sqliteLedger(path, systemClock(), thread, die);
+  const writer = await openWriter(path, die);
+  const ledger = sqliteLedger(path, systemClock(), writer, die);
   const stores = sqliteStores(path, ledger.gate);
   const close = async () => {
     stores.close();
     await ledger.close();
-    await thread.close();
+    await writer.close();
     directory[Symbol.dispose]();
-    if (deaths.length > 0) throw new Error(`the thread ended: ${deaths.join(', ')}`);
+    if (deaths.length > 0) throw new Error(`the ledger broke: ${deaths.join(', ')}`);
   };
   const sums = async () => {
     await ledger.gate.flush();

@@ -27,18 +27,26 @@ import { endingConformance } from './conformance/endings.ts';
 import { paymentConformance } from './conformance/payments.ts';
 import { readConformance } from './conformance/reads.ts';
 import { reportConformance } from './conformance/reports.ts';
-import { type OpenedSqlite, openSqlite, openSqliteReports, openSqliteThread } from './open-sqlite.ts';
+import {
+  type OpenedSqlite,
+  openSqlite,
+  openSqliteReports,
+  openSqliteResident,
+  openSqliteThread,
+} from './open-sqlite.ts';
 import { describeStore } from './store-conformance.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 describeStore('SQLite', (clock) => openSqlite(clock), { followsClock: true });
-// The store in this process passes its commits to the writer as the thread gets them. Left is the thread itself.
+describe('the ledger in SQLite, decided in memory', () => {
+  describe('admits', () => admissionConformance(openSqliteResident));
+  describe('ends messages', () => endingConformance(openSqliteResident));
+  describe('stores', () => answerConformance(openSqliteResident));
+  describe('stores', () => paymentConformance(openSqliteResident));
+});
+// The stores in this process pass their commits to the writer as the thread gets them. Left is the thread itself.
 describe('the ledger in SQLite behind its thread', () => {
-  describe('admits', () => admissionConformance(openSqliteThread));
-  describe('ends messages', () => endingConformance(openSqliteThread));
   describe('applies bundles', () => bundleConformance(openSqliteThread));
-  describe('stores', () => answerConformance(openSqliteThread));
-  describe('stores', () => paymentConformance(openSqliteThread));
 });
 describe('the thread of reports', () => {
   readConformance(openSqliteReports);
