@@ -45,7 +45,14 @@ export {
 } from './open-database.ts';
 export { openSignIn, signInPath } from './open-sign-in.ts';
 export { answerReport, heading, ReportThread, type ToReports } from './report-thread.ts';
-export { findUnreadableRows, readHoldsOfNodes, readProof, sumLedger, surveyStore } from './survey-store.ts';
+export {
+  findUnreadableRows,
+  readHoldsOfNodes,
+  readProof,
+  sumDatabase,
+  sumLedger,
+  surveyStore,
+} from './survey-store.ts';
 
 export function databasePath(dataDirectory: string): string {
   return join(dataDirectory, 'turnpike.db');

@@ -79,10 +79,15 @@ function withReader<Value>(path: string, read: (database: Database) => Value): V
 export function sumLedger(path: string): LedgerSums {
   const database = openForReading(path, { exact: true });
   try {
-    return database.transaction(() => sum(database))();
+    return sumDatabase(database);
   } finally {
     database.close();
   }
+}
+
+/** The same on a connection that returns integers as bigint. */
+export function sumDatabase(database: Database): LedgerSums {
+  return database.transaction(() => sum(database))();
 }
 
 function sum(database: Database): LedgerSums {
