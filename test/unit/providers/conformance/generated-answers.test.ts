@@ -1,5 +1,6 @@
 // Generated responses of every kind of provider: however they are split and interleaved, the client gets the whole
-// content, counted once, streamed or not. GENERATED_RUNS sets the number of each, GENERATED_SEED the seed.
+// content, counted once, streamed or not. GENERATED_RUNS sets the number of each, GENERATED_SEED the seed;
+// test/verify/providers runs more.
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -9,7 +10,7 @@ import { type Answered, answerOf } from './exchange.ts';
 import { anyReply, callsOf, type ModelReply, STOP_SEQUENCE } from './model-reply.ts';
 import { comparable } from './read-events.ts';
 
-const RUNS = Number(process.env['GENERATED_RUNS'] ?? 60);
+const RUNS = Number(process.env['GENERATED_RUNS'] ?? 25);
 const SEED = Number(process.env['GENERATED_SEED'] ?? 20_261_120);
 
 const STOPS = { end: 'end_turn', length: 'max_tokens', refusal: 'refusal', sequence: 'stop_sequence' } as const;

@@ -1,0 +1,8 @@
+// The generated and recorded responses of every kind of provider, with more cases and more splits than in `npm test`.
+
+process.env['GENERATED_RUNS'] ??= '300';
+process.env['SPLIT_STEP'] ??= '2';
+
+await import('../../unit/providers/conformance/generated-answers.test.ts');
+await import('../../unit/providers/conformance/generated-conversations.test.ts');
+await import('../../unit/providers/conformance/recorded-streams.test.ts');
