@@ -1,6 +1,6 @@
-// The tokenizer's thread: its start, its end when idle, its death.
+// The tokenizer's thread: its start, its end when idle, its death. Where the vocabulary does not matter, a thread that counts words stands in.
 
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { bounds } from '../../../src/config.ts';
@@ -13,7 +13,7 @@ import {
 } from '../../../src/tokenizer/tokenizer.ts';
 import { workerScript } from '../../../src/worker-scripts.ts';
 
-const dying = new URL('./dying-worker.ts', import.meta.url);
+const counting = new URL('./word-worker.ts', import.meta.url);
 const missing = new URL('./no-such-file.ts', import.meta.url);
 const MODEL = 'gpt-5.1';
 
@@ -27,8 +27,10 @@ function open(script: URL, sliceMsMax?: () => number, idleMs?: number) {
 }
 
 describe('the thread', () => {
+  const opened = open(workerScript('tokenizer-worker'));
+  afterAll(() => opened.tokenizer.close());
+
   test('starts with the first count, and counts as the library does', async () => {
-    using opened = open(workerScript('tokenizer-worker'));
     expect(opened.thread.isRunning).toBe(false);
     const texts = ['The answer is good.', '网关验证请求', '<|endoftext|>', 'x'.repeat(100_000)];
     const expected = texts.slice(0, 3).map((text) => countTokens(text, { disallowedSpecial: new Set() }));
@@ -39,7 +41,6 @@ describe('the thread', () => {
   });
 
   test.skipIf(process.platform !== 'linux')('has a lower priority than the main thread', async () => {
-    using opened = open(workerScript('tokenizer-worker'));
     await opened.count('text');
     const priorities = readdirSync('/proc/self/task').map((task) => {
       const after = readFileSync(`/proc/self/task/${task}/stat`, 'utf8')
@@ -51,7 +52,7 @@ describe('the thread', () => {
   });
 
   test('ends when it is idle, and starts again', async () => {
-    using opened = open(workerScript('tokenizer-worker'), undefined, 20);
+    using opened = open(counting, undefined, 20);
     expect(await opened.count('The answer')).toBe(2);
     while (opened.thread.isRunning) await Bun.sleep(5);
     expect(await opened.count('The answer')).toBe(2);
@@ -59,7 +60,7 @@ describe('the thread', () => {
   });
 
   test('fails only the count that it dies of', async () => {
-    using opened = open(dying);
+    using opened = open(counting);
     expect(await opened.count('The answer')).toBe(2);
     expect(await Promise.all([opened.count('die'), opened.count('The answer')])).toEqual([null, 2]);
     expect(opened.deaths).toHaveLength(1);
@@ -68,7 +69,7 @@ describe('the thread', () => {
 
   test('is replaced when it hangs', async () => {
     let sliceMsMax: number = bounds.tokenizerSliceMsMax;
-    using opened = open(dying, () => sliceMsMax);
+    using opened = open(counting, () => sliceMsMax);
     expect(await opened.count('The answer')).toBe(2);
     sliceMsMax = 100;
     const hanging = opened.count('hang');
