@@ -7,7 +7,7 @@ import { crowd } from './crowd.ts';
 import { simulatePartitions } from './partitions.ts';
 import { type RunResult, simulate } from './simulate.ts';
 
-const SEEDS = Number(process.env['SIMULATE_SEEDS'] ?? 250);
+const SEEDS = Number(process.env['SIMULATE_SEEDS'] ?? 100);
 const FIRST_SEED = Number(process.env['SIMULATE_SEED'] ?? 1);
 const STEPS = 2_000;
 const PARTITION_STEPS = 4_000;
