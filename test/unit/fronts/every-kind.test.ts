@@ -56,7 +56,7 @@ function factsOf({ read }: Driver, adds: readonly RegExp[], body: string): strin
 
 /** The end of a document's name, and the name of one without a title, in the protocols that require them. */
 const FILE_NAME = /\s*(?:document)?\.pdf\s*/g;
-const REFUSED = /^messages\.[\w.]+: the provider of this model accepts only/;
+const REFUSED = /^messages\.[\w.]+: the provider of this model (?:accepts only|does not accept) /;
 
 const cases = FRONTS.flatMap((spoken) =>
   kinds.map((driver) => [spoken.front.protocol, driver.kind, spoken, driver] as const),
