@@ -73,7 +73,7 @@ export function makePiece(random: Random, kind: Kind, bytes: number): Piece {
   while (made < bytes) {
     const phrase = phrases[kind](random);
     text += phrase;
-    made += Buffer.byteLength(phrase);
+    made += kind === 'chinese' ? Buffer.byteLength(phrase) : phrase.length; // the others are ASCII
   }
   return { kind, text };
 }
