@@ -64,6 +64,16 @@ class FlakyGate implements LedgerGate {
   }
 }
 
+/** Divides the bounds of queues, until disposed. */
+function lowerBounds(): Disposable {
+  const { ledgerQueueMax, ledgerQueuePerAccountMax, doubtfulAdmissionsMax } = bounds;
+  const before = { ledgerQueueMax, ledgerQueuePerAccountMax, doubtfulAdmissionsMax };
+  const lower = Object.entries(before).map(([name, bound]) => [name, Math.floor(bound / LOWER)]);
+  Object.assign(bounds, Object.fromEntries(lower));
+  return { [Symbol.dispose]: () => void Object.assign(bounds, before) };
+}
+const LOWER = 16;
+
 /** Timers that fire when the test says so. */
 class HandTimers implements Timers {
   /** Delays of the timers set with `after`. */
@@ -219,6 +229,7 @@ test('one account cannot fill the queue: beyond its fair share it gets overloade
 });
 
 test('the queue is bounded', async () => {
+  using _ = lowerBounds();
   await using node = await openNode(1_000_000);
   const { bench, gate, ledger } = node;
   gate.state = 'hung';
@@ -409,6 +420,7 @@ test('no timer is left after a wait, whether it succeeded or failed', async () =
 });
 
 test('doubtful admissions are bounded: beyond the bound nothing is admitted, and none is forgotten', async () => {
+  using _ = lowerBounds();
   await using node = await openNode(1_000_000);
   const { bench, gate, ledger } = node;
   gate.state = 'losing-admissions';
@@ -433,11 +445,14 @@ test('doubtful admissions are bounded: beyond the bound nothing is admitted, and
 }, 60_000);
 
 test('admissions that certainly failed are not retried', async () => {
+  using _ = lowerBounds();
   await using node = await openNode(100);
   const { bench, gate, ledger } = node;
   gate.state = 'refusing';
   for (let turn = 0; turn < 5; turn++) {
-    const many = Array.from({ length: 4_000 }, () => failureOf(ledger.admit(bench.admission(1, { account: turn }))));
+    const many = Array.from({ length: bounds.ledgerQueuePerAccountMax / 2 }, () =>
+      failureOf(ledger.admit(bench.admission(1, { account: turn }))),
+    );
     await Promise.all(many);
   }
   const { asked } = gate;
