@@ -1,8 +1,11 @@
-// The generated and recorded responses of every kind of provider, with more cases and more splits than in `npm test`.
+// The generated conversations and recorded responses of every kind of provider, with more cases and more splits than in `npm test`.
 
-process.env['GENERATED_RUNS'] ??= '300';
+process.env['GENERATED_RUNS'] ??= '200';
 process.env['SPLIT_STEP'] ??= '2';
 
 await import('../../unit/providers/conformance/generated-answers.test.ts');
 await import('../../unit/providers/conformance/generated-conversations.test.ts');
 await import('../../unit/providers/conformance/recorded-streams.test.ts');
+await import('../../unit/fronts/every-kind.test.ts');
+
+export {};
