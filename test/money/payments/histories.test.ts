@@ -6,7 +6,7 @@ import { openSqlite } from '../../storage/open-sqlite.ts';
 import { openWorkbench } from '../ledger/workbench.ts';
 import { playMany } from './histories.ts';
 
-const HISTORIES = 100;
+const HISTORIES = 50;
 const firstSeed = Number(process.env['PAYMENT_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
 test('credit in the journal is what Stripe says was paid, less refunds and disputes', async () => {

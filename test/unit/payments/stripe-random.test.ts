@@ -14,7 +14,7 @@ const faults: StripeFault[] = ['unavailable', 'dropped', 'lost', 'broken'];
 const firstSeed = Math.floor(Math.random() * 2 ** 31);
 
 test.each([
-  ['the small client', openDirectly, 300],
+  ['the small client', openDirectly, 120], // others in each run
   ['the official package', openScripted, 20],
 ] as const)(
   'with %s',
