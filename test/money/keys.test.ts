@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 const echo = { model: 'sandbox-echo', max_tokens: 8, messages: [{ role: 'user', content: 'go' }] };
-const SWITCHES = 10;
+const SWITCHES = 5;
 const LOOPS = 16;
 
 async function codeOf(response: Response): Promise<string> {
