@@ -6,6 +6,7 @@ import { parseUsd } from '../../src/base/money.ts';
 import { makeArchive } from '../support/make-archive.ts';
 import { makePdf } from '../support/make-pdf.ts';
 import { type Script, type ScriptedUpstream, scripts, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { setBounds } from '../support/set-bounds.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 
 const AT_ONCE = 20;
@@ -242,6 +243,7 @@ test('a prompt without any bound waits until it is alone, and others wait for it
 });
 
 test('a stream with searches keeps its hold until its end, and more run at once as far as their bounds fit', async () => {
+  using _ = setBounds({ holdWaitMsMax: 20 });
   const searches = { stream: true, tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 4 }] };
   const body = message('searching', [{ type: 'text', text: 'go' }], searches);
   playPrompt(60_000);

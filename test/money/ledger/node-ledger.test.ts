@@ -15,6 +15,7 @@ import {
 } from '../../../src/ledger/ledger.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { memoryStores, sumMemory } from '../../support/memory-store/memory-store.ts';
+import { setBounds } from '../../support/set-bounds.ts';
 import { failureOf, openWorkbench, START_MS, type Workbench } from './workbench.ts';
 
 /** A store with outages that counts the bundles it receives. */
@@ -64,15 +65,7 @@ class FlakyGate implements LedgerGate {
   }
 }
 
-/** Divides the bounds of queues, until disposed. */
-function lowerBounds(): Disposable {
-  const { ledgerQueueMax, ledgerQueuePerAccountMax, doubtfulAdmissionsMax } = bounds;
-  const before = { ledgerQueueMax, ledgerQueuePerAccountMax, doubtfulAdmissionsMax };
-  const lower = Object.entries(before).map(([name, bound]) => [name, Math.floor(bound / LOWER)]);
-  Object.assign(bounds, Object.fromEntries(lower));
-  return { [Symbol.dispose]: () => void Object.assign(bounds, before) };
-}
-const LOWER = 16;
+const LOWER = { ledgerQueueMax: 2_048, ledgerQueuePerAccountMax: 512, doubtfulAdmissionsMax: 2_500 };
 
 /** Timers that fire when the test says so. */
 class HandTimers implements Timers {
@@ -229,7 +222,7 @@ test('one account cannot fill the queue: beyond its fair share it gets overloade
 });
 
 test('the queue is bounded', async () => {
-  using _ = lowerBounds();
+  using _ = setBounds(LOWER);
   await using node = await openNode(1_000_000);
   const { bench, gate, ledger } = node;
   gate.state = 'hung';
@@ -420,7 +413,7 @@ test('no timer is left after a wait, whether it succeeded or failed', async () =
 });
 
 test('doubtful admissions are bounded: beyond the bound nothing is admitted, and none is forgotten', async () => {
-  using _ = lowerBounds();
+  using _ = setBounds(LOWER);
   await using node = await openNode(1_000_000);
   const { bench, gate, ledger } = node;
   gate.state = 'losing-admissions';
@@ -445,7 +438,7 @@ test('doubtful admissions are bounded: beyond the bound nothing is admitted, and
 }, 60_000);
 
 test('admissions that certainly failed are not retried', async () => {
-  using _ = lowerBounds();
+  using _ = setBounds(LOWER);
   await using node = await openNode(100);
   const { bench, gate, ledger } = node;
   gate.state = 'refusing';
