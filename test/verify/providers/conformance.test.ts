@@ -1,6 +1,6 @@
 // The generated conversations and recorded responses of every kind of provider, with more cases and more splits than in `npm test`.
 
-process.env['GENERATED_RUNS'] ??= '200';
+process.env['GENERATED_RUNS'] ??= '100';
 process.env['SPLIT_STEP'] ??= '2';
 
 await import('../../unit/providers/conformance/generated-answers.test.ts');
