@@ -1,11 +1,9 @@
 // The balance of an account in a real browser, as its holder sees it: what to do next, how long it lasts, usage by day.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { formatMoney } from '../../console/money.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { openConsole } from './open-console.ts';
-
-setDefaultTimeout(60_000);
 
 const opened = openConsole(10, async (turnpike) => {
   const settings = {

@@ -1,6 +1,6 @@
 // Changing providers, models, groups, settings and accounts in a real browser against a real service.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
@@ -8,7 +8,6 @@ import { type Visitor, visit } from './open-console.ts';
 
 const seen = test.skipIf(chromium === null);
 const KEY = 'sk-of-the-provider';
-setDefaultTimeout(60_000);
 
 let turnpike: Turnpike;
 let upstream: Bun.Server<undefined>;

@@ -1,10 +1,8 @@
 // The settings, and the name, logo and support address of the installation, in a real browser.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { openConsole, visit } from './open-console.ts';
-
-setDefaultTimeout(60_000);
 
 const opened = openConsole(2);
 

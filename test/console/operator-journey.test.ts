@@ -1,14 +1,12 @@
 // A new operator from an empty data directory to a paid message, using the page alone.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { visit } from './open-console.ts';
 import { actionsOn } from './page-actions.ts';
-
-setDefaultTimeout(120_000);
 
 let turnpike: TurnpikeProcess;
 beforeAll(async () => {

@@ -1,10 +1,8 @@
 // The overview in a real browser: its layout, and one window for every part.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { openConsole } from './open-console.ts';
-
-setDefaultTimeout(60_000);
 
 const opened = openConsole(12);
 

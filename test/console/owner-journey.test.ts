@@ -1,13 +1,11 @@
 // The owner of an account from the invitation to a key that they use and revoke, using the page alone.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { visit } from './open-console.ts';
 import { actionsOn } from './page-actions.ts';
-
-setDefaultTimeout(120_000);
 
 let turnpike: Turnpike;
 let link: string;

@@ -1,12 +1,10 @@
 // The playground and the page after creating a key, in a real browser against a real service.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
 import type { KeyShape } from '../../src/admin-api/shapes.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type OpenedConsole, openConsole, type Visitor } from './open-console.ts';
-
-setDefaultTimeout(60_000);
 
 const opened = openConsole(0);
 

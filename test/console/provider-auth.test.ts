@@ -1,7 +1,7 @@
 // Credentials of providers by reference and identities in the console: the fields of each type, and creating and editing
 // them in a real browser against a real service.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,8 +20,6 @@ import { chromium } from '../verify/clients/open-browser.ts';
 import { findFaultsOfLooks } from './find-faults.ts';
 import { visit } from './open-console.ts';
 import { walkerFor } from './walk-pages.ts';
-
-setDefaultTimeout(120_000);
 
 interface Written {
   auth?: { type: string };

@@ -1,12 +1,10 @@
 // The command palette in a real browser: by keyboard, by role, and without weight for the first page.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { findFaults } from './find-faults.ts';
 import { openConsole } from './open-console.ts';
-
-setDefaultTimeout(60_000);
 
 const opened = openConsole(2, async (turnpike) => {
   await turnpike.admin('POST', '/people', { email: 'ada@example.com', name: 'Ada', role: 'viewer' });

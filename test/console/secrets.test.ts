@@ -1,11 +1,9 @@
 // Secrets that are shown once: the console warns before they are lost. And the form that creates a key.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { openConsole } from './open-console.ts';
-
-setDefaultTimeout(60_000);
 
 const opened = openConsole(0);
 

@@ -1,6 +1,6 @@
 // Sign-in, second factor and sessions in a real browser against a real service.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -8,8 +8,6 @@ import { timeCode } from '../contract/sign-in/browser.ts';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { visit } from './open-console.ts';
-
-setDefaultTimeout(120_000);
 
 const EMAIL = 'ada@example.com';
 const PASSWORD = 'a bridge of seven arches';

@@ -1,6 +1,6 @@
 // Sums on the pages of the console in a real browser: read as they are shown, the parts of each sum add up to it.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
 import { readDecimal } from '../../console/figures.ts';
 import { type StripeService, startWithStripe } from '../contract/payments/payments-service.ts';
@@ -8,8 +8,6 @@ import type { Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { fillPayments } from './fill-payments.ts';
 import { type Visitor, visit } from './open-console.ts';
-
-setDefaultTimeout(120_000);
 
 const MESSAGES = 9;
 /** Costs of nine fraction digits, most of them rounded up. */

@@ -1,14 +1,12 @@
 // A console that stays open while its service restarts, and pages of unknown objects.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawnTurnpike, type TurnpikeProcess } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { startChromium, visit, visitAnew } from './open-console.ts';
-
-setDefaultTimeout(120_000);
 
 let directory: string;
 let turnpike: TurnpikeProcess;

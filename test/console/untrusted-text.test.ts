@@ -1,15 +1,13 @@
 // Text from other parties that contains script and styles: the console runs none of it, fetches nothing from other
 // hosts, and triggers no violation of the Content-Security-Policy.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
 import { signUp } from '../contract/sign-in/browser.ts';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { SCRIPT, SCRIPT_MODEL, scriptCatalog, startScriptUpstream } from './fill-installation.ts';
 import { type FilledService, fillService, visitAs, walkerFor } from './walk-pages.ts';
-
-setDefaultTimeout(180_000);
 
 const FORMULA = '=HYPERLINK("//evil.example")';
 

@@ -1,11 +1,9 @@
 // The list of requests in a real browser: the reason of a failure, filters, orders, sums and groups, also on a phone.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { openConsole } from './open-console.ts';
-
-setDefaultTimeout(120_000);
 
 const MESSAGES = 24;
 

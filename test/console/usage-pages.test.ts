@@ -1,10 +1,8 @@
 // The overview and the pages of requests in a real browser: live updates, refunds, and the view of an owner.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { openConsole } from './open-console.ts';
-
-setDefaultTimeout(60_000);
 
 const opened = openConsole(0);
 

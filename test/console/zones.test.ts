@@ -2,7 +2,7 @@
 // finds.
 
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +11,6 @@ import { databasePath } from '../../src/storage/sqlite/sqlite.ts';
 import { spawnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Visitor, visit } from './open-console.ts';
-
-setDefaultTimeout(120_000);
 
 const DAY_MS = 86_400_000;
 

@@ -221,7 +221,7 @@ describe('a service that is stopped', () => {
     }
     expect((await slow).status).toBe(200);
     expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
-  }, 180_000);
+  });
 
   test('answers a message whose body was still arriving, finishes a stream, and refuses later requests', async () => {
     await using turnpike = await spawnTurnpike();
@@ -240,7 +240,7 @@ describe('a service that is stopped', () => {
     expect(answers[1]?.body).toContain('event: message_stop');
     expect(await turnpike.process.exited).toBe(0);
     expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
-  }, 180_000);
+  });
 
   test('ends streams at the drain timeout with an error event and bills the output so far', async () => {
     await using turnpike = await spawnTurnpike();

@@ -141,4 +141,4 @@ test(`${REQUESTS} requests leave no hold, no slot and no body memory taken`, asy
   for (const { secret } of callers.filter((_, at) => at < 3))
     expect((await turnpike.post(secret, body)).status).toBe(200);
   expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0, faults: [] });
-}, 180_000);
+});

@@ -98,7 +98,7 @@ describe.skipIf(cannotStartPostgres)('in PostgreSQL', () => {
       total as Record<string, number>,
     ]);
     expect(total?.['bytes']).toBeWithin(bounds.answersStoredBytesMax - 2 * bytes, bounds.answersStoredBytesMax + 1);
-  }, 60_000);
+  });
 });
 
 interface Payer {

@@ -78,7 +78,7 @@ describe.skipIf(cannotStartPostgres)('an account that another transaction has lo
     await lock[Symbol.asyncDispose]();
     expect(await ask(gates[0], { kind: 'expire' })).toMatchObject({ kind: 'expired', holds: 1 });
     expect(await bench.wallet()).toEqual({ balance: 1_000, held: 0 });
-  }, 60_000);
+  });
 
   test('delays no message of another account, and gets its own applied in order when it is unlocked', async () => {
     await using nodes = await openNodes();

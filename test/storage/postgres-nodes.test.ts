@@ -59,7 +59,7 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     for (const answer of await nodes.askAll(settlements))
       expect(answer).toMatchObject({ ok: true, kind: 'ended', cost: PRICE, writtenOff: 0 });
     expect(await bench.wallet()).toEqual({ balance: 0, held: 0 });
-  }, 60_000);
+  });
 
   test('admit as many of 5,000 concurrent messages as the quota of a key allows', async () => {
     await using nodes = await openNodes(1_000_000, { quota: ENOUGH_FOR * PRICE });
@@ -71,7 +71,7 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     );
     const meters = await bench.stores.ledger.keyMeters(bench.key, START_MS);
     expect(meters).toMatchObject({ quotaUsed: 0, quotaHeld: ENOUGH_FOR * PRICE });
-  }, 60_000);
+  });
 
   test('run no more concurrent messages than a key may, whichever node frees the slots', async () => {
     const limits: RateLimits = { ...NO_LIMITS, concurrency: 10 };

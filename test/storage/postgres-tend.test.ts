@@ -106,7 +106,7 @@ describe.skipIf(cannotStartPostgres)('tending a database', () => {
     release.resolve();
     await reading.ended;
     expect(await maintainDatabase(url)).toMatchObject({ monthsDropped: [206611, 206612, 206701], monthsLeft: [] });
-  }, 60_000);
+  });
 
   test('drops leases of long dead nodes, and none of a node that may return or has open holds', async () => {
     await using old = await openOld();

@@ -1,13 +1,11 @@
 // Connections to a database on another machine: with a password, over TLS, with the certificate verified.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { chownSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ChangeFeed, PostgresGate, prepareDatabase } from '../../src/storage/postgres/postgres.ts';
 import { makeCertificate } from '../support/make-certificate.ts';
 import { cannotStartPostgres, runOn, startPostgres } from '../support/start-postgres.ts';
-
-setDefaultTimeout(180_000);
 
 const PASSWORD = 'p@ss/wörd:%?';
 const LEASE = { kind: 'renew', node: 'node-1', epoch: null, leaseMs: 1_000 } as const;

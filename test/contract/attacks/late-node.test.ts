@@ -45,5 +45,5 @@ describe.skipIf(cannotStartPostgres)('a node that was stopped for longer than it
     const { balance } = await other.service.admin('GET', `/accounts/${account}`);
     expect(balance).toBe('9.999745'); // the price of one response
     expect(await nodes.check()).toMatchObject({ ok: true, open_holds: 0, faults: [] });
-  }, 60_000);
+  });
 });

@@ -85,4 +85,4 @@ test('a stream that its provider gave up because the client did not read is char
   const again = await postKeyed(world, caller.secret, 'order-17', { stream: true });
   expect(await again.text()).toContain('message_stop');
   await expectMoney(world, caller, [GOOD, { outcome: 'client_gone', cost: record?.['cost'] }], RICH);
-}, 60_000);
+});

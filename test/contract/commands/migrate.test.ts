@@ -2,7 +2,7 @@
 // those of SQLite.
 
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +13,6 @@ import { runTurnpike } from '../../support/run-turnpike.ts';
 import { cannotStartPostgres, runOn, startPostgres, type TestPostgres } from '../../support/start-postgres.ts';
 import { attachTurnpike, spawnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { Browser, signUp } from '../sign-in/browser.ts';
-
-setDefaultTimeout(120_000);
 
 const ROOT = join(import.meta.dir, '..', '..', '..');
 const TURNPIKE_SECRET = Buffer.alloc(32, 9).toString('base64');

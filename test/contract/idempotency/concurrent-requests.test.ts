@@ -146,4 +146,4 @@ test('at the time limit for finishing, the provider is stopped, its output is ch
   expect(again.headers.has('idempotency-replayed')).toBe(false);
   await again.text();
   await expectMoney(bounded, caller, [GOOD, { outcome: 'client_gone', usage_source: 'estimated' }]);
-}, 180_000);
+});

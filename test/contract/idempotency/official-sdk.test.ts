@@ -41,7 +41,7 @@ for (const sdk of sdks) {
     expect(world.upstream.requests.length - calls).toBe(1);
     expect(sent.length).toBeGreaterThan(3); // two of them received an error and retried
     await expectMoney(world, caller, [GOOD]);
-  }, 180_000);
+  });
 
   test(`the SDK ${sdk.name} does not send its option idempotencyKey, so the header must be set explicitly`, async () => {
     const caller = await world.makeKey();

@@ -50,7 +50,7 @@ test('a stored response survives a change of the installation secret as long as 
   await expectUnavailable(third, caller, requestId, { stream: false, model });
   const { data } = (await third.admin('GET', `/usage?account=${caller.account}`)) as { data: unknown[] };
   expect(data).toHaveLength(1);
-}, 180_000);
+});
 
 const vault = openVault(randomBytes(32));
 

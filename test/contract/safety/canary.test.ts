@@ -172,7 +172,7 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     environment = { ...environment, TURNPIKE_SECRET: secret.toString('base64'), TURNPIKE_PREVIOUS_SECRET: former };
     await serveWhile('second run', useAgain);
     await askCommands();
-  }, 120_000);
+  });
   afterAll(async () => {
     await upstream.close();
     collector.stop();

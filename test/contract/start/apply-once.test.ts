@@ -41,4 +41,4 @@ test('a restart keeps later changes of an applied file, and applies a changed on
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-}, 60_000);
+});

@@ -1,13 +1,11 @@
 // A start while PostgreSQL cannot be used yet: it waits as long as a setting says, and not for what only a changed setting cures.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cannotStartPostgres, startPostgres } from '../../support/start-postgres.ts';
 import { serveCommand } from '../../support/start-turnpike.ts';
-
-setDefaultTimeout(60_000);
 
 const TURNPIKE_SECRET = Buffer.alloc(32, 5).toString('base64');
 

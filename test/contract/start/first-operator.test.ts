@@ -1,7 +1,7 @@
 // The one-time link for the first operator of the console, made by the first start and shown once.
 
 import { Database } from 'bun:sqlite';
-import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +10,6 @@ import { databasePath } from '../../../src/storage/sqlite/sqlite.ts';
 import { runOn } from '../../support/start-postgres.ts';
 import { serveCommand, startCounted } from '../../support/start-turnpike.ts';
 import { ownerUrl, readRows, storeVariables } from '../../support/test-store.ts';
-
-setDefaultTimeout(180_000);
 
 const directories: string[] = [];
 afterEach(() => {

@@ -30,7 +30,7 @@ describe.skipIf(cannotStartPostgres)('over PostgreSQL', () => {
     environment = { TURNPIKE_DATABASE_URL: address.href, TURNPIKE_SECRET: Buffer.alloc(32, 1).toString('base64') };
     await start();
     caller = await turnpike.makeKey({ groups: ['sandbox'], credit: '10.00' });
-  }, 180_000);
+  });
   afterAll(async () => {
     await turnpike.stop();
     rmSync(data, { recursive: true, force: true });
@@ -84,7 +84,7 @@ describe.skipIf(cannotStartPostgres)('over PostgreSQL', () => {
     await start();
     expect([turnpike.key, await balanceOf()]).toEqual([key, before]);
     expect((await turnpike.post(key, echo)).status).toBe(200);
-  }, 180_000);
+  });
 
   test('after a kill, acknowledged messages are billed and open holds are released', async () => {
     const before = await balanceOf();
@@ -100,7 +100,7 @@ describe.skipIf(cannotStartPostgres)('over PostgreSQL', () => {
     expect(cut).toHaveLength(5);
     const lost = cut.reduce((sum, record) => sum + Math.round(Number(record.cost) * 1e9), 0);
     expect(await balanceOf()).toBe(before - cost - lost);
-  }, 180_000);
+  });
 
   test('turnpike check finds no fault', async () => {
     const { exitCode, out } = await runTurnpike(['check', '--data', data, '--json'], environment);

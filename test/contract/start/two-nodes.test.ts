@@ -1,6 +1,6 @@
 // Two nodes on one PostgreSQL: one first start for both, and changes on one take effect on the other.
 
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,8 +12,6 @@ import { ChangeFeed } from '../../../src/storage/postgres/postgres.ts';
 import { startFaultProxy } from '../../support/fault-proxy.ts';
 import { cannotStartPostgres, sharedPostgres } from '../../support/start-postgres.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
-
-setDefaultTimeout(60_000);
 
 const closing = new AsyncDisposableStack();
 afterAll(() => closing.disposeAsync());

@@ -435,7 +435,7 @@ test('doubtful admissions are bounded: beyond the bound nothing is admitted, and
   await until(async () => gate.released.length === admissions);
   expect(await bench.stores.ledger.accountMeters(bench.account, START_MS)).toMatchObject({ held: 0 });
   expect(await ledger.admit(bench.admission(1))).toMatchObject({ ok: true });
-}, 60_000);
+});
 
 test('admissions that certainly failed are not retried', async () => {
   using _ = setBounds(LOWER);

@@ -150,6 +150,6 @@ for (const [model, count, completed] of [
         .map(({ reference }) => reference);
       expect(new Set(references).size).toBe(references.length);
       expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
-    }, 180_000);
+    });
   });
 }

@@ -195,7 +195,7 @@ describe('a broken installation', () => {
     const elsewhere = await examine(turnpike.dataDirectory, {}, '--url', 'http://127.0.0.1:9');
     expect(elsewhere).toMatchObject({ exitCode: 1, codes: ['service_unreachable'] });
     await turnpike.stop();
-  }, 180_000);
+  });
 });
 
 describe('a service that runs', () => {

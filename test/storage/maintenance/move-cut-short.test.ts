@@ -42,7 +42,7 @@ describe.skipIf(cannotStartPostgres || isOverPostgres)('a move that is cut short
   let key: string;
   beforeAll(async () => {
     ({ key } = await sharedInstallation());
-  }, 60_000);
+  });
 
   for (const [how, cut] of Object.entries(cuts))
     test(`while it copies (${how}) leaves both sides unchanged, and can be repeated`, async () => {
@@ -83,7 +83,7 @@ describe.skipIf(cannotStartPostgres || isOverPostgres)('a move that is cut short
     expect(await isEmpty(database.url)).toBe(true);
     expect(await move(copy.directory, database.url)).toMatchObject({ check: { ok: true } });
     await server.remove();
-  }, 60_000);
+  });
 
   test('by a refused commit leaves both sides unchanged', async () => {
     await using database = await newDatabase();

@@ -59,7 +59,7 @@ describe.skipIf(cannotStartPostgres || isOverPostgres)('a move is refused', () =
   let installation: InstallationToMove;
   beforeAll(async () => {
     installation = await sharedInstallation();
-  }, 60_000);
+  });
 
   for (const [what, prepare, environment, words] of refused)
     test(`of an installation ${what}`, async () => {

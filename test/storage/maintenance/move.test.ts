@@ -18,7 +18,7 @@ describe.skipIf(cannotStartPostgres || isOverPostgres)('an installation that is 
   let installation: InstallationToMove;
   beforeAll(async () => {
     installation = await sharedInstallation();
-  }, 60_000);
+  });
 
   test('has all of its rows there, and passes the check on both sides', async () => {
     await using database = await newDatabase();

@@ -61,7 +61,7 @@ beforeAll(async () => {
   const { exitCode, error } = await runTurnpike(['backup', backup, '--data', turnpike.dataDirectory]);
   expect([exitCode, error]).toEqual([0, expect.not.stringContaining('does not count')]);
   await open.body?.cancel();
-}, 30_000);
+});
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 afterEach(() => {
   for (const name of ['restored', 'case']) rmSync(join(directory, name), { recursive: true, force: true });

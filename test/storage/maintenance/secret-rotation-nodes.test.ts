@@ -179,7 +179,7 @@ describe.skipIf(cannotStartPostgres)('the secret of nodes on one database', () =
     expect(load.served()).toBeGreaterThan(50);
     const variables = { ...STEPS.after, TURNPIKE_DATABASE_URL: database.url };
     expect(await checkStore(readConfig({}, variables))).toMatchObject({ ok: true, faults: [] });
-  }, 120_000);
+  });
 
   test('does not affect which keys a node accepts before its restart', async () => {
     const behind = await start('behind', STEPS.before);
@@ -190,7 +190,7 @@ describe.skipIf(cannotStartPostgres)('the secret of nodes on one database', () =
       for (const secret of secrets) expect(await statusOf(node, secret)).toBe(200);
       expect(await tokenStatus(node, token)).toBe(200);
     }
-  }, 60_000);
+  });
 
   test('is not replaced by the command, which prints how to do it', async () => {
     const variables = {

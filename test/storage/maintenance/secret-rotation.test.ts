@@ -168,7 +168,7 @@ describe('a secret that is kept in a file', () => {
     expect(records).toMatchObject([{ actor: 'start', role: 'service', action: 'secret.rotate' }]);
     expect(await turnpike.check()).toMatchObject({ ok: true });
     await turnpike.stop();
-  }, 60_000);
+  });
 
   test('does not affect keys, tokens and links that a former version stored as HMACs', async () => {
     let turnpike = await spawnTurnpike(data);
@@ -189,7 +189,7 @@ describe('a secret that is kept in a file', () => {
       expect((await secretCommand('forget-previous')).exitCode).toBe(0);
       await turnpike.stop();
     }
-  }, 60_000);
+  });
 
   test('is needed for a backup as long as it is needed here', async () => {
     let turnpike = await spawnTurnpike(data);
@@ -228,7 +228,7 @@ describe('a secret that is kept in a file', () => {
     turnpike = await spawnTurnpike(data);
     expect(await statusOf(turnpike, used, 'remote')).toBe(200);
     await turnpike.stop();
-  }, 60_000);
+  });
 
   test('that was written to both files, but not applied, is still in force', async () => {
     const turnpike = await spawnTurnpike(data);
@@ -259,7 +259,7 @@ describe('a secret that is kept in a file', () => {
     const { data: records } = await turnpike.admin('GET', '/audit?object=installation');
     expect(records).toHaveLength(1);
     await turnpike.stop();
-  }, 60_000);
+  });
 });
 
 describe('a secret that the environment gives', () => {
@@ -281,7 +281,7 @@ describe('a secret that the environment gives', () => {
     expect([await statusOf(turnpike, unused, 'remote'), await tokenStatus(turnpike, token)]).toEqual([200, 200]);
     expect(existsSync(join(data, 'secret'))).toBe(false);
     await turnpike.stop();
-  }, 60_000);
+  });
 
   test('is not replaced by the command, which prints how to do it', async () => {
     await (await spawnTurnpike(data, { TURNPIKE_SECRET: first })).stop();

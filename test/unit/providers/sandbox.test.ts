@@ -299,7 +299,7 @@ test('the slow model answers with the echo after five seconds', async () => {
     message: { content: [{ text: 'Hi' }] },
   });
   expect(performance.now() - startedMs).toBeGreaterThan(4_900);
-}, 180_000);
+});
 
 test('errors are those of a real provider with the same status', async () => {
   const kinds = {

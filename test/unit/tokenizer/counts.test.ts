@@ -42,7 +42,7 @@ describe('the count of a text', () => {
     // The library alone takes more than an hour for each.
     for (const run of ['a', 'A', ' ', '\n', '!', '한', '😀', 'é', '\u0301', '1', 'ʰA'])
       expect(await countWith('o200k', run.repeat(400_000))).toBeGreaterThan(1_000);
-  }, 60_000);
+  });
 
   test('takes names of special tokens for text', async () => {
     for (const text of ['<|endoftext|>', 'a <|im_start|>user', '<EOT>']) {

@@ -77,7 +77,7 @@ describe('the thread', () => {
     sliceMsMax = bounds.tokenizerSliceMsMax;
     expect(await Promise.all([hanging, opened.count('The answer')])).toEqual([null, 2]);
     expect(opened.deaths).toEqual(['the thread does not respond']);
-  }, 30_000);
+  });
 
   test('that does not start fails its counts, and is not started for each of them', async () => {
     using opened = open(missing);

@@ -39,5 +39,4 @@ test.skipIf(chromium === null)(
       admin: 'blocked',
     });
   },
-  60_000,
 );

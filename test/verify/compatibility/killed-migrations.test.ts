@@ -2,7 +2,7 @@
 // as they are after it, completes them, and nothing is lost.
 
 import { Database } from 'bun:sqlite';
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,8 +20,6 @@ import {
 } from './kill-migrations.ts';
 import { isOfPostgres, stateNames, unpackState } from './open-state.ts';
 import { readSqlite } from './read-tables.ts';
-
-setDefaultTimeout(120_000);
 
 const directories: string[] = [];
 afterAll(() => {

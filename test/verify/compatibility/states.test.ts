@@ -2,7 +2,7 @@
 // had got, and serves. make-state.ts makes the data.
 
 import { Database } from 'bun:sqlite';
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,8 +20,6 @@ import {
   stateUpstream,
   TURNPIKE_SECRET,
 } from './state-upstream.ts';
-
-setDefaultTimeout(120_000);
 
 const directories: string[] = [];
 let postgres: TestPostgres | null = null;

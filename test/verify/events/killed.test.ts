@@ -56,4 +56,4 @@ test('every event of an acknowledged change is delivered, whenever the service i
   }
   expect(acknowledged.length).toBeGreaterThan(0);
   rmSync(directory, { recursive: true, force: true });
-}, 180_000);
+});

@@ -113,6 +113,6 @@ describe.skipIf(cannotFault)('a disk that fails', () => {
       await until('the log has it', () => changes().length >= 4);
       expect(changes().slice(0, 2)).toEqual(['store_failed', 'store_resumed']);
       expect(turnpike.log()).toMatch(cause);
-    }, 180_000);
+    });
   }
 });
