@@ -190,7 +190,7 @@ describe('a service that is stopped', () => {
       Array.from({ length: 40 }, (_, at) => beginStream(turnpike, secret, 60 + at * 4)),
     );
     const slow = turnpike.post(secret, { ...lorem, model: 'slow' });
-    await Bun.sleep(20);
+    while (upstream.requests.length === 0) await Bun.sleep(5);
     turnpike.process.kill('SIGTERM');
 
     const answers: string[] = [];
