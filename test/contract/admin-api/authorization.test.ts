@@ -12,6 +12,7 @@ import {
   describe as describeCell,
   isMine,
   objectsFor,
+  objectsOfEveryKind,
   ownObject,
   plainCell,
   ruleOf,
@@ -94,23 +95,22 @@ test('every route answers every principal, for every object, as the policy says,
 
 test('every body field is accepted from the principals that may set it, and never gives a principal more rights', async () => {
   const cells = withBody().flatMap((operation) =>
-    Object.entries(valuesOf(operation.name)).flatMap(([member, variants]) =>
-      variants.flatMap((variant) =>
-        principalsOfEveryKind().flatMap((principal) =>
-          objectsFor(world, operation).map((object) => {
-            const account = object === 'none' ? null : (object?.account ?? principal.account ?? 'alpha');
-            const more = variant.members ?? { [member]: variant.value };
-            return withMembers(
-              plainCell(world, operation, principal, object),
-              more,
-              variant.isBeyond(principal, account, object),
-            );
-          }),
-        ),
-      ),
+    principalsOfEveryKind().flatMap((principal, principalAt) =>
+      objectsOfEveryKind(world, operation, principal).flatMap((object) => {
+        const account = object === 'none' ? null : (object?.account ?? principal.account ?? 'alpha');
+        const plain = plainCell(world, operation, principal, object);
+        return Object.entries(valuesOf(operation.name)).flatMap(([member, variants]) =>
+          variants
+            // A principal that may not call the route sends one value of each field, each such principal another.
+            .filter((_, at) => ![401, 403].includes(plain.expected) || at === principalAt % variants.length)
+            .map(({ members, value, isBeyond }) =>
+              withMembers(plain, members ?? { [member]: value }, isBeyond(principal, account, object)),
+            ),
+        );
+      }),
     ),
   );
-  check(await tryCells(world, cells), 10_000);
+  check(await tryCells(world, cells), 5_000);
 });
 
 test('an unknown body field is refused by name, for every principal', async () => {
@@ -144,9 +144,9 @@ test('an object that a principal may not see is answered exactly like one that d
     if (one.status !== another.status || first !== second)
       faults.push(`${describeCell(cell)}: ${one.status} ${first}, and ${another.status} ${second}`);
   };
-  for (const principal of world.principals.filter(({ isKnown, account }) => isKnown && account !== null))
+  for (const principal of onePrincipalOfEachRole())
     for (const operation of operations) {
-      for (const object of objectsFor(world, operation)) {
+      for (const object of objectsOfEveryKind(world, operation, principal)) {
         if (object === null || object === 'none' || isMine(operation, principal, object)) continue;
         await compare(plainCell(world, operation, principal, object), object.id, UNKNOWN_IDS[object.kind]);
       }
@@ -168,7 +168,7 @@ describe('a list', () => {
   test('has everything that the principal may see, narrowed by the filters', async () => {
     const run: CellsRun = { count: 0, faults: [] };
     for (const operation of operations.filter(({ queryParameters }) => queryParameters.length > 0))
-      for (const principal of world.principals)
+      for (const principal of principalsOfEveryKind())
         for (const query of ['', ...operation.queryParameters])
           for (const asked of query === '' ? [null] : (valuesOfQuery(world, operation.name, query) ?? []))
             await tryList(world, operation, principal, { query, asked }, run);
@@ -258,6 +258,13 @@ function withMembers(cell: Cell, more: Json, isBeyond: boolean): Cell {
 /** Every principal with a valid token, and one without. */
 function principalsOfEveryKind(): Principal[] {
   return world.principals.filter(({ isKnown, name }) => isKnown || name === 'nobody');
+}
+
+/** One principal of each role in each account. */
+function onePrincipalOfEachRole(): Principal[] {
+  const ofAccounts = world.principals.filter(({ isKnown, account }) => isKnown && account !== null);
+  const alike = Map.groupBy(ofAccounts, ({ role, account }) => `${role} ${account}`);
+  return [...alike.values()].map(([first]) => first as Principal);
 }
 
 function withBody(): Operation[] {

@@ -29,6 +29,8 @@ export type Schema = { [keyword: string]: unknown };
 const OF_NO_ROUTE = [401, 403, 404, 405, 413, 415, 400];
 const ajv = addFormats(new Ajv2020({ strict: true, strictTypes: false, allErrors: true }));
 const validators = new Map<Schema, ValidateFunction>();
+/** By written schema: most routes have the same errors, each in an object of its own. */
+const compiled = new Map<string, ValidateFunction>();
 const patternsOf = new Map<Document, [RegExp, string][]>();
 let known: { text: string; document: Document } | null = null;
 
@@ -86,13 +88,23 @@ function schemaFaults(document: Document, schema: Schema | undefined, body: unkn
   if (schema === undefined) return ['there is no schema'];
   let validate = validators.get(schema);
   if (validate === undefined) {
-    validate = compile(closed(resolveSchema(document, schema)) as Schema);
+    validate = compileOnce(closed(resolveSchema(document, schema)) as Schema);
     validators.set(schema, validate);
   }
   if (validate(body)) return [];
   return (validate.errors ?? []).map(
     ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
   );
+}
+
+function compileOnce(schema: Schema): ValidateFunction {
+  const written = JSON.stringify(schema);
+  let validate = compiled.get(written);
+  if (validate === undefined) {
+    validate = compile(schema);
+    compiled.set(written, validate);
+  }
+  return validate;
 }
 
 /** Objects with named fields accept no others. Parts of `allOf` are closed together. */

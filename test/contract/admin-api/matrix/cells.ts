@@ -85,6 +85,20 @@ export function objectsFor(world: World, operation: Operation): (WorldObject | '
   return [...world.objects.filter((object) => object.kind === kind), 'none'];
 }
 
+/** The same, but one of those that differ for this principal only in their names. */
+export function objectsOfEveryKind(
+  world: World,
+  operation: Operation,
+  principal: Principal,
+): (WorldObject | 'none' | null)[] {
+  const alike = Map.groupBy(objectsFor(world, operation), (object) => {
+    if (object === null || object === 'none') return object;
+    const { account, isRevoked, maker, id } = object;
+    return JSON.stringify([account, isRevoked, maker === principal.name, id === principal.id]);
+  });
+  return [...alike.values()].map(([first = null]) => first);
+}
+
 /** An object that the principal may reach, if there is one. */
 export function ownObject(world: World, operation: Operation, principal: Principal): WorldObject | 'none' | null {
   const objects = objectsFor(world, operation);
