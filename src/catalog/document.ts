@@ -410,20 +410,19 @@ const region = z
   .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the name of a region, such as us-east-1, europe-west1 or global');
 const project = z.string().regex(/^[a-z0-9][a-z0-9:.-]{1,127}$/, 'must be the id of a project');
 
-export function providerMembers(kinds: readonly string[]) {
-  return z.strictObject({
-    kind: z.string().refine((kind) => kinds.includes(kind), `must be one of ${kinds.join(', ')}`),
-    base_url: z.string().optional(),
-    api_key: credential.optional(),
-    credentials: z.unknown().optional(), // read one by one, each with its own faults
-    private_network: z.boolean().default(false),
-    bearer: z.boolean().default(false),
-    auth: authInput.exactOptional(),
-    region: region.exactOptional(),
-    project: project.exactOptional(),
-    residency: residency.exactOptional(),
-  });
-}
+/** `kind` is one of the known kinds, which the reader checks. */
+export const providerMembers = z.strictObject({
+  kind: z.string(),
+  base_url: z.string().optional(),
+  api_key: credential.optional(),
+  credentials: z.unknown().optional(), // read one by one, each with its own faults
+  private_network: z.boolean().default(false),
+  bearer: z.boolean().default(false),
+  auth: authInput.exactOptional(),
+  region: region.exactOptional(),
+  project: project.exactOptional(),
+  residency: residency.exactOptional(),
+});
 
 export const DEFAULT_CREDENTIAL = 'default'; // the name of the credential under `api_key`
 
@@ -444,7 +443,7 @@ export const credentialInput = z
   });
 
 /** A provider in a file, without its further credentials; `base_url` is empty for one inside the service. */
-export type ProviderInput = Omit<z.output<ReturnType<typeof providerMembers>>, 'base_url' | 'credentials'> & {
+export type ProviderInput = Omit<z.output<typeof providerMembers>, 'base_url' | 'credentials'> & {
   base_url: string;
 };
 /** A model in a file; `price_source` has the list's day if the price comes from the price list. */

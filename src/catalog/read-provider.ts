@@ -100,13 +100,21 @@ export function readProvider(
   path: ProviderPath,
   faults: Fault[],
 ): ProviderInput | null {
-  const members = readPart(providerMembers(kinds), object, path, faults);
-  const misfits = findMisfits(membersOf(object, [], []), kinds, path);
+  const given = membersOf(object, [], []);
+  const unknownKinds = findUnknownKind(given.get('kind'), kinds, path);
+  faults.push(...unknownKinds);
+  const members = readPart(providerMembers, object, path, faults);
+  const misfits = findMisfits(given, kinds, path);
   faults.push(...misfits);
-  if (members === null || misfits.length > 0) return null;
+  if (members === null || unknownKinds.length + misfits.length > 0) return null;
   const { credentials: _, ...others } = members;
   const base_url = members.base_url ?? defaultBaseUrl(members.kind, members.region) ?? '';
   return { ...others, base_url: base_url.replace(/\/+$/, '') };
+}
+
+function findUnknownKind(kind: unknown, kinds: readonly string[], path: ProviderPath): Fault[] {
+  if (typeof kind !== 'string' || kinds.includes(kind)) return [];
+  return [{ path: [...path, 'kind'], message: `must be one of ${kinds.join(', ')}` }];
 }
 
 /**
