@@ -14,7 +14,7 @@ const fails: Fault = {
 const secondRefuses: Fault = { ...fails, name: 'fails first, and the next one rejects the content' };
 const [refusesContent] = refusing as [Fault];
 
-const hangs: Fault = { name: 'does not respond first', play: () => () => {} };
+const hangs: Fault = { name: 'does not respond first', result: 'timeout', play: () => () => {} };
 
 /**
  * Each of these failures at the second route, after this first one: every kind of provider, alternately with and

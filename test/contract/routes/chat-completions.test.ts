@@ -6,6 +6,7 @@ import type { Json } from '../post-messages/world.ts';
 import { codeOf, refusing, withStatus } from './faults.ts';
 import { breaksAt } from './stream-breaks.ts';
 import {
+  alternatingCasesOf,
   BAD_TEXT,
   CHAT_COMPLETIONS,
   casesOf,
@@ -17,11 +18,12 @@ import {
   type Seen,
 } from './two-routes.ts';
 
-const early = [...withStatus, ...breaksAt('head'), ...breaksAt('beginning')];
+const atBeginning = [...breaksAt('head'), ...breaksAt('beginning')];
+const early = [...withStatus, ...atBeginning];
 const late = breaksAt('content');
 const [refusesContent] = refusing as [Fault];
 const played = await playCases(
-  casesOf([...early, ...late, refusesContent]),
+  [...alternatingCasesOf(withStatus), ...casesOf([...atBeginning, ...late, refusesContent])],
   { upstream_first_event_seconds: 6, upstream_silence_seconds: 6, upstream_answer_seconds: 6 },
   CHAT_COMPLETIONS,
 );

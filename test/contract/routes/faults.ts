@@ -4,11 +4,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chunkOf, forever, head, type Play, trickle, type Wire } from '../../support/fault-upstream.ts';
 import { type Dialect, streamHead } from './dialects.ts';
-import { BAD_TEXT, type Fault } from './two-routes.ts';
+import { type AttemptResult, BAD_TEXT, type Fault } from './two-routes.ts';
 
 /** The result in the attempt's record. No status is given if it differs between kinds. */
 export interface FailingFault extends Fault {
-  result: 'failed' | 'timeout' | 'rate_limited' | 'overloaded' | 'credentials' | 'not_found';
+  result: AttemptResult;
   status?: number | null;
   /** The `retry-after` that it sends, in seconds. */
   retryAfter?: string;
@@ -27,7 +27,7 @@ export const codeOf = {
 export const JSON_TYPE = { 'content-type': 'application/json' };
 const CLOSED_PORT = 'http://127.0.0.1:9'; // no server listens on the "discard" port
 const HTML = '<!DOCTYPE html><html><body><h1>It works!</h1></body></html>';
-const PAUSE_MS = 20;
+const PAUSE_MS = 200;
 /** Slow enough that a time limit is reached before the limit on the number of headers. */
 const HEADER_PAUSE_MS = 150;
 
@@ -36,7 +36,7 @@ const late = { result: 'timeout', status: null } as const;
 const always = (play: Play) => () => play;
 
 /** No response, or none in HTTP. */
-const withoutHead: FailingFault[] = [
+export const withoutHead: FailingFault[] = [
   { name: 'is unreachable', ...failed, url: CLOSED_PORT, play: always(() => {}) },
   {
     name: 'closes each connection at once',

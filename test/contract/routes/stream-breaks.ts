@@ -14,7 +14,7 @@ export interface Break {
   act(wire: Wire, dialect: Dialect): void | Promise<void>;
 }
 
-const PAUSE_MS = 20;
+const PAUSE_MS = 200;
 const READ_MS = 150; // time for the service to read what no client sees
 
 const breaks: readonly Break[] = [

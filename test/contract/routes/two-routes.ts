@@ -19,6 +19,8 @@ import { type Dialect, dialects, type ProviderKind, streamHead } from './dialect
 
 export type Form = 'streamed' | 'whole';
 
+export type AttemptResult = 'failed' | 'timeout' | 'rate_limited' | 'overloaded' | 'credentials' | 'not_found';
+
 /** One behavior of a provider. */
 export interface Fault {
   /** Completes "a provider that …". */
@@ -30,6 +32,8 @@ export interface Fault {
   url?: string;
   /** The scheme of its URL; "http" by default. */
   scheme?: 'https';
+  /** The result of its attempt. */
+  result?: AttemptResult;
   /** With or without streaming; by default both. Kinds of provider; by default all. */
   form?: Form;
   kinds?: readonly ProviderKind[];
@@ -74,7 +78,9 @@ export const BAD_TEXT = 'FAULTY';
 /** 25 tokens at 3 and 12 at 15 millionths of a dollar. */
 export const GOOD_COST = '0.000255';
 const CREDIT_USD = 100;
-const AT_ONCE = 64; // with up to three connections each, well below the limit of a process
+/** Cases at once that wait for a time limit, and others: with two requests each, below the 256 of the runtime. */
+const LATE_AT_ONCE = 100;
+const OTHERS_AT_ONCE = 16;
 const CLOSED_MS_MAX = 8_000;
 const FORMS: readonly Form[] = ['streamed', 'whole'];
 const READ_MS_MAX = 5_000;
@@ -96,6 +102,13 @@ export function casesOf(faults: readonly Fault[]): Case[] {
       .flatMap((dialect) =>
         FORMS.filter((form) => (fault.form ?? form) === form).map((form) => ({ fault, dialect, form })),
       ),
+  );
+}
+
+/** All kinds of each fault, and both forms, but each pair of fault and kind in one form only: for faults before any content. */
+export function alternatingCasesOf(faults: readonly Fault[]): Case[] {
+  return faults.flatMap((fault, place) =>
+    casesOf([fault]).filter((_case, at) => fault.form !== undefined || (Math.floor(at / 2) + at + place) % 2 === 0),
   );
 }
 
@@ -131,13 +144,18 @@ export async function playCases(
     settings,
   });
   const caller = await turnpike.makeKey({ credit: `${CREDIT_USD}.00` });
-  const waiting = [...placed];
   const seen: Seen[] = [];
-  const work = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      seen.push(await send(turnpike, caller.secret, next, path));
+  const sendAll = (cases: readonly PlacedCase[], atOnce: number) => {
+    const waiting = [...cases];
+    const work = async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+        seen.push(await send(turnpike, caller.secret, next, path));
+    };
+    return Array.from({ length: atOnce }, work);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const late = placed.filter(({ played }) => isLate(played));
+  const others = placed.filter(({ played }) => !isLate(played));
+  await Promise.all([...sendAll(late, LATE_AT_ONCE), ...sendAll(others, OTHERS_AT_ONCE)]);
   const billed = path === COUNT_TOKENS ? 0 : cases.length;
   const records = await readRecords(turnpike, caller.account, billed);
   for (const one of seen)
@@ -157,6 +175,10 @@ export async function playCases(
       await Promise.all(upstreams.map((upstream) => upstream.close()));
     },
   };
+}
+
+function isLate({ fault, second }: Case): boolean {
+  return fault.result === 'timeout' || second?.result === 'timeout';
 }
 
 interface PlacedCase {
