@@ -521,6 +521,14 @@ export const bounds = {
   telemetryFlushMsMax: 3_000,
 } as const;
 
+/** What one argon2id hash takes. */
+export interface PasswordCost {
+  memoryKib: number;
+  rounds: number;
+}
+
+export const PASSWORD_COST: PasswordCost = { memoryKib: 19_456, rounds: 2 }; // 19 MiB, as OWASP recommends
+
 export type LogFormat = 'json' | 'pretty' | 'off';
 
 /** The settings of the process, parsed once and frozen. */
@@ -546,6 +554,8 @@ export interface Config {
   publicUrl: string | null;
   /** The issuer of single sign-on; null: passwords only. */
   oidc: OidcSettings | null;
+  /** PASSWORD_COST: no setting changes it. */
+  passwordCost: PasswordCost;
   /** The SMTP server and the sender of mails; null: no mail is sent. */
   mail: MailSettings | null;
   /** Stripe, which takes payments; null: none are taken. */
@@ -725,6 +735,7 @@ export function inspectConfig(
     },
     publicUrl,
     oidc,
+    passwordCost: PASSWORD_COST,
     mail,
     stripe,
     telemetry: readTelemetry(read, telemetryFaults),

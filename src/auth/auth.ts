@@ -2,7 +2,7 @@
 // thread decides whether to allow each session; rights are unknown here.
 
 import { getMigrations } from 'better-auth/db/migration';
-import { bounds } from '../config.ts';
+import { bounds, PASSWORD_COST } from '../config.ts';
 import type { Admission, FoundSession, Proof, Refusal, SignInQuestion, SignInSettings } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
 import { answerRequest, endSession } from './answer-request.ts';
@@ -56,9 +56,10 @@ export interface Auth {
 /** Brings the tables up to date, for `turnpike migrate`. They are the same whatever the settings. */
 export async function migrateSignIn(database: SignInDatabase): Promise<void> {
   const secret = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64'); // nothing is sealed with it
-  const settings = { store: { path: '' }, secret, publicUrl: null, oidc: null };
+  const settings = { store: { path: '' }, secret, publicUrl: null, oidc: null, passwordCost: PASSWORD_COST };
+  const hashing = new PasswordHashing(PASSWORD_COST);
   const admit = () => Promise.reject(new Error('nobody signs in during a migration'));
-  await makeTables(makeAuth({ settings, database, hashing: new PasswordHashing(), admit, tell: () => {} }), database);
+  await makeTables(makeAuth({ settings, database, hashing, admit, tell: () => {} }), database);
 }
 
 /** A role that may not create tables works with those that `turnpike migrate` made. */
@@ -76,7 +77,7 @@ async function makeTables({ options }: BetterAuth, database: SignInDatabase): Pr
 /** Creates its tables. Rejects if the database is unavailable. */
 export async function openAuth({ settings, database, admit, tell }: AuthParts): Promise<Auth> {
   const allowFetching = boundFetching();
-  const hashing = new PasswordHashing();
+  const hashing = new PasswordHashing(settings.passwordCost);
   let isOpen = false;
   // Warnings before the first request to the issuer are not failures.
   const tellOnceOpen = (words: string) => isOpen && tell(words);

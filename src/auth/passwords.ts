@@ -1,12 +1,10 @@
 // Passwords: hashed a few at a time, because each takes memory and CPU on purpose and a flood must not exhaust them;
 // set by a one-time link, and removed with a person's rights, which ends their sessions.
 
-import { bounds } from '../config.ts';
+import { bounds, type PasswordCost } from '../config.ts';
 import type { NewPassword } from '../sign-in/sign-in.ts';
 import type { BetterAuth } from './make-auth.ts';
 import { findPasswordFault } from './password-strength.ts';
-
-const ARGON2ID = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const; // 19 MiB
 
 /** Keyboards send an accented letter as one character or as two. */
 function asTyped(password: string): string {
@@ -19,19 +17,26 @@ export class HashingCrowded extends Error {
 }
 
 export class PasswordHashing {
+  readonly #cost: PasswordCost;
   readonly #atOnce: number;
   readonly #waitingMax: number;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(atOnce: number = bounds.passwordsHashedAtOnce, waitingMax: number = bounds.passwordsWaitingMax) {
+  constructor(
+    cost: PasswordCost,
+    atOnce: number = bounds.passwordsHashedAtOnce,
+    waitingMax: number = bounds.passwordsWaitingMax,
+  ) {
+    this.#cost = cost;
     this.#atOnce = atOnce;
     this.#waitingMax = waitingMax;
   }
 
   /** Costs the same as `verify`. Throws HashingCrowded. */
   hash(password: string): Promise<string> {
-    return this.#inTurn(() => Bun.password.hash(asTyped(password), ARGON2ID));
+    const { memoryKib: memoryCost, rounds: timeCost } = this.#cost;
+    return this.#inTurn(() => Bun.password.hash(asTyped(password), { algorithm: 'argon2id', memoryCost, timeCost }));
   }
 
   /** Throws HashingCrowded. */

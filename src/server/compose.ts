@@ -375,9 +375,9 @@ function sessionRulesOf({ accountId }: Person, settings: Settings): SessionRules
 }
 
 function settingsOf({ config, secret }: SignInParts): SignInSettings {
-  const { databaseUrl, dataDirectory, publicUrl, oidc } = config;
+  const { databaseUrl, dataDirectory, publicUrl, oidc, passwordCost } = config;
   const store = databaseUrl === null ? { path: signInPath(dataDirectory) } : { url: databaseUrl };
-  return { store, secret, publicUrl, oidc };
+  return { store, secret, publicUrl, oidc, passwordCost };
 }
 
 async function admit({ store, observers, acceptVerified }: SignInParts, admission: Admission): Promise<Refusal> {

@@ -1,5 +1,7 @@
 // Messages between the main thread and the sign-in thread: JSON text; each answer has the number of its question.
 
+import type { PasswordCost } from '../config.ts';
+
 /** Start settings of the thread. */
 export interface SignInSettings {
   /** The path of a SQLite database, or the URL of PostgreSQL. */
@@ -9,6 +11,7 @@ export interface SignInSettings {
   /** The public URL of the console, such as https://turnpike.example.com; null if not configured. */
   publicUrl: string | null;
   oidc: { issuer: string; clientId: string; clientSecret: string; isEmailAssumed: boolean } | null;
+  passwordCost: PasswordCost;
 }
 
 /** A validated request below /console/auth: its path is a known endpoint. */

@@ -4,12 +4,15 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../src/config.ts';
+import { type Config, readConfig } from '../../src/config.ts';
 import type { CheckReport } from '../../src/ledger/ledger.ts';
 import { checkStore } from '../../src/maintenance/maintenance.ts';
 import { startServer } from '../../src/server/server.ts';
 import { countUse } from './count-uses.ts';
 import { storeFlags, storeVariables } from './test-store.ts';
+
+/** Tests sign in often; what a password really takes is tested in test/contract/sign-in/limits.test.ts. */
+const CHEAP_PASSWORDS = { passwordCost: { memoryKib: 8, rounds: 1 } };
 
 /** Services that run in this process, and those that ran before. */
 export const startedServices = { count: 0 };
@@ -49,12 +52,13 @@ export function serveCommand(store: Record<string, string>): string[] {
 }
 
 /**
- * Starts the service in this process, with these variables too. `document` is applied before it listens, after the
- * first start's defaults. Without settings, take `sharedTurnpike` or say why not: `startOwnTurnpike`.
+ * Starts the service in this process, with these variables too, and a configuration that differs by `change`. `document` is
+ * applied before it listens, after the first start's defaults. Without settings, take `sharedTurnpike` or say why not: `startOwnTurnpike`.
  */
 export async function startTurnpike(
   document: object | undefined,
   environment: Record<string, string> = {},
+  change: Partial<Config> = CHEAP_PASSWORDS,
 ): Promise<Turnpike> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
   const store = await storeOf(dataDirectory, environment);
@@ -62,9 +66,10 @@ export async function startTurnpike(
     { data: dataDirectory, listen: '127.0.0.1:0' },
     { TURNPIKE_LOG: 'off', TURNPIKE_TRUSTED_PROXIES: '127.0.0.1', ...store, ...environment },
   );
+  const changed = Object.freeze({ ...config, ...change });
   const applyFile =
     document === undefined ? {} : { applyFile: { document, describeFault: (fault: object) => JSON.stringify(fault) } };
-  const server = await startCounted(config, { version: '0.0.0', print: () => {}, ...applyFile });
+  const server = await startCounted(changed, { version: '0.0.0', print: () => {}, ...applyFile });
   return describe(server.url, dataDirectory, store, async () => {
     await server.stop();
     rmSync(dataDirectory, { recursive: true, force: true });

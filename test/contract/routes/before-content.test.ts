@@ -4,18 +4,30 @@
 import { afterAll, expect, test } from 'bun:test';
 import { type FailingFault, failing, withoutHead, withStatus } from './faults.ts';
 import { breaksAt } from './stream-breaks.ts';
-import { alternatingCasesOf, casesOf, expectAnswer, expectRecord, GOOD_COST, GOOD_TEXT, playCases, type Seen } from './two-routes.ts';
+import {
+  alternatingCasesOf,
+  casesOf,
+  expectAnswer,
+  expectRecord,
+  GOOD_COST,
+  GOOD_TEXT,
+  playCases,
+  type Seen,
+} from './two-routes.ts';
 
 const atHead = breaksAt('head');
 const atBeginning = breaksAt('beginning');
 const beforeBody = [...withoutHead, ...withStatus];
 const others = failing.filter((fault) => !beforeBody.includes(fault));
-const played = await playCases([...alternatingCasesOf(beforeBody), ...casesOf([...others, ...atHead, ...atBeginning])], {
-  upstream_connect_seconds: 6,
-  upstream_first_event_seconds: 6,
-  upstream_silence_seconds: 6,
-  upstream_answer_seconds: 6,
-});
+const played = await playCases(
+  [...alternatingCasesOf(beforeBody), ...casesOf([...others, ...atHead, ...atBeginning])],
+  {
+    upstream_connect_seconds: 6,
+    upstream_first_event_seconds: 6,
+    upstream_silence_seconds: 6,
+    upstream_answer_seconds: 6,
+  },
+);
 afterAll(() => played.stop());
 
 function expectPassedOver(seen: Seen, { result, status }: FailingFault): void {

@@ -5,6 +5,7 @@ import { PasswordHashing } from '../../../src/auth/passwords.ts';
 import { bounds } from '../../../src/config.ts';
 import { startOwnTurnpike, startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { Browser, signUp } from './browser.ts';
+import { changeSignIn } from './sign-in-rows.ts';
 
 let turnpike: Turnpike;
 
@@ -99,22 +100,26 @@ describe('an email', () => {
 });
 
 test('for which many passwords arrive at once has few hashed at a time, and those beyond a limit are refused', async () => {
-  const hashing = new PasswordHashing(2, 3);
+  const hashing = new PasswordHashing({ memoryKib: 8, rounds: 1 }, 2, 3);
   const hashes = await Promise.allSettled(Array.from({ length: 2 + 3 + 20 }, () => hashing.hash('flood')));
   expect(hashes.filter(({ status }) => status === 'rejected')).toHaveLength(20);
   expect(await hashing.verify('flood', (await hashing.hash('flood')) as string)).toBe(true);
 });
 
-test('a flood of sign-ins does not block the admin API', async () => {
+test('a flood of sign-ins does not block the admin API, with hashes that take as much as OWASP recommends', async () => {
+  await using usual = await startTurnpike(undefined, {}, {});
+  await signUp(usual, 'ann@example.com');
+  const rows = await changeSignIn(usual, 'SELECT password FROM {account}');
+  expect(rows).toEqual([{ password: expect.stringMatching(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/) }]);
   const flood = Promise.all(
-    Array.from({ length: 150 }, (_, at) =>
-      new Browser(turnpike.url, { 'x-forwarded-for': `10.6.${at}.1` }).signIn(`flood-${at}@example.com`),
+    Array.from({ length: bounds.passwordsHashedAtOnce + bounds.passwordsWaitingMax + 10 }, (_, at) =>
+      new Browser(usual.url, { 'x-forwarded-for': `10.6.${at}.1` }).signIn(`flood-${at}@example.com`),
     ),
   );
-  expect((await turnpike.admin('GET', '/me'))['id']).toBe('local');
+  expect((await usual.admin('GET', '/me'))['id']).toBe('local');
   // 503 if the machine is so slow that a password is not hashed within the time limit of a sign-in
   for (const { status } of await flood) expect([401, 503, 529]).toContain(status);
-  const after = new Browser(turnpike.url, { 'x-forwarded-for': '10.6.255.1' });
+  const after = new Browser(usual.url, { 'x-forwarded-for': '10.6.255.1' });
   // Passwords of abandoned requests may still be hashed; until then further ones are refused.
   let { status } = await after.signIn('nobody@example.com');
   for (let tries = 0; status !== 401 && tries < 200; tries++) {
