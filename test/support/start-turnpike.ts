@@ -12,7 +12,7 @@ import { countUse } from './count-uses.ts';
 import { storeFlags, storeVariables } from './test-store.ts';
 
 /** Tests sign in often; what a password really takes is tested in test/contract/sign-in/limits.test.ts. */
-const CHEAP_PASSWORDS = { passwordCost: { memoryKib: 8, rounds: 1 } };
+export const CHEAP_PASSWORDS = { passwordCost: { memoryKib: 8, rounds: 1 } };
 
 /** Services that run in this process, and those that ran before. */
 export const startedServices = { count: 0 };
@@ -52,15 +52,15 @@ export function serveCommand(store: Record<string, string>): string[] {
 }
 
 /**
- * Starts the service in this process, with these variables too, and a configuration that differs by `change`. `document` is
- * applied before it listens, after the first start's defaults. Without settings, take `sharedTurnpike` or say why not: `startOwnTurnpike`.
+ * Starts the service in this process, with these variables too, and a configuration that differs by `change`; a
+ * given data directory is kept. `document` is applied before it listens, after the first start's defaults. Without settings, take `sharedTurnpike` or say why not: `startOwnTurnpike`.
  */
 export async function startTurnpike(
   document: object | undefined,
   environment: Record<string, string> = {},
   change: Partial<Config> = CHEAP_PASSWORDS,
 ): Promise<Turnpike> {
-  const dataDirectory = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  const dataDirectory = change.dataDirectory ?? mkdtempSync(join(tmpdir(), 'turnpike-test-'));
   const store = await storeOf(dataDirectory, environment);
   const config = readConfig(
     { data: dataDirectory, listen: '127.0.0.1:0' },
@@ -72,7 +72,7 @@ export async function startTurnpike(
   const server = await startCounted(changed, { version: '0.0.0', print: () => {}, ...applyFile });
   return describe(server.url, dataDirectory, store, async () => {
     await server.stop();
-    rmSync(dataDirectory, { recursive: true, force: true });
+    if (change.dataDirectory === undefined) rmSync(dataDirectory, { recursive: true, force: true });
   });
 }
 

@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runTurnpike } from '../../support/run-turnpike.ts';
-import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpike.ts';
+import { CHEAP_PASSWORDS, spawnTurnpike, startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { ownerUrl } from '../../support/test-store.ts';
 import { Browser, PASSWORD, signUp, timeCode } from './browser.ts';
 import { changeSignIn } from './sign-in-rows.ts';
@@ -21,26 +21,22 @@ afterEach(() => rmSync(data, { recursive: true, force: true }));
 
 async function withService<Value>(
   environment: Record<string, string>,
-  use: (turnpike: TurnpikeProcess) => Promise<Value>,
-  directory = data,
+  use: (turnpike: Turnpike) => Promise<Value>,
+  dataDirectory = data,
 ): Promise<Value> {
-  const turnpike = await spawnTurnpike(directory, environment);
-  try {
-    return await use(turnpike);
-  } finally {
-    await turnpike.stop();
-  }
+  await using turnpike = await startTurnpike(undefined, environment, { ...CHEAP_PASSWORDS, dataDirectory });
+  return await use(turnpike);
 }
 
 /** The same browser, at the address of the next service. */
-function moveBrowser(browser: Browser, { url }: TurnpikeProcess): Browser {
+function moveBrowser(browser: Browser, { url }: Turnpike): Browser {
   const carried = new Browser(url);
   for (const [name, value] of browser.cookies) carried.cookies.set(name, value);
   return carried;
 }
 
 /** A signed-in person with a second factor. */
-async function signUpWithSecondFactor(turnpike: TurnpikeProcess): Promise<{ browser: Browser; codes: string[] }> {
+async function signUpWithSecondFactor(turnpike: Turnpike): Promise<{ browser: Browser; codes: string[] }> {
   await signUp(turnpike, 'ann@example.com');
   const browser = new Browser(turnpike.url);
   await browser.signIn('ann@example.com');
