@@ -521,7 +521,7 @@ export const bounds = {
   telemetryFlushMsMax: 3_000,
 } as const;
 
-/** What one argon2id hash takes. */
+/** The cost of one argon2id hash. */
 export interface PasswordCost {
   memoryKib: number;
   rounds: number;

@@ -46,7 +46,7 @@ async function signUpWithSecondFactor(turnpike: Turnpike): Promise<{ browser: Br
   return { browser, codes: body['backupCodes'] as string[] };
 }
 
-async function expectLasting(turnpike: TurnpikeProcess, browser: Browser, codes: string[]): Promise<void> {
+async function expectLasting(turnpike: Turnpike, browser: Browser, codes: string[]): Promise<void> {
   expect(await moveBrowser(browser, turnpike).me()).not.toBeNull();
   const fresh = new Browser(turnpike.url);
   expect((await fresh.signIn('ann@example.com')).body).toMatchObject({ twoFactorRedirect: true });
