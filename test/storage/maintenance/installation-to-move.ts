@@ -159,6 +159,7 @@ async function pay(turnpike: Turnpike, stripe: ScriptedStripe, account: string):
 async function useForMonths(path: string): Promise<void> {
   const clock = manualClock(Date.now() - (MONTHS_DAYS + 1) * DAY_MS); // Its lease has lapsed since.
   const database = openForWriting(path);
+  database.run('UPDATE leases SET expires_at_ms = 0'); // the services stopped long ago
   const stores = sqliteStores(
     path,
     new GroupCommit(new SqliteLedgerStore(database, clock, new ConnectionWriter(database))),
