@@ -121,8 +121,9 @@ function planUseTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 1000);
     await give(bench, { overflow: false });
     const requestId = await bench.begin(60);
-    expect(await bench.admit(60)).toMatchObject({ ok: false, meter: 'plan', available: 40, behindHolds: true });
-    expect(await bench.admit(101)).toMatchObject({ ok: false, meter: 'plan', behindHolds: false });
+    const refusal = { ok: false, meter: 'plan', window: 'month' };
+    expect(await bench.admit(60)).toMatchObject({ ...refusal, available: 40, behindHolds: true });
+    expect(await bench.admit(101)).toMatchObject({ ...refusal, behindHolds: false });
     await bench.settle(requestId, 150);
     expect(await metersOf(bench)).toMatchObject({ balance: 1000, used: [100] });
     expect((await bench.stores.usage.getUsage(requestId))?.writtenOff).toBe(50);

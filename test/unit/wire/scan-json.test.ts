@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bounds } from '../../../src/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
-import { scanJson } from '../../../src/wire/wire.ts';
+import { isTooDeep, scanJson } from '../../../src/wire/wire.ts';
 import { anyText } from '../../support/any-text.ts';
 
 function refusal(text: string): string {
@@ -44,6 +44,16 @@ test('a duplicate key is refused at any level, with its path first', () => {
   expect(refusal('{"a":{"b":[[],[0,{"c":{},"d":"}","c":1}]]}}')).toStartWith('a.b.1.1.c: ');
   expect(refusal('{"model":"a","messages":[{"model":1}],"model":"b"}')).toStartWith('model: ');
   expect(refusal('{"messages":[{"model":1}],"model":"a","model":"b"}')).toStartWith('model: ');
+});
+
+test('duplicates are found in objects after lists, and not in lists after objects', () => {
+  expect(refusal('{"a":[1,2],"b":{"c":1,"d":1,"d":2}}')).toStartWith('b.d: ');
+  expect(refusal('{"a":{"b":1},"c":["x","x",{"y":1,"y":2}]}')).toStartWith('c.2.y: ');
+});
+
+test('depth is how far lists and objects are inside each other, not how many there are', () => {
+  expect(isTooDeep('[[1],[2],{"a":[3]}]', 3)).toBe(false);
+  expect(isTooDeep('[[1],[2],{"a":[3]}]', 2)).toBe(true);
 });
 
 test('each key of a body may occur again inside it, but not beside it', () => {

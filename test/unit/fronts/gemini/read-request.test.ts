@@ -292,6 +292,15 @@ test('a format is a closed schema, or an instruction without one', () => {
   expect(refusalOf({ generationConfig: { responseMimeType: 'text/x.enum' } })).toContain('responseMimeType: ');
 });
 
+test('a refused member is refused with content, and not with an empty list or false', () => {
+  const generationConfig = { responseModalities: ['TEXT', 'IMAGE'] };
+  expect(refusalOf({ generationConfig })).toStartWith('feature_not_priced: generationConfig.responseModalities: ');
+  expect(refusalOf({ tools: [{ mcpServers: [{ name: 'a' }] }] })).toStartWith('feature_not_priced: ');
+  expect(refusalOf({ store: true })).toStartWith('feature_unavailable: ');
+  const harmless = messageOf({ generationConfig: { responseModalities: [] }, store: false });
+  expect(harmless['messages']).toBeArray();
+});
+
 test('the documentation names every refused member', () => {
   const page = readFileSync(join(import.meta.dir, '..', '..', '..', '..', 'docs', 'gemini.md'), 'utf8');
   const paragraph = page.split('\n\n').find((text) => text.startsWith('**Refused**')) ?? '';
