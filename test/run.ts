@@ -10,6 +10,7 @@ import { overBudget, used } from './budget.ts';
 import { rootDirectory, runChecks, staticChecks, tidinessTests } from './check.ts';
 import { type Report, readReport } from './report.ts';
 import { filesOfBothStores, leftOutBy, testFiles } from './selection.ts';
+import { buildExecutable } from './support/build-executable.ts';
 import { readUses, type Use, uses } from './support/count-uses.ts';
 
 interface Counts extends Report {
@@ -75,11 +76,18 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
       ...testArguments,
     ];
     const isShown = selected.length > 0;
+    const executable = isShown || isVerify ? {} : await buildExecutable(directory);
     const startedMs = performance.now();
     const busySeconds = readBusySeconds();
     const child = Bun.spawn(command, {
       cwd: rootDirectory,
-      env: { ...process.env, TMPDIR: directory, TEST_WORKERS: await bundleWorkers(directory), TEST_COUNTS: countsFile },
+      env: {
+        ...process.env,
+        TMPDIR: directory,
+        TEST_WORKERS: await bundleWorkers(directory),
+        TEST_COUNTS: countsFile,
+        ...executable,
+      },
       stdio: ['ignore', isShown ? 'inherit' : 'ignore', 'pipe'],
     });
     const lastLines = await showOutput(child.stderr, isShown);

@@ -1,8 +1,6 @@
 // Runs commands as separate processes, for tests that depend on that.
 
-import { join } from 'node:path';
-
-const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts');
+import { turnpikeCommand } from './build-executable.ts';
 
 export interface RanProcess {
   exitCode: number;
@@ -13,7 +11,7 @@ export interface RanProcess {
 /** Starts a command with only the given environment. */
 export function spawnCommand(given: readonly string[], environment: Record<string, string> = {}) {
   const env = { PATH: '/usr/bin:/bin', TURNPIKE_LOG: 'off', ...environment };
-  return Bun.spawn([process.execPath, MAIN, ...given], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  return Bun.spawn([...turnpikeCommand(), ...given], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
 }
 
 /** Runs a command to its end. */

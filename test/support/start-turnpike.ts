@@ -8,10 +8,11 @@ import { type Config, readConfig } from '../../src/config.ts';
 import type { CheckReport } from '../../src/ledger/ledger.ts';
 import { checkStore } from '../../src/maintenance/maintenance.ts';
 import { startServer } from '../../src/server/server.ts';
+import { turnpikeCommand } from './build-executable.ts';
 import { countUse } from './count-uses.ts';
 import { storeFlags, storeVariables } from './test-store.ts';
 
-/** Tests sign in often; what a password really takes is tested in test/contract/sign-in/limits.test.ts. */
+/** Tests sign in often; the usual cost is tested in test/contract/sign-in/limits.test.ts. */
 export const CHEAP_PASSWORDS = { passwordCost: { memoryKib: 8, rounds: 1 } };
 
 /** Services that run in this process, and those that ran before. */
@@ -37,8 +38,6 @@ export interface Turnpike extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-const ROOT = join(import.meta.dir, '..', '..');
-
 /** Starts the service in this process, for tests with a configuration of their own. */
 export function startCounted(...given: Parameters<typeof startServer>): ReturnType<typeof startServer> {
   startedServices.count++;
@@ -48,7 +47,7 @@ export function startCounted(...given: Parameters<typeof startServer>): ReturnTy
 
 /** The command of the service and its first argument, with its store in the environment, for one process. */
 export function serveCommand(store: Record<string, string>): string[] {
-  return [process.execPath, ...storeFlags(store), join(ROOT, 'src/main.ts'), 'serve'];
+  return [...turnpikeCommand(storeFlags(store)), 'serve'];
 }
 
 /**

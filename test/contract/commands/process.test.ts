@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { collectNotices } from '../../../src/licenses/licenses.ts';
 import { versionOfCheckout } from '../../../src/version.ts';
 import { rootDirectory } from '../../check.ts';
+import { turnpikeCommand } from '../../support/build-executable.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import { storeVariables } from '../../support/test-store.ts';
 
-const MAIN = join(import.meta.dir, '..', '..', '..', 'src', 'main.ts');
 const MANY_PROCESSES_MS = 30_000; // each process starts separately, perhaps on a busy machine
 let directory: string;
 let store: Record<string, string>;
@@ -22,7 +22,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 function start(...given: string[]) {
   const env = { PATH: '/usr/bin:/bin', TURNPIKE_DATA: join(directory, 'data'), TURNPIKE_LOG: 'off', ...store };
-  return Bun.spawn([process.execPath, MAIN, ...given], { env, stdout: 'pipe', stderr: 'pipe', cwd: directory });
+  return Bun.spawn([...turnpikeCommand(), ...given], { env, stdout: 'pipe', stderr: 'pipe', cwd: directory });
 }
 
 async function run(...given: string[]): Promise<{ exitCode: number; out: string; error: string }> {
@@ -131,7 +131,7 @@ test("a check of another program's database prints one value, names the fault an
 
 test('a closed pipe ends a list without failure', async () => {
   const { child: server } = await serve();
-  const child = Bun.spawn(['sh', '-c', `"$0" "$1" model list --json | head -c 1; true`, process.execPath, MAIN], {
+  const child = Bun.spawn(['sh', '-c', `"$@" model list --json | head -c 1; true`, 'sh', ...turnpikeCommand()], {
     env: { PATH: '/usr/bin:/bin', TURNPIKE_DATA: join(directory, 'data') },
     stdout: 'pipe',
     stderr: 'pipe',

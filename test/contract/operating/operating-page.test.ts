@@ -1,12 +1,13 @@
-// The shell blocks of docs/operating.md, run unchanged, in order, in one shell and a fresh directory in which `bin` links
-// to the project.
+// The shell blocks of docs/operating.md, run unchanged, in order, in one shell and a fresh directory in which `bin/turnpike` links to
+// the program.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootDirectory } from '../../check.ts';
 import { readText } from '../../sources.ts';
+import { executable } from '../../support/build-executable.ts';
 import { readBlocks } from '../../support/read-blocks.ts';
 
 const RUN_MS_MAX = 120_000;
@@ -18,7 +19,8 @@ let directory: string;
 let printed: string[];
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'turnpike-operating-page-'));
-  symlinkSync(join(rootDirectory, 'bin'), join(directory, 'bin'));
+  mkdirSync(join(directory, 'bin'));
+  symlinkSync(executable ?? join(rootDirectory, 'bin/turnpike'), join(directory, 'bin/turnpike'));
   printed = await runAll();
 }, RUN_MS_MAX);
 afterAll(() => {
