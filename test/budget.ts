@@ -14,7 +14,7 @@ type Written = Use | 'waitedMs';
 /** While the tests run. */
 export const used: Readonly<Record<Command, Readonly<Record<Use, number>>>> = {
   'npm test': { services: 140, processes: 290, pages: 0 },
-  'npm run verify': { services: 140, processes: 2_000, pages: 900 },
+  'npm run verify': { services: 70, processes: 2_400, pages: 420 },
   'TEST_STORE=postgres npm test': { services: 75, processes: 170, pages: 0 },
 };
 
