@@ -85,13 +85,13 @@ describe('check sees', () => {
       expect(faults).toContain(`${id}: it has no meters, or its meters have no account`);
   });
 
-  test('sums beyond 2^53', () => {
+  test('sums beyond 2^53, and what a plan holds and accounts owe beside what their holds and entries say', () => {
     const large = 2n ** 53n;
     const account = { id: 'acct_1', balance: large, held: 0n, creditLine: 0n, allowanceHeld: 0n, holds: 0n };
-    const plan = { planHeld: 0n, planHolds: 0n };
+    const plan = { planHeld: 2n, planHolds: 0n };
     const sums: LedgerSums = {
       accounts: [{ ...account, ...plan, entries: large + 1n }],
-      debt: 0n,
+      debt: 3n,
       debtEntries: 0n,
       keys: [],
       entries: 1,
@@ -108,6 +108,8 @@ describe('check sees', () => {
     };
     expect(checkLedger(sums).faults).toEqual([
       'acct_1: balance is not the sum of its entries: 9007199.254740992 is stored, the sum is 9007199.254740993',
+      'acct_1: what its plan holds is not the sum of its holds: 0.000000002 is stored, the sum is 0',
+      'the debts of all accounts are not the sum of their entries: 0.000000003 is stored, the sum is 0',
     ]);
   });
 });

@@ -287,8 +287,9 @@ export function claimAgeConformance(open: OpenStores): void {
       await answer(bench, requestId, 50);
       const replayed = { ok: false, reason: 'claim_answered', requestId };
       const refused = { reason: 'requests_rate', ofKey, retryAtMs: bench.clock.nowMs() + 20_000 };
+      const levels = { requests: { limit: 3, remaining: 0 } };
       const answers = await Promise.all([1, 2, 3].map(() => bench.admit(50, terms)));
-      expect(answers).toMatchObject([replayed, replayed, refused]);
+      expect(answers).toMatchObject([replayed, replayed, { ...refused, levels }]);
       expect(await bench.admit(0, { ...terms, claim: { ...claim, name: 'another' } })).toMatchObject(refused);
       bench.clock.advance(20_000);
       expect(await bench.admit(50, terms)).toEqual(replayed as Answer);

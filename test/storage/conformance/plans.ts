@@ -88,6 +88,23 @@ export function debtConformance(open: OpenStores): void {
     expect(await metersOf(bench)).toMatchObject({ balance: 0, debt: 0, available: 30 });
   });
 
+  test('a debt that is paid by credits only, not by a credit line that is raised', async () => {
+    await using bench = await openWorkbench(open, 10);
+    await reverse(bench, 25, 'r1');
+    await bench.setAccount({ creditLine: 100 });
+    expect(await reverse(bench, 5, 'r2')).toMatchObject({ ok: true, balance: -5 });
+    expect(await metersOf(bench)).toMatchObject({ balance: -5, debt: 15, available: 80 });
+  });
+
+  test('a debt up to the largest amount', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const most = Number.MAX_SAFE_INTEGER;
+    expect(await reverse(bench, most, 'r1')).toMatchObject({ ok: true, balance: 0 });
+    expect(await metersOf(bench)).toMatchObject({ debt: most });
+    expect(await reverse(bench, 1, 'r2')).toEqual({ ok: false, reason: 'beyond_maximum' });
+    expect(await metersOf(bench)).toMatchObject({ balance: 0, debt: most });
+  });
+
   test('a debt without refusing changes of the account', async () => {
     await using bench = await openWorkbench(open, 10);
     await reverse(bench, 25, 'r1');
@@ -121,9 +138,11 @@ function planUseTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 1000);
     await give(bench, { overflow: false });
     const requestId = await bench.begin(60);
-    const refusal = { ok: false, meter: 'plan', window: 'month' };
+    const refusal = { ok: false, meter: 'plan', window: 'month', hasPlan: true };
     expect(await bench.admit(60)).toMatchObject({ ...refusal, available: 40, behindHolds: true });
     expect(await bench.admit(101)).toMatchObject({ ...refusal, behindHolds: false });
+    const { window: _, ...alone } = refusal;
+    expect(await bench.admit(60, { isAloneIfShort: true, least: 1 })).toMatchObject({ ...alone, behindHolds: true });
     await bench.settle(requestId, 150);
     expect(await metersOf(bench)).toMatchObject({ balance: 1000, used: [100] });
     expect((await bench.stores.usage.getUsage(requestId))?.writtenOff).toBe(50);
