@@ -148,7 +148,8 @@ function reversedTests(open: OpenStores): void {
   });
 
   test('charges and write-offs are reversed, each by an entry, in the record, the quota and the allowance', async () => {
-    await using bench = await openWorkbench(open, 100, { quota: 60 });
+    await using bench = await openWorkbench(open, 120, { quota: 80 });
+    await bench.settle(await bench.begin(20), 20); // another message, which stays charged
     await bench.setAccount({ allowance: 80 });
     const first = await bench.begin(50, { claim });
     await bench.settle(first, 75, { outcome: 'upstream_cut' });
@@ -158,8 +159,8 @@ function reversedTests(open: OpenStores): void {
     await answer(bench, second, 7);
     expect(await bench.wallet()).toEqual({ balance: 93, held: 0 });
     const nowMs = bench.clock.nowMs();
-    expect(await bench.stores.ledger.keyMeters(bench.key, nowMs)).toMatchObject({ quotaUsed: 7 });
-    expect(await bench.stores.ledger.accountMeters(bench.account, nowMs)).toMatchObject({ allowanceUsed: 7 });
+    expect(await bench.stores.ledger.keyMeters(bench.key, nowMs)).toMatchObject({ quotaUsed: 27 });
+    expect(await bench.stores.ledger.accountMeters(bench.account, nowMs)).toMatchObject({ allowanceUsed: 27 });
     expect(await bench.stores.usage.getUsage(first)).toMatchObject({ cost: 0, writtenOff: 0, outcome: 'upstream_cut' });
     expect(await bench.stores.usage.getUsage(second)).toMatchObject({ cost: 7, writtenOff: 0 });
     const entries = (await bench.entries()).filter(({ kind }) => kind === 'correction');
