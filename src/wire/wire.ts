@@ -49,3 +49,11 @@ export { PlainDeltas } from './plain-deltas.ts';
 export { findBlock, type RequestFeatures, readFeatures } from './read-features.ts';
 export { closingQuote, findCost, isTooDeep, JsonWeight, scanJson, TOO_ESCAPED, weighJson } from './scan-json.ts';
 export { EventStreamParser, EventTooLong, type ServerSentEvent } from './server-sent-events.ts';
+export {
+  placeSignature,
+  readSignature,
+  signatureForCall,
+  signatureMember,
+  signatureOfChatCall,
+  UNSIGNED_THOUGHT,
+} from './thought-signatures.ts';

@@ -1,7 +1,14 @@
 // Writes Chat Completions chunks from Messages events, without I/O. [DONE] follows only the end, never an error.
 
 import { bounds } from '../../config.ts';
-import { isThinking, type JsonObject, type JsonValue, objectOf } from '../../wire/wire.ts';
+import {
+  isThinking,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  signatureForCall,
+  signatureMember,
+} from '../../wire/wire.ts';
 import { EventWriter } from '../event-writer.ts';
 import { openAiErrorOfEvent } from '../openai-error.ts';
 import type { Origins } from '../origins.ts';
@@ -62,6 +69,7 @@ export class ChunkWriter extends EventWriter {
   #callCount = 0;
   #open: JsonObject = {}; // the open block
   #hasInput = false;
+  #signature: string | null = null; // of the call that follows
 
   constructor(terms: ChatTerms, createdAtMs: number) {
     super();
@@ -129,7 +137,9 @@ export class ChunkWriter extends EventWriter {
         return this.#thinkingChunk(block['thinking']);
       case 'tool_use': {
         const { id = '', name = '' } = block;
-        return this.#callChunk({ id, type: 'function', function: { name, arguments: '' } }, this.#callCount++);
+        const head = { id, type: 'function', function: { name, arguments: '' }, ...signatureMember(this.#signature) };
+        this.#signature = null;
+        return this.#callChunk(head, this.#callCount++);
       }
       default:
         return '';
@@ -158,6 +168,7 @@ export class ChunkWriter extends EventWriter {
     if (block['type'] === 'tool_use')
       return this.#hasInput ? '' : this.#callInput(JSON.stringify(block['input'] ?? {}));
     this.#details.close(block);
+    this.#signature = signatureForCall(block);
     return '';
   }
 

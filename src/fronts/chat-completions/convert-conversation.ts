@@ -6,14 +6,17 @@ import {
   type JsonValue,
   type JsonWeight,
   jsonObjects,
+  placeSignature,
   requireList,
   requireText,
+  signatureOfChatCall,
   weighJson,
   wrongField,
 } from '../../wire/wire.ts';
 import { CallIds, readArguments } from '../call-ids.ts';
 import { type Conversation, ConversationBuilder } from '../conversation-builder.ts';
 import { type Placed, requireObject, textBlock, withCacheControl } from '../placed.ts';
+import { thinkingBlock } from '../thinking-block.ts';
 import { thinkingOf } from './convert-message.ts';
 import { convertContent } from './convert-parts.ts';
 
@@ -47,7 +50,7 @@ function convertAssistant(message: JsonObject, path: string, ids: CallIds): Plac
     ...thinkingOf(message, path),
     ...withCacheControl(convertContent(content, `${path}.content`, true), message),
     ...textBlock(typeof refusal === 'string' ? refusal : '', `${path}.refusal`),
-    ...requireList(message['tool_calls'] ?? [], `${path}.tool_calls`).map((call, place) =>
+    ...requireList(message['tool_calls'] ?? [], `${path}.tool_calls`).flatMap((call, place) =>
       convertCall(call, `${path}.tool_calls.${place}`, ids),
     ),
     ...convertFunctionCall(message['function_call'] ?? null, `${path}.function_call`, ids),
@@ -61,12 +64,15 @@ function convertFunctionCall(value: JsonValue, path: string, ids: CallIds): Plac
   return [{ block: { type: 'tool_use', id, ...readCalled(requireObject(value, path), path) }, path }];
 }
 
-function convertCall(value: JsonValue, path: string, ids: CallIds): Placed {
+/** The call, after the thinking block with its signature, if it has one. */
+function convertCall(value: JsonValue, path: string, ids: CallIds): Placed[] {
   const call = requireObject(value, path);
   if ((call['type'] ?? 'function') !== 'function') throw wrongField(`${path}.type`, "Input should be 'function'");
   const id = ids.ofCall(requireText(call['id'], `${path}.id`));
   const called = readCalled(requireObject(call['function'], `${path}.function`), `${path}.function`);
-  return { block: { type: 'tool_use', id, ...called }, path };
+  const signature = signatureOfChatCall(call);
+  const thought = signature === '' ? [] : [{ block: thinkingBlock('', placeSignature('call', signature)), path }];
+  return [...thought, { block: { type: 'tool_use', id, ...called }, path }];
 }
 
 function readCalled(called: JsonObject, path: string): JsonObject {

@@ -1,7 +1,15 @@
 // Translates a whole message to a chat.completion. Parses exactly, so that tool inputs keep every digit.
 
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
-import { isThinking, jsonObjects, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
+import {
+  isThinking,
+  jsonObjects,
+  objectOf,
+  parseExactly,
+  signatureForCall,
+  signatureMember,
+  textOf,
+} from '../../wire/wire.ts';
 import type { Placed } from '../placed.ts';
 import { readUsage } from '../read-usage.ts';
 import { thinkingBlock } from '../thinking-block.ts';
@@ -81,11 +89,12 @@ export function convertMessage(text: string, terms: Pick<ChatTerms, 'callsFuncti
 function assistantMessage(blocks: readonly JsonObject[], callsFunctions: boolean): JsonObject {
   const text = joined(blocks, 'text');
   const thinking = joined(blocks, 'thinking');
-  const calls = blocks
-    .filter(({ type }) => type === 'tool_use')
-    .map(({ id = '', name = '', input = {} }) => {
-      return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } };
-    });
+  const calls = blocks.flatMap(({ type, id = '', name = '', input = {} }, place) => {
+    if (type !== 'tool_use') return [];
+    const signature = signatureForCall(blocks[place - 1] ?? {});
+    const called = { name, arguments: JSON.stringify(input) };
+    return [{ id, type: 'function', function: called, ...signatureMember(signature) }];
+  });
   const details = blocks.filter(isThinking).map(detailOf);
   // The older `function_call` format has only one call.
   const called = callsFunctions ? { function_call: calls[0]?.function ?? null } : { tool_calls: calls };

@@ -1,4 +1,4 @@
-// Ids, names and thought signatures of tool calls in Gemini conversations.
+// Ids and names of tool calls in Gemini conversations.
 
 import { createHash } from 'node:crypto';
 import { shortenToolName } from '../client-tools.ts';
@@ -17,24 +17,6 @@ export function makeCallId(given: unknown, taken: ReadonlySet<string>, requestId
 /** Gemini's own id of the call, or null. */
 export function readCallId(id: string): string | null {
   return id.startsWith(CARRYING) ? id.slice(CARRYING.length) : null;
-}
-
-/** The signed part: the `call` after the block, the `text` before it, an empty `end` part, or the `thought` itself. */
-type SignaturePlace = 'call' | 'text' | 'end' | 'thought';
-
-const PLACED = /^gemini\.(call|text|end|thought)\.(.+)$/s;
-
-/** Marks a thought that Gemini did not sign: other providers would refuse a missing signature. */
-export const UNSIGNED = 'gemini.thought.';
-
-export function placeSignature(place: SignaturePlace, signature: string): string {
-  return `gemini.${place}.${signature}`;
-}
-
-/** null for another provider's signature. */
-export function readSignature(text: unknown): { place: SignaturePlace; signature: string } | null {
-  const match = typeof text === 'string' ? PLACED.exec(text) : null;
-  return match === null ? null : { place: match[1] as SignaturePlace, signature: match[2] as string };
 }
 
 /** The name of a tool at Gemini, which accepts no leading digit or hyphen. */

@@ -3,14 +3,22 @@
 import { parseFraction } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
-import { isJsonObject, jsonObjects, makeEvent, objectOf, textOf } from '../../wire/wire.ts';
+import {
+  isJsonObject,
+  jsonObjects,
+  makeEvent,
+  objectOf,
+  placeSignature,
+  textOf,
+  UNSIGNED_THOUGHT,
+} from '../../wire/wire.ts';
 import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
 import { type Ending, endingOf, requireAnswer, withUsage } from '../endings.ts';
 import { isErrorStatus, kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { type Dialect, NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
-import { makeCallId, placeSignature, UNSIGNED } from './call-ids.ts';
+import { makeCallId } from './call-ids.ts';
 
 export const DIALECT: Dialect = { isThinkingBeside: true };
 
@@ -129,7 +137,7 @@ export class ChunkConverter {
     this.#terms = terms;
     this.#callIds = new Set(terms.callIds);
     const { requestId, upstreamModel: model } = terms;
-    this.#composer = new MessageComposer({ id: messageIdOf(requestId), model, signature: UNSIGNED });
+    this.#composer = new MessageComposer({ id: messageIdOf(requestId), model, signature: UNSIGNED_THOUGHT });
     this.usage = new RunningUsage(this.#composer, DIALECT);
   }
 

@@ -7,11 +7,12 @@ import {
   type JsonValue,
   NO_THOUGHT_SIGNATURE,
   objectOf,
+  readSignature,
   textOf,
 } from '../../wire/wire.ts';
 import { asReminder, BILLING_LINE, checkCalls, joinTurns, type PlacedBlock, placeBlocks } from '../conversation.ts';
 import { refuseField, refuseType } from '../lost-fields.ts';
-import { readCallId, readSignature, shortenName } from './call-ids.ts';
+import { readCallId, shortenName } from './call-ids.ts';
 
 const IMAGE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'];
 /** For an image whose URL does not show its type: without one Gemini would accept a video, which is not priced. */

@@ -81,6 +81,8 @@ export class ChunkConverter {
   readonly #shownIds: Set<string>; // and those of the conversation
   readonly #composer: MessageComposer;
   readonly #calls: CallGatherer;
+  /** Kinds of content that came. */
+  readonly #seen = new Set<string>();
   #end: { word: string; ending: Ending } | null = null;
   #stopSequence: string | null = null;
   #isRefused = false;
@@ -110,15 +112,27 @@ export class ChunkConverter {
   /** The events of the next chunk. Throws ProviderFault, also for an error in place of a chunk. */
   take(chunk: JsonObject): StreamEvent[] {
     const choice = jsonObjects(chunk['choices'])[0];
-    const delta = isJsonObject(choice?.['delta']) ? choice['delta'] : choice?.['message'];
-    this.usage.take(reportsIn(chunk, choice), isJsonObject(delta) && hasContent(delta));
+    const delta = this.#newIn(choice);
+    this.usage.take(reportsIn(chunk, choice), hasContent(delta));
     if (isChatError(chunk)) throw mapChatError(chunk, this.#upstreamRequestId);
     this.#composer.reportedModel ??= textOf(chunk['model']) || null;
     if (choice === undefined) return []; // usage only, or prompt filter results
     const events = this.usage.begin();
-    if (isJsonObject(delta)) events.push(...this.#takeDelta(delta));
+    events.push(...this.#takeDelta(delta));
     this.#takeEnd(choice);
     return events;
+  }
+
+  /** The delta. A `message` beside or in place of it has the whole answer so far (MiniMax): only what no delta had is new. */
+  #newIn(choice: JsonObject | undefined): JsonObject {
+    const delta = objectOf(choice?.['delta']);
+    const message = choice?.['message'];
+    const isSnapshot = isJsonObject(message) && !hasContent(delta);
+    const fresh = isSnapshot
+      ? Object.fromEntries(Object.entries(message).filter(([name]) => !this.#seen.has(KIND_OF[name] ?? name)))
+      : delta;
+    for (const name in KIND_OF) if (isFilled(fresh[name])) this.#seen.add(KIND_OF[name] as string);
+    return fresh;
   }
 
   /** Only the counts of a chunk. */
@@ -238,14 +252,23 @@ function reportsIn({ usage, x_groq: groq }: JsonObject, choice: JsonObject | und
   return [usage, ofChoice, objectOf(groq)['usage']].filter(isJsonObject).map(readCounts);
 }
 
-const PRODUCED = ['content', 'reasoning_content', 'reasoning', 'refusal', 'tool_calls', 'function_call'];
+/** Members with content, by kind: those of one kind say the same. */
+const KIND_OF: Readonly<Record<string, string>> = {
+  content: 'text',
+  reasoning_content: 'thinking',
+  reasoning: 'thinking',
+  refusal: 'refusal',
+  tool_calls: 'calls',
+  function_call: 'calls',
+};
 
 /** Whether it produced content: the first and last chunks have empty texts. */
 function hasContent(delta: JsonObject): boolean {
-  return PRODUCED.some((name) => {
-    const value = delta[name];
-    return typeof value === 'string' ? value !== '' : jsonObjects(value).length > 0 || isJsonObject(value);
-  });
+  return Object.keys(KIND_OF).some((name) => isFilled(delta[name]));
+}
+
+function isFilled(value: JsonValue | undefined): boolean {
+  return typeof value === 'string' ? value !== '' : jsonObjects(value).length > 0 || isJsonObject(value);
 }
 
 /** Throws ProviderFault, also for an error with status 200. */

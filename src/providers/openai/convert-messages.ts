@@ -1,7 +1,15 @@
 // Converts the conversation to Chat Completions messages. Tool results directly follow their calls.
 
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
-import { isJsonObject, isThinking, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import {
+  isJsonObject,
+  isThinking,
+  jsonObjects,
+  objectOf,
+  signatureForCall,
+  signatureMember,
+  textOf,
+} from '../../wire/wire.ts';
 import { shortenToolName } from '../client-tools.ts';
 import {
   asReminder,
@@ -198,11 +206,16 @@ function convertAssistant({ blocks }: Turn, profile: Profile, open: OpenThought,
   const texts: JsonObject[] = [];
   const calls: JsonObject[] = [];
   const thoughts: JsonObject[] = [];
+  let signature: string | null = null; // for the next call
   for (const { block, path } of blocks) {
     if (block['type'] === 'text') texts.push(...textPart(textOf(block['text']), block, profile));
-    else if (block['type'] === 'tool_use') calls.push(convertCall(block, profile));
-    else if (isThinking(block)) thoughts.push(block);
-    else refuseField(`${path}.type`, `the provider of this model does not accept content of type ${nameOf(block)}`);
+    else if (block['type'] === 'tool_use') {
+      calls.push({ ...convertCall(block, profile), ...(profile.callSignatures && signatureMember(signature)) });
+      signature = null;
+    } else if (isThinking(block)) {
+      signature = signatureForCall(block) ?? signature;
+      thoughts.push(block);
+    } else refuseField(`${path}.type`, `the provider of this model does not accept content of type ${nameOf(block)}`);
   }
   const hasText = texts.length > 0;
   return {

@@ -1,7 +1,14 @@
 // Orders the interleaved pieces of tool calls: the first incomplete call streams, pieces of others wait.
 
 import { bounds } from '../../config.ts';
-import { type JsonObject, objectOf, type StreamEvent, textOf } from '../../wire/wire.ts';
+import {
+  type JsonObject,
+  objectOf,
+  placeSignature,
+  type StreamEvent,
+  signatureOfChatCall,
+  textOf,
+} from '../../wire/wire.ts';
 import { argumentsText, type MessageComposer } from '../compose-message.ts';
 import { ProviderFault } from '../provider.ts';
 
@@ -39,9 +46,39 @@ interface Call {
   index: number | null;
   id: string;
   name: string;
+  /** A name that came after its input was complete. */
+  nextName: string;
+  /** Of the thought before it. */
+  signature: string;
   pieces: string[];
   isBegun: boolean;
   readonly end: ObjectEnd;
+}
+
+interface Piece {
+  index: unknown;
+  id: string;
+  name: string;
+  input: string;
+  signature: string;
+}
+
+function readPiece(value: JsonObject): Piece {
+  const { name, arguments: input } = objectOf(value['function']);
+  return {
+    ...{ index: value['index'], id: textOf(value['id']), name: textOf(name), input: argumentsText(input) },
+    signature: signatureOfChatCall(value),
+  };
+}
+
+/**
+ * Whether the piece begins another call at the index of a known one. Some servers count every call as the first, with other
+ * ids or with none: without ids, a name after a complete input begins another call.
+ */
+function isAnother(known: Call, { id, name, input }: Piece): boolean {
+  if (id !== '' && known.id !== '') return name !== '' && id !== known.id;
+  if (!known.end.isReached) return false;
+  return input.trim() === '' ? name !== '' && name !== known.name : (name || known.nextName) !== '';
 }
 
 type NameCall = (id: string, name: string, place: number) => { id: string; name: string };
@@ -64,15 +101,14 @@ export class CallGatherer {
   }
 
   /** A piece of a call: its head, part of its input, or both. Throws ProviderFault. */
-  take(piece: JsonObject): StreamEvent[] {
-    const said = objectOf(piece['function']);
-    const id = textOf(piece['id']);
-    const name = textOf(said['name']);
-    const input = argumentsText(said['arguments']);
-    const call = this.#callOf(piece['index'], id, name, input);
+  take(value: JsonObject): StreamEvent[] {
+    const piece = readPiece(value);
+    const call = this.#callOf(piece);
     if (call === null) return [];
+    const { id, name, input } = piece;
     if (call.id === '') call.id = id;
     if (!call.isBegun && name !== call.name) call.name += name;
+    call.signature ||= piece.signature;
     if (input === '') return [];
     this.#hold(input.length);
     call.pieces.push(input);
@@ -95,15 +131,25 @@ export class CallGatherer {
   }
 
   /** null for an empty piece after the end of its call. */
-  #callOf(index: unknown, id: string, name: string, input: string): Call | null {
-    const known = this.#find(index, id, name);
-    if (known !== undefined) {
+  #callOf(piece: Piece): Call | null {
+    const known = this.#find(piece);
+    if (known !== undefined && !isAnother(known, piece)) {
+      if (piece.input.trim() === '' && known.end.isReached) {
+        known.nextName ||= piece.name; // of a call that follows, perhaps
+        return null;
+      }
       if (this.#waiting.includes(known)) return known;
-      if (input.trim() === '') return null;
       throw new ProviderFault('unusable', 'the provider sent more input for a tool call that was complete');
     }
-    const place = typeof index === 'number' ? index : null;
-    const call: Call = { index: place, id, name: '', pieces: [], isBegun: false, end: new ObjectEnd() };
+    const { index, id } = piece;
+    const call: Call = {
+      ...{
+        index: typeof index === 'number' ? index : null,
+        id,
+        name: piece.name === '' ? (known?.nextName ?? '') : '',
+      },
+      ...{ nextName: '', signature: '', pieces: [], isBegun: false, end: new ObjectEnd() },
+    };
     this.#hold(CALL_CHARACTERS);
     if (this.#begunCount + this.#waiting.length >= CALLS_MAX)
       throw new ProviderFault('unusable', 'the provider called too many tools at once');
@@ -113,12 +159,8 @@ export class CallGatherer {
   }
 
   /** By index, else by id, else the last; undefined for a new call. Some servers send another id with every piece. */
-  #find(index: unknown, id: string, name: string): Call | undefined {
-    if (typeof index === 'number') {
-      const call = this.#calls.findLast((one) => one.index === index);
-      const isAnother = call !== undefined && name !== '' && id !== '' && call.id !== '' && id !== call.id;
-      return isAnother ? undefined : call;
-    }
+  #find({ index, id, name }: Piece): Call | undefined {
+    if (typeof index === 'number') return this.#calls.findLast((one) => one.index === index);
     const known = id === '' ? undefined : this.#calls.findLast((one) => one.id === id);
     return known ?? (name === '' ? this.#calls.at(-1) : undefined);
   }
@@ -143,7 +185,8 @@ export class CallGatherer {
     if (call.name === '') throw new ProviderFault('unusable', 'the provider called a tool without naming it');
     call.isBegun = true;
     const shown = this.#nameCall(call.id, call.name, this.#begunCount++);
-    const events = this.#composer.beginTool(shown.id, shown.name);
+    const signed = this.#composer.signature(call.signature && placeSignature('call', call.signature));
+    const events = [...signed, ...this.#composer.beginTool(shown.id, shown.name)];
     const input = call.pieces.join('');
     const isEmpty = ['', 'null', '""'].includes(input.trim()); // an object without members
     return isEmpty ? events : [...events, ...this.#composer.toolInput(input)];

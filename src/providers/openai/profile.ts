@@ -26,6 +26,8 @@ export interface Profile extends ChatTraits {
   jsonSchema: boolean;
   /** Whether the last assistant message may be a prefix of the answer. */
   prefill: boolean;
+  /** Whether calls may have the signatures of Gemini's thoughts beside them. */
+  callSignatures: boolean;
   cacheControl: boolean;
   /** The field for a hash of `metadata.user_id`. */
   endUser: 'safety_identifier' | 'user' | null;
@@ -60,12 +62,13 @@ const compatible: Profile = {
   thinkingBack: null,
   thinkTags: true,
   prefill: true,
+  callSignatures: true, // Gemini at Google's own address, and routers before it
   cacheControl: false,
   endUser: null,
 };
 
 /** Providers with their own models: thinking is never in the text, and an answer has no prefix. */
-const hosted: Profile = { ...compatible, thinkTags: false, prefill: false };
+const hosted: Profile = { ...compatible, thinkTags: false, prefill: false, callSignatures: false };
 
 const openai: Profile = {
   ...hosted,
@@ -95,6 +98,7 @@ const openrouter: Profile = {
   efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
   thinkingBack: 'reasoning_details',
   thinkTags: false,
+  callSignatures: false,
   cacheControl: true,
   endUser: 'user',
 };
@@ -129,6 +133,7 @@ const groq: Profile = {
   maxTokens: 'max_completion_tokens',
   stopMax: 4,
   prefill: false,
+  callSignatures: false,
 };
 
 const xai: Profile = {
@@ -155,6 +160,7 @@ const ollama: Profile = {
   demandsTools: false,
   parallelToolCalls: false,
   imageUrls: false,
+  callSignatures: false,
 };
 
 /** Hosts of each family; a leading dot includes all subdomains. */

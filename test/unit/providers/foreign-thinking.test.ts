@@ -4,10 +4,10 @@
 import { expect, test } from 'bun:test';
 import { dropForeignThinking } from '../../../src/providers/anthropic/convert-request.ts';
 import { markSignature, UNSIGNED } from '../../../src/providers/bedrock/reasoning-signature.ts';
-import { placeSignature } from '../../../src/providers/gemini/call-ids.ts';
 import { thinksByDefault } from '../../../src/providers/models.ts';
 import { encodeReasoning } from '../../../src/providers/openai-responses/reasoning-signature.ts';
 import type { JsonObject } from '../../../src/wire/wire.ts';
+import { placeSignature } from '../../../src/wire/wire.ts';
 
 function requestOf(messages: unknown[]) {
   const body = { messages } as JsonObject;

@@ -1,9 +1,9 @@
 // A conversation for Gemini: roles, matching of results and calls, and places of signatures.
 
 import { describe, expect, test } from 'bun:test';
-import { placeSignature } from '../../../../src/providers/gemini/call-ids.ts';
 import { convertMessages } from '../../../../src/providers/gemini/convert-messages.ts';
 import { convertBody } from '../../../../src/providers/gemini/convert-request.ts';
+import { placeSignature } from '../../../../src/wire/wire.ts';
 import {
   answered,
   callOf,
