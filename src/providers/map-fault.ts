@@ -3,6 +3,7 @@
 import { isWholeNumber, parseFraction, parseTimeMs } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
+import { contextErrorOf } from './context-error.ts';
 import { readUpstreamRequestId } from './parse-json.ts';
 import { type FaultKind, ProviderFault } from './provider.ts';
 
@@ -10,6 +11,8 @@ import { type FaultKind, ProviderFault } from './provider.ts';
 export interface ErrorFields {
   type: string | null;
   message: string | null;
+  /** Its type and code in another protocol's words. */
+  names?: string;
 }
 
 /** The fault of an error response in Messages format, including HTML, empty and broken bodies. Pure. */
@@ -21,11 +24,12 @@ export function mapFault(status: number, headers: Headers, bodyText: string, now
 export function faultOf(
   status: number,
   headers: Headers,
-  { type, message }: ErrorFields,
+  { type, message, names = '' }: ErrorFields,
   nowMs: number,
 ): ProviderFault {
   const kind = kindOf(status, type, message);
-  return new ProviderFault(kind, scrubIdentifiers(message ?? `the provider answered with status ${status}`), {
+  const said = message ?? `the provider answered with status ${status}`;
+  return new ProviderFault(kind, scrubIdentifiers(kind === 'rejected' ? contextErrorOf(said, names) : said), {
     status,
     retryAfterMs: readRetryAfterMs(headers, nowMs),
     errorType: type ?? (status === 413 ? 'request_too_large' : kind === 'rejected' ? 'invalid_request_error' : null),
@@ -38,7 +42,8 @@ export function mapErrorEvent(value: JsonObject, upstreamRequestId: string | nul
   const { type, message } = readError(value);
   const isOurs = type === 'invalid_request_error' && isAboutOurAccount(type, message);
   const kind = isOurs ? 'credentials' : (EVENT_KINDS.get(type ?? '') ?? 'failed');
-  const shown = scrubIdentifiers(message ?? 'the provider sent an error');
+  const said = message ?? 'the provider sent an error';
+  const shown = scrubIdentifiers(kind === 'rejected' ? contextErrorOf(said) : said);
   return new ProviderFault(kind, shown, { errorType: type, upstreamRequestId });
 }
 

@@ -3,6 +3,7 @@
 
 import { bounds } from '../../config.ts';
 import { objectOf, textOf } from '../../wire/wire.ts';
+import { contextErrorOf } from '../context-error.ts';
 import { kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';
 import { readUpstreamRequestId } from '../parse-json.ts';
 import { type FaultKind, ProviderFault } from '../provider.ts';
@@ -44,8 +45,6 @@ const MISSING: readonly RegExp[] = [
 ];
 const OF_ACCOUNT = /^operation not allowed\b/i;
 const RETURNED = /^the model returned the following errors?: */i;
-// Agents recognize by "prompt is too long" that they must shorten their request.
-const TOO_LONG = /^(?:input is too long\b|input tokens exceeded\b|too many input tokens\b)/i;
 
 /** The fault of an error response, including HTML, empty and broken bodies. Pure. */
 export function mapError(status: number, headers: Headers, bodyText: string, nowMs: number): ProviderFault {
@@ -103,5 +102,5 @@ function boundMessage(message: string): string {
 
 function shownMessage(message: string): string {
   const said = message.replace(RETURNED, '');
-  return scrubIdentifiers(TOO_LONG.test(said) ? `prompt is too long: ${said}` : said);
+  return scrubIdentifiers(contextErrorOf(said));
 }

@@ -13,6 +13,7 @@ import {
   UNSIGNED_THOUGHT,
 } from '../../wire/wire.ts';
 import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
+import { contextErrorOf } from '../context-error.ts';
 import { type Ending, endingOf, requireAnswer, withUsage } from '../endings.ts';
 import { isErrorStatus, kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';
@@ -64,11 +65,7 @@ const STATUS_CODES: ReadonlyMap<string, number> = new Map([
 function faultOf(status: number, error: JsonObject, headerMs: number | null = null): ProviderFault {
   const kind = status === 400 && isAboutOurProject(error) ? 'credentials' : kindOf(status, null, null);
   const message = textOf(error['message']) || `the provider answered with status ${status}`;
-  // Agents recognize by this wording that they must shorten their request.
-  const [, tokens, maximum] =
-    /input token count\D{0,20}(\d+)\D{0,80}maximum number of (?:input )?tokens\D{0,20}(\d+)/i.exec(message) ?? [];
-  const said = tokens === undefined ? message : `prompt is too long: ${tokens} tokens > ${maximum} maximum`;
-  const shown = scrubIdentifiers(said)
+  const shown = scrubIdentifiers(kind === 'rejected' ? contextErrorOf(message) : message)
     .replaceAll(/\bprojects?\/[\w.:-]+/g, 'projects/[redacted]')
     .replaceAll(/\b(project_number:|consumer:|project )(?:\d+|['"`][\w.:-]+['"`])/g, '$1[redacted]')
     .replaceAll(/\bAIza[\w-]{10,}/g, '[redacted]');

@@ -6,6 +6,7 @@ import { bounds } from '../../config.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { argumentsText, countOf, MessageComposer } from '../compose-message.ts';
+import { contextErrorOf } from '../context-error.ts';
 import { endingOf, withUsage } from '../endings.ts';
 import { faultOf, kindOf, parseErrorJson, scrubIdentifiers } from '../map-fault.ts';
 import { type FaultKind, ProviderFault } from '../provider.ts';
@@ -83,13 +84,7 @@ function readWaitMs(message: string | null): number | null {
 }
 
 function wordsOf({ code, message }: ErrorFields): string | null {
-  if (code === 'context_length_exceeded') {
-    const [, maximum] = /maximum context length is (\d+) tokens/.exec(message ?? '') ?? [];
-    const [, tokens] = /(?:resulted in|requested) (\d+) tokens/.exec(message ?? '') ?? [];
-    const isCounted = maximum !== undefined && tokens !== undefined;
-    const excess = isCounted ? `${tokens} tokens > ${maximum} maximum` : (message ?? 'it exceeds the context window');
-    return `prompt is too long: ${excess}`; // agents shorten their conversation when they read this
-  }
+  if (code === 'context_length_exceeded') return contextErrorOf(message ?? 'it exceeds the context window', code);
   if (/image/.test(code) && !/could not process image/i.test(message ?? ''))
     return `Could not process image: ${message ?? code}`;
   if (code === 'invalid_encrypted_content') return `Invalid signature in thinking block: ${message ?? code}`;

@@ -26,7 +26,8 @@ interface ChatError {
 /** The fault of an error response, including HTML, empty and broken bodies. Pure. */
 export function mapChatFault(status: number, headers: Headers, bodyText: string, nowMs: number): ProviderFault {
   const error = readChatError(parseErrorJson(bodyText));
-  return faultOf(statusFor(status, error), headers, { type: null, message: error?.message ?? null }, nowMs);
+  const { message = null, names = '' } = error ?? {};
+  return faultOf(statusFor(status, error), headers, { type: null, message, names }, nowMs);
 }
 
 /** The fault of an error with status 200: a whole answer, or a stream chunk. */
@@ -34,7 +35,7 @@ export function mapChatError(value: JsonObject, upstreamRequestId: string | null
   const error = readChatError(value);
   const named = STATUS_OF_TYPE.find(([type]) => type.test(error?.names ?? ''))?.[1];
   const status = statusFor(error?.status ?? named ?? 500, error);
-  const said = { type: null, message: error?.message ?? 'the provider sent an error' };
+  const said = { type: null, message: error?.message ?? 'the provider sent an error', names: error?.names ?? '' };
   const { kind, message, errorType } = faultOf(status, new Headers(), said, 0);
   return new ProviderFault(kind, message, { errorType, upstreamRequestId, ...(kind === 'rejected' && { status }) });
 }

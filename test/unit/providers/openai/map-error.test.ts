@@ -12,9 +12,9 @@ const seen = (status: number, body: unknown) => {
 
 describe('an error response', () => {
   test('about the content keeps its text, in each family’s own format', () => {
-    const words = "This model's maximum context length is 128000 tokens.";
+    const words = 'Unknown name "temprature".';
     const shapes: unknown[] = [
-      { error: { message: words, type: 'invalid_request_error', param: 'messages', code: 'context_length_exceeded' } },
+      { error: { message: words, type: 'invalid_request_error', param: 'messages', code: 'unknown_parameter' } },
       { error: { message: words, code: 400, metadata: {} } },
       { object: 'error', message: words, type: 'BadRequestError', param: null, code: 400 },
       { error: words },
