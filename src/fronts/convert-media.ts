@@ -9,11 +9,14 @@ const TITLE_CHARACTERS_MAX = 500;
 const PDF = 'JVBERi'; // base64 prefixes of files that some clients send without a header
 const ADDRESS = /^https?:\/\//i;
 
-/** An image, from its URL at `path`. Throws invalid_request. */
+/** An image, or a PDF or text in its place, from its URL at `path`. Throws invalid_request. */
 export function convertImage(url: string, path: string): Placed {
   if (ADDRESS.test(url)) return { block: { type: 'image', source: { type: 'url', url } }, path };
   const inside = readDataUrl(url);
   if (inside === null) throw wrongField(path, 'Input should be an http(s) URL or a base64 data URL');
+  // Clients send a PDF in place of an image where routers take it.
+  if (inside.mediaType === 'application/pdf' || inside.mediaType.startsWith('text/'))
+    return convertDocument(url, path, '');
   const media_type = inside.mediaType === 'image/jpg' ? 'image/jpeg' : inside.mediaType;
   return { block: { type: 'image', source: { type: 'base64', media_type, data: inside.base64 } }, path };
 }

@@ -1,11 +1,12 @@
-// Embeddings over OpenAI's POST /embeddings: the JSON of the provider is relayed as it came.
+// Embeddings over OpenAI's POST /embeddings: the JSON of the provider is relayed as it came, with its vectors in the form that was
+// requested: many servers ignore `encoding_format`.
 
-import { type JsonValue, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
+import { type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
 import { countOf, messageIdOf } from './compose-message.ts';
 import { hashUserId } from './conversation.ts';
 import { type Api, post } from './http-api.ts';
-import type { Attempt, WholeReply } from './provider.ts';
-import { readVectors, type Vector, vectorOf } from './read-vectors.ts';
+import { type Attempt, ProviderFault, type WholeReply } from './provider.ts';
+import { asBase64, asFloats, readVectors, type Vector, vectorOf } from './read-vectors.ts';
 
 /** A request for embeddings, as its front wrote it into a message. */
 export interface EmbeddingsRequest {
@@ -38,18 +39,35 @@ export async function requestEmbeddings(api: Api, attempt: Attempt, url: string)
     ...(user !== null && { user }),
   };
   const response = await post(api, attempt, url, JSON.stringify(body), 'application/json');
-  const { value, text, upstreamRequestId } = await readVectors(response, attempt.signal, {
+  const { value, text, upstreamRequestId, converted } = await readVectors(response, attempt.signal, {
     name: 'data',
     count: inputs.length,
-    convert: ({ embedding }) => vectorOf(embedding) !== null || null, // relayed as it came
+    convert: (item) => inFormOf(item, isBase64),
   });
   const usage = objectOf(value['usage']);
   return embeddingsReply(
     attempt,
-    text,
+    withVectors(text, value, converted),
     countOf(usage['prompt_tokens']) ?? countOf(usage['total_tokens']),
     upstreamRequestId,
   );
+}
+
+/** The item's JSON with its vector in the requested form; empty if it is; null without a vector. */
+function inFormOf(item: JsonObject, isBase64: boolean): string | null {
+  const vector = vectorOf(item['embedding']);
+  if (vector === null) return null;
+  if ((typeof vector === 'string') === isBase64) return '';
+  const embedding = isBase64 ? asBase64(vector) : asFloats(vector);
+  return embedding === null ? null : JSON.stringify({ ...item, embedding });
+}
+
+/** The answer with these items in place of its own, unless those have the requested form. Throws ProviderFault. */
+function withVectors(text: string, value: JsonObject, items: readonly string[]): string {
+  if (items.every((item) => item === '')) return text;
+  if (items.includes('')) throw new ProviderFault('failed', 'the provider sent embeddings in two forms');
+  const rest = JSON.stringify({ ...value, data: undefined });
+  return `{"data":[${items.join()}]${rest === '{}' ? '' : ','}${rest.slice(1)}`;
 }
 
 /** `tokens` of all inputs; null: unknown. */

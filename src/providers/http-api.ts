@@ -6,7 +6,7 @@ import type { Secret } from '../secrets/secrets.ts';
 import { type JsonObject, pauseAfter, type StreamEvent } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
 import { hideInFault, hideInReply, hiding } from './hide-credential.ts';
-import { readObject, readUpstreamRequestId } from './parse-json.ts';
+import { NotJson, readObject, readUpstreamRequestId } from './parse-json.ts';
 import type { Attempt, ProbeReply, Provider, ProviderEndpoint, ProviderReply } from './provider.ts';
 import { ProviderFault } from './provider.ts';
 import { type EventConverter, type EventParser, PulledStream } from './pull-stream.ts';
@@ -268,7 +268,7 @@ async function probeApi(api: Api, provider: ProviderEndpoint, signal: AbortSigna
 interface AnswerReader {
   converter(): EventConverter;
   /** The events of a whole answer. Throws ProviderFault. */
-  whole(): Promise<StreamEvent[]>;
+  whole(response: Response): Promise<StreamEvent[]>;
   /** The content type of a stream, and its parser; absent: server-sent events. */
   framing?: { contentType: string; parser(): EventParser };
 }
@@ -279,13 +279,53 @@ export async function openAnswer(
   { request, signal }: Attempt,
   reader: AnswerReader,
 ): Promise<ProviderReply> {
-  const upstreamRequestId = readUpstreamRequestId(response.headers);
-  if (!request.stream) {
-    const events = await reader.whole();
+  if (request.stream) return await openStream(response, signal, reader);
+  return await readWhole(response, signal, reader, async () => {
+    const events = await reader.whole(response);
     await pauseAfterEvents(events);
-    return { form: 'message', ...foldAnswer(events), upstreamRequestId };
+    return { form: 'message', ...foldAnswer(events), upstreamRequestId: readUpstreamRequestId(response.headers) };
+  });
+}
+
+/** A whole answer, read by `read`; or folded from events, which some routers always send. Throws ProviderFault. */
+export async function readWhole(
+  response: Response,
+  signal: AbortSignal,
+  reader: Pick<AnswerReader, 'converter'>,
+  read: () => Promise<ProviderReply>,
+): Promise<ProviderReply> {
+  const fold = async (body: ReadableStream<Uint8Array>): Promise<ProviderReply> => {
+    const events = await pullAll(new PulledStream(body, signal, reader.converter()));
+    await pauseAfterEvents(events);
+    return { form: 'message', ...foldAnswer(events), upstreamRequestId: readUpstreamRequestId(response.headers) };
+  };
+  if (response.body !== null && response.headers.get('content-type')?.includes(EVENT_STREAM) === true)
+    return await fold(response.body);
+  try {
+    return await read();
+  } catch (thrown) {
+    if (!(thrown instanceof NotJson && thrown.isOfEvents)) throw thrown;
+    return await fold(bodyOf(thrown.text));
   }
-  return await openStream(response, signal, reader);
+}
+
+/** All events of a stream, which are as long as a whole answer may be. Throws ProviderFault. */
+async function pullAll(stream: PulledStream): Promise<StreamEvent[]> {
+  const events: StreamEvent[] = [];
+  let characters = 0;
+  for (let batch = await stream.next(); batch !== null; batch = await stream.next()) {
+    characters += batch.reduce((sum, { json }) => sum + json.length, 0);
+    if (characters > bounds.upstreamBodyBytesMax)
+      throw new ProviderFault('failed', 'the response of the provider is too long');
+    events.push(...batch);
+  }
+  return events;
+}
+
+const EVENT_STREAM = 'text/event-stream';
+
+function bodyOf(text: string): ReadableStream<Uint8Array> {
+  return new Blob([text]).stream();
 }
 
 /** Ends the step in which a long answer was converted. */
@@ -300,17 +340,39 @@ export async function openStream(
   reader: AnswerReader,
 ): Promise<ProviderReply> {
   const upstreamRequestId = readUpstreamRequestId(response.headers);
-  const streamType = reader.framing?.contentType ?? 'text/event-stream';
+  const streamType = reader.framing?.contentType ?? EVENT_STREAM;
   const contentType = response.headers.get('content-type') ?? streamType;
-  if (contentType.includes('json')) {
-    const batches = [await reader.whole()];
-    for (const batch of batches) await pauseAfterEvents(batch);
-    return { form: 'stream', events: { next: async () => batches.shift() ?? null }, upstreamRequestId };
-  }
-  if (!contentType.includes(streamType) || response.body === null) {
+  if (contentType.includes('json')) return await openJson(response, signal, reader);
+  const isStream = reader.framing === undefined ? !contentType.includes('html') : contentType.includes(streamType);
+  if (!isStream || response.body === null) {
     await cancelBody(response);
     throw new ProviderFault('failed', 'the provider answered with neither events nor JSON', { upstreamRequestId });
   }
-  const events = new PulledStream(response.body, signal, reader.converter(), reader.framing?.parser());
+  const { headers } = response;
+  const whole = (chunks: Uint8Array<ArrayBuffer>[]) =>
+    reader.whole(new Response(new Blob(chunks), { headers: jsonOf(headers) }));
+  const parser = reader.framing?.parser();
+  const events = new PulledStream(response.body, signal, reader.converter(), parser ?? { whole });
   return { form: 'stream', events, upstreamRequestId };
+}
+
+/** The headers of a response whose body turned out to be JSON. */
+function jsonOf(headers: Headers): Headers {
+  const changed = new Headers(headers);
+  changed.set('content-type', 'application/json');
+  return changed;
+}
+
+/** A whole answer where a stream was requested; or events under the content type of JSON. */
+async function openJson(response: Response, signal: AbortSignal, reader: AnswerReader): Promise<ProviderReply> {
+  const upstreamRequestId = readUpstreamRequestId(response.headers);
+  try {
+    const batches = [await reader.whole(response)];
+    for (const batch of batches) await pauseAfterEvents(batch);
+    return { form: 'stream', events: { next: async () => batches.shift() ?? null }, upstreamRequestId };
+  } catch (thrown) {
+    if (!(thrown instanceof NotJson && thrown.isOfEvents)) throw thrown;
+    const events = new PulledStream(bodyOf(thrown.text), signal, reader.converter());
+    return { form: 'stream', events, upstreamRequestId };
+  }
 }

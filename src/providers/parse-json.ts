@@ -39,7 +39,21 @@ function parseCheap(text: string, parsed: ParsedText, parse: Parse): JsonValue {
   try {
     return parse(text);
   } catch {
-    throw faultOf(parsed, 'is not JSON');
+    throw new NotJson(parsed, text);
+  }
+}
+
+/** A text that is not JSON: a stream of events, perhaps, under another content type. */
+export class NotJson extends ProviderFault {
+  readonly text: string;
+
+  constructor({ what, upstreamRequestId }: ParsedText, text: string) {
+    super('failed', `the provider sent ${what} that is not JSON`, { upstreamRequestId });
+    this.text = text;
+  }
+
+  get isOfEvents(): boolean {
+    return /^\s*(?:event|data|id|retry)?:/.test(this.text);
   }
 }
 

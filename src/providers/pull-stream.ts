@@ -61,6 +61,14 @@ export function endedEarly(upstreamRequestId: string | null): ProviderFault {
   return new ProviderFault('failed', 'the stream ended before the message was complete', { upstreamRequestId });
 }
 
+/** Converts a body that turned out to be JSON: a whole answer in place of a stream. Throws ProviderFault. */
+interface WholeReader {
+  whole(chunks: Uint8Array<ArrayBuffer>[]): Promise<StreamEvent[]>;
+}
+
+const [BRACE, BRACKET] = [0x7b, 0x5b];
+const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+
 /** Reads a body; `signal` is its fetch's. Closed by its end, a fault, or the signal. */
 export class PulledStream implements EventSource {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
@@ -76,15 +84,18 @@ export class PulledStream implements EventSource {
   #rest: Uint8Array | null = null; // of a chunk that is too long for one turn
   #isLongEvent = false; // in the piece that was taken last
   #isEnded = false;
+  /** Until the first byte tells the form. */
+  #wholeReader: WholeReader | null;
 
   constructor(
     body: ReadableStream<Uint8Array>,
     signal: AbortSignal,
     converter: EventConverter,
-    parser: EventParser = new EventStreamParser(),
+    format: EventParser | WholeReader = new EventStreamParser(),
   ) {
     this.#reader = body.getReader();
-    this.#parser = parser;
+    this.#wholeReader = 'whole' in format ? format : null;
+    this.#parser = 'whole' in format ? new EventStreamParser() : format;
     this.#signal = signal;
     this.#converter = converter;
   }
@@ -126,6 +137,7 @@ export class PulledStream implements EventSource {
   // Bound once, because a function per chunk would cost as much as parsing it.
   readonly #onRead = ({ done, value }: { done: boolean; value?: Uint8Array | undefined }) => {
     if (done) this.#isEnded = true;
+    if (this.#wholeReader !== null && value !== undefined && this.#isJson(value)) return;
     const batch = value === undefined ? this.#atEnd() : this.#take(this.#firstOf(value));
     if (batch !== null && this.#isLongEvent) ownTurn().then(() => this.#receiver.onEvents(batch));
     else if (batch !== null) this.#receiver.onEvents(batch);
@@ -133,6 +145,35 @@ export class PulledStream implements EventSource {
     else if (this.#isEnded) this.#receiver.onEvents(null);
     else this.#read(); // bounded by the end of the stream and the signal
   };
+
+  /** Whether the body begins as JSON; then all of it is read as a whole answer. */
+  #isJson(chunk: Uint8Array): boolean {
+    const first = chunk.find((byte) => !isSpace(byte));
+    const reader = this.#wholeReader;
+    if (first === undefined || reader === null) return false;
+    this.#wholeReader = null;
+    if (first !== BRACE && first !== BRACKET) return false;
+    this.#readWhole(reader, chunk).then(
+      (events) => this.#receiver.onEvents(events),
+      (thrown) => this.#receiver.onFault(this.#fail(thrown)),
+    );
+    return true;
+  }
+
+  async #readWhole(reader: WholeReader, first: Uint8Array): Promise<StreamEvent[]> {
+    const chunks = [first as Uint8Array<ArrayBuffer>];
+    let bytes = first.length;
+    for (let next = await this.#reader.read(); !next.done; next = await this.#reader.read()) {
+      bytes += next.value.length;
+      if (bytes > bounds.upstreamBodyBytesMax) {
+        this.#cancel();
+        throw new ProviderFault('failed', 'the response of the provider is too long');
+      }
+      chunks.push(next.value as Uint8Array<ArrayBuffer>);
+    }
+    this.#isEnded = true;
+    return await reader.whole(chunks);
+  }
 
   /** The part of a chunk for one turn; the rest is kept. */
   #firstOf(chunk: Uint8Array): Uint8Array {

@@ -55,6 +55,27 @@ export function vectorOf(value: JsonValue | undefined): Vector | null {
   return isVector ? (value as number[]) : null;
 }
 
+const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
+
+/** Base64 of single-precision floats in the byte order of OpenAI's format. */
+export function asBase64(vector: Vector): string {
+  if (typeof vector === 'string') return vector;
+  const bytes = Buffer.alloc(vector.length * FLOAT_BYTES);
+  for (const [place, value] of vector.entries()) bytes.writeFloatLE(value, place * FLOAT_BYTES);
+  return bytes.toString('base64');
+}
+
+/** The floats; null for a text that does not have whole ones. */
+export function asFloats(vector: Vector): number[] | null {
+  if (typeof vector !== 'string') return vector;
+  const bytes = Buffer.from(vector, 'base64');
+  if (bytes.length === 0 || bytes.length % FLOAT_BYTES !== 0) return null;
+  const floats = Array.from({ length: bytes.length / FLOAT_BYTES }, (_, place) =>
+    bytes.readFloatLE(place * FLOAT_BYTES),
+  );
+  return floats.every(Number.isFinite) ? floats : null;
+}
+
 const QUOTE = 0x22;
 const BRACKET_OPEN = 0x5b;
 const BRACKET_CLOSE = 0x5d;

@@ -2,7 +2,7 @@
 
 import { isJsonObject, type JsonValue, onOneLine, type StreamEvent, unfoldMessage } from '../../wire/wire.ts';
 import { claudeAbilities } from '../abilities.ts';
-import { type Api, apiProvider, openStream, post, requestTokenCount } from '../http-api.ts';
+import { type Api, apiProvider, openStream, post, readWhole, requestTokenCount } from '../http-api.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
 import {
   type Answer,
@@ -66,11 +66,12 @@ export function messagesProvider(kind: string, api: Api, platform: MessagesPlatf
     send: async (attempt) => post(api, withBetas(attempt), url(attempt, '/v1/messages'), body(attempt)),
 
     read(response, { request, signal }) {
-      if (!request.stream) return readAnswer(response, signal, convert);
-      return openStream(response, signal, {
+      const reader = {
         converter: () => convertEvents(readUpstreamRequestId(response.headers), mapError),
-        whole: async () => unfoldMessage((await readAnswer(response, signal, convert)).message),
-      });
+        whole: async (whole: Response) => unfoldMessage((await readAnswer(whole, signal, convert)).message),
+      };
+      if (request.stream) return openStream(response, signal, reader);
+      return readWhole(response, signal, reader, () => readAnswer(response, signal, convert));
     },
 
     countTokens: async (attempt) =>

@@ -66,9 +66,9 @@ export const bedrock = apiProvider('bedrock', api, {
     return openAnswer(response, attempt, {
       converter: () => convertFrames(terms),
       // Numbers in tool inputs keep their digits.
-      whole: async () => {
+      whole: async (whole) => {
         const usageOf = ({ usage }: JsonObject) => makeUsage(readCounts(objectOf(usage)));
-        return convertAnswer((await readObject(response, attempt.signal, parseExactly, usageOf)).value, terms);
+        return convertAnswer((await readObject(whole, attempt.signal, parseExactly, usageOf)).value, terms);
       },
       ...(framing !== undefined && { framing }),
     });
@@ -99,7 +99,8 @@ function readClaude(
   if (!request.stream) return readAnswer(response, signal, (answer) => requireMessage(answer));
   return openStream(response, signal, {
     converter: () => convertChunks(upstreamRequestId),
-    whole: async () => unfoldMessage((await readAnswer(response, signal, (answer) => requireMessage(answer))).message),
+    whole: async (whole) =>
+      unfoldMessage((await readAnswer(whole, signal, (answer) => requireMessage(answer))).message),
     ...(framing !== undefined && { framing }),
   });
 }

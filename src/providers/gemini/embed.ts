@@ -12,7 +12,7 @@ import {
 import { type Api, post } from '../http-api.ts';
 import { refuseField } from '../lost-fields.ts';
 import type { Attempt, WholeReply } from '../provider.ts';
-import { readVectors, vectorOf } from '../read-vectors.ts';
+import { asBase64, readVectors, vectorOf } from '../read-vectors.ts';
 import { convertUrl, plainModel } from './convert-request.ts';
 
 const INPUTS_MAX = 100; // Google's limit
@@ -57,7 +57,7 @@ export function readTexts(
 export function convertVector(values: JsonValue | undefined, index: number, isBase64: boolean): string | null {
   const vector = vectorOf(values);
   if (vector === null) return null;
-  return embeddingJson(index, isBase64 && Array.isArray(vector) ? toBase64(vector) : vector);
+  return embeddingJson(index, isBase64 ? asBase64(vector) : vector);
 }
 
 /** `tokens`: null if the provider reports none. */
@@ -70,11 +70,4 @@ export function replyWithVectors(
   const { inputs } = readEmbeddingsRequest(attempt);
   const shown = tokens ?? Math.ceil(Buffer.byteLength(inputs.join('')) / BYTES_PER_TOKEN);
   return embeddingsReply(attempt, embeddingsJson(attempt.upstreamModel, vectors, shown), tokens, upstreamRequestId);
-}
-
-/** Single-precision floats in the byte order of OpenAI's format. */
-function toBase64(numbers: readonly number[]): string {
-  const bytes = Buffer.alloc(numbers.length * Float32Array.BYTES_PER_ELEMENT);
-  for (const [place, value] of numbers.entries()) bytes.writeFloatLE(value, place * Float32Array.BYTES_PER_ELEMENT);
-  return bytes.toString('base64');
 }

@@ -96,15 +96,15 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
   const isOwn = ownBody(attempt) !== null;
   const terms = termsOf(attempt, isOwn);
   // Numbers in tool inputs keep their digits.
-  const readWhole = () => readJson(response, signal, parseExactly, usageOf);
+  const readJsonOf = (from: Response) => readJson(from, signal, parseExactly, usageOf);
   if (isOwn && !request.stream) {
-    const { value, text, upstreamRequestId } = await readWhole();
+    const { value, text, upstreamRequestId } = await readJsonOf(response);
     return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };
   }
   return openAnswer(response, attempt, {
     converter: () => convertEvents(terms, isOwn),
-    whole: async () => {
-      const { value } = await readWhole();
+    whole: async (whole) => {
+      const { value } = await readJsonOf(whole);
       const events = convertAnswer(value, terms);
       return isOwn ? keepChunk(events, value) : events;
     },

@@ -102,15 +102,15 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
     callIds: callIdsOf(request.body),
     upstreamRequestId: readUpstreamRequestId(response.headers),
   };
-  const readWhole = () =>
-    readObject(response, signal, parseWithArguments, ({ usage }) => makeUsage(readCounts(objectOf(usage))));
+  const readObjectOf = (from: Response) =>
+    readObject(from, signal, parseWithArguments, ({ usage }) => makeUsage(readCounts(objectOf(usage))));
   if (isOwn && !request.stream) {
-    const { value, text, upstreamRequestId } = await readWhole();
+    const { value, text, upstreamRequestId } = await readObjectOf(response);
     return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };
   }
   return openAnswer(response, attempt, {
     converter: () => (isOwn ? keepEvents(convertEvents(terms)) : convertEvents(terms)),
-    whole: async () => convertAnswer((await readWhole()).value, terms),
+    whole: async (whole) => convertAnswer((await readObjectOf(whole)).value, terms),
   });
 }
 

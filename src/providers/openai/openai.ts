@@ -47,9 +47,9 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
       const profile = profileOf(attempt);
       return openAnswer(response, attempt, {
         converter: () => convertEvents(attempt, profile, readUpstreamRequestId(response.headers)),
-        async whole() {
+        async whole(whole) {
           const { value, upstreamRequestId } = await readObject(
-            response,
+            whole,
             attempt.signal,
             parseWithArguments,
             ({ usage }) => makeUsage(readCounts(objectOf(usage))),
