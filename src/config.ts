@@ -169,9 +169,9 @@ export const bounds = {
   rechargeErrorRestMs: 2_000,
   rechargeRestsMax: 10_000,
   rechargeCloseMsMax: 3_000,
-  geminiSchemaDepthMax: 24, // of a tool's schema; a deeper or larger one is replaced by an unconstrained object
-  geminiSchemaNodesMax: 5_000,
-  geminiRequestSchemaNodesMax: 50_000, // of all tools of one request, because references repeat parts
+  schemaDepthMax: 24, // of a tool's schema that is converted; deeper or more parts become an unconstrained object
+  schemaNodesMax: 5_000,
+  requestSchemaNodesMax: 50_000, // of all tools of one request, because references repeat parts
   sandboxScriptCharactersMax: 64 * 1024,
   sandboxSchemaCharactersMax: 256 * 1024,
   sandboxSchemaStepsMax: 20_000, // values, keywords, characters and comparisons, to make one value of a schema

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../wire/wire.ts';
 import { refuseField, refuseType } from './lost-fields.ts';
+import { REQUEST_RULES, type RequestRules } from './request-rules.ts';
 
 interface ClientTool {
   description: string;
@@ -109,57 +110,26 @@ export function gatherTools(body: JsonObject): { tool: JsonObject; path: string 
 }
 
 const NAME_KEPT_CHARACTERS = 51; // with "_" and a digest of 12 characters at most 64
-const SENDABLE_NAME = /^[\w-]{1,64}$/;
 
-/** The name at a provider: the same where it is `valid`, else a deterministic replacement. */
-export function shortenToolName(name: string, valid = SENDABLE_NAME, prefix = ''): string {
-  if (valid.test(name)) return name;
+/** The name at a provider: the same where it has the form, else a deterministic replacement. */
+export function shortenToolName(
+  name: string,
+  { toolName: { form, prefix } }: NameRules = REQUEST_RULES.openai,
+): string {
+  if (form.test(name)) return name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, 12);
   const kept = (prefix + name.replaceAll(/[^\w-]/g, '_')).slice(0, NAME_KEPT_CHARACTERS);
   return `${kept}_${digest}`;
 }
 
-/** Tool name at the provider → tool name of the client, for tools that `rename` gives another name. */
+type NameRules = Pick<RequestRules, 'toolName'>;
+
+/** Tool name at the provider → tool name of the client, for tools that get another name there. */
 export function replacedToolNames(
   body: JsonObject,
-  rename: (name: string) => string = (name) => shortenToolName(name),
+  rules: NameRules = REQUEST_RULES.openai,
 ): ReadonlyMap<string, string> {
   const names = gatherTools(body).flatMap(({ tool: { name } }) => (typeof name === 'string' ? [name] : []));
-  return new Map(names.filter((name) => rename(name) !== name).map((name) => [rename(name), name]));
-}
-
-/** The schema with the members that an object schema must have. Keys keep their order, which prompt caches need. */
-export function completeSchema(schema: JsonObject): JsonObject {
-  const typed = 'type' in schema ? schema : { type: 'object', ...schema };
-  return isJsonObject(typed['properties']) ? typed : { ...typed, properties: {} };
-}
-
-const UNSUPPORTED_KEYWORDS = 'allOf dependentRequired dependentSchemas else if not oneOf patternProperties then'.split(
-  ' ',
-);
-const TYPE_KEYWORDS = ['$ref', 'anyOf', 'const', 'enum', 'type'];
-
-/** The request parser bounds its depth. */
-export function isStrictSchema(schema: JsonObject): boolean {
-  return schema['type'] === 'object' && isStrict(schema);
-}
-
-function isStrict(schema: JsonValue | undefined): boolean {
-  if (!isJsonObject(schema) || UNSUPPORTED_KEYWORDS.some((word) => word in schema)) return false;
-  const { items, anyOf, $defs, definitions } = schema;
-  return (
-    TYPE_KEYWORDS.some((word) => word in schema) &&
-    hasStrictMembers(schema) &&
-    (items === undefined || isStrict(items)) &&
-    (anyOf === undefined || (Array.isArray(anyOf) && anyOf.every(isStrict))) &&
-    [$defs, definitions].every((schemas) => !isJsonObject(schemas) || Object.values(schemas).every(isStrict))
-  );
-}
-
-function hasStrictMembers({ type, properties, required, additionalProperties }: JsonObject): boolean {
-  const isObject = type === 'object' || (Array.isArray(type) && type.includes('object')) || properties !== undefined;
-  if (!isObject) return true;
-  if (additionalProperties !== false || !isJsonObject(properties)) return false;
-  const names = Array.isArray(required) ? required : [];
-  return Object.entries(properties).every(([name, member]) => names.includes(name) && isStrict(member));
+  const replaced = names.map((name) => [shortenToolName(name, rules), name] as const);
+  return new Map(replaced.filter(([sent, name]) => sent !== name));
 }

@@ -31,6 +31,8 @@ export interface Generation {
   off: 'disabled' | 'between_tools' | null;
   efforts: 'all' | 'no xhigh' | 'none';
   takesSampling: boolean;
+  /** Whether it takes `temperature` and `top_p` together. */
+  takesBothSampling: boolean;
   /** Whether a call of a tool can be forced. */
   takesForcedCall: boolean;
 }
@@ -41,6 +43,7 @@ const BY_BUDGET: Generation = {
   off: 'disabled',
   efforts: 'none',
   takesSampling: true,
+  takesBothSampling: false,
   takesForcedCall: true,
 };
 const ADAPTIVE: Generation = { ...BY_BUDGET, thinks: 'adaptively', efforts: 'all', takesSampling: false };
@@ -55,11 +58,13 @@ const CLAUDE_MODELS: readonly [name: RegExp, generation: Generation][] = [
   [/claude-haiku-5[-.]5(?!\d)/, { ...ADAPTIVE, takesBudget: false }],
   [/claude-(?:\D+-)?(?:4[-.](?:[7-9]|\d\d)|[5-9]|\d\d)(?!\d)/, ADAPTIVE],
   [/claude-opus-4[-.]5(?!\d)/, { ...BY_BUDGET, efforts: 'no xhigh' }],
-  [/claude-(?:instant|2|3-(?!7))/, { ...BY_BUDGET, thinks: 'never', takesBudget: false }],
-  [/claude-/, BY_BUDGET],
+  // "`temperature` and `top_p` cannot both be specified for this model", since Opus 4.1.
+  [/claude-(?:opus-4[-.]1|(?:sonnet|haiku)-4[-.]5)(?!\d)/, BY_BUDGET],
+  [/claude-(?:instant|2|3-(?!7))/, { ...BY_BUDGET, thinks: 'never', takesBudget: false, takesBothSampling: true }],
+  [/claude-/, { ...BY_BUDGET, takesBothSampling: true }],
 ];
 /** Other providers of this protocol. */
-const ANY_OTHER: Generation = { ...BY_BUDGET, efforts: 'all' };
+const ANY_OTHER: Generation = { ...BY_BUDGET, efforts: 'all', takesBothSampling: true };
 
 /** Parameters that a model of the Messages protocol accepts. */
 export function claudeGeneration(model: string): Generation {
@@ -96,6 +101,11 @@ export interface ThinkingLevels {
 /** How a Gemini model thinks; null if it does not, or is unknown. */
 export function geminiThinking(model: string): ThinkingBudget | ThinkingLevels | null {
   return GEMINI_MODELS.find(([name]) => name.test(model))?.[1] ?? null;
+}
+
+/** Whether `temperature`, `topP` and `topK` are sent: they are deprecated since Gemini 3.6 Flash (July 2026). */
+export function geminiTakesSampling(model: string): boolean {
+  return !/^gemini-(?:3\.(?:[6-9]|\d\d)|[4-9]|\d\d)/.test(model);
 }
 
 /** Models of this generation refuse their own function calls without their signatures. */

@@ -1,6 +1,17 @@
 // A provider of the Messages protocol: its answer is returned without translation or counting.
 
-import { isJsonObject, type JsonValue, onOneLine, type StreamEvent, unfoldMessage } from '../../wire/wire.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonObjects,
+  makeEvent,
+  objectOf,
+  onOneLine,
+  type StreamEvent,
+  textOf,
+  unfoldMessage,
+} from '../../wire/wire.ts';
 import { claudeAbilities } from '../abilities.ts';
 import { type Api, apiProvider, openStream, post, readWhole, requestTokenCount } from '../http-api.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
@@ -21,8 +32,10 @@ import {
   type WholeReply,
 } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
+import { replacedNames } from './adapt-request.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
 
+export { replacedNames } from './adapt-request.ts';
 export { type Changes, convertHeaders, countChanges, messageChanges } from './convert-request.ts';
 
 const api: Api = {
@@ -58,16 +71,18 @@ export interface MessagesPlatform {
 export function messagesProvider(kind: string, api: Api, platform: MessagesPlatform): Provider {
   const { url, body, countBody, betas, mapError = () => null, probe } = platform;
   const withBetas = (attempt: Attempt) => (betas === undefined ? attempt : { ...attempt, betas: betas(attempt) });
-  const convert = (answer: Answer<JsonValue>) => requireMessage(answer, mapError);
   return apiProvider(kind, api, {
     abilities: claudeAbilities,
     keepsCacheLifetimes: () => true,
 
     send: async (attempt) => post(api, withBetas(attempt), url(attempt, '/v1/messages'), body(attempt)),
 
-    read(response, { request, signal }) {
+    read(response, attempt) {
+      const { request, signal } = attempt;
+      const terms = { mapError, names: replacedNames(attempt) };
+      const convert = (answer: Answer<JsonValue>) => requireMessage(answer, terms);
       const reader = {
-        converter: () => convertEvents(readUpstreamRequestId(response.headers), mapError),
+        converter: () => convertEvents(readUpstreamRequestId(response.headers), terms),
         whole: async (whole: Response) => unfoldMessage((await readAnswer(whole, signal, convert)).message),
       };
       if (request.stream) return openStream(response, signal, reader);
@@ -85,20 +100,40 @@ export function messagesProvider(kind: string, api: Api, platform: MessagesPlatf
   });
 }
 
-type MapError = NonNullable<MessagesPlatform['mapError']>;
+interface AnswerTerms {
+  mapError: NonNullable<MessagesPlatform['mapError']>;
+  /** Tool name at the provider → tool name of the client. */
+  names: ReadonlyMap<string, string>;
+}
+type Terms = Partial<Pick<AnswerTerms, 'mapError'>> & Pick<AnswerTerms, 'names'>;
 
-/** A whole answer of the protocol, unchanged. Throws ProviderFault. */
-export function requireMessage(answer: Answer<JsonValue>, mapError: MapError = () => null): WholeReply {
+/** A whole answer of the protocol, unchanged but for the names of tools. Throws ProviderFault. */
+export function requireMessage(answer: Answer<JsonValue>, { mapError = () => null, names }: Terms): WholeReply {
   const fault = mapError(answer.value, answer.upstreamRequestId);
   if (fault !== null) throw fault;
   const { value: message, text, upstreamRequestId } = requireObject(answer);
   if (message['type'] === 'error') throw mapErrorEvent(message, upstreamRequestId);
-  if (message['type'] === 'message') return { form: 'message', message, text, upstreamRequestId };
+  if (message['type'] === 'message') return { form: 'message', ...renamed(message, text, names), upstreamRequestId };
   throw new ProviderFault('failed', 'the provider answered with JSON that is not a message', { upstreamRequestId });
 }
 
-/** Passes events on unchanged, except the provider's keep-alives. */
-export function convertEvents(upstreamRequestId: string | null, mapError: MapError = () => null): EventConverter {
+function renamed(message: JsonObject, text: string, names: AnswerTerms['names']): Pick<WholeReply, 'message' | 'text'> {
+  if (names.size === 0) return { message, text };
+  const content = jsonObjects(message['content']).map((block) => renameCall(block, names));
+  const changed = { ...message, content };
+  return { message: changed, text: JSON.stringify(changed) };
+}
+
+function renameCall(block: JsonObject, names: AnswerTerms['names']): JsonObject {
+  const name = block['type'] === 'tool_use' ? names.get(textOf(block['name'])) : undefined;
+  return name === undefined ? block : { ...block, name };
+}
+
+/** Passes events on unchanged, except the names of tools and the provider's keep-alives. */
+export function convertEvents(
+  upstreamRequestId: string | null,
+  { mapError = () => null, names }: Terms,
+): EventConverter {
   let isBegun = false;
   let isDone = false;
   return {
@@ -116,7 +151,7 @@ export function convertEvents(upstreamRequestId: string | null, mapError: MapErr
         throw new ProviderFault('failed', 'the provider started a second message in the stream', { upstreamRequestId });
       isBegun ||= isStart;
       isDone = event.name === 'message_stop';
-      return [event];
+      return [event.name === 'content_block_start' ? renameStart(event, names) : event];
     },
     end() {
       throw endedEarly(upstreamRequestId);
@@ -124,7 +159,13 @@ export function convertEvents(upstreamRequestId: string | null, mapError: MapErr
   };
 }
 
-function readEvent(text: string, upstreamRequestId: string | null, mapError: MapError): StreamEvent {
+function renameStart(event: StreamEvent, names: AnswerTerms['names']): StreamEvent {
+  const block = objectOf(event.value['content_block']);
+  const content_block = names.size === 0 ? block : renameCall(block, names);
+  return content_block === block ? event : makeEvent({ ...event.value, content_block, type: event.name });
+}
+
+function readEvent(text: string, upstreamRequestId: string | null, mapError: AnswerTerms['mapError']): StreamEvent {
   const parsed = parseJson(text, { what: 'an event', upstreamRequestId });
   const fault = isJsonObject(parsed) && typeof parsed['type'] === 'string' ? null : mapError(parsed, upstreamRequestId);
   if (fault !== null) throw fault;

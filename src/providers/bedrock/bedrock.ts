@@ -1,12 +1,19 @@
 // A provider at Amazon Bedrock: Claude by InvokeModel, in the Messages protocol; models of other families by Converse.
 
-import { type JsonObject, objectOf, parseExactly, unfoldMessage } from '../../wire/wire.ts';
-import { requireMessage } from '../anthropic/anthropic.ts';
+import { type JsonObject, type JsonValue, objectOf, parseExactly, unfoldMessage } from '../../wire/wire.ts';
+import { replacedNames, requireMessage } from '../anthropic/anthropic.ts';
 import { convertPlatformBody, keepsLongCache } from '../claude-platforms.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
 import { type Api, apiProvider, makeHeaders, openAnswer, openStream, post, requestTokenCount } from '../http-api.ts';
-import { parseLeniently, parseObject, readAnswer, readObject, readUpstreamRequestId } from '../parse-json.ts';
+import {
+  type Answer,
+  parseLeniently,
+  parseObject,
+  readAnswer,
+  readObject,
+  readUpstreamRequestId,
+} from '../parse-json.ts';
 import {
   type Attempt,
   type ProbeReply,
@@ -15,6 +22,7 @@ import {
   type ProviderReply,
 } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
+import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import { cancelBody, fetchUpstream, readFault } from '../upstream.ts';
 import { convertChunks, countedModel, countInput } from './claude.ts';
@@ -92,15 +100,17 @@ async function framingOf(upstreamRequestId: string | null): Promise<Framing> {
 
 function readClaude(
   response: Response,
-  { request, signal }: Attempt,
+  attempt: Attempt,
   framing: Framing | undefined,
   upstreamRequestId: string | null,
 ): Promise<ProviderReply> {
-  if (!request.stream) return readAnswer(response, signal, (answer) => requireMessage(answer));
+  const { request, signal } = attempt;
+  const names = replacedNames(attempt);
+  const convert = (answer: Answer<JsonValue>) => requireMessage(answer, { names });
+  if (!request.stream) return readAnswer(response, signal, convert);
   return openStream(response, signal, {
-    converter: () => convertChunks(upstreamRequestId),
-    whole: async (whole) =>
-      unfoldMessage((await readAnswer(whole, signal, (answer) => requireMessage(answer))).message),
+    converter: () => convertChunks(upstreamRequestId, names),
+    whole: async (whole) => unfoldMessage((await readAnswer(whole, signal, convert)).message),
     ...(framing !== undefined && { framing }),
   });
 }
@@ -111,7 +121,7 @@ function termsOf({ request, requestId, upstreamModel }: Attempt, upstreamRequest
     requestId,
     model: baseModel(upstreamModel),
     home: homeOf(upstreamModel),
-    names: replacedToolNames(request.body),
+    names: replacedToolNames(request.body, REQUEST_RULES.bedrock),
     callIds: callIdsOf(request.body),
     stopSequences: Array.isArray(stops) ? stops : [],
     upstreamRequestId,

@@ -16,8 +16,8 @@ const CHUNK = 'chunk';
 const METRICS = 'amazon-bedrock-invocationMetrics';
 
 /** Converts frames to the vendor's events: those within chunks, without what Bedrock adds. */
-export function convertChunks(upstreamRequestId: string | null): EventConverter {
-  const events = convertEvents(upstreamRequestId);
+export function convertChunks(upstreamRequestId: string | null, names: ReadonlyMap<string, string>): EventConverter {
+  const events = convertEvents(upstreamRequestId, { names });
   return {
     get isDone() {
       return events.isDone;

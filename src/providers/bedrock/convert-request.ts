@@ -2,10 +2,12 @@
 
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { exactBody, isJsonObject, objectOf, textOf } from '../../wire/wire.ts';
-import { completeSchema, gatherTools, readFunction, shortenToolName } from '../client-tools.ts';
+import { gatherTools, readFunction, shortenToolName } from '../client-tools.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
 import { claudeGeneration, nearestEffort, readEffort, readThinking } from '../models.ts';
 import type { Attempt } from '../provider.ts';
+import { REQUEST_RULES } from '../request-rules.ts';
+import { completeSchema, limitSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 import { calledNames, convertMessages, convertSystem, isBreakpoint, pushCachePoint } from './convert-messages.ts';
 import { type Family, familyOf } from './families.ts';
 import { homeOf, isClaude } from './model-ids.ts';
@@ -61,16 +63,17 @@ function convertTools(body: JsonObject, family: Family): Tools {
   const given = gatherTools(body);
   const isForbidden = given.length === 0 || objectOf(body['tool_choice'])['type'] === 'none';
   if (isForbidden && called.length === 0) return { tools: [], choice: null, isForbidden: false };
-  const tools = given.map(({ tool, path }) => convertTool(tool, path, family));
+  const nodes = makeNodeBudget();
+  const tools = given.map(({ tool, path }) => convertTool(tool, path, family, nodes));
   if (given.length === 0)
     tools.push(...called.map((name) => toolSpec(shortenToolName(name), undefined, NO_PARAMETERS)));
   pushCachePoint(tools, family.cachePoints && !family.plainSchemas && given.some(({ tool }) => isBreakpoint(tool)));
   return { tools, choice: isForbidden ? null : convertChoice(body['tool_choice']), isForbidden };
 }
 
-function convertTool(tool: JsonObject, path: string, family: Family): JsonObject {
+function convertTool(tool: JsonObject, path: string, family: Family, nodes: NodeBudget): JsonObject {
   const { name, description, schema: given } = readFunction(tool, path);
-  const schema = completeSchema(objectOf(given));
+  const schema = completeSchema(objectOf(given), REQUEST_RULES.bedrock, nodes);
   return toolSpec(shortenToolName(name), description, family.plainSchemas ? plainSchema(schema) : schema);
 }
 
@@ -97,16 +100,16 @@ function convertChoice(choice: JsonValue | undefined): JsonObject | null {
 /** Clients that send -1 mean "unset"; Converse accepts temperatures up to 1. */
 function convertInference(body: JsonObject, { maxTokens, upstreamModel }: Attempt): JsonObject {
   const { temperature, top_p: topP, stop_sequences: stops } = body;
-  const isThinkingClaude = isClaude(upstreamModel) && readThinking(body) === 'on';
-  const takesSampling =
-    !isClaude(upstreamModel) || (claudeGeneration(upstreamModel).takesSampling && !isThinkingClaude);
+  const claude = isClaude(upstreamModel) ? claudeGeneration(upstreamModel) : null;
+  const takesSampling = claude === null || (claude.takesSampling && readThinking(body) !== 'on');
   const isSet = (value: JsonValue | undefined): value is number =>
     takesSampling && typeof value === 'number' && value >= 0;
-  const stopSequences = Array.isArray(stops) ? stops.filter((stop) => stop !== '') : [];
+  const isOne = claude?.takesBothSampling === false && isSet(temperature);
+  const stopSequences = Array.isArray(stops) ? stops.filter((stop) => textOf(stop).trim() !== '') : [];
   return {
     maxTokens,
     ...(isSet(temperature) && { temperature: Math.min(temperature, 1) }),
-    ...(isSet(topP) && { topP }),
+    ...(isSet(topP) && !isOne && { topP }),
     ...(stopSequences.length > 0 && { stopSequences }),
   };
 }
@@ -140,6 +143,6 @@ function convertOutput(exact: JsonObject, body: JsonObject, model: string): Json
 function convertFormat({ type, schema }: JsonObject): JsonObject {
   if (type !== 'json_schema' || !isJsonObject(schema))
     refuseField('output_config.format', "Input should have the type 'json_schema' and a schema");
-  const jsonSchema = { name: FORMAT_NAME, schema: JSON.stringify(schema) };
+  const jsonSchema = { name: FORMAT_NAME, schema: JSON.stringify(limitSchema(schema, REQUEST_RULES.bedrock)) };
   return { textFormat: { type, structure: { jsonSchema } } };
 }

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { shortenToolName } from '../client-tools.ts';
+import { REQUEST_RULES } from '../request-rules.ts';
 
 const CARRYING = 'toolu_gemini_';
 const CARRIED = /^[A-Za-z0-9_-]{1,64}$/;
@@ -21,5 +22,5 @@ export function readCallId(id: string): string | null {
 
 /** The name of a tool at Gemini, which accepts no leading digit or hyphen. */
 export function shortenName(name: string): string {
-  return shortenToolName(name, /^[A-Za-z_][\w-]{0,63}$/, '_');
+  return shortenToolName(name, REQUEST_RULES.gemini);
 }

@@ -3,6 +3,8 @@
 
 import { bounds } from '../../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
+import { REQUEST_RULES } from '../request-rules.ts';
+import { completeSchema, findDefinition, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 
 /** Members with the same meaning, by the types that may have them. */
 const KEPT: Readonly<Record<string, readonly string[]>> = {
@@ -21,45 +23,11 @@ const TYPES: readonly string[] = ['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARR
 const ANYTHING: readonly JsonObject[] = ['STRING', 'NUMBER', 'BOOLEAN', 'OBJECT'].map((type) => ({ type }));
 const OPEN_OBJECT: JsonObject = { type: 'OBJECT' };
 
-/** Bounds the parts of all schemas of a request: references can multiply them. */
-export interface NodeBudget {
-  left: number;
-}
-
-export function makeNodeBudget(): NodeBudget {
-  return { left: bounds.geminiRequestSchemaNodesMax };
-}
-
 /** null for a function without parameters: an object without properties is refused at the top level. */
 export function cleanSchema(schema: JsonObject, nodes: NodeBudget = makeNodeBudget()): JsonObject | null {
-  const cleaned = joinObjects(new SchemaCleaner(schema, nodes).clean({ ...schema, type: 'object' }, []));
+  const joined = completeSchema(schema, REQUEST_RULES.gemini, nodes);
+  const cleaned = new SchemaCleaner(joined, nodes).clean({ ...joined, type: 'object' }, []);
   return isJsonObject(cleaned['properties']) ? cleaned : null;
-}
-
-/** The top level has one object and no choice: the properties of all variants, requiring those that all require. */
-function joinObjects(schema: JsonObject): JsonObject {
-  const choices = jsonObjects(schema['anyOf']);
-  if (choices.length === 0) return { ...schema, type: 'OBJECT' };
-  const properties = joinProperties(choices.map((choice) => choice['properties']).filter(isJsonObject));
-  const lists = choices.map(({ required }) => (Array.isArray(required) ? required : []));
-  const required = (lists[0] ?? []).filter((name) => lists.every((list) => list.includes(name)));
-  if (Object.keys(properties).length === 0) return OPEN_OBJECT;
-  return { type: 'OBJECT', properties, ...(required.length > 0 && { required }) };
-}
-
-/** A property with different forms may have any of them. */
-function joinProperties(lists: readonly JsonObject[]): JsonObject {
-  const names = [...new Set(lists.flatMap((list) => Object.keys(list)))];
-  return Object.fromEntries(
-    names.map((name) => {
-      const forms = new Map<string, JsonObject>();
-      for (const list of lists) {
-        const form = Object.hasOwn(list, name) ? list[name] : undefined;
-        if (isJsonObject(form)) forms.set(JSON.stringify(form), form);
-      }
-      return [name, anyOf(joinEnums([...forms.values()]), {})];
-    }),
-  );
 }
 
 class SchemaCleaner {
@@ -76,12 +44,12 @@ class SchemaCleaner {
   #isTooMuch(nodes: number): boolean {
     this.#nodes += nodes;
     this.#budget.left -= nodes;
-    return this.#nodes > bounds.geminiSchemaNodesMax || this.#budget.left < 0;
+    return this.#nodes > bounds.schemaNodesMax || this.#budget.left < 0;
   }
 
   /** `path` are the references that lead here: a repeated one would be endless. */
   clean(value: JsonValue | undefined, path: readonly string[], depth = 0): JsonObject {
-    if (this.#isTooMuch(1) || depth > bounds.geminiSchemaDepthMax) return OPEN_OBJECT;
+    if (this.#isTooMuch(1) || depth > bounds.schemaDepthMax) return OPEN_OBJECT;
     if (!isJsonObject(value)) return anything(undefined);
     const reference = value['$ref'];
     if (typeof reference === 'string') {
@@ -154,29 +122,14 @@ class SchemaCleaner {
   #open(part: JsonObject, path: readonly string[]): JsonObject {
     const reference = part['$ref'];
     if (typeof reference !== 'string' || path.includes(reference)) return this.#merged(withoutReference(part), path);
-    if (this.#isTooMuch(1) || path.length > bounds.geminiSchemaDepthMax) return {};
+    if (this.#isTooMuch(1) || path.length > bounds.schemaDepthMax) return {};
     return this.#open({ ...this.#resolve(reference), ...withoutReference(part) }, [...path, reference]);
   }
 
-  /** Resolves a reference within the schema; an invalid or external one resolves to nothing. */
+  /** All members of a definition are copied for each reference. */
   #resolve(reference: string): JsonObject {
-    if (!reference.startsWith('#')) return {};
-    let found: JsonValue | undefined = this.#root;
-    const parts = reference.slice(1).split('/');
-    for (const name of parts.filter((part) => part !== '').map(decodePointer)) {
-      if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return {};
-      found = (found as JsonObject)[name];
-    }
-    // All its members are copied for each reference.
-    return isJsonObject(found) && !this.#isTooMuch(Object.keys(found).length >> 4) ? found : {};
-  }
-}
-
-function decodePointer(part: string): string {
-  try {
-    return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-  } catch {
-    return part; // an invalid percent-encoding
+    const found = findDefinition(this.#root, reference);
+    return this.#isTooMuch(Object.keys(found).length >> 4) ? {} : found;
   }
 }
 

@@ -12,9 +12,10 @@ import {
 } from '../../wire/wire.ts';
 import { asReminder, BILLING_LINE, checkCalls, joinTurns, type PlacedBlock, placeBlocks } from '../conversation.ts';
 import { refuseField, refuseType } from '../lost-fields.ts';
+import { REQUEST_RULES } from '../request-rules.ts';
 import { readCallId, shortenName } from './call-ids.ts';
 
-const IMAGE_TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'];
+const IMAGE_TYPES: readonly string[] = REQUEST_RULES.gemini.images;
 /** For an image whose URL does not show its type: without one Gemini would accept a video, which is not priced. */
 const DEFAULT_IMAGE_TYPE = 'image/jpeg';
 const PDF = 'application/pdf';

@@ -4,10 +4,11 @@ import { exactBody, isJsonObject, type JsonObject, type JsonValue, objectOf } fr
 import { gatherTools, readFunction } from '../client-tools.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
-import { geminiThinking, needsSignatures, type ThinkingLevels } from '../models.ts';
+import { geminiTakesSampling, geminiThinking, needsSignatures, type ThinkingLevels } from '../models.ts';
 import type { Attempt } from '../provider.ts';
+import { makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 import { shortenName } from './call-ids.ts';
-import { cleanSchema, makeNodeBudget, type NodeBudget } from './clean-schema.ts';
+import { cleanSchema } from './clean-schema.ts';
 import { convertMessages, convertSystem } from './convert-messages.ts';
 
 /** `tools` and `toolConfig`; empty without tools. Throws ProviderFault (rejected) for an unsupported tool. */
@@ -113,7 +114,7 @@ function convertConfig({ request: { body }, maxTokens, upstreamModel }: Attempt,
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model requires at least 1');
   return {
     maxOutputTokens: maxTokens,
-    ...sampling(body),
+    ...(geminiTakesSampling(plainModel(upstreamModel)) && sampling(body)),
     ...stopSequences(body['stop_sequences']),
     ...outputFormat(exact),
     ...(thinkingConfig !== null && { thinkingConfig }),

@@ -10,8 +10,8 @@ import { readThinking, thinksByDefault } from '../models.ts';
 import { parseJson, parseLeniently, readJson } from '../parse-json.ts';
 import type { Attempt, Provider, ProviderReply, WholeReply } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
+import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
-import { shortenName } from './call-ids.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, DIALECT, mapError, readCounts } from './convert-chunk.ts';
 import {
   convertBody,
@@ -120,7 +120,7 @@ function termsOf({ request, requestId, upstreamModel }: Attempt, isOwn: boolean)
   return {
     requestId,
     upstreamModel: plainModel(upstreamModel),
-    names: isOwn ? new Map() : replacedToolNames(request.body, shortenName),
+    names: isOwn ? new Map() : replacedToolNames(request.body, REQUEST_RULES.gemini),
     callIds: callIdsOf(request.body),
     thinks: readThinking(request.body) === 'on',
   };

@@ -1,18 +1,21 @@
 // Converts a message request to POST /v1/responses. Nothing is stored there: every turn sends the whole conversation.
 
 import { exactBody, isJsonObject, type JsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
-import { completeSchema, findClientTool, gatherTools, isStrictSchema, shortenToolName } from '../client-tools.ts';
+import { findClientTool, gatherTools, shortenToolName } from '../client-tools.ts';
 import { BILLING_LINE, hashUserId } from '../conversation.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
 import { leastEffort, nearestEffort, type Reasoning, readEffort, readThinking, reasoningOf } from '../models.ts';
 import type { Attempt } from '../provider.ts';
+import { REQUEST_RULES } from '../request-rules.ts';
+import { completeSchema, isStrictSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 import { convertMessages } from './convert-messages.ts';
 import { homeOf } from './reasoning-signature.ts';
 
 /** `tools`, `tool_choice` and `parallel_tool_calls`, if any. Throws ProviderFault (rejected). */
 function convertTools(body: JsonObject): JsonObject {
-  const tools = gatherTools(body).map(({ tool, path }) => convertTool(tool, path));
+  const nodes = makeNodeBudget();
+  const tools = gatherTools(body).map(({ tool, path }) => convertTool(tool, path, nodes));
   const choice = objectOf(body['tool_choice']);
   const isDemanded = choice['type'] === 'any' || choice['type'] === 'tool';
   if (tools.length === 0) return isDemanded ? refuseField('tool_choice', 'there are no tools to choose from') : {};
@@ -23,7 +26,7 @@ function convertTools(body: JsonObject): JsonObject {
   };
 }
 
-function convertTool(tool: JsonObject, path: string): JsonObject {
+function convertTool(tool: JsonObject, path: string, nodes: NodeBudget): JsonObject {
   const { name, type = 'custom', input_schema: schema } = tool;
   const known = findClientTool(type);
   if (typeof name !== 'string' || name === '' || (known === null && (type ?? 'custom') !== 'custom'))
@@ -33,7 +36,7 @@ function convertTool(tool: JsonObject, path: string): JsonObject {
     type: 'function',
     name: shortenToolName(name),
     ...(typeof description === 'string' && { description }),
-    parameters: completeSchema(parameters),
+    parameters: completeSchema(parameters, REQUEST_RULES.openai, nodes),
     // The provider takes every schema as strict by default, and refuses those that are not.
     strict: known === null && tool['strict'] === true && isStrictSchema(parameters),
   };

@@ -2,18 +2,21 @@
 
 import type { JsonObject, JsonValue, MessageRequest } from '../../wire/wire.ts';
 import { exactBody, isJsonObject, objectOf, textOf } from '../../wire/wire.ts';
-import { completeSchema, findClientTool, gatherTools, isStrictSchema, shortenToolName } from '../client-tools.ts';
+import { findClientTool, gatherTools, shortenToolName } from '../client-tools.ts';
 import { hashUserId } from '../conversation.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
 import { leastEffort, nearestEffort, readBudget, readEffort, readThinking } from '../models.ts';
 import type { Attempt } from '../provider.ts';
+import { REQUEST_RULES } from '../request-rules.ts';
+import { completeSchema, isStrictSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 import { convertMessages, nameOf } from './convert-messages.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
 
 /** `tools`, `tool_choice` and `parallel_tool_calls`, if any. Throws ProviderFault (rejected). */
 function convertTools(body: JsonObject, profile: Profile): JsonObject {
-  const tools = gatherTools(body).map(({ tool, path }) => convertTool(tool, path, profile));
+  const nodes = makeNodeBudget();
+  const tools = gatherTools(body).map(({ tool, path }) => convertTool(tool, path, profile, nodes));
   const choice = objectOf(body['tool_choice']);
   // A provider that ignores the choice gets no tools.
   const isUnheard = choice['type'] === 'none' && !profile.demandsTools;
@@ -22,7 +25,7 @@ function convertTools(body: JsonObject, profile: Profile): JsonObject {
   return { tools, ...convertChoice(choice, profile), ...(isSingle && { parallel_tool_calls: false }) };
 }
 
-function convertTool(tool: JsonObject, path: string, profile: Profile): JsonObject {
+function convertTool(tool: JsonObject, path: string, profile: Profile, nodes: NodeBudget): JsonObject {
   const type = tool['type'] ?? 'custom';
   const known = findClientTool(type);
   if (type !== 'custom' && known === null)
@@ -33,7 +36,7 @@ function convertTool(tool: JsonObject, path: string, profile: Profile): JsonObje
     function: {
       name: shortenToolName(textOf(tool['name'])),
       ...(typeof description === 'string' && { description }),
-      parameters: known?.parameters ?? completeSchema(objectOf(tool['input_schema'])),
+      parameters: known?.parameters ?? completeSchema(objectOf(tool['input_schema']), REQUEST_RULES.openai, nodes),
       ...(profile.strictTools && tool['strict'] === true && { strict: true }),
     },
   };

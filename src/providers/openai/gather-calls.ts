@@ -48,7 +48,7 @@ interface Call {
   name: string;
   /** A name that came after its input was complete. */
   nextName: string;
-  /** Of the thought before it. */
+  /** The signature of the thought before it. */
   signature: string;
   pieces: string[];
   isBegun: boolean;

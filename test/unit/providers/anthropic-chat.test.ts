@@ -117,7 +117,28 @@ test('sampling parameters are left out if the model thinks or does not support t
   ] as const)
     expect(sent({ ...sampling, ...members }, model)).not.toContainAnyKeys(Object.keys(sampling));
   const off = { ...sampling, thinking: { type: 'disabled' } };
-  for (const model of ['claude-opus-4-6', ...byBudget]) expect(sent(off, model)).toMatchObject(sampling);
+  for (const model of ['claude-opus-4-20250514', 'claude-3-7-sonnet-latest', 'some-model'])
+    expect(sent(off, model)).toMatchObject(sampling);
+});
+
+test('one of temperature and top_p is left out, for models that take only one: what is the default, else top_p', () => {
+  for (const model of [
+    'claude-opus-4-1',
+    'claude-sonnet-4-5',
+    'claude-haiku-4-5',
+    'claude-opus-4-5',
+    'claude-opus-4-6',
+  ])
+    for (const [asked, kept] of [
+      [{ temperature: 0.3, top_p: 0.5 }, { temperature: 0.3 }],
+      [{ temperature: 1, top_p: 0.5 }, { top_p: 0.5 }],
+      [{ temperature: 1.7, top_p: 0.5 }, { top_p: 0.5 }],
+      [{ temperature: 1.7, top_p: 1 }, { temperature: 1 }],
+      [{ top_p: 0.5 }, { top_p: 0.5 }],
+    ]) {
+      const { temperature, top_p } = sent(asked as Json, model);
+      expect({ temperature, top_p }).toEqual({ temperature: undefined, top_p: undefined, ...kept });
+    }
 });
 
 describe('thinking that is turned off', () => {
@@ -203,6 +224,28 @@ test('a system message in the middle becomes a reminder in a user message, with 
       content: [{ ...text('<system-reminder>\nBe brief.\n</system-reminder>'), cache_control: {} }],
     });
   }
+});
+
+test('a message without content, which the provider refuses, says so', () => {
+  for (const content of [[], [text('Hi')]])
+    expect(sent({ messages: [{ role: 'user', content }] })['messages']).toEqual([
+      { role: 'user', content: content.length > 0 ? content : [text('(no content)')] },
+    ]);
+});
+
+test('an image of a type that the provider refuses is refused by name, also within a result', () => {
+  const image = (media_type: string) => ({ type: 'image', source: { type: 'base64', media_type, data: 'aGk=' } });
+  for (const type of ['image/heic', 'image/svg+xml', 'image/bmp', 'application/pdf']) {
+    const direct = [{ role: 'user', content: [text('Hi'), image(type)] }];
+    expect(() => sent({ messages: direct })).toThrow(
+      'messages.0.content.1.source.media_type: the provider of this model accepts only image/jpeg, image/png',
+    );
+    const block = { ...result.content[0], content: [image(type)] };
+    const within = [user, { role: 'assistant', content: [call] }, { role: 'user', content: [block] }];
+    expect(() => sent({ messages: within })).toThrow('messages.2.content.0.content.0.source.media_type');
+  }
+  for (const type of ['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
+    expect(() => sent({ messages: [{ role: 'user', content: [image(type)] }] })).not.toThrow();
 });
 
 test('a Messages request is sent with all of these fields unchanged', () => {

@@ -1,7 +1,7 @@
 // A schema is declared strict only if the provider accepts it as such; otherwise it would refuse the whole request.
 
 import { expect, test } from 'bun:test';
-import { isStrictSchema } from '../../../src/providers/client-tools.ts';
+import { isStrictSchema } from '../../../src/providers/tool-schemas.ts';
 import type { JsonObject } from '../../../src/wire/wire.ts';
 
 const objectOf = (properties: JsonObject, members: JsonObject = {}): JsonObject => ({

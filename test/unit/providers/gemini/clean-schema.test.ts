@@ -24,7 +24,7 @@ const KNOWN = [
 function expectTaken(schema: JsonValue | undefined, depth = 0): void {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) throw new Error('no schema');
   expect(Object.keys(schema).filter((name) => !KNOWN.includes(name))).toEqual([]);
-  expect(depth).toBeLessThanOrEqual(2 * bounds.geminiSchemaDepthMax + 2);
+  expect(depth).toBeLessThanOrEqual(2 * bounds.schemaDepthMax + 2);
   const choices = schema['anyOf'];
   if (choices !== undefined) expect(Object.keys(schema)).toEqual(['anyOf']);
   else expect(schema['type']).toMatch(/^(STRING|NUMBER|INTEGER|BOOLEAN|ARRAY|OBJECT)$/);
@@ -259,12 +259,12 @@ test('a schema that would expand without end stays bounded', () => {
   }
   const cleaned = cleanProperty({ $ref: '#/$defs/d30' }, { $defs });
   expectTaken(cleaned);
-  expect(JSON.stringify(cleaned).length).toBeLessThan(bounds.geminiSchemaNodesMax * 200);
+  expect(JSON.stringify(cleaned).length).toBeLessThan(bounds.schemaNodesMax * 200);
 });
 
 test('a schema that is too deep ends as an object of any form', () => {
   let schema: JsonObject = { type: 'string' };
-  for (let level = 0; level < 2 * bounds.geminiSchemaDepthMax; level++) schema = { type: 'array', items: schema };
+  for (let level = 0; level < 2 * bounds.schemaDepthMax; level++) schema = { type: 'array', items: schema };
   const cleaned = cleanProperty(schema);
   expectTaken(cleaned);
   expect(JSON.stringify(cleaned)).toContain('"OBJECT"');
@@ -286,5 +286,5 @@ test('the tools of one request have a bounded number of schema parts in total, h
   const input_schema: JsonObject = { type: 'object', properties: { z: { $ref: '#/$defs/0' } }, $defs };
   const tools = Array.from({ length: 100 }, (_, index) => ({ name: `t${index}`, input_schema }));
   const text = JSON.stringify(convertTools({ tools }));
-  expect(text.split('"type"').length).toBeLessThan(2 * bounds.geminiRequestSchemaNodesMax);
+  expect(text.split('"type"').length).toBeLessThan(2 * bounds.requestSchemaNodesMax);
 });

@@ -77,6 +77,15 @@ describe('the limits of a response', () => {
     });
   });
 
+  test('have no sampling from Gemini 3.6 Flash on, which deprecates it', () => {
+    const sampling = { temperature: 0.5, top_p: 0.9, top_k: 40 };
+    const namesAt = (upstreamModel: string) => Object.keys(config(sampling, { upstreamModel }));
+    for (const model of ['gemini-3.6-flash', 'gemini-3.10-pro', 'models/gemini-4-pro', 'gemini-10-flash'])
+      expect(namesAt(model)).not.toContainAnyValues(['temperature', 'topP', 'topK']);
+    for (const model of ['gemini-2.5-pro', 'gemini-3-pro', 'gemini-3.5-flash', 'other'])
+      expect(namesAt(model)).toContainValues(['temperature', 'topP', 'topK']);
+  });
+
   test('that mean "unset" are left out', () => {
     expect(config({ temperature: null, top_p: -1, top_k: -1, stop_sequences: [] })).toEqual({
       maxOutputTokens: 100,

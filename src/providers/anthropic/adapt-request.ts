@@ -1,0 +1,208 @@
+// Requests of other protocols within the rules of Claude: parameters that its models refuse and other services accept are
+// left out or translated.
+
+import type { JsonObject, JsonValue, MessageRequest } from '../../wire/wire.ts';
+import { exactBody, isJsonObject, isThinking, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { replacedToolNames, shortenToolName } from '../client-tools.ts';
+import { asReminder } from '../conversation.ts';
+import { refuseField } from '../lost-fields.ts';
+import { claudeGeneration, type Generation } from '../models.ts';
+import type { Attempt } from '../provider.ts';
+import { REQUEST_RULES, type RequestRules } from '../request-rules.ts';
+import { completeSchema, limitSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
+
+/** Members of a body with their new values; undefined: left out. */
+export type Changes = Record<string, JsonValue | undefined>;
+
+const RULES: RequestRules = REQUEST_RULES.anthropic;
+/** Parameters that only providers of the other protocol accept. */
+const UNKNOWN: Changes = { frequency_penalty: undefined, presence_penalty: undefined, seed: undefined };
+const BUDGETS: Readonly<Record<string, number>> = { low: 1_024, medium: 4_096, high: 16_384 };
+const BUDGET_LEAST = 1_024;
+const BUDGET_MOST = 32_768; // of any higher effort
+
+/** The changes of the members of a request, whose `messages` may be changed already. Throws ProviderFault (rejected). */
+export function adaptRequest(attempt: Attempt, messages: JsonValue | undefined): Changes {
+  const { request, upstreamModel } = attempt;
+  const generation = claudeGeneration(upstreamModel);
+  const exact = exactBody(request); // schemas and tool inputs are written as they were read
+  refuseImages(request.body['messages']);
+  const sent = jsonObjects(messages ?? request.body['messages']);
+  const isForced = FORCING.includes(objectOf(request.body['tool_choice'])['type']);
+  const thinking = adaptThinking(attempt, generation, sent, isForced && generation.takesForcedCall);
+  const isThinking = isOn('thinking' in thinking ? thinking['thinking'] : request.body['thinking']);
+  return {
+    ...UNKNOWN,
+    ...thinking,
+    ...adaptSampling(request, generation, isThinking),
+    ...adaptStops(request.body['stop_sequences']),
+    ...adaptOutput(exact, generation),
+    ...adaptTools(exact),
+    ...(isForced && adaptChoice(exact, generation)),
+    ...adaptMessages(jsonObjects(messages ?? exact['messages'])),
+  };
+}
+
+const FORCING: readonly (JsonValue | undefined)[] = ['any', 'tool'];
+
+function adaptThinking(
+  { request, maxTokens }: Attempt,
+  { thinks, takesBudget, off }: Generation,
+  messages: readonly JsonObject[],
+  isForced: boolean,
+): Changes {
+  const { body } = request;
+  const { thinking } = body;
+  if (isJsonObject(thinking) && !isOn(thinking) && off !== 'disabled')
+    return { thinking: off === null ? undefined : { type: off } };
+  if (!isOn(thinking)) return {};
+  // No model thinks before a forced tool call.
+  if (isForced || messages.at(-1)?.['role'] === 'assistant') return { thinking: undefined };
+  if (thinking['type'] === 'enabled' && thinks === 'adaptively' && !takesBudget)
+    return { thinking: { type: 'adaptive' } };
+  if (thinking['type'] !== 'adaptive' || thinks === 'adaptively') return {};
+  const effort = textOf(objectOf(body['output_config'])['effort']) || 'medium';
+  const budget_tokens = Math.min(BUDGETS[effort] ?? BUDGET_MOST, Math.floor(maxTokens / 2));
+  if (thinks === 'never' || budget_tokens < BUDGET_LEAST || isLoopWithoutThinking(messages))
+    return { thinking: undefined };
+  return { thinking: { type: 'enabled', budget_tokens } };
+}
+
+function isOn(thinking: JsonValue | undefined): thinking is JsonObject {
+  return isJsonObject(thinking) && thinking['type'] !== 'disabled';
+}
+
+/** Models with a thinking budget refuse a tool loop without its thinking blocks, which most clients drop. */
+function isLoopWithoutThinking(messages: readonly JsonObject[]): boolean {
+  const [first, ...rest] = jsonObjects(messages.findLast(({ role }) => role === 'assistant')?.['content']);
+  return !isThinking(first ?? {}) && [first, ...rest].some((block) => block?.['type'] === 'tool_use');
+}
+
+/** Sampling is not allowed with thinking. A temperature above 1 becomes 1; 1 is the default of both. */
+function adaptSampling(
+  { body: { temperature, top_p } }: MessageRequest,
+  { takesSampling, takesBothSampling }: Generation,
+  isThinking: boolean,
+): Changes {
+  if (isThinking || !takesSampling) return { temperature: undefined, top_p: undefined, top_k: undefined };
+  const hottest = typeof temperature === 'number' && temperature >= 1;
+  const hasTopP = typeof top_p === 'number' && top_p !== 1;
+  const isOne = takesBothSampling || !hasTopP || typeof temperature !== 'number';
+  return {
+    ...(hottest && { temperature: hasTopP && !isOne ? undefined : 1 }),
+    ...((top_p === 1 || (!isOne && !hottest)) && { top_p: undefined }),
+  };
+}
+
+/** "each stop sequence must contain non-whitespace". */
+function adaptStops(stops: JsonValue | undefined): Changes {
+  if (!Array.isArray(stops)) return {};
+  const kept = stops.filter((stop) => textOf(stop).trim() !== '');
+  return kept.length === stops.length ? {} : { stop_sequences: kept.length > 0 ? kept : undefined };
+}
+
+function adaptOutput({ output_config: config, thinking }: JsonObject, { efforts, off }: Generation): Changes {
+  const adapted: JsonObject = { ...objectOf(config) };
+  const { effort, format } = adapted;
+  // A model that always thinks is asked to think as little as possible.
+  if (off === null && isJsonObject(thinking) && !isOn(thinking)) adapted['effort'] = 'low';
+  else if (efforts === 'none') delete adapted['effort'];
+  else if (effort === 'xhigh' && efforts === 'no xhigh') adapted['effort'] = 'high';
+  if (isJsonObject(format) && isJsonObject(format['schema']))
+    adapted['format'] = { ...format, schema: limitSchema(format['schema'], RULES) };
+  if (Object.keys(adapted).length === 0) return { output_config: undefined };
+  return { output_config: adapted };
+}
+
+function adaptTools({ tools }: JsonObject): Changes {
+  if (!Array.isArray(tools)) return {};
+  const nodes = makeNodeBudget();
+  let strictCount = 0;
+  const adapted = jsonObjects(tools).map((tool) => {
+    const isStrict = tool['strict'] === true && ++strictCount <= RULES.strictToolsMax;
+    return adaptTool(tool, isStrict, nodes);
+  });
+  return adapted.every((tool, place) => tool === tools[place]) ? {} : { tools: adapted };
+}
+
+function adaptTool(tool: JsonObject, isStrict: boolean, nodes: NodeBudget): JsonObject {
+  const { strict, ...rest } = tool;
+  const { name, input_schema: schema } = tool;
+  if (!isJsonObject(schema)) return tool;
+  const sent = shortenToolName(textOf(name), RULES);
+  const completed = completeSchema(schema, RULES, nodes);
+  if (isStrict) return { ...tool, name: sent, input_schema: limitSchema(completed, RULES) };
+  if (strict === undefined && sent === name && completed === schema) return tool;
+  return { ...rest, name: sent, input_schema: completed };
+}
+
+/** Tool name at the provider → tool name of the client, for tools that get another name there. */
+export function replacedNames({ request: { body, protocol } }: Attempt): ReadonlyMap<string, string> {
+  return protocol === 'messages' ? new Map() : replacedToolNames(body, RULES);
+}
+
+/** A model that refuses forced calls reads which tool to call. */
+function adaptChoice({ system, tool_choice }: JsonObject, { takesForcedCall }: Generation): Changes {
+  const { type, name: given, ...rest } = objectOf(tool_choice);
+  const name = typeof given === 'string' ? shortenToolName(given, RULES) : null;
+  if (takesForcedCall) return { tool_choice: { type: textOf(type), ...(name !== null && { name }), ...rest } };
+  const words = name === null ? 'at least one of the tools' : `the tool ${JSON.stringify(name)}`;
+  const told: JsonObject = { type: 'text', text: `This answer must call ${words}.` };
+  const blocks = typeof system === 'string' && system !== '' ? [{ type: 'text', text: system }] : jsonObjects(system);
+  return { tool_choice: { type: 'auto', ...rest }, system: [...blocks, told] };
+}
+
+/** In place of a message without content, which is refused. */
+const NO_CONTENT: JsonObject = { type: 'text', text: '(no content)' };
+
+/** `messages`, if any of them changes. */
+function adaptMessages(messages: readonly JsonObject[]): Changes {
+  const last = messages.length - 1;
+  const adapted = messages.map((message, index) => adaptMessage(message, index === last));
+  return adapted.every((message, index) => message === messages[index]) ? {} : { messages: adapted };
+}
+
+function adaptMessage(message: JsonObject, isLast: boolean): JsonObject {
+  const { role } = message;
+  if (!Array.isArray(message['content'])) return message;
+  const content = jsonObjects(message['content']);
+  if (content.length === 0) return { ...message, content: [NO_CONTENT] };
+  // Few models accept system messages in the middle: they become user text in the same place.
+  if (role === 'system') return { role: 'user', content: content.map(remind) };
+  const adapted = content.map(renameCall);
+  const [end] = adapted.slice(-1);
+  // "final assistant content cannot end with trailing whitespace"
+  if (isLast && role === 'assistant' && end?.['type'] === 'text') {
+    const text = textOf(end['text']).trimEnd();
+    if (text !== end['text']) adapted[adapted.length - 1] = { ...end, text };
+  }
+  return adapted.every((block, place) => block === content[place]) ? message : { ...message, content: adapted };
+}
+
+function remind(block: JsonObject): JsonObject {
+  return { ...block, text: asReminder(String(block['text'])) };
+}
+
+function renameCall(block: JsonObject): JsonObject {
+  if (block['type'] !== 'tool_use') return block;
+  const name = shortenToolName(textOf(block['name']), RULES);
+  return name === block['name'] ? block : { ...block, name };
+}
+
+/** Throws ProviderFault (rejected) for an image that another provider may accept. */
+function refuseImages(messages: JsonValue | undefined): void {
+  for (const [index, { content }] of jsonObjects(messages).entries())
+    refuseImagesIn(content, `messages.${index}.content`);
+}
+
+function refuseImagesIn(content: JsonValue | undefined, path: string): void {
+  for (const [place, { type, source, content: inner }] of jsonObjects(content).entries()) {
+    if (type === 'tool_result') refuseImagesIn(inner, `${path}.${place}.content`);
+    const { type: given, media_type: mediaType } = objectOf(source);
+    if (type === 'image' && given === 'base64' && !RULES.images.includes(textOf(mediaType)))
+      refuseField(
+        `${path}.${place}.source.media_type`,
+        `the provider of this model accepts only ${RULES.images.join(', ')}`,
+      );
+  }
+}

@@ -1,0 +1,258 @@
+// Requests that break the rules of a provider, of every front to every kind: names of tools, choices at the top of a schema,
+// keywords of an enforced schema, spaces at the end, and stop sequences of white space. The rules are written here again, from
+// the vendors' documentation and refusals.
+
+import { describe, expect, test } from 'bun:test';
+import { chatCompletions } from '../../../src/fronts/chat-completions/chat-completions.ts';
+import type { Front } from '../../../src/fronts/front.ts';
+import { gemini } from '../../../src/fronts/gemini/gemini.ts';
+import { responses } from '../../../src/fronts/responses/responses.ts';
+import type { Attempt } from '../../../src/providers/providers.ts';
+import { parseMessageRequest } from '../../../src/wire/wire.ts';
+import { bytesOf, type Driver, type Json, objectsOf } from '../providers/conformance/driver.ts';
+import { drivers } from '../providers/conformance/drivers.ts';
+import { ask, attemptOf, json, streamed } from '../providers/conformance/exchange.ts';
+import { call, replyOf, text } from '../providers/conformance/model-reply.ts';
+import { translateBytes } from './translate-bytes.ts';
+
+/** Each breaks the form of some provider; the last two are alike but for a character that none takes. */
+const NAMES = ['fine_name', 'issues.search', 'mcp:files/read it', '1st', '-dash', 'ü', 'n'.repeat(140), 'a.b', 'a:b'];
+
+interface Asked {
+  names: readonly string[];
+  schema: Json;
+  /** The schema of the answer; absent: none. */
+  answer?: Json;
+  strict?: boolean;
+  stops?: readonly string[];
+  /** The beginning of the answer; absent: none. */
+  begun?: string;
+}
+
+interface Writer {
+  front: Front;
+  write(asked: Asked): Json;
+}
+
+const WRITERS: readonly Writer[] = [
+  {
+    front: chatCompletions,
+    write: ({ names, schema, answer, strict = false, stops, begun }) => ({
+      model: 'm',
+      messages: [
+        { role: 'user', content: 'Hi' },
+        ...names.flatMap((name, index) => [
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [{ id: `c${index}`, type: 'function', function: { name, arguments: '{}' } }],
+          },
+          { role: 'tool', tool_call_id: `c${index}`, content: 'Seen.' },
+        ]),
+        ...(begun === undefined ? [] : [{ role: 'assistant', content: begun }]),
+      ],
+      ...(names.length > 0 && {
+        tools: names.map((name) => ({ type: 'function', function: { name, parameters: schema, strict } })),
+      }),
+      ...(answer !== undefined && {
+        response_format: { type: 'json_schema', json_schema: { name: 'x', schema: answer } },
+      }),
+      ...(stops !== undefined && { stop: stops }),
+    }),
+  },
+  {
+    front: responses,
+    write: ({ names, schema, answer, strict = false, begun }) => ({
+      model: 'm',
+      input: [
+        { role: 'user', content: 'Hi' },
+        ...names.flatMap((name, index) => [
+          { type: 'function_call', call_id: `c${index}`, name, arguments: '{}' },
+          { type: 'function_call_output', call_id: `c${index}`, output: 'Seen.' },
+        ]),
+        ...(begun === undefined ? [] : [{ role: 'assistant', content: begun }]),
+      ],
+      tools: names.map((name) => ({ type: 'function', name, parameters: schema, strict })),
+      ...(answer !== undefined && { text: { format: { type: 'json_schema', name: 'x', schema: answer } } }),
+    }),
+  },
+  {
+    front: gemini,
+    write: ({ names, schema, answer, stops, begun }) => ({
+      contents: [
+        { role: 'user', parts: [{ text: 'Hi' }] },
+        ...names.flatMap((name) => [
+          { role: 'model', parts: [{ functionCall: { name, args: {} } }] },
+          { role: 'user', parts: [{ functionResponse: { name, response: { output: 'Seen.' } } }] },
+        ]),
+        ...(begun === undefined ? [] : [{ role: 'model', parts: [{ text: begun }] }]),
+      ],
+      ...(names.length > 0 && {
+        tools: [{ functionDeclarations: names.map((name) => ({ name, parametersJsonSchema: schema })) }],
+      }),
+      generationConfig: {
+        ...(answer !== undefined && { responseMimeType: 'application/json', responseJsonSchema: answer }),
+        ...(stops !== undefined && { stopSequences: stops }),
+      },
+    }),
+  },
+];
+
+const cases = WRITERS.flatMap((writer) =>
+  drivers.map((driver) => [writer.front.protocol, driver.name, writer, driver] as const),
+);
+/** Drivers whose requests have the form of Claude's. */
+const ofClaude = cases.filter(([, , , { speaksMessages }]) => speaksMessages);
+
+function attemptAt(driver: Driver, { front, write }: Writer, asked: Asked, isStreamed: boolean): Attempt {
+  const operation = { asks: 'message', model: 'm', stream: isStreamed } as const;
+  const bytes = new TextEncoder().encode(JSON.stringify({ ...write(asked), ...(isStreamed && { stream: true }) }));
+  const { message } = translateBytes(front, bytes, { operation });
+  const body = JSON.stringify({ max_tokens: 4_000, ...message, stream: isStreamed });
+  const request = parseMessageRequest(new TextEncoder().encode(body), front.protocol);
+  return attemptOf(driver, body, { request });
+}
+
+async function sentBy(driver: Driver, writer: Writer, asked: Asked): Promise<string> {
+  const answer = () => json(driver.whole(replyOf([text('.')])));
+  const { sent, fault } = await ask(driver, attemptAt(driver, writer, asked, false), answer);
+  if (fault !== null) throw fault;
+  return sent?.body ?? '';
+}
+
+const EMPTY = { type: 'object', properties: {} };
+
+describe('names of tools', () => {
+  test.each(cases)(
+    'of %s reach %s in its form, and come back as the client wrote them',
+    async (_, __, writer, driver) => {
+      const toolName = driver.speaksMessages ? /^[a-zA-Z0-9_-]{1,128}$/ : driver.toolName;
+      for (const isStreamed of [false, true]) {
+        const attempt = attemptAt(driver, writer, { names: NAMES, schema: EMPTY }, isStreamed);
+        let sentNames: string[] = [];
+        const {
+          fault,
+          events,
+          text: whole,
+        } = await ask(driver, attempt, ({ body }) => {
+          const { tools, facts } = driver.read(body);
+          sentNames = tools.map(({ name }) => name);
+          const called = facts.flatMap((fact) => ('call' in fact ? [fact.name] : []));
+          expect([...sentNames, ...called].filter((name) => !toolName.test(name))).toEqual([]);
+          expect(called).toEqual(sentNames);
+          const reply = driver.fit(replyOf(sentNames.map((name, index) => call(`call_${index}aaa`, name, '{}'))));
+          if (!isStreamed) return json(driver.whole(reply));
+          return streamed(driver, [
+            bytesOf(
+              driver,
+              driver.stream(reply, () => 0.5),
+            ),
+          ]);
+        });
+        if (fault !== null) throw fault;
+        expect(new Set(sentNames).size).toBe(NAMES.length);
+        const blocks = isStreamed
+          ? events.flatMap(({ name, value }) =>
+              name === 'content_block_start' ? [value['content_block'] as Json] : [],
+            )
+          : objectsOf((JSON.parse(whole ?? '{}') as Json)['content']);
+        const names = blocks.flatMap(({ type, name }) => (type === 'tool_use' ? [name] : []));
+        expect(names).toEqual(NAMES.slice(0, names.length));
+        expect(names).not.toBeEmpty();
+      }
+    },
+  );
+});
+
+const A = { type: 'string' };
+const B = { type: 'integer' };
+const AT_TOP = ['oneOf', 'anyOf', 'allOf', 'enum', 'const', 'not'];
+const either = (properties: Json, ...required: string[]) => ({ type: 'object', properties, required });
+
+describe('a choice at the top of a schema', () => {
+  test.each(cases)('of %s is one object at %s', async (_, __, writer, driver) => {
+    const choices: readonly [schema: Json, required: string[]][] = [
+      [{ type: 'object', properties: { a: A, b: B }, anyOf: [{ required: ['a'] }, { required: ['b'] }] }, []],
+      [{ oneOf: [either({ a: A, b: B }, 'a', 'b'), either({ a: A, b: A }, 'a')] }, ['a']],
+      [{ type: 'object', allOf: [either({ a: A }, 'a'), either({ b: B }, 'b')] }, ['a', 'b']],
+      [{ anyOf: [{ $ref: '#/$defs/x' }], $defs: { x: either({ a: A, b: B }, 'a') } }, ['a']],
+      [{ ...either({ a: A }, 'a'), oneOf: [{ allOf: [{ properties: { b: B } }] }] }, ['a']],
+      [{ anyOf: [either({ a: A, b: B }), { $ref: '#' }, { $ref: '#/$defs/none' }, { $ref: 'https://x.example' }] }, []],
+    ];
+    for (const [schema, required] of choices) {
+      const [tool] = driver.read(await sentBy(driver, writer, { names: ['f'], schema })).tools;
+      const sent = tool?.schema as Json;
+      expect(Object.keys(sent).filter((keyword) => AT_TOP.includes(keyword))).toEqual([]);
+      expect(Object.keys(sent['properties'] as Json).sort()).toEqual(['a', 'b']);
+      expect([...((sent['required'] as string[] | undefined) ?? [])].sort()).toEqual(required);
+    }
+  });
+});
+
+/** Keywords that Claude and Converse refuse in a schema that they enforce. */
+const REFUSED = ['minimum', 'maximum', 'multipleOf', 'minLength', 'maxLength', 'maxItems', 'oneOf', 'uniqueItems'];
+const LIMITED = {
+  type: 'object',
+  properties: {
+    stars: { type: 'integer', minimum: 1, maximum: 5, description: 'How many.' },
+    name: { type: 'string', minLength: 1, maxLength: 20, format: 'color' },
+    day: { type: 'string', format: 'date' },
+    list: { type: 'array', items: { oneOf: [{ type: 'number', multipleOf: 2 }, A] }, minItems: 3, uniqueItems: true },
+    maximum: { type: 'string' },
+    open: { type: 'object', additionalProperties: { type: 'string' } },
+  },
+  required: ['stars', 'maximum'],
+};
+
+function expectLimited(schema: Json): void {
+  const properties = schema['properties'] as Record<string, Json>;
+  expect(schema['additionalProperties']).toBe(false);
+  expect(properties['stars']).toEqual({ type: 'integer', description: 'How many. (minimum: 1, maximum: 5)' });
+  expect(properties['day']).toEqual({ type: 'string', format: 'date' });
+  expect(properties['maximum']).toEqual({ type: 'string' });
+  expect(properties['name']).not.toContainAnyKeys([...REFUSED, 'format']);
+  expect(properties['list']).not.toContainAnyKeys([...REFUSED, 'minItems']);
+  expect((properties['list'] as { items: Json }).items['anyOf']).toEqual([
+    { type: 'number', description: '(multipleOf: 2)' },
+    A,
+  ]);
+  expect(properties['open']).toMatchObject({ type: 'object', additionalProperties: false });
+  expect(schema['required']).toEqual(['stars', 'maximum']);
+}
+
+describe('an enforced schema', () => {
+  test.each(ofClaude)('of an answer, of %s, says at %s what cannot be enforced', async (_, __, writer, driver) => {
+    const body = JSON.parse(await sentBy(driver, writer, { names: [], schema: EMPTY, answer: LIMITED })) as Json;
+    expectLimited(((body['output_config'] as Json)['format'] as Json)['schema'] as Json);
+  });
+
+  const strict = ofClaude.filter(([protocol]) => protocol !== 'gemini');
+  test.each(strict)('of a strict tool, of %s, says at %s what cannot be enforced', async (_, __, writer, driver) => {
+    const names = Array.from({ length: 25 }, (_, index) => `f${index}`);
+    const body = JSON.parse(await sentBy(driver, writer, { names, schema: LIMITED, strict: true })) as Json;
+    const tools = objectsOf(body['tools']);
+    expect(tools.filter((tool) => tool['strict'] === true)).toHaveLength(20);
+    expectLimited(tools[0]?.['input_schema'] as Json);
+    expect(tools.at(-1)?.['input_schema']).toEqual(LIMITED);
+  });
+});
+
+describe('the end of a begun answer', () => {
+  test.each(ofClaude)('of %s has no space at %s', async (_, __, writer, driver) => {
+    const body = JSON.parse(await sentBy(driver, writer, { names: [], schema: EMPTY, begun: ' So:\n\t ' })) as Json;
+    expect(objectsOf(body['messages']).at(-1)).toEqual({
+      role: 'assistant',
+      content: [{ type: 'text', text: ' So:' }],
+    });
+  });
+});
+
+describe('stop sequences of white space', () => {
+  const stopping = ofClaude.filter(([protocol]) => protocol !== 'responses');
+  test.each(stopping)('of %s are not sent to %s', async (_, __, writer, driver) => {
+    const stopsOf = async (...stops: string[]) =>
+      (JSON.parse(await sentBy(driver, writer, { names: [], schema: EMPTY, stops })) as Json)['stop_sequences'];
+    expect(await stopsOf('\n', 'END', ' ')).toEqual(['END']);
+    expect(await stopsOf('\n')).toBeUndefined();
+  });
+});
