@@ -18,6 +18,7 @@ const looseNumbers: Record<string, string> = {
   'src/fronts/chat-completions/chat-request.ts':
     'a budget of thinking is passed on, and read by usage/read-thinking.ts',
   'src/gateway/message-record.ts': 'asks only whether a count was reported',
+  'src/providers/anthropic/adapt-request.ts': 'sampling for the provider',
   'src/providers/anthropic/convert-request.ts': 'sampling for the provider',
   'src/providers/bedrock/convert-request.ts': 'sampling for the provider',
   'src/providers/models.ts': 'a budget of thinking is compared, and becomes a word',

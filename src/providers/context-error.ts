@@ -1,6 +1,8 @@
 // The error of a prompt that exceeds the model's context, in the words of Claude's API whatever the provider's are: coding
 // agents shorten the conversation when they read "prompt is too long: N tokens > M maximum".
 
+import { parseWholeNumber } from '../base/checked-number.ts';
+
 interface Wording {
   /** Servers that use it. */
   of: string;
@@ -111,7 +113,8 @@ export function contextErrorOf(message: string, names = ''): string {
     const { prompt, max, output } = pattern.exec(message.replaceAll(/(?<=\d)[,_](?=\d{3}\b)/g, ''))?.groups ?? {};
     if (prompt === undefined || max === undefined) continue;
     // The prompt alone fits: agents ask for less output.
-    if (output !== undefined && Number(prompt) < Number(max))
+    const [asked, most] = [parseWholeNumber(prompt), parseWholeNumber(max)];
+    if (output !== undefined && asked !== null && most !== null && asked < most)
       return `input length and \`max_tokens\` exceed context limit: ${prompt} + ${output} > ${max}`;
     return `prompt is too long: ${prompt} tokens > ${max} maximum`;
   }
