@@ -4,9 +4,10 @@ import { isWholeNumber } from '../base/checked-number.ts';
 import { ownTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
+import { exactBody } from './exact-json.ts';
 import { isLong } from './long-texts.ts';
 import type { JsonObject, JsonValue, MessageRequest, NativeBody, Protocol, ReceivedBody } from './message-request.ts';
-import { decodeBody, decodeBytes, isJsonObject, parseJson, sizeOf } from './message-request.ts';
+import { decodeBody, decodeBytes, isJsonObject, jsonObjects, objectOf, parseJson, sizeOf } from './message-request.ts';
 import { scanJson } from './scan-json.ts';
 
 const REQUIRED = 'Field required';
@@ -162,7 +163,24 @@ function checkRequest({ text, bytes, members, body, protocol, native }: Parsed):
     throw new TurnpikeError('thread_unsupported_request', 'thread is not supported by this endpoint');
   // A native body may have content that the message lacks.
   const most = native === null ? bytes : Math.max(bytes, Buffer.byteLength(native.text));
-  return { text, bytes: most, body, members, model, stream, maxTokens, protocol, native };
+  return withoutAdvisors({ text, bytes: most, body, members, model, stream, maxTokens, protocol, native });
+}
+
+const ADVISOR = /^advisor_/;
+
+/**
+ * The request without advisor tools, unless it demands one, which is then refused as not offered: some versions of Claude Code send
+ * one with every request, whatever the user chose (2.1.275, https://github.com/anthropics/claude-code/releases/tag/v2.1.276).
+ */
+function withoutAdvisors(request: MessageRequest): MessageRequest {
+  const isAdvisor = ({ type }: JsonObject) => typeof type === 'string' && ADVISOR.test(type);
+  const { tools, tool_choice: choice } = request.body;
+  const advisors = jsonObjects(tools).filter(isAdvisor);
+  if (advisors.length === 0 || advisors.some(({ name }) => name === objectOf(choice)['name'])) return request;
+  const kept = jsonObjects(exactBody(request)['tools']).filter((tool) => !isAdvisor(tool));
+  const changes = kept.length > 0 ? { tools: kept } : { tools: undefined, tool_choice: undefined };
+  const text = rewriteRequest(request, changes);
+  return { ...request, text, members: scanJson(text), body: parseJson(text) as JsonObject };
 }
 
 function checkModel(value: JsonValue | undefined): string {

@@ -1,6 +1,7 @@
 // Objects stored at a provider belong to the installation's account there, not to the client.
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { scripts } from '../../support/scripted-upstream.ts';
 import { bodyOf, expectError, expectMoney, expectNoTrace, GOOD, type Json, sharedWorld } from './world.ts';
 
 const world = await sharedWorld();
@@ -67,4 +68,21 @@ test('an empty container is accepted', async () => {
   for (const skills of [null, []])
     expect((await world.post(caller.secret, bodyOf({ container: { id: null, skills } }))).status).toBe(200);
   await expectMoney(world, caller, [GOOD, GOOD]);
+});
+
+test('an advisor tool that nobody demands is not sent to the provider, and one that is demanded is refused', async () => {
+  const caller = await world.makeKey();
+  world.upstream.play(scripts.good());
+  const tools = [{ type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-5-5' }];
+  const demanded = bodyOf({ tools, tool_choice: { type: 'tool', name: 'advisor' } });
+  const refused = await world.post(caller.secret, demanded);
+  expect(await expectError(refused, 400, 'invalid_request_error', 'feature_unavailable')).toStartWith(
+    'advisor_20260301',
+  );
+  expect(world.upstream.requests).toHaveLength(0);
+  const response = await world.post(caller.secret, bodyOf({ tools, tool_choice: { type: 'auto' } }));
+  expect(response.status).toBe(200);
+  expect(world.upstream.requests.at(-1)?.body).not.toContain('advisor');
+  await response.text();
+  await expectMoney(world, caller, [GOOD]);
 });

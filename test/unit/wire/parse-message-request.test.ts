@@ -145,3 +145,24 @@ test('100,000 levels in an unknown field are refused as too deep', () => {
   expect(code).toBe('invalid_request');
   expect(message).toStartWith('extra.0');
 });
+
+const advisor = { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-5-5' };
+
+test('an advisor tool that the client may not have chosen is left out, and everything else keeps its text', () => {
+  const text = `{"model":"m", "tools":[${JSON.stringify(advisor)},{"name":"f","input_schema":{"const":12345678901234567890}}], "messages":[{"role":"user","content":"caf\\u00e9"}]}`;
+  const request = parse(text);
+  expect(request.text).toBe(
+    '{"model":"m", "tools":[{"name":"f","input_schema":{"const":12345678901234567890}}], "messages":[{"role":"user","content":"caf\\u00e9"}]}',
+  );
+  expect(JSON.stringify(request.body)).not.toContain('advisor');
+  const span = request.members.get('messages');
+  expect(request.text.slice(span?.start, span?.end)).toBe('[{"role":"user","content":"caf\\u00e9"}]');
+});
+
+test('an advisor tool alone leaves no tools and no choice among them, and one that is demanded stays, to be refused', () => {
+  const choose = (tool_choice: object) => parse({ ...plain, tools: [advisor], tool_choice });
+  expect(JSON.parse(choose({ type: 'auto' }).text)).toEqual(plain);
+  expect(choose({ type: 'auto' }).body).toEqual(plain);
+  const demanded = choose({ type: 'tool', name: 'advisor' });
+  expect(demanded.body['tools']).toEqual([advisor]);
+});
