@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { scripts } from '../../support/scripted-upstream.ts';
 import { beginningOf, pairsOf } from './agent-requests.ts';
 import { type AgentProgram, agents, SIGNATURE, turnsOf, WRITTEN } from './agents.ts';
 import { type Json, PNG } from './conversations/conversation.ts';
@@ -33,6 +34,7 @@ for (const program of agents.filter(({ name }) => selected.includes(name))) {
       describe(`${program.name} with ${program.model} over ${kind}`, () => worksOver(program, kind));
     if (agents.find(({ name }) => name === program.name) === program)
       describe(program.name, () => meetsFailures(program));
+    if (program.name === 'claude-code') describe(program.name, () => recovers(program));
   }
 }
 
@@ -135,7 +137,46 @@ function meetsFailures(program: AgentProgram): void {
   test(
     'continues when an overloaded provider recovers',
     async () => {
-      await using run = await runAgent(program, 'anthropic', { isOverloadedFirst: true });
+      const refusesOnce = { isOf: () => true, play: scripts.overloaded() };
+      await using run = await runAgent(program, 'anthropic', { refusesOnce });
+      expect(program.endOf(run.printed).result).toBe('All is done.');
+    },
+    AGENT_MS_MAX,
+  );
+}
+
+/**
+ * Claude Code finds in the provider's own words what a model refuses, sends the request again without it, and leaves it out from then
+ * on: what its release 2.1.329 looks for is in the words here.
+ */
+const RECOVERIES: readonly [
+  what: string,
+  words: string,
+  isIn: (body: string) => boolean,
+  settings?: Record<string, string>,
+][] = [
+  [
+    'a type of thinking',
+    'thinking.type.enabled: "enabled" is not supported for this model.',
+    (body) => ((JSON.parse(body) as Json)['thinking'] as Json | undefined)?.['type'] === 'enabled',
+  ],
+  ['a signature', 'messages.3.content.0: Invalid `signature` in `thinking` block', (body) => body.includes(SIGNATURE)],
+  [
+    'a system message in the conversation',
+    "messages.1.role: role 'system' is not supported on this model",
+    (body) => ((JSON.parse(body) as Json)['messages'] as Json[]).some(({ role }) => role === 'system'),
+    { CLAUDE_CODE_FORCE_MID_CONVERSATION_SYSTEM: '1' },
+  ],
+];
+
+function recovers(program: AgentProgram): void {
+  test.each(RECOVERIES)(
+    'goes on without %s that the provider refuses',
+    async (_, words, isIn, settings = {}) => {
+      const isOf = ({ body }: { body: string }) => isIn(body);
+      const refusesOnce = { isOf, play: scripts.refusedContent(words) };
+      await using run = await runAgent(program, 'anthropic', { refusesOnce, settings });
+      expect(run.routes[0]?.requests.filter(isOf)).toHaveLength(1);
       expect(program.endOf(run.printed).result).toBe('All is done.');
     },
     AGENT_MS_MAX,

@@ -9,7 +9,6 @@ import {
   type RecordedRequest,
   type Script,
   type ScriptedUpstream,
-  scripts,
   startScriptedUpstream,
 } from '../../support/scripted-upstream.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpike.ts';
@@ -39,11 +38,19 @@ export interface AgentRun extends AsyncDisposable {
   callsElsewhere: string[];
 }
 
+export interface AgentTerms {
+  credit?: string;
+  /** The only route refuses the first such request. */
+  refusesOnce?: { isOf(request: RecordedRequest): boolean; play: Script } | null;
+  /** Further environment variables. */
+  settings?: Record<string, string>;
+}
+
 /** Runs the turns of `turnsOf` with an account of this credit; the last one in a new process that continues the session. */
 export async function runAgent(
   program: AgentProgram,
   kind: Kind,
-  { credit = '100', isOverloadedFirst = false }: { credit?: string; isOverloadedFirst?: boolean } = {},
+  { credit = '100', refusesOnce = null, settings = {} }: AgentTerms = {},
 ): Promise<AgentRun> {
   const [directory, home] = ['work', 'home'].map((name) => mkdtempSync(join(tmpdir(), `turnpike-agent-${name}-`))) as [
     string,
@@ -53,18 +60,19 @@ export async function runAgent(
   writeFileSync(join(directory, 'point.png'), Buffer.from(PNG, 'base64'));
   const turns = turnsOf(program, directory);
   const requests: RecordedRequest[] = [];
-  let isOverloaded = isOverloadedFirst;
+  let refusal = refusesOnce;
   const script: Script = (answer, request) => {
-    if (isOverloaded) {
-      isOverloaded = false;
-      return scripts.overloaded()(answer, request);
+    if (refusal?.isOf(request) === true) {
+      const { play } = refusal;
+      refusal = null;
+      return play(answer, request);
     }
     requests.push(request);
     return speak(kind, turns[requests.length - 1] ?? { content: [] })(answer, request);
   };
   const routes = [
     await startScriptedUpstream(script),
-    ...(isOverloadedFirst ? [] : [await startScriptedUpstream(script)]),
+    ...(refusesOnce === null ? [await startScriptedUpstream(script)] : []),
   ];
   const turnpike = await spawnTurnpike();
   const elsewhere = await startElsewhere();
@@ -74,11 +82,12 @@ export async function runAgent(
     ...{ PATH: process.env['PATH'] ?? '', HOME: home, BASE_URL: turnpike.url, KEY: secret, MODEL: program.model },
     ...{ HTTPS_PROXY: elsewhere.url, HTTP_PROXY: elsewhere.url, NO_PROXY: '127.0.0.1' },
     ...program.prepare(home, blocksOf(program), turnpike.url),
+    ...settings,
   };
   const run = (prompt: string, isContinued: boolean) =>
     runProgram(program, directory, environment, prompt, isContinued);
   const ran = await run('Do what is to be done.', false);
-  const next = credit === '0' || isOverloadedFirst ? null : await run('What else?', true);
+  const next = credit === '0' || refusesOnce !== null ? null : await run('What else?', true);
   const records = (await turnpike.admin('GET', '/usage?limit=1000'))['data'] as Json[];
   return {
     ...ran,
