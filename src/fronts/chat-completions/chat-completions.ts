@@ -4,11 +4,13 @@ import type { TurnpikeError } from '../../errors.ts';
 import type { AnswerTranslator, Front } from '../front.ts';
 import { openAiError } from '../openai-error.ts';
 import { withClientPaths } from '../origins.ts';
+import { responses } from '../responses/responses.ts';
 import { FIELDS } from './chat-fields.ts';
 import { type ChatTerms, convertRequest } from './chat-request.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { weighArguments } from './convert-conversation.ts';
 import { convertMessage } from './convert-message.ts';
+import { convertResponsesBody, isResponsesBody } from './responses-body.ts';
 
 const ROOT = '/v1/chat/';
 const PATH = '/v1/chat/completions';
@@ -19,9 +21,10 @@ export const chatCompletions: Front = {
   keyHeader: null,
   owns: (path) => path.startsWith(ROOT),
   findOperation: (path) => (path === PATH ? { asks: 'message' } : null),
-  weigh: (body, weight) => weighArguments(body['messages'], weight),
+  weigh: (body, weight) =>
+    isResponsesBody(body) ? responses.weigh(body, weight) : weighArguments(body['messages'], weight),
   translate(body, { receivedAtMs }) {
-    const { message, terms } = convertRequest(body);
+    const { message, terms } = isResponsesBody(body) ? convertResponsesBody(body) : convertRequest(body);
     return { message, native: null, answer: new ChatAnswer(terms, receivedAtMs) };
   },
   errorBody: (error) => JSON.stringify({ error: openAiError(error, FIELDS) }),

@@ -1,6 +1,7 @@
 // Fields of Chat Completions that are refused or dropped, and all names for the `param` of an error.
 
 import type { RefusedField } from '../refused-fields.ts';
+import { RESPONSE_FIELDS } from '../responses/responses.ts';
 
 /** Fields that are refused when they request anything. */
 export const REFUSED_FIELDS: Readonly<Record<string, RefusedField>> = {
@@ -33,6 +34,7 @@ export const DROPPED_MEMBERS: readonly string[] = ['annotations', 'detail', 'nam
 export const FIELDS: ReadonlySet<string> = new Set([
   ...Object.keys(REFUSED_FIELDS),
   ...DROPPED_FIELDS,
+  ...RESPONSE_FIELDS,
   ...['body', 'frequency_penalty', 'function_call', 'functions', 'max_completion_tokens', 'max_tokens', 'messages'],
   ...['model', 'parallel_tool_calls', 'presence_penalty', 'prompt_cache_key', 'reasoning', 'reasoning_effort'],
   ...['response_format', 'safety_identifier', 'seed', 'service_tier', 'stop', 'stream'],

@@ -40,6 +40,8 @@ export interface ChatTerms {
   includesUsage: boolean;
   /** Calls use the older `function_call` format. */
   callsFunctions: boolean;
+  /** Names of tools whose input is a text: the arguments of a call are the text itself. */
+  customTools: ReadonlySet<string>;
   origins: Origins;
 }
 
@@ -49,10 +51,16 @@ const MORE_FIELDS = ['frequency_penalty', 'presence_penalty', 'seed'];
 /** Fields that identify the end user, most specific first. */
 const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 
+const NONE: ReadonlySet<string> = new Set();
 const NO_LIMIT = -1; // as local servers write it
 
+export interface ConvertedRequest {
+  message: JsonObject;
+  terms: ChatTerms;
+}
+
 /** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
-export function convertRequest(body: JsonObject): { message: JsonObject; terms: ChatTerms } {
+export function convertRequest(body: JsonObject): ConvertedRequest {
   refuseFields(body, REFUSED_FIELDS);
   const fields = new Map([['system', 'messages']]);
   const conversation = convertConversation(body['messages']);
@@ -76,12 +84,14 @@ export function convertRequest(body: JsonObject): { message: JsonObject; terms: 
     terms: {
       includesUsage: includesUsage(body['stream_options'] ?? null),
       callsFunctions: tools.areFunctions,
+      customTools: NONE,
       origins: { messages: conversation.origins, system: system.map(({ path }) => path), tools: tools.origins, fields },
     },
   };
 }
 
-function sameFields(body: JsonObject): JsonObject {
+/** Fields with the same name in Messages, and those that only some providers have. */
+export function sameFields(body: JsonObject): JsonObject {
   const same: JsonObject = {};
   for (const name of [...SAME_FIELDS, ...MORE_FIELDS]) {
     const value = body[name] ?? null;
@@ -91,14 +101,14 @@ function sameFields(body: JsonObject): JsonObject {
 }
 
 /** The newer name takes precedence. */
-function maxTokensMember(body: JsonObject, fields: Map<string, string>): JsonObject {
+export function maxTokensMember(body: JsonObject, fields: Map<string, string>): JsonObject {
   const name = (body['max_completion_tokens'] ?? null) === null ? 'max_tokens' : 'max_completion_tokens';
   fields.set('max_tokens', name);
   const max_tokens = body[name] ?? null;
   return max_tokens === null || max_tokens === NO_LIMIT ? {} : { max_tokens };
 }
 
-function stopMember(stop: JsonValue, fields: Map<string, string>): JsonObject {
+export function stopMember(stop: JsonValue, fields: Map<string, string>): JsonObject {
   fields.set('stop_sequences', 'stop');
   const isList = Array.isArray(stop);
   const given = isList ? stop : stop === null ? [] : [stop];
@@ -108,7 +118,7 @@ function stopMember(stop: JsonValue, fields: Map<string, string>): JsonObject {
   return stops.length === 0 ? {} : { stop_sequences: stops };
 }
 
-function includesUsage(options: JsonValue): boolean {
+export function includesUsage(options: JsonValue): boolean {
   if (options === null) return false;
   const includes = requireObject(options, 'stream_options')['include_usage'] ?? false;
   if (typeof includes !== 'boolean')

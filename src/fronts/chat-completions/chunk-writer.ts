@@ -8,11 +8,13 @@ import {
   objectOf,
   signatureForCall,
   signatureMember,
+  textOf,
 } from '../../wire/wire.ts';
 import { EventWriter } from '../event-writer.ts';
 import { openAiErrorOfEvent } from '../openai-error.ts';
 import type { Origins } from '../origins.ts';
 import { addCounts } from '../read-usage.ts';
+import { customInput } from '../responses/responses.ts';
 import { FIELDS } from './chat-fields.ts';
 import type { ChatTerms } from './chat-request.ts';
 import { chatIdOf, convertUsage, detailOf, finishReasonOf } from './convert-message.ts';
@@ -54,10 +56,14 @@ const COMMENT = ': ping\n\n';
 const DONE = 'data: [DONE]\n\n';
 const EVENT_END = '\n\n';
 const DATA = 'data: ';
+const TOO_LONG: JsonObject = {
+  error: { type: 'api_error', code: 'upstream_failed', message: 'The input of a custom tool is too long.' },
+};
 
 export class ChunkWriter extends EventWriter {
   readonly #includesUsage: boolean;
   readonly #callsFunctions: boolean;
+  readonly #customTools: ReadonlySet<string>;
   readonly #createdAtMs: number;
   readonly #details = new DetailGatherer();
   /** Needed until the answer begins; then released, because the request may be long. */
@@ -69,12 +75,15 @@ export class ChunkWriter extends EventWriter {
   #callCount = 0;
   #open: JsonObject = {}; // the open block
   #hasInput = false;
+  #custom: string[] | null = null; // pieces of the open call's input, if it is a custom tool's
+  #customCharactersMax = bounds.responseOutputCharactersMax; // that may still follow
   #signature: string | null = null; // of the call that follows
 
   constructor(terms: ChatTerms, createdAtMs: number) {
     super();
     this.#includesUsage = terms.includesUsage;
     this.#callsFunctions = terms.callsFunctions;
+    this.#customTools = terms.customTools;
     this.#origins = terms.origins;
     this.#createdAtMs = createdAtMs;
     this.#begin({});
@@ -101,8 +110,7 @@ export class ChunkWriter extends EventWriter {
       case 'message_stop':
         return this.#finish();
       case 'error':
-        this.end();
-        return `${DATA}${JSON.stringify({ error: openAiErrorOfEvent(event, this.#origins, FIELDS) })}${EVENT_END}`;
+        return this.#fail(event);
       default:
         return '';
     }
@@ -130,6 +138,7 @@ export class ChunkWriter extends EventWriter {
   #openBlock(block: JsonObject): string {
     this.#open = block;
     this.#hasInput = false;
+    this.#custom = null;
     switch (block['type']) {
       case 'text':
         return this.#textChunk('content', block['text']);
@@ -139,6 +148,7 @@ export class ChunkWriter extends EventWriter {
         const { id = '', name = '' } = block;
         const head = { id, type: 'function', function: { name, arguments: '' }, ...signatureMember(this.#signature) };
         this.#signature = null;
+        if (this.#customTools.has(textOf(name))) this.#custom = [];
         return this.#callChunk(head, this.#callCount++);
       }
       default:
@@ -165,8 +175,13 @@ export class ChunkWriter extends EventWriter {
   #closeBlock(): string {
     const block = this.#open;
     this.#open = {};
-    if (block['type'] === 'tool_use')
-      return this.#hasInput ? '' : this.#callInput(JSON.stringify(block['input'] ?? {}));
+    if (block['type'] === 'tool_use') {
+      const given = this.#hasInput ? '' : JSON.stringify(block['input'] ?? {});
+      if (this.#custom === null) return this.#callInput(given);
+      const json = this.#custom.join('') || given;
+      this.#custom = null;
+      return this.#callInput(customInput(json));
+    }
     this.#details.close(block);
     this.#signature = signatureForCall(block);
     return '';
@@ -185,7 +200,20 @@ export class ChunkWriter extends EventWriter {
   #callInput(piece: JsonValue | undefined): string {
     if (typeof piece !== 'string' || piece === '') return '';
     this.#hasInput = true;
+    if (this.#custom !== null) return this.#gather(this.#custom, piece);
     return this.#callChunk({ function: { arguments: piece } }, this.#callCount - 1);
+  }
+
+  /** The text of a custom tool is inside of the JSON. */
+  #gather(pieces: string[], piece: string): string {
+    pieces.push(piece);
+    this.#customCharactersMax -= piece.length;
+    return this.#customCharactersMax < 0 ? this.#fail(TOO_LONG) : '';
+  }
+
+  #fail(event: JsonObject): string {
+    this.end();
+    return `${DATA}${JSON.stringify({ error: openAiErrorOfEvent(event, this.#origins, FIELDS) })}${EVENT_END}`;
   }
 
   /** The older `function_call` format has only one call. */

@@ -12,6 +12,7 @@ import {
 } from '../../wire/wire.ts';
 import type { Placed } from '../placed.ts';
 import { readUsage } from '../read-usage.ts';
+import { customInput } from '../responses/responses.ts';
 import { thinkingBlock } from '../thinking-block.ts';
 import type { ChatTerms } from './chat-request.ts';
 
@@ -71,10 +72,14 @@ function blockOf(detail: JsonObject): JsonObject | null {
   return thinkingBlock(textOf(text), textOf(signature));
 }
 
-export function convertMessage(text: string, terms: Pick<ChatTerms, 'callsFunctions'>, createdAtMs: number): string {
+export function convertMessage(
+  text: string,
+  terms: Pick<ChatTerms, 'callsFunctions' | 'customTools'>,
+  createdAtMs: number,
+): string {
   const { id, model = '', usage, content, stop_reason: stopReason } = objectOf(parseExactly(text));
   const { callsFunctions } = terms;
-  const message = assistantMessage(jsonObjects(content), callsFunctions);
+  const message = assistantMessage(jsonObjects(content), terms);
   return JSON.stringify({
     id: chatIdOf(id),
     object: 'chat.completion',
@@ -86,13 +91,17 @@ export function convertMessage(text: string, terms: Pick<ChatTerms, 'callsFuncti
   });
 }
 
-function assistantMessage(blocks: readonly JsonObject[], callsFunctions: boolean): JsonObject {
+function assistantMessage(
+  blocks: readonly JsonObject[],
+  { callsFunctions, customTools }: Pick<ChatTerms, 'callsFunctions' | 'customTools'>,
+): JsonObject {
   const text = joined(blocks, 'text');
   const thinking = joined(blocks, 'thinking');
   const calls = blocks.flatMap(({ type, id = '', name = '', input = {} }, place) => {
     if (type !== 'tool_use') return [];
     const signature = signatureForCall(blocks[place - 1] ?? {});
-    const called = { name, arguments: JSON.stringify(input) };
+    const json = JSON.stringify(input);
+    const called = { name, arguments: customTools.has(textOf(name)) ? customInput(json) : json };
     return [{ id, type: 'function', function: called, ...signatureMember(signature) }];
   });
   const details = blocks.filter(isThinking).map(detailOf);

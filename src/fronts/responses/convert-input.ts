@@ -17,6 +17,7 @@ import { type Conversation, ConversationBuilder } from '../conversation-builder.
 import { convertDocument, convertImage, storedFile } from '../convert-media.ts';
 import { isExactObject, type Placed, requireObject, textBlock } from '../placed.ts';
 import { CUSTOM_INPUT, type ToolList, type ToolNames } from './convert-tools.ts';
+import { customInput } from './output-items.ts';
 import { openThinking } from './sealed-thinking.ts';
 
 const TYPE_CHARACTERS_MAX = 64;
@@ -95,7 +96,7 @@ function convertAssistantItem({ item, type, path }: InputItem, ids: CallIds, nam
     }
     case 'function_call': {
       const name = names.flatName(requireText(item['name'], `${path}.name`), textOf(item['namespace']) || null);
-      return [callBlock(item, path, ids, name, readArguments(item['arguments'] ?? '', `${path}.arguments`))];
+      return [callBlock(item, path, ids, name, readInput(item['arguments'] ?? '', `${path}.arguments`, name, names))];
     }
     case 'custom_tool_call': {
       const name = names.flatName(requireText(item['name'], `${path}.name`), textOf(item['namespace']) || null);
@@ -109,6 +110,12 @@ function convertAssistantItem({ item, type, path }: InputItem, ids: CallIds, nam
     default:
       return null;
   }
+}
+
+/** Clients that read answers as Chat Completions return the text of a custom tool as the arguments of a function. */
+function readInput(given: JsonValue, path: string, name: string, { called }: ToolNames): JsonObject {
+  if (called.get(name)?.kind !== 'custom') return readArguments(given, path);
+  return { [CUSTOM_INPUT]: customInput(requireText(given, path)) };
 }
 
 function callBlock(item: JsonObject, path: string, ids: CallIds, name: string, input: JsonObject): Placed {

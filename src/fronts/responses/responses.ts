@@ -11,6 +11,10 @@ import { nativeBody } from './native-body.ts';
 import { responseErrorBody } from './response-error.ts';
 import { ResponseWriter } from './response-writer.ts';
 
+export { convertRequest as readResponses } from './convert-request.ts';
+export { customInput } from './output-items.ts';
+export { FIELDS as RESPONSE_FIELDS } from './response-fields.ts';
+
 const PATH = '/v1/responses';
 const MODELS_PATH = '/v1/models';
 

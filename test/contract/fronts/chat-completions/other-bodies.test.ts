@@ -1,0 +1,61 @@
+// Bodies of other protocols at the path of Chat Completions: answered in its form and billed as any other message.
+
+import { expect, test } from 'bun:test';
+import { scripts } from '../../../support/scripted-upstream.ts';
+import { expectMoney, GOOD, type Json } from '../../post-messages/world.ts';
+import { chatCompletions } from '../drivers/chat-completions.ts';
+import { answerOf, expectError, post, sentOf, sharedFronts } from '../front-world.ts';
+
+const world = await sharedFronts();
+
+const BODIES: readonly [what: string, body: Json, sent: Json][] = [
+  [
+    'Responses',
+    {
+      instructions: 'Be brief.',
+      input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+        { type: 'function_call', call_id: 'a', name: 'look', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'a', output: 'seen' },
+      ],
+      tools: [{ type: 'function', name: 'look', parameters: { type: 'object' } }],
+      store: false,
+      max_output_tokens: 64,
+    },
+    { system: [{ type: 'text', text: 'Be brief.' }] },
+  ],
+];
+
+test.each(BODIES)('a body of %s is answered in the form of Chat Completions', async (_, members, sent) => {
+  const caller = await world.makeKey();
+  for (const stream of [false, true]) {
+    world.upstream.play(scripts.good());
+    const body = JSON.stringify({ model: 'plain', stream, stream_options: { include_usage: true }, ...members });
+    const response = await post(chatCompletions, world, caller.secret, {}, { body });
+    expect(await answerOf(chatCompletions, response, stream)).toMatchObject({
+      text: 'Hello there, world!',
+      stop: 'stop',
+      usage: { prompt: 25, output: 12 },
+    });
+    expect(sentOf(world)).toMatchObject({
+      max_tokens: 64,
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'look', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'seen' }] },
+      ],
+      tools: [{ name: 'look', input_schema: { type: 'object' } }],
+      ...sent,
+    });
+  }
+  await expectMoney(world, caller, [GOOD, GOOD]);
+});
+
+test('errors of the provider have the paths of the client’s own body', async () => {
+  const caller = await world.makeKey();
+  world.upstream.play(scripts.refusedContent());
+  const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' };
+  const body = JSON.stringify({ model: 'plain', instructions: 'a', input: [{ role: 'user', content: [image] }] });
+  const response = await post(chatCompletions, world, caller.secret, {}, { body });
+  await expectError(chatCompletions, response, 'upstream_rejected', 'input.0.content.0.image_url');
+});

@@ -1,0 +1,168 @@
+// Bodies of Responses at the path of Chat Completions: read as at the path of Responses, answered as here.
+
+import { describe, expect, test } from 'bun:test';
+import { bounds } from '../../../../src/config.ts';
+import { ChunkWriter } from '../../../../src/fronts/chat-completions/chunk-writer.ts';
+import { convertMessage } from '../../../../src/fronts/chat-completions/convert-message.ts';
+import { convertResponsesBody } from '../../../../src/fronts/chat-completions/responses-body.ts';
+import { encodeEvent, type JsonObject, makeEvent, unfoldMessage } from '../../../../src/wire/wire.ts';
+import { readAsMessages as readAtOwnPath } from '../responses/read-response.ts';
+import { chunksOf, foldChunks } from './chunks.ts';
+import { type Json, readAsMessages, refusalOf } from './read-as-messages.ts';
+
+const text = (words: string) => ({ type: 'input_text', text: words });
+const patch = { type: 'custom', name: 'ApplyPatch', description: 'Edits files.', format: { type: 'grammar' } };
+const look = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false };
+const CALL = { type: 'function_call', call_id: 'a', name: 'look', arguments: '{"x":1}' };
+
+const SAME: readonly [what: string, members: Json][] = [
+  ['a text', { input: 'Hi' }],
+  ['messages with parts', { input: [{ role: 'user', content: [text('Hi')] }], instructions: 'Be brief.' }],
+  ['no messages but an empty list', { input: 'Hi', messages: [] }],
+  [
+    'tools, calls and results',
+    {
+      input: [
+        { role: 'user', content: 'Hi' },
+        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' },
+        CALL,
+        { type: 'function_call_output', call_id: 'a', output: [text('seen')] },
+        { type: 'custom_tool_call', call_id: 'b', name: 'ApplyPatch', input: '*** Begin Patch' },
+        { type: 'custom_tool_call_output', call_id: 'b', output: 'Done.' },
+      ],
+      tools: [look, patch],
+      tool_choice: { type: 'function', name: 'look' },
+      parallel_tool_calls: false,
+    },
+  ],
+  [
+    'settings',
+    {
+      input: 'Hi',
+      max_output_tokens: 9,
+      temperature: 1,
+      top_p: 0.5,
+      stream: true,
+      reasoning: { effort: 'low', summary: 'auto' },
+      text: { format: { type: 'json_schema', name: 'f', schema: { type: 'object' } }, verbosity: 'low' },
+      include: ['reasoning.encrypted_content'],
+      store: false,
+      prompt_cache_key: 'k',
+      metadata: { a: 'b' },
+    },
+  ],
+];
+
+test.each(SAME)('with %s it is the message that it would be at its own path', (_, members) => {
+  const own = Object.fromEntries(Object.entries(members).filter(([name]) => name !== 'messages'));
+  expect(readAsMessages({ messages: undefined, ...members })).toEqual(readAtOwnPath(own));
+});
+
+const read = (members: Json) => readAsMessages({ messages: undefined, input: 'Hi', ...members });
+
+test('fields and tools in the words of Chat Completions are read, too', () => {
+  expect(
+    read({
+      max_completion_tokens: 7,
+      stop: 'END',
+      seed: 1,
+      store: true,
+      stream_options: { include_usage: true },
+      tools: [{ type: 'function', function: { name: 'look', parameters: {} } }],
+      tool_choice: { type: 'function', function: { name: 'look' } },
+    }),
+  ).toEqual({
+    ...read({ max_output_tokens: 7, tools: [look], tool_choice: { type: 'function', name: 'look' } }),
+    stop_sequences: ['END'],
+    seed: 1,
+    tools: [{ name: 'look', input_schema: { type: 'object' } }],
+  });
+  expect(read({ max_output_tokens: 7, max_tokens: 9 })['max_tokens']).toBe(7);
+});
+
+test('messages are read where there are both', () => {
+  expect(readAsMessages({ input: 'ignored' })).toEqual(readAsMessages({}));
+});
+
+test('the text of a custom tool that comes back as the arguments of a function is its input', () => {
+  for (const given of ['*** Begin "Patch"', '{"input":"*** Begin \\"Patch\\""}'])
+    expect(
+      read({
+        input: [
+          { role: 'user', content: 'go' },
+          { ...CALL, name: 'ApplyPatch', arguments: given },
+        ],
+        tools: [patch],
+      })['messages'],
+    ).toMatchObject([{}, { content: [{ type: 'tool_use', input: { input: '*** Begin "Patch"' } }] }]);
+});
+
+test.each<[path: string, members: Json]>([
+  ['input', { input: {} }],
+  ['input.0.type', { input: [{}] }],
+  ['input.0.content.0.type', { input: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
+  ['tools.0.type', { tools: [{ type: 'mcp' }] }],
+  ['previous_response_id', { previous_response_id: 'resp_1' }],
+  ['n', { n: 2 }],
+  ['response_format', { response_format: { type: 'json_object' } }],
+  ['reasoning_effort', { reasoning_effort: 'low' }],
+  ['functions', { functions: [{ name: 'f' }] }],
+  ['stream_options', { stream_options: 1 }],
+  ['stop.0', { stop: [1] }],
+])('%s is named where it is wrong', (path, members) => {
+  const { code, message } = refusalOf({ messages: undefined, input: 'Hi', ...members });
+  expect(code).toBe('invalid_request');
+  expect(message).toStartWith(`${path}: `);
+});
+
+test('arguments count toward the weight of the body', () => {
+  const input = [{ ...CALL, arguments: `[${'[],'.repeat(bounds.jsonValuesMax)}[]]` }];
+  expect(refusalOf({ messages: undefined, input }).message).toStartWith('input.0.arguments: ');
+});
+
+describe('an answer', () => {
+  const { terms } = convertResponsesBody({
+    model: 'm',
+    input: 'Hi',
+    tools: [patch, look],
+    stream_options: { include_usage: true },
+  } as JsonObject);
+  const words = '*** Begin "Patch"\n+é';
+  const message = {
+    id: 'msg_1',
+    model: 'm',
+    content: [
+      { type: 'text', text: 'So.' },
+      { type: 'tool_use', id: 'a', name: 'ApplyPatch', input: { input: words } },
+      { type: 'tool_use', id: 'b', name: 'look', input: { x: 1 } },
+    ],
+    stop_reason: 'tool_use',
+    usage: { input_tokens: 1, output_tokens: 2 },
+  };
+  const calls = [
+    { id: 'a', type: 'function', function: { name: 'ApplyPatch', arguments: words } },
+    { id: 'b', type: 'function', function: { name: 'look', arguments: '{"x":1}' } },
+  ];
+  const stream = () =>
+    unfoldMessage(message as JsonObject)
+      .map(encodeEvent)
+      .join('');
+
+  test('has the text of a custom tool as the arguments of a function, whole and streamed', () => {
+    const { choices } = JSON.parse(convertMessage(JSON.stringify(message), terms, 0)) as { choices: Json[] };
+    expect(choices[0]?.['message']).toMatchObject({ content: 'So.', tool_calls: calls });
+    const written = new ChunkWriter(terms, 0).push(stream());
+    expect(written).toEndWith('data: [DONE]\n\n');
+    expect(foldChunks(chunksOf(written))['message']).toMatchObject({ content: 'So.', tool_calls: calls });
+  });
+
+  test('ends with an error where the text of a custom tool is too long to be kept', () => {
+    const writer = new ChunkWriter(terms, 0);
+    const block = { type: 'tool_use', id: 'a', name: 'ApplyPatch', input: {} };
+    writer.push(encodeEvent(makeEvent({ type: 'content_block_start', index: 0, content_block: block })));
+    const partial_json = 'x'.repeat(bounds.responseOutputCharactersMax + 1);
+    const delta = { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json } };
+    expect(writer.push(encodeEvent(makeEvent(delta)))).toContain('"code":"upstream_failed"');
+    expect(writer.push(stream())).toBe('');
+  });
+});
