@@ -37,6 +37,6 @@ export const FIELDS: ReadonlySet<string> = new Set([
   ...RESPONSE_FIELDS,
   ...['body', 'frequency_penalty', 'function_call', 'functions', 'max_completion_tokens', 'max_tokens', 'messages'],
   ...['model', 'parallel_tool_calls', 'presence_penalty', 'prompt_cache_key', 'reasoning', 'reasoning_effort'],
-  ...['response_format', 'safety_identifier', 'seed', 'service_tier', 'stop', 'stream'],
-  ...['stream_options', 'temperature', 'thinking', 'tool_choice', 'tools', 'top_k', 'top_p', 'user'],
+  ...['response_format', 'safety_identifier', 'seed', 'service_tier', 'stop', 'stop_sequences', 'stream'],
+  ...['stream_options', 'system', 'temperature', 'thinking', 'tool_choice', 'tools', 'top_k', 'top_p', 'user'],
 ]);

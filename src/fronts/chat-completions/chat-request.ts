@@ -62,8 +62,8 @@ export interface ConvertedRequest {
 /** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
 export function convertRequest(body: JsonObject): ConvertedRequest {
   refuseFields(body, REFUSED_FIELDS);
-  const fields = new Map([['system', 'messages']]);
-  const conversation = convertConversation(body['messages']);
+  const fields = new Map([['system', (body['system'] ?? null) === null ? 'messages' : 'system']]);
+  const conversation = convertConversation(body);
   const tools = convertTools(body);
   const { format, instruction } = readFormat(body['response_format'] ?? null, 'response_format', 'json_schema');
   const { system } = conversation;
@@ -71,7 +71,7 @@ export function convertRequest(body: JsonObject): ConvertedRequest {
   const message: JsonObject = {
     ...sameFields(body),
     ...maxTokensMember(body, fields),
-    ...stopMember(body['stop'] ?? null, fields),
+    ...stopMember(body, fields),
     ...(system.length > 0 && { system: system.map(({ block }) => block) }),
     messages: conversation.messages,
     ...tools.members,
@@ -108,12 +108,15 @@ export function maxTokensMember(body: JsonObject, fields: Map<string, string>): 
   return max_tokens === null || max_tokens === NO_LIMIT ? {} : { max_tokens };
 }
 
-export function stopMember(stop: JsonValue, fields: Map<string, string>): JsonObject {
-  fields.set('stop_sequences', 'stop');
+/** `stop_sequences` is the name in Messages. */
+export function stopMember(body: JsonObject, fields: Map<string, string>): JsonObject {
+  const name = (body['stop'] ?? null) === null ? 'stop_sequences' : 'stop';
+  fields.set('stop_sequences', name);
+  const stop = body[name] ?? null;
   const isList = Array.isArray(stop);
   const given = isList ? stop : stop === null ? [] : [stop];
   const stops = given
-    .map((one, place) => requireText(one, isList ? `stop.${place}` : 'stop'))
+    .map((one, place) => requireText(one, isList ? `${name}.${place}` : name))
     .filter((one) => one !== '');
   return stops.length === 0 ? {} : { stop_sequences: stops };
 }

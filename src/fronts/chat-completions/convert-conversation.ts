@@ -2,6 +2,7 @@
 
 import {
   isJsonObject,
+  isThinking,
   type JsonObject,
   type JsonValue,
   type JsonWeight,
@@ -19,6 +20,7 @@ import { type Placed, requireObject, textBlock, withCacheControl } from '../plac
 import { thinkingBlock } from '../thinking-block.ts';
 import { thinkingOf } from './convert-message.ts';
 import { convertContent } from './convert-parts.ts';
+import { type BlockReader, readAssistantBlock, readUserBlock } from './messages-blocks.ts';
 
 /** The id of all calls in `function_call` format, which has none. */
 const FUNCTION_CALL_ID = 'function_call';
@@ -46,9 +48,11 @@ function convertAssistant(message: JsonObject, path: string, ids: CallIds): Plac
     throw wrongField(`${path}.audio`, 'audio is not supported; send a transcript');
   const content = message['content'] ?? '';
   const { refusal } = message;
+  const read: BlockReader = (part, partPath) => readAssistantBlock(part, partPath, ids);
+  const said = withCacheControl(convertContent(content, `${path}.content`, true, read), message);
   return [
-    ...thinkingOf(message, path),
-    ...withCacheControl(convertContent(content, `${path}.content`, true), message),
+    ...(said.some(({ block }) => isThinking(block)) ? [] : thinkingOf(message, path)),
+    ...said,
     ...textBlock(typeof refusal === 'string' ? refusal : '', `${path}.refusal`),
     ...requireList(message['tool_calls'] ?? [], `${path}.tool_calls`).flatMap((call, place) =>
       convertCall(call, `${path}.tool_calls.${place}`, ids),
@@ -80,11 +84,12 @@ function readCalled(called: JsonObject, path: string): JsonObject {
   return { name, input: readArguments(called['arguments'] ?? '', `${path}.arguments`) };
 }
 
-/** Throws invalid_request and feature_unavailable; the message begins with the field's path. */
-export function convertConversation(value: JsonValue | undefined): Conversation {
+/** `system` is that of Messages. Throws invalid_request and feature_unavailable; the message begins with the field's path. */
+export function convertConversation({ messages, system = null }: JsonObject): Conversation {
   const builder = new ConversationBuilder();
   const ids = new CallIds();
-  for (const [index, given] of requireList(value, 'messages').entries()) {
+  if (system !== null) builder.addSystem(convertContent(system, 'system', true), 'system');
+  for (const [index, given] of requireList(messages, 'messages').entries()) {
     const path = `messages.${index}`;
     add(builder, requireObject(given, path), path, ids);
   }
@@ -105,8 +110,20 @@ function add(builder: ConversationBuilder, message: JsonObject, path: string, id
   const role = readRole(message, path);
   if (role === 'system') builder.addSystem(convertSystem(message, path), path);
   else if (role === 'assistant') builder.addAssistant(convertAssistant(message, path, ids), path);
-  else if (role === 'user') builder.addUser(convertUser(message, path), path);
-  else builder.addResult(convertResult(role === 'tool' ? message : asTool(message, path, ids), path, ids), path);
+  else if (role === 'user' || (role === 'tool' && hasResults(message))) addUser(builder, message, path, ids);
+  else {
+    const result = role === 'tool' ? message : asTool(message, path, ids);
+    builder.addResult(convertResult(result, 'tool_call_id', path, ids), path);
+  }
+}
+
+/** Whether the results of a tool message are blocks of Messages, which have the ids of their calls. */
+function hasResults({ content, tool_call_id = null }: JsonObject): boolean {
+  return tool_call_id === null && jsonObjects(content).some(isResult);
+}
+
+function isResult({ type }: JsonObject): boolean {
+  return type === 'tool_result';
 }
 
 /** A function's result as a tool's. */
@@ -115,8 +132,15 @@ function asTool(message: JsonObject, path: string, ids: CallIds): JsonObject {
   return { ...message, tool_call_id: FUNCTION_CALL_ID };
 }
 
-function convertUser(message: JsonObject, path: string): Placed[] {
-  return withCacheControl(convertContent(message['content'], `${path}.content`, false), message);
+function addUser(builder: ConversationBuilder, message: JsonObject, path: string, ids: CallIds): void {
+  const read: BlockReader = (part, partPath) =>
+    isResult(part) ? [convertResult(part, 'tool_use_id', partPath, ids)] : readUserBlock(part, partPath);
+  const blocks = withCacheControl(convertContent(message['content'], `${path}.content`, false, read), message);
+  for (const placed of blocks) if (isResult(placed.block)) builder.addResult(placed, path);
+  builder.addUser(
+    blocks.filter(({ block }) => !isResult(block)),
+    path,
+  );
 }
 
 function convertSystem(message: JsonObject, path: string): Placed[] {
@@ -124,13 +148,24 @@ function convertSystem(message: JsonObject, path: string): Placed[] {
 }
 
 /** A result has one cache breakpoint: the last one of its parts. */
-function convertResult(message: JsonObject, path: string, ids: CallIds): Placed {
-  const tool_use_id = ids.ofResult(requireText(message['tool_call_id'], `${path}.tool_call_id`));
+function convertResult(
+  message: JsonObject,
+  idMember: 'tool_call_id' | 'tool_use_id',
+  path: string,
+  ids: CallIds,
+): Placed {
+  const tool_use_id = ids.ofResult(requireText(message[idMember], `${path}.${idMember}`));
   const shown = convertContent(message['content'] ?? '', `${path}.content`, false);
   const holder = [message, ...shown.map(({ block }) => block)].findLast((one) => 'cache_control' in one) ?? {};
   const blocks = shown.map(({ block: { cache_control: _, ...block } }) => block as JsonObject);
   const [only] = blocks;
   const content = blocks.length === 1 && only?.['type'] === 'text' ? (only['text'] ?? '') : blocks;
-  const block = { type: 'tool_result', tool_use_id, ...(blocks.length > 0 && { content }) };
+  const isError = message['is_error'] === true;
+  const block = {
+    type: 'tool_result',
+    tool_use_id,
+    ...(blocks.length > 0 && { content }),
+    ...(isError && { is_error: true }),
+  };
   return withCacheControl([{ block, path }], holder)[0] as Placed;
 }

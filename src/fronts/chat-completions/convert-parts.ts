@@ -3,19 +3,31 @@
 import { isJsonObject, type JsonObject, type JsonValue, requireText, textOf, wrongField } from '../../wire/wire.ts';
 import { convertDocument, convertImage, storedFile } from '../convert-media.ts';
 import { type Placed, requireObject, textBlock, withCacheControl } from '../placed.ts';
+import { type BlockReader, readUserBlock } from './messages-blocks.ts';
 
 const TYPE_CHARACTERS_MAX = 64;
-/** The blocks of a text or a list of parts, without blank texts. Throws invalid_request, feature_unavailable. */
-export function convertContent(content: JsonValue | undefined, path: string, isTextOnly: boolean): Placed[] {
+
+/**
+ * The blocks of a text or a list of parts, without blank texts. Parts are first read by `read`, if they are not only text.
+ * Throws invalid_request, feature_unavailable.
+ */
+export function convertContent(
+  content: JsonValue | undefined,
+  path: string,
+  isTextOnly: boolean,
+  read: BlockReader = isTextOnly ? readNothing : readUserBlock,
+): Placed[] {
   if (content === undefined) throw wrongField(path, 'Field required');
   if (typeof content === 'string') return textBlock(content, path);
   if (!Array.isArray(content)) throw wrongField(path, 'Input should be a valid string or list');
   return content.flatMap((part, place) => {
     const partPath = `${path}.${place}`;
     if (!isJsonObject(part)) throw wrongField(partPath, 'Input should be a valid dictionary');
-    return withCacheControl(convertPart(part, partPath, isTextOnly), part);
+    return withCacheControl(read(part, partPath) ?? convertPart(part, partPath, isTextOnly), part);
   });
 }
+
+const readNothing = () => null;
 
 function convertPart(part: JsonObject, path: string, isTextOnly: boolean): Placed[] {
   const type = requireText(part['type'], `${path}.type`);

@@ -26,14 +26,15 @@ export function convertTools(body: JsonObject): ConvertedTools {
   const ofFunctions = readFunctionChoice(body['function_call'] ?? null);
   if (ofFunctions.isDemand && !areFunctions) throw wrongField('function_call', 'there are no `functions` to call');
   const choice = areFunctions ? ofFunctions : readChoice(body['tool_choice'] ?? null);
-  const isSingle = areFunctions || body['parallel_tool_calls'] === false;
+  const isSingle = areFunctions || body['parallel_tool_calls'] === false || forbidsParallel(body['tool_choice']);
   return { ...chooseTools(tools, choice, isSingle, ALLOWED), areFunctions };
 }
 
-/** Some clients write functions as in the Responses and Messages protocols, without a nested object. */
+/** Some clients write functions as in the Responses and Messages protocols, without a nested object. In the latter, `custom` is their type. */
 function convertTool(value: JsonValue, toolPath: string): Placed {
   const given = requireObject(value, toolPath);
-  if (requireText(given['type'] ?? 'function', `${toolPath}.type`) !== 'function')
+  const type = requireText(given['type'] ?? 'function', `${toolPath}.type`);
+  if (type !== 'function' && !(type === 'custom' && isExactObject(given['input_schema'])))
     throw wrongField(`${toolPath}.type`, "Input should be 'function'");
   const isFlat = given['function'] === undefined && typeof given['name'] === 'string';
   const path = isFlat ? toolPath : `${toolPath}.function`;
@@ -49,10 +50,15 @@ function readChoice(choice: JsonValue): Choice {
   const known = findMode(mode);
   if (known !== null) return known;
   if (!isJsonObject(choice)) throw wrongField('tool_choice', "Input should be 'none', 'auto', 'required' or an object");
-  if (choice['type'] === 'function') return demand(nameIn(choice, 'tool_choice'));
+  if (choice['type'] === 'function' || choice['type'] === 'tool') return demand(nameIn(choice, 'tool_choice'));
   if (choice['type'] === 'allowed_tools')
     return readAllowed(requireObject(choice['allowed_tools'], ALLOWED), ALLOWED, nameIn);
   throw wrongField('tool_choice.type', "Input should be 'function' or 'allowed_tools'");
+}
+
+/** In a choice of Messages. */
+function forbidsParallel(choice: JsonValue | undefined): boolean {
+  return isJsonObject(choice) && choice['disable_parallel_tool_use'] === true;
 }
 
 function readFunctionChoice(choice: JsonValue): Choice {
@@ -62,6 +68,7 @@ function readFunctionChoice(choice: JsonValue): Choice {
 }
 
 function nameIn(choice: JsonObject, path: string): string {
-  if (choice['function'] === undefined && typeof choice['name'] === 'string') return choice['name'];
+  if (choice['function'] === undefined && (typeof choice['name'] === 'string' || choice['type'] === 'tool'))
+    return requireText(choice['name'], `${path}.name`);
   return requireText(requireObject(choice['function'], `${path}.function`)['name'], `${path}.function.name`);
 }

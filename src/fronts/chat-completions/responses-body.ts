@@ -35,7 +35,7 @@ export function convertResponsesBody(body: JsonObject): ConvertedRequest {
       ...message,
       ...sameFields(body),
       ...(!hasLimit && maxTokensMember(body, fields)),
-      ...stopMember(body['stop'] ?? null, fields),
+      ...stopMember(body, fields),
     },
     terms: {
       includesUsage: includesUsage(body['stream_options'] ?? null),

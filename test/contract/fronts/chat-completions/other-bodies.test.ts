@@ -24,6 +24,21 @@ const BODIES: readonly [what: string, body: Json, sent: Json][] = [
     },
     { system: [{ type: 'text', text: 'Be brief.' }] },
   ],
+  [
+    'Messages',
+    {
+      system: 'Be brief.',
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'look', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'seen' }] },
+      ],
+      tools: [{ name: 'look', input_schema: { type: 'object' } }],
+      tool_choice: { type: 'any' },
+      max_tokens: 64,
+    },
+    { system: [{ type: 'text', text: 'Be brief.' }], tool_choice: { type: 'any' } },
+  ],
 ];
 
 test.each(BODIES)('a body of %s is answered in the form of Chat Completions', async (_, members, sent) => {
@@ -55,7 +70,13 @@ test('errors of the provider have the paths of the client’s own body', async (
   const caller = await world.makeKey();
   world.upstream.play(scripts.refusedContent());
   const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' };
-  const body = JSON.stringify({ model: 'plain', instructions: 'a', input: [{ role: 'user', content: [image] }] });
-  const response = await post(chatCompletions, world, caller.secret, {}, { body });
-  await expectError(chatCompletions, response, 'upstream_rejected', 'input.0.content.0.image_url');
+  const block = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+  for (const [path, members] of [
+    ['input.0.content.0.image_url', { instructions: 'a', input: [{ role: 'user', content: [image] }] }],
+    ['messages.0.content.0', { system: 'a', messages: [{ role: 'user', content: [block] }] }],
+  ] as const) {
+    const body = JSON.stringify({ model: 'plain', ...members });
+    const response = await post(chatCompletions, world, caller.secret, {}, { body });
+    await expectError(chatCompletions, response, 'upstream_rejected', path);
+  }
 });
