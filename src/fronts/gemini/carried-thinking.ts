@@ -48,11 +48,16 @@ export function decodeThinking(signature: JsonValue | undefined): Carried | null
 
 /** Throws invalid_request if signatures and body together are more costly to parse than a body may be. */
 export function weighThinking(contents: JsonValue | undefined, weight: JsonWeight): void {
-  for (const [index, content] of jsonObjects(contents).entries())
-    for (const [place, part] of jsonObjects(content['parts']).entries()) {
+  for (const [index, content] of objectsIn(contents).entries())
+    for (const [place, part] of objectsIn(content['parts']).entries()) {
       const json = carriedJson(part['thoughtSignature'] ?? part['thought_signature']);
       if (json !== null) weighJson(json, `contents.${index}.parts.${place}.thoughtSignature`, weight);
     }
+}
+
+/** One object may stand in place of a list. */
+function objectsIn(value: JsonValue | undefined): JsonObject[] {
+  return jsonObjects(Array.isArray(value) || value === undefined ? value : [value]);
 }
 
 export function isCarried(signature: JsonValue | undefined): boolean {

@@ -19,6 +19,13 @@ interface Shape {
   refused?: Readonly<Record<string, Refusal>>;
   /** Why other members are refused; absent: they are left out. */
   others?: string;
+  /**
+   * Members that are lists. One object or text in place of a list is a list of one, as for Google: its own samples write
+   * `contents` and `parts` so (https://github.com/google-gemini/generative-ai-python/blob/main/samples/rest/system_instruction.sh).
+   */
+  lists?: readonly string[];
+  /** The usual form of a value that has another one. */
+  normalize?(value: JsonValue): JsonValue;
 }
 
 const CODE: Refusal = { code: 'feature_not_priced', why: 'code execution has no price on this path' };
@@ -40,7 +47,7 @@ const PART: Shape = {
     thoughtSignature: null,
     mediaResolution: null,
     functionCall: { kept: { id: null, name: null, args: null } },
-    functionResponse: { kept: { id: null, name: null, response: null, parts: { kept: MEDIA } } },
+    functionResponse: { kept: { id: null, name: null, response: null, parts: { kept: MEDIA } }, lists: ['parts'] },
   },
   refused: {
     codeExecutionResult: CODE,
@@ -50,14 +57,24 @@ const PART: Shape = {
     videoMetadata: { code: 'feature_unavailable', why: 'videos are not supported' },
   },
   others: 'Input should be text, inlineData, fileData, functionCall or functionResponse',
+  normalize: (value) => (typeof value === 'string' ? { text: value } : value),
 };
-const CONTENT: Shape = { kept: { role: null, parts: PART } };
+const CONTENT: Shape = { kept: { role: null, parts: PART }, lists: ['parts'], normalize: asContent };
+
+/** Clients write a text in place of its content, or its part beside the role. */
+function asContent(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return { parts: [value] };
+  if (!isExactObject(value) || value['parts'] !== undefined || value['text'] === undefined) return value;
+  const { text, ...rest } = value;
+  return { ...rest, parts: [{ text }] };
+}
 
 const DECLARATION: Shape = {
   kept: { name: null, description: null, parameters: null, parametersJsonSchema: null },
 };
 const TOOL: Shape = {
   kept: { functionDeclarations: DECLARATION },
+  lists: ['functionDeclarations'],
   refused: {
     codeExecution: CODE,
     computerUse: SERVER_TOOL,
@@ -91,6 +108,7 @@ const GENERATION: Shape = {
     topK: null,
     topP: null,
   },
+  lists: ['stopSequences'],
   refused: {
     candidateCount: {
       code: 'invalid_request',
@@ -100,10 +118,12 @@ const GENERATION: Shape = {
     imageConfig: { code: 'feature_not_priced', why: ONLY_TEXT },
     logprobs: { code: 'invalid_request', why: 'log probabilities are not available', harmless: ['0'] },
     responseLogprobs: { code: 'invalid_request', why: 'log probabilities are not available' },
-    responseModalities: { code: 'feature_not_priced', why: ONLY_TEXT, harmless: ['["text"]'] },
+    responseModalities: { code: 'feature_not_priced', why: ONLY_TEXT, harmless: ['["text"]', '"text"'] },
     speechConfig: { code: 'feature_not_priced', why: ONLY_TEXT },
   },
 };
+
+const CALLING: Shape = { kept: { allowedFunctionNames: null, mode: null }, lists: ['allowedFunctionNames'] };
 
 const REQUEST: Shape = {
   kept: {
@@ -111,9 +131,10 @@ const REQUEST: Shape = {
     generationConfig: GENERATION,
     safetySettings: null,
     systemInstruction: CONTENT,
-    toolConfig: { kept: { functionCallingConfig: { kept: { allowedFunctionNames: null, mode: null } } } },
+    toolConfig: { kept: { functionCallingConfig: CALLING } },
     tools: TOOL,
   },
+  lists: ['contents', 'safetySettings', 'tools'],
   refused: {
     cachedContent: STORED_CONTEXT,
     serviceTier: {
@@ -132,7 +153,7 @@ export const REFUSED_NAMES: readonly string[] = [REQUEST, TOOL, PART, GENERATION
 
 export interface ReadBody {
   body: JsonObject;
-  /** No member was left out: a provider of the same protocol can get the client's text. */
+  /** No member was left out or changed: a provider of the same protocol can get the client's text. */
   isWhole: boolean;
 }
 
@@ -151,9 +172,11 @@ class BodyReader {
   /** The parser bounds the depth. A value of another type is judged by its converter. */
   read(value: JsonValue, shape: Shape, path: string): JsonValue {
     if (Array.isArray(value)) return value.map((one, place) => this.read(one, shape, `${path}.${place}`));
-    if (!isExactObject(value)) return value;
+    const normal = shape.normalize?.(value) ?? value;
+    if (normal !== value) this.isWhole = false;
+    if (!isExactObject(normal)) return normal;
     const members: JsonObject = {};
-    for (const [given, inside] of Object.entries(value)) {
+    for (const [given, inside] of Object.entries(normal)) {
       const shown = given.slice(0, NAME_CHARACTERS_MAX);
       if (inside !== null) this.#take(members, given, inside, shape, path === '' ? shown : `${path}.${shown}`);
     }
@@ -162,7 +185,7 @@ class BodyReader {
 
   #take(members: JsonObject, given: string, inside: JsonValue, shape: Shape, path: string): void {
     const name = camelCase(given);
-    const { kept, refused = {}, others } = shape;
+    const { kept, refused = {}, others, lists = [] } = shape;
     if (Object.hasOwn(refused, name)) refuse(refused[name] as Refusal, inside, path);
     else if (!Object.hasOwn(kept, name)) {
       if (others !== undefined) throw wrongField(path, others);
@@ -170,9 +193,21 @@ class BodyReader {
     } else {
       if (Object.hasOwn(members, name)) throw wrongField(path, `\`${name}\` is given twice`);
       const within = kept[name] as Shape | null;
-      members[name] = within === null ? inside : this.read(inside, within, path);
+      const value = lists.includes(name) ? this.#asList(inside) : inside;
+      members[name] = within === null ? value : this.read(value, within, path);
     }
   }
+
+  #asList(value: JsonValue): JsonValue {
+    if (Array.isArray(value) || !isOne(value)) return value;
+    this.isWhole = false;
+    return [value];
+  }
+}
+
+/** Whether it may stand in place of a list of one. */
+function isOne(value: JsonValue | undefined): value is JsonObject | string {
+  return typeof value === 'string' || isExactObject(value);
 }
 
 const OLDER_NAME = /^_(?=response_?json_?schema$)/i;

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeThinking } from '../../../../src/fronts/gemini/carried-thinking.ts';
 import { REFUSED_NAMES } from '../../../../src/fronts/gemini/read-body.ts';
-import { call, type Json, messageOf, refusalOf, result, says, turnsOf } from './read-gemini.ts';
+import { call, type Json, messageOf, refusalOf, result, says, translate, turnsOf } from './read-gemini.ts';
 
 const model = (...parts: object[]) => ({ role: 'model', parts });
 const user = (...parts: object[]) => ({ role: 'user', parts });
@@ -255,6 +255,78 @@ describe('tools', () => {
       tool_choice: choice,
       names,
     });
+  });
+});
+
+describe('one value in place of a list', () => {
+  const tool = { name: 'f', description: 'd', parameters: { type: 'OBJECT' } };
+  const usual = {
+    contents: [{ parts: [{ text: 'Hi' }] }],
+    systemInstruction: { parts: [{ text: 'Be brief.' }] },
+    tools: [{ functionDeclarations: [tool] }],
+    toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['f'] } },
+    generationConfig: { stopSequences: ['END'] },
+    safetySettings: [{ category: 'c', threshold: 't' }],
+  };
+  const single = {
+    contents: { parts: { text: 'Hi' } },
+    systemInstruction: { parts: { text: 'Be brief.' } },
+    tools: { functionDeclarations: tool },
+    toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: 'f' } },
+    generationConfig: { stopSequences: 'END' },
+    safetySettings: { category: 'c', threshold: 't' },
+  };
+  const written = (body: Json): { message: Json; native: Json } => {
+    const { message, native } = translate(body);
+    return { message, native: JSON.parse(native?.text ?? '') as Json };
+  };
+
+  test.each(Object.entries(single))('%s is a list of one, for every kind of provider', (name, value) => {
+    expect(written({ ...usual, [name]: value })).toEqual(written(usual));
+  });
+
+  test.each<[what: string, body: Json]>([
+    ['contents', { contents: 'Hi' }],
+    ['contents in a list', { contents: ['Hi'] }],
+    ['parts', { contents: [{ parts: 'Hi' }] }],
+    ['parts in a list', { contents: [{ parts: ['Hi'] }] }],
+    ['contents without parts', { contents: [{ text: 'Hi' }] }],
+    ['a system instruction', { systemInstruction: 'Be brief.' }],
+    ['a system instruction without parts', { system_instruction: { text: 'Be brief.' } }],
+    ['a system instruction with a role', { systemInstruction: { role: 'system', parts: ['Be brief.'] } }],
+  ])('a text in place of %s is its text', (_, body) => {
+    const { systemInstruction: system, ...rest } = usual;
+    const own = 'system_instruction' in body ? rest : { ...rest, systemInstruction: system };
+    const { message, native } = written({ ...own, ...body });
+    expect(message).toEqual(messageOf(usual));
+    expect(JSON.stringify(native)).not.toMatch(/"(?:contents|parts|systemInstruction)":(?:"|\["|\{"text")/);
+  });
+
+  test('is a result’s parts, too', () => {
+    const inlineData = { mimeType: 'image/png', data: 'AAAA' };
+    const turns = (parts: unknown) =>
+      turnsOf({ role: 'model', parts: call('f') }, { parts: result('f', { output: 'ok' }, { parts }) });
+    expect(turns({ inlineData })).toEqual(turns([{ inlineData }]));
+  });
+
+  test('is weighed with the body', () => {
+    const many = Buffer.from(`turnpike1${JSON.stringify(Array(200_000).fill(0))}`).toString('base64');
+    for (const contents of [
+      { role: 'model', parts: call('f', {}, { thoughtSignature: many }) },
+      [{ role: 'model', parts: call('f', {}, { thought_signature: many }) }],
+    ])
+      expect(refusalOf({ contents })).toMatch(/^invalid_request: contents\.0\.parts\.0\.thoughtSignature: /);
+  });
+
+  test.each([
+    ['contents', { contents: 1 }],
+    ['tools', { tools: true }],
+    ['contents.0.parts', { contents: { parts: 1 } }],
+    ['contents.0.role', { contents: { role: 'x', parts: 'a' } }],
+    ['contents.0.parts.0.text', { contents: { text: 1 } }],
+    ['tools.0.functionDeclarations.0.name', { tools: { functionDeclarations: {} } }],
+  ])('%s is named where it is wrong', (path, body) => {
+    expect(refusalOf(body)).toStartWith(`invalid_request: ${path}: `);
   });
 });
 
