@@ -1,5 +1,6 @@
 // The door of the fronts: the protocols that clients speak besides Messages. A front is a folder and a line here.
 
+import type { Protocol } from '../wire/wire.ts';
 import { chatCompletions } from './chat-completions/chat-completions.ts';
 import { embeddings } from './embeddings/embeddings.ts';
 import type { Front, RequestHead } from './front.ts';
@@ -12,6 +13,11 @@ export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts
 export { translateBody } from './translate-body.ts';
 
 const fronts: readonly Front[] = [chatCompletions, responses, gemini, embeddings];
+
+/** null: the Messages protocol, which is no front. */
+export function frontOf(protocol: Protocol): Front | null {
+  return fronts.find((front) => front.protocol === protocol) ?? null;
+}
 
 /** The front whose request it is; null: none. `path` is canonical. */
 export function findFront(path: string, head: RequestHead): Front | null {

@@ -1,7 +1,7 @@
 // The door of the public API: turns HTTP requests into client requests for the gateway, and replies into responses.
 
 import { asTurnpikeError, TurnpikeError, withVendorStatus } from '../errors.ts';
-import { findFront, OPENAI_RATE_HEADERS, openAiRateHeaders } from '../fronts/fronts.ts';
+import { findFront, frontOf, OPENAI_RATE_HEADERS, openAiRateHeaders } from '../fronts/fronts.ts';
 import {
   allowOrigin,
   type Connection,
@@ -16,19 +16,10 @@ import {
   toResponse,
 } from '../http/http.ts';
 import { Call, type PublicDependencies, type Reply } from './call.ts';
+import { describeMissing, shortenPath, type Vendor } from './not-offered.ts';
 import { allowedMethods, findRoute, type Handle, isForModels, normalPath, takesMethod } from './routes.ts';
 
 export type { Answered, PublicDependencies } from './call.ts';
-
-/** Parts of the vendor's API that clients may look for. */
-const NOT_OFFERED: readonly [beginning: string, words: string][] = [
-  ['/v1/messages/batches', 'Message batches are not offered: send each message to /v1/messages.'],
-  ['/v1/messages/cache_touch', 'Touching a cache is not offered: a message with the same beginning keeps it.'],
-  ['/v1/files', 'Files are not offered: send the content in the message.'],
-  ['/v1/skills', 'Skills are not offered.'],
-];
-
-const SHOWN_PATH_CHARACTERS_MAX = 200;
 
 /**
  * Answers every request that is not for the admin API or the console; a refusal before the body is read needs no promise.
@@ -53,18 +44,34 @@ export function handlePublic(
 
 function answerCall(call: Call, method: string): ReturnType<Handle> {
   const route = findRoute(call.path, call);
-  call.front = route === null ? findFront(normalPath(call.path), call) : route.front;
-  if (route === null) throw new TurnpikeError('route_not_found', missingWords(call.path));
+  if (route === null) throw missing(call);
+  call.front = route.front;
   if (!takesMethod(route, method)) {
     if (call.request.headers.get('upgrade')?.toLowerCase() === 'websocket')
-      throw new TurnpikeError('websocket_unsupported', `${shorten(call.path)} does not accept WebSockets.`, {
+      throw new TurnpikeError('websocket_unsupported', `${shortenPath(call.path)} does not accept WebSockets.`, {
         headers: { upgrade: 'HTTP/1.1' },
       });
-    throw new TurnpikeError('method_not_allowed', `${method} is not allowed for ${shorten(call.path)}.`, {
+    throw new TurnpikeError('method_not_allowed', `${method} is not allowed for ${shortenPath(call.path)}.`, {
       headers: { allow: allowedMethods(route) },
     });
   }
   return route.handle(call);
+}
+
+/** Sets the front of the error's format, too. */
+function missing(call: Call): TurnpikeError {
+  const path = normalPath(call.path);
+  const { message, protocol } = describeMissing(path, () => senderOf(call));
+  call.front = findFront(path, call) ?? frontOf(protocol);
+  return new TurnpikeError('route_not_found', message);
+}
+
+/** The API that the client speaks, by its headers. */
+function senderOf({ headers, dependencies }: Call): Vendor {
+  if (headers.has('x-goog-api-key')) return 'gemini';
+  const { vendorPrefixes } = dependencies.settings();
+  const isOfMessages = vendorPrefixes.some((prefix) => headers.has(`${prefix}-version`));
+  return headers.has('authorization') && !isOfMessages ? 'openai' : 'messages';
 }
 
 async function respondLater(call: Call, answering: Promise<Reply | TurnpikeError>): Promise<Response> {
@@ -160,15 +167,4 @@ function makeHeaders(
   const cors = corsHeaders(corsPrefix);
   if (hasOpenAiHeaders) cors['access-control-expose-headers'] += `, ${OPENAI_RATE_HEADERS}`;
   return shareHeaders({ ...security, ...cors });
-}
-
-function missingWords(path: string): string {
-  return (
-    NOT_OFFERED.find(([beginning]) => normalPath(path).startsWith(beginning))?.[1] ??
-    `The path ${shorten(path)} does not exist.`
-  );
-}
-
-function shorten(path: string): string {
-  return path.slice(0, SHOWN_PATH_CHARACTERS_MAX);
 }

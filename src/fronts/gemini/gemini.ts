@@ -30,7 +30,15 @@ const OPERATIONS: Readonly<Record<string, (model: string) => Operation>> = {
   streamGenerateContent: (model) => ({ asks: 'message', model, stream: true }),
   countTokens: (model) => ({ asks: 'count', model }),
 };
-const NOT_OFFERED = ['batchEmbedContents', 'batchGenerateContent', 'embedContent', 'predict', 'predictLongRunning'];
+const NOT_OFFERED = [
+  'asyncBatchEmbedContent',
+  'batchEmbedContents',
+  'batchGenerateContent',
+  'bidiGenerateContent',
+  'embedContent',
+  'predict',
+  'predictLongRunning',
+];
 const KIND = 'gemini';
 
 export const gemini: Front = {

@@ -1,0 +1,224 @@
+// Paths that clients of the vendors know and this server does not serve, and base URLs that are wrong. docs/clients.md has
+// the same table.
+
+import type { Protocol } from '../wire/wire.ts';
+
+/** The API of a client, which decides the format of its errors. */
+export type Vendor = 'messages' | 'openai' | 'gemini';
+
+interface NotOffered {
+  /** With its verb, as the beginning of a sentence. */
+  feature: string;
+  /** `shared`: paths of the Messages API and of OpenAI. */
+  vendor: Vendor | 'shared';
+  /** Each with everything below it; a name in braces is any segment. */
+  paths: readonly string[];
+  /** Advice; absent: the message lists what is offered. */
+  instead?: string;
+}
+
+const STORED = 'send the whole conversation with each request';
+const CONTENT = 'send the content in the message';
+
+/** The first that matches a path decides. */
+export const NOT_OFFERED: readonly NotOffered[] = [
+  {
+    feature: 'Message batches are',
+    vendor: 'messages',
+    paths: ['/v1/messages/batches'],
+    instead: 'send each message to /v1/messages',
+  },
+  {
+    feature: 'Touching a cache is',
+    vendor: 'messages',
+    paths: ['/v1/messages/cache_touch'],
+    instead: 'a message with the same beginning keeps it',
+  },
+  {
+    feature: 'Text completions of the older Messages API are',
+    vendor: 'messages',
+    paths: ['/v1/complete'],
+    instead: 'use /v1/messages',
+  },
+  {
+    feature: 'Managed agents are',
+    vendor: 'messages',
+    paths: ['/v1/agents', '/v1/environments', '/v1/sessions', '/v1/vaults'],
+  },
+  { feature: 'Prompt tools are', vendor: 'messages', paths: ['/v1/experimental'] },
+  { feature: 'Files are', vendor: 'shared', paths: ['/v1/files', '/v1/uploads'], instead: CONTENT },
+  { feature: 'Skills are', vendor: 'shared', paths: ['/v1/skills'] },
+  {
+    feature: 'The vendor’s administration is',
+    vendor: 'shared',
+    paths: ['/v1/organization', '/v1/organizations'],
+    instead: 'see /v1/key and /v1/usage',
+  },
+  { feature: 'Image generation is', vendor: 'openai', paths: ['/v1/images'] },
+  { feature: 'Speech is', vendor: 'openai', paths: ['/v1/audio/speech', '/v1/audio/voices'] },
+  { feature: 'Transcription is', vendor: 'openai', paths: ['/v1/audio'] },
+  { feature: 'Video generation is', vendor: 'openai', paths: ['/v1/videos'] },
+  { feature: 'Realtime is', vendor: 'openai', paths: ['/v1/realtime'] },
+  { feature: 'Moderation is', vendor: 'openai', paths: ['/v1/moderations'] },
+  { feature: 'Reranking is', vendor: 'openai', paths: ['/v1/rerank', '/v2/rerank'] },
+  { feature: 'Batches are', vendor: 'openai', paths: ['/v1/batches'], instead: 'send each request by itself' },
+  { feature: 'Fine-tuning is', vendor: 'openai', paths: ['/v1/fine_tuning', '/v1/fine-tunes'] },
+  { feature: 'Evaluations are', vendor: 'openai', paths: ['/v1/evals'] },
+  { feature: 'Vector stores are', vendor: 'openai', paths: ['/v1/vector_stores'] },
+  { feature: 'Containers are', vendor: 'openai', paths: ['/v1/containers'] },
+  {
+    feature: 'Assistants are',
+    vendor: 'openai',
+    paths: ['/v1/assistants', '/v1/threads', '/v1/chatkit'],
+    instead: 'use /v1/responses',
+  },
+  {
+    feature: 'Stored conversations are',
+    vendor: 'openai',
+    paths: ['/v1/conversations', '/v1/chat/completions/{id}'],
+    instead: STORED,
+  },
+  { feature: 'Compaction is', vendor: 'openai', paths: ['/v1/responses/compact'], instead: STORED },
+  {
+    feature: 'Counting the tokens of a response is',
+    vendor: 'openai',
+    paths: ['/v1/responses/input_tokens'],
+    instead: 'use /v1/messages/count_tokens',
+  },
+  { feature: 'Stored responses are', vendor: 'openai', paths: ['/v1/responses/{id}'], instead: STORED },
+  { feature: 'Edits are', vendor: 'openai', paths: ['/v1/edits'], instead: 'use /v1/chat/completions' },
+  {
+    feature: 'Ollama’s own API is',
+    vendor: 'openai',
+    paths: [
+      '/api/chat',
+      '/api/generate',
+      '/api/tags',
+      '/api/show',
+      '/api/embed',
+      '/api/embeddings',
+      '/api/ps',
+      '/api/version',
+    ],
+    instead: 'use its OpenAI-compatible client',
+  },
+  {
+    feature: 'Cohere’s own API is',
+    vendor: 'openai',
+    paths: ['/v2/chat', '/v2/embed', '/v1/classify', '/v1/tokenize'],
+  },
+  {
+    feature: 'Embeddings in Gemini’s format are',
+    vendor: 'gemini',
+    paths: [
+      '/v1beta/models/{model}:embedContent',
+      '/v1beta/models/{model}:batchEmbedContents',
+      '/v1beta/models/{model}:asyncBatchEmbedContent',
+    ],
+    instead: 'use /v1/embeddings',
+  },
+  {
+    feature: 'Image and video generation is',
+    vendor: 'gemini',
+    paths: ['/v1beta/models/{model}:predict', '/v1beta/models/{model}:predictLongRunning'],
+  },
+  {
+    feature: 'Batches are',
+    vendor: 'gemini',
+    paths: ['/v1beta/models/{model}:batchGenerateContent', '/v1beta/batches', '/v1beta/operations'],
+    instead: 'send each request by itself',
+  },
+  {
+    feature: 'The Live API is',
+    vendor: 'gemini',
+    paths: ['/v1beta/models/{model}:bidiGenerateContent', '/ws', '/v1beta/auth_tokens'],
+  },
+  {
+    feature: 'Files are',
+    vendor: 'gemini',
+    paths: ['/v1beta/files', '/upload'],
+    instead: 'send the content as inlineData',
+  },
+  {
+    feature: 'Stored contexts are',
+    vendor: 'gemini',
+    paths: ['/v1beta/cachedContents'],
+    instead: 'a request with the same beginning is cached by the provider',
+  },
+  { feature: 'Tuned models are', vendor: 'gemini', paths: ['/v1beta/tunedModels'] },
+  { feature: 'File search is', vendor: 'gemini', paths: ['/v1beta/corpora', '/v1beta/fileSearchStores'] },
+  { feature: 'Interactions are', vendor: 'gemini', paths: ['/v1beta/interactions'], instead: 'use generateContent' },
+];
+
+const OFFERED: Readonly<Record<Vendor, string>> = {
+  messages: 'POST /v1/messages and /v1/messages/count_tokens, and GET /v1/models',
+  openai: 'POST /v1/chat/completions, /v1/responses and /v1/embeddings, and GET /v1/models',
+  gemini: 'generateContent, streamGenerateContent and countTokens of /v1beta/models/{model}, and GET /v1beta/models',
+};
+
+const patterns = NOT_OFFERED.flatMap((row) => row.paths.map((path) => ({ row, pattern: compile(path) })));
+
+/** A model's name may have slashes, and its path is that of a stable or a preview version. */
+function compile(path: string): RegExp {
+  const segments = path.replaceAll('.', '\\.').replace(/\{(\w+)\}/, (_, name) => (name === 'model' ? '.+' : '[^/]+'));
+  return new RegExp(`^${path.includes('{model}') ? segments.replace('/v1beta/', '/v1(?:beta)?/') : segments}(?:/|$)`);
+}
+
+/** Ends of paths of clients whose base URL is wrong, and the right one. */
+const BASE_URLS: readonly [end: RegExp, protocol: Protocol, advice: string][] = [
+  [/\/chat\/completions$/, 'chat-completions', withVersion('/chat/completions')],
+  [/\/responses$/, 'responses', withVersion('/responses')],
+  [/\/embeddings$/, 'embeddings', withVersion('/embeddings')],
+  [
+    /:(?:generateContent|streamGenerateContent|countTokens)$/,
+    'gemini',
+    withoutVersion('/v1beta/models/{model}:generateContent'),
+  ],
+  [/\/messages(?:\/count_tokens)?$/, 'messages', withoutVersion('/v1/messages')],
+  [/^\/v1$/, 'messages', 'This is a base URL: clients add the rest, such as /v1/messages or /v1/chat/completions.'],
+];
+
+function withVersion(rest: string): string {
+  return `Set the client's base URL to this server's address with /v1: the client adds ${rest}.`;
+}
+
+function withoutVersion(rest: string): string {
+  return `Set the client's base URL to this server's address without a path: the client adds ${rest}.`;
+}
+
+/** As of a base URL that is the whole address of an operation. */
+const DOUBLED = /^\/v1(\/[a-z_/]+?)(?:\/v1)?\1$/;
+const SHOWN_PATH_CHARACTERS_MAX = 200;
+
+export function shortenPath(path: string): string {
+  return path.slice(0, SHOWN_PATH_CHARACTERS_MAX);
+}
+
+interface Refusal {
+  message: string;
+  /** The protocol of its format. */
+  protocol: Protocol;
+}
+
+const PROTOCOLS: Readonly<Record<Vendor, Protocol>> = {
+  messages: 'messages',
+  openai: 'chat-completions',
+  gemini: 'gemini',
+};
+
+/** The refusal of a path without a route, in canonical form. `sender` decides where the path does not. */
+export function describeMissing(path: string, sender: () => Vendor): Refusal {
+  const isDoubled = path.length <= SHOWN_PATH_CHARACTERS_MAX && DOUBLED.test(path);
+  const row = isDoubled
+    ? undefined
+    : patterns.find(({ pattern }) => pattern.test(path) || pattern.test(`/v1${path}`))?.row;
+  if (row !== undefined) {
+    const vendor = row.vendor !== 'shared' ? row.vendor : sender() === 'openai' ? 'openai' : 'messages';
+    const rest = row.instead === undefined ? `; it offers ${OFFERED[vendor]}` : `: ${row.instead}`;
+    return { message: `${row.feature} not offered by this server${rest}.`, protocol: PROTOCOLS[vendor] };
+  }
+  const missing = `The path ${shortenPath(path)} does not exist.`;
+  const [, protocol, advice] = BASE_URLS.find(([end]) => end.test(path)) ?? [];
+  if (protocol === undefined) return { message: missing, protocol: PROTOCOLS[sender()] };
+  return { message: `${missing} ${advice}`, protocol };
+}
