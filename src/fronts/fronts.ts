@@ -2,6 +2,7 @@
 
 import type { Protocol } from '../wire/wire.ts';
 import { chatCompletions } from './chat-completions/chat-completions.ts';
+import { completions } from './completions/completions.ts';
 import { embeddings } from './embeddings/embeddings.ts';
 import type { Front, RequestHead } from './front.ts';
 import { gemini } from './gemini/gemini.ts';
@@ -12,7 +13,7 @@ export type { AnswerTranslator, Front, Operation, RequestHead } from './front.ts
 export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
 export { translateBody } from './translate-body.ts';
 
-const fronts: readonly Front[] = [chatCompletions, responses, gemini, embeddings];
+const fronts: readonly Front[] = [chatCompletions, responses, gemini, completions, embeddings];
 
 /** null: the Messages protocol, which is no front. */
 export function frontOf(protocol: Protocol): Front | null {

@@ -152,7 +152,7 @@ export const NOT_OFFERED: readonly NotOffered[] = [
 
 const OFFERED: Readonly<Record<Vendor, string>> = {
   messages: 'POST /v1/messages and /v1/messages/count_tokens, and GET /v1/models',
-  openai: 'POST /v1/chat/completions, /v1/responses and /v1/embeddings, and GET /v1/models',
+  openai: 'POST /v1/chat/completions, /v1/responses, /v1/completions and /v1/embeddings, and GET /v1/models',
   gemini: 'generateContent, streamGenerateContent and countTokens of /v1beta/models/{model}, and GET /v1beta/models',
 };
 
@@ -167,6 +167,7 @@ function compile(path: string): RegExp {
 /** Ends of paths of clients whose base URL is wrong, and the right one. */
 const BASE_URLS: readonly [end: RegExp, protocol: Protocol, advice: string][] = [
   [/\/chat\/completions$/, 'chat-completions', withVersion('/chat/completions')],
+  [/\/completions$/, 'completions', withVersion('/completions')],
   [/\/responses$/, 'responses', withVersion('/responses')],
   [/\/embeddings$/, 'embeddings', withVersion('/embeddings')],
   [

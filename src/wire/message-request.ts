@@ -15,7 +15,7 @@ export interface MemberSpan {
 }
 
 /** The protocol of the original request, before translation to Messages. */
-export type Protocol = 'messages' | 'chat-completions' | 'responses' | 'gemini' | 'embeddings';
+export type Protocol = 'messages' | 'chat-completions' | 'completions' | 'responses' | 'gemini' | 'embeddings';
 
 /** A body in the client's own protocol. A provider kind of that protocol gets it instead of the message. */
 export interface NativeBody {

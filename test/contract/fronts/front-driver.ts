@@ -81,6 +81,8 @@ export interface Told {
 
 export interface FrontDriver {
   name: string;
+  /** Whether a request is one text: what else a prompt has is left out. */
+  isTextOnly: boolean;
   path(prompt: Prompt): string;
   body(prompt: Prompt): Json;
   /** The ways to send a key; the first is the usual one. */

@@ -16,11 +16,13 @@ const ONES: readonly ['streamed' | 'whole', boolean][] = [
   ['streamed', true],
 ];
 
+const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+
 describe.each(fronts)('%s', (_, front) => {
   test.each(ONES)('the provider gets the message, and the client its answer (%s)', async (__, stream) => {
     world.upstream.play(scripts.good());
     const caller = await world.makeKey();
-    const turns = [{ user: 'Good morning!' }, { image: 'AAAA' }];
+    const turns = [{ user: 'Good morning!' }, ...(front.isTextOnly ? [] : [{ image: 'AAAA' }])];
     const response = await post(front, world, caller.secret, { stream, system: 'Be brief.', turns, tools: [look] });
     expectHeaders(front, response);
     expect(response.headers.get('content-type')).toBe(stream ? 'text/event-stream; charset=utf-8' : 'application/json');
@@ -37,17 +39,13 @@ describe.each(fronts)('%s', (_, front) => {
     expect(sentOf(world)).toEqual({
       model: 'upstream-model',
       max_tokens: 64,
-      system: [{ type: 'text', text: 'Be brief.' }],
       messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'Good morning!' },
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
-          ],
-        },
+        { role: 'user', content: [{ type: 'text', text: 'Good morning!' }, ...(front.isTextOnly ? [] : [image])] },
       ],
-      tools: [{ name: look.name, description: look.description, input_schema: look.schema }],
+      ...(!front.isTextOnly && {
+        system: [{ type: 'text', text: 'Be brief.' }],
+        tools: [{ name: look.name, description: look.description, input_schema: look.schema }],
+      }),
       ...(stream && { stream }),
     });
     await expectMoney(world, caller, [{ ...GOOD, outcome: 'completed', stream }]);
@@ -89,7 +87,7 @@ describe.each(fronts)('%s', (_, front) => {
     }
   });
 
-  test.each(ONES)(
+  test.each(front.isTextOnly ? [] : ONES)(
     'thinking, text and calls reach the client, and the provider gets them back as they were (%s)',
     async (__, stream) => {
       const thinking = { type: 'thinking', thinking: 'I see.', signature: 'c2ln' } as const;

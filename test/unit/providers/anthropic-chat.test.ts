@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { convertCountBody, convertMessageBody } from '../../../src/providers/anthropic/convert-request.ts';
-import { parseMessageRequest } from '../../../src/wire/wire.ts';
+import { type Protocol, parseMessageRequest } from '../../../src/wire/wire.ts';
 import { makeAttempt } from './make-attempt.ts';
 
 type Json = Record<string, unknown>;
@@ -15,7 +15,7 @@ const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a'
 const thought = { type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmVk' };
 const high = { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } };
 
-function attemptOf(members: Json, upstreamModel: string, protocol: 'messages' | 'chat-completions') {
+function attemptOf(members: Json, upstreamModel: string, protocol: Protocol) {
   const body = { model: 'm', max_tokens: 32_000, messages: [user], ...members };
   const request = parseMessageRequest(new TextEncoder().encode(JSON.stringify(body)), protocol);
   return makeAttempt('http://127.0.0.1:1', body, { upstreamModel, request, maxTokens: request.maxTokens ?? 0 });
@@ -253,4 +253,12 @@ test('a Messages request is sent with all of these fields unchanged', () => {
   const members = { ...high, temperature: 1.7, top_p: 1, tool_choice: { type: 'any' }, messages };
   for (const model of ['claude-opus-4-5', 'claude-opus-5-5'])
     expect(JSON.parse(convertMessageBody(attemptOf(members, model, 'messages')))).toMatchObject(members);
+});
+
+test('stop sequences of white space are left out of a text completion, whose front cuts the answer', () => {
+  const stopsOf = (stop_sequences: string[], protocol: Protocol) =>
+    JSON.parse(convertMessageBody(attemptOf({ stop_sequences }, 'claude-sonnet-4-5', protocol)))['stop_sequences'];
+  expect(stopsOf(['\n', 'END', ' \t'], 'completions')).toEqual(['END']);
+  expect(stopsOf(['\n'], 'completions')).toBeUndefined();
+  expect(stopsOf(['\n', 'END'], 'chat-completions')).toEqual(['\n', 'END']);
 });

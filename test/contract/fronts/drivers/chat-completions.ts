@@ -79,6 +79,7 @@ const called = { id: 'a', type: 'function', function: { name: 'f', arguments: []
 
 export const chatCompletions: FrontDriver = {
   name: 'chat completions',
+  isTextOnly: false,
   path: () => '/v1/chat/completions',
   body,
   keyHeaders: (secret) => [{ authorization: `Bearer ${secret}` }, { 'x-api-key': secret }],

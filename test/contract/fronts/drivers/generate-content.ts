@@ -108,6 +108,7 @@ const FILE_PATH = 'contents.0.parts.0.fileData.fileUri';
 
 export const generateContent: FrontDriver = {
   name: 'generateContent',
+  isTextOnly: false,
   path: ({ model = 'plain', stream = false }) =>
     `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
   body,

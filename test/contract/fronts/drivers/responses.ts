@@ -106,6 +106,7 @@ function errorBody({ message, type, param, code }: Told): Json {
 
 export const responses: FrontDriver = {
   name: 'responses',
+  isTextOnly: false,
   path: () => '/v1/responses',
   body,
   keyHeaders: (secret) => [{ authorization: `Bearer ${secret}` }, { 'x-api-key': secret }],
