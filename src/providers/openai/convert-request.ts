@@ -149,7 +149,7 @@ export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
 }
 
 /** Old versions of LangChain send -1 for "unset"; penalties may be negative. */
-function convertSampling({ body, protocol }: MessageRequest, { sampling, ownSampling }: Profile): JsonObject {
+export function convertSampling({ body, protocol }: MessageRequest, { sampling, ownSampling }: Profile): JsonObject {
   const set: JsonObject = {};
   if (protocol !== 'messages' && sampling.length > 0)
     for (const name of ownSampling) if (typeof body[name] === 'number') set[name] = body[name];
@@ -160,7 +160,7 @@ function convertSampling({ body, protocol }: MessageRequest, { sampling, ownSamp
   return set;
 }
 
-function convertStops(stops: JsonValue | undefined, { stopMax }: Profile): JsonObject {
+export function convertStops(stops: JsonValue | undefined, { stopMax }: Profile): JsonObject {
   if (!Array.isArray(stops) || stops.length === 0) return {};
   const most = stopMax === 0 ? 'no' : `at most ${stopMax}`;
   if (stops.length > stopMax) refuseField('stop_sequences', `this model accepts ${most} stop sequences`);

@@ -14,6 +14,7 @@ import { ChunkConverter, convertAnswer, readCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl } from './convert-request.ts';
 import { isChatError, mapChatError, mapChatFault } from './map-error.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
+import { asChat, completionUrl, convertCompletion, isMissing } from './text-completion.ts';
 
 const CHAT_PATH = '/chat/completions';
 
@@ -37,6 +38,15 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
     abilities: (model, baseUrl) => (OF_OPENAI.includes(choose(baseUrl, model).family) ? openAiAbilities(model) : null),
 
     async send(attempt) {
+      const own = convertCompletion(attempt, profileOf(attempt));
+      if (own !== null) {
+        try {
+          const url = completionUrl(convertModelUrl(attempt, own.path, choose));
+          return await post(api, attempt, url, JSON.stringify(own.body));
+        } catch (thrown) {
+          if (!isMissing(thrown)) throw thrown;
+        }
+      }
       const body = JSON.stringify(convertBody(attempt, profileOf(attempt)));
       return await post(api, attempt, convertModelUrl(attempt, CHAT_PATH, choose), body);
     },
@@ -55,7 +65,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
             ({ usage }) => makeUsage(readCounts(objectOf(usage))),
           );
           if (isChatError(value)) throw mapChatError(value, upstreamRequestId); // an error with status 200
-          return convertAnswer(value, attempt, profile, upstreamRequestId);
+          return convertAnswer(asChat(value), attempt, profile, upstreamRequestId);
         },
       });
     },
@@ -68,6 +78,7 @@ const OF_OPENAI: readonly string[] = ['openai', 'azure'];
 /** Converts the stream of an answer: each event is one chunk, and [DONE] ends it. */
 export function convertEvents(attempt: Attempt, profile: Profile, upstreamRequestId: string | null): EventConverter {
   const chunks = new ChunkConverter(attempt, profile, upstreamRequestId);
+  const isText = attempt.request.protocol === 'completions';
   let isDone = false;
   /** Some servers close the stream without [DONE]: the message is complete if its last choice ended it. */
   const end = () => {
@@ -82,7 +93,7 @@ export function convertEvents(attempt: Attempt, profile: Profile, upstreamReques
       if (text.trim() === '[DONE]') return end();
       const chunk = parseObject(text, { what: 'an event', upstreamRequestId }, parseWithArguments);
       if (name === 'error') throw mapChatError(chunk, upstreamRequestId);
-      return chunks.take(chunk);
+      return chunks.take(isText ? asChat(chunk) : chunk);
     },
     end,
     counts: streamCounts(chunks.usage, ({ text }) => {
