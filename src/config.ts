@@ -196,6 +196,7 @@ export const bounds = {
   firstEventWaitMs: 20_000,
   pingIntervalMs: 15_000,
   responseOutputCharactersMax: 8 * 1024 * 1024, // limit of a stream of Responses, which repeats its output at the end
+  responseSettingsCharactersMax: 512 * 1024, // of a request's settings, which its Responses stream repeats three times
   reasoningDetailsCharactersMax: 1024 * 1024, // kept of one stream until its end; longer details are not repeated
   // Listings and reports
   pageItemsMax: 1_000,

@@ -1,6 +1,7 @@
 // The interface of fronts. A front is a protocol that clients use instead of Messages: its requests are translated to
 // messages, and the answers back. It is pure; public-api serves its paths.
 
+import type { Clock } from '../base/clock.ts';
 import type { TurnpikeError } from '../errors.ts';
 import type { JsonObject, JsonWeight, MemberSpan, NativeBody, Protocol } from '../wire/wire.ts';
 import type { EventWriter } from './event-writer.ts';
@@ -49,6 +50,7 @@ export interface Asked extends RequestHead {
   operation: Operation;
   requestId: string;
   receivedAtMs: number;
+  clock: Clock;
   /** The body as received, and its top-level members. */
   text: string;
   members: Map<string, MemberSpan>;

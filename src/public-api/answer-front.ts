@@ -67,8 +67,9 @@ function readAs(call: Call, front: Front, operation: Operation): Reading {
   const reading: Reading = { answer: null };
   const readBody = call.readBody.bind(call);
   call.readBody = async (bytesMax, accountId) => {
-    const { query, requestId, receivedAtMs, request } = call;
-    const asked = { operation, query, headers: request.headers, requestId, receivedAtMs };
+    const { query, requestId, receivedAtMs, request, dependencies } = call;
+    const { clock } = dependencies;
+    const asked = { operation, query, headers: request.headers, requestId, receivedAtMs, clock };
     const { text, native, answer } = await translateBody(front, await readBody(bytesMax, accountId), asked);
     reading.answer = answer;
     call.native = native;

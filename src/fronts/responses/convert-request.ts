@@ -10,6 +10,7 @@ import { tierMember } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
 import { convertInput, type InputItem, readItems, toolListsOf } from './convert-input.ts';
 import { type CalledTool, convertTools, type ToolList } from './convert-tools.ts';
+import { echoSettings } from './echoed-settings.ts';
 import { REFUSED_FIELDS } from './response-fields.ts';
 
 /** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
@@ -18,10 +19,14 @@ export interface ResponseTerms {
   called: ReadonlyMap<string, CalledTool>;
   /** The client wants to see the thinking. */
   showsThinking: boolean;
+  /** The requested model, and the request's settings as the response repeats them: members of JSON. */
+  model: JsonValue;
+  settings: string;
   origins: Origins;
 }
 
-const SAME_FIELDS = ['model', 'temperature', 'top_p', 'stream'];
+/** Messages has no penalties; some providers have them, others drop them. */
+const SAME_FIELDS = ['model', 'temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'stream'];
 /** Fields that identify the conversation or the end user, most specific first. */
 const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 
@@ -61,7 +66,12 @@ export function convertRequest(body: JsonObject): ConvertedRequest {
     tools: tools.origins,
     fields,
   };
-  return { message, terms: { called: tools.names.called, showsThinking: reasoning.isShown, origins } };
+  const { called } = tools.names;
+  const { isShown: showsThinking } = reasoning;
+  return {
+    message,
+    terms: { called, showsThinking, model: body['model'] ?? '', settings: echoSettings(body), origins },
+  };
 }
 
 function ownTools(body: JsonObject): ToolList[] {
@@ -77,7 +87,10 @@ function readInstructions(instructions: JsonValue): Placed[] {
 
 function sameFields(body: JsonObject): JsonObject {
   const same: JsonObject = {};
-  for (const name of SAME_FIELDS) if ((body[name] ?? null) !== null) same[name] = body[name] as JsonValue;
+  for (const name of SAME_FIELDS) {
+    const value = body[name] ?? null;
+    if (value !== null && !(value === 0 && name.endsWith('_penalty'))) same[name] = value;
+  }
   const limit = body['max_output_tokens'] ?? null;
   return limit === null ? same : { ...same, max_tokens: limit };
 }

@@ -1,6 +1,7 @@
 // Fields of Responses that are refused, dropped or passed on, and all names for the `param` of an error.
 
 import type { RefusedField } from '../refused-fields.ts';
+import { ECHOED_FIELDS } from './echoed-settings.ts';
 
 const STORED = 'nothing is stored here; send the whole conversation as `input`';
 
@@ -20,19 +21,18 @@ export const DROPPED_FIELDS: readonly string[] = [
   'client_metadata',
   'context_management',
   'include',
-  'max_tool_calls',
-  'metadata',
   'prompt_cache_options',
   'prompt_cache_retention',
   'stream_options',
-  'truncation',
 ];
 
 /** Possible first parts of a path. */
 export const FIELDS: ReadonlySet<string> = new Set([
   ...Object.keys(REFUSED_FIELDS),
   ...DROPPED_FIELDS,
-  ...['body', 'input', 'instructions', 'max_output_tokens', 'model', 'parallel_tool_calls', 'prompt_cache_key'],
+  ...ECHOED_FIELDS,
+  ...['body', 'frequency_penalty', 'input', 'instructions', 'max_output_tokens', 'model', 'parallel_tool_calls'],
+  ...['presence_penalty', 'prompt_cache_key'],
   ...['reasoning', 'safety_identifier', 'service_tier', 'stream', 'temperature', 'text', 'tool_choice', 'tools'],
   ...['top_p', 'user'],
 ]);

@@ -1,5 +1,6 @@
 // Writes the events of a response from Messages events, without I/O. The events of a provider of Responses are kept.
 
+import type { Clock } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
 import { InnerJson, type JsonObject, type JsonValue, objectOf, textOf, unfoldMessage } from '../../wire/wire.ts';
 import { EventWriter } from '../event-writer.ts';
@@ -25,6 +26,7 @@ const NATIVE_ID = /"id":\s*"(resp_[\w-]+)"/;
 export interface ResponseHead {
   requestId: string;
   createdAtMs: number;
+  clock: Clock;
 }
 
 /** An output item while it grows. */
@@ -50,11 +52,13 @@ const INCOMPLETE: Readonly<Record<string, string>> = {
 export class ResponseWriter extends EventWriter {
   readonly #called: ReadonlyMap<string, CalledTool>;
   readonly #showsThinking: boolean;
+  readonly #settings: string;
   readonly #createdAt: number;
+  readonly #clock: Clock;
   /** Needed until the answer begins; then released, because the request may be long. */
   #origins: Origins | null;
   #id: string;
-  #model: JsonValue = '';
+  #model: JsonValue;
   readonly #usage: JsonObject = {};
   #stopReason = '';
   #sequence = 0;
@@ -63,17 +67,20 @@ export class ResponseWriter extends EventWriter {
   #open: OpenItem | null = null;
   #charactersMax = bounds.responseOutputCharactersMax; // that may still follow
 
-  constructor(terms: ResponseTerms, { requestId, createdAtMs }: ResponseHead) {
+  constructor(terms: ResponseTerms, { requestId, createdAtMs, clock }: ResponseHead) {
     super();
     this.#called = terms.called;
     this.#showsThinking = terms.showsThinking;
+    this.#settings = terms.settings;
+    this.#model = terms.model;
     this.#origins = terms.origins;
     this.#id = requestId.replace(/^req_/, '');
-    this.#createdAt = Math.floor(createdAtMs / 1000);
+    this.#createdAt = secondsOf(createdAtMs);
+    this.#clock = clock;
   }
 
   /** The JSON of a whole answer. */
-  ofMessage(message: JsonObject): JsonObject {
+  ofMessage(message: JsonObject): string {
     this.#charactersMax = Number.POSITIVE_INFINITY; // the message is in memory
     for (const { value } of unfoldMessage(message)) this.convert(value);
     return this.#response(this.#status());
@@ -115,14 +122,19 @@ export class ResponseWriter extends EventWriter {
   #begin(message: JsonObject): string {
     this.#origins = null;
     this.#id = textOf(message['id']).replace(/^msg_/, '') || this.#id;
-    this.#model = message['model'] ?? '';
+    this.#model = message['model'] ?? this.#model;
     addCounts(this.#usage, message['usage']);
     const response = this.#response('in_progress');
-    return this.#event('response.created', { response }) + this.#event('response.in_progress', { response });
+    return this.#responseEvent('response.created', response) + this.#responseEvent('response.in_progress', response);
   }
 
   #event(type: string, members: JsonObject): string {
     return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: this.#sequence++, ...members })}\n\n`;
+  }
+
+  /** An event about the response, whose JSON is given. */
+  #responseEvent(type: string, response: string): string {
+    return `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},"response":${response}}\n\n`;
   }
 
   /** An event about the open item. */
@@ -277,45 +289,37 @@ export class ResponseWriter extends EventWriter {
   #finish(): string {
     this.end();
     const status = this.#status();
-    return this.#close(status) + this.#event(`response.${status}`, { response: this.#response(status) });
+    return this.#close(status) + this.#responseEvent(`response.${status}`, this.#response(status));
   }
 
   /** Some clients read only `error`, others only `response.failed`. */
   #fail(event: JsonObject): string {
     this.end();
     const { error, failure } = responseErrorOfEvent(event, this.#origins);
-    const response = { ...this.#response('failed'), error: failure };
-    return this.#event('error', { error }) + this.#event('response.failed', { response });
+    return this.#event('error', { error }) + this.#responseEvent('response.failed', this.#response('failed', failure));
   }
 
-  #response(status: 'in_progress' | 'completed' | 'incomplete' | 'failed'): JsonObject {
+  /** Its JSON. */
+  #response(status: 'in_progress' | 'completed' | 'incomplete' | 'failed', error: JsonObject | null = null): string {
     const isOver = status === 'completed' || status === 'incomplete';
-    return {
+    const own: JsonObject = {
       id: RESPONSE + this.#id,
       object: 'response',
       created_at: this.#createdAt,
+      completed_at: status === 'completed' ? Math.max(this.#createdAt, secondsOf(this.#clock.nowMs())) : null,
       status,
-      background: false,
-      error: null,
+      error,
       incomplete_details: status === 'incomplete' ? { reason: INCOMPLETE[this.#stopReason] ?? null } : null,
-      instructions: null,
-      max_output_tokens: null,
-      metadata: {},
       model: this.#model,
       output: isOver ? this.#output : [],
-      parallel_tool_calls: true,
-      previous_response_id: null,
-      reasoning: { effort: null, summary: null },
-      store: false,
-      temperature: null,
-      text: { format: { type: 'text' } },
-      tool_choice: 'auto',
-      tools: [],
-      top_p: null,
-      truncation: 'disabled',
       usage: isOver ? convertUsage(this.#usage) : null,
     };
+    return `${JSON.stringify(own).slice(0, -1)},${this.#settings}}`;
   }
+}
+
+function secondsOf(ms: number): number {
+  return Math.floor(ms / 1000);
 }
 
 const RESPONSE = 'resp_';

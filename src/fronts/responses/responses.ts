@@ -1,5 +1,6 @@
 // Responses: translates OpenAI requests to Messages and answers back, by docs/responses.md.
 
+import type { Clock } from '../../base/clock.ts';
 import type { TurnpikeError } from '../../errors.ts';
 import { objectOf, parseExactly } from '../../wire/wire.ts';
 import type { AnswerTranslator, Asked, Front } from '../front.ts';
@@ -38,20 +39,23 @@ class ResponseAnswer implements AnswerTranslator {
   readonly #terms: ResponseTerms;
   readonly #requestId: string;
   readonly #createdAtMs: number;
+  readonly #clock: Clock;
 
-  constructor(terms: ResponseTerms, { requestId, receivedAtMs }: Asked) {
+  constructor(terms: ResponseTerms, { requestId, receivedAtMs, clock }: Asked) {
     this.#terms = terms;
     this.#requestId = requestId;
     this.#createdAtMs = receivedAtMs;
+    this.#clock = clock;
   }
 
   message(text: string): string {
     const answer = objectOf(parseExactly(text));
-    return answer['object'] === 'response' ? text : JSON.stringify(this.writer().ofMessage(answer));
+    return answer['object'] === 'response' ? text : this.writer().ofMessage(answer);
   }
 
   writer(): ResponseWriter {
-    return new ResponseWriter(this.#terms, { requestId: this.#requestId, createdAtMs: this.#createdAtMs });
+    const head = { requestId: this.#requestId, createdAtMs: this.#createdAtMs, clock: this.#clock };
+    return new ResponseWriter(this.#terms, head);
   }
 
   error(error: TurnpikeError): TurnpikeError {

@@ -16,6 +16,7 @@ export function translateBytes(front: Front, bytes: Uint8Array, asked: Partial<A
     headers: new Headers(),
     requestId: 'req_1',
     receivedAtMs: 0,
+    clock: { nowMs: () => 0 },
     ...asked,
     text,
     members,

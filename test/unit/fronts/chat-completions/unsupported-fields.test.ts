@@ -18,6 +18,7 @@ const asked = {
   headers: new Headers(),
   requestId: 'req_1',
   receivedAtMs: 0,
+  clock: { nowMs: () => 0 },
 } as const;
 
 const page = readFileSync(join(import.meta.dir, '..', '..', '..', '..', 'docs', 'chat-completions.md'), 'utf8');

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ECHOED_FIELDS } from '../../../../src/fronts/responses/echoed-settings.ts';
 import { DROPPED_FIELDS, REFUSED_FIELDS } from '../../../../src/fronts/responses/response-fields.ts';
 import { readAsMessages, refusalOf } from './read-response.ts';
 
@@ -24,6 +25,7 @@ test('the refused fields are those that the documentation names', () => {
 
 test('the ignored fields are those that the documentation names', () => {
   expect(namesIn(paragraph('Left out')).sort()).toEqual([...DROPPED_FIELDS].sort());
+  expect(namesIn(paragraph('Only repeated')).sort()).toEqual([...ECHOED_FIELDS]);
   for (const name of [...DROPPED_FIELDS, 'unknown'])
     expect(readAsMessages({ [name]: 'x' })).toEqual(readAsMessages({}));
 });
