@@ -116,7 +116,7 @@ const createBody = z.strictObject({
   kind: kindField,
   address: addressField,
   types: typesField.describe('Types of events, or patterns such as "payment.*" and "*".'),
-  name: nameField.default(''),
+  name: nameField.optional(),
   account: accountField
     .optional()
     .describe('The account whose events it gets. Without it, and with an operator’s token: the operators.'),
@@ -228,7 +228,7 @@ function emitTest(call: Call, { id, accountId }: Destination): Promise<void> {
 
 async function storeNew(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
   const { principal, body, destinations, clock } = call;
-  const { kind, types, name, account } = body;
+  const { kind, types, name = '', account } = body;
   const isOfAccount = account !== undefined || principal.accountId !== null;
   const accountId = isOfAccount ? (await accountForNew(call, account, 'is required')).id : null;
   const countMax = accountId === null ? bounds.destinationsOfOperatorsMax : bounds.destinationsPerAccountMax;

@@ -170,7 +170,7 @@ const createBody = z.strictObject({
   account: accountField
     .optional()
     .describe('Required for the roles owner and member, except with a session or token of an account.'),
-  name: nameField.default(''),
+  name: nameField.optional(),
 });
 const changeBody = z.strictObject({
   name: nameField.optional(),
@@ -244,7 +244,7 @@ async function storePerson(call: CallWith<typeof createBody>, remember: Remember
   if (accountId !== null)
     refuseBeyond(principal, 'people', await people.countPeople(accountId), bounds.peoplePerAccountMax);
   const freed = await freeEmail(call, body.email, accountId);
-  const { role, email, name } = body;
+  const { role, email, name = '' } = body;
   const { secret, linkHash, ...link } = makeInvitation(call.clock.nowMs());
   const person: Person = { ...link, accountId, role, email, name, madeBy: principal.id };
   const object = formatId('person', person.id);

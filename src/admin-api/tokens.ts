@@ -77,7 +77,7 @@ const createBody = z.strictObject({
   account: accountField
     .optional()
     .describe('Required for the roles owner and member, except with a token of an account.'),
-  name: nameField.default(''),
+  name: nameField.optional(),
   expires_at: timeField.nullable().optional(),
 });
 const params = z.object({ id: idField('tok') });
@@ -175,7 +175,7 @@ async function storeToken(call: CallWith<typeof createBody>, remember: Remember)
     refuseBeyond(principal, 'tokens', await tokens.countTokens(accountId), bounds.tokensPerAccountMax);
   const nowMs = call.clock.nowMs();
   const { secret, prefix } = makeTokenSecret();
-  const { role, name } = body;
+  const { role, name = '' } = body;
   const expiresAtMs = endOfToken(principal, body.expires_at, nowMs);
   const made = { madeBy: principal.id, createdAtMs: nowMs };
   const token: AccessToken = {

@@ -63,15 +63,19 @@ test('every request body lists all of its fields', () => {
   for (const body of bodies) expect(body).toMatchObject({ type: 'object', additionalProperties: false });
 });
 
-test('every example matches its schema', () => {
-  let count = 0;
-  for (const [name, schema] of everySchema())
-    for (const example of (schema['examples'] as unknown[] | undefined) ?? []) {
-      const { examples: _, ...bare } = schema;
-      count++;
-      expect([name, example, compile(bare)(example)]).toEqual([name, example, true]);
-    }
-  expect(count).toBeGreaterThan(10);
+test('every default and every example matches its schema', () => {
+  const counts = { defaults: 0, examples: 0 };
+  for (const [name, schema] of everySchema()) {
+    const { examples = [], default: usual, ...bare } = schema as Schema & { examples?: unknown[] };
+    const defaults = 'default' in schema ? [usual] : [];
+    for (const value of [...defaults, ...examples])
+      expect([name, value, compile(bare)(value)]).toEqual([name, value, true]);
+    counts.defaults += defaults.length;
+    counts.examples += examples.length;
+  }
+  // Clients made from the document send its defaults.
+  expect(counts).toEqual({ defaults: expect.any(Number), examples: expect.any(Number) });
+  expect(Math.min(counts.defaults, counts.examples)).toBeGreaterThan(10);
 });
 
 test('every link leads to an operation with the parameters that the link passes', () => {
@@ -109,6 +113,13 @@ describe('every documented response is returned:', () => {
     );
   });
 
+  /** A request of the operator that every route accepts. */
+  function plainRequest(operation: Operation): TestRequest {
+    const principal = principalNamed(world, 'operator');
+    const cell = plainCell(world, operation, principal, ownObject(world, operation, principal));
+    return { path: cell.path, body: cell.body, headers: { authorization: `${principal.authorization}` } };
+  }
+
   /**
    * Sends a request to every route that documents the status, as operator, after `change` has altered the request.
    */
@@ -121,14 +132,7 @@ describe('every documented response is returned:', () => {
     expect(documented.length).toBeGreaterThan(0);
     const responses: unknown[] = [];
     for (const operation of documented) {
-      const principal = principalNamed(world, 'operator');
-      const cell = plainCell(world, operation, principal, ownObject(world, operation, principal));
-      const plain: TestRequest = {
-        ...cell,
-        path: cell.path,
-        body: cell.body,
-        headers: { authorization: `${principal.authorization}` },
-      };
+      const plain = plainRequest(operation);
       const request = { ...plain, ...change(plain) };
       responses.push([
         operation.name,
@@ -144,6 +148,37 @@ describe('every documented response is returned:', () => {
     headers: Record<string, string>;
   }
 
+  test('the same, if every default is sent', async () => {
+    const answers: unknown[] = [];
+    for (const operation of tested) {
+      const found = operations.find(({ name }) => name === `${operation.method.toLowerCase()} ${operation.path}`);
+      const query = defaultsOf(
+        Object.fromEntries(found?.operation.parameters?.map(({ name, schema }) => [name, schema]) ?? []),
+      );
+      const members = defaultsOf(found?.operation.requestBody?.content['application/json']?.schema['properties']);
+      if (Object.keys({ ...query, ...members }).length === 0) continue;
+      const statusOf = async ({ path, body, headers }: TestRequest) => {
+        const { status } = await world.installation.ask(operation.method, path, body, headers);
+        await restoreWorld(world);
+        return status;
+      };
+      const plain = plainRequest(operation);
+      const [path = '', sent = ''] = plain.path.split('?');
+      const all = new URLSearchParams({
+        ...(query as Record<string, string>),
+        ...Object.fromEntries(new URLSearchParams(sent)),
+      });
+      const full = {
+        ...plain,
+        path: `${path}?${all}`,
+        ...(plain.body !== undefined && { body: { ...members, ...plain.body } }),
+      };
+      answers.push([operation.name, await statusOf(plain), await statusOf(full)]);
+    }
+    expect(answers.length).toBeGreaterThan(20);
+    expect(answers).toEqual((answers as [string, number, number][]).map(([name, status]) => [name, status, status]));
+    expect(answers.every((answer) => (answer as [string, number, number])[1] < 400)).toBe(true);
+  });
   test('401 without a token', () => expectOfEach(401, () => ({ headers: { authorization: '' } })));
   test('403 for a request with a cookie from a page of another site', () =>
     expectOfEach(403, () => ({
@@ -245,6 +280,14 @@ function everySchema(): [string, Schema][] {
   visit(document.paths, '');
   visit(document.components.schemas, 'components');
   return [...found.values()];
+}
+
+/** The members that have a default. */
+function defaultsOf(schemas: unknown): Json {
+  const entries = Object.entries((schemas ?? {}) as Record<string, Schema>);
+  return Object.fromEntries(
+    entries.flatMap(([name, schema]) => ('default' in schema ? [[name, schema['default']]] : [])),
+  );
 }
 
 function isSchema(value: Schema): boolean {
