@@ -17,6 +17,7 @@ import { ThinkingCarrier } from './carried-thinking.ts';
 import { geminiErrorOfEvent } from './convert-error.ts';
 import { callPart, convertUsage, finishReasonOf, identityOf, thoughtPart } from './convert-message.ts';
 import type { GeminiTerms } from './convert-request.ts';
+import { readEnum } from './enum-answer.ts';
 
 /** Ignored by all clients in both forms; a comment is not: one of them takes it for JSON. */
 const KEEP_ALIVE = '\n';
@@ -25,6 +26,7 @@ const EVENT_END = '\n\n';
 
 export class ChunkWriter extends EventWriter {
   readonly #includesThoughts: boolean;
+  readonly #isEnum: boolean;
   readonly #isList: boolean;
   readonly #carrier = new ThinkingCarrier();
   /** Needed until the answer begins; then released, because the request may be long. */
@@ -33,13 +35,14 @@ export class ChunkWriter extends EventWriter {
   readonly #usage: JsonObject = {};
   #stopReason: JsonValue = null;
   #open: JsonObject = {}; // the open block
-  #input: string[] = []; // pieces of the open call's input
-  #inputCharacters = 0;
+  #pieces: string[] = []; // of the open block, if it is sent whole: a call's input, or the JSON of an enum
+  #characters = 0; // of all pieces
   #isBegun = false; // the list
 
   constructor(terms: GeminiTerms, isList: boolean) {
     super();
     this.#includesThoughts = terms.includesThoughts;
+    this.#isEnum = terms.isEnum;
     this.#origins = terms.origins;
     this.#isList = isList;
   }
@@ -100,8 +103,8 @@ export class ChunkWriter extends EventWriter {
 
   #openBlock(block: JsonObject): string {
     this.#open = block;
-    this.#input = [];
-    this.#inputCharacters = 0;
+    this.#pieces = [];
+    this.#characters = 0;
     if (block['type'] === 'text') return this.#text(textOf(block['text']));
     return block['type'] === 'thinking' ? this.#thinking(textOf(block['thinking'])) : '';
   }
@@ -116,8 +119,7 @@ export class ChunkWriter extends EventWriter {
         this.#open['signature'] = delta['signature'] ?? '';
         return '';
       case 'input_json_delta':
-        this.#addInput(textOf(delta['partial_json']));
-        return KEEP_ALIVE; // a call is sent whole
+        return this.#keep(textOf(delta['partial_json']));
       default:
         return '';
     }
@@ -125,6 +127,11 @@ export class ChunkWriter extends EventWriter {
 
   #text(text: string): string {
     if (text === '') return '';
+    if (this.#isEnum && this.#open['type'] === 'text') return this.#keep(text);
+    return this.#textPart(text);
+  }
+
+  #textPart(text: string): string {
     this.#carrier.addText();
     return this.#part({ text });
   }
@@ -135,18 +142,21 @@ export class ChunkWriter extends EventWriter {
     return this.#includesThoughts ? this.#part(thoughtPart(text)) : KEEP_ALIVE;
   }
 
-  #addInput(piece: string): void {
-    this.#inputCharacters += piece.length;
-    if (this.#inputCharacters <= bounds.upstreamEventBytesMax) this.#input.push(piece);
+  #keep(piece: string): string {
+    this.#characters += piece.length;
+    if (this.#characters <= bounds.upstreamEventBytesMax) this.#pieces.push(piece);
+    return KEEP_ALIVE;
   }
 
   #closeBlock(): string {
     const block = this.#open;
     this.#open = {};
     if (isThinking(block)) this.#carrier.close(block);
+    const kept = this.#pieces.join('');
+    this.#pieces = [];
+    if (block['type'] === 'text' && kept !== '') return this.#textPart(readEnum(kept));
     if (block['type'] !== 'tool_use') return '';
-    const args = this.#input.length === 0 ? (block['input'] ?? {}) : readArguments(this.#input.join(''));
-    this.#input = [];
+    const args = kept === '' ? (block['input'] ?? {}) : readArguments(kept);
     return args === null ? '' : this.#part(callPart(block, args, this.#carrier));
   }
 

@@ -12,12 +12,16 @@ import {
 import { readUsage } from '../read-usage.ts';
 import { ThinkingCarrier } from './carried-thinking.ts';
 import type { GeminiTerms } from './convert-request.ts';
+import { readEnum } from './enum-answer.ts';
+
+/** What the parts depend on. */
+export type PartTerms = Pick<GeminiTerms, 'includesThoughts' | 'isEnum'>;
 
 /** A provider of this protocol has answered with such a response itself, which is kept. */
-export function convertMessage(text: string, { includesThoughts }: Pick<GeminiTerms, 'includesThoughts'>): string {
+export function convertMessage(text: string, terms: PartTerms): string {
   const message = objectOf(parseExactly(text));
   if (message['type'] !== 'message') return text;
-  const parts = convertBlocks(jsonObjects(message['content']), includesThoughts);
+  const parts = convertBlocks(jsonObjects(message['content']), terms);
   const content = { ...(parts.length > 0 && { parts }), role: 'model' };
   return JSON.stringify({
     candidates: [{ content, finishReason: finishReasonOf(message['stop_reason']), index: 0 }],
@@ -26,7 +30,7 @@ export function convertMessage(text: string, { includesThoughts }: Pick<GeminiTe
   });
 }
 
-function convertBlocks(blocks: readonly JsonObject[], includesThoughts: boolean): JsonObject[] {
+function convertBlocks(blocks: readonly JsonObject[], { includesThoughts, isEnum }: PartTerms): JsonObject[] {
   const carrier = new ThinkingCarrier();
   const parts = blocks.flatMap((block): JsonObject[] => {
     if (isThinking(block)) {
@@ -39,7 +43,7 @@ function convertBlocks(blocks: readonly JsonObject[], includesThoughts: boolean)
     const text = textOf(block['text']);
     if (block['type'] !== 'text' || text === '') return [];
     carrier.addText();
-    return [{ text }];
+    return [{ text: isEnum ? readEnum(text) : text }];
   });
   const signature = carrier.takeLastMember();
   const last = parts.at(-1);

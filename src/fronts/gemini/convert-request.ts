@@ -14,11 +14,14 @@ import type { Origins } from '../origins.ts';
 import { type Placed, requireObject } from '../placed.ts';
 import { convertContents, convertSystem } from './convert-contents.ts';
 import { convertSchema } from './convert-schema.ts';
+import { ENUM_TYPE, enumSchema } from './enum-answer.ts';
 
 /** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
 export interface GeminiTerms {
   /** The client asked to see thoughts. */
   includesThoughts: boolean;
+  /** The answer is one of the schema's texts, which the provider writes in JSON. */
+  isEnum: boolean;
   origins: Origins;
 }
 
@@ -50,6 +53,7 @@ export function convertRequest(
     message,
     terms: {
       includesThoughts: thinking.isIncluded,
+      isEnum: format.isEnum,
       origins: {
         messages: conversation.origins,
         system: system.map(({ path }) => path),
@@ -145,22 +149,28 @@ interface Format {
   member: JsonObject;
   /** The system instruction; null: none. */
   instruction: string | null;
+  isEnum: boolean;
   field: string;
 }
 
-const MEDIA_TYPES = ['', 'text/plain', 'application/json'];
+const MEDIA_TYPES = ['', 'text/plain', 'application/json', ENUM_TYPE];
 
 function convertFormat(config: JsonObject): Format {
   const name = config['responseJsonSchema'] === undefined ? 'responseSchema' : 'responseJsonSchema';
   const field = `${CONFIG}.${name}`;
   const type = config['responseMimeType'] ?? '';
   if (!MEDIA_TYPES.includes(type as string))
-    throw wrongField(`${CONFIG}.responseMimeType`, "Input should be 'text/plain' or 'application/json'");
-  if (config[name] !== undefined) {
-    const schema = convertSchema(requireObject(config[name], field));
-    return { member: { format: schemaFormat({ schema }, field) }, instruction: null, field };
+    throw wrongField(
+      `${CONFIG}.responseMimeType`,
+      `Input should be 'text/plain', 'application/json' or '${ENUM_TYPE}'`,
+    );
+  const isEnum = type === ENUM_TYPE;
+  if (config[name] !== undefined || isEnum) {
+    const given = convertSchema(requireObject(config[name], field));
+    const schema = isEnum ? enumSchema(given, field) : given;
+    return { member: { format: schemaFormat({ schema }, field) }, instruction: null, isEnum, field };
   }
-  return { member: {}, instruction: type === 'application/json' ? ANY_JSON : null, field };
+  return { member: {}, instruction: type === 'application/json' ? ANY_JSON : null, isEnum, field };
 }
 
 interface ConvertedTools {

@@ -11,6 +11,7 @@ import type { Json } from './read-gemini.ts';
 
 const terms = (includesThoughts: boolean) => ({
   includesThoughts,
+  isEnum: false,
   origins: { messages: [], system: [], tools: [], fields: new Map<string, string>() },
 });
 const message = (content: object[], more: object = {}): JsonObject => ({
@@ -25,7 +26,7 @@ const message = (content: object[], more: object = {}): JsonObject => ({
   ...more,
 });
 const whole = (content: object[], includesThoughts = true, more: object = {}): Json =>
-  JSON.parse(convertMessage(JSON.stringify(message(content, more)), { includesThoughts }));
+  JSON.parse(convertMessage(JSON.stringify(message(content, more)), { includesThoughts, isEnum: false }));
 const partsOf = (answer: Json) => (answer['candidates'] as { content: { parts?: Json[] } }[])[0]?.content.parts ?? [];
 
 const thought = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' };
@@ -69,7 +70,7 @@ describe('an answer', () => {
 
   test('of a provider of the same protocol is kept', () => {
     const own = '{ "candidates" : [] }';
-    expect(convertMessage(own, { includesThoughts: true })).toBe(own);
+    expect(convertMessage(own, { includesThoughts: true, isEnum: false })).toBe(own);
   });
 });
 

@@ -149,12 +149,12 @@ test('a streamed message gives the same response as a whole one, however the str
   fc.assert(
     fc.property(anyMessage, fc.array(fc.nat(), { maxLength: 5 }), fc.boolean(), (said, places, isList) => {
       const text = unfoldMessage(said).map(encodeEvent).join('');
-      const writer = new ChunkWriter({ includesThoughts: true, origins }, isList);
+      const writer = new ChunkWriter({ includesThoughts: true, isEnum: false, origins }, isList);
       const ends = [...places.map((place) => place % text.length), text.length].sort((one, other) => one - other);
       const written =
         ends.map((end, index) => writer.push(text.slice(ends[index - 1] ?? 0, end))).join('') + writer.last();
       const chunks = isList ? (JSON.parse(written) as Json[]) : chunksOf(written);
-      const whole = JSON.parse(convertMessage(JSON.stringify(said), { includesThoughts: true })) as Json;
+      const whole = JSON.parse(convertMessage(JSON.stringify(said), { includesThoughts: true, isEnum: false })) as Json;
       const [candidate] = candidatesOf([whole]);
       const parts = candidatesOf(chunks).flatMap((one) => one?.content.parts ?? []);
       expect(joinTexts(parts)).toEqual(joinTexts(candidate?.content.parts ?? []));
@@ -168,7 +168,9 @@ test('a streamed message gives the same response as a whole one, however the str
 test('a response that is sent back has each call, with the thinking before it, whatever else the client returns', () => {
   fc.assert(
     fc.property(anyMessage, fc.boolean(), (said, returnsThoughts) => {
-      const answer = JSON.parse(convertMessage(JSON.stringify(said), { includesThoughts: true })) as Json;
+      const answer = JSON.parse(
+        convertMessage(JSON.stringify(said), { includesThoughts: true, isEnum: false }),
+      ) as Json;
       const parts = (candidatesOf([answer])[0]?.content.parts ?? []).filter(
         (one) => returnsThoughts || !('thought' in one),
       );
