@@ -8,13 +8,16 @@ export interface Origins {
   messages: { path: string; blocks: string[] }[];
   system: string[];
   tools: string[];
-  /** Renamed top-level fields and their members. */
+  /** Renamed top-level fields and their members, also within sentences, and other names in those. */
   fields: ReadonlyMap<string, string>;
 }
 
 const LEADING_PATH = /^([a-z_]+(?:\.[\w-]+)*): /;
 
-/** The error with a leading Messages path replaced by the client's path. */
+/** A name of Messages within a sentence, such as "max_tokens" or "`tool_use`". */
+const NAME = /`[a-z]+`|[a-z]+(?:[._][a-z]+)+/g;
+
+/** The error with a leading Messages path, and names of Messages, replaced by the client's. */
 export function withClientPaths(error: TurnpikeError, origins: Origins): TurnpikeError {
   const message = withClientPath(error.message, origins);
   return message === error.message ? error : new TurnpikeError(error.code, message, error.details);
@@ -22,8 +25,15 @@ export function withClientPaths(error: TurnpikeError, origins: Origins): Turnpik
 
 /** The same for a message. */
 export function withClientPath(message: string, origins: Origins): string {
-  const path = LEADING_PATH.exec(message)?.[1];
-  return path === undefined ? message : clientPath(path, origins) + message.slice(path.length);
+  const path = LEADING_PATH.exec(message)?.[1] ?? '';
+  const sentence = message.slice(path.length).replaceAll(NAME, (name) => clientName(name, origins));
+  return path === '' ? sentence : clientPath(path, origins) + sentence;
+}
+
+function clientName(name: string, { fields }: Origins): string {
+  const isQuoted = name.startsWith('`');
+  const own = fields.get(isQuoted ? name.slice(1, -1) : name);
+  return own === undefined ? name : isQuoted ? `\`${own}\`` : own;
 }
 
 function clientPath(path: string, origins: Origins): string {

@@ -1,11 +1,13 @@
 // The service tier of OpenAI's clients.
 
+import { TurnpikeError } from '../errors.ts';
 import type { JsonObject } from '../wire/wire.ts';
 
 const USUAL: readonly (string | null)[] = [null, 'auto', 'default'];
 
-/** A tier other than the default, which the gateway refuses, because it changes the price. */
-export function tierMember(body: JsonObject): JsonObject {
+/** Throws feature_unavailable for a tier other than the default, because it changes the price. */
+export function refuseTier(body: JsonObject): void {
   const tier = body['service_tier'] ?? null;
-  return USUAL.includes(tier as string | null) ? {} : { service_tier: tier };
+  if (USUAL.includes(tier as string | null)) return;
+  throw new TurnpikeError('feature_unavailable', 'service_tier: only "auto" and "default" are offered');
 }

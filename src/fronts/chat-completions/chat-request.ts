@@ -6,7 +6,7 @@ import type { Origins } from '../origins.ts';
 import { requireObject } from '../placed.ts';
 import { type Effort, effortMembers, OFF, ON, readEffort } from '../read-effort.ts';
 import { refuseFields } from '../refused-fields.ts';
-import { tierMember } from '../service-tier.ts';
+import { refuseTier } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
 import { REFUSED_FIELDS } from './chat-fields.ts';
 import { convertConversation } from './convert-conversation.ts';
@@ -52,6 +52,17 @@ const MORE_FIELDS = ['frequency_penalty', 'presence_penalty', 'seed'];
 const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 
 const NONE: ReadonlySet<string> = new Set();
+/** Names of Messages in sentences. */
+const WORDS: readonly [string, string][] = [
+  ['budget_tokens', 'reasoning.max_tokens'],
+  ['input_schema', 'parameters'],
+  ['output_config.format', 'response_format'],
+  ['thinking.budget_tokens', 'reasoning.max_tokens'],
+  ['tool_result', 'tool'],
+  ['tool_use', 'tool_calls'],
+  ['tool_use_id', 'tool_call_id'],
+];
+
 const NO_LIMIT = -1; // as local servers write it
 
 export interface ConvertedRequest {
@@ -62,7 +73,8 @@ export interface ConvertedRequest {
 /** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
 export function convertRequest(body: JsonObject): ConvertedRequest {
   refuseFields(body, REFUSED_FIELDS);
-  const fields = new Map([['system', (body['system'] ?? null) === null ? 'messages' : 'system']]);
+  refuseTier(body);
+  const fields = new Map([...WORDS, ['system', (body['system'] ?? null) === null ? 'messages' : 'system']]);
   const conversation = convertConversation(body);
   const tools = convertTools(body);
   const { format, instruction } = readFormat(body['response_format'] ?? null, 'response_format', 'json_schema');
@@ -77,7 +89,6 @@ export function convertRequest(body: JsonObject): ConvertedRequest {
     ...tools.members,
     ...effortMembers(convertEffort(body), format, 'response_format', fields),
     ...userMember(body, USER_FIELDS, fields),
-    ...tierMember(body),
   };
   return {
     message,

@@ -94,8 +94,20 @@ function sampling(config: JsonObject): JsonObject {
   return Object.fromEntries(kept);
 }
 
+/** Names of Messages in sentences. */
+const WORDS: readonly [string, string][] = [
+  ['budget_tokens', `${CONFIG}.thinkingConfig.thinkingBudget`],
+  ['input_schema', 'parameters'],
+  ['thinking.budget_tokens', `${CONFIG}.thinkingConfig.thinkingBudget`],
+  ['tool_result', 'functionResponse'],
+  ['tool_use', 'functionCall'],
+  ['tool_use_id', 'id'],
+];
+
 function fieldsOf(formatField: string): Map<string, string> {
   return new Map([
+    ...WORDS,
+    ['output_config.format', formatField],
     ...Object.entries(SAMPLING).map(([own, name]): [string, string] => [name, `${CONFIG}.${own}`]),
     ['messages', 'contents'],
     ['output_config', formatField],

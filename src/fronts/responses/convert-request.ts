@@ -6,7 +6,7 @@ import type { Origins } from '../origins.ts';
 import { type Placed, textBlock } from '../placed.ts';
 import { type Effort, effortMembers, ON, readEffort } from '../read-effort.ts';
 import { refuseFields } from '../refused-fields.ts';
-import { tierMember } from '../service-tier.ts';
+import { refuseTier } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
 import { convertInput, type InputItem, readItems, toolListsOf } from './convert-input.ts';
 import { type CalledTool, convertTools, type ToolList } from './convert-tools.ts';
@@ -30,6 +30,17 @@ const SAME_FIELDS = ['model', 'temperature', 'top_p', 'frequency_penalty', 'pres
 /** Fields that identify the conversation or the end user, most specific first. */
 const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 
+/** Names of Messages in sentences. */
+const WORDS: readonly [string, string][] = [
+  ['budget_tokens', 'reasoning.effort'],
+  ['input_schema', 'parameters'],
+  ['output_config.format', 'text.format'],
+  ['thinking.budget_tokens', 'reasoning.effort'],
+  ['tool_result', 'function_call_output'],
+  ['tool_use', 'function_call'],
+  ['tool_use_id', 'call_id'],
+];
+
 interface ConvertedRequest {
   message: JsonObject;
   terms: ResponseTerms;
@@ -38,7 +49,9 @@ interface ConvertedRequest {
 /** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
 export function convertRequest(body: JsonObject): ConvertedRequest {
   refuseFields(body, REFUSED_FIELDS);
+  refuseTier(body);
   const fields = new Map([
+    ...WORDS,
     ['system', 'instructions'],
     ['messages', 'input'],
     ['max_tokens', 'max_output_tokens'],
@@ -58,7 +71,6 @@ export function convertRequest(body: JsonObject): ConvertedRequest {
     ...tools.members,
     ...effortMembers(reasoning, format, 'text.format', fields),
     ...userMember(body, USER_FIELDS, fields),
-    ...tierMember(body),
   };
   const origins = {
     messages: conversation.origins,

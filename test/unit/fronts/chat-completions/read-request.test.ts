@@ -1,7 +1,7 @@
 // Translation of a Chat Completions request: every field with an equivalent in the Messages protocol.
 
 import { describe, expect, test } from 'bun:test';
-import { readAsMessages, termsOf, textOf, user } from './read-as-messages.ts';
+import { readAsMessages, refusalOf, termsOf, textOf, user } from './read-as-messages.ts';
 
 const tool = (name: string, more = {}) => ({ type: 'function', function: { name, ...more } });
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
@@ -188,10 +188,14 @@ test('the user of a conversation is taken from the most specific of three fields
   expect(user_id).toMatch(/^[0-9a-f]{64}$/); // the provider with the strictest limit accepts 256 characters
 });
 
-test('an unusual service tier is left for the gateway to refuse', () => {
+test('a service tier with another price is refused in the words of the protocol', () => {
   for (const service_tier of ['auto', 'default', null])
     expect(readAsMessages({ service_tier })).not.toHaveProperty('service_tier');
-  expect(readAsMessages({ service_tier: 'flex' })).toMatchObject({ service_tier: 'flex' });
+  for (const service_tier of ['flex', 'standard_only', 7])
+    expect(refusalOf({ service_tier })).toEqual({
+      code: 'feature_unavailable',
+      message: 'service_tier: only "auto" and "default" are offered',
+    });
 });
 
 test('a stream has its usage if the request asks for it', () => {

@@ -201,7 +201,6 @@ describe('settings', () => {
     [{ reasoning: { summary: 'auto' } }, { thinking: { type: 'adaptive' } }],
     [{ reasoning: { effort: null, summary: null } }, {}],
     [{ prompt_cache_key: 'session', user: 'u' }, { metadata: { user_id: 'session' } }],
-    [{ service_tier: 'flex' }, { service_tier: 'flex' }],
     [{ service_tier: 'auto', store: false, include: ['reasoning.encrypted_content'], metadata: { a: 'b' } }, {}],
     [{ text: { verbosity: 'low' } }, {}],
     [
