@@ -16,5 +16,6 @@ export {
   toResponse,
   withSecurityHeaders,
 } from './reply.ts';
+export { findHeadFault } from './request-head.ts';
 export { type Connection, type HttpServer, ListenerLost, type ServeOptions, serveHttp } from './serve-http.ts';
 export { readTlsPair, type TlsEvent, TlsFiles, type TlsPair, type TlsPaths } from './tls-files.ts';

@@ -7,6 +7,7 @@ import {
   type Connection,
   corsHeaders,
   errorResponse,
+  findHeadFault,
   isOverTls,
   pathOf,
   preflightResponse,
@@ -32,7 +33,7 @@ export function handlePublic(
   path: string = pathOf(request.url),
 ): Response | Promise<Response> {
   const call = new Call(request, path, connection, dependencies);
-  if (request.method === 'OPTIONS' && isForBrowsers(path))
+  if (request.method === 'OPTIONS' && isForBrowsers(path) && findHeadFault(request.headers) === null)
     return preflightResponse(request.headers, call.requestId, securityHeaders(kindOf(path), isSecure(call)));
   try {
     const answer = answerCall(call, request.method);
@@ -44,8 +45,10 @@ export function handlePublic(
 
 function answerCall(call: Call, method: string): ReturnType<Handle> {
   const route = findRoute(call.path, call);
+  call.front = route === null ? findFront(normalPath(call.path), call) : route.front;
+  const fault = findHeadFault(call.request.headers);
+  if (fault !== null) throw new TurnpikeError('invalid_request', fault);
   if (route === null) throw missing(call);
-  call.front = route.front;
   if (!takesMethod(route, method)) {
     if (call.request.headers.get('upgrade')?.toLowerCase() === 'websocket')
       throw new TurnpikeError('websocket_unsupported', `${shortenPath(call.path)} does not accept WebSockets.`, {

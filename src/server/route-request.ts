@@ -8,6 +8,7 @@ import {
   type Connection,
   clientAddress,
   errorResponse,
+  findHeadFault,
   isOverTls,
   pathOf,
   type ServeOptions,
@@ -76,6 +77,11 @@ export function routeRequests(
     const isSecure = isOverTls(connection, request.headers, dependencies.trustedProxies);
     const address = addressOf(request, connection);
     const path = pathOf(request.url);
+    const fault = findHeadFault(request.headers);
+    if (fault !== null) {
+      const invalid = new TurnpikeError('invalid_request', fault);
+      return withSecurityHeaders(refuse(invalid, request, connection), isSecure);
+    }
     if (path === METRICS_PATH)
       return withSecurityHeaders(await handleMetrics(request, address, admin, observers), isSecure);
     if (path === WEBHOOK_PATH && webhook !== null)
@@ -84,7 +90,7 @@ export function routeRequests(
       const headers = { location: `${CONSOLE_PATH}/`, 'cache-control': 'no-store' };
       return withSecurityHeaders(new Response(null, { status: 302, headers }), isSecure);
     }
-    // Without a valid host there is no whole URL, which the admin API's routes need.
+    // Without a host there is no whole URL, which the admin API's routes need.
     const hasHost = URL.canParse(request.url);
     if (hasHost && path.startsWith(`${AUTH_PATH}/`)) return auth.fetch(request, { address, isOverTls: isSecure });
     const callAdmin = (asked: Request) => admin.fetch(asked, address, isSecure);
@@ -99,7 +105,7 @@ export function routeRequests(
       }
     }
     if (hasHost) return withSecurityHeaders(await callAdmin(request), isSecure);
-    const noHost = new TurnpikeError('invalid_request', 'host: must be a host name, with an optional port.');
+    const noHost = new TurnpikeError('invalid_request', 'host: must be a host name, with an optional port');
     return withSecurityHeaders(refuse(noHost, request, connection), isSecure);
   };
   return {
