@@ -1,8 +1,6 @@
 // The error of a prompt that exceeds the model's context, in the words of Claude's API whatever the provider's are: coding
 // agents shorten the conversation when they read "prompt is too long: N tokens > M maximum".
 
-import { parseWholeNumber } from '../base/checked-number.ts';
-
 interface Wording {
   /** Servers that use it. */
   of: string;
@@ -90,6 +88,11 @@ export const WORDINGS: readonly Wording[] = [
   },
 ];
 
+/** Compares digits, also beyond what a number holds. */
+function isBelow(one: string, other: string): boolean {
+  return BigInt(one) < BigInt(other);
+}
+
 /** Words of a prompt that is too long, without both numbers: OpenAI, Bedrock, MiniMax, Z.ai, Qwen, Ollama, Cohere and others. */
 const WITHOUT_NUMBERS: readonly RegExp[] = [
   /^input (?:is too long|tokens exceeded|length exceeds)\b|^too many input tokens\b|^too many tokens\b/i,
@@ -113,8 +116,7 @@ export function contextErrorOf(message: string, names = ''): string {
     const { prompt, max, output } = pattern.exec(message.replaceAll(/(?<=\d)[,_](?=\d{3}\b)/g, ''))?.groups ?? {};
     if (prompt === undefined || max === undefined) continue;
     // The prompt alone fits: agents ask for less output.
-    const [asked, most] = [parseWholeNumber(prompt), parseWholeNumber(max)];
-    if (output !== undefined && asked !== null && most !== null && asked < most)
+    if (output !== undefined && isBelow(prompt, max))
       return `input length and \`max_tokens\` exceed context limit: ${prompt} + ${output} > ${max}`;
     return `prompt is too long: ${prompt} tokens > ${max} maximum`;
   }
