@@ -125,6 +125,9 @@ export const bounds = {
   unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone
   attemptsMax: 8,
   attemptReasonCharactersMax: 200,
+  leftOutFieldsMax: 16, // names of a request's fields in a line of the log
+  leftOutCharactersMax: 64, // of each name
+  leftOutNoticesMax: 256, // sets of such names that are noticed in a minute
   recordedErrorCharactersMax: 200, // length of an error message in a usage record
   circuitOpenMs: 5_000, // the first time; doubled each time that the probe fails
   circuitOpenMsMax: 60_000,

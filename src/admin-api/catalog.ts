@@ -363,6 +363,7 @@ const providerWritten = z.object({
   region: z.string().optional(),
   project: z.string().optional(),
   residency: z.array(z.string()).optional(),
+  passthrough: z.array(z.string()).optional(),
   credentials: z
     .record(
       z.string(),

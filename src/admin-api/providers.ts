@@ -58,6 +58,10 @@ export const providerSchema = z
       .array(z.string())
       .nullable()
       .describe('Where it processes data, as configured; null if that is not stated.'),
+    passthrough: z
+      .array(z.string())
+      .nullable()
+      .describe('Fields of requests beyond the protocols that it gets, as configured; null: none.'),
     has_credential: z.boolean(),
     credentials: z
       .array(
@@ -159,7 +163,7 @@ function findProvider({ providers }: Catalog, name: string): ProviderSettings {
 
 function providerJson(
   dependencies: AdminDependencies,
-  { name: provider, kind, baseUrl, residency, credentials }: ProviderSettings,
+  { name: provider, kind, baseUrl, residency, passthrough, credentials }: ProviderSettings,
 ): z.infer<typeof providerSchema> {
   const health = dependencies.health(provider);
   const models = [...dependencies.catalog.current().models.values()];
@@ -169,6 +173,7 @@ function providerJson(
     kind,
     base_url: baseUrl === '' ? null : baseUrl,
     residency: residency && [...residency],
+    passthrough: passthrough && [...passthrough.given],
     has_credential: credentials.length > 0,
     credentials: credentials.map(({ name, secret, authType = null, account, group }) => ({
       name,

@@ -37,6 +37,7 @@ import {
   type Route,
   type Settings,
 } from './model.ts';
+import { passthroughFrom } from './passthrough.ts';
 import { catalogAt, nextPriceChangeMs } from './price-changes.ts';
 import { type CatalogDocument, type DocumentKind, storedCredentials } from './store.ts';
 
@@ -179,6 +180,7 @@ function providerFrom(
     region = null,
     project = null,
     residency = null,
+    passthrough = null,
     ...stored
   } = readDocument(storedProvider, entry);
   const { name } = entry;
@@ -207,6 +209,7 @@ function providerFrom(
     region,
     project,
     residency: residency && Object.freeze(residency),
+    passthrough: passthrough && Object.freeze(passthroughFrom(passthrough)),
     credentials: Object.freeze(opened),
   });
 }

@@ -30,6 +30,7 @@ export type {
   Route,
   Settings,
 } from './model.ts';
+export { cleanPassed, type Passthrough, passes, passthroughFrom } from './passthrough.ts';
 export { type Plan, type PlanOptions, planApply } from './plan-apply.ts';
 export { type PriceUpdate, planPriceUpdate } from './plan-price-update.ts';
 export {

@@ -9,6 +9,7 @@ import { bounds } from '../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
 import { authInput } from './auth.ts';
 import { installationMembers } from './installation.ts';
+import { passthroughInput } from './passthrough.ts';
 
 export const SANDBOX_KIND = 'sandbox'; // the provider kind inside the service
 export const MESSAGES_KIND = 'anthropic'; // the kind with the Messages protocol
@@ -422,6 +423,7 @@ export const providerMembers = z.strictObject({
   region: region.exactOptional(),
   project: project.exactOptional(),
   residency: residency.exactOptional(),
+  passthrough: passthroughInput.exactOptional(),
 });
 
 export const DEFAULT_CREDENTIAL = 'default'; // the name of the credential under `api_key`
@@ -476,6 +478,7 @@ export const storedProvider = z.strictObject({
   region: region.exactOptional(),
   project: project.exactOptional(),
   residency: residency.exactOptional(),
+  passthrough: z.array(z.string()).exactOptional(),
   credentials: z.record(plainName, storedCredential).default({}),
 });
 export const storedModel = z.strictObject({

@@ -5,6 +5,7 @@ import type { Nano } from '../base/money.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { AuthType } from './auth.ts';
 import type { RouteProtocol, Serves, SettingsInput } from './document.ts';
+import type { Passthrough } from './passthrough.ts';
 
 /** USD per million tokens, in units of 10^-12 USD. */
 export interface Rates {
@@ -124,6 +125,8 @@ export interface ProviderSettings {
   project: string | null;
   /** Where it processes data, by the operator's word; null: not stated. */
   residency: readonly string[] | null;
+  /** Fields beyond the protocols that it gets; null: none. */
+  passthrough: Passthrough | null;
   /** Empty: the provider needs none. */
   credentials: readonly Credential[];
 }

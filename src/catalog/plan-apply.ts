@@ -377,7 +377,7 @@ function* wantedDocuments(
 ): Generator<Omit<ObjectDocument, 'origin'>> {
   for (const [name, provider] of read.providers) {
     if (provider === null) continue;
-    const { kind, base_url, private_network, bearer, auth, region, project, residency } = provider;
+    const { kind, base_url, private_network, bearer, auth, region, project, residency, passthrough } = provider;
     const before = standing.get(keyOf('provider', name))?.document;
     const sealed = credentialMembers(name, provider, read.credentials.get(name), before, options);
     yield {
@@ -392,6 +392,7 @@ function* wantedDocuments(
         ...(region !== undefined && { region }),
         ...(project !== undefined && { project }),
         ...(residency !== undefined && { residency }),
+        ...(passthrough !== undefined && { passthrough }),
         ...sealed,
       },
     };

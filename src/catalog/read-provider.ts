@@ -72,6 +72,9 @@ function vertexBaseUrl(region: string): string {
 const REGIONAL: readonly string[] = ['bedrock', 'vertex'];
 const OF_PROJECT: readonly string[] = ['vertex'];
 
+/** Kinds of many servers, with fields of their own. */
+const PASSING: readonly string[] = ['openai', 'openai-responses'];
+
 /** The members that a kind needs beside those of every kind. */
 export function membersOfKind(kind: string): ('region' | 'project')[] {
   return [
@@ -155,6 +158,8 @@ function findMisfits(members: ReadonlyMap<string, unknown>, kinds: readonly stri
       .map((name) => faultOf(name, 'is only for providers outside the service'));
   if (members.get('bearer') === true && kind !== MESSAGES_KIND)
     return [faultOf('bearer', `is only for the kind ${MESSAGES_KIND}: other kinds send the header of their provider`)];
+  if (members.has('passthrough') && !PASSING.includes(kind))
+    return [faultOf('passthrough', `is only for the kinds ${PASSING.join(', ')}`)];
   const ofCloud = findCloudMisfits(members, kind, faultOf);
   if (ofCloud.length > 0) return ofCloud;
   if (baseUrl === undefined && (DEFAULT_BASE_URLS[kind] !== undefined || !kinds.includes(kind))) return [];

@@ -17,6 +17,7 @@ import {
 } from '../providers/providers.ts';
 import { isJsonObject, type StreamEvent } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
+import { sortExtraFields } from './extra-fields.ts';
 import { faultError, stopError } from './message-errors.ts';
 import { OpenAttempt } from './open-attempt.ts';
 import type { OpenMessage } from './open-message.ts';
@@ -139,6 +140,9 @@ function send(gateway: Gateway, message: OpenMessage, { target, signal }: OpenAt
   const provider = providerOfKind(gateway, target.settings);
   const trace = message.trace?.beginAttempt(target) ?? message.clientRequest.trace;
   const attempt = makeAttempt(message, target, signal, trace);
+  const { passed, leftOut } = sortExtraFields(attempt, target.settings, provider);
+  message.leftOut = leftOut;
+  attempt.extra = passed;
   message.watch.beginAttempt();
   if (attempt.request.protocol !== 'embeddings') return provider.submit(attempt);
   if (provider.embed !== undefined) return provider.embed(attempt);

@@ -82,6 +82,8 @@ export interface MessageReport {
   /** Names of reported counts that fell in the course of the stream. */
   contradicted: string[];
   unknown: string[];
+  /** Fields of the request that the last provider did not get. */
+  leftOut: readonly string[];
   /** The part of the cost that was not paid; null without a write-off. */
   writeOffReason: 'prompt' | 'output' | null;
 }

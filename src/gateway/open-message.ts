@@ -85,6 +85,8 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   readonly trace: GuardedTrace | null;
   /** The attempt that answered, or the last one; null before the first. */
   attempt: OpenAttempt | null = null;
+  /** Fields of the request that the last provider did not get. */
+  leftOut: readonly string[] = [];
   firstTokenMs: number | null = null;
   stopReason: StopReason | null = null;
   /** The time limit of the whole attempt was exceeded. */
@@ -658,6 +660,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       disbelieved: usage.disbelieved,
       unknown: usage.unknown,
       contradicted: usage.contradicted,
+      leftOut: this.leftOut,
       writeOffReason: writeOffReason(this, record, usage),
     };
     this.trace?.end(report);

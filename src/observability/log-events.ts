@@ -17,6 +17,7 @@ export const logEvents = [
   'deliveries_failed',
   'endings_not_stored',
   'failure',
+  'fields_left_out',
   'hold_stuck',
   'holds_of_earlier_run_ended',
   'holds_of_gone_nodes_ended',

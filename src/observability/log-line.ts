@@ -287,6 +287,7 @@ export function messageLine({ record, ...message }: MessageReport, nowMs: number
   if (message.disbelieved.length > 0) line['usage_disbelieved'] = message.disbelieved;
   if (message.contradicted.length > 0) line['usage_contradicted'] = message.contradicted;
   if (message.unknown.length > 0) line['usage_unknown'] = message.unknown;
+  if (message.leftOut.length > 0) line['left_out'] = message.leftOut;
   if (message.cause !== null && message.cause !== undefined) line['cause'] = describeFailure(message.cause);
   return line;
 }

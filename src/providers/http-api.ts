@@ -41,7 +41,7 @@ export interface Api {
 
 /** Sends and reads one attempt. Faults and replies may repeat the credential. */
 interface ApiMethods
-  extends Pick<Provider, 'thinksByDefault' | 'keepsCacheLifetimes' | 'abilities'>,
+  extends Pick<Provider, 'thinksByDefault' | 'ignores' | 'keepsCacheLifetimes' | 'abilities'>,
     Partial<Pick<Provider, 'countTokens' | 'embed'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
   send(attempt: Attempt): Promise<Response>;
@@ -110,6 +110,7 @@ export function combinedProvider(kind: string, choose: Choose, probe: NonNullabl
     countTokens: async (attempt) => chosen(attempt).countTokens(attempt),
     countLocally: () => null,
     thinksByDefault: (upstreamModel) => known(upstreamModel)?.thinksByDefault?.(upstreamModel) ?? false,
+    ignores: (attempt) => chosen(attempt).ignores?.(attempt) ?? [],
     keepsCacheLifetimes: (upstreamModel, protocol) =>
       known(upstreamModel, protocol)?.keepsCacheLifetimes?.(upstreamModel, protocol) ?? false,
     abilities: (upstreamModel, baseUrl) => known(upstreamModel)?.abilities?.(upstreamModel, baseUrl) ?? null,

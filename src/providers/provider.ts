@@ -26,6 +26,8 @@ export interface Attempt {
   protocol?: string | null;
   /** The client's max_tokens, with default and clamped to the model's limit. Absent when only tokens are counted. */
   maxTokens: number;
+  /** Fields beyond the protocols that are passed on to the provider, in its own form; absent: none. */
+  extra?: JsonObject;
   /** The client's `<vendor>-version`; null if absent. */
   version: string | null;
   /** The client's `<vendor>-beta` values, joined by commas; null if absent. */
@@ -139,6 +141,8 @@ export interface Provider {
   thinksByDefault?(upstreamModel: string): boolean;
   /** Whether the model gets the client's cache breakpoints with their lifetimes; absent: no model of this kind does. */
   keepsCacheLifetimes?(upstreamModel: string, protocol: string | null): boolean;
+  /** Sampling parameters and thinking of the request that the model does not get; absent: not known. */
+  ignores?(attempt: Attempt): readonly string[];
   /** Abilities of a model; null or absent: not known. */
   abilities?(upstreamModel: string, baseUrl: string): Abilities | null;
   /** Tests the connection and the credential by requests that cost nothing. Only the signal bounds it. Throws ProviderFault. */

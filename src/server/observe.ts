@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import type { CredentialState } from '../credentials/credentials.ts';
 import type { MessageReport } from '../gateway/gateway.ts';
 import {
+  LeftOutNotices,
   type LogWriter,
   messageLine,
   openTelemetry,
@@ -26,6 +27,7 @@ export interface Observers {
   refusals: RefusalCounts;
   routes: RouteCounter;
   damage: StoreDamage;
+  leftOut: LeftOutNotices;
   clock: Clock;
 }
 
@@ -43,6 +45,7 @@ export async function openObservers(
     refusals: new RefusalCounts(),
     routes: new RouteCounter(randomUUID()),
     damage: new StoreDamage(log),
+    leftOut: new LeftOutNotices(),
     clock,
   };
   if (config.telemetry === null) return observers;
@@ -56,7 +59,7 @@ export async function openObservers(
 
 /** An admitted message has ended. */
 export function reportMessage(
-  { log, metrics, telemetry, routes, damage, clock }: Observers,
+  { log, metrics, telemetry, routes, damage, leftOut, clock }: Observers,
   message: MessageReport,
 ): void {
   damage.note(message.cause);
@@ -64,7 +67,12 @@ export function reportMessage(
   metrics.countMessage(message, nowMs);
   routes.count(message.record, nowMs);
   telemetry?.countMessage(message);
-  if (log.isOn) log.write(messageLine(message, nowMs));
+  if (!log.isOn) return;
+  log.write(messageLine(message, nowMs));
+  const { record, leftOut: fields } = message;
+  const { provider, model } = record;
+  if (fields.length > 0 && provider !== null && leftOut.take(provider, fields, nowMs))
+    log.writeEvent('fields_left_out', { provider, model, fields });
 }
 
 /** Any other request was answered. */

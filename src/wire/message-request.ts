@@ -28,6 +28,12 @@ export interface NativeBody {
   headers?: Readonly<Record<string, string>>;
 }
 
+/**
+ * A member of translated messages: the client's fields that its protocol's translation does not have. Providers get those
+ * that are passed on to them, and never the member itself.
+ */
+export const EXTRA_MEMBER = 'extra_body';
+
 export interface MessageRequest {
   /** The body as received: valid JSON without duplicate keys. */
   text: string;

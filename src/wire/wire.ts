@@ -19,6 +19,7 @@ export { isLong, pauseAfter } from './long-texts.ts';
 export {
   decodeBody,
   decodeBytes,
+  EXTRA_MEMBER,
   isJsonObject,
   isThinking,
   type JsonObject,

@@ -80,6 +80,7 @@ function Connection({ provider }: { provider: ProviderShape }) {
           { name: 'Type', value: kindName(provider.kind) },
           { name: 'Address', value: provider.base_url ?? 'Built in' },
           provider.residency && { name: 'Data residency', value: provider.residency.join(', ') },
+          provider.passthrough && { name: 'Passed on', value: provider.passthrough.join(', ') },
           { name: 'Health', value: <ProviderHealth provider={provider} /> },
           health && { name: 'Last response', value: <When at={health.last_success_at} isRelative /> },
           health && { name: 'Last failure', value: <When at={health.last_failure_at} isRelative /> },

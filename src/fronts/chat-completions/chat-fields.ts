@@ -6,7 +6,6 @@ import { RESPONSE_FIELDS } from '../responses/responses.ts';
 /** Fields that are refused when they request anything. */
 export const REFUSED_FIELDS: Readonly<Record<string, RefusedField>> = {
   audio: { why: 'audio output is not supported' },
-  logit_bias: { why: 'logit biases are not supported', harmless: ['{}'] },
   logprobs: { why: 'log probabilities are not available' },
   modalities: { why: 'only text output is supported', harmless: ['["text"]'] },
   moderation: { why: 'requests and answers are not moderated here' },
@@ -17,14 +16,13 @@ export const REFUSED_FIELDS: Readonly<Record<string, RefusedField>> = {
   },
 };
 
-/** Fields that are dropped, as are all unknown ones. */
+/** Fields that are dropped. */
 export const DROPPED_FIELDS: readonly string[] = [
   'metadata',
   'prediction',
   'prompt_cache_options',
   'prompt_cache_retention',
   'store',
-  'verbosity',
 ];
 
 /** Members of messages, parts and tools that are dropped. */
@@ -36,7 +34,15 @@ export const FIELDS: ReadonlySet<string> = new Set([
   ...DROPPED_FIELDS,
   ...RESPONSE_FIELDS,
   ...['body', 'frequency_penalty', 'function_call', 'functions', 'max_completion_tokens', 'max_tokens', 'messages'],
-  ...['model', 'parallel_tool_calls', 'presence_penalty', 'prompt_cache_key', 'reasoning', 'reasoning_effort'],
-  ...['response_format', 'safety_identifier', 'seed', 'service_tier', 'stop', 'stop_sequences', 'stream'],
-  ...['stream_options', 'system', 'temperature', 'thinking', 'tool_choice', 'tools', 'top_k', 'top_p', 'user'],
+  ...['logit_bias', 'model', 'parallel_tool_calls', 'presence_penalty', 'prompt_cache_key', 'reasoning'],
+  ...['reasoning_effort', 'response_format', 'safety_identifier', 'seed', 'service_tier', 'stop', 'stop_sequences'],
+  ...['stream', 'stream_options', 'system', 'temperature', 'thinking', 'tool_choice', 'tools', 'top_k', 'top_p', 'user'],
 ]);
+
+/** Not translated, or only in part: a provider may get them as they are. */
+const EXTRA_FIELDS = ['body', 'logit_bias', 'reasoning', 'reasoning_effort', 'thinking'];
+
+/** All others are extra fields. */
+export const TRANSLATED_FIELDS: ReadonlySet<string> = new Set(
+  [...FIELDS].filter((name) => !EXTRA_FIELDS.includes(name)),
+);

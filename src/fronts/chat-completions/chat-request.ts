@@ -1,6 +1,7 @@
 // Translates a Chat Completions request to a Messages request. Gateway and provider validate the rest.
 
 import { isJsonObject, type JsonObject, type JsonValue, requireText, wrongField } from '../../wire/wire.ts';
+import { extraMember, withInner } from '../extra-fields.ts';
 import { readFormat } from '../json-format.ts';
 import type { Origins } from '../origins.ts';
 import { requireObject } from '../placed.ts';
@@ -8,7 +9,7 @@ import { type Effort, effortMembers, OFF, ON, readEffort } from '../read-effort.
 import { refuseFields } from '../refused-fields.ts';
 import { refuseTier } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
-import { REFUSED_FIELDS } from './chat-fields.ts';
+import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
 import { convertConversation } from './convert-conversation.ts';
 import { convertTools } from './convert-tools.ts';
 
@@ -71,7 +72,8 @@ export interface ConvertedRequest {
 }
 
 /** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
-export function convertRequest(body: JsonObject): ConvertedRequest {
+export function convertRequest(given: JsonObject): ConvertedRequest {
+  const body = withInner(given);
   refuseFields(body, REFUSED_FIELDS);
   refuseTier(body);
   const fields = new Map([...WORDS, ['system', (body['system'] ?? null) === null ? 'messages' : 'system']]);
@@ -89,6 +91,7 @@ export function convertRequest(body: JsonObject): ConvertedRequest {
     ...tools.members,
     ...effortMembers(convertEffort(body), format, 'response_format', fields),
     ...userMember(body, USER_FIELDS, fields),
+    ...extraMember(body, TRANSLATED_FIELDS),
   };
   return {
     message,

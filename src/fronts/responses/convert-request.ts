@@ -1,6 +1,7 @@
 // Translates a Responses request to a Messages request. Gateway and provider validate the rest.
 
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, requireText, wrongField } from '../../wire/wire.ts';
+import { extraMember } from '../extra-fields.ts';
 import { readFormat } from '../json-format.ts';
 import type { Origins } from '../origins.ts';
 import { type Placed, textBlock } from '../placed.ts';
@@ -11,7 +12,7 @@ import { userMember } from '../user-id.ts';
 import { convertInput, type InputItem, readItems, toolListsOf } from './convert-input.ts';
 import { type CalledTool, convertTools, type ToolList } from './convert-tools.ts';
 import { echoSettings } from './echoed-settings.ts';
-import { REFUSED_FIELDS } from './response-fields.ts';
+import { FIELDS, REFUSED_FIELDS } from './response-fields.ts';
 
 /** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
 export interface ResponseTerms {
@@ -71,6 +72,7 @@ export function convertRequest(body: JsonObject): ConvertedRequest {
     ...tools.members,
     ...effortMembers(reasoning, format, 'text.format', fields),
     ...userMember(body, USER_FIELDS, fields),
+    ...extraMember(body, FIELDS),
   };
   const origins = {
     messages: conversation.origins,

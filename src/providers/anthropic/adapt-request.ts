@@ -2,7 +2,7 @@
 // left out or translated.
 
 import type { JsonObject, JsonValue, MessageRequest } from '../../wire/wire.ts';
-import { exactBody, isJsonObject, isThinking, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { EXTRA_MEMBER, exactBody, isJsonObject, isThinking, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { replacedToolNames, shortenToolName } from '../client-tools.ts';
 import { asReminder } from '../conversation.ts';
 import { refuseField } from '../lost-fields.ts';
@@ -16,7 +16,12 @@ export type Changes = Record<string, JsonValue | undefined>;
 
 const RULES: RequestRules = REQUEST_RULES.anthropic;
 /** Parameters that only providers of the other protocol accept. */
-const UNKNOWN: Changes = { frequency_penalty: undefined, presence_penalty: undefined, seed: undefined };
+const UNKNOWN: Changes = {
+  frequency_penalty: undefined,
+  presence_penalty: undefined,
+  seed: undefined,
+  [EXTRA_MEMBER]: undefined,
+};
 const BUDGETS: Readonly<Record<string, number>> = { low: 1_024, medium: 4_096, high: 16_384 };
 const BUDGET_LEAST = 1_024;
 const BUDGET_MOST = 32_768; // of any higher effort

@@ -125,6 +125,7 @@ export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstre
     ...(userId !== null && OPENAI_HOST.test(hostOf(attempt.provider.baseUrl)) && { safety_identifier: userId }),
     ...(body['service_tier'] === 'standard_only' && { service_tier: 'default' }),
     max_output_tokens: Math.max(OUTPUT_TOKENS_LEAST, maxTokens),
+    ...attempt.extra,
     store: false,
     stream: request.stream,
   };

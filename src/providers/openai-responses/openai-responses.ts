@@ -47,6 +47,7 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
   };
   return apiProvider(kind, api, {
     thinksByDefault,
+    ignores: ({ request: { body } }) => UNKNOWN.filter((name) => (body[name] ?? null) !== null),
     abilities: openAiAbilities,
 
     async send(attempt) {
@@ -71,6 +72,9 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
     read,
   });
 }
+
+/** Sampling parameters that the protocol does not have. */
+const UNKNOWN = ['top_k', 'seed', 'frequency_penalty', 'presence_penalty'];
 
 const UNCOUNTED_STATUSES: readonly (number | null)[] = [404, 405, 501];
 

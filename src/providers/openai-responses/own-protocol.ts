@@ -24,9 +24,10 @@ export function convertOwnBody(
   outputTokensLeast: number,
   changes: Readonly<Record<string, JsonValue | undefined>> = {},
 ): string {
-  const { upstreamModel, maxTokens, request } = attempt;
+  const { upstreamModel, maxTokens, request, extra } = attempt;
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model requires at least 1');
   return rewriteRequest(own, {
+    ...extra,
     ...changes,
     model: upstreamModel,
     max_output_tokens: Math.max(outputTokensLeast, maxTokens),

@@ -6,7 +6,7 @@ import { findClientTool, gatherTools, shortenToolName } from '../client-tools.ts
 import { hashUserId } from '../conversation.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
-import { leastEffort, nearestEffort, readBudget, readEffort, readThinking } from '../models.ts';
+import { leastEffort, nearestEffort, readBudget, readEffort, readThinking, thinksByDefault } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { completeSchema, isStrictSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
@@ -145,7 +145,22 @@ export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
     ...(profile.endUser !== null && userId !== null && { [profile.endUser]: userId }),
     ...(request.stream && { stream: true }),
     ...(request.stream && profile.streamUsage && { stream_options: { include_usage: true } }),
+    ...attempt.extra,
   };
+}
+
+const SAMPLING = ['temperature', 'top_p', 'top_k', 'seed', 'frequency_penalty', 'presence_penalty'];
+
+/** Sampling parameters and thinking of the request that the model does not get. */
+export function ignoredFields({ request, upstreamModel }: Attempt, profile: Profile): string[] {
+  const { body } = request;
+  const sent = convertSampling(request, profile);
+  const isIgnored = (value: JsonValue | undefined) => typeof value === 'number' && value !== -1; // "unset"
+  const thinks = profile.thinking !== null || thinksByDefault(upstreamModel) || readThinking(body) !== 'on';
+  return [
+    ...SAMPLING.filter((name) => isIgnored(body[name]) && !Object.hasOwn(sent, name)),
+    ...(thinks ? [] : ['thinking']),
+  ];
 }
 
 /** Old versions of LangChain send -1 for "unset"; penalties may be negative. */

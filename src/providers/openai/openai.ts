@@ -11,7 +11,7 @@ import type { Attempt, Provider } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import { ChunkConverter, convertAnswer, readCounts } from './convert-chunk.ts';
-import { convertBody, convertHeaders, convertModelUrl, convertUrl } from './convert-request.ts';
+import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
 import { isChatError, mapChatError, mapChatFault } from './map-error.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
 import { asChat, completionUrl, convertCompletion, isMissing } from './text-completion.ts';
@@ -35,6 +35,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
   const profileOf = ({ provider, upstreamModel }: Attempt) => choose(provider.baseUrl, upstreamModel);
   return apiProvider(kind, api, {
     thinksByDefault,
+    ignores: (attempt) => ignoredFields(attempt, profileOf(attempt)),
     abilities: (model, baseUrl) => (OF_OPENAI.includes(choose(baseUrl, model).family) ? openAiAbilities(model) : null),
 
     async send(attempt) {

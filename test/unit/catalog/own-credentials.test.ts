@@ -12,7 +12,14 @@ function provider(...credentials: [string, Partial<Credential>?][]): ProviderSet
     group: null,
     ...bound,
   }));
-  const address = { baseUrl: 'https://p.example', isBearer: false, region: null, project: null, residency: null };
+  const address = {
+    baseUrl: 'https://p.example',
+    isBearer: false,
+    region: null,
+    project: null,
+    residency: null,
+    passthrough: null,
+  };
   return { name: 'p', kind: 'anthropic', ...address, credentials: all };
 }
 const names = (settings: ProviderSettings, account: number, group: string) =>

@@ -35,7 +35,6 @@ test('the ignored fields are those that the documentation names', () => {
 
 const sentRequest: Record<string, unknown> = {
   audio: { voice: 'alloy', format: 'mp3' },
-  logit_bias: { '50256': -100 },
   logprobs: true,
   modalities: ['text', 'audio'],
   moderation: { model: 'm' },
@@ -56,7 +55,6 @@ test('every refused field is covered by these tests, and is accepted if it is em
   const empty = {
     n: 1,
     modalities: ['text'],
-    logit_bias: {},
     logprobs: false,
     top_logprobs: 0,
     audio: null,
@@ -64,10 +62,8 @@ test('every refused field is covered by these tests, and is accepted if it is em
   expect(readAsMessages(empty)).toEqual(readAsMessages({}));
 });
 
-test('hints and unknown fields are left out', () => {
-  const hints = Object.fromEntries(
-    [...DROPPED_FIELDS, 'plugins', 'chat_template_kwargs'].map((name) => [name, { a: 1 }]),
-  );
+test('hints are left out', () => {
+  const hints = Object.fromEntries(DROPPED_FIELDS.map((name) => [name, { a: 1 }]));
   expect(readAsMessages(hints)).toEqual(readAsMessages({}));
   const name = {
     role: 'user',
@@ -75,6 +71,17 @@ test('hints and unknown fields are left out', () => {
     content: [{ type: 'text', text: 'Good morning!', prompt_cache_breakpoint: {} }],
   };
   expect(readAsMessages({ messages: [name] })).toEqual(readAsMessages({}));
+});
+
+test('other fields are kept apart, where a provider may get them, and those of extra_body are read as the request’s own', () => {
+  const plain = readAsMessages({});
+  const extra = { min_p: 0, think: false, plugins: { a: 1 } };
+  const kept = { ...plain, extra_body: extra };
+  expect(readAsMessages({ ...extra, top_a: null })).toEqual(kept);
+  expect(readAsMessages({ min_p: 0, extra_body: { ...extra, min_p: 1 } })).toEqual(kept);
+  expect(readAsMessages({ extra_body: { top_k: 7, temperature: 1 } })).toEqual({ ...plain, top_k: 7, temperature: 1 });
+  expect(refusalOf({ extra_body: { n: 2 } })).toMatchObject({ message: expect.stringMatching(/^n: /) });
+  for (const extra_body of [null, [], 'x', {}]) expect(readAsMessages({ extra_body })).toEqual(plain);
 });
 
 const call = (called: unknown) => [{ role: 'assistant', content: null, tool_calls: [called] }];

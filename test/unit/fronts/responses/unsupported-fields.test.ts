@@ -26,6 +26,9 @@ test('the refused fields are those that the documentation names', () => {
 test('the ignored fields are those that the documentation names', () => {
   expect(namesIn(paragraph('Left out')).sort()).toEqual([...DROPPED_FIELDS].sort());
   expect(namesIn(paragraph('Only repeated')).sort()).toEqual([...ECHOED_FIELDS]);
-  for (const name of [...DROPPED_FIELDS, 'unknown'])
-    expect(readAsMessages({ [name]: 'x' })).toEqual(readAsMessages({}));
+  for (const name of DROPPED_FIELDS) expect(readAsMessages({ [name]: 'x' })).toEqual(readAsMessages({}));
+  expect(readAsMessages({ min_p: 1, extra_body: { top_k: 2 } })).toEqual({
+    ...readAsMessages({}),
+    extra_body: { min_p: 1, top_k: 2 },
+  });
 });

@@ -30,6 +30,7 @@ export function makeTarget(
     region: null,
     project: null,
     residency: null,
+    passthrough: null,
     credentials: credential === null ? [] : [credential],
   };
   const endpoint = { name: provider, kind: 'anthropic', baseUrl: '', credential: credential?.secret ?? null };

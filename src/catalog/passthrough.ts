@@ -1,0 +1,170 @@
+// Which fields beyond the protocols a provider gets: parameters of self-hosted servers and routers, by the operator's word.
+// What a message can cost, and what the server does for others, is never the client's decision.
+
+import { z } from 'zod';
+import { isJsonObject, type JsonValue } from '../wire/wire.ts';
+
+/** Every field but those that are never passed on, and those that must be named. */
+export const PASS_ALL = 'all';
+
+const PENALTIES = ['frequency_penalty', 'presence_penalty'];
+const SAMPLING = ['seed', 'top_k', 'min_p', 'logit_bias', ...PENALTIES];
+
+/**
+ * Names for the fields of a server. Ollama's from its ChatCompletionRequest (openai/openai.go), which ignores `options`,
+ * `keep_alive` and `think`: they are for routers in front of its own API. vLLM's from its ChatCompletionRequest and
+ * StructuredOutputsParams; the others as clients send them in public code (November 2026).
+ */
+export const PASS_PRESETS: Readonly<Record<string, readonly string[]>> = {
+  ollama: [
+    ...['seed', ...PENALTIES, 'top_k', 'min_p', 'typical_p', 'repeat_penalty', 'repeat_last_n'],
+    ...['mirostat', 'mirostat_eta', 'mirostat_tau', 'options', 'keep_alive', 'think', 'reasoning', 'reasoning_effort'],
+  ],
+  vllm: [
+    ...SAMPLING,
+    ...['repetition_penalty', 'length_penalty', 'min_tokens', 'stop_token_ids', 'bad_words', 'allowed_token_ids'],
+    ...['ignore_eos', 'skip_special_tokens', 'spaces_between_special_tokens', 'include_stop_str_in_output'],
+    ...['guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'guided_whitespace_pattern'],
+    ...['structured_outputs', 'chat_template_kwargs', 'reasoning_effort', 'include_reasoning'],
+    ...['truncate_prompt_tokens', 'thinking_token_budget'],
+  ],
+  'llama.cpp': [
+    ...SAMPLING,
+    ...['typical_p', 'top_n_sigma', 'xtc_probability', 'xtc_threshold', 'dynatemp_range', 'dynatemp_exponent'],
+    ...['repeat_penalty', 'repeat_last_n', 'mirostat', 'mirostat_tau', 'mirostat_eta', 'samplers', 'min_keep'],
+    ...['dry_multiplier', 'dry_base', 'dry_allowed_length', 'dry_penalty_last_n', 'dry_sequence_breakers'],
+    ...['grammar', 'json_schema', 'ignore_eos', 'cache_prompt', 't_max_predict_ms'],
+    ...['chat_template_kwargs', 'reasoning_format', 'reasoning_effort'],
+  ],
+  openrouter: [
+    ...SAMPLING,
+    ...[
+      'top_a',
+      'repetition_penalty',
+      'transforms',
+      'reasoning',
+      'include_reasoning',
+      'structured_outputs',
+      'verbosity',
+    ],
+  ],
+  'lm-studio': [...SAMPLING, 'repeat_penalty', 'ttl', 'reasoning', 'reasoning_effort'],
+  sglang: [
+    ...SAMPLING,
+    ...['repetition_penalty', 'min_tokens', 'stop_token_ids', 'stop_regex', 'no_stop_trim', 'ignore_eos'],
+    ...['skip_special_tokens', 'spaces_between_special_tokens', 'regex', 'ebnf', 'json_schema'],
+    ...['chat_template_kwargs', 'separate_reasoning', 'stream_reasoning', 'reasoning_effort'],
+  ],
+};
+
+/** Never passed on, in any spelling and at any depth. */
+const NEVER: readonly string[] = [
+  // decided by this service: the request itself, and who sends it
+  ...['model', 'messages', 'input', 'prompt', 'system', 'instructions', 'stream', 'stream_options', 'tools'],
+  ...['tool_choice', 'functions', 'function_call', 'user', 'safety_identifier', 'prompt_cache_key', 'store'],
+  ...['extra_body', 'extra_headers', 'extra_query'],
+  // more output, or output that nobody reads
+  ...['n', 'best_of', 'use_beam_search', 'beam_width', 'num_beams', 'num_return_sequences', 'num_generations'],
+  ...['num_completions', 'candidate_count', 'prediction', 'logprobs', 'top_logprobs', 'prompt_logprobs', 'n_probs'],
+  ...['echo', 'background', 'deferred'],
+  ...['n_predict', 'num_predict', 'max_gen_len', 'max_length'],
+  // other prices, models and charged tools
+  ...['service_tier', 'speed', 'inference_geo', 'models', 'route', 'preset', 'fallbacks', 'plugins', 'modalities'],
+  ...['audio', 'image_config', 'mcp_servers', 'container', 'code_execution', 'prompt_cache_retention', 'draft_model'],
+  ...['prompt_cache_options', 'cache_control', 'previous_response_id', 'conversation', 'max_tool_calls', 'include'],
+  // more prompt than is counted here
+  ...['documents', 'mm_processor_kwargs', 'media_io_kwargs', 'input_ids', 'input_embeds', 'prompt_embeds'],
+  ...['prompt_token_ids', 'images', 'audios', 'videos'],
+  // templates and code, other requests, and addresses that the server calls
+  ...['chat_template', 'tokenize', 'tokenizer_kwargs', 'logits_processors', 'custom_logit_processor', 'custom_params'],
+  ...['lora', 'lora_path', 'lora_id', 'adapter_id', 'adapter_source', 'kv_transfer_params', 'bootstrap_host'],
+  ...['bootstrap_port', 'bootstrap_room', 'session_params', 'id_slot', 'slot_id', 'request_id', 'rid', 'priority'],
+  ...['data_parallel_rank', 'return_hidden_states', 'vllm_xargs'],
+];
+const NEVER_PLAIN: ReadonlySet<string> = new Set(NEVER.map(plainName));
+/** Limits of output under other names, and web search. */
+const NEVER_PATTERN = /^max.*tokens|^max.*length|^(?:num|n)predict|search/;
+
+/** Passed on only where they are named: OpenRouter's `provider` may choose hosts at a higher price. */
+const ONLY_NAMED: readonly string[] = ['provider'];
+
+/** Not looked into. Most are of the server's own languages, with names of the client's: a schema may have a property "model". */
+const OPAQUE: readonly string[] = [
+  ...['guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'guided_decoding', 'structured_outputs'],
+  ...['response_format', 'json_schema', 'grammar', 'format', 'logit_bias'],
+  ...['reasoning', 'provider'], // a budget, which the message has, too; limits of prices
+];
+
+/** Letters of ASCII first, so that no server folds another character to one of a known name (Go: "ſ" to "s"). */
+const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
+const NAMES_MAX = 256;
+
+/** The same for every spelling that a server may read as one name: Go's JSON ignores case, others have aliases. */
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+}
+
+function isNever(name: string): boolean {
+  const plain = plainName(name);
+  return !NAME.test(name) || NEVER_PLAIN.has(plain) || NEVER_PATTERN.test(plain);
+}
+
+const NEVER_WORDS =
+  'is never passed on: it decides what a message costs, is set by this service, or concerns more than the message';
+
+const passName = z
+  .string()
+  .refine((name) => NAME.test(name), 'must be the name of a field, of at most 64 letters, digits, ".", "_" and "-"')
+  .refine(
+    (name) => !NAME.test(name) || name === PASS_ALL || Object.hasOwn(PASS_PRESETS, name) || !isNever(name),
+    NEVER_WORDS,
+  );
+const passNames = z
+  .array(passName)
+  .min(1, 'must not be empty: omit it if nothing is passed on')
+  .max(NAMES_MAX)
+  .refine((names) => new Set(names).size === names.length, 'must not contain a name twice');
+
+/** `all`, a preset, or a list of presets and fields. Stored as a list. */
+export const passthroughInput = z.preprocess(
+  (given) => (typeof given === 'string' ? [given] : given),
+  passNames,
+) as unknown as typeof passNames;
+
+/** The fields that a provider gets. */
+export interface Passthrough {
+  /** As configured. */
+  given: readonly string[];
+  isAll: boolean;
+  names: ReadonlySet<string>;
+}
+
+/** `names` as stored. A preset has the fields of this version. */
+export function passthroughFrom(names: readonly string[]): Passthrough {
+  const fieldsOf = (name: string) => (Object.hasOwn(PASS_PRESETS, name) ? (PASS_PRESETS[name] ?? []) : [name]);
+  const named = names.filter((name) => name !== PASS_ALL).flatMap(fieldsOf);
+  return { given: names, isAll: names.includes(PASS_ALL), names: new Set(named) };
+}
+
+/** Whether the provider gets a field of this name. */
+export function passes(name: string, { isAll, names }: Pick<Passthrough, 'isAll' | 'names'>): boolean {
+  if (isNever(name)) return false;
+  return names.has(name) || (isAll && !ONLY_NAMED.includes(plainName(name)));
+}
+
+/** The value without members that are never passed on; `path` names them in `leftOut`. */
+export function cleanPassed(name: string, value: JsonValue, leftOut: string[]): JsonValue {
+  return OPAQUE.includes(name) ? value : cleanInside(value, name, leftOut);
+}
+
+function cleanInside(value: JsonValue, path: string, leftOut: string[]): JsonValue {
+  if (Array.isArray(value)) return value.map((one) => cleanInside(one, path, leftOut));
+  if (!isJsonObject(value) || Object.getPrototypeOf(value) === null) return value; // an exact number
+  const kept = Object.entries(value).flatMap(([name, inside]): [string, JsonValue][] => {
+    const place = `${path}.${name}`;
+    if (!isNever(name)) return [[name, OPAQUE.includes(name) ? inside : cleanInside(inside, place, leftOut)]];
+    leftOut.push(place);
+    return [];
+  });
+  return Object.fromEntries(kept);
+}

@@ -1,0 +1,67 @@
+// `passthrough` of a provider: what a file may state, and how it is kept.
+
+import { describe, expect, test } from 'bun:test';
+import { buildCatalog, describeDocuments, planApply } from '../../../src/catalog/catalog.ts';
+import { PASS_PRESETS, passes, passthroughFrom } from '../../../src/catalog/passthrough.ts';
+import { apply, planOptions, unseal } from './support.ts';
+
+const base_url = 'https://models.example/v1';
+const fileOf = (passthrough: unknown, kind = 'openai') => ({ providers: { p: { kind, base_url, passthrough } } });
+const faultsOf = (passthrough: unknown, kind?: string) =>
+  planApply([], fileOf(passthrough, kind), planOptions()).faults.map(
+    ({ path, message }) => `${path.join('.')}: ${message}`,
+  );
+
+test.each([...Object.keys(PASS_PRESETS), 'all', 'min_p'])('%s alone is a list of one', (name) => {
+  const documents = apply([], fileOf(name));
+  expect(documents.find(({ kind }) => kind === 'provider')?.document['passthrough']).toEqual([name]);
+});
+
+test('it is absent unless set, is described as it was given, and a file that repeats it changes nothing', () => {
+  const given = ['vllm', 'top_a', 'provider'];
+  const documents = apply([], fileOf(given));
+  const { document } = describeDocuments(documents);
+  expect(document.providers).toMatchObject({ p: { passthrough: given } });
+  expect(planApply(documents, document, planOptions()).changes).toEqual([]);
+  expect(buildCatalog(documents, unseal).providers.get('p')?.passthrough?.names.has('guided_json')).toBe(true);
+  const plain = apply([], { providers: { p: { kind: 'openai', base_url } } });
+  expect(plain[0]?.document).not.toHaveProperty('passthrough');
+  expect(buildCatalog(plain, unseal).providers.get('p')?.passthrough).toBeNull();
+});
+
+describe('is a fault', () => {
+  test.each([[[]], [['a', 'a']], [['']], ['0'], ['ſeed'], ['__proto__'], [null], [7], [{}], ['x'.repeat(65)]])(
+    '%j',
+    (given) => {
+      expect(faultsOf(given).join()).toStartWith('providers.p.passthrough');
+    },
+  );
+
+  test.each([
+    ...['n', 'N', 'best_of', 'max_tokens', 'maxTokens', 'max_completion_tokens', 'max_new_tokens', 'num_predict'],
+    ...['model', 'models', 'route', 'plugins', 'stream', 'stream_options', 'service_tier', 'tools', 'prediction'],
+    ...['web_search_options', 'search_parameters', 'enable_search', 'chat_template', 'user', 'store', 'priority'],
+  ])('%s, because it is never passed on', (name) => {
+    expect(faultsOf(['min_p', name])).toEqual([
+      expect.stringMatching(/^providers\.p\.passthrough\.1: is never passed on/),
+    ]);
+  });
+
+  test.each(['anthropic', 'foundry'])('for the kind %s', (kind) => {
+    expect(faultsOf('all', kind).join()).toContain(
+      'providers.p.passthrough: is only for the kinds openai, openai-responses',
+    );
+  });
+});
+
+test('every field of a preset is passed on, alone or by all', () => {
+  const all = passthroughFrom(['all']);
+  for (const [preset, names] of Object.entries(PASS_PRESETS)) {
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names)
+      expect([passes(name, passthroughFrom([preset])), passes(name, all)]).toEqual([true, true]);
+  }
+  expect([passes('provider', all), passes('PROVIDER', all), passes('provider', passthroughFrom(['provider']))]).toEqual(
+    [false, false, true],
+  );
+});
