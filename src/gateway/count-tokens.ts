@@ -13,14 +13,14 @@ import { AttemptIterator, findTargets } from './targets.ts';
 /** The request to count, and its caller. */
 export type CountRequest = Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'request' | 'offer'>;
 
-/** The JSON of the answer. Throws upstream_rejected if the provider rejects the content. */
+/** The JSON of the answer. Throws upstream_rejected if the provider rejects the prompt by a field of it. */
 export async function countPrompt(gateway: Gateway, counted: CountRequest): Promise<string> {
   const tokens = await countByProvider(gateway, counted, bounds.countTokensSecondsMax);
   const input_tokens = tokens ?? (await measureFor(counted.request, counted.offer)).typicalTokens;
   return JSON.stringify({ input_tokens });
 }
 
-/** The provider's count; null if it cannot count now. Throws upstream_rejected if it rejects the content. */
+/** The provider's count; null if it cannot count now. Throws upstream_rejected if it rejects the prompt by a field of it. */
 export async function countByProvider(
   gateway: Gateway,
   counted: CountRequest,
@@ -54,8 +54,9 @@ export async function countByProvider(
       const kind = thrown instanceof ProviderFault ? thrown.kind : 'failed';
       if (kind === 'rejected') {
         const fault = thrown as ProviderFault;
-        if (!fault.isUnsupported) throw faultError(fault);
-        refusal ??= fault;
+        if (refusesContent(fault)) throw faultError(fault);
+        if (fault.isUnsupported) refusal ??= fault;
+        else hasFailed = true;
       } else hasFailed = true;
       // On other failures an estimate serves better than an error: nothing is billed by it.
       if (!isOfCredential(kind)) attemptIterator.giveUp(target);
@@ -64,6 +65,17 @@ export async function countByProvider(
   }
   if (refusal !== null && !hasFailed) throw faultError(refusal);
   return null;
+}
+
+/** A field of the prompt, in the words of the Messages protocol: "messages.0.content: …". */
+const OF_PROMPT = /^(?:messages|system|tools|tool_choice)(?:\.[\w-]+)*: (?!Extra inputs are not permitted)/;
+
+/**
+ * Whether a counter refuses the prompt, which the model would refuse, too. Any other refusal is only the counter's: of the
+ * model, which it cannot count (Bedrock: "The provided model doesn't support counting tokens."), or of a field.
+ */
+function refusesContent({ isUnsupported, message }: ProviderFault): boolean {
+  return !isUnsupported && OF_PROMPT.test(message);
 }
 
 /** Counting must not probe unhealthy targets; messages do that. */

@@ -9,7 +9,7 @@ import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../h
 import { keepAnswer, keepEvents } from '../keep-native.ts';
 import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
 import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
-import { type Attempt, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
+import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import {
@@ -57,15 +57,12 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
     },
 
     /** Free of charge; servers without this counter answer 404. */
-    async countTokens(attempt) {
-      const url = api.url(attempt.provider, '/responses/input_tokens');
-      try {
-        return await requestTokenCount(api, attempt, { url, body: convertCountBody(attempt), member: 'input_tokens' });
-      } catch (thrown) {
-        if (thrown instanceof ProviderFault && UNCOUNTED_STATUSES.includes(thrown.status)) return null;
-        throw thrown;
-      }
-    },
+    countTokens: async (attempt) =>
+      requestTokenCount(api, attempt, {
+        url: api.url(attempt.provider, '/responses/input_tokens'),
+        body: convertCountBody(attempt),
+        member: 'input_tokens',
+      }),
 
     embed: (attempt) => requestEmbeddings(api, attempt, api.url(attempt.provider, '/embeddings')),
 
@@ -75,8 +72,6 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
 
 /** Sampling parameters that the protocol does not have. */
 const UNKNOWN = ['top_k', 'seed', 'frequency_penalty', 'presence_penalty'];
-
-const UNCOUNTED_STATUSES: readonly (number | null)[] = [404, 405, 501];
 
 /** The body to count: that of the message, without what its prompt does not contain. Throws ProviderFault (rejected). */
 function convertCountBody(attempt: Attempt): string {

@@ -41,12 +41,12 @@ test('a body of the protocol itself is counted as it is, for the route’s model
   });
 });
 
-test('a server without the counter counts nothing, and other failures are faults', async () => {
+test('a server without the counter is a fault, for which the gateway estimates', async () => {
   await using upstream = await startScriptedUpstream(scripts.html(404));
   const count = () => openaiResponses.countTokens(makeAttempt(upstream.url, BODY));
-  expect(await count()).toBeNull();
+  await expect(count()).rejects.toMatchObject({ kind: 'not_found' });
   upstream.play(scripts.html(405));
-  expect(await count()).toBeNull();
+  await expect(count()).rejects.toMatchObject({ kind: 'failed' });
   upstream.play(scripts.html(503));
-  expect(count()).rejects.toMatchObject({ kind: 'overloaded' });
+  await expect(count()).rejects.toMatchObject({ kind: 'overloaded' });
 });
