@@ -35,10 +35,13 @@ function readReasoning(body: JsonObject): Effort {
   return readEffort(effort, 'reasoning.effort');
 }
 
+/** In a chunk of its own without choices, as in OpenAI's streams on request; in the last chunk with a choice; or nowhere. */
+export type UsagePlace = 'own chunk' | 'last chunk' | 'none';
+
 /** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
 export interface ChatTerms {
-  /** The stream must report its usage before its end. */
-  includesUsage: boolean;
+  /** Where a stream has its usage. */
+  usage: UsagePlace;
   /** Calls use the older `function_call` format. */
   callsFunctions: boolean;
   /** Names of tools whose input is a text: the arguments of a call are the text itself. */
@@ -96,7 +99,7 @@ export function convertRequest(given: JsonObject): ConvertedRequest {
   return {
     message,
     terms: {
-      includesUsage: includesUsage(body['stream_options'] ?? null),
+      usage: usagePlace(body['stream_options'] ?? null),
       callsFunctions: tools.areFunctions,
       customTools: NONE,
       origins: { messages: conversation.origins, system: system.map(({ path }) => path), tools: tools.origins, fields },
@@ -135,10 +138,14 @@ export function stopMember(body: JsonObject, fields: Map<string, string>): JsonO
   return stops.length === 0 ? {} : { stop_sequences: stops };
 }
 
-export function includesUsage(options: JsonValue): boolean {
-  if (options === null) return false;
-  const includes = requireObject(options, 'stream_options')['include_usage'] ?? false;
+/**
+ * Clients of OpenRouter read a usage that they did not ask for. A chunk without choices would break clients that read the
+ * first choice of each chunk.
+ */
+export function usagePlace(options: JsonValue): UsagePlace {
+  const includes = options === null ? null : (requireObject(options, 'stream_options')['include_usage'] ?? null);
+  if (includes === null) return 'last chunk';
   if (typeof includes !== 'boolean')
     throw wrongField('stream_options.include_usage', 'Input should be a valid boolean');
-  return includes;
+  return includes ? 'own chunk' : 'none';
 }

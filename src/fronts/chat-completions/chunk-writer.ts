@@ -16,8 +16,8 @@ import type { Origins } from '../origins.ts';
 import { addCounts } from '../read-usage.ts';
 import { customInput } from '../responses/responses.ts';
 import { FIELDS } from './chat-fields.ts';
-import type { ChatTerms } from './chat-request.ts';
-import { chatIdOf, convertUsage, detailOf, finishReasonOf } from './convert-message.ts';
+import type { ChatTerms, UsagePlace } from './chat-request.ts';
+import { chatIdOf, convertUsage, detailOf, FINGERPRINT, finishReasonOf } from './convert-message.ts';
 
 class DetailGatherer {
   #details: JsonObject[] = [];
@@ -61,7 +61,7 @@ const TOO_LONG: JsonObject = {
 };
 
 export class ChunkWriter extends EventWriter {
-  readonly #includesUsage: boolean;
+  readonly #usagePlace: UsagePlace;
   readonly #callsFunctions: boolean;
   readonly #customTools: ReadonlySet<string>;
   readonly #createdAtMs: number;
@@ -69,7 +69,6 @@ export class ChunkWriter extends EventWriter {
   /** Needed until the answer begins; then released, because the request may be long. */
   #origins: Origins | null;
   #head = ''; // of every chunk, up to its choices
-  #tail = '';
   readonly #usage: JsonObject = {};
   #stopReason: JsonValue = null;
   #callCount = 0;
@@ -81,7 +80,7 @@ export class ChunkWriter extends EventWriter {
 
   constructor(terms: ChatTerms, createdAtMs: number) {
     super();
-    this.#includesUsage = terms.includesUsage;
+    this.#usagePlace = terms.usage;
     this.#callsFunctions = terms.callsFunctions;
     this.#customTools = terms.customTools;
     this.#origins = terms.origins;
@@ -122,17 +121,17 @@ export class ChunkWriter extends EventWriter {
       object: 'chat.completion.chunk',
       created: Math.floor(this.#createdAtMs / 1000),
       model: message['model'] ?? '',
-      system_fingerprint: null,
+      system_fingerprint: FINGERPRINT,
     };
     this.#head = `${DATA}${JSON.stringify(head).slice(0, -1)},"choices":`;
-    this.#tail = this.#includesUsage ? ',"usage":null}\n\n' : '}\n\n';
     addCounts(this.#usage, message['usage']);
   }
 
-  #chunk(delta: JsonObject, finishReason: string | null = null): string {
+  /** `usage` is left out of all others: several clients accept no null there. */
+  #chunk(delta: JsonObject, finishReason: string | null = null, usage: JsonObject | null = null): string {
     const end = finishReason === null ? 'null' : JSON.stringify(finishReason);
     const choice = `{"index":0,"delta":${JSON.stringify(delta)},"logprobs":null,"finish_reason":${end}}`;
-    return `${this.#head}[${choice}]${this.#tail}`;
+    return `${this.#head}[${choice}]${usage === null ? '' : `,"usage":${JSON.stringify(usage)}`}}${EVENT_END}`;
   }
 
   #openBlock(block: JsonObject): string {
@@ -227,8 +226,10 @@ export class ChunkWriter extends EventWriter {
     this.end();
     const all = this.#details.all();
     const details = all.length > 0 ? this.#chunk({ reasoning_details: [...all] }) : '';
-    const usage = `${this.#head}[],"usage":${JSON.stringify(convertUsage(this.#usage))}}${EVENT_END}`;
-    const end = this.#chunk({}, finishReasonOf(this.#stopReason, this.#callsFunctions));
-    return `${details}${end}${this.#includesUsage ? usage : ''}${DONE}`;
+    const usage = convertUsage(this.#usage);
+    const reason = finishReasonOf(this.#stopReason, this.#callsFunctions);
+    const end = this.#chunk({}, reason, this.#usagePlace === 'last chunk' ? usage : null);
+    const own = this.#usagePlace === 'own chunk' ? `${this.#head}[],"usage":${JSON.stringify(usage)}}${EVENT_END}` : '';
+    return `${details}${end}${own}${DONE}`;
   }
 }

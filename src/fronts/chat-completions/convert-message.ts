@@ -41,6 +41,9 @@ export function finishReasonOf(stopReason: JsonValue | undefined, callsFunctions
   return (known ? FINISH_REASONS[stopReason] : undefined) ?? 'stop';
 }
 
+/** Names no configuration. Clients accept neither null in chunks nor, in whole answers, its absence (@openrouter/sdk 1.3.19). */
+export const FINGERPRINT = 'fp_0';
+
 export function chatIdOf(messageId: JsonValue | undefined): string {
   return `chatcmpl-${String(messageId ?? '').replace(/^msg_/, '')}`;
 }
@@ -87,7 +90,7 @@ export function convertMessage(
     model,
     choices: [{ index: 0, message, logprobs: null, finish_reason: finishReasonOf(stopReason, callsFunctions) }],
     usage: convertUsage(objectOf(usage)),
-    system_fingerprint: null,
+    system_fingerprint: FINGERPRINT,
   });
 }
 

@@ -6,7 +6,7 @@ import { isExactObject } from '../placed.ts';
 import { refuseFields } from '../refused-fields.ts';
 import { readResponses } from '../responses/responses.ts';
 import { REFUSED_FIELDS } from './chat-fields.ts';
-import { type ConvertedRequest, includesUsage, maxTokensMember, sameFields, stopMember } from './chat-request.ts';
+import { type ConvertedRequest, usagePlace, maxTokensMember, sameFields, stopMember } from './chat-request.ts';
 
 /** Whether it has `input` in place of messages. */
 export function isResponsesBody({ input = null, messages = null }: JsonObject): boolean {
@@ -38,7 +38,7 @@ export function convertResponsesBody(body: JsonObject): ConvertedRequest {
       ...stopMember(body, fields),
     },
     terms: {
-      includesUsage: includesUsage(body['stream_options'] ?? null),
+      usage: usagePlace(body['stream_options'] ?? null),
       callsFunctions: false,
       customTools: new Set([...terms.called].filter(([, { kind }]) => kind === 'custom').map(([name]) => name)),
       origins: { ...terms.origins, fields },

@@ -49,7 +49,7 @@ function eventOf(value: JsonObject): string {
 }
 
 export class CompletionWriter extends EventWriter {
-  readonly #includesUsage: boolean;
+  readonly #usagePlace: CompletionTerms['usage'];
   readonly #createdAtMs: number;
   readonly #cutter: StopCutter;
   /** Needed until the answer begins; then released, because the request may be long. */
@@ -58,9 +58,9 @@ export class CompletionWriter extends EventWriter {
   readonly #usage: JsonObject = {};
   #stopReason: JsonValue = null;
 
-  constructor({ includesUsage, blankStops, origins }: CompletionTerms, createdAtMs: number) {
+  constructor({ usage, blankStops, origins }: CompletionTerms, createdAtMs: number) {
     super();
-    this.#includesUsage = includesUsage;
+    this.#usagePlace = usage;
     this.#createdAtMs = createdAtMs;
     this.#cutter = new StopCutter(blankStops);
     this.#origins = origins;
@@ -104,14 +104,15 @@ export class CompletionWriter extends EventWriter {
     return text === '' ? '' : this.#chunk(choiceOf(text, null));
   }
 
-  #chunk(choice: JsonObject): string {
-    return eventOf({ ...this.#head, choices: [choice], ...(this.#includesUsage && { usage: null }) });
+  #chunk(choice: JsonObject, usage: JsonObject | null = null): string {
+    return eventOf({ ...this.#head, choices: [choice], ...(usage !== null && { usage }) });
   }
 
   #finish(): string {
     this.end();
-    const last = this.#chunk(choiceOf(this.#cutter.end(), reasonOf(this.#stopReason, this.#cutter.isCut)));
-    const usage = eventOf({ ...this.#head, choices: [], usage: convertUsage(this.#usage) });
-    return `${last}${this.#includesUsage ? usage : ''}${DONE}`;
+    const usage = convertUsage(this.#usage);
+    const choice = choiceOf(this.#cutter.end(), reasonOf(this.#stopReason, this.#cutter.isCut));
+    const last = this.#chunk(choice, this.#usagePlace === 'last chunk' ? usage : null);
+    return `${last}${this.#usagePlace === 'own chunk' ? eventOf({ ...this.#head, choices: [], usage }) : ''}${DONE}`;
   }
 }

@@ -14,7 +14,7 @@ import { refuseFields } from '../refused-fields.ts';
 import { CHAT_FIELDS, REFUSED_FIELDS } from './completion-fields.ts';
 
 /** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
-export interface CompletionTerms extends Pick<ChatTerms, 'includesUsage'> {
+export interface CompletionTerms extends Pick<ChatTerms, 'usage'> {
   /** Stop sequences of white space, which some providers refuse: the answer is cut here. */
   blankStops: readonly string[];
   origins: Origins;
@@ -38,7 +38,7 @@ export function convertRequest(body: JsonObject): ConvertedRequest {
     message,
     native: nativeBody({ prompt, ...(suffix !== '' && { suffix }) }),
     terms: {
-      includesUsage: terms.includesUsage,
+      usage: terms.usage,
       blankStops: readBlankStops(Array.isArray(stop) ? stop : []),
       origins: {
         ...terms.origins,

@@ -78,7 +78,7 @@ test('a message becomes a response with its text, thinking, calls, finish reason
       prompt_tokens_details: { cached_tokens: 300, cache_write_tokens: 20 },
       completion_tokens_details: { reasoning_tokens: 15 },
     },
-    system_fingerprint: null,
+    system_fingerprint: 'fp_0',
   });
 });
 
@@ -140,7 +140,7 @@ describe('a stream', () => {
       object: 'chat.completion.chunk',
       created: 1_700_000_000,
       model: 'upstream-model',
-      system_fingerprint: null,
+      system_fingerprint: 'fp_0',
       choices: [{ index: 0, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null }],
     });
     expect(foldChunks(chunks)).toEqual(answerOf().choices[0] as Json);
@@ -164,12 +164,19 @@ describe('a stream', () => {
     ]);
   });
 
-  test('sends its usage after its end, and only on request', () => {
+  test('sends its usage once: on request in a chunk of its own, unasked with the finish reason, and not if that is refused', () => {
+    const usage = answerOf()['usage'] as Json;
+    const end = { choices: [{ delta: {}, finish_reason: 'tool_calls' }] };
     const chunksWithUsage = chunksOf(write(streamOf(), withUsage));
-    expect(chunksWithUsage.at(-1)).toMatchObject({ choices: [], usage: answerOf()['usage'] as Json });
-    expect(chunksWithUsage.at(-2)?.choices[0]).toMatchObject({ delta: {}, finish_reason: 'tool_calls' });
-    expect(chunksWithUsage.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
-    expect(chunksOf(write(streamOf())).some((chunk) => 'usage' in chunk)).toBe(false);
+    expect(chunksWithUsage.at(-1)).toMatchObject({ choices: [], usage });
+    expect(chunksWithUsage.at(-2)).toMatchObject(end);
+    const plain = chunksOf(write(streamOf()));
+    expect(plain.at(-1)).toMatchObject({ ...end, usage });
+    const without = chunksOf(write(streamOf(), termsOf({ stream: true, stream_options: { include_usage: false } })));
+    expect(without.at(-1)).toMatchObject(end);
+    for (const chunk of [...chunksWithUsage.slice(0, -1), ...plain.slice(0, -1), ...without])
+      expect(chunk).not.toHaveProperty('usage');
+    for (const { choices } of plain) expect(choices).toHaveLength(1);
   });
 
   test('sends no finish reason before the message has its own', () => {

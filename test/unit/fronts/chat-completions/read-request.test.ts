@@ -198,10 +198,12 @@ test('a service tier with another price is refused in the words of the protocol'
     });
 });
 
-test('a stream has its usage if the request asks for it', () => {
-  expect(termsOf({ stream_options: { include_usage: true } }).includesUsage).toBe(true);
-  for (const stream_options of [null, {}, { include_usage: false }])
-    expect(termsOf({ stream_options }).includesUsage).toBe(false);
+test('a stream has its usage where the request asks for it, and otherwise in its last chunk', () => {
+  const placeOf = (stream_options: unknown) => termsOf({ stream_options }).usage;
+  expect(placeOf({ include_usage: true })).toBe('own chunk');
+  expect(placeOf({ include_usage: false })).toBe('none');
+  for (const options of [undefined, null, {}, { include_usage: null }]) expect(placeOf(options)).toBe('last chunk');
+  expect(termsOf({ usage: { include: true } }).usage).toBe('last chunk');
 });
 
 test('cache breakpoints are passed on from every place', () => {
