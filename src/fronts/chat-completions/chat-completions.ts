@@ -13,7 +13,7 @@ import { convertMessage } from './convert-message.ts';
 import { convertResponsesBody, isResponsesBody } from './responses-body.ts';
 
 export { type ChatTerms, convertRequest as readChat } from './chat-request.ts';
-export { convertUsage, finishReasonOf } from './convert-message.ts';
+export { convertUsage, FINGERPRINT, finishReasonOf } from './convert-message.ts';
 
 const ROOT = '/v1/chat/';
 const PATH = '/v1/chat/completions';

@@ -127,7 +127,7 @@ export function maxTokensMember(body: JsonObject, fields: Map<string, string>): 
 
 /** `stop_sequences` is the name in Messages. */
 export function stopMember(body: JsonObject, fields: Map<string, string>): JsonObject {
-  const name = (body['stop'] ?? null) === null ? 'stop_sequences' : 'stop';
+  const name = (body['stop'] ?? null) === null && 'stop_sequences' in body ? 'stop_sequences' : 'stop';
   fields.set('stop_sequences', name);
   const stop = body[name] ?? null;
   const isList = Array.isArray(stop);

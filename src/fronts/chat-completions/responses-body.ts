@@ -4,8 +4,8 @@
 import { type JsonObject, jsonObjects, wrongField } from '../../wire/wire.ts';
 import { isExactObject } from '../placed.ts';
 import { refuseFields } from '../refused-fields.ts';
-import { readResponses } from '../responses/responses.ts';
-import { REFUSED_FIELDS } from './chat-fields.ts';
+import { RESPONSE_FIELDS, readResponses } from '../responses/responses.ts';
+import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
 import { type ConvertedRequest, usagePlace, maxTokensMember, sameFields, stopMember } from './chat-request.ts';
 
 /** Whether it has `input` in place of messages. */
@@ -47,13 +47,19 @@ export function convertResponsesBody(body: JsonObject): ConvertedRequest {
 }
 
 /** `store` requests nothing of an answer in this protocol. Tools may be nested as in other requests of this path. */
-function asResponses({ store: _, tools = null, tool_choice = null, ...body }: JsonObject): JsonObject {
+function asResponses({ store: _, tools = null, tool_choice = null, ...rest }: JsonObject): JsonObject {
+  const body = Object.fromEntries(Object.entries(rest).filter(([name]) => !isOnlyOfChat(name)));
   const { function: chosen } = isExactObject(tool_choice) ? tool_choice : {};
   return {
     ...body,
     ...(tools !== null && { tools: Array.isArray(tools) ? tools.map((tool) => flatten(tool)) : tools }),
     ...(tool_choice !== null && { tool_choice: isExactObject(chosen) ? { type: 'function', ...chosen } : tool_choice }),
   };
+}
+
+/** These fields are translated beside the others, and are not extra fields of Responses. */
+function isOnlyOfChat(name: string): boolean {
+  return TRANSLATED_FIELDS.has(name) && !RESPONSE_FIELDS.has(name);
 }
 
 function flatten<Value>(tool: Value): Value | JsonObject {

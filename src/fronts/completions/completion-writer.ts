@@ -1,7 +1,7 @@
 // Writes a text completion, whole or in chunks, from a message. [DONE] follows only the end, never an error.
 
 import { type JsonObject, type JsonValue, jsonObjects, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
-import { convertUsage, finishReasonOf } from '../chat-completions/chat-completions.ts';
+import { convertUsage, FINGERPRINT, finishReasonOf } from '../chat-completions/chat-completions.ts';
 import { EventWriter } from '../event-writer.ts';
 import { openAiErrorOfEvent } from '../openai-error.ts';
 import type { Origins } from '../origins.ts';
@@ -27,7 +27,7 @@ function headOf({ id, model = '' }: JsonObject, createdAtMs: number): JsonObject
     object: 'text_completion',
     created: Math.floor(createdAtMs / 1000),
     model,
-    system_fingerprint: null,
+    system_fingerprint: FINGERPRINT,
   };
 }
 

@@ -61,7 +61,7 @@ const text = (words: string) => ({ type: 'text', text: words });
 test('an answer is its text, without thinking', () => {
   const content = [{ type: 'thinking', thinking: 'Hm.', signature: 'c2ln' }, text('One '), text('two.')];
   const { whole, streamed } = answerOf({ stream: true, stream_options: { include_usage: true } }, { content });
-  const head = { id: 'cmpl-1', object: 'text_completion', created: 0, model: 'u', system_fingerprint: null };
+  const head = { id: 'cmpl-1', object: 'text_completion', created: 0, model: 'u', system_fingerprint: 'fp_0' };
   const usage = expect.objectContaining({ prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 });
   const choice = { index: 0, logprobs: null };
   expect(whole).toEqual({ ...head, choices: [{ ...choice, text: 'One two.', finish_reason: 'stop' }], usage });
@@ -72,9 +72,9 @@ test('an answer is its text, without thinking', () => {
       .slice(0, -2)
       .map((event) => JSON.parse(event.slice('data: '.length))),
   ).toEqual([
-    { ...head, choices: [{ ...choice, text: 'One ', finish_reason: null }], usage: null },
-    { ...head, choices: [{ ...choice, text: 'two.', finish_reason: null }], usage: null },
-    { ...head, choices: [{ ...choice, text: '', finish_reason: 'stop' }], usage: null },
+    { ...head, choices: [{ ...choice, text: 'One ', finish_reason: null }] },
+    { ...head, choices: [{ ...choice, text: 'two.', finish_reason: null }] },
+    { ...head, choices: [{ ...choice, text: '', finish_reason: 'stop' }] },
     { ...head, choices: [], usage },
   ]);
 });
