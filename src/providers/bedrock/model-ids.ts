@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Attempt } from '../provider.ts';
 
-const CROSS_REGION = /^(?:us-gov|us|eu|apac|jp|au|ca|global)\./;
+const CROSS_REGION = /^(?:us-gov|us|eu|apac|jp|au|ca|in|global)\./;
 const HOME_CHARACTERS = 12;
 
 /** The model's own id, without an ARN's account and the regions of an inference profile. */

@@ -89,10 +89,10 @@ describe('a route with the cost of the list', () => {
   test('is refused where the list knows the vendor’s price only', () => {
     const words = 'the price list has no entry for the model of this route at its provider: set the cost';
     for (const [provider, model] of [
-      ['foundry', 'claude-haiku-5-5'], // sold by the vendor under the same name
-      ['vertex', 'claude-haiku-5-5'],
+      ['foundry', 'claude-fable-5-2'], // sold by the vendor under the same name
+      ['vertex', 'claude-mythos-5-2'],
       ['belgium', 'gemini-2.5-pro'], // listed for the global endpoint
-      ['frankfurt', 'amazon.nova-pro-v1:0'], // listed for another region
+      ['frankfurt', 'qwen.qwen3-32b-v1:0'], // listed for another region
       ['bedrock', 'anthropic.claude-sonnet-4-5-20250929-v1:0'], // neither global nor in a geography
       ['vendor', 'vertex/claude-no-such-model'],
     ] as const)
@@ -170,7 +170,7 @@ describe('the rows of platforms', () => {
     const globals = [...listedModels('bedrock'), ...listedModels('vertex')]
       .map(({ name }) => name)
       .filter((name) => /^(bedrock\/global\.anthropic\.|vertex\/claude-)/.test(name));
-    expect(globals.length).toBe(18);
+    expect(globals.length).toBe(31);
     const tenths = (rate: string | null | undefined) => Math.round(Number(rate) * 1e6);
     for (const name of globals) {
       const regional = rates(name.replace('/global.', '/us.').replace('vertex/', 'vertex/regional/'));
@@ -186,15 +186,19 @@ describe('the rows of platforms', () => {
   });
 
   test('follow the vendor’s price at Foundry', () => {
-    for (const { name, price } of listedModels('foundry')) {
-      const { fast: _, ...vendor } = rates(name.replace('foundry/', '')) ?? price;
-      expect(price).toMatchObject(vendor);
+    const claude = listedModels('foundry').filter(({ name }) => name.startsWith('foundry/claude-'));
+    expect(claude.length).toBeGreaterThan(14);
+    for (const { name, price } of claude) {
+      // Fast mode has a model id of its own there.
+      const fast = /^foundry\/(.*)-fast$/.exec(name)?.[1];
+      const { fast: fastRates, ...vendor } = rates(fast ?? name.replace('foundry/', '')) ?? price;
+      expect(price).toMatchObject(fast === undefined ? vendor : { ...vendor, ...fastRates });
     }
   });
 
   test('have the vendor’s price of web search where the platform has web search for Claude', () => {
     for (const { name, price } of [...listedModels('bedrock'), ...listedModels('vertex'), ...listedModels('foundry')]) {
-      const vendor = /^(?:vertex|foundry)\/(?:regional\/)?(claude-[^@]+)/.exec(name)?.[1];
+      const vendor = /^(?:vertex|foundry)\/(?:regional\/)?(claude-[^@]+?)(?:-fast)?(?:@|$)/.exec(name)?.[1];
       const expected = vendor === undefined ? null : (rates(vendor)?.web_search_per_thousand ?? 'not listed');
       expect([name, price.web_search_per_thousand ?? null]).toEqual([name, expected]);
     }

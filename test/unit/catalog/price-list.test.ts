@@ -95,7 +95,7 @@ describe('the price list', () => {
     expect(listed.length).toBeGreaterThan(100);
     for (const { asOf, source } of listed) {
       expect(asOf).toMatch(/^2\d{3}-\d\d-\d\d$/);
-      expect(source).toMatch(/^https:\/\/[a-z.-]+\/\S+$/);
+      expect(source).toMatch(/^https:\/\/[a-z.-]+\/\S+(?: \(.+\))?$/);
     }
   });
 
@@ -197,7 +197,9 @@ describe('the price list', () => {
     for (const { name, family, displayName } of listed) {
       expect(displayName).not.toBe('');
       // Rows of platforms are named after them: platform-prices.test.ts.
-      expect(name.replace(`${family}/`, '')).toMatch(/^[a-z0-9][a-z0-9.:@/-]*$/);
+      expect(name.replace(`${family}/`, '')).toMatch(
+        family === 'foundry' ? /^[A-Za-z0-9][A-Za-z0-9.-]*$/ : /^[a-z0-9][a-z0-9.:@/-]*$/,
+      );
       if (!name.startsWith(`${family}/`)) expect(name).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
     }
     expect(listedModels('anthropic').every(({ displayName }) => displayName.startsWith('Claude '))).toBe(true);

@@ -1,0 +1,60 @@
+// Records the public price map for the comparison with our list. The argument is its file, from a package of LiteLLM:
+// pip download --no-deps litellm==VERSION; unzip -p litellm-*.whl litellm/model_prices_and_context_window_backup.json
+// Usage: sh bin/with-bun all test/unit/catalog/price-map/record.ts FILE VERSION DATE
+
+import { join } from 'node:path';
+
+/** Providers of the map whose models a family of our list may have. */
+const PROVIDERS =
+  /^(?:anthropic|azure|azure_ai|bedrock|bedrock_converse|bedrock_mantle|deepseek|gemini|minimax|mistral|moonshot|openai|vertex_ai|vertex_ai-[a-z_-]+|xai|zai)$/;
+
+/** Rates per token by their names in our list. Other rates have no place in our prices. */
+const RATES = {
+  input: 'input_cost_per_token',
+  output: 'output_cost_per_token',
+  cache_read: 'cache_read_input_token_cost',
+  cache_write_5m: 'cache_creation_input_token_cost',
+  cache_write_1h: 'cache_creation_input_token_cost_above_1hr',
+};
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** USD per million tokens, as a decimal without an exponent. */
+function perMillion(rate: number): string {
+  return Number((rate * 1e6).toPrecision(12))
+    .toFixed(9)
+    .replace(/\.?0+$/, '');
+}
+
+function ratesOf(entry: Entry): string[] {
+  const found: string[] = [];
+  const add = (prefix: string, suffix: string) => {
+    for (const [name, member] of Object.entries(RATES)) {
+      const rate = entry[member + suffix];
+      if (typeof rate === 'number') found.push(`${prefix}${name}=${perMillion(rate)}`);
+    }
+  };
+  add('', '');
+  for (const member of Object.keys(entry)) {
+    const above = /^input_cost_per_token(_above_(\d+)k_tokens)$/.exec(member);
+    if (above === null) continue;
+    found.push(`long_context.above=${above[2]}000`);
+    add('long_context.', above[1] ?? '');
+  }
+  return found;
+}
+
+const [file = '', version = '', date = ''] = process.argv.slice(2);
+if (!/^\d+\.\d+\.\d+$/.test(version) || !/^\d{4}-\d\d-\d\d$/.test(date))
+  throw new Error('usage: record.ts FILE VERSION DATE');
+const map = (await Bun.file(file).json()) as Record<string, Entry>;
+const lines = Object.entries(map)
+  .filter(([, { litellm_provider: provider }]) => PROVIDERS.test(String(provider)))
+  .map(([name, entry]) => {
+    const { litellm_provider: provider, mode = '', deprecation_date: retires = '' } = entry;
+    return [provider, name, mode, retires, ratesOf(entry).join(' ')].join('|');
+  })
+  .sort();
+const origin = `the price map of LiteLLM ${version} (MIT License): its rates per token, in USD per million`;
+const recorded = { day: date, origin, members: 'provider|name|use|date of retirement|rates', rows: lines };
+await Bun.write(join(import.meta.dir, 'price-map.json'), `${JSON.stringify(recorded, null, 2)}\n`);
