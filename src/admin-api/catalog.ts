@@ -359,9 +359,11 @@ const providerWritten = z.object({
   base_url: z.string().optional(),
   private_network: z.boolean(),
   bearer: z.boolean().optional(),
+  allow_storage: z.boolean().optional(),
   auth: authWritten.optional(),
   region: z.string().optional(),
   project: z.string().optional(),
+  workspace: z.string().optional(),
   residency: z.array(z.string()).optional(),
   passthrough: z.array(z.string()).optional(),
   credentials: z

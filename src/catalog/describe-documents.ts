@@ -40,7 +40,7 @@ function isReadable({ kind, document }: CatalogDocument): boolean {
 /** Without `base_url` inside the service; further credentials without their secrets. */
 function describeProvider(document: JsonObject) {
   const { kind, base_url, private_network, bearer = false, credentials, ...stored } = storedProvider.parse(document);
-  const { auth, region, project, residency, passthrough } = stored;
+  const { allow_storage = false, auth, region, project, workspace, residency, passthrough } = stored;
   const further = Object.entries(credentials).map(
     ([name, { auth, account, group }]) => [name, { ...(auth !== undefined && { auth }), account, group }] as const,
   );
@@ -49,9 +49,11 @@ function describeProvider(document: JsonObject) {
     ...(base_url !== '' && { base_url }),
     private_network,
     ...(bearer && { bearer }),
+    ...(allow_storage && { allow_storage }),
     ...(auth !== undefined && { auth }),
     ...(region !== undefined && { region }),
     ...(project !== undefined && { project }),
+    ...(workspace !== undefined && { workspace }),
     ...(residency !== undefined && { residency }),
     ...(passthrough !== undefined && { passthrough }),
     ...(further.length > 0 && { credentials: Object.fromEntries(further) }),

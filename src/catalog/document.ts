@@ -409,6 +409,7 @@ const credential = z
 const region = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the name of a region, such as us-east-1, europe-west1 or global');
+const workspace = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be the id of a workspace, such as wrkspc_01AbCd');
 const project = z.string().regex(/^[a-z0-9][a-z0-9:.-]{1,127}$/, 'must be the id of a project');
 
 /** `kind` is one of the known kinds, which the reader checks. */
@@ -419,9 +420,11 @@ export const providerMembers = z.strictObject({
   credentials: z.unknown().optional(), // read one by one, each with its own faults
   private_network: z.boolean().default(false),
   bearer: z.boolean().default(false),
+  allow_storage: z.boolean().default(false),
   auth: authInput.exactOptional(),
   region: region.exactOptional(),
   project: project.exactOptional(),
+  workspace: workspace.exactOptional(),
   residency: residency.exactOptional(),
   passthrough: passthroughInput.exactOptional(),
 });
@@ -473,10 +476,12 @@ export const storedProvider = z.strictObject({
   base_url: z.string(),
   private_network: z.boolean(),
   bearer: z.literal(true).exactOptional(), // absent unless set, as earlier versions do not know it
+  allow_storage: z.literal(true).exactOptional(), // absent unless set, as earlier versions do not know it
   api_key_sealed: z.string().nullable(),
   auth: authInput.exactOptional(),
   region: region.exactOptional(),
   project: project.exactOptional(),
+  workspace: workspace.exactOptional(), // earlier versions do not know it
   residency: residency.exactOptional(),
   passthrough: z.array(z.string()).exactOptional(),
   credentials: z.record(plainName, storedCredential).default({}),

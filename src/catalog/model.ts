@@ -120,9 +120,13 @@ export interface ProviderSettings {
   baseUrl: string;
   /** Credentials are sent as `authorization: Bearer` instead of the kind's own header. */
   isBearer: boolean;
+  /** The provider may store requests, as its account is set. */
+  allowsStorage: boolean;
   /** Region and project at a cloud; null for other kinds. */
   region: string | null;
   project: string | null;
+  /** The workspace at the vendor that requests name; null: none. */
+  workspace: string | null;
   /** Where it processes data, by the operator's word; null: not stated. */
   residency: readonly string[] | null;
   /** Fields beyond the protocols that it gets; null: none. */

@@ -160,6 +160,10 @@ function findMisfits(members: ReadonlyMap<string, unknown>, kinds: readonly stri
     return [faultOf('bearer', `is only for the kind ${MESSAGES_KIND}: other kinds send the header of their provider`)];
   if (members.has('passthrough') && !PASSING.includes(kind))
     return [faultOf('passthrough', `is only for the kinds ${PASSING.join(', ')}`)];
+  if (members.get('allow_storage') === true && kind !== 'gemini')
+    return [faultOf('allow_storage', 'is only for the kind gemini')];
+  if (members.has('workspace') && kind !== MESSAGES_KIND)
+    return [faultOf('workspace', `is only for the kind ${MESSAGES_KIND}`)];
   const ofCloud = findCloudMisfits(members, kind, faultOf);
   if (ofCloud.length > 0) return ofCloud;
   if (baseUrl === undefined && (DEFAULT_BASE_URLS[kind] !== undefined || !kinds.includes(kind))) return [];

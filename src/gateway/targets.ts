@@ -43,14 +43,14 @@ function makeTargets(
     const settings = providers.get(route.provider);
     if (settings === undefined) continue; // removed meanwhile
     const place = `${route.provider}\n${route.upstreamModel}`;
-    const { name, kind, baseUrl, isBearer, region, project } = settings;
+    const { credentials: _, residency: __, ...address } = settings;
     const credentials = usableCredentials(settings, offer, account);
     for (const credential of credentials)
       targets.push({
         route,
         settings,
         credential,
-        endpoint: { name, kind, baseUrl, isBearer, region, project, credential: credential?.secret ?? null },
+        endpoint: { ...address, credential: credential?.secret ?? null },
         weight: route.weight / credentials.length,
         routeKey: `${offer.model.name}\n${place}`,
         healthKey: credential === null ? place : `${place}\n${credential.name}`,

@@ -16,6 +16,10 @@ export interface ProviderEndpoint {
   /** Region and project at a cloud; absent or null for other kinds. */
   region?: string | null;
   project?: string | null;
+  /** The workspace at the vendor that requests name, unless the client names one; absent or null: none. */
+  workspace?: string | null;
+  /** The provider may store requests, as its account is set; absent: no. */
+  allowsStorage?: boolean;
 }
 
 export interface Attempt {

@@ -46,6 +46,8 @@ export function convertUrl(baseUrl: string, path: string): string {
 export function convertHeaders(source: HeaderSource, accept: string): Record<string, string> {
   const { version, betas, selectors } = source;
   const headers = makeHeaders(source, source.provider.isBearer === true ? 'authorization' : 'x-api-key', accept);
+  const { workspace = null } = source.provider;
+  if (workspace !== null) headers['anthropic-workspace-id'] = workspace;
   for (const { name, value } of selectors ?? []) headers[`anthropic-${name}`] = value;
   headers['anthropic-version'] = version ?? VERSION_DEFAULT;
   if (typeof betas === 'string') headers['anthropic-beta'] = betas;

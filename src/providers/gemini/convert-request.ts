@@ -84,12 +84,24 @@ export function convertHeaders(source: HeaderSource, accept: string): Record<str
   return makeHeaders(source, 'x-goog-api-key', accept);
 }
 
-/** The body of generateContent; `hasCallIds`: calls and results have ids. Throws ProviderFault (rejected). */
-export function convertBody(attempt: Attempt, hasCallIds = true): string {
+/**
+ * Members that keep Google from storing the request, for the Gemini API only. New projects store all requests by default
+ * (https://ai.google.dev/gemini-api/docs/logs-datasets, 26 October 2026); Vertex AI has no such member and refuses it.
+ */
+export function storageMembers({ provider }: Pick<Attempt, 'provider'>): JsonObject {
+  return provider.allowsStorage === true ? {} : { store: false };
+}
+
+/**
+ * The body of generateContent, with these members; `hasCallIds`: calls and results have ids. Throws ProviderFault
+ * (rejected).
+ */
+export function convertBody(attempt: Attempt, hasCallIds = true, added: JsonObject = {}): string {
   const body = exactBody(attempt.request);
   return JSON.stringify({
     ...convertPrompt(body, attempt, hasCallIds),
     generationConfig: convertConfig(attempt, body),
+    ...added,
   });
 }
 

@@ -20,6 +20,7 @@ import {
   convertUrl,
   modelPath,
   plainModel,
+  storageMembers,
   versionedUrl,
 } from './convert-request.ts';
 import { embed } from './embed.ts';
@@ -41,8 +42,9 @@ export { convertVector, readTexts, replyWithVectors } from './embed.ts';
 
 export const gemini = geminiProvider('gemini', api, {
   url: ({ provider, upstreamModel }, method) => convertUrl(provider.baseUrl, upstreamModel, method),
-  body: convertBody,
+  body: (attempt) => convertBody(attempt, true, storageMembers(attempt)),
   ownBody: (own) => own,
+  added: storageMembers,
   countBody: (attempt, own) =>
     own === null ? convertCountBody(attempt) : countedBody(own, modelPath(attempt.upstreamModel)),
   embed: (attempt) => embed(api, attempt),
@@ -56,6 +58,8 @@ export interface GeminiPlatform {
   body(attempt: Attempt): string;
   /** The body of a client of this protocol in the form of the platform. */
   ownBody(own: NativeBody): NativeBody;
+  /** Members that it adds to such a body; absent: none. */
+  added?(attempt: Attempt): JsonObject;
   /** The body of countTokens; `own` is null for a translated message. Throws ProviderFault (rejected). */
   countBody(attempt: Attempt, own: NativeBody | null): string;
   embed?(attempt: Attempt): Promise<WholeReply>;
@@ -74,7 +78,7 @@ export function geminiProvider(kind: string, api: Api, platform: GeminiPlatform)
     async send(attempt) {
       const method = attempt.request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
       const own = ownBodyOf(attempt);
-      const sent = own === null ? body(attempt) : limitBody(own, attempt.maxTokens);
+      const sent = own === null ? body(attempt) : limitBody(own, attempt.maxTokens, platform.added?.(attempt));
       return await post(api, attempt, url(attempt, method), sent);
     },
 

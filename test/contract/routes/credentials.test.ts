@@ -241,6 +241,23 @@ test('a credential is sent as a bearer token where the provider is configured so
   expect(await sent()).toEqual([null, 'sk-bearer']);
 });
 
+test('a request names the workspace of its provider, and the client’s own with a credential of its account', async () => {
+  const provider = { kind: 'anthropic', base_url: world.upstream.url, private_network: true, workspace: 'wrkspc_op' };
+  const credentials = { acme: { api_key: 'acme', account: acme.account } };
+  const document = {
+    providers: { working: { ...provider, api_key: 'shared', credentials } },
+    models: { worked: { price, routes: [{ provider: 'working', model: 'upstream-model' }] } },
+  };
+  await world.admin('POST', '/apply', { document });
+  const headers = { 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'wrkspc_1' };
+  const body = bodyOf({ model: 'worked' });
+  expect((await world.post(anyone.secret, body)).status).toBe(200);
+  expect((await world.post(acme.secret, body)).status).toBe(200);
+  expect((await world.post(acme.secret, body, { headers })).status).toBe(200);
+  const sent = world.upstream.requests.slice(-3).map((request) => request.headers['anthropic-workspace-id']);
+  expect(sent).toEqual(['wrkspc_op', 'wrkspc_op', 'wrkspc_1']);
+});
+
 test('the record names the credentials tried and their failures, to the operator only', async () => {
   world.upstream.play(byCredential({ acme: scripts.unauthorized() }));
   const refused = await ask(acme.secret);

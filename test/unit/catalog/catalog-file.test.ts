@@ -240,6 +240,22 @@ describe('the faults of a file', () => {
     ]);
   });
 
+  test('include members of providers that are for another kind', () => {
+    const openai = { kind: 'openai', base_url: 'https://example.com' };
+    for (const [member, value, kind] of [
+      ['bearer', true, 'anthropic: other kinds send the header of their provider'],
+      ['workspace', 'wrkspc_01AbCd', 'anthropic'],
+      ['allow_storage', true, 'gemini'],
+    ])
+      expect(ofProvider({ ...openai, [String(member)]: value })).toEqual([
+        `providers.p.${member}: is only for the kind ${kind}`,
+      ]);
+    expect(ofProvider({ kind: 'anthropic', workspace: 'two words' })).toEqual([
+      'providers.p.workspace: must be the id of a workspace, such as wrkspc_01AbCd',
+    ]);
+    expect(ofProvider({ kind: 'anthropic', workspace: 'wrkspc_01AbCd' })).toEqual([]);
+  });
+
   test('include a provider in a private network without permission', () => {
     for (const base_url of [
       'http://127.0.0.1:1/v1',

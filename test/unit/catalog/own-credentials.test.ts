@@ -15,6 +15,8 @@ function provider(...credentials: [string, Partial<Credential>?][]): ProviderSet
   const address = {
     baseUrl: 'https://p.example',
     isBearer: false,
+    allowsStorage: false,
+    workspace: null,
     region: null,
     project: null,
     residency: null,

@@ -22,18 +22,18 @@ const BODIES: NativeDriver['bodies'] = [
   [
     'its own limit',
     `{ ${CONTENTS},  "safety_settings": [{"threshold":"Y"}], "generationConfig" : {"seed":1.00, "maxOutputTokens":64 }}`,
-    `{ ${CONTENTS},  "safety_settings": [{"threshold":"Y"}], "generationConfig" : {"seed":1.00, "maxOutputTokens":50 }}`,
+    `{ ${CONTENTS},  "safety_settings": [{"threshold":"Y"}], "generationConfig" : {"seed":1.00, "maxOutputTokens":50 },"store":false}`,
   ],
   [
     'the other name of its limit',
     `{${CONTENTS},"generation_config":{"max_output_tokens":64, "top_p":0.950}}`,
-    `{${CONTENTS},"generation_config":{ "top_p":0.950,"maxOutputTokens":50}}`,
+    `{${CONTENTS},"generation_config":{ "top_p":0.950,"maxOutputTokens":50},"store":false}`,
   ],
-  ['no limit', `{${CONTENTS}}`, `{${CONTENTS},"generationConfig":{"maxOutputTokens":50}}`],
+  ['no limit', `{${CONTENTS}}`, `{${CONTENTS},"generationConfig":{"maxOutputTokens":50},"store":false}`],
   [
     'no limit, written out',
     `{"generationConfig":null,${CONTENTS}}`,
-    `{"generationConfig":{"maxOutputTokens":50},${CONTENTS}}`,
+    `{"generationConfig":{"maxOutputTokens":50},${CONTENTS},"store":false}`,
   ],
 ];
 
@@ -124,7 +124,7 @@ export const nativeGemini: NativeDriver = {
       toolConfig: { ...(KNOWN['toolConfig'] as Json), retrievalConfig: { latLng: {} } },
       generationConfig: { topK: 1, routingConfig: { autoMode: {} } },
     },
-    sent: { ...KNOWN, generationConfig: { topK: 1, maxOutputTokens: 50 } },
+    sent: { ...KNOWN, generationConfig: { topK: 1, maxOutputTokens: 50 }, store: false },
   },
   unread: { safetySettings: [] },
 };

@@ -137,3 +137,27 @@ test('tokens of the client’s own body are counted by the provider', async () =
     body: `{"generateContentRequest":${body.slice(0, -1)},"model":"models/gemini-3-flash"}}`,
   });
 });
+
+test('Google is told to store no request, of its own clients and of others, unless the provider allows it', async () => {
+  native.play(scripts.json(JSON.stringify(nativeGemini.answer)));
+  const { secret } = await world.makeKey();
+  const provider = { kind: 'gemini', base_url: native.url, api_key: 'key', private_network: true };
+  const models = {
+    kept: { price: { input: '3', output: '15' }, routes: [{ provider: 'kept', model: 'gemini-3-flash' }] },
+  };
+  const apply = (allow_storage: boolean) =>
+    world.admin('POST', '/apply', { document: { providers: { kept: { ...provider, allow_storage } }, models } });
+  const stores = async () => {
+    const own = await post(pathOf('kept:generateContent'), world, secret);
+    const message = { model: 'kept', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] };
+    const translated = await world.post(secret, JSON.stringify(message));
+    expect([own.status, translated.status]).toEqual([200, 200]);
+    return native.requests.slice(-2).map(({ body }) => JSON.parse(body)['store']);
+  };
+  await apply(false);
+  expect(await stores()).toEqual([false, false]);
+  await apply(true);
+  expect(await stores()).toEqual([undefined, undefined]);
+  const { document } = await world.admin('GET', '/catalogue');
+  expect((document as { providers: Json }).providers['kept']).toMatchObject({ allow_storage: true });
+});

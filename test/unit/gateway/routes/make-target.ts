@@ -27,6 +27,8 @@ export function makeTarget(
     kind: 'anthropic',
     baseUrl: '',
     isBearer: false,
+    allowsStorage: false,
+    workspace: null,
     region: null,
     project: null,
     residency: null,
