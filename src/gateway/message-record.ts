@@ -1,5 +1,6 @@
 // The usage record of a message at its end, or at a checkpoint.
 
+import type { Nano } from '../base/money.ts';
 import {
   type Offer,
   priceMessage,
@@ -17,6 +18,7 @@ import {
   type CountedUsage,
   type Ending,
   type Held,
+  isOfUnknownTier,
   knownOf,
   type MadeCounts,
   type MessageCounter,
@@ -84,7 +86,7 @@ export function makeRecord(
     cost: source === 'none' || isUnbilled ? 0 : priceMessage(model.price, counts, group.multiplierMillionths, speed),
     writtenOff: 0,
     planPaid: 0,
-    providerCost: isUnbilled ? 0 : message.route === null ? null : priceRoute(message.route, counts, speed),
+    providerCost: isUnbilled ? 0 : costOf(message, usage),
     rates:
       source === 'none'
         ? {}
@@ -114,6 +116,17 @@ export function writeOffReason(
   const prompt = { ...usage.counts, output: 0, webSearches: 0 };
   const promptCost = priceMessage(model.price, prompt, group.multiplierMillionths, speedServed(message, usage.speed));
   return record.cost - record.writtenOff < promptCost ? 'prompt' : 'output';
+}
+
+/** The provider's charge; null if it is unknown, also for a speed or a service tier without rates, which nobody requested. */
+function costOf({ route, speedAsked }: RecordedMessage, usage: CountedUsage): Nano | null {
+  if (route === null || isOfUnknownTier(usage)) return null;
+  return priceRoute(route, usage.counts, usage.speed ?? speedAsked);
+}
+
+/** Names of what the provider reported and nobody expected, for the operator: numbers, a service tier, and fast speed unasked. */
+export function unknownIn({ speedAsked }: RecordedMessage, { unknown, speed }: CountedUsage): string[] {
+  return speed === 'fast' && speedAsked !== 'fast' ? [...unknown, 'speed.fast'] : unknown;
 }
 
 /** The speed reported by the provider. A speed without rates was not requested, and is sold as standard. */

@@ -34,6 +34,7 @@ import {
   needsCounts,
   type RecordedMessage,
   releaseHold,
+  unknownIn,
   withOutputCount,
   writeOffReason,
 } from './message-record.ts';
@@ -658,7 +659,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       cause: error?.details.cause ?? null,
       upstreamRequestId: this.attempt?.upstreamRequestId ?? null,
       disbelieved: usage.disbelieved,
-      unknown: usage.unknown,
+      unknown: unknownIn(this, usage),
       contradicted: usage.contradicted,
       leftOut: this.leftOut,
       writeOffReason: writeOffReason(this, record, usage),

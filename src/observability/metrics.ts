@@ -94,7 +94,7 @@ export class ServiceMetrics {
   });
   readonly #usageUnknown = this.#count({
     name: 'turnpike_usage_unknown_total',
-    help: "Counts in a provider's usage that are unknown to this version",
+    help: "Counts in a provider's usage that are unknown to this version, and service tiers that were not requested",
   });
   readonly #usageContradicted = this.#count({
     name: 'turnpike_usage_contradicted_total',

@@ -1,7 +1,7 @@
 // Counts that a provider reports in the course of an answer. Each report may repeat, omit, lower or contradict earlier ones:
 // a count never falls, and 0 or nothing in place of a known count means "not known here".
 
-import { type JsonObject, makeEvent, type ServerSentEvent, type StreamEvent } from '../wire/wire.ts';
+import { type JsonObject, type JsonValue, makeEvent, type ServerSentEvent, type StreamEvent } from '../wire/wire.ts';
 import type { MessageComposer } from './compose-message.ts';
 import type { StreamCounts } from './pull-stream.ts';
 
@@ -112,11 +112,17 @@ export class RunningUsage {
   #most: ReportedCounts | null = null;
   #isLate = true; // no content followed the last report
   #isPending = false; // no event has the counts as they are now
+  #added: JsonObject = {};
   readonly #fallen = new Set<string>();
 
   constructor(composer: MessageComposer, dialect: Dialect = {}) {
     this.#composer = composer;
     this.#dialect = dialect;
+  }
+
+  /** Members that the usage has beside its counts, such as the service tier. */
+  add(members: JsonObject): void {
+    for (const name in members) this.#added[name] = members[name] as JsonValue;
   }
 
   /** The next piece of the answer: what it reports, and whether it has content. */
@@ -137,7 +143,7 @@ export class RunningUsage {
   get usage(): JsonObject | null {
     if (this.#most === null) return null;
     const usage = makeUsage(this.#most, this.#dialect);
-    return Object.keys(usage).length > 0 ? usage : null;
+    return Object.keys(usage).length > 0 ? { ...usage, ...this.#added } : null;
   }
 
   /** The largest count of thinking alone. */
@@ -160,8 +166,8 @@ export class RunningUsage {
   /** The usage at the message's end: without an output count that more content followed. */
   finish(): JsonObject {
     const { usage } = this;
-    if (this.#most === null || usage === null) return {};
-    if (!this.#isLate || !isOutputKnown(this.#most)) return startUsage(usage);
+    if (this.#most === null || usage === null) return this.#added;
+    if (!this.#isLate || !isOutputKnown(this.#most)) return { ...startUsage(usage), ...this.#added };
     this.#isPending = this.#isPending && this.#fallen.size > 0;
     return usage;
   }

@@ -24,7 +24,7 @@ export interface PartialUsage extends PartialCounts {
   compactions: PartialCounts | null;
   /** Names of members with an invalid count: not an integer, negative, or, alone or as a sum, above bounds.usageTokensMax. */
   disbelieved: string[];
-  /** Names of unknown numbers; "audio.tokens" for nested ones. */
+  /** Names of unknown numbers, "audio.tokens" for nested ones; and a service tier without rates: "service_tier.flex". */
   unknown: string[];
   /** Names of counts that fell in the course of the stream. */
   contradicted: string[];
@@ -145,8 +145,19 @@ function addCount(left: number | null, right: number | null): number | null {
   return left === null ? right : left + (right ?? 0);
 }
 
+/** Tiers with the listed rates; `priority` of the Messages protocol is capacity that the operator has reserved. */
+const PRICED_TIERS: readonly JsonValue[] = ['standard', 'priority', 'auto', 'default'];
+const TIER = 'service_tier.';
+
+/** Whether the provider served a tier whose rates are not known. */
+export function isOfUnknownTier({ unknown }: Pick<PartialUsage, 'unknown'>): boolean {
+  return unknown.some((name) => name.startsWith(TIER));
+}
+
 function unknownNumbers(usage: JsonObject): string[] {
   const names: string[] = [];
+  const tier = usage['service_tier'];
+  if (typeof tier === 'string' && !PRICED_TIERS.includes(tier)) noteUnknown(names, TIER + tier);
   for (const name of Object.keys(usage)) {
     const value = usage[name];
     if (typeof value === 'number') noteUnknown(names, name);

@@ -12,4 +12,4 @@ export {
 export { Estimates, type SampleDocument, type SampleStore } from './estimates.ts';
 export { inputTokensUpperBound, measurePrompt, type PromptMeasure } from './measure-prompt.ts';
 export { type MediaContent, readMedia } from './read-media.ts';
-export { readThinking, readUsage } from './read-usage.ts';
+export { isOfUnknownTier, readThinking, readUsage } from './read-usage.ts';

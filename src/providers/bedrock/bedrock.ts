@@ -24,6 +24,7 @@ import {
 import type { EventConverter } from '../pull-stream.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
+import { tierMembers } from '../service-tier.ts';
 import { cancelBody, fetchUpstream, readFault } from '../upstream.ts';
 import { convertChunks, countedModel, countInput } from './claude.ts';
 import { type AnswerTerms, ConverseConverter, convertAnswer, readCounts } from './convert-event.ts';
@@ -75,7 +76,10 @@ export const bedrock = apiProvider('bedrock', api, {
       converter: () => convertFrames(terms),
       // Numbers in tool inputs keep their digits.
       whole: async (whole) => {
-        const usageOf = ({ usage }: JsonObject) => makeUsage(readCounts(objectOf(usage)));
+        const usageOf = ({ usage, serviceTier }: JsonObject) => ({
+          ...makeUsage(readCounts(objectOf(usage))),
+          ...tierMembers(serviceTier),
+        });
         return convertAnswer((await readObject(whole, attempt.signal, parseExactly, usageOf)).value, terms);
       },
       ...(framing !== undefined && { framing }),

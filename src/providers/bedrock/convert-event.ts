@@ -7,6 +7,7 @@ import { endingOf, requireAnswer, withUsage } from '../endings.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { type ReportedCounts, RunningUsage } from '../running-usage.ts';
+import { tierMembers } from '../service-tier.ts';
 import { mapException } from './map-error.ts';
 import { markSignature, UNSIGNED } from './reasoning-signature.ts';
 
@@ -71,7 +72,8 @@ export class ConverseConverter {
   }
 
   /** Only the counts of an event. */
-  count({ usage }: JsonObject): void {
+  count({ usage, serviceTier }: JsonObject): void {
+    this.usage.add(tierMembers(serviceTier));
     if (isJsonObject(usage)) this.usage.take([readCounts(usage)], false);
   }
 

@@ -19,6 +19,7 @@ import { isErrorStatus, kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifie
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { type Dialect, NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
+import { tierMembers } from '../service-tier.ts';
 import { makeCallId } from './call-ids.ts';
 
 export const DIALECT: Dialect = { isThinkingBeside: true };
@@ -160,6 +161,7 @@ export class ChunkConverter {
 
   /** Only the counts of a chunk. */
   count({ usageMetadata: metadata }: JsonObject, hasContent = false): void {
+    if (isJsonObject(metadata)) this.usage.add(tierMembers(metadata['trafficType'], metadata['serviceTier']));
     this.usage.take(isJsonObject(metadata) ? [readCounts(metadata)] : NO_REPORTS, hasContent);
   }
 

@@ -12,6 +12,7 @@ import type { Attempt, Provider, ProviderReply, WholeReply } from '../provider.t
 import type { EventConverter } from '../pull-stream.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
+import { tierMembers } from '../service-tier.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, DIALECT, mapError, readCounts } from './convert-chunk.ts';
 import {
   convertBody,
@@ -116,7 +117,8 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
 }
 
 function usageOf({ usageMetadata }: JsonObject): JsonObject {
-  return makeUsage(readCounts(objectOf(usageMetadata)), DIALECT);
+  const { trafficType, serviceTier, ...counts } = objectOf(usageMetadata);
+  return { ...makeUsage(readCounts(counts), DIALECT), ...tierMembers(trafficType, serviceTier) };
 }
 
 /** A client of this protocol gets its own names and ids of calls back. */

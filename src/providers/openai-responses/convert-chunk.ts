@@ -11,6 +11,7 @@ import { endingOf, withUsage } from '../endings.ts';
 import { faultOf, kindOf, parseErrorJson, scrubIdentifiers } from '../map-fault.ts';
 import { type FaultKind, ProviderFault } from '../provider.ts';
 import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
+import { tierMembers } from '../service-tier.ts';
 import type { ThinkingDisplay } from './convert-request.ts';
 import { encodeReasoning, PART_SEPARATOR, type ReasoningPart } from './reasoning-signature.ts';
 
@@ -225,6 +226,7 @@ export class ChunkConverter {
   /** Only the counts of an event, which are in its response. */
   count({ response, usage }: JsonObject, hasContent = false): void {
     const reported = isJsonObject(response) ? response['usage'] : usage;
+    if (isJsonObject(response)) this.usage.add(tierMembers(response['service_tier']));
     this.usage.take(isJsonObject(reported) ? [readCounts(reported)] : NO_REPORTS, hasContent);
   }
 

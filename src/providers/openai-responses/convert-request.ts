@@ -96,6 +96,18 @@ export function isAzureHost(baseUrl: string): boolean {
   return AZURE_HOST.test(hostOf(baseUrl));
 }
 
+function isOpenAiHost(baseUrl: string): boolean {
+  return OPENAI_HOST.test(hostOf(baseUrl));
+}
+
+/**
+ * The member that asks for the tier with the listed rates: without it, a project at OpenAI uses its own default tier, which may
+ * cost more (the reference of `service_tier` in OpenAI's API, November 2026). Other hosts may refuse the member.
+ */
+export function standardTier(baseUrl: string): JsonObject {
+  return isOpenAiHost(baseUrl) ? { service_tier: 'default' } : {};
+}
+
 function hostOf(baseUrl: string): string {
   return URL.parse(baseUrl)?.hostname ?? '';
 }
@@ -122,8 +134,9 @@ export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstre
     ...convertFormat(exact),
     ...(isThinking || model.does === 'always' ? {} : convertSampling(body)), // reasoning models reject these
     // OpenAI itself accepts an end-user id; others refuse unknown fields.
-    ...(userId !== null && OPENAI_HOST.test(hostOf(attempt.provider.baseUrl)) && { safety_identifier: userId }),
+    ...(userId !== null && isOpenAiHost(attempt.provider.baseUrl) && { safety_identifier: userId }),
     ...(body['service_tier'] === 'standard_only' && { service_tier: 'default' }),
+    ...standardTier(attempt.provider.baseUrl),
     max_output_tokens: Math.max(OUTPUT_TOKENS_LEAST, maxTokens),
     ...attempt.extra,
     store: false,

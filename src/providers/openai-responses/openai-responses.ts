@@ -12,6 +12,7 @@ import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '
 import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
+import { tierMembers } from '../service-tier.ts';
 import {
   type AnswerTerms,
   ChunkConverter,
@@ -28,6 +29,7 @@ import {
   isAzureHost,
   OUTPUT_TOKENS_LEAST,
   readDisplay,
+  standardTier,
 } from './convert-request.ts';
 import { convertOwnBody, ownBody, refusesSealed, withoutReasoning } from './own-protocol.ts';
 import { homeOf } from './reasoning-signature.ts';
@@ -102,7 +104,10 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
     upstreamRequestId: readUpstreamRequestId(response.headers),
   };
   const readObjectOf = (from: Response) =>
-    readObject(from, signal, parseWithArguments, ({ usage }) => makeUsage(readCounts(objectOf(usage))));
+    readObject(from, signal, parseWithArguments, ({ usage, service_tier: tier }) => ({
+      ...makeUsage(readCounts(objectOf(usage))),
+      ...tierMembers(tier),
+    }));
   if (isOwn && !request.stream) {
     const { value, text, upstreamRequestId } = await readObjectOf(response);
     return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };
@@ -125,12 +130,13 @@ async function sendMessage(api: Api, attempt: Attempt, url: string): Promise<Res
 
 /** Reasoning that another provider sealed is dropped, as for every kind. Throws ProviderFault. */
 async function sendOwn(api: Api, attempt: Attempt, url: string, own: NativeBody): Promise<Response> {
+  const tier = standardTier(attempt.provider.baseUrl);
   try {
-    return await post(api, attempt, url, convertOwnBody(own, attempt, OUTPUT_TOKENS_LEAST));
+    return await post(api, attempt, url, convertOwnBody(own, attempt, OUTPUT_TOKENS_LEAST, tier));
   } catch (thrown) {
     const input = refusesSealed(thrown) ? withoutReasoning(own) : undefined;
     if (input === undefined) throw thrown;
-    return await post(api, attempt, url, convertOwnBody(own, attempt, OUTPUT_TOKENS_LEAST, { input }));
+    return await post(api, attempt, url, convertOwnBody(own, attempt, OUTPUT_TOKENS_LEAST, { input, ...tier }));
   }
 }
 

@@ -9,6 +9,7 @@ import { type Ending, endingOf, requireAnswer, type StopReason, withUsage } from
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
+import { tierMembers } from '../service-tier.ts';
 import { sealReasoning } from './convert-messages.ts';
 import { CallGatherer, DetailGatherer } from './gather-calls.ts';
 import { isChatError, mapChatError } from './map-error.ts';
@@ -113,6 +114,7 @@ export class ChunkConverter {
   take(chunk: JsonObject): StreamEvent[] {
     const choice = jsonObjects(chunk['choices'])[0];
     const delta = this.#newIn(choice);
+    this.usage.add(tierMembers(chunk['service_tier']));
     this.usage.take(reportsIn(chunk, choice), hasContent(delta));
     if (isChatError(chunk)) throw mapChatError(chunk, this.#upstreamRequestId);
     this.#composer.reportedModel ??= textOf(chunk['model']) || null;
@@ -137,6 +139,7 @@ export class ChunkConverter {
 
   /** Only the counts of a chunk. */
   count(chunk: JsonObject): void {
+    this.usage.add(tierMembers(chunk['service_tier']));
     this.usage.take(reportsIn(chunk, jsonObjects(chunk['choices'])[0]), false);
   }
 

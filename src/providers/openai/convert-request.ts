@@ -142,6 +142,7 @@ export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
     ...tools,
     ...convertEffort(body, profile, tools['tools'] !== undefined),
     ...convertFormat(exact, profile),
+    ...(profile.standardTier && { service_tier: 'default' }),
     ...(profile.endUser !== null && userId !== null && { [profile.endUser]: userId }),
     ...(request.stream && { stream: true }),
     ...(request.stream && profile.streamUsage && { stream_options: { include_usage: true } }),

@@ -10,6 +10,7 @@ import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '
 import type { Attempt, Provider } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
+import { tierMembers } from '../service-tier.ts';
 import { ChunkConverter, convertAnswer, readCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
 import { isChatError, mapChatError, mapChatFault } from './map-error.ts';
@@ -63,7 +64,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
             whole,
             attempt.signal,
             parseWithArguments,
-            ({ usage }) => makeUsage(readCounts(objectOf(usage))),
+            ({ usage, service_tier: tier }) => ({ ...makeUsage(readCounts(objectOf(usage))), ...tierMembers(tier) }),
           );
           if (isChatError(value)) throw mapChatError(value, upstreamRequestId); // an error with status 200
           return convertAnswer(asChat(value), attempt, profile, upstreamRequestId);

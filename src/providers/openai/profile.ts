@@ -29,6 +29,8 @@ export interface Profile extends ChatTraits {
   /** Whether calls may have the signatures of Gemini's thoughts beside them. */
   callSignatures: boolean;
   cacheControl: boolean;
+  /** Whether requests ask for the tier with the listed rates: a project may have another default. */
+  standardTier: boolean;
   /** The field for a hash of `metadata.user_id`. */
   endUser: 'safety_identifier' | 'user' | null;
 }
@@ -64,6 +66,7 @@ const compatible: Profile = {
   prefill: true,
   callSignatures: true, // Gemini at Google's own address, and routers before it
   cacheControl: false,
+  standardTier: false,
   endUser: null,
 };
 
@@ -80,10 +83,18 @@ const openai: Profile = {
   strictTools: true,
   toolIds: { form: /^.{1,40}$/, madeCharacters: 40 },
   documents: { form: 'file', urls: false },
+  standardTier: true,
   endUser: 'safety_identifier',
 };
 
-const azure: Profile = { ...openai, family: 'azure', rootPath: '/openai/v1', keyHeader: 'api-key', endUser: null };
+const azure: Profile = {
+  ...openai,
+  family: 'azure',
+  rootPath: '/openai/v1',
+  keyHeader: 'api-key',
+  standardTier: false,
+  endUser: null,
+};
 
 const openrouter: Profile = {
   ...compatible,

@@ -37,6 +37,7 @@ describe('a request', () => {
       temperature: 0.5,
       top_p: 0.9,
       stop: ['END'],
+      service_tier: 'default',
     });
   });
 
