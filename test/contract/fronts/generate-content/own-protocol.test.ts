@@ -138,7 +138,7 @@ test('tokens of the client’s own body are counted by the provider', async () =
   });
 });
 
-test('Google is told to store no request, of its own clients and of others, unless the provider allows it', async () => {
+test('each request forbids Google to store it, from its own clients and from others, unless the provider allows that', async () => {
   native.play(scripts.json(JSON.stringify(nativeGemini.answer)));
   const { secret } = await world.makeKey();
   const provider = { kind: 'gemini', base_url: native.url, api_key: 'key', private_network: true };
