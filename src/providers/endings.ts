@@ -110,6 +110,7 @@ export const VENDORS: readonly Vendor[] = [
     words: {
       STOP: 'end_turn',
       MAX_TOKENS: 'max_tokens',
+      CONTINUATION: 'max_tokens', // a hop of https://ai.google.dev/gemini-api/docs/generate-content/long-decode
       SAFETY: 'refusal',
       RECITATION: 'refusal',
       LANGUAGE: 'refusal',

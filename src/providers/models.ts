@@ -1,7 +1,35 @@
 // Models by name: how they think, and which parameters they accept. A provider refuses a whole request for one parameter
-// that its model does not accept. A new model usually needs a line here and nowhere else.
+// that its model does not accept. A new model usually needs a line here, or in model-facts.json, and nowhere else.
 
 import { isJsonObject, type JsonObject, objectOf } from '../wire/wire.ts';
+import facts from './model-facts.json' with { type: 'json' };
+
+/** Facts with their source and day. The first match applies. */
+interface ModelFacts {
+  models: string;
+  source: string;
+  as_of: string;
+}
+
+interface OpenAiFacts extends ModelFacts {
+  /** Accepted efforts; empty: the model does not reason. */
+  efforts: readonly Effort[];
+  /** Absent: the effort is sent. */
+  chat_effort_with_tools?: ChatTraits['effortWithTools'];
+}
+
+interface GeminiFacts extends ModelFacts {
+  /** Output tokens of one call, streamed and not. */
+  output_tokens_streamed_max: number;
+  output_tokens_max: number;
+}
+
+function patterned<Facts extends ModelFacts>(rows: readonly Facts[]): (Facts & { pattern: RegExp })[] {
+  return rows.map((row) => ({ ...row, pattern: new RegExp(row.models) }));
+}
+
+const OPENAI_FACTS = patterned(facts.openai as readonly OpenAiFacts[]);
+const GEMINI_FACTS = patterned(facts.gemini as readonly GeminiFacts[]);
 
 /** The name without the mark of a fine-tuned model and without a path, in lower case. */
 function plainName(model: string): string {
@@ -108,6 +136,13 @@ export function geminiTakesSampling(model: string): boolean {
   return !/^gemini-(?:3\.(?:[6-9]|\d\d)|[4-9]|\d\d)/.test(model);
 }
 
+/** The most output tokens of one call, which the model's own limit may exceed: an answer goes on only by further calls. */
+export function geminiOutputMax(model: string, isStream: boolean): number {
+  const found = GEMINI_FACTS.find(({ pattern }) => pattern.test(model));
+  if (found === undefined) return Number.POSITIVE_INFINITY;
+  return isStream ? found.output_tokens_streamed_max : found.output_tokens_max;
+}
+
 /** Models of this generation refuse their own function calls without their signatures. */
 export function needsSignatures(model: string): boolean {
   return /^gemini-([3-9]|\d\d)\b|^gemini-[a-z-]+-latest$/.test(model);
@@ -126,20 +161,12 @@ export interface Reasoning {
 /** Capabilities assumed for a model that rejected a reasoning request. */
 export const NO_REASONING: Reasoning = { does: 'never', efforts: [] };
 
-/** The first match applies. */
-const RESPONSES_MODELS: readonly [name: RegExp, reasoning: Reasoning][] = [
-  [/^(?:gpt-[34]|chatgpt-|gpt-[5-9].*-chat)/, NO_REASONING],
-  [/^gpt-5\.1-codex-max/, { does: 'always', efforts: ['none', ...USUAL, 'xhigh'] }],
-  [/^gpt-5\.1/, { does: 'always', efforts: ['none', ...USUAL] }],
-  [/^gpt-5(?![.\d])/, { does: 'always', efforts: ['minimal', ...USUAL] }],
-  [/^gpt-(?:[5-9]|\d\d)/, { does: 'always', efforts: ['none', ...USUAL, 'xhigh'] }],
-  [/^(?:o\d|codex-)/, { does: 'always', efforts: USUAL }],
-];
-
 /** Reasoning of a model over the Responses protocol. */
 export function reasoningOf(model: string): Reasoning {
   const name = plainName(model);
-  return RESPONSES_MODELS.find(([pattern]) => pattern.test(name))?.[1] ?? { does: 'unknown', efforts: USUAL };
+  const found = OPENAI_FACTS.find(({ pattern }) => pattern.test(name));
+  if (found === undefined) return { does: 'unknown', efforts: USUAL };
+  return found.efforts.length === 0 ? NO_REASONING : { does: 'always', efforts: found.efforts };
 }
 
 // Chat Completions
@@ -158,8 +185,8 @@ export interface ChatTraits {
   /** The parameter for thinking; null: not configurable. */
   thinking: 'reasoning_effort' | 'thinking' | 'reasoning' | null;
   efforts: readonly Effort[];
-  /** Effort with tools: some models refuse both together. */
-  effortWithTools: 'sent' | 'left out' | 'none';
+  /** Effort with tools: some models refuse both together, and some refuse tools over this protocol. */
+  effortWithTools: 'sent' | 'left out' | 'none' | 'refused';
   /** How thinking is sent back; null: it is dropped. */
   thinkingBack: 'reasoning_content' | 'reasoning_details' | null;
   /** Thinking may be at the start of the text, between <think> and </think>. */
@@ -175,17 +202,9 @@ const CHAT_MODELS: readonly [families: readonly string[], model: RegExp, traits:
   [
     OPENAI,
     /^(?:o\d|codex-|gpt-(?:[5-9]|\d\d)(?!.*-chat))/,
-    { systemRole: 'developer', sampling: [], stopMax: 0, thinking: 'reasoning_effort', efforts: USUAL },
+    { systemRole: 'developer', sampling: [], stopMax: 0, thinking: 'reasoning_effort' },
   ],
   [OPENAI, /^o\d/, { parallelToolCalls: false }],
-  [OPENAI, /^gpt-5(?![.\d])(?!.*-chat)/, { efforts: ['minimal', ...USUAL] }],
-  [OPENAI, /^gpt-5\.1(?!.*-chat)/, { efforts: ['none', ...USUAL] }],
-  [OPENAI, /^gpt-5\.[2-5](?!.*-chat)/, { efforts: ['none', ...USUAL, 'xhigh'], effortWithTools: 'left out' }],
-  [
-    OPENAI,
-    /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!.*-chat)/,
-    { efforts: ['none', ...USUAL, 'xhigh'], effortWithTools: 'none' },
-  ],
   [['xai'], /^grok-(?:3-mini|[4-9]|code)/, { stopMax: 0 }],
   [['xai'], /^grok-3-mini/, { thinking: 'reasoning_effort', efforts: ['low', 'high'] }],
   [['moonshot'], /^kimi-k(?:2\.[5-9]|[3-9])/, { sampling: [], thinking: 'thinking' }],
@@ -203,7 +222,13 @@ const CHAT_MODELS: readonly [families: readonly string[], model: RegExp, traits:
 export function chatTraits(family: string, model: string): Partial<ChatTraits> {
   const name = model.toLowerCase().replace(/^ft:/, '');
   const matching = CHAT_MODELS.filter(([families, pattern]) => families.includes(family) && pattern.test(name));
-  return Object.assign({}, ...matching.map(([, , traits]) => traits));
+  return Object.assign(openAiTraits(family, name), ...matching.map(([, , traits]) => traits));
+}
+
+function openAiTraits(family: string, name: string): Partial<ChatTraits> {
+  const found = OPENAI.includes(family) ? OPENAI_FACTS.find(({ pattern }) => pattern.test(name)) : undefined;
+  if (found === undefined || found.efforts.length === 0) return {};
+  return { efforts: found.efforts, effortWithTools: found.chat_effort_with_tools ?? 'sent' };
 }
 
 // Effort by name. It is a hint: an unknown one becomes the nearest known one.
@@ -243,7 +268,11 @@ export function nearestEffort(requested: Effort | null, efforts: readonly Effort
   return known.findLast((effort) => EFFORTS.indexOf(effort) <= EFFORTS.indexOf(requested)) ?? known[0] ?? null;
 }
 
-/** The setting that turns thinking off or to its minimum; null for a model that has none. */
+/**
+ * The setting that turns thinking off or to its minimum; null for a model that has none. `low` replaces `none` for models up
+ * to `max`, by public guides to OpenAI's migration of September 2026.
+ */
 export function leastEffort(efforts: readonly Effort[]): Effort | null {
-  return efforts.find((effort) => effort === 'none' || effort === 'minimal') ?? null;
+  const off = efforts.find((effort) => effort === 'none' || effort === 'minimal');
+  return off ?? (efforts.includes('max') ? (efforts[0] ?? null) : null);
 }

@@ -4,7 +4,13 @@ import { exactBody, isJsonObject, type JsonObject, type JsonValue, objectOf } fr
 import { gatherTools, readFunction } from '../client-tools.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
-import { geminiTakesSampling, geminiThinking, needsSignatures, type ThinkingLevels } from '../models.ts';
+import {
+  geminiOutputMax,
+  geminiTakesSampling,
+  geminiThinking,
+  needsSignatures,
+  type ThinkingLevels,
+} from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 import { shortenName } from './call-ids.ts';
@@ -120,12 +126,19 @@ export function convertPrompt(body: JsonObject, { upstreamModel }: Attempt, hasC
   return { contents, ...convertSystem(body['system']), ...convertTools(body) };
 }
 
+/** The max_tokens of the attempt, as far as one call gives them: an answer that needs more ends with `max_tokens`. */
+export function outputMaxOf({ maxTokens, upstreamModel, request }: Attempt): number {
+  return Math.min(maxTokens, geminiOutputMax(plainModel(upstreamModel), request.stream));
+}
+
 /** `exact`: for the schema, which is written as it was read. */
-function convertConfig({ request: { body }, maxTokens, upstreamModel }: Attempt, exact: JsonObject): JsonObject {
+function convertConfig(attempt: Attempt, exact: JsonObject): JsonObject {
+  const { request, maxTokens, upstreamModel } = attempt;
+  const { body } = request;
   const thinkingConfig = convertThinking(body, plainModel(upstreamModel));
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model requires at least 1');
   return {
-    maxOutputTokens: maxTokens,
+    maxOutputTokens: outputMaxOf(attempt),
     ...(geminiTakesSampling(plainModel(upstreamModel)) && sampling(body)),
     ...stopSequences(body['stop_sequences']),
     ...outputFormat(exact),

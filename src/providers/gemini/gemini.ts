@@ -20,6 +20,7 @@ import {
   convertHeaders,
   convertUrl,
   modelPath,
+  outputMaxOf,
   plainModel,
   storageMembers,
   versionedUrl,
@@ -79,7 +80,7 @@ export function geminiProvider(kind: string, api: Api, platform: GeminiPlatform)
     async send(attempt) {
       const method = attempt.request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
       const own = ownBodyOf(attempt);
-      const sent = own === null ? body(attempt) : limitBody(own, attempt.maxTokens, platform.added?.(attempt));
+      const sent = own === null ? body(attempt) : limitBody(own, outputMaxOf(attempt), platform.added?.(attempt));
       return await post(api, attempt, url(attempt, method), sent);
     },
 

@@ -21,6 +21,11 @@ function convertTools(body: JsonObject, profile: Profile): JsonObject {
   // A provider that ignores the choice gets no tools.
   const isUnheard = choice['type'] === 'none' && !profile.demandsTools;
   if (tools.length === 0 || isUnheard) return {};
+  if (profile.effortWithTools === 'refused')
+    refuseField(
+      'tools',
+      'this model takes tools over Responses only: its route needs a provider of the kind openai-responses',
+    );
   const isSingle = profile.parallelToolCalls && choice['disable_parallel_tool_use'] === true;
   return { tools, ...convertChoice(choice, profile), ...(isSingle && { parallel_tool_calls: false }) };
 }
