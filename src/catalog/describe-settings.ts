@@ -29,7 +29,8 @@ export interface SettingDescription {
 const settingDescriptions: Readonly<Record<SettingName, string>> = {
   vendor_prefixes:
     'accepted prefixes of header names, as in `<prefix>-version`, `<prefix>-beta`, `<prefix>-dangerous-direct-browser-access`',
-  installation_name: 'name of the installation, in the console and in mails',
+  installation_name:
+    'name of the installation, in the console and in the last line of mails, whose subject and text name the host',
   installation_logo:
     'logo in the console, `data:image/png;base64,…` or `data:image/svg+xml;base64,…`, at most 32 KiB; `null`: that of Turnpike',
   support_address:
