@@ -91,17 +91,19 @@ export function needsSecret({ type }: Pick<Auth, 'type'>): boolean {
   return WITH_SECRET.includes(type);
 }
 
-const KINDS_OF_IDENTITIES: Readonly<Partial<Record<AuthType, string>>> = {
-  aws: 'bedrock',
-  aws_keys: 'bedrock',
-  google: 'vertex',
-  google_key: 'vertex',
-  azure: 'foundry',
-  azure_client: 'foundry',
+const AT_AWS: readonly string[] = ['bedrock', 'anthropic'];
+const AT_GOOGLE: readonly string[] = ['vertex', 'anthropic'];
+const KINDS_OF_IDENTITIES: Readonly<Partial<Record<AuthType, readonly string[]>>> = {
+  aws: AT_AWS,
+  aws_keys: AT_AWS,
+  google: AT_GOOGLE,
+  google_key: AT_GOOGLE,
+  azure: ['foundry'],
+  azure_client: ['foundry'],
 };
 
-/** The only provider kind that a type is for; null: any. */
-export function kindOfAuth({ type }: Pick<Auth, 'type'>): string | null {
+/** The only provider kinds that a type is for; null: any. */
+export function kindsOfAuth({ type }: Pick<Auth, 'type'>): readonly string[] | null {
   return KINDS_OF_IDENTITIES[type] ?? null;
 }
 
@@ -112,11 +114,11 @@ export interface AuthTypeDescription {
   members: { name: string; isRequired: boolean }[];
 }
 
-/** The types that providers of a kind outside the service may have. */
+/** The types that forms offer for a kind outside the service: forms have no region for the kind anthropic. */
 export function describeAuthTypes(kind: string): AuthTypeDescription[] {
   return types.flatMap(({ shape: { type: literal, ...members } }) => {
     const type = literal.value;
-    if ((kindOfAuth({ type }) ?? kind) !== kind) return [];
+    if ((kindsOfAuth({ type })?.[0] ?? kind) !== kind) return [];
     const described = Object.entries(members).map(([name, member]) => ({
       name,
       isRequired: !(member instanceof z.ZodExactOptional),

@@ -6,7 +6,7 @@ import {
   type AuthTypeDescription,
   authInput,
   describeAuthTypes,
-  kindOfAuth,
+  kindsOfAuth,
   needsSecret,
   tokenCloudOf,
   tokenHostFault,
@@ -55,7 +55,8 @@ function privateNetworkFault(provider: string, address: string): Fault {
 }
 
 const DEFAULT_BASE_URLS: Readonly<Record<string, (region: string) => string>> = {
-  anthropic: () => 'https://api.anthropic.com',
+  anthropic: (region) =>
+    region === '' ? 'https://api.anthropic.com' : `https://aws-external-anthropic.${region}.api.aws`,
   gemini: () => 'https://generativelanguage.googleapis.com',
   'openai-responses': () => 'https://api.openai.com',
   bedrock: (region) => `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`,
@@ -71,6 +72,8 @@ function vertexBaseUrl(region: string): string {
 /** Kinds whose address and requests depend on a region, and those that need a project. */
 const REGIONAL: readonly string[] = ['bedrock', 'vertex'];
 const OF_PROJECT: readonly string[] = ['vertex'];
+/** The kind of Claude Platform on AWS, too, which has regions. */
+const MAY_HAVE_REGION: readonly string[] = [...REGIONAL, MESSAGES_KIND];
 
 /** Kinds of many servers, with fields of their own. */
 const PASSING: readonly string[] = ['openai', 'openai-responses'];
@@ -183,20 +186,23 @@ function findCloudMisfits(
   faultOf: (member: string, message: string) => Fault,
 ): Fault[] {
   const faults: Fault[] = [];
-  for (const [name, kinds] of [
-    ['region', REGIONAL],
-    ['project', OF_PROJECT],
+  for (const [name, kinds, others] of [
+    ['region', REGIONAL, MAY_HAVE_REGION],
+    ['project', OF_PROJECT, OF_PROJECT],
   ] as const) {
-    if (members.has(name) && !kinds.includes(kind))
-      faults.push(faultOf(name, `is only for the kinds ${kinds.join(', ')}`));
+    if (members.has(name) && !others.includes(kind))
+      faults.push(faultOf(name, `is only for the kinds ${others.join(', ')}`));
     if (!members.has(name) && kinds.includes(kind)) faults.push(faultOf(name, `is missing: the kind ${kind} needs it`));
   }
-  const own = authMisfit(members, kind);
+  if (kind === MESSAGES_KIND && members.has('region') && !members.has('workspace'))
+    faults.push(faultOf('workspace', 'is missing: every request to Claude Platform on AWS names it'));
+  const hasRegion = members.has('region');
+  const own = authMisfit(members, kind, hasRegion);
   if (own !== null) faults.push(faultOf(own.member, own.message));
   const credentials = membersOf(members.get('credentials') ?? {}, [], []);
   const further = [...credentials].map(([name, one]) => ({ name, members: membersOf(one, [], []) }));
   for (const { name, members: given } of further) {
-    const misfit = authMisfit(given, kind);
+    const misfit = authMisfit(given, kind, hasRegion);
     if (misfit === null) continue;
     const fault = faultOf('credentials', misfit.message);
     faults.push({ ...fault, path: [...fault.path, name, misfit.member] });
@@ -216,12 +222,15 @@ interface Misfit {
 }
 
 /** Why a credential's `auth` does not fit the kind or its `api_key`; null: it fits, or has faults of its own. */
-function authMisfit(members: ReadonlyMap<string, unknown>, kind: string): Misfit | null {
+function authMisfit(members: ReadonlyMap<string, unknown>, kind: string, hasRegion: boolean): Misfit | null {
   const auth = authInput.safeParse(members.get('auth')).data;
   if (auth === undefined) return null;
-  const only = kindOfAuth(auth);
+  const only = kindsOfAuth(auth);
   const misfit = (message: string): Misfit => ({ member: 'auth', message: `of the type ${auth.type} ${message}` });
-  if (only !== null && only !== kind) return misfit(`is only for the kind ${only}`);
+  if (only !== null && !only.includes(kind))
+    return misfit(`is only for the kind${only.length > 1 ? 's' : ''} ${only.join(', ')}`);
+  if (kind === MESSAGES_KIND && auth.type.startsWith('aws') && only !== null && !hasRegion)
+    return misfit('needs the region of Claude Platform on AWS');
   if (members.has('api_key') && !needsSecret(auth)) return misfit('cannot be combined with api_key');
   if ('external_id' in auth && auth.role_arn === undefined) return misfit('needs role_arn with external_id');
   const key = members.get('api_key');

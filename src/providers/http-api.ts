@@ -18,10 +18,11 @@ type KeyHeader = 'authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
 export type HeaderSource = Pick<Attempt, 'provider' | 'trace'> &
   Partial<Pick<Attempt, 'version' | 'betas' | 'selectors'>>;
 
+/** A POST, or without a body a GET. */
 export interface SignedRequest {
   url: string;
   headers: Record<string, string>;
-  body: string;
+  body: string | null;
 }
 
 export interface Api {
@@ -196,7 +197,7 @@ export function post(
 ): Promise<Response> {
   const { signal, provider } = attempt;
   const { mapFault } = api;
-  if (api.sign === undefined)
+  if (api.sign === undefined || provider.credential?.use !== 'aws')
     return fetchUpstream({ url, headers: headersOf(api, attempt, accept), body, signal, mapFault });
   return api
     .sign({ url, headers: api.headers(attempt, accept), body }, provider)
@@ -247,8 +248,11 @@ const MISSING_STATUSES: readonly number[] = [404, 405];
 async function probeApi(api: Api, provider: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply> {
   const { modelsPath, messagePath, mapFault } = api;
   const headers = api.headers({ provider }, 'application/json');
-  const request = (path: string, body: string | null) =>
-    fetchUpstream({ url: api.url(provider, path), headers, body, signal });
+  const request = async (path: string, body: string | null) => {
+    const url = api.url(provider, path);
+    const signed = (await api.sign?.({ url, headers, body }, provider)) ?? headers;
+    return fetchUpstream({ url, headers: signed, body, signal });
+  };
   const listed = await request(modelsPath, null);
   if (listed.ok) {
     const models = api.countModels((await readObject(listed, signal)).value);

@@ -32,15 +32,23 @@ import {
   type WholeReply,
 } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
+import { signRequest } from '../sign-request.ts';
 import { replacedNames } from './adapt-request.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
 
 export { replacedNames } from './adapt-request.ts';
 export { type Changes, convertHeaders, countChanges, messageChanges } from './convert-request.ts';
 
+const PLATFORM_AT_AWS = 'aws-external-anthropic';
+
 const api: Api = {
   url: ({ baseUrl }, path) => convertUrl(baseUrl, path),
   headers: convertHeaders,
+  // At AWS: https://docs.aws.amazon.com/claude-platform/latest/userguide/making-requests.html (November 2026).
+  async sign(request, { credential, region }) {
+    if (credential?.use !== 'aws') return request.headers;
+    return signRequest(request, { credential, service: PLATFORM_AT_AWS, region: region ?? '', now: new Date() });
+  },
   mapFault,
   modelsPath: '/v1/models?limit=1000', // the maximum page size
   messagePath: '/v1/messages',

@@ -25,6 +25,7 @@ import type { EventConverter } from '../pull-stream.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import { tierMembers } from '../service-tier.ts';
+import { signRequest } from '../sign-request.ts';
 import { cancelBody, fetchUpstream, readFault } from '../upstream.ts';
 import { convertChunks, countedModel, countInput } from './claude.ts';
 import { type AnswerTerms, ConverseConverter, convertAnswer, readCounts } from './convert-event.ts';
@@ -33,7 +34,6 @@ import { bedrockAbilities, thinksByDefault } from './families.ts';
 import { FRAMES_TYPE, FrameParser, loadCodec } from './frame-parser.ts';
 import { mapError, readErrorType } from './map-error.ts';
 import { baseModel, homeOf, modelUrl, speaksMessages } from './model-ids.ts';
-import { signRequest } from './sign-request.ts';
 
 const api: Api = {
   url: ({ baseUrl }, path) => baseUrl + path,
@@ -41,7 +41,7 @@ const api: Api = {
   mapFault: mapError,
   async sign(request, { credential, region }) {
     if (credential?.use !== 'aws') return request.headers;
-    return signRequest(request, { credential, region: region ?? '', now: new Date() });
+    return signRequest(request, { credential, service: 'bedrock', region: region ?? '', now: new Date() });
   },
   modelsPath: '',
   messagePath: null,

@@ -256,6 +256,33 @@ describe('the faults of a file', () => {
     expect(ofProvider({ kind: 'anthropic', workspace: 'wrkspc_01AbCd' })).toEqual([]);
   });
 
+  test('include what Claude Platform on AWS needs: a region, its workspace, and no other kind for the identity', () => {
+    const [region, workspace, aws] = ['us-west-2', 'wrkspc_01AbCd', { type: 'aws' }];
+    expect(ofProvider({ kind: 'anthropic', region, workspace, auth: aws })).toEqual([]);
+    expect(ofProvider({ kind: 'anthropic', region, workspace, bearer: true, api_key: 'key' })).toEqual([]);
+    expect(ofProvider({ kind: 'anthropic', region, auth: aws })).toEqual([
+      'providers.p.workspace: is missing: every request to Claude Platform on AWS names it',
+    ]);
+    const needsRegion = 'of the type aws needs the region of Claude Platform on AWS';
+    expect(ofProvider({ kind: 'anthropic', workspace, auth: aws })).toEqual([`providers.p.auth: ${needsRegion}`]);
+    expect(ofProvider({ kind: 'anthropic', workspace, credentials: { two: { auth: aws } } })).toEqual([
+      `providers.p.credentials.two.auth: ${needsRegion}`,
+    ]);
+    const google = { kind: 'anthropic', auth: { type: 'google' } };
+    const managed = 'https://claude.googleapis.com/v1alpha/projects/p/locations/global/workspaces/w/invoke';
+    expect(ofProvider({ ...google, base_url: managed })).toEqual([]);
+    expect(ofProvider({ ...google, base_url: 'https://example.com' })).toEqual([
+      expect.stringMatching(/^providers.p.base_url: must be at googleapis.com with https/),
+    ]);
+    const openai = { kind: 'openai', base_url: 'https://example.com' };
+    expect(ofProvider({ ...openai, region })).toEqual([
+      'providers.p.region: is only for the kinds bedrock, vertex, anthropic',
+    ]);
+    expect(ofProvider({ ...openai, auth: aws })).toEqual([
+      'providers.p.auth: of the type aws is only for the kinds bedrock, anthropic',
+    ]);
+  });
+
   test('include a provider in a private network without permission', () => {
     for (const base_url of [
       'http://127.0.0.1:1/v1',

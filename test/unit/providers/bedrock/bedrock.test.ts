@@ -3,8 +3,8 @@
 import { afterAll, expect, test } from 'bun:test';
 import { bedrock } from '../../../../src/providers/bedrock/bedrock.ts';
 import { bedrockAbilities, thinksByDefault } from '../../../../src/providers/bedrock/families.ts';
-import { signRequest } from '../../../../src/providers/bedrock/sign-request.ts';
 import { type Attempt, type ProviderEndpoint, probeProvider } from '../../../../src/providers/providers.ts';
+import { signRequest } from '../../../../src/providers/sign-request.ts';
 import { Secret, type SecretUse } from '../../../../src/secrets/secrets.ts';
 import { type Script, scripts, startScriptedUpstream } from '../../../support/scripted-upstream.ts';
 import { bedrockClaudeDriver } from '../conformance/bedrock-wire.ts';
@@ -99,6 +99,7 @@ test('a signature is what botocore makes of the same request', async () => {
     },
     {
       credential: new AwsSecret(JSON.stringify(KEYS)),
+      service: 'bedrock',
       region: 'eu-central-1',
       now: new Date('2026-11-26T08:09:10Z'),
     },

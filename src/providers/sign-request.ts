@@ -1,13 +1,11 @@
 // Signs requests with AWS Signature Version 4.
 
 import { createHash, createHmac } from 'node:crypto';
-import type { AwsKeys, Secret } from '../../secrets/secrets.ts';
-import { objectOf, textOf } from '../../wire/wire.ts';
-import type { SignedRequest } from '../http-api.ts';
-import { parseErrorJson } from '../map-fault.ts';
-import { ProviderFault } from '../provider.ts';
-
-const SERVICE = 'bedrock';
+import type { AwsKeys, Secret } from '../secrets/secrets.ts';
+import { objectOf, textOf } from '../wire/wire.ts';
+import type { SignedRequest } from './http-api.ts';
+import { parseErrorJson } from './map-fault.ts';
+import { ProviderFault } from './provider.ts';
 
 /** The hash that the signer asks for, by the runtime. */
 class Sha256 {
@@ -41,19 +39,20 @@ function bytesOf(source: string | ArrayBuffer | ArrayBufferView): Uint8Array {
  */
 export async function signRequest(
   { url, headers, body }: SignedRequest,
-  { credential, region, now }: { credential: Secret; region: string; now: Date },
+  { credential, service, region, now }: { credential: Secret; service: string; region: string; now: Date },
 ): Promise<Record<string, string>> {
-  const { host, hostname, pathname, protocol } = new URL(url);
+  const { host, hostname, pathname, protocol, searchParams } = new URL(url);
   const { SignatureV4 } = await import('@smithy/signature-v4');
-  const signer = new SignatureV4({ credentials: readKeys(credential), region, service: SERVICE, sha256: Sha256 });
+  const signer = new SignatureV4({ credentials: readKeys(credential), region, service, sha256: Sha256 });
   const signed = await signer.sign(
     {
-      method: 'POST',
+      method: body === null ? 'GET' : 'POST',
       protocol,
       hostname,
       path: pathname,
+      query: Object.fromEntries(searchParams),
       headers: { host, 'content-type': headers['content-type'] ?? '' },
-      body,
+      ...(body !== null && { body }),
     },
     { signingDate: now },
   );
