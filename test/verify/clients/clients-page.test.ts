@@ -43,12 +43,15 @@ test('every heading of the page is in its list, with the tested versions', () =>
 
 /** "name version" of every explicitly installed package. */
 function installed(): Set<string> {
-  const { dependencies } = JSON.parse(readProgram('package.json')) as { dependencies: Record<string, string> };
-  const packages = Object.entries(dependencies).map(([name, version]) =>
+  const read = (file: string) => ['', 'extra/'].map((folder) => readProgram(`${folder}${file}`));
+  const dependencies = read('package.json').flatMap((text) =>
+    Object.entries((JSON.parse(text) as { dependencies: Record<string, string> }).dependencies),
+  );
+  const packages = dependencies.map(([name, version]) =>
     version.startsWith('npm:') ? version.slice(4).replace(/@(?=[^@]+$)/, ' ') : `${name} ${version}`,
   );
   const others = [
-    ...readProgram('requirements.txt').matchAll(/^([\w-]+)==(.+)$/gm),
+    ...read('requirements.txt').flatMap((text) => [...text.matchAll(/^([\w-]+)==(.+)$/gm)]),
     ...readProgram('go/go.mod').matchAll(/^require (\S+) (\S+)$/gm),
     ...readProgram('java/pom.xml').matchAll(/<artifactId>(anthropic-java)<\/artifactId>\s*<version>(.+)<\/version>/g),
   ];

@@ -6,7 +6,16 @@ import { join } from 'node:path';
 export const programsDirectory = join(import.meta.dir, 'programs');
 
 /** Requirements that must be installed before a client can run. */
-export type Need = 'packages' | 'python' | 'chromium' | 'curl' | 'go' | 'java';
+export type Need =
+  | 'node'
+  | 'packages'
+  | 'packages-extra'
+  | 'python'
+  | 'python-extra'
+  | 'chromium'
+  | 'curl'
+  | 'go'
+  | 'java';
 
 export interface Client {
   name: string;
@@ -25,6 +34,7 @@ export interface Client {
 }
 
 const python = join(programsDirectory, '.venv/bin/python');
+const pythonOfExtra = join(programsDirectory, 'extra/.venv/bin/python');
 const goProgram = join(programsDirectory, 'go/.built/program');
 const sdkFaults = ['BadRequestError', 'BadRequestError', 'AuthenticationError'] as const;
 
@@ -161,6 +171,56 @@ export const clients: readonly Client[] = [
     command: [python, 'openai-sdk.py'],
     faults: sdkFaults,
     without: ['count', 'tool-results'],
+  },
+  {
+    name: 'open-webui',
+    needs: 'node',
+    heading: 'Open WebUI',
+    program: 'open-webui.sh',
+    command: ['sh', 'open-webui.sh'],
+    faults: ['refused', 'refused', 'refused'],
+    without: ['count', 'caching', 'thinking', 'tool-results', 'retry', 'retry-fault'], // It never retries.
+  },
+  {
+    name: 'mastra',
+    needs: 'packages-extra',
+    heading: 'Mastra',
+    program: 'extra/mastra.mjs',
+    command: ['node', 'extra/mastra.mjs'],
+    faults: ['APICallError', 'APICallError', 'APICallError'],
+    // It downloads linked images by itself, and asks for no counts in streams.
+    without: ['count', 'models', 'images', 'stream', 'caching', 'thinking', 'tool-results', 'abort', 'cut'],
+    isExtra: true,
+  },
+  {
+    name: 'llama-index',
+    needs: 'python-extra',
+    heading: 'LlamaIndex',
+    program: 'llama-index.py',
+    command: [pythonOfExtra, 'llama-index.py'],
+    faults: sdkFaults,
+    without: ['count', 'models', 'caching', 'thinking', 'tool-results'],
+    isExtra: true,
+  },
+  {
+    name: 'haystack',
+    needs: 'python-extra',
+    heading: 'Haystack',
+    program: 'haystack-ai.py',
+    command: [pythonOfExtra, 'haystack-ai.py'],
+    faults: sdkFaults,
+    without: ['count', 'models', 'images', 'caching', 'thinking', 'tool-results'], // It downloads linked images by itself.
+    isExtra: true,
+  },
+  {
+    name: 'openai-go',
+    needs: 'go',
+    heading: 'OpenAI’s SDK for Go',
+    program: 'go/openai/main.go',
+    command: [join(programsDirectory, 'go/.built/openai')],
+    faults: ['*apierror.Error', '*apierror.Error', '*apierror.Error'],
+    without: ['count', 'caching', 'thinking', 'tool-results'],
+    isExtra: true,
   },
   {
     name: 'anthropic-go',

@@ -8,30 +8,17 @@ import { chromium } from './open-browser.ts';
 const INSTALL_MS_MAX = 240_000;
 
 const installers: Record<Need, () => Promise<boolean>> = {
-  packages: () =>
-    once('package-lock.json', 'node_modules', [
-      // No install script is needed or run: what is a program comes as a package for each kind of machine.
-      ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'],
-    ]),
-  python: () =>
-    once('requirements.txt', '.venv', [
-      ['python3', '-m', 'venv', '--clear', '.venv'],
-      [
-        '.venv/bin/python',
-        '-m',
-        'pip',
-        'install',
-        '--quiet',
-        '--disable-pip-version-check',
-        '--no-input',
-        '-r',
-        'requirements.txt',
-      ],
-    ]),
+  node: async () => Bun.which('node') !== null,
+  packages: () => installPackages('.'),
+  'packages-extra': () => installPackages('extra'),
+  python: () => installPython('requirements.txt', '.venv'),
+  'python-extra': () => installPython('extra/requirements.txt', 'extra/.venv'),
   chromium: async () => chromium !== null && (await installers.packages()),
   curl: async () => Bun.which('curl') !== null,
   // Built each time: Go and Maven keep what they fetched themselves.
-  go: () => runQuietly(['go', 'build', '-C', 'go', '-o', '.built/program', '.']),
+  go: async () =>
+    (await runQuietly(['go', 'build', '-C', 'go', '-o', '.built/program', '.'])) &&
+    (await runQuietly(['go', 'build', '-C', 'go', '-o', '.built/openai', './openai'])),
   java: () =>
     runQuietly([
       'mvn',
@@ -53,6 +40,22 @@ export async function installNeed(need: Need): Promise<boolean> {
     `${need}: ${isThere ? 'there' : 'NOT TO BE HAD'} (${Math.round((performance.now() - startedMs) / 1_000)} s)`,
   );
   return isThere;
+}
+
+/** No install script is needed or run: programs come as a package for each kind of machine. */
+function installPackages(directory: string): Promise<boolean> {
+  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
+  return once(join(directory, 'package-lock.json'), join(directory, 'node_modules'), [
+    ['npm', 'ci', '--prefix', directory, ...quiet],
+  ]);
+}
+
+function installPython(list: string, place: string): Promise<boolean> {
+  const quiet = ['--quiet', '--disable-pip-version-check', '--no-input'];
+  return once(list, place, [
+    ['python3', '-m', 'venv', '--clear', place],
+    [join(place, 'bin/python'), '-m', 'pip', 'install', ...quiet, '-r', list],
+  ]);
 }
 
 /** Runs the commands when `place` was not made from this `list`, of which it keeps a copy. */

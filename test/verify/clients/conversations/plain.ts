@@ -183,7 +183,16 @@ const VECTORS = [
 export const embeddings: Conversation = {
   name: 'embeddings',
   body: { input: ['Good morning!', 'Good night — ✓'] },
-  only: ['openai-sdk', 'openai-python', 'vercel-openai'],
+  only: [
+    'openai-sdk',
+    'openai-python',
+    'vercel-openai',
+    'open-webui',
+    'mastra',
+    'llama-index',
+    'haystack',
+    'openai-go',
+  ],
   provider: { kind: 'openai' },
   model: { serves: 'embeddings', price: { input: '3' } },
   upstream: [
