@@ -10,7 +10,8 @@ const PATH = '/v1/embeddings';
 /** The provider would charge for the embeddings of more inputs, but its answer could be too long to be read. */
 const INPUTS_MAX: Readonly<Record<string, number>> = { float: 512, base64: 2_048 };
 const FORMATS = Object.keys(INPUTS_MAX);
-const FIELDS = new Set(['body', 'dimensions', 'encoding_format', 'input', 'model', 'user']);
+/** The fields that are read, and first parts of the path of an error. */
+export const FIELDS: ReadonlySet<string> = new Set(['body', 'dimensions', 'encoding_format', 'input', 'model', 'user']);
 
 export const embeddings: Front = {
   protocol: 'embeddings',

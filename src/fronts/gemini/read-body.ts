@@ -151,6 +151,9 @@ export const REFUSED_NAMES: readonly string[] = [REQUEST, TOOL, PART, GENERATION
   Object.keys(refused),
 );
 
+/** Names of members that are read: of the request, its tools and parts, and what it asks of the answer. */
+export const KEPT_NAMES: readonly string[] = [REQUEST, TOOL, PART, GENERATION].flatMap(({ kept }) => Object.keys(kept));
+
 export interface ReadBody {
   body: JsonObject;
   /** No member was left out or changed: a provider of the same protocol can get the client's text. */
