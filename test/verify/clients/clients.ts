@@ -261,3 +261,6 @@ export const clients: readonly Client[] = [
     without: ['tools', 'streamed-tools', 'tool-results', 'thinking'],
   },
 ];
+
+/** Suites of others that run with --all only, in test/verify/clients/every-suite.ts. */
+export const suites: readonly { name: string; needs: Need }[] = [{ name: 'langchain-tests', needs: 'python-extra' }];

@@ -138,9 +138,11 @@ function ownEnvironment(): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
 }
 
-async function runProgram(
+/** Runs it beside the other programs, without the variables of the machine that clients would read, and ends it after this time. */
+export async function runProgram(
   command: readonly string[],
   more: Record<string, string>,
+  msMax = PROGRAM_MS_MAX,
 ): Promise<{ exitCode: number | null; printed: string; errors: string }> {
   const child = Bun.spawn([...command], {
     cwd: programsDirectory,
@@ -148,7 +150,7 @@ async function runProgram(
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
-    timeout: PROGRAM_MS_MAX,
+    timeout: msMax,
   });
   const [printed, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   await child.exited;
