@@ -52,6 +52,7 @@ function installed(): Set<string> {
   );
   const others = [
     ...read('requirements.txt').flatMap((text) => [...text.matchAll(/^([\w-]+)==(.+)$/gm)]),
+    ...readProgram('rust/manifest.toml').matchAll(/^([\w-]+) = \{ version = "=(.+?)"/gm),
     ...readProgram('go/go.mod').matchAll(/^require (\S+) (\S+)$/gm),
     ...readProgram('java/pom.xml').matchAll(/<artifactId>(anthropic-java)<\/artifactId>\s*<version>(.+)<\/version>/g),
   ];

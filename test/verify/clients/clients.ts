@@ -15,7 +15,8 @@ export type Need =
   | 'chromium'
   | 'curl'
   | 'go'
-  | 'java';
+  | 'java'
+  | 'rust';
 
 export interface Client {
   name: string;
@@ -220,6 +221,16 @@ export const clients: readonly Client[] = [
     command: [join(programsDirectory, 'go/.built/openai')],
     faults: ['*apierror.Error', '*apierror.Error', '*apierror.Error'],
     without: ['count', 'caching', 'thinking', 'tool-results'],
+    isExtra: true,
+  },
+  {
+    name: 'async-openai',
+    needs: 'rust',
+    heading: 'async-openai',
+    program: 'rust/main.rs',
+    command: [join(programsDirectory, 'rust/.built/target/release/turnpike-clients')],
+    faults: ['ApiError', 'ApiError', 'ApiError'],
+    without: ['count', 'documents', 'caching', 'thinking', 'tool-results'],
     isExtra: true,
   },
   {

@@ -1,11 +1,13 @@
 // Installs what clients need, at pinned versions, beside their programs, or says that it cannot be had. No tests of its own.
 
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Need, programsDirectory } from './clients.ts';
 import { chromium } from './open-browser.ts';
 
 const INSTALL_MS_MAX = 240_000;
+/** Compiles TLS. */
+const RUST_MS_MAX = 900_000;
 
 const installers: Record<Need, () => Promise<boolean>> = {
   node: async () => Bun.which('node') !== null,
@@ -19,6 +21,7 @@ const installers: Record<Need, () => Promise<boolean>> = {
   go: async () =>
     (await runQuietly(['go', 'build', '-C', 'go', '-o', '.built/program', '.'])) &&
     (await runQuietly(['go', 'build', '-C', 'go', '-o', '.built/openai', './openai'])),
+  rust: installRust,
   java: () =>
     runQuietly([
       'mvn',
@@ -58,6 +61,14 @@ function installPython(list: string, place: string): Promise<boolean> {
   ]);
 }
 
+/** Cargo wants its manifest under this name, and writes beside it. */
+function installRust(): Promise<boolean> {
+  const [built, manifest] = ['rust/.built', 'rust/.built/Cargo.toml'];
+  mkdirSync(join(programsDirectory, built), { recursive: true });
+  copyFileSync(join(programsDirectory, 'rust/manifest.toml'), join(programsDirectory, manifest));
+  return runQuietly(['cargo', 'build', '--quiet', '--release', '--manifest-path', manifest], RUST_MS_MAX);
+}
+
 /** Runs the commands when `place` was not made from this `list`, of which it keeps a copy. */
 async function once(list: string, place: string, commands: readonly string[][]): Promise<boolean> {
   const [wanted, made] = [join(programsDirectory, list), join(programsDirectory, place, '.installed')];
@@ -67,12 +78,12 @@ async function once(list: string, place: string, commands: readonly string[][]):
   return true;
 }
 
-async function runQuietly(command: readonly string[]): Promise<boolean> {
+async function runQuietly(command: readonly string[], msMax = INSTALL_MS_MAX): Promise<boolean> {
   try {
     const child = Bun.spawn([...command], {
       cwd: programsDirectory,
       stdio: ['ignore', 'inherit', 'inherit'],
-      timeout: INSTALL_MS_MAX,
+      timeout: msMax,
     });
     return (await child.exited) === 0;
   } catch (fault) {

@@ -192,6 +192,7 @@ export const embeddings: Conversation = {
     'llama-index',
     'haystack',
     'openai-go',
+    'async-openai',
   ],
   provider: { kind: 'openai' },
   model: { serves: 'embeddings', price: { input: '3' } },
