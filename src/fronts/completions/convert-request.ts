@@ -64,8 +64,8 @@ function chatFields(body: JsonObject): JsonObject {
 
 /** A list of one text is that text. */
 function readPrompt(given: JsonValue | undefined, suffix: string): string {
-  const [prompt = given, ...others] = Array.isArray(given) && given.length > 0 ? given : [given];
-  if (typeof prompt === 'number' || Array.isArray(prompt))
+  const [prompt, ...others] = Array.isArray(given) ? given : [given];
+  if (Array.isArray(given) && typeof prompt !== 'string')
     throw wrongField('prompt', 'lists of tokens are not supported; send the text');
   if (others.length > 0)
     throw wrongField('prompt', 'a request has one prompt; send the request several times for more');

@@ -42,8 +42,8 @@ const geminiBody = mutate('src/fronts/gemini/read-body.ts', [
   [
     'gemini-unknown-member',
     'a member that is not known to be free is not passed on',
-    'this.isWhole = false;\n',
-    'this.isWhole &&= true;\n',
+    'others);\n      this.isWhole = false;\n',
+    'others);\n',
   ],
   [
     'gemini-other-name',
@@ -56,6 +56,15 @@ const geminiBody = mutate('src/fronts/gemini/read-body.ts', [
     'a member under both names is refused: the provider may read the other one',
     'if (Object.hasOwn(members, name)) throw wrongField',
     'if (false) throw wrongField',
+  ],
+]);
+
+const geminiWeight = mutate('src/fronts/gemini/carried-thinking.ts', [
+  [
+    'gemini-single-weight',
+    'thinking counts toward the size of the body also in one object in place of a list',
+    'jsonObjects(Array.isArray(value) || value === undefined ? value : [value])',
+    'jsonObjects(value)',
   ],
 ]);
 
@@ -187,6 +196,7 @@ export const frontMutations = [
   ...responsesSent,
   ...responsesEnd,
   ...geminiBody,
+  ...geminiWeight,
   ...geminiFiles,
   ...nativeAnswers,
   ...geminiLimit,

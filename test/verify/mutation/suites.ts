@@ -84,6 +84,7 @@ export const suites = {
   fronts: suite([
     ...testsIn('test/unit/fronts'),
     ...testsIn('test/unit/fronts/chat-completions'),
+    ...testsIn('test/unit/fronts/completions'),
     ...testsIn('test/unit/fronts/gemini'),
     'test/unit/providers/gemini/own-protocol.test.ts',
     ...testsIn('test/contract/fronts/generate-content'),
@@ -91,6 +92,7 @@ export const suites = {
     ...testsIn('test/contract/fronts/responses'),
     ...testsIn('test/contract/fronts'),
     ...testsIn('test/contract/fronts/chat-completions'),
+    ...testsIn('test/contract/fronts/completions'),
     ...testsIn('test/contract/post-embeddings'),
   ]),
 } as const;
