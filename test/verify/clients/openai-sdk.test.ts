@@ -309,3 +309,33 @@ test('lists and finds the models of its key', async () => {
   expect(found._request_id).toMatch(/^req_\w+$/);
   expect(await failureOf(client.models.retrieve('paired'))).toBeInstanceOf(OpenAI.NotFoundError);
 });
+
+test('a text is completed by the older endpoint, streamed or not', async () => {
+  world.upstream.play(scripts.good());
+  const caller = await world.makeKey();
+  const { completions } = clientOf(caller.secret);
+  const asked = { model: 'plain', prompt: 'def f(n):', suffix: 'f(7)', max_tokens: 64, stop: '\n\n' } as const;
+  const completion = await completions.create(asked);
+  expect(completion).toMatchObject({
+    object: 'text_completion',
+    choices: [{ text: 'Hello there, world!', finish_reason: 'stop' }],
+    usage: { prompt_tokens: 25, completion_tokens: 12, total_tokens: 37 },
+  });
+  let text = '';
+  let reason: string | null = null;
+  for await (const chunk of await completions.create({ ...asked, stream: true })) {
+    text += chunk.choices[0]?.text ?? '';
+    reason = chunk.choices[0]?.finish_reason ?? reason;
+  }
+  expect({ text, reason }).toEqual({ text: 'Hello there, world!', reason: 'stop' });
+  await expectMoney(world, caller, [GOOD, GOOD]);
+  const refused = await failureOf(completions.create({ ...asked, logprobs: 5 }));
+  expect(refused).toMatchObject({ status: 400, param: 'logprobs', code: 'invalid_request' });
+});
+
+test('what is not offered is an error that the SDK reads', async () => {
+  const { secret } = await world.makeKey();
+  const failure = await failureOf(clientOf(secret).images.generate({ model: 'm', prompt: 'a cat' }));
+  expect(failure).toMatchObject({ status: 404, code: 'route_not_found', type: 'not_found_error' });
+  expect((failure as Error).message).toContain('Image generation is not offered by this server');
+});
