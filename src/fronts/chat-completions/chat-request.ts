@@ -11,7 +11,7 @@ import { refuseTier } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
 import { convertConversation } from './convert-conversation.ts';
-import { convertTools } from './convert-tools.ts';
+import { type CustomTools, convertTools } from './convert-tools.ts';
 
 /** Throws invalid_request. `thinking` is as in Messages and takes precedence over the other fields. */
 function convertEffort(body: JsonObject): Effort {
@@ -44,8 +44,7 @@ export interface ChatTerms {
   usage: UsagePlace;
   /** Calls use the older `function_call` format. */
   callsFunctions: boolean;
-  /** Names of tools whose input is a text: the arguments of a call are the text itself. */
-  customTools: ReadonlySet<string>;
+  customTools: CustomTools;
   origins: Origins;
 }
 
@@ -55,7 +54,6 @@ const MORE_FIELDS = ['frequency_penalty', 'presence_penalty', 'seed'];
 /** Fields that identify the end user, most specific first. */
 const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 
-const NONE: ReadonlySet<string> = new Set();
 /** Names of Messages in sentences. */
 const WORDS: readonly [string, string][] = [
   ['budget_tokens', 'reasoning.max_tokens'],
@@ -80,8 +78,8 @@ export function convertRequest(given: JsonObject): ConvertedRequest {
   refuseFields(body, REFUSED_FIELDS);
   refuseTier(body);
   const fields = new Map([...WORDS, ['system', (body['system'] ?? null) === null ? 'messages' : 'system']]);
-  const conversation = convertConversation(body);
   const tools = convertTools(body);
+  const conversation = convertConversation(body, tools.customTools);
   const { format, instruction } = readFormat(body['response_format'] ?? null, 'response_format', 'json_schema');
   const { system } = conversation;
   if (instruction !== null) system.push({ block: { type: 'text', text: instruction }, path: 'response_format' });
@@ -101,7 +99,7 @@ export function convertRequest(given: JsonObject): ConvertedRequest {
     terms: {
       usage: usagePlace(body['stream_options'] ?? null),
       callsFunctions: tools.areFunctions,
-      customTools: NONE,
+      customTools: tools.customTools,
       origins: { messages: conversation.origins, system: system.map(({ path }) => path), tools: tools.origins, fields },
     },
   };

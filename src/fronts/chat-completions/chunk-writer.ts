@@ -18,6 +18,7 @@ import { customInput } from '../responses/responses.ts';
 import { FIELDS } from './chat-fields.ts';
 import type { ChatTerms, UsagePlace } from './chat-request.ts';
 import { chatIdOf, convertUsage, detailOf, FINGERPRINT, finishReasonOf } from './convert-message.ts';
+import type { CustomTools } from './convert-tools.ts';
 
 class DetailGatherer {
   #details: JsonObject[] = [];
@@ -63,7 +64,7 @@ const TOO_LONG: JsonObject = {
 export class ChunkWriter extends EventWriter {
   readonly #usagePlace: UsagePlace;
   readonly #callsFunctions: boolean;
-  readonly #customTools: ReadonlySet<string>;
+  readonly #customTools: CustomTools;
   readonly #createdAtMs: number;
   readonly #details = new DetailGatherer();
   /** Needed until the answer begins; then released, because the request may be long. */
@@ -74,7 +75,7 @@ export class ChunkWriter extends EventWriter {
   #callCount = 0;
   #open: JsonObject = {}; // the open block
   #hasInput = false;
-  #custom: string[] | null = null; // pieces of the open call's input, if it is a custom tool's
+  #custom: { form: 'custom' | 'function'; pieces: string[] } | null = null; // the open call's input, if it is a text
   #customCharactersMax = bounds.responseOutputCharactersMax; // that may still follow
   #signature: string | null = null; // of the call that follows
 
@@ -145,9 +146,11 @@ export class ChunkWriter extends EventWriter {
         return this.#thinkingChunk(block['thinking']);
       case 'tool_use': {
         const { id = '', name = '' } = block;
-        const head = { id, type: 'function', function: { name, arguments: '' }, ...signatureMember(this.#signature) };
+        const form = this.#customTools.get(textOf(name));
+        const called = form === 'custom' ? { custom: { name, input: '' } } : { function: { name, arguments: '' } };
+        const head = { id, type: form ?? 'function', ...called, ...signatureMember(this.#signature) };
         this.#signature = null;
-        if (this.#customTools.has(textOf(name))) this.#custom = [];
+        if (form !== undefined) this.#custom = { form, pieces: [] };
         return this.#callChunk(head, this.#callCount++);
       }
       default:
@@ -177,9 +180,10 @@ export class ChunkWriter extends EventWriter {
     if (block['type'] === 'tool_use') {
       const given = this.#hasInput ? '' : JSON.stringify(block['input'] ?? {});
       if (this.#custom === null) return this.#callInput(given);
-      const json = this.#custom.join('') || given;
+      const { form, pieces } = this.#custom;
+      const input = customInput(pieces.join('') || given);
       this.#custom = null;
-      return this.#callInput(customInput(json));
+      return form === 'function' ? this.#callInput(input) : this.#callChunk({ custom: { input } }, this.#callCount - 1);
     }
     this.#details.close(block);
     this.#signature = signatureForCall(block);
@@ -199,7 +203,7 @@ export class ChunkWriter extends EventWriter {
   #callInput(piece: JsonValue | undefined): string {
     if (typeof piece !== 'string' || piece === '') return '';
     this.#hasInput = true;
-    if (this.#custom !== null) return this.#gather(this.#custom, piece);
+    if (this.#custom !== null) return this.#gather(this.#custom.pieces, piece);
     return this.#callChunk({ function: { arguments: piece } }, this.#callCount - 1);
   }
 

@@ -17,9 +17,11 @@ import {
 import { CallIds, readArguments } from '../call-ids.ts';
 import { type Conversation, ConversationBuilder } from '../conversation-builder.ts';
 import { type Placed, requireObject, textBlock, withCacheControl } from '../placed.ts';
+import { CUSTOM_INPUT, customInput } from '../responses/responses.ts';
 import { thinkingBlock } from '../thinking-block.ts';
 import { thinkingOf } from './convert-message.ts';
 import { convertContent } from './convert-parts.ts';
+import type { CustomTools } from './convert-tools.ts';
 import { type BlockReader, readAssistantBlock, readUserBlock } from './messages-blocks.ts';
 
 /** The id of all calls in `function_call` format, which has none. */
@@ -43,7 +45,7 @@ function weighCall(called: JsonValue | undefined, path: string, weight: JsonWeig
 }
 
 /** The blocks; empty for an empty message. Throws invalid_request. */
-function convertAssistant(message: JsonObject, path: string, ids: CallIds): Placed[] {
+function convertAssistant(message: JsonObject, path: string, { ids, customTools }: Calls): Placed[] {
   if ((message['audio'] ?? null) !== null)
     throw wrongField(`${path}.audio`, 'audio is not supported; send a transcript');
   const content = message['content'] ?? '';
@@ -55,7 +57,7 @@ function convertAssistant(message: JsonObject, path: string, ids: CallIds): Plac
     ...said,
     ...textBlock(typeof refusal === 'string' ? refusal : '', `${path}.refusal`),
     ...requireList(message['tool_calls'] ?? [], `${path}.tool_calls`).flatMap((call, place) =>
-      convertCall(call, `${path}.tool_calls.${place}`, ids),
+      convertCall(call, `${path}.tool_calls.${place}`, { ids, customTools }),
     ),
     ...convertFunctionCall(message['function_call'] ?? null, `${path}.function_call`, ids),
   ];
@@ -65,33 +67,53 @@ function convertAssistant(message: JsonObject, path: string, ids: CallIds): Plac
 function convertFunctionCall(value: JsonValue, path: string, ids: CallIds): Placed[] {
   if (value === null) return [];
   const id = ids.ofCall(FUNCTION_CALL_ID);
-  return [{ block: { type: 'tool_use', id, ...readCalled(requireObject(value, path), path) }, path }];
+  return [{ block: { type: 'tool_use', id, ...readCalled(requireObject(value, path), path, NONE) }, path }];
 }
 
+/** The calls of a conversation, and the tools whose input is a text. */
+interface Calls {
+  ids: CallIds;
+  customTools: CustomTools;
+}
+
+const NONE: CustomTools = new Map();
+
 /** The call, after the thinking block with its signature, if it has one. */
-function convertCall(value: JsonValue, path: string, ids: CallIds): Placed[] {
+function convertCall(value: JsonValue, path: string, { ids, customTools }: Calls): Placed[] {
   const call = requireObject(value, path);
-  if ((call['type'] ?? 'function') !== 'function') throw wrongField(`${path}.type`, "Input should be 'function'");
+  const type = call['type'] ?? 'function';
+  if (type !== 'function' && type !== 'custom')
+    throw wrongField(`${path}.type`, "Input should be 'function' or 'custom'");
   const id = ids.ofCall(requireText(call['id'], `${path}.id`));
-  const called = readCalled(requireObject(call['function'], `${path}.function`), `${path}.function`);
+  const given = requireObject(call[type], `${path}.${type}`);
+  const called =
+    type === 'custom' ? readCustom(given, `${path}.custom`) : readCalled(given, `${path}.function`, customTools);
   const signature = signatureOfChatCall(call);
   const thought = signature === '' ? [] : [{ block: thinkingBlock('', placeSignature('call', signature)), path }];
   return [...thought, { block: { type: 'tool_use', id, ...called }, path }];
 }
 
-function readCalled(called: JsonObject, path: string): JsonObject {
+/** Arguments of a custom tool are its text, for clients that know only functions. */
+function readCalled(called: JsonObject, path: string, customTools: CustomTools): JsonObject {
   const name = requireText(called['name'], `${path}.name`);
-  return { name, input: readArguments(called['arguments'] ?? '', `${path}.arguments`) };
+  const given = called['arguments'] ?? '';
+  if (!customTools.has(name)) return { name, input: readArguments(given, `${path}.arguments`) };
+  return { name, input: { [CUSTOM_INPUT]: customInput(requireText(given, `${path}.arguments`)) } };
+}
+
+function readCustom(called: JsonObject, path: string): JsonObject {
+  const name = requireText(called['name'], `${path}.name`);
+  return { name, input: { [CUSTOM_INPUT]: requireText(called['input'], `${path}.input`) } };
 }
 
 /** `system` is that of Messages. Throws invalid_request and feature_unavailable; the message begins with the field's path. */
-export function convertConversation({ messages, system = null }: JsonObject): Conversation {
+export function convertConversation({ messages, system = null }: JsonObject, customTools: CustomTools): Conversation {
   const builder = new ConversationBuilder();
-  const ids = new CallIds();
+  const calls = { ids: new CallIds(), customTools };
   if (system !== null) builder.addSystem(convertContent(system, 'system', true), 'system');
   for (const [index, given] of requireList(messages, 'messages').entries()) {
     const path = `messages.${index}`;
-    add(builder, requireObject(given, path), path, ids);
+    add(builder, requireObject(given, path), path, calls);
   }
   return builder.finish();
 }
@@ -106,10 +128,11 @@ function readRole(message: JsonObject, path: string): Role {
   throw wrongField(`${path}.role`, "Input should be 'system', 'developer', 'user', 'assistant' or 'tool'");
 }
 
-function add(builder: ConversationBuilder, message: JsonObject, path: string, ids: CallIds): void {
+function add(builder: ConversationBuilder, message: JsonObject, path: string, calls: Calls): void {
+  const { ids } = calls;
   const role = readRole(message, path);
   if (role === 'system') builder.addSystem(convertSystem(message, path), path);
-  else if (role === 'assistant') builder.addAssistant(convertAssistant(message, path, ids), path);
+  else if (role === 'assistant') builder.addAssistant(convertAssistant(message, path, calls), path);
   else if (role === 'user' || (role === 'tool' && hasResults(message))) addUser(builder, message, path, ids);
   else {
     const result = role === 'tool' ? message : asTool(message, path, ids);

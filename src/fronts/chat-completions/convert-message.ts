@@ -100,16 +100,18 @@ function assistantMessage(
 ): JsonObject {
   const text = joined(blocks, 'text');
   const thinking = joined(blocks, 'thinking');
-  const calls = blocks.flatMap(({ type, id = '', name = '', input = {} }, place) => {
+  const calls = blocks.flatMap(({ type, id = '', name = '', input = {} }, place): JsonObject[] => {
     if (type !== 'tool_use') return [];
     const signature = signatureForCall(blocks[place - 1] ?? {});
     const json = JSON.stringify(input);
-    const called = { name, arguments: customTools.has(textOf(name)) ? customInput(json) : json };
+    const form = customTools.get(textOf(name));
+    if (form === 'custom') return [{ id, type: form, custom: { name, input: customInput(json) } }];
+    const called = { name, arguments: form === undefined ? json : customInput(json) };
     return [{ id, type: 'function', function: called, ...signatureMember(signature) }];
   });
   const details = blocks.filter(isThinking).map(detailOf);
   // The older `function_call` format has only one call.
-  const called = callsFunctions ? { function_call: calls[0]?.function ?? null } : { tool_calls: calls };
+  const called = callsFunctions ? { function_call: calls[0]?.['function'] ?? null } : { tool_calls: calls };
   return {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,

@@ -1,9 +1,10 @@
 // Translates tools and tool choice, also in the older `functions` form. A choice of some is made by sending only those.
 
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
-import { isJsonObject, requireList, requireText, wrongField } from '../../wire/wire.ts';
+import { isJsonObject, objectOf, requireList, requireText, wrongField } from '../../wire/wire.ts';
 import { describeFunction } from '../function-tool.ts';
 import { isExactObject, type Placed, requireObject, withCacheControl } from '../placed.ts';
+import { describeCustom } from '../responses/responses.ts';
 import { type Choice, chooseTools, demand, findMode, readAllowed, USUAL } from '../tool-choice.ts';
 
 interface ConvertedTools {
@@ -12,7 +13,15 @@ interface ConvertedTools {
   origins: string[];
   /** Given as `functions`: the response uses `function_call`. */
   areFunctions: boolean;
+  customTools: CustomTools;
 }
+
+/**
+ * Tools whose input is a text, and the form of their calls in the answer: OpenAI's own, or a function whose arguments are
+ * the text, where a client gives such a tool as in Responses. Cursor does, and reads no other form
+ * (https://github.com/icebear0828/codex-proxy/pull/708).
+ */
+export type CustomTools = ReadonlyMap<string, 'custom' | 'function'>;
 
 export function convertTools(body: JsonObject): ConvertedTools {
   const given = requireList(body['tools'] ?? [], 'tools');
@@ -20,25 +29,39 @@ export function convertTools(body: JsonObject): ConvertedTools {
   if (given.length > 0 && functions.length > 0)
     throw wrongField('functions', 'cannot be combined with `tools`: send every function in `tools`');
   const areFunctions = functions.length > 0;
+  const customTools = new Map<string, 'custom' | 'function'>();
   const tools = areFunctions
     ? functions.map((one, index) => describeFunction(requireObject(one, `functions.${index}`), `functions.${index}`))
-    : given.map((one, index) => convertTool(one, `tools.${index}`));
+    : given.map((one, index) => convertTool(one, `tools.${index}`, customTools));
   const ofFunctions = readFunctionChoice(body['function_call'] ?? null);
   if (ofFunctions.isDemand && !areFunctions) throw wrongField('function_call', 'there are no `functions` to call');
   const choice = areFunctions ? ofFunctions : readChoice(body['tool_choice'] ?? null);
   const isSingle = areFunctions || body['parallel_tool_calls'] === false || forbidsParallel(body['tool_choice']);
-  return { ...chooseTools(tools, choice, isSingle, ALLOWED), areFunctions };
+  return { ...chooseTools(tools, choice, isSingle, ALLOWED), areFunctions, customTools };
 }
 
 /** Some clients write functions as in the Responses and Messages protocols, without a nested object. In the latter, `custom` is their type. */
-function convertTool(value: JsonValue, toolPath: string): Placed {
+function convertTool(value: JsonValue, toolPath: string, customTools: Map<string, 'custom' | 'function'>): Placed {
   const given = requireObject(value, toolPath);
   const type = requireText(given['type'] ?? 'function', `${toolPath}.type`);
-  if (type !== 'function' && !(type === 'custom' && isExactObject(given['input_schema'])))
-    throw wrongField(`${toolPath}.type`, "Input should be 'function'");
+  if (type === 'custom' && !isExactObject(given['input_schema'])) return convertCustom(given, toolPath, customTools);
+  if (type !== 'function' && type !== 'custom')
+    throw wrongField(`${toolPath}.type`, "Input should be 'function' or 'custom'");
   const isFlat = given['function'] === undefined && typeof given['name'] === 'string';
   const path = isFlat ? toolPath : `${toolPath}.function`;
   const described = describeFunction(isFlat ? given : requireObject(given['function'], path), path);
+  return withCacheControl([described], given)[0] as Placed;
+}
+
+/** The grammar of a nested one is one level deeper. */
+function convertCustom(given: JsonObject, toolPath: string, customTools: Map<string, 'custom' | 'function'>): Placed {
+  const isNested = given['custom'] !== undefined;
+  const path = isNested ? `${toolPath}.custom` : toolPath;
+  const custom = isNested ? requireObject(given['custom'], path) : given;
+  const name = requireText(custom['name'], `${path}.name`);
+  customTools.set(name, isNested ? 'custom' : 'function');
+  const format = objectOf(custom['format']);
+  const described = describeCustom({ ...custom, format: { ...format, ...objectOf(format['grammar']) } }, name, path);
   return withCacheControl([described], given)[0] as Placed;
 }
 
@@ -50,11 +73,13 @@ function readChoice(choice: JsonValue): Choice {
   const known = findMode(mode);
   if (known !== null) return known;
   if (!isJsonObject(choice)) throw wrongField('tool_choice', "Input should be 'none', 'auto', 'required' or an object");
-  if (choice['type'] === 'function' || choice['type'] === 'tool') return demand(nameIn(choice, 'tool_choice'));
+  if (NAMING.includes(choice['type'] as string)) return demand(nameIn(choice, 'tool_choice'));
   if (choice['type'] === 'allowed_tools')
     return readAllowed(requireObject(choice['allowed_tools'], ALLOWED), ALLOWED, nameIn);
-  throw wrongField('tool_choice.type', "Input should be 'function' or 'allowed_tools'");
+  throw wrongField('tool_choice.type', "Input should be 'function', 'custom' or 'allowed_tools'");
 }
+
+const NAMING: readonly string[] = ['function', 'custom', 'tool'];
 
 /** In a choice of Messages. */
 function forbidsParallel(choice: JsonValue | undefined): boolean {
@@ -68,7 +93,8 @@ function readFunctionChoice(choice: JsonValue): Choice {
 }
 
 function nameIn(choice: JsonObject, path: string): string {
-  if (choice['function'] === undefined && (typeof choice['name'] === 'string' || choice['type'] === 'tool'))
+  const member = choice['type'] === 'custom' ? 'custom' : 'function';
+  if (choice[member] === undefined && (typeof choice['name'] === 'string' || choice['type'] === 'tool'))
     return requireText(choice['name'], `${path}.name`);
-  return requireText(requireObject(choice['function'], `${path}.function`)['name'], `${path}.function.name`);
+  return requireText(requireObject(choice[member], `${path}.${member}`)['name'], `${path}.${member}.name`);
 }

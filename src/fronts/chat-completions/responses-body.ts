@@ -40,7 +40,9 @@ export function convertResponsesBody(body: JsonObject): ConvertedRequest {
     terms: {
       usage: usagePlace(body['stream_options'] ?? null),
       callsFunctions: false,
-      customTools: new Set([...terms.called].filter(([, { kind }]) => kind === 'custom').map(([name]) => name)),
+      customTools: new Map(
+        [...terms.called].filter(([, { kind }]) => kind === 'custom').map(([name]) => [name, 'function'] as const),
+      ),
       origins: { ...terms.origins, fields },
     },
   };

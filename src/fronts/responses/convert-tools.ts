@@ -140,7 +140,7 @@ function named({ block, path }: Placed, name: string | null): Placed[] {
 }
 
 /** A function of one text. Its grammar becomes part of the description, which nothing enforces. */
-function describeCustom(tool: JsonObject, name: string, path: string): Placed {
+export function describeCustom(tool: JsonObject, name: string, path: string): Placed {
   const format = isJsonObject(tool['format']) ? tool['format'] : {};
   const { syntax, definition } = format;
   const grammar =
