@@ -16,23 +16,35 @@ const nearly = <Value>(right: fc.Arbitrary<Value>) => fc.oneof({ weight: 60, arb
 /** An object that always has the first field, and may have the others. */
 const record = (model: Record<string, fc.Arbitrary<unknown>>) =>
   nearly(fc.record(model, { requiredKeys: Object.keys(model).slice(0, 2) }));
+const BLOCKS = ['image', 'document', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking'];
 const words = fc.oneof(
   fc.constantFrom('', 'hello', 'data:image/png;base64,AAAA', 'https://a.example/b', '{"a":1}'),
   fc.string(),
 );
 const listOf = (arbitrary: fc.Arbitrary<unknown>) => nearly(fc.array(arbitrary, { maxLength: 4 }));
 
+const source = record({ type: fc.constantFrom('base64', 'url', 'file'), media_type: words, data: words, url: words });
 const part = record({
-  type: nearly(fc.constantFrom('text', 'image_url', 'file', 'refusal', 'input_audio')),
+  type: nearly(fc.constantFrom('text', 'image_url', 'file', 'refusal', 'input_audio', ...BLOCKS)),
   text: nearly(words),
   image_url: fc.oneof(words, record({ url: nearly(words) })),
   file: record({ file_data: words, file_id: words, filename: words }),
   refusal: nearly(words),
   cache_control: record({ type: words }),
+  ...{
+    source,
+    id: words,
+    name: words,
+    input: record({ x: anything }),
+    tool_use_id: words,
+    content: fc.oneof(words, listOf(words)),
+  },
+  ...{ thinking: words, signature: words, data: words, is_error: fc.boolean() },
 });
 const call = record({
   id: nearly(words),
-  type: nearly(fc.constant('function')),
+  type: nearly(fc.constantFrom('function', 'custom')),
+  custom: record({ name: words, input: words }),
   function: record({ name: nearly(words), arguments: nearly(words) }),
 });
 const message = record({
@@ -50,7 +62,16 @@ const choices = ['auto', 'none', 'required', { type: 'function', function: { nam
 const request = record({
   model: nearly(fc.constant('m')),
   messages: listOf(message),
-  tools: listOf(record({ type: fc.constant('function'), function: record({ name: words, parameters: anything }) })),
+  tools: listOf(
+    record({
+      type: fc.constantFrom('function', 'custom'),
+      function: record({ name: words, parameters: anything }),
+      custom: record({ name: words, format: anything }),
+      name: words,
+      input_schema: anything,
+    }),
+  ),
+  system: rarely(fc.oneof(words, listOf(part))),
   tool_choice: nearly(fc.constantFrom(...choices)),
   functions: rarely(listOf(record({ name: words, parameters: anything }))),
   function_call: rarely(fc.constantFrom('auto', 'none', { name: 'f' })),
@@ -68,10 +89,35 @@ const request = record({
   ['__proto__']: anything,
 });
 
-test('a request of any form is accepted or refused with a 400 that names its field', () => {
+const item = record({
+  role: nearly(fc.constantFrom('system', 'user', 'assistant')),
+  content: fc.oneof(words, listOf(record({ type: fc.constantFrom('input_text', 'output_text'), text: words }))),
+});
+const calledItem = record({
+  type: fc.constantFrom('function_call', 'function_call_output', 'custom_tool_call', 'reasoning'),
+  call_id: words,
+  ...{ name: words, arguments: words, input: words, output: words },
+});
+/** A body of Responses at this path. */
+const itemRequest = record({
+  model: nearly(fc.constant('m')),
+  input: fc.oneof(words, listOf(fc.oneof(item, calledItem))),
+  instructions: rarely(words),
+  tools: listOf(record({ type: fc.constantFrom('function', 'custom'), name: words, function: anything })),
+  tool_choice: nearly(fc.constantFrom(...choices)),
+  max_output_tokens: rarely(fc.integer()),
+  max_tokens: rarely(fc.integer()),
+  store: fc.boolean(),
+  stop: rarely(listOf(words)),
+});
+
+test.each([
+  ['this protocol', request],
+  ['Responses', itemRequest],
+])('a request of %s of any form is accepted or refused with a 400 that names its field', (_, requests) => {
   let readCount = 0;
   fc.assert(
-    fc.property(request, (body) => {
+    fc.property(requests, (body) => {
       try {
         const bytes = new TextEncoder().encode(readBytes(bytesOf(JSON.stringify(body))));
         readCount++;

@@ -1,10 +1,14 @@
 // Text completions: the message that a prompt becomes, and the answer, whole and streamed, cut at stop sequences.
 
 import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
+import { TurnpikeError } from '../../../../src/errors.ts';
+import { CHAT_FIELDS, REFUSED_FIELDS } from '../../../../src/fronts/completions/completion-fields.ts';
 import { completions } from '../../../../src/fronts/completions/completions.ts';
 import { StopCutter } from '../../../../src/fronts/completions/cut-at-stops.ts';
-import { encodeEvent, type JsonObject, unfoldMessage } from '../../../../src/wire/wire.ts';
+import { encodeEvent, type JsonObject, parseMessageRequest, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { translateBytes } from '../translate-bytes.ts';
 
 type Json = Record<string, unknown>;
@@ -104,4 +108,48 @@ test('a text that arrives in any pieces is cut where it would be cut whole', () 
     }),
     { seed: 20_261_129 },
   );
+});
+
+test('a request of any form is accepted or refused with a 400 that names its field', () => {
+  const anything = fc.jsonValue({ maxDepth: 2 });
+  const nearly = <Value>(right: fc.Arbitrary<Value>) => fc.oneof({ weight: 20, arbitrary: right }, anything);
+  const words = fc.oneof(fc.string(), fc.constantFrom('\n', ' ', 'a'));
+  const request = fc.record(
+    {
+      model: nearly(fc.constant('m')),
+      prompt: nearly(fc.oneof(words, fc.array(words, { maxLength: 2 }))),
+      suffix: nearly(words),
+      stop: nearly(fc.oneof(words, fc.array(words, { maxLength: 3 }))),
+      ...{ echo: nearly(fc.constant(false)), n: nearly(fc.constant(1)), logprobs: nearly(fc.constant(null)) },
+      ...{ max_tokens: nearly(fc.integer()), stream_options: nearly(fc.constant(null)), user: nearly(words) },
+    },
+    { requiredKeys: ['model', 'prompt'] },
+  );
+  let readCount = 0;
+  fc.assert(
+    fc.property(request, (body) => {
+      try {
+        const { message } = translateBytes(completions, new TextEncoder().encode(JSON.stringify(body)));
+        readCount++;
+        parseMessageRequest(new TextEncoder().encode(JSON.stringify(message)), 'completions');
+      } catch (thrown) {
+        if (!(thrown instanceof TurnpikeError)) throw thrown;
+        expect(thrown.status).toBe(400);
+        expect(thrown.message).toMatch(/^[\w.-]+: /);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+  expect(readCount).toBeGreaterThan(50);
+});
+
+const page = readFileSync(join(import.meta.dir, '..', '..', '..', '..', 'docs', 'completions.md'), 'utf8');
+const namesIn = (line: string) => [...line.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? '');
+
+test('the documentation names the fields that are read, and those that are refused', () => {
+  const refused = page.split('\n\n').find((paragraph) => paragraph.startsWith('**Refused**')) ?? '';
+  expect(namesIn(refused).sort()).toEqual([...Object.keys(REFUSED_FIELDS), 'logprobs'].sort());
+  const [row = ''] = page.split('\n').filter((line) => line.startsWith('| `max_tokens`'));
+  const read = namesIn(row.split(' | ')[0] ?? '');
+  expect([...read, 'model'].sort()).toEqual([...CHAT_FIELDS].sort());
 });

@@ -33,7 +33,9 @@ const record = (fields: Record<string, fc.Arbitrary<unknown>>) =>
           ),
       ),
   );
-const listOf = (arbitrary: fc.Arbitrary<unknown>) => nearly(fc.array(arbitrary, { maxLength: 4 }));
+/** One object may stand in place of a list. */
+const listOf = (arbitrary: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 8, arbitrary: nearly(fc.array(arbitrary, { maxLength: 4 })) }, { weight: 1, arbitrary });
 
 const types = nearly(fc.constantFrom('image/png', 'application/pdf', 'text/plain'));
 const media = {
