@@ -69,7 +69,7 @@ function readStream(text: string) {
   const chunks = chunksOf(text);
   const last = chunks.at(-1);
   const error = last !== undefined && 'error' in last ? last : null;
-  const ends = chunks.filter((chunk) => /"finishReason"|"usageMetadata"/.test(JSON.stringify(chunk)));
+  const ends = chunks.filter((chunk) => /"finishReason"|"candidatesTokenCount"/.test(JSON.stringify(chunk)));
   if (ends.length > 1 || (ends.length === 1 && ends[0] !== last)) throw new Error(`not one end: ${text.slice(-500)}`);
   const answered = error === null ? chunks : chunks.slice(0, -1);
   return {

@@ -81,6 +81,36 @@ describe('a stream', () => {
   };
   const eventsOf = (content: object[]) => unfoldMessage(message(content)).map(encodeEvent);
 
+  test.each([
+    [
+      { input_tokens: 5, output_tokens: 1 },
+      { promptTokenCount: 5, totalTokenCount: 5 },
+    ],
+    [
+      { input_tokens: 5, cache_read_input_tokens: 3, output_tokens: 1 },
+      { promptTokenCount: 8, cachedContentTokenCount: 3, totalTokenCount: 8 },
+    ],
+    [{ input_tokens: 0, output_tokens: 0 }, undefined],
+    [{}, undefined],
+  ])(
+    'names itself in each chunk, with the prompt of %j, and only the last has an end and the output',
+    (usage, shown) => {
+      const begun = encodeEvent(makeEvent({ type: 'message_start', message: message([], { usage }) }));
+      const chunks = chunksOf(written([begun, ...eventsOf([thought, text, call]).slice(1)]));
+      expect(chunks).toHaveLength(4);
+      for (const [place, chunk] of chunks.entries()) {
+        const isLast = place === chunks.length - 1;
+        expect(Object.keys(chunk)).toEqual(
+          ['candidates', 'usageMetadata', 'modelVersion', 'responseId'].filter((name) => name in chunk),
+        );
+        expect(chunk).toMatchObject({ modelVersion: 'claude', responseId: '1' });
+        expect('finishReason' in (chunk['candidates'] as [Json])[0]).toBe(isLast);
+        if (isLast) expect(chunk['usageMetadata']).toMatchObject({ candidatesTokenCount: 9 });
+        else expect(chunk['usageMetadata'] as Json | undefined).toEqual(shown);
+      }
+    },
+  );
+
   test('has no thinking in a signature if it is too long to be kept whole', () => {
     const half = { ...thought, thinking: 'x'.repeat(bounds.reasoningDetailsCharactersMax / 2) };
     const callsOf = (content: object[]) =>
