@@ -20,6 +20,8 @@ import {
 import { responseErrorOfEvent } from './response-error.ts';
 
 const COMMENT = ': ping\n\n';
+/** Open Responses requires it, and OpenAI's SDKs end at it: https://www.openresponses.org/specification (29 November 2026). */
+const DONE = 'data: [DONE]\n\n';
 const NATIVE_ID = /"id":\s*"(resp_[\w-]+)"/;
 
 /** When and for which request a response is made. */
@@ -289,14 +291,15 @@ export class ResponseWriter extends EventWriter {
   #finish(): string {
     this.end();
     const status = this.#status();
-    return this.#close(status) + this.#responseEvent(`response.${status}`, this.#response(status));
+    return this.#close(status) + this.#responseEvent(`response.${status}`, this.#response(status)) + DONE;
   }
 
   /** Some clients read only `error`, others only `response.failed`. */
   #fail(event: JsonObject): string {
     this.end();
     const { error, failure } = responseErrorOfEvent(event, this.#origins);
-    return this.#event('error', { error }) + this.#responseEvent('response.failed', this.#response('failed', failure));
+    const told = this.#event('error', { error });
+    return told + this.#responseEvent('response.failed', this.#response('failed', failure)) + DONE;
   }
 
   /** Its JSON. */

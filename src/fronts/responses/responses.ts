@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { TurnpikeError } from '../../errors.ts';
 import { objectOf, parseExactly } from '../../wire/wire.ts';
-import type { AnswerTranslator, Asked, Front } from '../front.ts';
+import type { AnswerTranslator, Asked, Front, Operation } from '../front.ts';
 import { withClientPaths } from '../origins.ts';
 import { codexModelsBody, isForCodex } from './codex-models.ts';
 import { weighArguments } from './convert-input.ts';
@@ -18,6 +18,7 @@ export { customInput } from './output-items.ts';
 export { FIELDS as RESPONSE_FIELDS } from './response-fields.ts';
 
 const PATH = '/v1/responses';
+const COUNT_PATH = `${PATH}/input_tokens`;
 const MODELS_PATH = '/v1/models';
 
 export const responses: Front = {
@@ -26,15 +27,29 @@ export const responses: Front = {
   keyHeader: null,
   owns: (path, { query }) =>
     path === PATH || path.startsWith(`${PATH}/`) || (path === MODELS_PATH && isForCodex(query)),
-  findOperation: (path) => (path === PATH ? { asks: 'message' } : path === MODELS_PATH ? { asks: 'models' } : null),
+  findOperation,
   weigh: (body, weight) => weighArguments(body['input'], weight),
   translate(body, asked) {
     const { message, terms } = convertRequest(body);
     return { message, native: nativeBody(body, asked), answer: new ResponseAnswer(terms, asked) };
   },
   errorBody: responseErrorBody,
+  countBody: ({ input_tokens = 0 }) => JSON.stringify({ object: 'response.input_tokens', input_tokens }),
   modelsBody: codexModelsBody,
 };
+
+function findOperation(path: string): Operation | null {
+  switch (path) {
+    case PATH:
+      return { asks: 'message' };
+    case COUNT_PATH:
+      return { asks: 'count' };
+    case MODELS_PATH:
+      return { asks: 'models' };
+    default:
+      return null;
+  }
+}
 
 class ResponseAnswer implements AnswerTranslator {
   readonly #terms: ResponseTerms;

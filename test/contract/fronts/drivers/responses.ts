@@ -64,7 +64,9 @@ const END = /^response\.(?:completed|incomplete|failed)$/;
 
 function readStream(text: string) {
   if (!text.endsWith('\n\n')) throw new Error(`the stream ends within an event: ${text.slice(-100)}`);
-  const events = eventsOf(text);
+  const [whole = '', ...after] = text.split('data: [DONE]\n\n');
+  if (after.join('') !== '') throw new Error(`something follows the end: ${text.slice(-500)}`);
+  const events = eventsOf(whole);
   const last = events.at(-1);
   const ends = events.filter(({ type }) => END.test(type));
   if (ends.length > 1 || (ends.length === 1 && ends[0] !== last)) throw new Error(`not one end: ${text.slice(-500)}`);

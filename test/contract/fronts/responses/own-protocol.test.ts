@@ -111,3 +111,22 @@ test('Codex gets the list of models in the form that it reads, and others the us
     });
   expect(await read('')).toMatchObject({ object: 'list' });
 });
+
+test('input tokens are counted free of charge, and a wrong field is named', async () => {
+  world.upstream.play(scripts.json('{"input_tokens":7}'));
+  const caller = await world.makeKey();
+  const count = (body: Json) =>
+    fetch(`${world.url}/v1/responses/input_tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${caller.secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const response = await count({ model: 'plain', input: 'Hi', instructions: 'Be brief.' });
+  expect([response.status, await response.json()]).toEqual([200, { object: 'response.input_tokens', input_tokens: 7 }]);
+  const sent = world.upstream.requests.at(-1);
+  expect(sent?.path).toBe('/v1/messages/count_tokens');
+  expect(JSON.parse(sent?.body ?? '')).toMatchObject({ system: [{ type: 'text', text: 'Be brief.' }] });
+  const refused = await count({ model: 'plain', input: 7 });
+  expect([refused.status, await refused.json()]).toMatchObject([400, { error: { param: 'input' } }]);
+  await expectMoney(world, caller, []);
+});

@@ -217,6 +217,23 @@ describe('an error in a stream', () => {
   });
 });
 
+test('a stream ends with [DONE], which nothing follows, however it ends', () => {
+  const failure = { type: 'error', error: { type: 'api_error', code: 'upstream_failed', message: 'No.' } };
+  const failed = `event: error\ndata: ${JSON.stringify(failure)}\n\n`;
+  const texts = [
+    streamOf(),
+    streamOf({ stop_reason: 'max_tokens' }),
+    failed,
+    streamOf()
+      .slice(0, 1000)
+      .replace(/[^\n]*$/, '') + failed,
+  ];
+  for (const text of texts) {
+    const written = write(text + streamOf());
+    expect(written.split('data: [DONE]\n\n')).toEqual([expect.stringMatching(/\n\n$/), '']);
+  }
+});
+
 test('a ping is a comment', () => {
   expect(write(PING_TEXT)).toBe(': ping\n\n');
 });
