@@ -47,7 +47,7 @@ function checkMessages(value: JsonValue | undefined): void {
 }
 
 /** Checks all fields but model, messages, max_tokens and stream; null counts as absent. Throws invalid_request. */
-function checkOptionalFields(body: JsonObject): void {
+function checkOptionalFields(body: JsonObject, protocol: Protocol): void {
   checkSystem(body['system'] ?? '');
   const tools = requireList(body['tools'] ?? NONE, 'tools');
   for (let place = 0; place < tools.length; place++)
@@ -64,10 +64,20 @@ function checkOptionalFields(body: JsonObject): void {
     const value = body[name] ?? null;
     if (value !== null && typeof value !== 'number') throw wrongField(name, 'Input should be a valid number');
   }
+  if (protocol === 'messages') checkTemperature(body['temperature'] ?? null);
   for (const name of OBJECTS) {
     const value = body[name] ?? null;
     if (value !== null && !isJsonObject(value)) throw wrongField(name, DICTIONARY);
   }
+}
+
+/** 0 to 1: https://platform.claude.com/docs/en/api/messages (29 November 2026). Other protocols have ranges of their own. */
+function checkTemperature(value: JsonValue): void {
+  if (typeof value !== 'number' || (value >= 0 && value <= 1)) return;
+  throw wrongField(
+    'temperature',
+    `Input should be ${value < 0 ? 'greater than or equal to 0' : 'less than or equal to 1'}`,
+  );
 }
 
 const NONE: JsonValue[] = [];
@@ -157,7 +167,7 @@ function checkRequest({ text, bytes, members, body, protocol, native }: Parsed):
   const maxTokens = checkMaxTokens(body['max_tokens']);
   const stream = body['stream'] ?? false;
   if (typeof stream !== 'boolean') throw wrongField('stream', 'Input should be a valid boolean');
-  checkOptionalFields(body);
+  checkOptionalFields(body, protocol);
   // The next turn of a thread would omit its history. Clients repeat a request that is refused with this code without it.
   if ((body['thread'] ?? null) !== null)
     throw new TurnpikeError('thread_unsupported_request', 'thread is not supported by this endpoint');

@@ -7,6 +7,7 @@ import type { Origins } from '../origins.ts';
 import { requireObject } from '../placed.ts';
 import { type Effort, effortMembers, OFF, ON, readEffort } from '../read-effort.ts';
 import { refuseFields } from '../refused-fields.ts';
+import { checkRanges, OPENAI_RANGES } from '../sampling-ranges.ts';
 import { refuseTier } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
@@ -77,6 +78,7 @@ export function convertRequest(given: JsonObject): ConvertedRequest {
   const body = withInner(given);
   refuseFields(body, REFUSED_FIELDS);
   refuseTier(body);
+  checkRanges(body, OPENAI_RANGES);
   const fields = new Map([...WORDS, ['system', (body['system'] ?? null) === null ? 'messages' : 'system']]);
   const tools = convertTools(body);
   const conversation = convertConversation(body, tools.customTools);

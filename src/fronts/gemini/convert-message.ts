@@ -14,7 +14,7 @@ import { ThinkingCarrier } from './carried-thinking.ts';
 import type { GeminiTerms } from './convert-request.ts';
 import { readEnum } from './enum-answer.ts';
 
-/** What the parts depend on. */
+/** Terms that decide the parts of an answer. */
 export type PartTerms = Pick<GeminiTerms, 'includesThoughts' | 'isEnum'>;
 
 /** A provider of this protocol has answered with such a response itself, which is kept. */

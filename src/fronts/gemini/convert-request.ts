@@ -12,6 +12,7 @@ import {
 import { ANY_JSON, schemaFormat } from '../json-format.ts';
 import type { Origins } from '../origins.ts';
 import { type Placed, requireObject } from '../placed.ts';
+import { checkRanges, type Ranges } from '../sampling-ranges.ts';
 import { convertContents, convertSystem } from './convert-contents.ts';
 import { convertSchema } from './convert-schema.ts';
 import { ENUM_TYPE, enumSchema } from './enum-answer.ts';
@@ -31,6 +32,7 @@ export function convertRequest(
   { model, stream }: { model: string; stream: boolean },
 ): { message: JsonObject; terms: GeminiTerms } {
   const config = body['generationConfig'] === undefined ? {} : requireObject(body['generationConfig'], CONFIG);
+  checkRanges(config, RANGES, `${CONFIG}.`);
   const conversation = convertContents(body['contents']);
   const tools = convertTools(body);
   const thinking = convertThinking(config);
@@ -76,6 +78,14 @@ const SAMPLING: Readonly<Record<string, string>> = {
   frequencyPenalty: 'frequency_penalty',
   presencePenalty: 'presence_penalty',
   seed: 'seed',
+};
+
+/** https://ai.google.dev/api/generate-content#generationconfig (29 November 2026). */
+const RANGES: Ranges = {
+  temperature: [0, 2],
+  topP: [0, 1],
+  frequencyPenalty: [-2, 2],
+  presencePenalty: [-2, 2],
 };
 
 /** Zero is the same as none. */

@@ -7,6 +7,7 @@ import type { Origins } from '../origins.ts';
 import { type Placed, textBlock } from '../placed.ts';
 import { type Effort, effortMembers, ON, readEffort } from '../read-effort.ts';
 import { refuseFields } from '../refused-fields.ts';
+import { checkRanges, OPENAI_RANGES } from '../sampling-ranges.ts';
 import { refuseTier } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
 import { convertInput, type InputItem, readItems, toolListsOf } from './convert-input.ts';
@@ -51,6 +52,7 @@ interface ConvertedRequest {
 export function convertRequest(body: JsonObject): ConvertedRequest {
   refuseFields(body, REFUSED_FIELDS);
   refuseTier(body);
+  checkRanges(body, OPENAI_RANGES);
   const fields = new Map([
     ...WORDS,
     ['system', 'instructions'],

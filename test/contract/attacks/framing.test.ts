@@ -28,7 +28,7 @@ const all = (answer: string): Answers => [answer, answer, answer];
 const EMPTY = '400, empty';
 const SERVED = all('200');
 const NO_JSON = all('400 invalid_json');
-/** What follows the body is taken for another request, before this one is answered. A count is answered at once. */
+/** Bytes after the body are taken for another request, before this one is answered. A count is answered at once. */
 const LOST: Answers = [EMPTY, '200', EMPTY];
 
 /** The parts that are sent, and the answers; null: the socket is closed before. */

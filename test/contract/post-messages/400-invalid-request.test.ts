@@ -57,6 +57,8 @@ test.each<[string, unknown]>([
   ['messages.0.content.1.tool_result.content.0.text.text: Field required', withResult([{ type: 'text' }])],
   ['messages.0.content.1.tool_result.content.1: ', withResult([{ type: 'text', text: 'a' }, 'b'])],
   ['temperature: Input should be a valid number', bodyOf({ temperature: '1' })],
+  ['temperature: Input should be less than or equal to 1', bodyOf({ temperature: 1.01 })],
+  ['temperature: Input should be greater than or equal to 0', bodyOf({ temperature: -0.01 })],
   ['top_p: ', bodyOf({ top_p: true })],
   ['top_k: ', bodyOf({ top_k: [5] })],
   ['metadata: Input should be a valid dictionary', bodyOf({ metadata: 'user' })],
@@ -113,7 +115,7 @@ test('unusual values of the right type, and null for optional fields, are left t
   const absent = ['tools', 'tool_choice', 'stop_sequences', 'temperature', 'top_p', 'top_k', 'metadata', 'thinking'];
   const bodies = [
     bodyOf(Object.fromEntries([...absent, 'output_config', 'system'].map((name) => [name, null]))),
-    bodyOf({ tools: [{}], tool_choice: { type: 'of_the_future' }, stop_sequences: [''], temperature: 7, top_k: 0.5 }),
+    bodyOf({ tools: [{}], tool_choice: { type: 'of_the_future' }, stop_sequences: [''], temperature: 0.7, top_k: 0.5 }),
     bodyOf({ tools: [{ name: 'a', input_schema: { type: 'object', properties: { location: 'bar' } } }], thinking: {} }),
     bodyOf({ system: [{ type: 'text', text: '', citations: null }], metadata: { user_id: null }, output_config: {} }),
     bodyOf({ messages: user([{ type: 'block_of_the_future', text: 5, content: ['a'] }]) }),

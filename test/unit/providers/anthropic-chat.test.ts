@@ -250,7 +250,7 @@ test('an image of a type that the provider refuses is refused by name, also with
 
 test('a Messages request is sent with all of these fields unchanged', () => {
   const messages = [user, { role: 'system', content: 'Be brief.' }];
-  const members = { ...high, temperature: 1.7, top_p: 1, tool_choice: { type: 'any' }, messages };
+  const members = { ...high, temperature: 0.7, top_p: 1, tool_choice: { type: 'any' }, messages };
   for (const model of ['claude-opus-4-5', 'claude-opus-5-5'])
     expect(JSON.parse(convertMessageBody(attemptOf(members, model, 'messages')))).toMatchObject(members);
 });

@@ -7,7 +7,7 @@ import { parseMessageRequest, type StreamEvent } from '../../../src/wire/wire.ts
 /** An attempt with this body (an object, or its exact text) at the provider of this origin. */
 export function makeAttempt(baseUrl: string, body: object | string, changes: Partial<Attempt> = {}): Attempt {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const request = parseMessageRequest(new TextEncoder().encode(text));
+  const request = changes.request ?? parseMessageRequest(new TextEncoder().encode(text));
   return {
     provider: { name: 'p', kind: 'anthropic', baseUrl, credential: new Secret('sk-ant-ours') },
     request,

@@ -77,7 +77,7 @@ const request = record({
   function_call: rarely(fc.constantFrom('auto', 'none', { name: 'f' })),
   stop: fc.oneof(words, listOf(words)),
   max_tokens: nearly(fc.integer()),
-  temperature: nearly(fc.double()),
+  temperature: nearly(fc.double({ min: 0, max: 2, noNaN: true })),
   response_format: record({
     type: fc.constantFrom('json_schema', 'json_object'),
     json_schema: record({ schema: anything }),

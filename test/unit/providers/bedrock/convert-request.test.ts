@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { convertBody } from '../../../../src/providers/bedrock/convert-request.ts';
 import { homeOf } from '../../../../src/providers/bedrock/model-ids.ts';
 import { markSignature } from '../../../../src/providers/bedrock/reasoning-signature.ts';
+import { type Protocol, parseMessageRequest } from '../../../../src/wire/wire.ts';
 import { makeAttempt } from '../make-attempt.ts';
 
 type Json = Record<string, unknown>;
@@ -22,8 +23,10 @@ const tool = {
 const used = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} };
 const answered = (more: object = {}) => ({ type: 'tool_result', tool_use_id: 'toolu_1', ...more });
 
-function bodyOf(members: object, upstreamModel = NOVA): Json {
-  const attempt = makeAttempt('', { model: 'm', max_tokens: 100, messages: [user(text('Hi'))], ...members });
+function bodyOf(members: object, upstreamModel = NOVA, protocol: Protocol = 'messages'): Json {
+  const body = JSON.stringify({ model: 'm', max_tokens: 100, messages: [user(text('Hi'))], ...members });
+  const request = parseMessageRequest(new TextEncoder().encode(body), protocol);
+  const attempt = makeAttempt('', body, { request, maxTokens: request.maxTokens ?? 0 });
   return JSON.parse(convertBody({ ...attempt, upstreamModel })) as Json;
 }
 
@@ -172,7 +175,8 @@ test('thinking is requested in the words of the family', () => {
 });
 
 test('parameters out of the range of Converse are clamped, left out or refused', () => {
-  expect(bodyOf({ temperature: 1.5, top_p: -1, stop_sequences: ['', 'END'] })['inferenceConfig']).toEqual({
+  const outside = { temperature: 1.5, top_p: -1, stop_sequences: ['', 'END'] };
+  expect(bodyOf(outside, NOVA, 'chat-completions')['inferenceConfig']).toEqual({
     maxTokens: 100,
     temperature: 1,
     stopSequences: ['END'],
