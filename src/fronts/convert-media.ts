@@ -11,14 +11,23 @@ const ADDRESS = /^https?:\/\//i;
 
 /** An image, or a PDF or text in its place, from its URL at `path`. Throws invalid_request. */
 export function convertImage(url: string, path: string): Placed {
-  if (ADDRESS.test(url)) return { block: { type: 'image', source: { type: 'url', url } }, path };
+  if (ADDRESS.test(url)) return isPdfAddress(url) ? convertDocument(url, path, '') : imageAt(url, path);
   const inside = readDataUrl(url);
   if (inside === null) throw wrongField(path, 'Input should be an http(s) URL or a base64 data URL');
   // Clients send a PDF in place of an image where routers take it.
+  if (inside.base64.startsWith(PDF)) return convertDocument(inside.base64, path, '');
   if (inside.mediaType === 'application/pdf' || inside.mediaType.startsWith('text/'))
     return convertDocument(url, path, '');
   const media_type = inside.mediaType === 'image/jpg' ? 'image/jpeg' : inside.mediaType;
   return { block: { type: 'image', source: { type: 'base64', media_type, data: inside.base64 } }, path };
+}
+
+function imageAt(url: string, path: string): Placed {
+  return { block: { type: 'image', source: { type: 'url', url } }, path };
+}
+
+function isPdfAddress(url: string): boolean {
+  return /\.pdf$/i.test(URL.parse(url)?.pathname ?? '');
 }
 
 /** A PDF or a text, from its URL or data at `path`. Throws invalid_request. */
