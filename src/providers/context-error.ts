@@ -4,86 +4,123 @@
 interface Wording {
   /** Servers that use it. */
   of: string;
+  /** A public report that quotes it; `PUBLIC_CODE`: several public clients test for it. */
   source: string;
   /** With the groups `prompt`, `max`, and `output` or `total` where it states them. */
   pattern: RegExp;
 }
 
+const PUBLIC_CODE = 'as quoted in public code of several clients';
+
 /** Read 2026-11-29. The first match decides. */
 export const WORDINGS: readonly Wording[] = [
   {
-    of: 'OpenAI, vLLM, OpenRouter: with the parts of the request',
-    source: 'https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/serving_engine.py',
+    of: 'OpenAI, vLLM, DeepSeek, OpenRouter: with the parts of the request',
+    source: 'https://github.com/vllm-project/vllm/issues/20409',
     pattern:
       /maximum context length (?:is|of) (?<max>\d+) tokens.{0,80}?(?:requested|asked for)(?: a total of| about)? (?<total>\d+) tokens.{0,20}?\((?<prompt>\d+) (?:of text input|in the (?:messages|prompt)|in your prompt)[^)]*?(?<output>\d+) (?:in the|for the|of the) (?:completion|output)/is,
   },
   {
+    of: 'vLLM, also at Bedrock, Cloudflare and DeepInfra: the output first',
+    source: PUBLIC_CODE,
+    pattern:
+      /maximum context length is (?<max>\d+) tokens.{0,40}?requested (?<output>\d+) output tokens.{0,40}?contains (?:at least )?(?<prompt>\d+) input tokens/is,
+  },
+  {
+    of: 'SGLang, and vLLM behind routers: a total',
+    source: PUBLIC_CODE,
+    pattern:
+      /maximum context length of (?<max>\d+) tokens.{0,40}?a total of (?<total>[\d.]+) tokens: (?<prompt>\d+) tokens from the input messages and (?<output>\d+) tokens for the completion/is,
+  },
+  {
     of: 'vLLM: max_tokens',
-    source: 'https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/utils.py',
+    source: PUBLIC_CODE,
     pattern:
       /max(?:_completion)?_tokens\W{0,3} (?:is|are) too large: (?<output>\d+).{0,80}?maximum context length is (?<max>\d+) tokens.{0,40}?has (?<prompt>\d+) input tokens/is,
   },
   {
-    of: 'OpenAI, DeepSeek, vLLM, Groq',
-    source: 'https://github.com/openai/openai-python/issues/1116',
+    of: 'OpenAI (https://github.com/ChatGPTNextWeb/NextChat/issues/625), xAI, vLLM',
+    source: 'https://github.com/cline/cline/issues/3120',
     pattern:
-      /maximum (?:context|prompt) length (?:is|of) (?<max>\d+)(?: tokens)?.{0,80}?(?:resulted in|requested|contains?|has|given:?)(?: a total of| about| at least)? (?<prompt>\d+)(?: (?:input |prompt )?tokens)?/is,
+      /maximum (?:context|prompt) length (?:is|of) (?<max>\d+)(?: tokens)?.{0,80}?(?:resulted in|requested|contains?|has|given:?)(?: a total of| about| at least)? (?<prompt>\d+)\b(?! output tokens| characters)/is,
+  },
+  {
+    of: 'OpenAI Responses',
+    source: PUBLIC_CODE,
+    pattern:
+      /input tokens exceed the configured limit of (?<max>\d+) tokens.{0,20}?messages resulted in (?<prompt>\d+) tokens/is,
+  },
+  {
+    of: 'Cerebras',
+    source: 'https://github.com/cline/cline/issues/5140',
+    pattern:
+      /reduce the length of the messages or completion\. Current length is (?<prompt>\d+) while limit is (?<max>\d+)/i,
   },
   {
     of: 'vLLM: the engine',
-    source: 'https://github.com/vllm-project/vllm/blob/main/vllm/v1/engine/processor.py',
+    source: PUBLIC_CODE,
     pattern: /prompt \(length (?<prompt>\d+)\) is longer than the maximum model length of (?<max>\d+)/i,
   },
   {
-    of: 'llama.cpp, LM Studio',
-    source: 'https://github.com/ggml-org/llama.cpp/blob/master/tools/server/server-context.cpp',
+    of: 'llama.cpp (without counts: https://github.com/ggml-org/llama.cpp/pull/15780), LM Studio',
+    source: PUBLIC_CODE,
     pattern:
       /(?:request|prompt)(?: size)? \((?:n_prompt_tokens ?= ?)?(?<prompt>\d+)(?: tokens)?\) exceeds the available context size \((?:n_ctx ?= ?)?(?<max>\d+)/i,
   },
   {
     of: 'LM Studio',
-    source: 'https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/237',
+    source: 'https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546',
     pattern: /keep the first (?<prompt>\d+) tokens.{0,80}?context length of only (?<max>\d+)/is,
   },
   {
-    of: 'SGLang',
-    source: 'https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/managers/tokenizer_manager.py',
+    of: 'llama-cpp-python',
+    source: 'https://github.com/abetlen/llama-cpp-python/issues/462',
+    pattern: /requested tokens \((?<prompt>\d+)\) exceed context window of (?<max>\d+)/i,
+  },
+  {
+    of: 'DS4 servers',
+    source: PUBLIC_CODE,
+    pattern: /prompt has (?<prompt>\d+) tokens?, but the configured context size is (?<max>\d+)/i,
+  },
+  {
+    of: 'SGLang, Together',
+    source: PUBLIC_CODE,
     pattern: /input \((?<prompt>\d+) tokens\) is longer than the model's context length \((?<max>\d+)/i,
   },
   {
     of: 'Mistral',
-    source: 'https://github.com/mistralai/mistral-vibe/issues/218',
+    source: PUBLIC_CODE,
     pattern: /prompt contains (?<prompt>\d+) tokens.{0,60}?model with (?<max>\d+) maximum context/is,
   },
   {
-    of: 'Text Generation Inference, Together',
-    source: 'https://github.com/huggingface/text-generation-inference/blob/main/router/src/validation.rs',
+    of: 'Text Generation Inference',
+    source: 'https://github.com/huggingface/chat-ui/issues/340',
     pattern:
       /must (?:be <=|have less than) (?<max>\d+)(?: tokens)?\. Given: (?<prompt>\d+)(?: `?inputs`? tokens and (?<output>\d+) `max_new_tokens`)?/i,
   },
   {
     of: 'Moonshot',
-    source: 'https://github.com/MoonshotAI/kimi-cli/issues/1018',
+    source: 'https://github.com/MoonshotAI/kimi-cli/issues/2011',
     pattern: /exceeded model token limit: (?<max>\d+) \(requested: (?<prompt>\d+)\)/i,
   },
   {
     of: 'Gemini',
-    source: 'https://github.com/google-gemini/gemini-cli/issues/2104',
+    source: 'https://github.com/google-gemini/gemini-cli/issues/6678',
     pattern: /input token count\D{0,20}(?<prompt>\d+)\D{0,80}maximum number of (?:input )?tokens\D{0,20}(?<max>\d+)/i,
   },
   {
     of: 'GitHub Models and Copilot',
-    source: 'https://github.com/anomalyco/opencode/issues/2604',
+    source: 'https://github.com/jjleng/copilot-more/issues/35',
     pattern: /prompt token count of (?<prompt>\d+) exceeds the limit of (?<max>\d+)/i,
   },
   {
-    of: 'Fireworks',
-    source: 'https://github.com/cline/cline/issues/4389',
+    of: 'Ollama, Fireworks',
+    source: PUBLIC_CODE,
     pattern: /prompt is too long: (?<prompt>\d+), model maximum context length: (?<max>\d+)/i,
   },
   {
     of: 'Databricks',
-    source: 'https://github.com/BerriAI/litellm/issues/9583',
+    source: 'a report that was not found again',
     pattern: /input tokens? \(?(?<prompt>\d+)\)? exceeds? the (?:configured )?(?:limit|maximum) of (?<max>\d+)/i,
   },
 ];
@@ -98,11 +135,14 @@ const WITHOUT_NUMBERS: readonly RegExp[] = [
   /^input (?:is too long|tokens exceeded|length exceeds)\b|^too many input tokens\b|^too many tokens\b/i,
   /\b(?:input|prompt|request|messages?)\b.{0,40}\bexceed(?:s|ed)?\b.{0,60}\b(?:context|max(?:imum)? (?:input )?(?:length|tokens?))\b/is,
   /\bcontext (?:window|length|size)(?: limit)? (?:exceeded|exceeds? (?:the )?limit)\b/i,
+  /\bgreater than the context length\b|\b(?:longer than|exceeds) the (?:model's )?(?:context|length|maximum model) (?:length|limit)\b/i,
+  /\breduce the length of the (?:messages|input|prompt)\b|\btotal message size \d+ exceeds limit\b|\bexceed context limit\b/i,
   /\bprompt (?:is )?too long\b|\brange of input length should be\b|\bexceeded max context length\b/i,
   /\bmaximum context length\b/i,
 ];
 
-const NAMES = /context_length_exceeded|context_window_exceeded|model_context_window_exceeded|exceed_context_size/i;
+const NAMES =
+  /context_length_exceeded|model_max_prompt_tokens_exceeded|context_window_exceeded|model_context_window_exceeded|exceed_context_size/i;
 const AS_CLAUDE =
   /^(?:prompt is too long: \d+ tokens > \d+ maximum|input length and `max_tokens` exceed context limit)/;
 

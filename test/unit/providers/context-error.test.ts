@@ -25,6 +25,12 @@ test.each([
   'prompt token count of 5000 exceeds the limit of 4096',
   'The prompt is too long: 5000, model maximum context length: 4096',
   'Input tokens 5000 exceed the configured limit of 4096 tokens',
+  "This model's maximum context length is 4096 tokens. However, you requested 0 output tokens and your prompt contains at least 5000 input tokens, for a total of at least 5000 tokens.",
+  "Requested token count exceeds the model's maximum context length of 4096 tokens. You requested a total of 6000 tokens: 5000 tokens from the input messages and 1000 tokens for the completion.",
+  'Input tokens exceed the configured limit of 4096 tokens. Your messages resulted in 5000 tokens. Please reduce the length of the messages.',
+  'Please reduce the length of the messages or completion. Current length is 5000 while limit is 4096',
+  'Requested tokens (5000) exceed context window of 4096',
+  'Prompt has 5,000 tokens, but the configured context size is 4,096 tokens',
 ])('a prompt that exceeds the context has its counts: %s', (message) => {
   expect(contextErrorOf(message)).toBe(TOO_LONG);
 });
@@ -33,6 +39,8 @@ test.each([
   "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion). Please reduce the length.",
   "'max_tokens' or 'max_completion_tokens' is too large: 1000. This model's maximum context length is 4096 tokens and your request has 4000 input tokens (1000 > 4096 - 4000).",
   'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens and 1000 `max_new_tokens`',
+  "This model's maximum context length is 4096 tokens. However, you requested 1000 output tokens and your prompt contains at least 4000 input tokens, for a total of at least 5000 tokens.",
+  "Requested token count exceeds the model's maximum context length of 4096 tokens. You requested a total of 5000 tokens: 4000 tokens from the input messages and 1000 tokens for the completion.",
 ])('a prompt that fits, but not with its output, says so: %s', (message) => {
   expect(contextErrorOf(message)).toBe(TOO_MUCH);
 });
@@ -47,6 +55,16 @@ test.each([
   ['prompt too long; exceeded max context length by 904 tokens', ''],
   ['too many tokens: size limit exceeded by 904 tokens', ''],
   ['invalid params, context window exceeds limit (2013)', ''],
+  ['Please reduce the length of the messages or completion', ''],
+  ['The number of tokens to keep from the initial prompt is greater than the context length', ''],
+  ['the request exceeds the available context size. try increasing it', 'exceed_context_size_error'],
+  ['too big', 'model_max_prompt_tokens_exceeded'],
+  ['input is longer than the maximum model length of 32768', ''],
+  ['The request payload size has exceed context limit.', ''],
+  [
+    "This model's maximum context length is 4096 tokens. However, you requested 4000 output tokens and your prompt contains 12769 characters",
+    '',
+  ],
 ])('an error without both counts says what is wrong first: %s', (message, names) => {
   const said = /^prompt is too long/i.test(message) ? message : `prompt is too long: ${message}`;
   expect(contextErrorOf(message, names)).toBe(said);
