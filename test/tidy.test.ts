@@ -142,7 +142,7 @@ const packageHomes: Record<string, RegExp> = {
   stripe: /^src\/payments\/stripe\//,
   nodemailer: /^src\/delivery\/send-mail\.ts$/,
   kysely: /^src\/storage\/postgres\/open-sign-in\.ts$/,
-  '@smithy': /^src\/(?:providers\/bedrock\/|credentials\/aws-secret\.ts$)/,
+  '@smithy': /^src\/(?:providers\/(?:bedrock\/|sign-request\.ts$)|credentials\/aws-secret\.ts$)/,
   '@opentelemetry': /^src\/observability\/otlp\//,
   '@azure': /^src\/credentials\/azure-identity\.ts$/,
   '@aws-sdk': /^src\/credentials\/aws-identity\.ts$/,

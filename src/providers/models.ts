@@ -24,11 +24,18 @@ interface GeminiFacts extends ModelFacts {
   output_tokens_max: number;
 }
 
+/** Without either: the model does not think. */
+interface GeminiThinkingFacts extends ModelFacts {
+  budget?: ThinkingBudget;
+  levels?: ThinkingLevels;
+}
+
 function patterned<Facts extends ModelFacts>(rows: readonly Facts[]): (Facts & { pattern: RegExp })[] {
   return rows.map((row) => ({ ...row, pattern: new RegExp(row.models) }));
 }
 
 const OPENAI_FACTS = patterned(facts.openai as readonly OpenAiFacts[]);
+const GEMINI_THINKING = patterned(facts.gemini_thinking as readonly GeminiThinkingFacts[]);
 const GEMINI_FACTS = patterned(facts.gemini as readonly GeminiFacts[]);
 
 /** The name without the mark of a fine-tuned model and without a path, in lower case. */
@@ -101,18 +108,6 @@ export function claudeGeneration(model: string): Generation {
 
 // Gemini
 
-/** The first match applies. */
-const GEMINI_MODELS: readonly [name: RegExp, thinks: ThinkingBudget | ThinkingLevels | null][] = [
-  [/-(image|tts|audio|live)\b/, null],
-  [/^gemini-2\.5-flash-lite/, { least: 0, from: 512, most: 24_576 }],
-  [/^gemini-2\.5-flash/, { least: 0, from: 1, most: 24_576 }],
-  [/^gemini-2\.5/, { least: 128, from: 128, most: 32_768 }],
-  [/^gemini-3(\.\d+)?-flash-lite/, { lowest: 'MINIMAL', middle: 'MEDIUM' }],
-  [/^gemini-3(\.[1-6])?-flash/, { lowest: 'MINIMAL', middle: 'MEDIUM' }],
-  [/^gemini-3-pro/, { lowest: 'LOW', middle: 'HIGH' }],
-  [/^gemini-([3-9]|\d\d)\b/, { lowest: 'LOW', middle: 'MEDIUM' }],
-];
-
 /** In tokens: the value for no thinking, and the allowed range. */
 interface ThinkingBudget {
   least: number;
@@ -128,7 +123,8 @@ export interface ThinkingLevels {
 
 /** How a Gemini model thinks; null if it does not, or is unknown. */
 export function geminiThinking(model: string): ThinkingBudget | ThinkingLevels | null {
-  return GEMINI_MODELS.find(([name]) => name.test(model))?.[1] ?? null;
+  const found = GEMINI_THINKING.find(({ pattern }) => pattern.test(model));
+  return found?.budget ?? found?.levels ?? null;
 }
 
 /** Whether `temperature`, `topP` and `topK` are sent: they are deprecated since Gemini 3.6 Flash (July 2026). */

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { convertBody as convertGemini } from '../../../src/providers/gemini/convert-request.ts';
 import facts from '../../../src/providers/model-facts.json' with { type: 'json' };
-import { chatTraits, reasoningOf } from '../../../src/providers/models.ts';
+import { chatTraits, geminiThinking, reasoningOf } from '../../../src/providers/models.ts';
 import { convertBody as convertChat } from '../../../src/providers/openai/convert-request.ts';
 import { chooseProfile } from '../../../src/providers/openai/profile.ts';
 import { convertBody as convertResponse } from '../../../src/providers/openai-responses/convert-request.ts';
@@ -19,7 +19,7 @@ const at = (upstreamModel: string, members: JsonObject = {}) =>
   makeAttempt('https://api.openai.com', { ...BODY, ...members }, { upstreamModel, maxTokens: 100_000 });
 
 test('each has a pattern, a source and a day, and only known words', () => {
-  for (const { models, source, as_of } of [...facts.openai, ...facts.gemini]) {
+  for (const { models, source, as_of } of [...facts.openai, ...facts.gemini, ...facts.gemini_thinking]) {
     expect(() => new RegExp(models)).not.toThrow();
     expect(source.length).toBeGreaterThan(10);
     expect(as_of).toMatch(/^2026-\d\d-\d\d$/);
@@ -79,4 +79,17 @@ test('a call to Gemini 4 asks for no more output than one call gives', () => {
   expect([true, false].map((stream) => maxOf('gemini-4-argon', stream))).toEqual([65_536, 32_768]);
   expect([true, false].map((stream) => maxOf('models/gemini-4-hydrogen', stream))).toEqual([65_536, 32_768]);
   expect([true, false].map((stream) => maxOf('gemini-3.8-flash', stream))).toEqual([100_000, 100_000]);
+});
+
+test.each([
+  ['gemini-2.5-flash-lite', { least: 0, from: 512, most: 24_576 }],
+  ['gemini-2.5-pro', { least: 128, from: 128, most: 32_768 }],
+  ['gemini-3.6-flash', { lowest: 'MINIMAL', middle: 'MEDIUM' }],
+  ['gemini-3.7-flash', { lowest: 'LOW', middle: 'MEDIUM' }],
+  ['gemini-3.8-flash', { lowest: 'LOW', middle: 'MEDIUM' }],
+  ['gemini-4-argon', { lowest: 'LOW', middle: 'MEDIUM' }],
+  ['gemini-3.8-flash-tts', null],
+  ['gemini-1.5-pro', null],
+])('%s thinks by its row', (model, thinks) => {
+  expect(geminiThinking(model)).toEqual(thinks as never);
 });
