@@ -69,8 +69,8 @@ describe('auth', () => {
         'auth.type: needs the environment variable VAULT_ADDR',
       ],
       [{ type: 'vault', secret: 'secret/data/a' }, 'auth.field: '],
-      [{ type: 'google' }, 'auth: of the type google is only for the kind vertex'],
-      [{ type: 'aws' }, 'auth: of the type aws is only for the kind bedrock'],
+      [{ type: 'google' }, 'base_url: must be at googleapis.com with https'],
+      [{ type: 'aws' }, 'auth: of the type aws needs the region of Claude Platform on AWS'],
       [{ type: 'azure' }, 'auth: of the type azure is only for the kind foundry'],
       [{ type: 'magic' }, 'auth.type: must be one of env, file'],
     ];
