@@ -28,8 +28,8 @@ export interface Client {
   command: readonly string[];
   /** Error classes that it throws: without balance, without the model, without a key. */
   faults: readonly [string, string, string];
-  /** Conversations that it does not support. */
-  without: readonly string[];
+  /** Conversations that it does not support; with `all`, it holds those that name it. */
+  without: readonly string[] | 'all';
   /** Runs with --all only: its requirements take minutes to install, or a sibling that changes more often shares its protocol. */
   isExtra?: true;
 }
@@ -221,6 +221,45 @@ export const clients: readonly Client[] = [
     command: [join(programsDirectory, 'go/.built/openai')],
     faults: ['*apierror.Error', '*apierror.Error', '*apierror.Error'],
     without: ['count', 'caching', 'thinking', 'tool-results'],
+    isExtra: true,
+  },
+  {
+    name: 'openrouter-sdk',
+    needs: 'packages',
+    heading: 'OpenRouter’s SDK',
+    program: 'openrouter-sdk.mjs',
+    command: ['node', 'openrouter-sdk.mjs'],
+    faults: ['ResponseValidationError', 'ResponseValidationError', 'ResponseValidationError'], // Its errors have codes that are numbers.
+    // Its list is that of OpenRouter’s catalog, it has no budget of thinking, and it retries only 5xx.
+    without: ['count', 'models', 'tool-results', 'thinking', 'retry'],
+  },
+  {
+    name: 'cursor',
+    needs: 'node',
+    heading: 'Cursor',
+    program: 'cursor.mjs',
+    command: ['node', 'cursor.mjs'],
+    faults: ['refused', 'refused', 'refused'],
+    without: [
+      'count',
+      'documents',
+      'caching',
+      'structured',
+      'stop',
+      'thinking',
+      'tool-results',
+      'retry',
+      'retry-fault',
+    ],
+  },
+  {
+    name: 'dspy',
+    needs: 'python-extra',
+    heading: 'DSPy',
+    program: 'dspy-text.py',
+    command: [pythonOfExtra, 'dspy-text.py'],
+    faults: ['', '', ''],
+    without: 'all',
     isExtra: true,
   },
   {

@@ -13,7 +13,7 @@ const missing = (process.env['CLIENTS_MISSING']?.split(',') ?? []) as Need[];
 
 for (const client of clients.filter(({ name }) => selected.includes(name))) {
   const chosen = conversations.filter(
-    ({ name, only }) => only?.includes(client.name) ?? !client.without.includes(name),
+    ({ name, only }) => only?.includes(client.name) ?? (client.without !== 'all' && !client.without.includes(name)),
   );
   if (missing.includes(client.needs)) test.skip(`${client.name}: needs ${client.needs}`, () => {});
   else describe(client.name, () => holdAll(client, chosen));

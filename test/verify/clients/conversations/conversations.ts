@@ -4,6 +4,7 @@ import type { Conversation } from './conversation.ts';
 import { abort, cut, refusals, retry, retryFault } from './failures.ts';
 import {
   caching,
+  completion,
   count,
   documents,
   embeddings,
@@ -33,6 +34,7 @@ export const conversations: readonly Conversation[] = [
   count,
   models,
   embeddings,
+  completion,
   abort,
   cut,
   retry,

@@ -174,6 +174,19 @@ export const models: Conversation = {
   },
 };
 
+/** The older protocol of a prompt and its continuation, for clients that have it. */
+export const completion: Conversation = {
+  name: 'completion',
+  body: { max_tokens: 200, messages: [user(SAID)] },
+  only: ['dspy'],
+  upstream: [sayMessage({ content: [{ type: 'text', text: ANSWERED }] })],
+  check({ got, sent, records }) {
+    expect(got.text).toBe(ANSWERED);
+    expect(saidTo(sent[0])).toBe(SAID);
+    expectRecord(records, 1, USUAL);
+  },
+};
+
 const VECTORS = [
   [0.5, -0.25],
   [0.125, 1],
@@ -187,11 +200,13 @@ export const embeddings: Conversation = {
     'openai-sdk',
     'openai-python',
     'vercel-openai',
+    'openrouter-sdk',
     'open-webui',
     'mastra',
     'llama-index',
     'haystack',
     'openai-go',
+    'dspy',
     'async-openai',
   ],
   provider: { kind: 'openai' },
