@@ -36,7 +36,18 @@ export const FIELDS: ReadonlySet<string> = new Set([
   ...['body', 'frequency_penalty', 'function_call', 'functions', 'max_completion_tokens', 'max_tokens', 'messages'],
   ...['logit_bias', 'model', 'parallel_tool_calls', 'presence_penalty', 'prompt_cache_key', 'reasoning'],
   ...['reasoning_effort', 'response_format', 'safety_identifier', 'seed', 'service_tier', 'stop', 'stop_sequences'],
-  ...['stream', 'stream_options', 'system', 'temperature', 'thinking', 'tool_choice', 'tools', 'top_k', 'top_p', 'usage'],
+  ...[
+    'stream',
+    'stream_options',
+    'system',
+    'temperature',
+    'thinking',
+    'tool_choice',
+    'tools',
+    'top_k',
+    'top_p',
+    'usage',
+  ],
   'user',
 ]);
 

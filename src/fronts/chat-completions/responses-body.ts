@@ -6,7 +6,7 @@ import { isExactObject } from '../placed.ts';
 import { refuseFields } from '../refused-fields.ts';
 import { RESPONSE_FIELDS, readResponses } from '../responses/responses.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
-import { type ConvertedRequest, usagePlace, maxTokensMember, sameFields, stopMember } from './chat-request.ts';
+import { type ConvertedRequest, maxTokensMember, sameFields, stopMember, usagePlace } from './chat-request.ts';
 
 /** Whether it has `input` in place of messages. */
 export function isResponsesBody({ input = null, messages = null }: JsonObject): boolean {
