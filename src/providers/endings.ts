@@ -103,6 +103,20 @@ export const VENDORS: readonly Vendor[] = [
     },
   },
   {
+    name: 'Cohere (v2)',
+    protocol: 'chat',
+    source: 'https://github.com/cohere-ai/cohere-python/blob/main/src/cohere/types/chat_finish_reason.py',
+    checked: '2026-11-29',
+    words: { timeout: 'failed' },
+  },
+  {
+    name: 'Together',
+    protocol: 'chat',
+    source: 'https://github.com/togethercomputer/together-typescript/blob/main/src/resources/completions.ts',
+    checked: '2026-11-29',
+    words: { eos: 'end_turn' },
+  },
+  {
     name: 'Gemini, Vertex AI',
     protocol: 'gemini',
     source: 'https://ai.google.dev/api/generate-content#FinishReason',

@@ -183,8 +183,8 @@ export interface ChatTraits {
   efforts: readonly Effort[];
   /** Effort with tools: some models refuse both together, and some refuse tools over this protocol. */
   effortWithTools: 'sent' | 'left out' | 'none' | 'refused';
-  /** How thinking is sent back; null: it is dropped. */
-  thinkingBack: 'reasoning_content' | 'reasoning_details' | null;
+  /** How thinking is sent back: its text within tool loops, if need be an empty one; the provider's details; or not at all. */
+  thinkingBack: 'text' | 'text if any' | 'details' | null;
   /** Thinking may be at the start of the text, between <think> and </think>. */
   thinkTags: boolean;
 }
@@ -192,23 +192,30 @@ export interface ChatTraits {
 /** Call ids of Mistral's models. */
 export const NINE_CHARACTERS = { form: /^[A-Za-z0-9]{9}$/, madeCharacters: 9 };
 const OPENAI = ['openai', 'azure'];
+/** Where models of OpenAI get its own parameters. */
+const OPENAI_MODELS = [...OPENAI, 'compatible'];
+/** Servers of many vendors' models, which forward the text of earlier thinking to them. */
+const HOSTS = ['compatible', 'cerebras', 'ollama'];
+const OF_OPENAI = /^(?:o\d|codex-|gpt-(?:[5-9]|\d\d)(?!.*-chat))/;
 
-/** All matches apply; later ones take precedence. */
-const CHAT_MODELS: readonly [families: readonly string[], model: RegExp, traits: Partial<ChatTraits>][] = [
-  [
-    OPENAI,
-    /^(?:o\d|codex-|gpt-(?:[5-9]|\d\d)(?!.*-chat))/,
-    { systemRole: 'developer', sampling: [], stopMax: 0, thinking: 'reasoning_effort' },
-  ],
-  [OPENAI, /^o\d/, { parallelToolCalls: false }],
+/**
+ * All matches apply; later ones take precedence. null: at any host, as the model itself refuses what differs. Thinking within tool
+ * loops: https://github.com/PrimeIntellect-ai/verifiers/issues/575 and https://github.com/langchain-ai/langchain/pull/34177; ids
+ * of Mistral's models: https://github.com/vllm-project/vllm/issues/9019 (2026-11-29).
+ */
+const CHAT_MODELS: readonly [families: readonly string[] | null, model: RegExp, traits: Partial<ChatTraits>][] = [
+  [OPENAI, OF_OPENAI, { systemRole: 'developer', stopMax: 0 }],
+  [OPENAI_MODELS, OF_OPENAI, { sampling: [], thinking: 'reasoning_effort' }],
+  [OPENAI_MODELS, /^o\d/, { parallelToolCalls: false }],
   [['xai'], /^grok-(?:3-mini|[4-9]|code)/, { stopMax: 0 }],
   [['xai'], /^grok-3-mini/, { thinking: 'reasoning_effort', efforts: ['low', 'high'] }],
   [['moonshot'], /^kimi-k(?:2\.[5-9]|[3-9])/, { sampling: [], thinking: 'thinking' }],
   [['deepseek'], /reasoner/, { thinking: null }], // the name alone enables thinking
-  [['groq', 'ollama', 'compatible'], /gpt-oss/, { thinking: 'reasoning_effort', efforts: USUAL, thinkTags: false }],
-  [['compatible'], /deepseek|kimi/, { thinkingBack: 'reasoning_content' }],
+  [['groq', ...HOSTS], /gpt-oss/, { thinking: 'reasoning_effort', efforts: USUAL, thinkTags: false }],
+  [HOSTS, /glm-?(?:4\.[5-9]|[5-9](?!\d*b))|minimax-?m\d|qwen-?[3-9](?!\d*b)|qwq/, { thinkingBack: 'text if any' }],
+  [HOSTS, /deepseek|kimi/, { thinkingBack: 'text' }],
   [
-    ['compatible'],
+    null,
     /mistral|mixtral|ministral|magistral|devstral|codestral|pixtral/,
     { userAfterTools: false, toolIds: NINE_CHARACTERS },
   ],
@@ -216,15 +223,21 @@ const CHAT_MODELS: readonly [families: readonly string[], model: RegExp, traits:
 
 /** The traits of a model that differ from those of its family. */
 export function chatTraits(family: string, model: string): Partial<ChatTraits> {
-  const name = model.toLowerCase().replace(/^ft:/, '');
-  const matching = CHAT_MODELS.filter(([families, pattern]) => families.includes(family) && pattern.test(name));
-  return Object.assign(openAiTraits(family, name), ...matching.map(([, , traits]) => traits));
+  const plain = plainName(model); // routers add the vendor
+  const whole = model.toLowerCase();
+  const matching = CHAT_MODELS.filter(
+    ([families, pattern]) => (families?.includes(family) ?? true) && (pattern.test(plain) || pattern.test(whole)),
+  );
+  return Object.assign(openAiTraits(family, plain), ...matching.map(([, , traits]) => traits));
 }
 
 function openAiTraits(family: string, name: string): Partial<ChatTraits> {
-  const found = OPENAI.includes(family) ? OPENAI_FACTS.find(({ pattern }) => pattern.test(name)) : undefined;
+  const found = OPENAI_MODELS.includes(family) ? OPENAI_FACTS.find(({ pattern }) => pattern.test(name)) : undefined;
   if (found === undefined || found.efforts.length === 0) return {};
-  return { efforts: found.efforts, effortWithTools: found.chat_effort_with_tools ?? 'sent' };
+  const withTools = found.chat_effort_with_tools ?? 'sent';
+  // A server of another vendor may send the request over the other protocol.
+  const isTranslated = withTools === 'refused' && !OPENAI.includes(family);
+  return { efforts: found.efforts, effortWithTools: isTranslated ? 'sent' : withTools };
 }
 
 // Effort by name. It is a hint: an unknown one becomes the nearest known one.

@@ -234,16 +234,16 @@ function convertCall(block: JsonObject, profile: Profile): JsonObject {
 /** In a tool loop some models need their thinking back; `isNeeded` even if it is empty. */
 function convertThinking(
   thoughts: readonly JsonObject[],
-  { thinkingBack }: Profile,
+  { thinkingBack, thinkingMember }: Profile,
   open: OpenThought,
   isNeeded: boolean,
   isWithTools: boolean,
 ): JsonObject {
-  if (thinkingBack === 'reasoning_details') {
+  if (thinkingBack === 'details') {
     const details = thoughts.flatMap(open);
     return details.length === 0 ? {} : { reasoning_details: details };
   }
   if (thinkingBack === null || !isWithTools) return {};
   const text = thoughts.map(({ thinking }) => textOf(thinking)).join('');
-  return text !== '' || isNeeded ? { reasoning_content: text } : {};
+  return text !== '' || (isNeeded && thinkingBack === 'text') ? { [thinkingMember]: text } : {};
 }

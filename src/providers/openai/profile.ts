@@ -26,6 +26,8 @@ export interface Profile extends ChatTraits {
   jsonSchema: boolean;
   /** Whether the last assistant message may be a prefix of the answer. */
   prefill: boolean;
+  /** The member of a message in which thinking is sent back. */
+  thinkingMember: 'reasoning_content' | 'reasoning';
   /** Whether calls may have the signatures of Gemini's thoughts beside them. */
   callSignatures: boolean;
   cacheControl: boolean;
@@ -62,6 +64,7 @@ const compatible: Profile = {
   efforts: [],
   effortWithTools: 'sent',
   thinkingBack: null,
+  thinkingMember: 'reasoning_content',
   thinkTags: true,
   prefill: true,
   callSignatures: true, // Gemini at Google's own address, and routers before it
@@ -107,7 +110,7 @@ const openrouter: Profile = {
   documents: { form: 'file', urls: true },
   thinking: 'reasoning',
   efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
-  thinkingBack: 'reasoning_details',
+  thinkingBack: 'details',
   thinkTags: false,
   callSignatures: false,
   cacheControl: true,
@@ -123,7 +126,7 @@ const deepseek: Profile = {
   imageUrls: false,
   thinking: 'thinking',
   efforts: ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
-  thinkingBack: 'reasoning_content',
+  thinkingBack: 'text',
 };
 
 const mistral: Profile = {
@@ -162,12 +165,21 @@ const moonshot: Profile = {
   stopMax: 5,
   parallelToolCalls: false,
   imageUrls: false,
-  thinkingBack: 'reasoning_content',
+  thinkingBack: 'text',
+};
+
+/** Refuses members that it does not know (https://github.com/Kilo-Org/kilocode/issues/10375, 2026-11-29). */
+const cerebras: Profile = {
+  ...compatible,
+  family: 'cerebras',
+  thinkingMember: 'reasoning',
+  callSignatures: false,
 };
 
 const ollama: Profile = {
   ...compatible,
   family: 'ollama',
+  thinkingMember: 'reasoning', // as in its openai/openai.go
   demandsTools: false,
   parallelToolCalls: false,
   imageUrls: false,
@@ -189,6 +201,7 @@ const HOSTS: readonly [host: string, profile: Profile][] = [
   ['.api.x.ai', xai],
   ['api.moonshot.ai', moonshot],
   ['api.moonshot.cn', moonshot],
+  ['api.cerebras.ai', cerebras],
   ['ollama.com', ollama],
 ];
 const OLLAMA_PORT = '11434'; // Ollama's default port: its host may be any

@@ -33,7 +33,7 @@ export interface Family {
 const usual: Family = {
   name: 'compatible',
   baseUrl: 'https://models.example.com/v1',
-  model: 'qwen3-32b',
+  model: 'olmo-3-32b',
   thinkingField: 'reasoning_content',
   returnedThinkingField: null,
   cacheMember: 'prompt_tokens_details',
@@ -51,6 +51,7 @@ const usual: Family = {
 
 export const families: readonly Family[] = [
   usual,
+  { ...usual, name: 'compatible, Qwen', model: 'qwen3-32b', returnedThinkingField: 'reasoning_content' },
   { ...usual, name: 'compatible, with tags', thinkingField: 'tags', reportsSequence: false, sendsDone: false },
   {
     ...usual,

@@ -19,6 +19,7 @@ export const addresses = {
   groq: 'https://api.groq.com/openai/v1',
   xai: 'https://api.x.ai/v1',
   moonshot: 'https://api.moonshot.ai/v1',
+  cerebras: 'https://api.cerebras.ai/v1',
   ollama: 'http://127.0.0.1:11434/v1',
   compatible: 'http://127.0.0.1:8000/v1',
 } as const;
