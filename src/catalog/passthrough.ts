@@ -95,6 +95,10 @@ const OPAQUE: readonly string[] = [
   ...['reasoning', 'provider'], // a budget, which the message has, too; limits of prices
 ];
 
+/** Templates write its values into the prompt, uncounted: only switches and short words are passed on. */
+const TEMPLATE_VALUES = 'chat_template_kwargs';
+const TEMPLATE_CHARACTERS_MAX = 64;
+
 /** Letters of ASCII first, so that no server folds another character to one of a known name (Go: "ſ" to "s"). */
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 const NAMES_MAX = 256;
@@ -162,9 +166,15 @@ function cleanInside(value: JsonValue, path: string, leftOut: string[]): JsonVal
   if (!isJsonObject(value) || Object.getPrototypeOf(value) === null) return value; // an exact number
   const kept = Object.entries(value).flatMap(([name, inside]): [string, JsonValue][] => {
     const place = `${path}.${name}`;
-    if (!isNever(name)) return [[name, OPAQUE.includes(name) ? inside : cleanInside(inside, place, leftOut)]];
+    const isKept = !isNever(name) && (!path.endsWith(TEMPLATE_VALUES) || isShort(inside));
+    if (isKept) return [[name, OPAQUE.includes(name) ? inside : cleanInside(inside, place, leftOut)]];
     leftOut.push(place);
     return [];
   });
   return Object.fromEntries(kept);
+}
+
+function isShort(value: JsonValue): boolean {
+  if (typeof value === 'string') return value.length <= TEMPLATE_CHARACTERS_MAX;
+  return typeof value !== 'object' || value === null;
 }

@@ -93,7 +93,16 @@ const NEVER: Json = {
 };
 const NESTED: Json = {
   options: { Num_Predict: 99_999, n_predict: 1, num_ctx: 4_096, list: [{ model: 'x' }] },
-  chat_template_kwargs: { chat_template: '{{ x }}', tokenize: true, documents: ['long'], enable_thinking: true },
+  chat_template_kwargs: {
+    chat_template: '{{ x }}',
+    tokenize: true,
+    documents: ['long'],
+    enable_thinking: true,
+    a: 'low',
+    b: 'x'.repeat(65),
+    c: ['x'],
+    d: { e: 'x' },
+  },
 };
 
 const sent = async (front: typeof chatCompletions, model: string, members: Json) => {
@@ -149,7 +158,7 @@ describe.each(places.filter(({ setting }) => setting !== 'none'))(
       const { options, chat_template_kwargs: kwargs } = await sent(chatCompletions, model, NESTED);
       if (isPassed('options')) expect(options).toEqual({ num_ctx: 4_096, list: [{}] });
       else expect(options).toBeUndefined();
-      if (isPassed('chat_template_kwargs')) expect(kwargs).toEqual({ enable_thinking: true });
+      if (isPassed('chat_template_kwargs')) expect(kwargs).toEqual({ enable_thinking: true, a: 'low' });
       else expect(kwargs).toBeUndefined();
     });
 
