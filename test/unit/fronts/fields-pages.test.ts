@@ -26,7 +26,7 @@ function rowsOf(page: string, head: string): string[][] {
 
 /** All names of code in the table of requests, and in the paragraphs on what is refused and left out. */
 function documented(page: string, head: string): Set<string> {
-  const paragraphs = page.split('\n\n').filter((text) => /^\*\*(?:Refused|Left out)\*\*/.test(text));
+  const paragraphs = page.split('\n\n').filter((text) => /^\*\*(?:Refused|Left out|Only repeated)\*\*/.test(text));
   return new Set([...rowsOf(page, head).flat(), ...paragraphs].flatMap(namesIn));
 }
 
