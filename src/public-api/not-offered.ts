@@ -79,12 +79,6 @@ export const NOT_OFFERED: readonly NotOffered[] = [
     instead: STORED,
   },
   { feature: 'Compaction is', vendor: 'openai', paths: ['/v1/responses/compact'], instead: STORED },
-  {
-    feature: 'Counting the tokens of a response is',
-    vendor: 'openai',
-    paths: ['/v1/responses/input_tokens'],
-    instead: 'use /v1/messages/count_tokens',
-  },
   { feature: 'Stored responses are', vendor: 'openai', paths: ['/v1/responses/{id}'], instead: STORED },
   { feature: 'Edits are', vendor: 'openai', paths: ['/v1/edits'], instead: 'use /v1/chat/completions' },
   {

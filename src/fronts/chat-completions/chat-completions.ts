@@ -12,6 +12,7 @@ import { weighArguments } from './convert-conversation.ts';
 import { convertMessage } from './convert-message.ts';
 import { convertResponsesBody, isResponsesBody } from './responses-body.ts';
 
+export { TRANSLATED_FIELDS } from './chat-fields.ts';
 export { type ChatTerms, convertRequest as readChat } from './chat-request.ts';
 export { convertUsage, FINGERPRINT, finishReasonOf } from './convert-message.ts';
 

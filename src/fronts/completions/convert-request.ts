@@ -8,10 +8,11 @@ import {
   scanJson,
   wrongField,
 } from '../../wire/wire.ts';
-import { type ChatTerms, readChat } from '../chat-completions/chat-completions.ts';
+import { type ChatTerms, readChat, TRANSLATED_FIELDS } from '../chat-completions/chat-completions.ts';
+import { withInner } from '../extra-fields.ts';
 import type { Origins } from '../origins.ts';
 import { refuseFields } from '../refused-fields.ts';
-import { CHAT_FIELDS, REFUSED_FIELDS } from './completion-fields.ts';
+import { CHAT_FIELDS, FIELDS, REFUSED_FIELDS } from './completion-fields.ts';
 
 /** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
 export interface CompletionTerms extends Pick<ChatTerms, 'usage'> {
@@ -58,8 +59,10 @@ function nativeBody(members: JsonObject): NativeBody {
   return { kind: KIND, text, members: scanJson(text) };
 }
 
+/** The fields that have the same meaning in Chat Completions, and those of neither protocol, which a provider may get. */
 function chatFields(body: JsonObject): JsonObject {
-  return Object.fromEntries(CHAT_FIELDS.flatMap((name) => (name in body ? [[name, body[name] as JsonValue]] : [])));
+  const isRead = (name: string) => CHAT_FIELDS.includes(name) || !(FIELDS.has(name) || TRANSLATED_FIELDS.has(name));
+  return Object.fromEntries(Object.entries(withInner(body)).filter(([name]) => isRead(name)));
 }
 
 /** A list of one text is that text. */

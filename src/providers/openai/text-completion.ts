@@ -48,6 +48,7 @@ export function convertCompletion(attempt: Attempt, profile: Profile): { path: s
     ...convertStops(request.body['stop_sequences'], profile),
     ...(request.stream && { stream: true }),
     ...(request.stream && profile.streamUsage && { stream_options: { include_usage: true } }),
+    ...attempt.extra,
   };
   return { path: endpoint.path, body };
 }

@@ -6,6 +6,7 @@ import { PASS_PRESETS } from '../../../src/catalog/passthrough.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { type Json, bodyOf as messageOf, sharedWorld } from '../post-messages/world.ts';
 import { chatCompletions } from './drivers/chat-completions.ts';
+import { completions } from './drivers/completions.ts';
 import { generateContent } from './drivers/generate-content.ts';
 import { responses } from './drivers/responses.ts';
 import { expectError, post, sentOf } from './front-world.ts';
@@ -112,10 +113,11 @@ const sent = async (front: typeof chatCompletions, model: string, members: Json)
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
   return sentOf(world);
 };
+const USAGE = { prompt_tokens: 9, completion_tokens: 1 };
 const CHAT = JSON.stringify({
   id: 'c',
   choices: [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 9, completion_tokens: 1 },
+  usage: USAGE,
 });
 const RESPONSE = JSON.stringify({
   id: 'resp_1',
@@ -185,3 +187,14 @@ test.each([...KINDS.map((kind) => nameOf(kind, 'none')), 'plain'])(
     await expectError(chatCompletions, biased, 'upstream_rejected', 'logit_bias');
   },
 );
+
+test('fields of a text completion reach a provider that takes them', async () => {
+  const choice = { index: 0, text: 'a', finish_reason: 'stop' };
+  world.upstream.play(scripts.json(JSON.stringify({ id: 'c', choices: [choice], usage: USAGE })));
+  const { secret } = await world.makeKey();
+  const members = { min_p: 0.1, extra_body: { top_k: 3 }, n_predict: 99_999, their_own: 1, tools: [] };
+  const response = await post(completions, world, secret, { model: nameOf('openai', 'vllm'), members });
+  expect(response.status).toBe(200);
+  expect(sentOf(world)).toMatchObject({ prompt: expect.any(String), min_p: 0.1, top_k: 3 });
+  expect(sentOf(world)).not.toContainAnyKeys(['n_predict', 'their_own', 'tools', 'extra_body']);
+});
