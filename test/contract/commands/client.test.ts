@@ -82,6 +82,7 @@ describe('--json prints exactly one value on stdout:', () => {
         kind: 'sandbox',
         base_url: null,
         residency: null,
+        passthrough: null,
         has_credential: false,
         credentials: [],
         models: ['sandbox-echo'],

@@ -255,10 +255,10 @@ test('a Messages request is sent with all of these fields unchanged', () => {
     expect(JSON.parse(convertMessageBody(attemptOf(members, model, 'messages')))).toMatchObject(members);
 });
 
-test('stop sequences of white space are left out of a text completion, whose front cuts the answer', () => {
+test('stop sequences of white space, which the provider refuses, are left out', () => {
   const stopsOf = (stop_sequences: string[], protocol: Protocol) =>
     JSON.parse(convertMessageBody(attemptOf({ stop_sequences }, 'claude-sonnet-4-5', protocol)))['stop_sequences'];
   expect(stopsOf(['\n', 'END', ' \t'], 'completions')).toEqual(['END']);
   expect(stopsOf(['\n'], 'completions')).toBeUndefined();
-  expect(stopsOf(['\n', 'END'], 'chat-completions')).toEqual(['\n', 'END']);
+  expect(stopsOf(['\n', 'END'], 'chat-completions')).toEqual(['END']);
 });

@@ -123,7 +123,8 @@ test('what would change the answer is refused by name before anything is sent', 
   expect(refusedBy(tool('web_search_20250305'))).toEqual(['bedrock']);
   expect(refusedBy(tool('web_fetch_20250910'))).toEqual(clouds);
   expect(refusedBy(tool('code_execution_20250825'))).toEqual(clouds);
-  expect(refusedBy(tool('advisor_20260301'))).toEqual([...PLATFORMS]);
+  expect(refusedBy({ ...tool('advisor_20260301'), tool_choice: { type: 'tool', name: 'x' } })).toEqual([...PLATFORMS]);
+  expect(refusedBy(tool('advisor_20260301'))).toEqual([]); // nobody asked for it
   expect(refusedBy(image({ type: 'url', url: 'https://a.example/a.png' }))).toEqual(clouds);
   expect(refusedBy(image({ type: 'file', file_id: 'file_1' }))).toEqual(clouds);
   expect(refusalOf('bedrock', tool('web_search_20250305'))).toStartWith('tools.0.type: ');
