@@ -153,6 +153,35 @@ test('an answer reverses the failed attempts whose records are still there, and 
     { kind: 'correction', amount: 2, credit: systemAccounts.writeOffs, reference: 'req_failed', note },
     { kind: 'usage', amount: 3 },
   ]);
+  expect(changes.corrections[0]?.record).toMatchObject({ cost: 0, writtenOff: 0, planPaid: 0 });
+});
+
+test('the owner of an expired hold who returns with more than is left reports what is written off beyond what was', () => {
+  const facts = { requestId: HOLD.requestId, account: 7, key: 9 };
+  const record = usageRecord({ ...facts, cost: 10, writtenOff: 5 });
+  const late = usageRecord({ ...facts, cost: 130 });
+  const { changes } = decide(
+    { kind: 'settle', requestId: HOLD.requestId, record: late },
+    { hold: () => undefined, ending: () => ({ record, endedBy: 'expired' }) },
+  );
+  expect(changes.corrections[0]?.record).toMatchObject({ cost: 130, writtenOff: 35 });
+  const event = { type: 'message.written_off', data: { amount: '0.00000003' } };
+  expect(changes.coCommitted).toHaveLength(1);
+  expect(changes.coCommitted[0]).toMatchObject({ table: 'events', event });
+});
+
+test('thresholds of the balance stay when other terms of the account change', () => {
+  const terms = { enabled: true, creditLine: 5, allowance: null, allowancePeriod: 'total' } as const;
+  const account = () => ({ ...ACCOUNT, lowBalances: [50] });
+  const { changes } = decide({ kind: 'set-account', account: 7, terms }, { account });
+  expect(changes.accounts.get(7)).toMatchObject({ creditLine: 5, lowBalances: [50] });
+});
+
+test('a plan is paid whole amounts', () => {
+  for (const amount of [0.5, Number.NaN, 2 ** 53])
+    expect(() => decide({ kind: 'plan-payment', account: 7, amount, reference: 'in_1', note: null })).toThrow(
+      'the price of a plan',
+    );
 });
 
 test('an attempt that its prompt made fail stays charged, like one that its client or its money ended', () => {
