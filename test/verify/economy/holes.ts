@@ -6,7 +6,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootDirectory } from '../../check.ts';
 import { copyTree } from '../mutation/copy-tree.ts';
-import { applyMutation, type Mutation } from '../mutation/mutation.ts';
+import { type Hole, putBack } from './hole.ts';
 import { listHoles } from './list-holes.ts';
 
 const HOLE_SECONDS = 60; // for one seed
@@ -39,12 +39,12 @@ export async function runHoles(names: readonly string[], seedsMax: number): Prom
   }
 }
 
-async function run(copy: string, hole: Mutation, seed: number): Promise<{ finding: string | null; seconds: string }> {
+async function run(copy: string, hole: Hole, seed: number): Promise<{ finding: string | null; seconds: string }> {
   const path = join(copy, hole.file);
   const text = readFileSync(path, 'utf8');
   const startedMs = performance.now();
   try {
-    writeFileSync(path, applyMutation(text, hole));
+    writeFileSync(path, putBack(text, hole));
     const child = Bun.spawn([process.execPath, join(copy, 'test/verify/economy/run.ts'), '--brief'], {
       cwd: copy,
       env: { ...process.env, ECONOMY_SEED: String(seed), ECONOMY_SECONDS: String(HOLE_SECONDS) },
@@ -62,5 +62,5 @@ async function run(copy: string, hole: Mutation, seed: number): Promise<{ findin
 
 /** Throws unless every hole can be put back: each is in its file exactly once. */
 export function checkHoles(): void {
-  for (const hole of listHoles) applyMutation(readFileSync(join(rootDirectory, hole.file), 'utf8'), hole);
+  for (const hole of listHoles) putBack(readFileSync(join(rootDirectory, hole.file), 'utf8'), hole);
 }

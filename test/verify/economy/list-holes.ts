@@ -1,9 +1,9 @@
 // Holes that attackers could use, each as the change that puts it back.
 
-import { type Mutation, mutate } from '../mutation/mutation.ts';
+import { type Hole, holesIn } from './hole.ts';
 
 const ofUsage = [
-  ...mutate('src/usage/count-message.ts', [
+  ...holesIn('src/usage/count-message.ts', [
     [
       'tools-forgotten',
       'a stream in which server tools work is read to its end',
@@ -47,7 +47,7 @@ const ofUsage = [
       'countedOutput: made.output === null ? null : this.#output.billedTokens(outputTokensMax),',
     ],
   ]),
-  ...mutate('src/usage/merge-usage.ts', [
+  ...holesIn('src/usage/merge-usage.ts', [
     [
       'counts-fall',
       'a count that falls lowers no bill',
@@ -61,7 +61,7 @@ const ofUsage = [
       'const sum = tokensOf(later);',
     ],
   ]),
-  ...mutate('src/usage/read-usage.ts', [
+  ...holesIn('src/usage/read-usage.ts', [
     [
       'summaries-unbounded',
       'the summaries of a message have no more tokens than a message may have',
@@ -69,7 +69,7 @@ const ofUsage = [
       'return sum;',
     ],
   ]),
-  ...mutate('src/usage/measure-documents.ts', [
+  ...holesIn('src/usage/measure-documents.ts', [
     [
       'files-by-pages',
       'a PDF file is held for by the text in it',
@@ -80,7 +80,7 @@ const ofUsage = [
 ];
 
 const ofGateway = [
-  ...mutate('src/gateway/plan-message.ts', [
+  ...holesIn('src/gateway/plan-message.ts', [
     [
       'fetches-unbounded',
       'what server tools add to the prompt is held for',
@@ -88,7 +88,7 @@ const ofGateway = [
       "const added = 0 * fetchedTokensMax({ ...features, serverTools: 'none' });",
     ],
   ]),
-  ...mutate('src/gateway/attempts.ts', [
+  ...holesIn('src/gateway/attempts.ts', [
     [
       'unusable-again',
       'an answer that the model spoils is tried at no other route',
@@ -96,7 +96,7 @@ const ofGateway = [
       'if (isOver(message)) break;',
     ],
   ]),
-  ...mutate('src/gateway/open-message.ts', [
+  ...holesIn('src/gateway/open-message.ts', [
     [
       'unusable-free',
       'an answer that the model spoils is billed',
@@ -119,7 +119,7 @@ const ofGateway = [
 ];
 
 const ofLedger = [
-  ...mutate('src/ledger/idempotency.ts', [
+  ...holesIn('src/ledger/idempotency.ts', [
     [
       'spoiled-reversed',
       'the charge of an answer that the model spoiled is not reversed',
@@ -127,7 +127,7 @@ const ofLedger = [
       "new Set(['client_gone', 'quota_cut']);",
     ],
   ]),
-  ...mutate('src/ledger/plan.ts', [
+  ...holesIn('src/ledger/plan.ts', [
     [
       'windows-forgotten',
       'windows survive a change of plans',
@@ -135,7 +135,7 @@ const ofLedger = [
       'return { used: 0, startMs, anchorMs: last.anchorMs };',
     ],
   ]),
-  ...mutate('src/ledger/admit.ts', [
+  ...holesIn('src/ledger/admit.ts', [
     [
       'replays-unlimited',
       'replays take from the rates',
@@ -143,7 +143,7 @@ const ofLedger = [
       "if (claim !== undefined && 'ok' in claim) return { answer: claim };",
     ],
   ]),
-  ...mutate('test/support/memory-store/co-committed.ts', [
+  ...holesIn('test/support/memory-store/co-committed.ts', [
     [
       'answers-unshared',
       'the responses of others are not dropped for those of one account',
@@ -153,4 +153,4 @@ const ofLedger = [
   ]),
 ];
 
-export const listHoles: readonly Mutation[] = [...ofUsage, ...ofGateway, ...ofLedger];
+export const listHoles: readonly Hole[] = [...ofUsage, ...ofGateway, ...ofLedger];

@@ -35,6 +35,7 @@ const COMPARISONS: Readonly<Record<string, string>> = {
   '>=': '>',
   '===': '!==',
   '!==': '===',
+  '<>': '=',
 };
 const ARITHMETIC: Readonly<Record<string, string>> = { '+': '-', '-': '+', '*': '/', '/': '*', '%': '*' };
 const COUNTERPARTS: Readonly<Record<string, string>> = { min: 'max', max: 'min', floor: 'ceil', ceil: 'floor' };
@@ -44,9 +45,9 @@ const IGNORED = /^(?:TS|Import|ExportAllDeclaration|ThrowStatement)/;
 const SQL = /\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE)\b/;
 const SQL_EDITS: readonly [kind: string, part: RegExp, put: (part: string) => string][] = [
   ['sql-lock', / FOR (?:NO KEY )?(?:UPDATE|SHARE)(?: SKIP LOCKED| NOWAIT)?/g, () => ''],
-  ['sql-compare', /(?<= )(?:<=|>=|<|>)(?= )/g, (part) => COMPARISONS[part] as string],
+  ['sql-compare', /(?<= )(?:<>|<=|>=|<|>)(?= )/g, (part) => COMPARISONS[part] as string],
   ['sql-equal', /(?<= )=(?= \$\d| [a-z_]+\.[a-z_]+)/g, () => '<>'],
-  ['sql-condition', /\bAND [a-z_.]+ (?:=|<>|<|>|<=|>=|IS NULL|IS NOT NULL|IN)(?: [$\w.']+)?/g, () => ''],
+  ['sql-condition', /\b(?:AND|OR) [a-z_.]+ (?:=|<>|<|>|<=|>=|IS NULL|IS NOT NULL|IN)(?: [$\w.']+)?/g, () => ''],
   ['sql-add', /(?<=[a-z_]) [+-] (?=[a-z_$])/g, (part) => (part === ' + ' ? ' - ' : ' + ')],
 ];
 const SHOWN_CHARACTERS = 70;
@@ -110,9 +111,10 @@ function editsOf(node: SyntaxNode, text: string): Edit[] {
       return (node['elements'] as unknown[]).length > 0 ? [['empty', node, '[]']] : [];
     case 'MemberExpression':
       return counterpartEdits(node);
-    case 'TemplateElement':
+    case 'TemplateLiteral':
+      return sqlEdits(node, node['quasis'] as SyntaxNode[], text);
     case 'StringLiteral':
-      return sqlEdits(node, text);
+      return sqlEdits(node, [node], text);
     default:
       return [];
   }
@@ -148,15 +150,16 @@ function counterpartEdits(node: SyntaxNode): Edit[] {
   return object['name'] === 'Math' && other !== undefined ? [['counterpart', property, other]] : [];
 }
 
-/** SQL within a text. */
-function sqlEdits(node: SyntaxNode, text: string): Edit[] {
-  const code = text.slice(node.start, node.end);
-  if (!SQL.test(code)) return [];
-  return SQL_EDITS.flatMap(([kind, part, put]) =>
-    [...code.matchAll(part)].map((match): Edit => {
-      const start = node.start + match.index;
-      return [kind, { start, end: start + match[0].length }, put(match[0])];
-    }),
+/** Changes of the SQL in a text of which these are the literal parts. */
+function sqlEdits(whole: SyntaxNode, parts: readonly SyntaxNode[], text: string): Edit[] {
+  if (!SQL.test(text.slice(whole.start, whole.end))) return [];
+  return parts.flatMap(({ start: offset, end: endOffset }) =>
+    SQL_EDITS.flatMap(([kind, part, put]) =>
+      [...text.slice(offset, endOffset).matchAll(part)].map((match): Edit => {
+        const start = offset + match.index;
+        return [kind, { start, end: start + match[0].length }, put(match[0])];
+      }),
+    ),
   );
 }
 

@@ -1,6 +1,6 @@
 // `npm run mutate`: changes the code of the money in a copy of this tree, one mutant at a time, and runs the tests that must notice it.
 // Arguments: files or folders of src/, or names of mutants; without them, all mutants in the order that MUTATE_SEED (the day) gives.
-// With MUTATE_SECONDS no mutant is begun after that time.
+// With MUTATE_SECONDS no mutant is begun after that time. None of the ledger's decisions may survive, and of the others few.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, setPriority, tmpdir } from 'node:os';
@@ -15,6 +15,10 @@ import type { Suite } from './suites.ts';
 
 const COPIES_MAX = 4;
 const TEST_MS_MAX = 30_000; // no test takes nearly as long
+/** The share of mutants around the decisions that must be noticed. */
+const SHARE_LEAST = 0.6;
+/** The share of fewer mutants says little. */
+const SHARE_OF_LEAST = 10;
 
 interface Verdict {
   isKilled: boolean;
@@ -39,7 +43,7 @@ try {
 
 function chooseMutants(words: readonly string[]): TestedMutant[] {
   const testable = allMutants().filter(isTestable);
-  if (words.length === 0) return shuffled(testable);
+  if (words.length === 0) return alternate(shuffled(testable));
   const named = testable.filter(({ name, file }) =>
     words.some((word) => name === word || file === word || file.startsWith(`${word.replace(/\/$/, '')}/`)),
   );
@@ -57,6 +61,13 @@ function shuffled(all: readonly TestedMutant[]): TestedMutant[] {
   return drawn.sort((one, other) => one.place - other.place).map(({ mutant }) => mutant);
 }
 
+/** A decision, then one of the others, so that a short run has both. */
+function alternate(all: readonly TestedMutant[]): TestedMutant[] {
+  const decisions = all.filter(({ isDecision }) => isDecision);
+  const others = all.filter(({ isDecision }) => !isDecision);
+  return others.flatMap((other, at) => [...decisions.slice(at, at + 1), other]);
+}
+
 async function runAll(all: readonly TestedMutant[]): Promise<boolean> {
   const copies = Array.from({ length: Math.min(COPIES_MAX, availableParallelism(), all.length) }, (_, at) => {
     const copy = join(directory, String(at));
@@ -71,25 +82,38 @@ async function runAll(all: readonly TestedMutant[]): Promise<boolean> {
     return false;
   }
   const startedMs = performance.now();
-  const survivors: string[] = [];
+  const survivors: TestedMutant[] = [];
   const waiting = [...all];
   const next = () => (performance.now() - startedMs < secondsMax * 1000 ? waiting.shift() : undefined);
   await Promise.all(
     copies.map(async (copy) => {
       for (let mutant = next(); mutant !== undefined; mutant = next()) {
         const { isKilled, by } = await runMutant(copy, mutant);
-        if (!isKilled) survivors.push(mutant.name);
+        if (!isKilled) survivors.push(mutant);
         const { name, file, line, change } = mutant;
         console.log(`${isKilled ? 'killed  ' : 'SURVIVED'} ${name} ${file}:${line} ${change}${by && ` (${by})`}`);
       }
     }),
   );
-  const ran = all.length - waiting.length;
   const left = waiting.length === 0 ? '' : `; ${waiting.length} not run in this time (MUTATE_SEED=${seed})`;
-  console.log(`\n${ran} mutants in ${Math.round((performance.now() - startedMs) / 1000)} s${left}`);
-  for (const name of survivors) console.log(`  FAILED no test notices ${name}`);
-  console.log(`${ran - survivors.length} passed, ${survivors.length} failed`);
-  return survivors.length === 0 && ran > 0;
+  const ran = all.slice(0, all.length - waiting.length);
+  console.log(`\n${ran.length} mutants in ${Math.round((performance.now() - startedMs) / 1000)} s${left}`);
+  return judge(ran, survivors);
+}
+
+/** Prints what is wrong, the counts, and last the counts of checks: each decision, and the share of the others. */
+function judge(ran: readonly TestedMutant[], survivors: readonly TestedMutant[]): boolean {
+  const [decisions, others] = [ran.filter(({ isDecision }) => isDecision), ran.filter(({ isDecision }) => !isDecision)];
+  const unnoticed = survivors.filter(({ isDecision }) => isDecision);
+  const noticed = others.length - (survivors.length - unnoticed.length);
+  const isWeak = others.length >= SHARE_OF_LEAST && noticed < SHARE_LEAST * others.length;
+  console.log(`${decisions.length - unnoticed.length} of ${decisions.length} mutants of decisions are noticed`);
+  console.log(`${noticed} of ${others.length} mutants of the code around them are noticed`);
+  for (const { name } of unnoticed) console.log(`  FAILED no test notices ${name}`);
+  if (isWeak) console.log(`  FAILED fewer than ${SHARE_LEAST * 100} % of the mutants around the decisions are noticed`);
+  const failed = unnoticed.length + (isWeak ? 1 : 0);
+  console.log(`${decisions.length - unnoticed.length + (isWeak ? 0 : 1)} passed, ${failed} failed`);
+  return failed === 0 && ran.length > 0;
 }
 
 async function runMutant(copy: string, { file, start, end, put, suites }: TestedMutant): Promise<Verdict> {

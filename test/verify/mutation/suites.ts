@@ -21,7 +21,7 @@ export const suites = {
   ]),
   /** After the core, because it takes longest and says least about the cause. */
   simulation: suite(['test/verify/simulation/simulation.test.ts'], { environment: { SIMULATE_SEEDS: '2000' } }),
-  usage: suite(['test/unit/usage/other-accounts.test.ts']),
+  usage: suite([...testsIn('test/unit/usage'), 'test/unit/providers/conformance/bills.test.ts']),
   /** Few seeds of each: a mutant of the store is met often. */
   postgres: overPostgres(
     [
@@ -71,7 +71,7 @@ export const suites = {
     ...testsIn('test/contract/attacks'),
   ]),
   prices: suite([
-    ...['price-changes', 'price-update'].map((name) => `test/unit/catalog/${name}.test.ts`),
+    ...testsIn('test/unit/catalog'),
     'test/contract/post-messages/200-price-changes.test.ts',
     'test/contract/commands/catalogue.test.ts',
   ]),

@@ -1,6 +1,6 @@
-// One guard taken out of the ledger: where it stands, and what stands there without it.
+// One hole that attackers could once use: where it was closed, and what stood there before.
 
-export interface Mutation {
+export interface Hole {
   name: string;
   /** The guard that is removed, in words. */
   removes: string;
@@ -13,13 +13,13 @@ export interface Mutation {
 
 type Place = [name: string, removes: string, find: string, put: string];
 
-/** The mutations of one file. */
-export function mutate(file: string, places: readonly Place[]): Mutation[] {
+/** The holes of one file. */
+export function holesIn(file: string, places: readonly Place[]): Hole[] {
   return places.map(([name, removes, find, put]) => ({ name, removes, file, find, put }));
 }
 
-/** The file's text with the mutation in it. Throws where what it looks for is not there, or more than once. */
-export function applyMutation(text: string, { name, file, find, put }: Mutation): string {
+/** The file's text with the hole in it. Throws where what it looks for is not there, or more than once. */
+export function putBack(text: string, { name, file, find, put }: Hole): string {
   const parts = text.split(find);
   if (parts.length !== 2)
     throw new Error(
