@@ -4,60 +4,63 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Glob } from 'bun';
 import { rootDirectory } from '../../check.ts';
+import { chooseTests } from './choose-tests.ts';
 import { equivalents } from './equivalents.ts';
-import { generateMutants, type Mutant } from './generate-mutants.ts';
-import { type Suite, suites } from './suites.ts';
+import { type Extent, generateMutants, type Mutant } from './generate-mutants.ts';
 
-/** A mutant with the tests of which one must fail: run one suite after another. */
+/** A mutant with the test files of which one must fail. */
 export interface TestedMutant extends Mutant {
-  suites: readonly Suite[];
+  tests: readonly string[];
   /** Among the decisions of the ledger, of whose mutants none survives. */
   isDecision: boolean;
 }
 
 /** Files whose every mutant is noticed by a test, but for those of equivalents.ts. */
-export const decisionFiles: readonly string[] = [
-  'admit',
-  'apply-batch',
-  'check',
-  'credit',
-  'end-hold',
-  'idempotency',
-  'meters',
-  'month-changes',
-].map((name) => `src/ledger/${name}.ts`);
+export const decisionFiles = filesOf(
+  'src/ledger/{admit,apply-batch,check,credit,end-hold,idempotency,meters,month-changes}.ts',
+);
 
-/** The code around the decisions: of its mutants a sample is run, most of which must be noticed. */
-const surroundings: Readonly<Record<string, readonly Suite[]>> = {
-  'src/ledger/{daily-totals,group-commit,lost-holds,node-ledger,plan,queued-ledger,refusals,resident-ledger,resident-rows,staged-rows,store-failure,usage-record,young-holds}.ts':
-    [suites.core, suites.simulation],
-  'src/storage/{ledger-sums,payment-rows}.ts': [suites.core, suites.payments],
-  'src/storage/sqlite/{move,survey-store}.ts': [suites.core, suites.move],
-  'src/storage/postgres/{change-feed,outpaced}*.ts': [suites.changes],
-  'src/storage/postgres/{connection,ledger-store,load-rows,statements,write-changes}.ts': [
-    suites.postgres,
-    suites.conformance,
-  ],
-  'src/storage/postgres/fill-database.ts': [suites.move],
-  'src/maintenance/move.ts': [suites.move],
-  'src/gateway/*.ts': [suites.gateway],
-  'src/usage/*.ts': [suites.usage],
-  'src/payments/{decide-recharge,settle-payment,sync}.ts': [suites.payments],
-  'src/catalog/{plan-price-update,price-changes,price,build-catalog}.ts': [suites.prices],
-  'src/base/{checked-number,fair-share-quota,timers}.ts': [suites.input],
-  'src/http/read-body.ts': [suites.input],
-  'src/wire/*.ts': [suites.input],
-  'src/fronts/**/*.ts': [suites.fronts],
-  'src/providers/{keep-native,read-vectors}.ts': [suites.fronts],
-  'src/providers/{gemini,openai-responses}/{own-protocol,reasoning-signature}.ts': [suites.fronts],
-};
+/** Tests of all decisions together: a quick one that runs first, and the longest, which runs last. */
+const DECISIONS_TEST = 'test/storage/memory.test.ts';
+const SIMULATION_TEST = 'test/verify/simulation/simulation.test.ts';
+
+/**
+ * The code around the decisions that holds, bills and refuses: of its mutants a sample is run, most of which must be noticed.
+ * Code that only PostgreSQL runs is missing, because no quick test starts it.
+ */
+export const surroundings: readonly string[] = [
+  'src/ledger/{daily-totals,group-commit,node-ledger,plan,queued-ledger,refusals}.ts',
+  'src/ledger/{resident-ledger,resident-rows,staged-rows,store-failure,usage-record,young-holds}.ts',
+  'src/storage/{ledger-sums,payment-rows}.ts',
+  'src/storage/sqlite/survey-store.ts',
+  'src/gateway/{attempts,gateway,idempotency-records,message-record,open-message}.ts',
+  'src/gateway/{plan-message,relay,silence-watch,stream-hold,targets}.ts',
+  'src/usage/{bill,count-message,estimates,merge-usage,output-estimate}.ts',
+  'src/payments/{decide-recharge,settle-payment,sync}.ts',
+  'src/catalog/{build-catalog,plan-price-update,price-changes}.ts',
+  'src/admin-api/{credits,price-update}.ts',
+  'src/base/{checked-number,fair-share-quota,timers}.ts',
+  'src/http/read-body.ts',
+  'src/wire/{parse-message-request,read-features,scan-json}.ts',
+  'src/fronts/responses/{convert-input,native-body,response-writer}.ts',
+  'src/fronts/gemini/{convert-contents,read-body}.ts',
+  'src/fronts/chat-completions/convert-conversation.ts',
+  'src/providers/{keep-native,read-vectors}.ts',
+  'src/providers/{gemini,openai-responses}/own-protocol.ts',
+  'src/providers/openai-responses/reasoning-signature.ts',
+].flatMap(filesOf);
 
 export function allMutants(): TestedMutant[] {
-  const decisions = decisionFiles.flatMap((file) => mutantsOf(file, [suites.core, suites.simulation], true));
-  const around = Object.entries(surroundings).flatMap(([pattern, suites]) =>
-    filesOf(pattern).flatMap((file) => mutantsOf(file, suites, false)),
-  );
-  return [...decisions.filter(({ name }) => !equivalents.has(name)), ...around];
+  const decisions = decisionFiles.flatMap((file) => mutantsOf(file, 'all'));
+  const around = surroundings.flatMap((file) => mutantsOf(file, 'effects'));
+  return [...decisions, ...around].filter(({ name }) => !equivalents.has(name));
+}
+
+function mutantsOf(file: string, extent: Extent): TestedMutant[] {
+  const nearest = chooseTests(file);
+  const tests = extent === 'all' ? [...new Set([DECISIONS_TEST, ...nearest, SIMULATION_TEST])] : nearest;
+  const text = readFileSync(join(rootDirectory, file), 'utf8');
+  return generateMutants(file, text, extent).map((mutant) => ({ ...mutant, tests, isDecision: extent === 'all' }));
 }
 
 /** Throws if there is none: the code has moved. */
@@ -65,9 +68,4 @@ function filesOf(pattern: string): string[] {
   const files = [...new Glob(pattern).scanSync(rootDirectory)].sort();
   if (files.length === 0) throw new Error(`no file matches ${pattern}`);
   return files;
-}
-
-function mutantsOf(file: string, suites: readonly Suite[], isDecision: boolean): TestedMutant[] {
-  const text = readFileSync(join(rootDirectory, file), 'utf8');
-  return generateMutants(file, text).map((mutant) => ({ ...mutant, suites, isDecision }));
 }

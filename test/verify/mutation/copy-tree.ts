@@ -8,7 +8,7 @@ import { rootDirectory } from '../../check.ts';
 const INSTALLED = /\/(?:node_modules|\.venv|\.built)$/;
 
 export function copyTree(copy: string): void {
-  for (const name of ['src', 'test', 'docs', 'package.json', 'tsconfig.json'])
+  for (const name of ['src', 'console', 'test', 'docs', 'package.json', 'tsconfig.json'])
     cpSync(join(rootDirectory, name), join(copy, name), { recursive: true, filter: (path) => !INSTALLED.test(path) });
   symlinkSync(join(rootDirectory, 'node_modules'), join(copy, 'node_modules'));
 }

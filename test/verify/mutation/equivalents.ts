@@ -26,4 +26,17 @@ export const equivalents: ReadonlyMap<string, string> = new Map([
   ['refund:only-right:jkt8gb', 'keys are never deleted'],
   ['claim:never:kop9c6', 'no record is stored under null'],
   ['admit:only-right:xzkbwo', 'only a lookup is saved: no message had the id before'],
+  ['sides:compare:td4t38', 'no debt entry is of zero'],
+  ['answerIdempotencyRecord:compare:7sj8td', 'adding nothing leaves a meter that reads the same'],
+  // Around the decisions.
+  ['settle:only-right:ph90la', 'without a state the payment is foreign'],
+  ['union:only-left:2hd600', 'only work is saved: the list is cut afterwards'],
+  ['entry:compare:wuocqn:3', 'no payment is of zero'],
+  ['planPartOf:compare:w3t9ov', 'both give zero'],
+  ['planPartOf:never:pw6rfz', 'without a plan, nothing comes from it'],
+  ['left:never:w3pa8k', 'without a plan, nothing comes from it'],
+  ['rolledAccount:never:49htmi', 'an equal row is as good as the same'],
+  ['rolledKey:never:xb6z8h', 'an equal row is as good as the same'],
+  ['planAfter:only-left:ycybrj', 'holding nothing of a plan changes nothing'],
+  ['planAfter:only-right:znet6d', 'without a plan, nothing is held of it'],
 ]);

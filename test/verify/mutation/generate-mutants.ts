@@ -26,6 +26,9 @@ interface SyntaxNode {
   [member: string]: unknown;
 }
 
+/** All changes, or only those that matter for money, protocol and safety: no change of texts, logs and measurements. */
+export type Extent = 'all' | 'effects';
+
 type Edit = [kind: string, node: { start: number; end: number }, put: string];
 
 const COMPARISONS: Readonly<Record<string, string>> = {
@@ -50,16 +53,21 @@ const SQL_EDITS: readonly [kind: string, part: RegExp, put: (part: string) => st
   ['sql-condition', /\b(?:AND|OR) [a-z_.]+ (?:=|<>|<|>|<=|>=|IS NULL|IS NOT NULL|IN)(?: [$\w.']+)?/g, () => ''],
   ['sql-add', /(?<=[a-z_]) [+-] (?=[a-z_$])/g, (part) => (part === ' + ' ? ' - ' : ' + ')],
 ];
+/** Changes that take effect only where other code relies on members or elements. */
+const MINOR = /^(?:no-member|empty)$/;
+/** Calls and members whose content is read by people: logs, traces, metrics, messages. */
+const WORDING_CALL = /(?:^|[.#])(?:log|addStep|trace|span|observe\w*)(?:$|[.?(])/;
+const WORDING_MEMBER = /^(?:message|detail|description|hint|label)$/;
 const SHOWN_CHARACTERS = 70;
 
 /** All mutants of a file, in the order of its code. Throws where it cannot be parsed. */
-export function generateMutants(file: string, text: string): Mutant[] {
+export function generateMutants(file: string, text: string, extent: Extent): Mutant[] {
   const mutants: Mutant[] = [];
   const taken = new Map<string, number>();
   const tree = parse(text, { sourceType: 'module', plugins: ['typescript', 'explicitResourceManagement'] });
   const walk = (node: SyntaxNode, within: string): void => {
     const name = nameOf(node) ?? within;
-    for (const [kind, { start, end }, put] of editsOf(node, text)) {
+    for (const [kind, { start, end }, put] of editsOf(node, text, extent)) {
       const before = text.slice(start, end);
       const context = text.slice(node.start, node.end).replace(/\s+/g, ' ');
       const base = `${name}:${kind}:${hashText(`${context} ${before} ${put}`).toString(36).slice(2, 8)}`;
@@ -76,13 +84,25 @@ export function generateMutants(file: string, text: string): Mutant[] {
         put,
       });
     }
-    for (const child of childrenOf(node)) if (!isIgnored(child)) walk(child, name);
+    for (const child of childrenOf(node))
+      if (!isIgnored(child) && (extent === 'all' || !isWording(child, text))) walk(child, name);
   };
   walk(tree.program as unknown as SyntaxNode, '');
   return mutants;
 }
 
-function editsOf(node: SyntaxNode, text: string): Edit[] {
+function editsOf(node: SyntaxNode, text: string, extent: Extent): Edit[] {
+  const edits = allEditsOf(node, text);
+  if (extent === 'all') return edits;
+  const isAwaited =
+    node.type === 'ExpressionStatement' && (node['expression'] as SyntaxNode).type === 'AwaitExpression';
+  const awaited: Edit[] = isAwaited
+    ? [['no-await', node, text.slice(node.start, node.end).replace('await', 'void')]]
+    : [];
+  return node['operator'] === '??' ? [] : [...edits.filter(([kind]) => !MINOR.test(kind)), ...awaited];
+}
+
+function allEditsOf(node: SyntaxNode, text: string): Edit[] {
   const code = (part: unknown) => text.slice((part as SyntaxNode).start, (part as SyntaxNode).end);
   switch (node.type) {
     case 'BinaryExpression':
@@ -167,6 +187,30 @@ function isEffect(expression: SyntaxNode): boolean {
   const { type, callee } = expression;
   if (type === 'CallExpression') return (callee as SyntaxNode).type !== 'Super' && !isIgnored(expression);
   return ['AssignmentExpression', 'UpdateExpression', 'AwaitExpression'].includes(type);
+}
+
+/** Texts for people, logs, traces and measurements. */
+function isWording(node: SyntaxNode, text: string): boolean {
+  const code = (part: unknown) => text.slice((part as SyntaxNode).start, (part as SyntaxNode).end);
+  switch (node.type) {
+    case 'ExpressionStatement':
+      return isWording(node['expression'] as SyntaxNode, text);
+    case 'AssignmentExpression':
+      return WORDING_CALL.test(code(node['left']));
+    case 'CallExpression':
+    case 'OptionalCallExpression':
+      return WORDING_CALL.test(code(node['callee']).replace(/\s+/g, ''));
+    case 'NewExpression':
+      return code(node['callee']).endsWith('Error');
+    case 'ObjectProperty':
+      return WORDING_MEMBER.test(code(node['key']));
+    case 'TemplateLiteral':
+      return !SQL.test(code(node)) && /\w \w/.test(code(node));
+    case 'ConditionalExpression':
+      return [node['consequent'], node['alternate']].some((part) => /^['"`].*\w \w.*['"`]$/s.test(code(part)));
+    default:
+      return false;
+  }
 }
 
 /** Assertions guard against our own mistakes, which no test makes. */
