@@ -28,9 +28,6 @@ export const equivalents: ReadonlyMap<string, string> = new Map([
   ['admit:only-right:xzkbwo', 'only a lookup is saved: no message had the id before'],
   ['sides:compare:td4t38', 'no debt entry is of zero'],
   ['answerIdempotencyRecord:compare:7sj8td', 'adding nothing leaves a meter that reads the same'],
-  // Around the decisions.
-  ['settle:only-right:ph90la', 'without a state the payment is foreign'],
-  ['union:only-left:2hd600', 'only work is saved: the list is cut afterwards'],
   ['entry:compare:wuocqn:3', 'no payment is of zero'],
   ['planPartOf:compare:w3t9ov', 'both give zero'],
   ['planPartOf:never:pw6rfz', 'without a plan, nothing comes from it'],
@@ -39,4 +36,16 @@ export const equivalents: ReadonlyMap<string, string> = new Map([
   ['rolledKey:never:xb6z8h', 'an equal row is as good as the same'],
   ['planAfter:only-left:ycybrj', 'holding nothing of a plan changes nothing'],
   ['planAfter:only-right:znet6d', 'without a plan, nothing is held of it'],
+  ['fromPlan:never:21eemg', 'without a plan, nothing comes from it'],
+  ['refuseClaimed:only-left:hfcgcx', 'without limits, a request takes nothing'],
+  ['refuseClaimed:only-right:qmz78m', 'a claim answers with refusals only'],
+  ['funds:always:gc79cg', 'without a plan, the funds are those of the wallet'],
+  ['findMoneyShort:only-right:nih2uo', 'no member and undefined say the same'],
+  ['meter:only-right:i94p8k', 'without a plan, no money is that of a plan alone'],
+  ['credit:compare:wuocqn:2', 'no credit is of zero'],
+  ['debtChange:compare:1eqjcc', 'both give zero'],
+  ['note:compare:td4t38', 'no change of a debt is of zero'],
+  // Around the decisions.
+  ['settle:only-right:ph90la', 'without a state the payment is foreign'],
+  ['union:only-left:2hd600', 'only work is saved: the list is cut afterwards'],
 ]);
