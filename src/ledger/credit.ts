@@ -143,7 +143,6 @@ export function setAccount(rows: Rows, operation: SetAccount): Effect {
   const after: AccountRow = {
     ...account,
     ...terms,
-    lowBalances: terms.lowBalances ?? account.lowBalances,
     spending: repeated(account.spending, account.allowancePeriod, terms.allowancePeriod, rows.nowMs),
   };
   if (after.balance + after.creditLine < after.held) {
