@@ -118,6 +118,22 @@ test('a hold that cannot be ended stays, with its reason, and others end', () =>
   expect(decide(spared, stored).answer).toMatchObject({ holds: 1, stuck: [] });
 });
 
+test('a hold that its owner has lost ends although the lease lasts, and holds end oldest first', () => {
+  const lease = (): LeaseRow => ({ node: 'gone', epoch: 1, expiresAtMs: START_MS + 1 });
+  const holds = ['req_2', 'req_3', 'req_1', 'req_4'].map((requestId): HoldRow => ({ ...HOLD, requestId, amount: 1 }));
+  const rates = { ...NO_RATES, running: holds.length };
+  const stored = {
+    account: () => ({ ...ACCOUNT, groups: { default: { ...rates, limits: NO_LIMITS } } }),
+    key: () => ({ ...KEY, rates }),
+    holds: () => holds,
+    hold: (id: string) => holds.find(({ requestId }) => requestId === id),
+    lease,
+  };
+  const { answer, changes } = decide({ kind: 'expire', lost: ['req_3', 'req_1', 'req_2'] }, stored);
+  expect(answer).toMatchObject({ ok: true, holds: 3 });
+  expect(changes.endings.map(({ record }) => record.requestId)).toEqual(['req_1', 'req_2', 'req_3']);
+});
+
 test('a failing read of a hold is no hold that cannot be ended', () => {
   const account = () => {
     throw new RangeError('the store has failed');
