@@ -41,6 +41,7 @@ export const equivalents: ReadonlyMap<string, string> = new Map([
   ['refuseClaimed:only-right:qmz78m', 'a claim answers with refusals only'],
   ['funds:always:gc79cg', 'without a plan, the funds are those of the wallet'],
   ['findMoneyShort:only-right:nih2uo', 'no member and undefined say the same'],
+  ['payable:no-if:rlr2cw', 'without a plan, the funds are those of the wallet'],
   ['mayPay:only-right:0ea4kv', 'without a plan, no money is that of a plan alone'],
   ['meter:only-right:i94p8k', 'without a plan, no money is that of a plan alone'],
   ['credit:compare:wuocqn:2', 'no credit is of zero'],
