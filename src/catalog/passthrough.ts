@@ -2,6 +2,7 @@
 // What a message can cost, and what the server does for others, is never the client's decision.
 
 import { z } from 'zod';
+import { bounds } from '../config.ts';
 import { isJsonObject, type JsonValue } from '../wire/wire.ts';
 
 /** Every field but those that are never passed on, and those that must be named. */
@@ -64,7 +65,16 @@ const NEVER: readonly string[] = [
   ...['tool_choice', 'functions', 'function_call', 'user', 'safety_identifier', 'prompt_cache_key', 'store'],
   ...['extra_body', 'extra_headers', 'extra_query'],
   // more output, or output that nobody reads
-  ...['n', 'best_of', 'use_beam_search', 'beam_width', 'num_beams', 'num_return_sequences', 'num_generations'],
+  ...[
+    'n',
+    'n_cmpl',
+    'best_of',
+    'use_beam_search',
+    'beam_width',
+    'num_beams',
+    'num_return_sequences',
+    'num_generations',
+  ],
   ...['num_completions', 'candidate_count', 'prediction', 'logprobs', 'top_logprobs', 'prompt_logprobs', 'n_probs'],
   ...['echo', 'background', 'deferred'],
   ...['n_predict', 'num_predict', 'max_gen_len', 'max_length'],
@@ -83,7 +93,7 @@ const NEVER: readonly string[] = [
 ];
 const NEVER_PLAIN: ReadonlySet<string> = new Set(NEVER.map(plainName));
 /** Limits of output under other names, and web search. */
-const NEVER_PATTERN = /^max.*tokens|^max.*length|^(?:num|n)predict|search/;
+const NEVER_PATTERN = /max.*tokens|max.*length|^(?:num|n)predict|search/;
 
 /** Passed on only where they are named: OpenRouter's `provider` may choose hosts at a higher price. */
 const ONLY_NAMED: readonly string[] = ['provider'];
@@ -156,19 +166,28 @@ export function passes(name: string, { isAll, names }: Pick<Passthrough, 'isAll'
   return names.has(name) || (isAll && !ONLY_NAMED.includes(plainName(name)));
 }
 
-/** The value without members that are never passed on; `path` names them in `leftOut`. */
+/** The value without members that are never passed on; `leftOut` gets the paths of the first ones, cut. */
 export function cleanPassed(name: string, value: JsonValue, leftOut: string[]): JsonValue {
-  return OPAQUE.includes(name) ? value : cleanInside(value, name, leftOut);
+  return OPAQUE.includes(name)
+    ? value
+    : cleanInside(value, { path: name, isOfTemplate: name === TEMPLATE_VALUES }, leftOut);
 }
 
-function cleanInside(value: JsonValue, path: string, leftOut: string[]): JsonValue {
-  if (Array.isArray(value)) return value.map((one) => cleanInside(one, path, leftOut));
+interface Place {
+  path: string;
+  isOfTemplate: boolean;
+}
+
+function cleanInside(value: JsonValue, place: Place, leftOut: string[]): JsonValue {
+  if (Array.isArray(value)) return value.map((one) => cleanInside(one, place, leftOut));
   if (!isJsonObject(value) || Object.getPrototypeOf(value) === null) return value; // an exact number
   const kept = Object.entries(value).flatMap(([name, inside]): [string, JsonValue][] => {
-    const place = `${path}.${name}`;
-    const isKept = !isNever(name) && (!path.endsWith(TEMPLATE_VALUES) || isShort(inside));
-    if (isKept) return [[name, OPAQUE.includes(name) ? inside : cleanInside(inside, place, leftOut)]];
-    leftOut.push(place);
+    const path = `${place.path}.${name}`.slice(0, bounds.leftOutCharactersMax);
+    if (!isNever(name) && (!place.isOfTemplate || isShort(inside))) {
+      const below = { path, isOfTemplate: name === TEMPLATE_VALUES };
+      return [[name, OPAQUE.includes(name) ? inside : cleanInside(inside, below, leftOut)]];
+    }
+    if (leftOut.length < bounds.leftOutFieldsMax) leftOut.push(path);
     return [];
   });
   return Object.fromEntries(kept);

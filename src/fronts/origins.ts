@@ -15,7 +15,7 @@ export interface Origins {
 const LEADING_PATH = /^([a-z_]+(?:\.[\w-]+)*): /;
 
 /** A name of Messages within a sentence, such as "max_tokens" or "`tool_use`". */
-const NAME = /`[a-z]+`|[a-z]+(?:[._][a-z]+)+/g;
+const NAME = /`[a-z]+`|(?<![a-z._])[a-z]+(?:[._][a-z]+)+/g;
 
 /** The error with a leading Messages path, and names of Messages, replaced by the client's. */
 export function withClientPaths(error: TurnpikeError, origins: Origins): TurnpikeError {

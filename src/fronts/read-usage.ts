@@ -1,7 +1,7 @@
 // The token counts of a message, for the usage of other protocols.
 
 import { isWholeNumber } from '../base/checked-number.ts';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue, laterCounts, objectOf } from '../wire/wire.ts';
 
 interface Usage {
   /** All tokens of the prompt, cached or not. */
@@ -31,8 +31,7 @@ function countOf(value: JsonValue | undefined): number {
   return isWholeNumber(value) ? value : 0;
 }
 
-/** Counts of a stream are cumulative: a later count replaces an earlier one, unless it is null. */
+/** Adds later counts of a stream, which are cumulative. */
 export function addCounts(usage: JsonObject, counts: JsonValue | undefined): void {
-  if (!isJsonObject(counts)) return;
-  for (const [name, count] of Object.entries(counts)) if (count !== null) usage[name] = count;
+  if (isJsonObject(counts)) Object.assign(usage, laterCounts(usage, counts));
 }

@@ -16,7 +16,7 @@ import { bounds } from '../config.ts';
 import type { IdempotencyClaim } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import { inputTokensUpperBound, measurePrompt, type PromptMeasure, readThinking } from '../usage/usage.ts';
-import type { MessageRequest, RequestFeatures } from '../wire/wire.ts';
+import { EXTRA_MEMBER, type MessageRequest, objectOf, type RequestFeatures } from '../wire/wire.ts';
 import type { ClientRequest } from './client-request.ts';
 
 const WEB_SEARCHES_UNBOUNDED = 20; // held for a request without `max_uses`
@@ -131,8 +131,8 @@ export function planMessage(
     isAloneIfShort: input.least < input.most,
     isCounted: input.isCounted && features.serverTools === 'none',
     trancheTokens: settings.outputTrancheTokens,
-    // A model that thinks by default is planned like one that was asked to think.
-    thinks: thinks || thinksByDefault(offer, terms.providers),
+    // A model that thinks by default, or may in the words of its server, is planned like one that was asked to think.
+    thinks: thinks || thinksByDefault(offer, terms.providers) || mayAskToThink(request),
     budgetTokens,
   };
 }
@@ -189,6 +189,14 @@ function planMaxTokens(request: MessageRequest, { model }: Offer, promptTokens: 
   if (!request.stream || maxOutputTokens === null || defaultMaxTokens !== DEFAULT_MAX_TOKENS) return usual;
   const room = (maxInputTokens ?? Number.POSITIVE_INFINITY) - Math.ceil(promptTokens * ESTIMATE_MARGIN);
   return Math.max(usual, Math.min(limit, budgetTokens + OPEN_END_TOKENS, room));
+}
+
+const THINKING_WORDS = /reason|think|effort|budget|template|option/i;
+
+/** Whether fields beyond the protocol, which a server may get as they are, may ask for thinking that is not shown. */
+function mayAskToThink({ body, protocol }: MessageRequest): boolean {
+  const extra = protocol === 'messages' ? body : objectOf(body[EXTRA_MEMBER]);
+  return Object.keys(extra).some((name) => THINKING_WORDS.test(name) && name !== 'thinking');
 }
 
 function thinksByDefault({ routes }: Offer, providers: readonly Provider[]): boolean {

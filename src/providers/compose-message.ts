@@ -230,6 +230,6 @@ function exactContent(message: JsonObject, events: readonly StreamEvent[]): Json
   }
   return jsonObjects(message['content']).map((block, index) => {
     const input = inputs.get(index);
-    return input === undefined ? block : { ...block, input: parseExactly(input) };
+    return input === undefined || input === '' ? block : { ...block, input: parseExactly(input) };
   });
 }

@@ -119,6 +119,12 @@ export const WORDINGS: readonly Wording[] = [
     pattern: /prompt is too long: (?<prompt>\d+), model maximum context length: (?<max>\d+)/i,
   },
   {
+    of: 'vLLM and SGLang: input length',
+    source: PUBLIC_CODE,
+    pattern:
+      /input length \((?<prompt>\d+)(?: tokens)?\) exceeds (?:the |the model's |model's )?maximum (?:allowed |context )?length (?:of )?\(?(?<max>\d+)/i,
+  },
+  {
     of: 'Databricks',
     source: 'a report that was not found again',
     pattern: /input tokens? \(?(?<prompt>\d+)\)? exceeds? the (?:configured )?(?:limit|maximum) of (?<max>\d+)/i,
@@ -139,12 +145,16 @@ const WITHOUT_NUMBERS: readonly RegExp[] = [
   /\breduce the length of the (?:messages|input|prompt)\b|\btotal message size \d+ exceeds limit\b|\bexceed context limit\b/i,
   /\bprompt (?:is )?too long\b|\brange of input length should be\b|\bexceeded max context length\b/i,
   /\bmaximum context length\b/i,
+  /\bexceeded model token limit\b|\bexceed max message tokens\b/i, // Moonshot, Volcengine
 ];
 
 const NAMES =
-  /context_length_exceeded|model_max_prompt_tokens_exceeded|context_window_exceeded|model_context_window_exceeded|exceed_context_size/i;
+  /context_length_exceeded|tokens_limit_reached|model_max_prompt_tokens_exceeded|context_window_exceeded|model_context_window_exceeded|exceed_context_size/i;
 const AS_CLAUDE =
   /^(?:prompt is too long: \d+ tokens > \d+ maximum|input length and `max_tokens` exceed context limit)/;
+
+/** Longer messages repeat what was sent; a pattern could take long to read them. */
+const CHARACTERS_READ = 2_000;
 
 /**
  * The message of a rejected request: a prompt that is too long in Claude's words, others unchanged. `names` are the error's type
@@ -152,15 +162,16 @@ const AS_CLAUDE =
  */
 export function contextErrorOf(message: string, names = ''): string {
   if (AS_CLAUDE.test(message)) return message;
+  const read = message.slice(0, CHARACTERS_READ).replaceAll(/(?<=\d)[,_](?=\d{3}\b)/g, '');
   for (const { pattern } of WORDINGS) {
-    const { prompt, max, output } = pattern.exec(message.replaceAll(/(?<=\d)[,_](?=\d{3}\b)/g, ''))?.groups ?? {};
+    const { prompt, max, output } = pattern.exec(read)?.groups ?? {};
     if (prompt === undefined || max === undefined) continue;
     // The prompt alone fits: agents ask for less output.
     if (output !== undefined && isBelow(prompt, max))
       return `input length and \`max_tokens\` exceed context limit: ${prompt} + ${output} > ${max}`;
     return `prompt is too long: ${prompt} tokens > ${max} maximum`;
   }
-  const isMeant = NAMES.test(names) || WITHOUT_NUMBERS.some((pattern) => pattern.test(message));
+  const isMeant = NAMES.test(names) || WITHOUT_NUMBERS.some((pattern) => pattern.test(read));
   if (!isMeant) return message;
   return /^prompt is too long/i.test(message) ? message : `prompt is too long: ${message}`;
 }

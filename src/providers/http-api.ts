@@ -296,11 +296,12 @@ export async function openAnswer(
 export async function readWhole(
   response: Response,
   signal: AbortSignal,
-  reader: Pick<AnswerReader, 'converter'>,
+  reader: Pick<AnswerReader, 'converter' | 'whole'>,
   read: () => Promise<ProviderReply>,
 ): Promise<ProviderReply> {
   const fold = async (body: ReadableStream<Uint8Array>): Promise<ProviderReply> => {
-    const events = await pullAll(new PulledStream(body, signal, reader.converter()));
+    const whole = (chunks: Uint8Array<ArrayBuffer>[]) => reader.whole(asJson(chunks, response));
+    const events = await pullAll(new PulledStream(body, signal, reader.converter(), { whole }));
     await pauseAfterEvents(events);
     return { form: 'message', ...foldAnswer(events), upstreamRequestId: readUpstreamRequestId(response.headers) };
   };
@@ -348,24 +349,23 @@ export async function openStream(
   const streamType = reader.framing?.contentType ?? EVENT_STREAM;
   const contentType = response.headers.get('content-type') ?? streamType;
   if (contentType.includes('json')) return await openJson(response, signal, reader);
-  const isStream = reader.framing === undefined ? !contentType.includes('html') : contentType.includes(streamType);
+  // Relays send events under any type, also that of a page, which has no event.
+  const isStream = reader.framing === undefined || contentType.includes(streamType);
   if (!isStream || response.body === null) {
     await cancelBody(response);
     throw new ProviderFault('failed', 'the provider answered with neither events nor JSON', { upstreamRequestId });
   }
-  const { headers } = response;
-  const whole = (chunks: Uint8Array<ArrayBuffer>[]) =>
-    reader.whole(new Response(new Blob(chunks), { headers: jsonOf(headers) }));
+  const whole = (chunks: Uint8Array<ArrayBuffer>[]) => reader.whole(asJson(chunks, response));
   const parser = reader.framing?.parser();
   const events = new PulledStream(response.body, signal, reader.converter(), parser ?? { whole });
   return { form: 'stream', events, upstreamRequestId };
 }
 
-/** The headers of a response whose body turned out to be JSON. */
-function jsonOf(headers: Headers): Headers {
-  const changed = new Headers(headers);
-  changed.set('content-type', 'application/json');
-  return changed;
+/** The response whose body turned out to be JSON. */
+function asJson(chunks: Uint8Array<ArrayBuffer>[], response: Response): Response {
+  const headers = new Headers(response.headers);
+  headers.set('content-type', 'application/json');
+  return new Response(new Blob(chunks), { headers });
 }
 
 /** A whole answer where a stream was requested; or events under the content type of JSON. */

@@ -6,6 +6,10 @@ export interface RequestRules {
   toolName: { form: RegExp; prefix: string };
   /** Keywords that the top of a tool's schema may not have. Choices there become one object. */
   notAtTop: readonly string[];
+  /** Schemas must be of draft 2020-12. */
+  isDraft2020: boolean;
+  /** Names of the properties at the top of a tool's schema. */
+  propertyName: RegExp;
   /** Keywords that a schema which is enforced may not have: they are said in its description. Empty: none is enforced. */
   notEnforced: readonly string[];
   /** Formats of texts that such a schema may have. */
@@ -27,12 +31,15 @@ const CLAUDE_NOT_ENFORCED = [
   ...['not', 'if', 'then', 'else'],
 ];
 const CLAUDE_FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'];
-/** "input_schema does not support oneOf, allOf, or anyOf at the top level". */
-const CHOICES = ['oneOf', 'allOf', 'anyOf'];
+/** "input_schema does not support oneOf, allOf, or anyOf at the top level". A reference there is a choice of one. */
+const CHOICES = ['oneOf', 'allOf', 'anyOf', '$ref'];
+const ANY_NAME = /^/;
 
 const CLAUDE: RequestRules = {
   toolName: { form: /^[\w-]{1,128}$/, prefix: '' },
   notAtTop: CHOICES,
+  isDraft2020: true, // "JSON schema is invalid. It must match JSON Schema draft 2020-12"
+  propertyName: /^[\w.-]{1,64}$/, // "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
   notEnforced: CLAUDE_NOT_ENFORCED,
   formats: CLAUDE_FORMATS,
   strictToolsMax: 20,
@@ -48,6 +55,8 @@ export const REQUEST_RULES = {
   openai: {
     toolName: { form: /^[\w-]{1,64}$/, prefix: '' },
     notAtTop: [...CHOICES, 'enum', 'const', 'not'],
+    isDraft2020: false,
+    propertyName: ANY_NAME,
     notEnforced: [],
     formats: [],
     strictToolsMax: Number.POSITIVE_INFINITY,
@@ -56,7 +65,9 @@ export const REQUEST_RULES = {
   // ai.google.dev, "Function calling" and "Image understanding". Its schemas are another subset, see gemini/clean-schema.ts.
   gemini: {
     toolName: { form: /^[A-Za-z_][\w-]{0,63}$/, prefix: '_' },
-    notAtTop: [...CHOICES, '$ref'],
+    notAtTop: CHOICES,
+    isDraft2020: false,
+    propertyName: ANY_NAME,
     notEnforced: [],
     formats: [],
     strictToolsMax: 0,

@@ -2,6 +2,7 @@
 
 import { bounds } from '../config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../wire/wire.ts';
+import { refuseField } from './lost-fields.ts';
 import type { RequestRules } from './request-rules.ts';
 
 /** Bounds the parts of all schemas of a request that are read: references can multiply them. */
@@ -13,26 +14,54 @@ export function makeNodeBudget(): NodeBudget {
   return { left: bounds.requestSchemaNodesMax };
 }
 
-/** With the members that the schema of a function must have, and without keywords that its top may not have. */
-export function completeSchema(
-  schema: JsonObject,
-  { notAtTop }: Pick<RequestRules, 'notAtTop'>,
-  nodes: NodeBudget,
-): JsonObject {
-  const joined = notAtTop.some((keyword) => keyword in schema) ? joinTop(schema, notAtTop, nodes) : schema;
-  const typed = 'type' in joined ? joined : { type: 'object', ...joined };
-  return isJsonObject(typed['properties']) ? typed : { ...typed, properties: {} };
+/**
+ * The schema of a function within the rules: an object at the top, without the keywords that its top may not have. What is
+ * sent is no longer than what was given, because it was measured as given.
+ */
+export function completeSchema(schema: JsonObject, rules: TopRules, nodes: NodeBudget): JsonObject {
+  const object = asObject(rules.isDraft2020 ? modernSchema(schema) : schema);
+  const joined = rules.notAtTop.some((keyword) => keyword in object) ? joinTop(object, rules.notAtTop, nodes) : object;
+  return isJsonObject(joined['properties']) ? joined : { ...joined, properties: {} };
+}
+
+type TopRules = Pick<RequestRules, 'notAtTop' | 'isDraft2020'>;
+
+/** Arguments are an object: a schema of another type is said in words. */
+function asObject(schema: JsonObject): JsonObject {
+  const { type, required } = schema;
+  const listed = required === undefined || Array.isArray(required) ? schema : omit(schema, 'required');
+  if (type === 'object') return listed;
+  const isObject = type === undefined || type === null || namesOf(type).includes('object');
+  if (isObject) return 'type' in listed ? { ...listed, type: 'object' } : { type: 'object', ...listed };
+  return { type: 'object', properties: {}, ...describe(schema['description'], { schema }) };
+}
+
+function namesOf(type: JsonValue): string[] {
+  return (Array.isArray(type) ? type : [type]).map((name) => String(name).toLowerCase());
+}
+
+function omit({ ...schema }: JsonObject, name: string): JsonObject {
+  delete schema[name];
+  return schema;
 }
 
 /** One object with the properties of all variants. It requires what each variant requires. */
 function joinTop(schema: JsonObject, notAtTop: readonly string[], nodes: NodeBudget): JsonObject {
   const { properties, required } = new VariantReader(schema, nodes).read(schema, 0);
-  const rest = Object.entries(schema).filter(([name]) => !notAtTop.includes(name) && name !== 'required');
+  const rest = Object.fromEntries(
+    Object.entries(schema).filter(([name]) => !notAtTop.includes(name) && name !== 'required' && name !== 'properties'),
+  );
+  let charactersLeft = JSON.stringify(schema).length - JSON.stringify(rest).length;
+  // By entries, because a property may have any name, including "__proto__".
+  const joined = [...properties].map(([name, forms]) => {
+    const form = charactersLeft > 0 ? joinForms(forms, charactersLeft) : {};
+    charactersLeft -= JSON.stringify(form).length + name.length;
+    return [name, charactersLeft >= 0 ? form : {}] as const;
+  });
   return {
-    ...Object.fromEntries(rest),
+    ...rest,
     type: 'object',
-    // By entries, because a property may have any name, including "__proto__".
-    properties: Object.fromEntries([...properties].map(([name, forms]) => [name, joinForms(forms)])),
+    properties: Object.fromEntries(joined),
     ...(required.size > 0 && { required: [...required] }),
   };
 }
@@ -45,7 +74,7 @@ interface Members {
 
 const NOTHING: Members = { properties: new Map(), required: new Set() };
 
-/** Variants may be references, many of them to one definition: each is read once. */
+/** Variants may be references, many of them to one definition: each is read once, and each copy of a name is counted. */
 class VariantReader {
   readonly #root: JsonObject;
   readonly #budget: NodeBudget;
@@ -58,31 +87,44 @@ class VariantReader {
   }
 
   read(schema: JsonObject, depth: number): Members {
-    if (--this.#budget.left < 0 || depth > bounds.schemaDepthMax) return NOTHING;
+    if (!this.#has(1) || depth > bounds.schemaDepthMax) return NOTHING;
     const { properties: own, required: demanded, $ref: reference } = schema;
+    if (typeof reference === 'string' && Object.keys(schema).length === 1) return this.#follow(reference, depth);
     const properties: Members['properties'] = new Map();
-    const required = new Set<JsonValue>(Array.isArray(demanded) ? demanded : []);
-    if (isJsonObject(own))
-      this.#add(
-        properties,
-        new Set(),
-        Object.entries(own).map(([name, form]) => [name, [form]]),
-      );
-    const parts = jsonObjects(schema['allOf']).map((part) => this.read(part, depth + 1));
-    if (typeof reference === 'string') parts.push(this.#follow(reference, depth));
-    for (const part of parts) {
-      this.#add(properties, new Set(properties.keys()), part.properties);
-      for (const name of part.required) required.add(name);
+    const required = new Set<JsonValue>();
+    if (isJsonObject(own)) this.#add(properties, () => false, Object.entries(own).map(toForms));
+    if (Array.isArray(demanded)) this.#require(required, demanded);
+    for (const part of this.#partsOf(schema, depth)) {
+      const before = properties.size;
+      const names = new Set(before > 0 && part.properties.size > 0 ? properties.keys() : []);
+      if (!this.#has(names.size)) break;
+      this.#add(properties, (name) => names.has(name), part.properties);
+      this.#require(required, part.required);
     }
+    this.#addChoices(schema, depth, properties, required);
+    return { properties, required };
+  }
+
+  /** All of these hold. */
+  *#partsOf(schema: JsonObject, depth: number): Generator<Members> {
+    for (const part of jsonObjects(schema['allOf'])) yield this.read(part, depth + 1);
+    const { $ref: reference } = schema;
+    if (typeof reference === 'string') yield this.#follow(reference, depth);
+  }
+
+  /** One of these holds. */
+  #addChoices(schema: JsonObject, depth: number, properties: Members['properties'], required: Set<JsonValue>): void {
     const common = new Set(properties.keys());
     for (const keyword of ['anyOf', 'oneOf']) {
-      const variants = jsonObjects(schema[keyword]).map((variant) => this.read(variant, depth + 1));
-      for (const variant of variants) this.#add(properties, common, variant.properties);
-      const [first, ...others] = variants;
-      for (const name of first?.required ?? [])
-        if (others.every((variant) => variant.required.has(name))) required.add(name);
+      let shared: JsonValue[] | null = null;
+      for (const variant of jsonObjects(schema[keyword])) {
+        const { properties: more, required: demanded } = this.read(variant, depth + 1);
+        this.#add(properties, (name) => common.has(name), more);
+        if (!this.#has(shared?.length ?? demanded.size)) return;
+        shared = (shared ?? [...demanded]).filter((name) => demanded.has(name));
+      }
+      for (const name of shared ?? []) required.add(name);
     }
-    return { properties, required };
   }
 
   /** A definition that leads to itself adds nothing. */
@@ -95,27 +137,98 @@ class VariantReader {
     return members;
   }
 
+  /** Takes from the budget; false once it is used up. */
+  #has(nodes: number): boolean {
+    this.#budget.left -= nodes;
+    return this.#budget.left >= 0;
+  }
+
+  #require(required: Set<JsonValue>, more: Iterable<JsonValue>): void {
+    for (const name of more) {
+      if (!this.#has(1)) return;
+      required.add(name);
+    }
+  }
+
   #add(
     properties: Members['properties'],
-    taken: ReadonlySet<string>,
+    isTaken: (name: string) => boolean,
     more: Iterable<readonly [name: string, forms: Iterable<JsonValue>]>,
   ): void {
     for (const [name, forms] of more) {
-      if (this.#budget.left < 0) return;
-      if (taken.has(name)) continue;
+      if (!this.#has(1)) return;
+      if (isTaken(name)) continue;
       const known = properties.get(name) ?? new Set();
-      for (const form of forms) if (--this.#budget.left >= 0) known.add(form);
+      for (const form of forms) if (this.#has(1)) known.add(form);
       properties.set(name, known);
     }
   }
 }
 
-/** A property that the variants describe differently may have any of its forms. */
-function joinForms(forms: ReadonlySet<JsonValue>): JsonValue {
-  const different = new Map([...forms].map((form) => [forms.size > 1 ? JSON.stringify(form) : '', form]));
+function toForms([name, form]: [string, JsonValue]): [string, JsonValue[]] {
+  return [name, [form]];
+}
+
+/** A property that the variants describe differently may have any of its forms; too long ones, any value. */
+function joinForms(forms: ReadonlySet<JsonValue>, charactersMax: number): JsonValue {
+  const [first] = forms;
+  if (forms.size < 2) return first ?? {};
+  const different = new Map<string, JsonValue>();
+  let characters = 0;
+  for (const form of forms) {
+    const text = JSON.stringify(form);
+    characters += text.length;
+    if (characters > charactersMax) return {};
+    different.set(text, form);
+  }
   const [only, ...others] = different.values();
   return only === undefined || others.length === 0 ? (only ?? {}) : { anyOf: [only, ...others] };
 }
+
+const PLACES = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
+const PLACE_LISTS = ['anyOf', 'allOf', 'oneOf', 'prefixItems'];
+const PLACES_BY_NAME = ['properties', '$defs', 'definitions', 'patternProperties'];
+
+/** In the words of draft 2020-12, which a provider may require: of earlier drafts, some say the same by other means. */
+function modernSchema(schema: JsonObject): JsonObject {
+  let isChanged = false;
+  const entries = Object.entries(schema).flatMap(([name, value]): [string, JsonValue][] => {
+    const made = modernMember(name, value);
+    isChanged ||= made.length !== 1 || made[0]?.[0] !== name || made[0][1] !== value;
+    return made;
+  });
+  return isChanged ? Object.fromEntries(entries) : schema;
+}
+
+function modernMember(name: string, value: JsonValue): [string, JsonValue][] {
+  const modern = (one: JsonValue) => (isSchema(one) ? modernSchema(one) : one);
+  if (name === 'items' && Array.isArray(value)) return [['prefixItems', value.map(modern)]];
+  if (typeof value === 'boolean' && (name.startsWith('exclusive') || name === 'required')) return [];
+  if (PLACES.includes(name)) return [[name, modern(value)]];
+  if (PLACE_LISTS.includes(name) && Array.isArray(value)) return [[name, sameOr(value, value.map(modern))]];
+  if (!PLACES_BY_NAME.includes(name) || !isSchema(value)) return [[name, value]];
+  const made = Object.entries(value).map(([key, part]) => [key, modern(part)] as const);
+  const isSame = made.every(([key, part]) => part === value[key]);
+  return [[name, isSame ? value : Object.fromEntries(made)]];
+}
+
+function sameOr(list: JsonValue[], made: JsonValue[]): JsonValue[] {
+  return made.every((one, place) => one === list[place]) ? list : made;
+}
+
+/** Throws ProviderFault (rejected) for a property whose name the provider refuses; `path` is that of the schema. */
+export function refuseNames(
+  { properties }: JsonObject,
+  { propertyName }: Pick<RequestRules, 'propertyName'>,
+  path: string,
+): void {
+  const wrong = Object.keys(isJsonObject(properties) ? properties : {}).find((name) => !propertyName.test(name));
+  if (wrong === undefined) return;
+  const name = JSON.stringify(wrong.slice(0, NAME_CHARACTERS_SHOWN));
+  refuseField(`${path}.properties`, `the provider of this model accepts no property named ${name}`);
+}
+
+const NAME_CHARACTERS_SHOWN = 64;
 
 /** A definition within the schema; an invalid or external reference leads to nothing. */
 export function findDefinition(root: JsonObject, reference: string): JsonObject {
@@ -137,7 +250,7 @@ function decodePointer(part: string): string {
   }
 }
 
-const SCHEMAS = ['items', 'additionalProperties'];
+const SCHEMAS = ['items'];
 const LISTS = ['anyOf', 'allOf'];
 const BY_NAME = ['properties', '$defs', 'definitions'];
 
@@ -181,8 +294,12 @@ function isSchema(value: JsonValue): value is JsonObject {
   return isJsonObject(value) && Object.getPrototypeOf(value) !== null;
 }
 
+const TOLD_CHARACTERS_MAX = 1_024;
+
 function describe(description: JsonValue | undefined, told: JsonObject): JsonObject {
-  const words = Object.entries(told).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  const words = Object.entries(told).map(
+    ([name, value]) => `${name}: ${JSON.stringify(value).slice(0, TOLD_CHARACTERS_MAX)}`,
+  );
   if (words.length === 0) return {};
   const said = typeof description === 'string' && description !== '' ? [description] : [];
   return { description: [...said, `(${words.join(', ')})`].join(' ') };

@@ -1,5 +1,6 @@
 // Builds a whole message from stream events: usage and signatures replace, everything else appends.
 
+import { isWholeNumber } from '../base/checked-number.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from './message-request.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
 
@@ -106,10 +107,29 @@ export class MessageFold {
     const before = this.#message['usage'];
     this.#message = { ...this.#message, ...objectOf(delta), ...beside };
     if (!isJsonObject(usage)) return;
-    // Counts are cumulative: a later count replaces an earlier one, unless it is null.
-    const known = Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== null));
-    this.#message['usage'] = { ...objectOf(before), ...known };
+    this.#message['usage'] = laterCounts(objectOf(before), usage);
   }
+}
+
+const PROMPT_COUNTS = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
+
+/**
+ * Cumulative counts of a message after later ones. They never fall: the parts of the prompt are those whose sum is larger, because
+ * a provider may divide it later. null says nothing.
+ */
+export function laterCounts(before: JsonObject, later: JsonObject): JsonObject {
+  const said = Object.fromEntries(Object.entries(later).filter(([, count]) => count !== null));
+  const counts: JsonObject = { ...before, ...said };
+  if (promptOf(counts) < promptOf(before))
+    for (const name of PROMPT_COUNTS) if (before[name] !== undefined) counts[name] = before[name];
+  const [known, output] = [before['output_tokens'], counts['output_tokens']];
+  if (isWholeNumber(known) && isWholeNumber(output) && output < known) counts['output_tokens'] = known;
+  return counts;
+}
+
+function promptOf(counts: JsonObject): number {
+  const parts = PROMPT_COUNTS.map((name) => counts[name]);
+  return parts.reduce<number>((sum, count) => sum + (isWholeNumber(count) ? count : 0), 0);
 }
 
 function parseInput(json: string): JsonValue {

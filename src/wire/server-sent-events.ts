@@ -70,7 +70,8 @@ export class EventStreamParser {
       const end = data < start || !text.startsWith('data: ', data) ? -1 : text.indexOf('\n', data);
       if (end < 0 || text.charCodeAt(end + 1) !== LINE_FEED || end - data > bounds.upstreamEventBytesMax) break;
       const name = (isNamed && text.slice(start + 'event: '.length, data - 1)) || 'message';
-      events.push({ name, text: text.slice(data + 'data: '.length, end) });
+      const from = data + 'data: '.length;
+      if (end > from) events.push({ name, text: text.slice(from, end) });
       start = end + 2;
     }
     return start;
@@ -99,18 +100,25 @@ export class EventStreamParser {
 
   #take(line: string, events: ServerSentEvent[]): void {
     if (line === '') {
-      if (this.#data !== null) events.push({ name: this.#name || 'message', text: this.#data });
+      this.#end(events);
       this.#name = '';
-      this.#data = null;
-      this.#heldCharacters = 0;
     } else if (line.startsWith('data')) {
       const value = fieldValue(line, 4);
       if (value === null) return;
+      // Some servers leave out the line between events.
+      if (this.#data !== null && isWhole(this.#data) && beginsEvent(value)) this.#end(events);
       this.#count(value.length + 1);
       this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
     } else if (line.startsWith('event')) {
       this.#name = fieldValue(line, 5) ?? this.#name;
     }
+  }
+
+  /** An event without data is a keep-alive. */
+  #end(events: ServerSentEvent[]): void {
+    if (this.#data !== null && this.#data !== '') events.push({ name: this.#name || 'message', text: this.#data });
+    this.#data = null;
+    this.#heldCharacters = 0;
   }
 
   #count(characters: number): void {
@@ -119,6 +127,14 @@ export class EventStreamParser {
     if (this.#heldCharacters > bounds.upstreamEventBytesMax)
       throw new EventTooLong(`an event is longer than ${bounds.upstreamEventBytesMax} bytes`);
   }
+}
+
+function isWhole(data: string): boolean {
+  return data.startsWith('{') && data.endsWith('}') && !data.includes('\n');
+}
+
+function beginsEvent(data: string): boolean {
+  return data.startsWith('{') || data === '[DONE]';
 }
 
 /** The value after a field name of `length` characters; null if the name is longer. */

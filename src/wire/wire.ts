@@ -4,6 +4,7 @@ export { exactBody, parseExactly } from './exact-json.ts';
 export type { StreamEvent } from './fold-events.ts';
 export {
   encodeEvent,
+  laterCounts,
   MalformedStream,
   MessageFold,
   makeEvent,

@@ -1,6 +1,7 @@
 // Chat Completions: translates OpenAI requests to Messages and answers back, by docs/chat-completions.md.
 
 import type { TurnpikeError } from '../../errors.ts';
+import { withInner } from '../extra-fields.ts';
 import type { AnswerTranslator, Front } from '../front.ts';
 import { openAiError } from '../openai-error.ts';
 import { withClientPaths } from '../origins.ts';
@@ -25,9 +26,13 @@ export const chatCompletions: Front = {
   keyHeader: null,
   owns: (path) => path.startsWith(ROOT),
   findOperation: (path) => (path === PATH ? { asks: 'message' } : null),
-  weigh: (body, weight) =>
-    isResponsesBody(body) ? responses.weigh(body, weight) : weighArguments(body['messages'], weight),
-  translate(body, { receivedAtMs }) {
+  weigh(given, weight) {
+    const body = withInner(given);
+    if (isResponsesBody(body)) responses.weigh(body, weight);
+    else weighArguments(body['messages'], weight);
+  },
+  translate(given, { receivedAtMs }) {
+    const body = withInner(given);
     const { message, terms } = isResponsesBody(body) ? convertResponsesBody(body) : convertRequest(body);
     return { message, native: null, answer: new ChatAnswer(terms, receivedAtMs) };
   },

@@ -1,5 +1,6 @@
 // The output items of a response, from the blocks of a message.
 
+import { bounds } from '../../config.ts';
 import { InnerJson, type JsonObject, type JsonValue, parseExactly, textOf } from '../../wire/wire.ts';
 import { isExactObject } from '../placed.ts';
 import { type CalledTool, CUSTOM_INPUT } from './convert-tools.ts';
@@ -51,7 +52,7 @@ export function customInput(json: string): string {
 }
 
 function readObject(json: string): JsonObject {
-  const value = new InnerJson().read(json, parseExactly);
+  const value = new InnerJson(bounds.jsonDepthMax).read(json, parseExactly);
   return isExactObject(value) ? value : {}; // it was cut
 }
 

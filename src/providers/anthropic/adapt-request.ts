@@ -9,7 +9,7 @@ import { refuseField } from '../lost-fields.ts';
 import { claudeGeneration, type Generation } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES, type RequestRules } from '../request-rules.ts';
-import { completeSchema, limitSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
+import { completeSchema, limitSchema, makeNodeBudget, type NodeBudget, refuseNames } from '../tool-schemas.ts';
 
 /** Members of a body with their new values; undefined: left out. */
 export type Changes = Record<string, JsonValue | undefined>;
@@ -123,9 +123,11 @@ function adaptTools({ tools }: JsonObject): Changes {
   if (!Array.isArray(tools)) return {};
   const nodes = makeNodeBudget();
   let strictCount = 0;
-  const adapted = jsonObjects(tools).map((tool) => {
+  const adapted = jsonObjects(tools).map((tool, index) => {
     const isStrict = tool['strict'] === true && ++strictCount <= RULES.strictToolsMax;
-    return adaptTool(tool, isStrict, nodes);
+    const made = adaptTool(tool, isStrict, nodes);
+    refuseNames(objectOf(made['input_schema']), RULES, `tools.${index}.input_schema`);
+    return made;
   });
   return adapted.every((tool, place) => tool === tools[place]) ? {} : { tools: adapted };
 }

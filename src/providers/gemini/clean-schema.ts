@@ -34,6 +34,8 @@ class SchemaCleaner {
   readonly #root: JsonObject;
   readonly #budget: NodeBudget;
   #nodes = 0;
+  /** By reference. */
+  readonly #characters = new Map<string, number>();
 
   constructor(root: JsonObject, budget: NodeBudget) {
     this.#root = root;
@@ -126,11 +128,22 @@ class SchemaCleaner {
     return this.#open({ ...this.#resolve(reference), ...withoutReference(part) }, [...path, reference]);
   }
 
-  /** All members of a definition are copied for each reference. */
+  /** All members of a definition, such as its description, are sent again for each reference. */
   #resolve(reference: string): JsonObject {
     const found = findDefinition(this.#root, reference);
-    return this.#isTooMuch(Object.keys(found).length >> 4) ? {} : found;
+    let characters = this.#characters.get(reference);
+    if (characters === undefined) this.#characters.set(reference, (characters = ownCharacters(found)));
+    return this.#isTooMuch(Math.floor(characters / CHARACTERS_PER_NODE)) ? {} : found;
   }
+}
+
+const CHARACTERS_PER_NODE = 64;
+
+/** Characters of the members that are copied as they are: texts, and lists of values. */
+function ownCharacters(schema: JsonObject): number {
+  const { description, title, enum: values, const: only, required, pattern } = schema;
+  const copied = [description, title, values, only, required, pattern].filter((member) => member !== undefined);
+  return copied.length === 0 ? 0 : JSON.stringify(copied).length;
 }
 
 function withoutReference({ $ref: _, ...schema }: JsonObject): JsonObject {

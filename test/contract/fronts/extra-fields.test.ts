@@ -198,3 +198,15 @@ test('fields of a text completion reach a provider that takes them', async () =>
   expect(sentOf(world)).toMatchObject({ prompt: expect.any(String), min_p: 0.1, top_k: 3 });
   expect(sentOf(world)).not.toContainAnyKeys(['n_predict', 'their_own', 'tools', 'extra_body']);
 });
+
+test('thinking that is asked for in the words of a server is paid before it begins', async () => {
+  const { secret } = await world.makeKey({ credit: '0.01' });
+  const asked = { reasoning: { max_tokens: 50_000, exclude: true }, thinking: { type: 'disabled' } };
+  const members = { max_tokens: 60_000, stream: true, ...asked };
+  world.upstream.play(scripts.json(CHAT));
+  const response = await post(chatCompletions, world, secret, { model: nameOf('openai', 'openrouter'), members });
+  expect(response.status).toBe(200);
+  await response.text();
+  expect(sentOf(world)['max_tokens']).toBeLessThan(700);
+  expect(sentOf(world)['reasoning']).toEqual(asked.reasoning);
+});

@@ -2,7 +2,9 @@
 
 import { describe, expect, test } from 'bun:test';
 import { buildCatalog, describeDocuments, planApply } from '../../../src/catalog/catalog.ts';
-import { PASS_PRESETS, passes, passthroughFrom } from '../../../src/catalog/passthrough.ts';
+import { cleanPassed, PASS_PRESETS, passes, passthroughFrom } from '../../../src/catalog/passthrough.ts';
+import { bounds } from '../../../src/config.ts';
+import type { JsonValue } from '../../../src/wire/wire.ts';
 import { apply, planOptions, unseal } from './support.ts';
 
 const base_url = 'https://models.example/v1';
@@ -64,4 +66,18 @@ test('every field of a preset is passed on, alone or by all', () => {
   expect([passes('provider', all), passes('PROVIDER', all), passes('provider', passthroughFrom(['provider']))]).toEqual(
     [false, false, true],
   );
+});
+
+test('fields that are left out are named up to a number and a length, however many and deep they are', () => {
+  let value: JsonValue = Array.from({ length: 50_000 }, () => ({ n: 1 }));
+  for (let level = 0; level < 50; level++) value = { ['a'.repeat(64)]: value };
+  const leftOut: string[] = [];
+  cleanPassed('min_p', value, leftOut);
+  expect(leftOut).toHaveLength(bounds.leftOutFieldsMax);
+  expect(leftOut.every(({ length }) => length <= bounds.leftOutCharactersMax)).toBe(true);
+});
+
+test('limits of output and numbers of answers are never passed on, under no name', () => {
+  for (const name of ['auto_max_new_tokens', 'n_cmpl', 'openai_max_tokens', 'maxOutputTokens', 'seq_max_length'])
+    expect([name, passes(name, passthroughFrom(['all']))]).toEqual([name, false]);
 });

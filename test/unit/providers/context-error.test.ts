@@ -30,6 +30,8 @@ test.each([
   'Input tokens exceed the configured limit of 4096 tokens. Your messages resulted in 5000 tokens. Please reduce the length of the messages.',
   'Please reduce the length of the messages or completion. Current length is 5000 while limit is 4096',
   'Requested tokens (5000) exceed context window of 4096',
+  'Input length (5000 tokens) exceeds the maximum allowed length (4096 tokens). Use a shorter input or enable --allow-auto-truncate.',
+  "Input length (5000) exceeds model's maximum context length (4096).",
   'Prompt has 5,000 tokens, but the configured context size is 4,096 tokens',
 ])('a prompt that exceeds the context has its counts: %s', (message) => {
   expect(contextErrorOf(message)).toBe(TOO_LONG);
@@ -80,4 +82,17 @@ test.each([
   "Invalid value: 'context'. Supported values are: 'a'",
 ])('another error keeps its words: %s', (message) => {
   expect(contextErrorOf(message)).toBe(message);
+});
+
+test.each([
+  'Invalid request: Your request exceeded model token limit: 8192',
+  'Total tokens of image and text exceed max message tokens. Request id: x',
+])('a prompt that exceeds the context without its counts: %s', (message) => {
+  expect(contextErrorOf(message)).toBe(`prompt is too long: ${message}`);
+});
+
+test('a message as long as an event may be is read only at its beginning', () => {
+  const digits = `maximum context length is 1 tokens requested 1 tokens (1 in the messages ${'1'.repeat(2_000_000)}`;
+  expect(contextErrorOf(digits.repeat(2))).toBe('prompt is too long: 1 tokens > 1 maximum');
+  expect(contextErrorOf(`${'x'.repeat(3_000)} maximum context length`)).not.toStartWith('prompt');
 });

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../src/config.ts';
 import { REQUEST_RULES } from '../../../src/providers/request-rules.ts';
-import { completeSchema, limitSchema, makeNodeBudget } from '../../../src/providers/tool-schemas.ts';
+import { completeSchema, limitSchema, makeNodeBudget, refuseNames } from '../../../src/providers/tool-schemas.ts';
 import type { JsonObject } from '../../../src/wire/wire.ts';
 
 const complete = (schema: JsonObject) => completeSchema(schema, REQUEST_RULES.openai, makeNodeBudget());
@@ -53,4 +53,96 @@ test('a chain of references that is longer than any schema ends', () => {
 test('an enforced schema keeps numbers with all their digits', () => {
   const schema = { type: 'object', properties: { a: { const: 1 } }, required: ['a'], additionalProperties: false };
   expect(limitSchema(schema, REQUEST_RULES.anthropic)).toEqual(schema);
+});
+
+test('names that many variants require are copied no more often than a request may have parts', () => {
+  const names = Array.from({ length: 20_000 }, (_, index) => `a${index}`);
+  const $defs = { d: { required: names } };
+  const reference = { $ref: '#/$defs/d' };
+  for (const keyword of ['anyOf', 'allOf']) {
+    const nodes = makeNodeBudget();
+    completeSchema({ $defs, [keyword]: names.map(() => reference) }, REQUEST_RULES.openai, nodes);
+    expect(nodes.left).toBeGreaterThan(-2 * bounds.requestSchemaNodesMax);
+  }
+  const properties = Object.fromEntries(names.map((name) => [name, {}]));
+  const nodes = makeNodeBudget();
+  completeSchema({ properties, allOf: names.map(() => ({})) }, REQUEST_RULES.openai, nodes);
+  expect(nodes.left).toBeGreaterThan(-2 * bounds.requestSchemaNodesMax);
+});
+
+test('a schema that is joined is no longer than it was, however its variants overlap', () => {
+  let nested: JsonObject = { description: 'x'.repeat(20_000) };
+  for (let level = 0; level < 20; level++) nested = { properties: { p: nested } };
+  const at = (level: number) => ({ $ref: `#/$defs/d${'/properties/p'.repeat(level)}` });
+  const schema = { $defs: { d: nested }, anyOf: Array.from({ length: 20 }, (_, level) => at(level)) };
+  expect(JSON.stringify(complete(schema)).length).toBeLessThan(JSON.stringify(schema).length + 100);
+  const inner = { $defs: { d: { properties: { p: { properties: { q: { description: 'x'.repeat(9_000) } } } } } } };
+  const different = { ...inner, anyOf: [at(0), at(1)] };
+  expect(JSON.stringify(complete(different)).length).toBeLessThan(JSON.stringify(different).length + 100);
+});
+
+test.each([
+  [
+    { type: ['object', 'null'], properties: { a: {} } },
+    { type: 'object', properties: { a: {} } },
+  ],
+  [
+    { type: null, properties: {}, required: null },
+    { type: 'object', properties: {} },
+  ],
+  [
+    { type: 'OBJECT', properties: {} },
+    { type: 'object', properties: {} },
+  ],
+  [
+    { $ref: '#/$defs/a', $defs: { a: { properties: { b: {} }, required: ['b'] } } },
+    { properties: { b: {} }, required: ['b'] },
+  ],
+  [{ type: 'string' }, { type: 'object', properties: {}, description: '(schema: {"type":"string"})' }],
+  [
+    { type: 'array', items: {} },
+    { type: 'object', properties: {} },
+  ],
+] as [JsonObject, JsonObject][])('arguments are an object: %p', (schema, expected) => {
+  for (const rules of [REQUEST_RULES.openai, REQUEST_RULES.anthropic, REQUEST_RULES.gemini]) {
+    const made = completeSchema(schema, rules, makeNodeBudget());
+    expect(made).toMatchObject({ type: 'object', ...expected });
+    expect(made['required'] ?? []).toBeArray();
+  }
+});
+
+test('earlier drafts of JSON Schema become draft 2020-12 where the provider requires it', () => {
+  const old: JsonObject = {
+    type: 'object',
+    properties: {
+      pair: { type: 'array', items: [{ type: 'string' }, { type: 'integer', minimum: 1, exclusiveMinimum: true }] },
+      required: { type: 'string', required: true },
+    },
+    $defs: { a: { items: [{}] } },
+  };
+  expect(completeSchema(old, REQUEST_RULES.anthropic, makeNodeBudget())).toEqual({
+    type: 'object',
+    properties: {
+      pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer', minimum: 1 }] },
+      required: { type: 'string' },
+    },
+    $defs: { a: { prefixItems: [{}] } },
+  });
+  expect(complete(old)).toBe(old);
+});
+
+test('a property whose name Claude refuses is refused by name', () => {
+  const refuse = (name: string) =>
+    refuseNames({ properties: { [name]: {} } }, REQUEST_RULES.anthropic, 'tools.0.input_schema');
+  for (const name of ['filter[id]', '$top', 'a b', 'x'.repeat(65)])
+    expect(() => refuse(name)).toThrow(
+      'tools.0.input_schema.properties: the provider of this model accepts no property named',
+    );
+  for (const name of ['a.b-c_D1', 'x'.repeat(64)]) expect(() => refuse(name)).not.toThrow();
+});
+
+test('what is said of a schema in its description is bounded', () => {
+  let schema: JsonObject = { description: 'x'.repeat(9_000) };
+  for (let level = 0; level < 100; level++) schema = { type: 'object', additionalProperties: schema };
+  expect(JSON.stringify(limitSchema(schema, REQUEST_RULES.anthropic)).length).toBeLessThan(3_000);
 });

@@ -9,6 +9,7 @@ import {
   MalformedStream,
   MessageFold,
   makeEvent,
+  objectOf,
   unfoldMessage,
 } from '../../../src/wire/wire.ts';
 
@@ -100,6 +101,28 @@ test('text, thinking, tools and citations are assembled from their deltas', () =
 
 test('the final usage replaces the initial one, except with nulls', () => {
   expect(fold(start, end, stop)['usage']).toEqual({ input_tokens: 25, cache_read_input_tokens: 7, output_tokens: 15 });
+});
+
+test('a later count never lowers an earlier one, and the parts of a prompt may be divided later', () => {
+  const usageAfter = (first: JsonObject, later: JsonObject) => {
+    const begun = { ...start, message: { ...objectOf(start['message']), usage: first } };
+    return fold(
+      begun,
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: later },
+      { type: 'message_stop' },
+    )['usage'];
+  };
+  expect(usageAfter({ input_tokens: 1500, output_tokens: 1 }, { input_tokens: 0, output_tokens: 9 })).toEqual({
+    input_tokens: 1500,
+    output_tokens: 9,
+  });
+  expect(usageAfter({ input_tokens: 1500, output_tokens: 7 }, { input_tokens: 0, output_tokens: 0 })).toMatchObject({
+    output_tokens: 7,
+  });
+  const divided = { input_tokens: 0, cache_read_input_tokens: 1400, cache_creation_input_tokens: 100 };
+  expect(usageAfter({ input_tokens: 1500, cache_read_input_tokens: 0, output_tokens: 1 }, divided)).toMatchObject(
+    divided,
+  );
 });
 
 test('stop details, container and context management come from the end', () => {

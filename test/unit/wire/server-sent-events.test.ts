@@ -20,11 +20,10 @@ test('events are read with their names and data', () => {
   ]);
 });
 
-test('the rules of the standard are followed: comments, other fields, several data lines, empty data, one space', () => {
+test('the rules of the standard are followed: comments, other fields, several data lines, one space', () => {
   const text = ': hello\nid: 1\nretry: 5\nevent: a\ndata: 1\ndata:  2\ndata\nignored\nevents: x\ndatas: y\n\n';
   expect(readAll(`${text}event: lost\n\ndata\n\n\n\n: bye\n\n`)).toEqual([
     { name: 'a', text: '1\n 2\n' },
-    { name: 'message', text: '' },
   ]);
 });
 
@@ -103,4 +102,14 @@ test('keep-alive comments do not count toward the bound of an event', () => {
   for (let count = 0; count < 40; count++)
     for (const half of [comment.subarray(0, 2 ** 19), comment.subarray(2 ** 19)]) parser.push(half);
   expect(parser.push(encoder.encode('data: 1\n\n'))).toEqual([{ name: 'message', text: '1' }]);
+});
+
+test('an event without data is a keep-alive', () => {
+  expect(readAll('data:\n\ndata: \n\nevent: ping\ndata: \n\ndata: 1\n\n')).toEqual([{ name: 'message', text: '1' }]);
+});
+
+test('objects on lines without a blank line between them are events of their own, and a text of several lines is one', () => {
+  const texts = (body: string) => readAll(body).map(({ text }) => text);
+  expect(texts('data: {"a":1}\ndata: {"b":2}\ndata: [DONE]\n\n')).toEqual(['{"a":1}', '{"b":2}', '[DONE]']);
+  expect(texts('data: {\ndata: "a": {}\ndata: }\n\n')).toEqual(['{\n"a": {}\n}']);
 });

@@ -90,3 +90,8 @@ test('an error that begins with no path is unchanged, and has no field', () => {
     });
   }
 });
+
+test('a message as long as an error of a provider may be is read once', () => {
+  const long = 'x'.repeat(500_000);
+  expect(withClientPaths(new TurnpikeError('upstream_rejected', long), origins).message).toBe(long);
+});

@@ -118,6 +118,7 @@ test.each<[path: string, members: Json]>([
 test('arguments count toward the weight of the body', () => {
   const input = [{ ...CALL, arguments: `[${'[],'.repeat(bounds.jsonValuesMax)}[]]` }];
   expect(refusalOf({ messages: undefined, input }).message).toStartWith('input.0.arguments: ');
+  expect(refusalOf({ messages: undefined, extra_body: { input } }).message).toStartWith('input.0.arguments: ');
 });
 
 describe('an answer', () => {

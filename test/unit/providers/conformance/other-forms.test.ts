@@ -9,7 +9,14 @@ import { answerOf, ask, attemptOf, THINKING, TOOLS, withToolNamesOf } from './ex
 import { call, type ModelReply, replyOf, text } from './model-reply.ts';
 import { comparable, readEvents, readWhole } from './read-events.ts';
 
-const TYPES = ['text/event-stream', 'application/json', 'text/plain; charset=utf-8', 'application/octet-stream', null];
+const TYPES = [
+  'text/event-stream',
+  'text/html; charset=UTF-8',
+  'application/json',
+  'text/plain; charset=utf-8',
+  'application/octet-stream',
+  null,
+];
 const REPLY = replyOf([text('I look.'), call('toolu_look1', 'look', '{"at": "Zürich"}')]);
 
 /** Without frames of their own, whose operation decides the form. */
@@ -39,6 +46,20 @@ describe.each(byEvents.map((driver): [string, Driver] => [driver.name, driver]))
     const reply = driver.fit(REPLY);
     const { message } = await answerOf(driver, {}, reply, { isStreamed: true });
     const { blocks, ...rest } = await messageOf(driver, reply, true, type);
+    expect(comparable(blocks, false)).toEqual(comparable(message.blocks, false));
+    expect(message).toMatchObject(rest);
+  });
+
+  test('answers with the whole message that it calls events', async () => {
+    const reply = driver.fit(REPLY);
+    const body = { thinking: THINKING, tools: TOOLS };
+    const asked = await ask(driver, attemptOf(driver, body), (request) => {
+      const whole = driver.whole(withToolNamesOf(driver, reply, request));
+      return new Response(`\n${whole}`, { headers: { 'content-type': 'text/event-stream' } });
+    });
+    expect(asked.fault).toBeNull();
+    const { message } = await answerOf(driver, {}, reply, { isStreamed: false });
+    const { blocks, ...rest } = readWhole(asked.text ?? '');
     expect(comparable(blocks, false)).toEqual(comparable(message.blocks, false));
     expect(message).toMatchObject(rest);
   });
