@@ -22,7 +22,7 @@ const MODELS = [
 /** Members that a client may send, too; each is valid for every model here. */
 const MEMBERS: readonly Json[] = [
   {},
-  { temperature: 1.7, top_p: 0.5, top_k: 5, stop_sequences: ['', 'END'] },
+  { temperature: 0.7, top_p: 0.5, top_k: 5, stop_sequences: ['', 'END'] },
   { tool_choice: { type: 'any', disable_parallel_tool_use: true }, thinking: { type: 'disabled' } },
   { tool_choice: { type: 'none' }, thinking: null },
   { tools: [], thinking: { type: 'enabled', budget_tokens: 1_024 }, output_config: { effort: 'high' } },

@@ -126,14 +126,14 @@ export const structured: Conversation = {
 
 export const stop: Conversation = {
   name: 'stop',
-  body: { ...hello, stop_sequences: ['END', '\n\n'] },
+  body: { ...hello, stop_sequences: ['END', '\n\nEND'] },
   upstream: [
     sayMessage({ content: [{ type: 'text', text: 'So far' }], stopReason: 'stop_sequence', stopSequence: 'END' }),
   ],
   check({ got, sent, records }) {
     expect(got.text).toBe('So far');
     expect(got.stopReason).toMatch(/^stop(?:_sequence)?$/);
-    expect(sent[0]?.json['stop_sequences']).toEqual(['END', '\n\n']);
+    expect(sent[0]?.json['stop_sequences']).toEqual(['END', '\n\nEND']);
     expectRecord(records, 1, USUAL);
   },
 };
