@@ -131,8 +131,8 @@ class SchemaCleaner {
   /** All members of a definition, such as its description, are sent again for each reference. */
   #resolve(reference: string): JsonObject {
     const found = findDefinition(this.#root, reference);
-    let characters = this.#characters.get(reference);
-    if (characters === undefined) this.#characters.set(reference, (characters = ownCharacters(found)));
+    const characters = this.#characters.get(reference) ?? ownCharacters(found);
+    this.#characters.set(reference, characters);
     return this.#isTooMuch(Math.floor(characters / CHARACTERS_PER_NODE)) ? {} : found;
   }
 }

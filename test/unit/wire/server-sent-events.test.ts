@@ -22,9 +22,7 @@ test('events are read with their names and data', () => {
 
 test('the rules of the standard are followed: comments, other fields, several data lines, one space', () => {
   const text = ': hello\nid: 1\nretry: 5\nevent: a\ndata: 1\ndata:  2\ndata\nignored\nevents: x\ndatas: y\n\n';
-  expect(readAll(`${text}event: lost\n\ndata\n\n\n\n: bye\n\n`)).toEqual([
-    { name: 'a', text: '1\n 2\n' },
-  ]);
+  expect(readAll(`${text}event: lost\n\ndata\n\n\n\n: bye\n\n`)).toEqual([{ name: 'a', text: '1\n 2\n' }]);
 });
 
 test('lines may end with LF, CR LF or CR', () => {
