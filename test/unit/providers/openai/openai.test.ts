@@ -164,7 +164,8 @@ describe('a failure', () => {
     const reply = await openai.submit(attemptAt(upstream.url, { stream: true }));
     const fault = await faultOf(reply.form === 'stream' ? reply.events.next() : expect.unreachable());
     expect([fault.kind, fault.message.includes('org-abc123def456')]).toEqual(['rate_limited', false]);
-    expect((await faultOf(openai.submit(attemptAt(upstream.url, { stream: true })))).kind).toBe('failed');
+    const page = await openai.submit(attemptAt(upstream.url, { stream: true })); // a page, under whose type relays send events
+    expect((await faultOf(page.form === 'stream' ? page.events.next() : expect.unreachable())).kind).toBe('failed');
   });
 });
 
