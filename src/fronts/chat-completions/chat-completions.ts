@@ -5,13 +5,13 @@ import { withInner } from '../extra-fields.ts';
 import type { AnswerTranslator, Front } from '../front.ts';
 import { openAiError } from '../openai-error.ts';
 import { withClientPaths } from '../origins.ts';
-import { responses } from '../responses/responses.ts';
+import { weighItems } from '../responses/responses.ts';
 import { FIELDS } from './chat-fields.ts';
 import { type ChatTerms, convertRequest } from './chat-request.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { weighArguments } from './convert-conversation.ts';
 import { convertMessage } from './convert-message.ts';
-import { convertResponsesBody, isResponsesBody } from './responses-body.ts';
+import { convertResponsesBody, findList } from './responses-body.ts';
 
 export { TRANSLATED_FIELDS } from './chat-fields.ts';
 export { type ChatTerms, convertRequest as readChat } from './chat-request.ts';
@@ -28,12 +28,13 @@ export const chatCompletions: Front = {
   findOperation: (path) => (path === PATH ? { asks: 'message' } : null),
   weigh(given, weight) {
     const body = withInner(given);
-    if (isResponsesBody(body)) responses.weigh(body, weight);
-    else weighArguments(body['messages'], weight);
+    const { name, hasItems } = findList(body);
+    (hasItems ? weighItems : weighArguments)(body[name], name, weight);
   },
   translate(given, { receivedAtMs }) {
     const body = withInner(given);
-    const { message, terms } = isResponsesBody(body) ? convertResponsesBody(body) : convertRequest(body);
+    const { name, hasItems } = findList(body);
+    const { message, terms } = (hasItems ? convertResponsesBody : convertRequest)(body, name);
     return { message, native: null, answer: new ChatAnswer(terms, receivedAtMs) };
   },
   errorBody: (error) => JSON.stringify({ error: openAiError(error, FIELDS) }),

@@ -1,6 +1,6 @@
 // Translates a Chat Completions request to a Messages request. Gateway and provider validate the rest.
 
-import { isJsonObject, type JsonObject, type JsonValue, requireText, wrongField } from '../../wire/wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, requireText, wrongField } from '../../wire/wire.ts';
 import { extraMember, withInner } from '../extra-fields.ts';
 import { readFormat } from '../json-format.ts';
 import type { Origins } from '../origins.ts';
@@ -11,7 +11,7 @@ import { checkRanges, OPENAI_RANGES } from '../sampling-ranges.ts';
 import { refuseTier } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
-import { convertConversation } from './convert-conversation.ts';
+import { convertConversation, systemField } from './convert-conversation.ts';
 import { type CustomTools, convertTools } from './convert-tools.ts';
 
 /** Throws invalid_request. `thinking` is as in Messages and takes precedence over the other fields. */
@@ -73,18 +73,21 @@ export interface ConvertedRequest {
   terms: ChatTerms;
 }
 
-/** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
-export function convertRequest(given: JsonObject): ConvertedRequest {
+/**
+ * `listName` is the member with the messages. Throws invalid_request (the message begins with the field's path) and
+ * feature_unavailable.
+ */
+export function convertRequest(given: JsonObject, listName = 'messages'): ConvertedRequest {
   const body = withInner(given);
   refuseFields(body, REFUSED_FIELDS);
   refuseTier(body);
   checkRanges(body, OPENAI_RANGES);
-  const fields = new Map([...WORDS, ['system', (body['system'] ?? null) === null ? 'messages' : 'system']]);
+  const fields = new Map([...WORDS, ['messages', listName], ['system', systemField(body) ?? listName]]);
   const tools = convertTools(body);
-  const conversation = convertConversation(body, tools.customTools);
-  const { format, instruction } = readFormat(body['response_format'] ?? null, 'response_format', 'json_schema');
+  const conversation = convertConversation(body, listName, tools.customTools);
+  const { format, instruction, path: formatPath } = readOwnFormat(body);
   const { system } = conversation;
-  if (instruction !== null) system.push({ block: { type: 'text', text: instruction }, path: 'response_format' });
+  if (instruction !== null) system.push({ block: { type: 'text', text: instruction }, path: formatPath });
   const message: JsonObject = {
     ...sameFields(body),
     ...maxTokensMember(body, fields),
@@ -92,7 +95,7 @@ export function convertRequest(given: JsonObject): ConvertedRequest {
     ...(system.length > 0 && { system: system.map(({ block }) => block) }),
     messages: conversation.messages,
     ...tools.members,
-    ...effortMembers(convertEffort(body), format, 'response_format', fields),
+    ...effortMembers(convertEffort(body), format, formatPath, fields),
     ...userMember(body, USER_FIELDS, fields),
     ...extraMember(body, TRANSLATED_FIELDS),
   };
@@ -107,6 +110,15 @@ export function convertRequest(given: JsonObject): ConvertedRequest {
   };
 }
 
+/** `text.format` is the name in Responses. */
+function readOwnFormat(body: JsonObject): ReturnType<typeof readFormat> & { path: string } {
+  const own = body['response_format'] ?? null;
+  const ofResponses = objectOf(body['text'])['format'] ?? null;
+  if (own !== null || ofResponses === null)
+    return { ...readFormat(own, 'response_format', 'json_schema'), path: 'response_format' };
+  return { ...readFormat(ofResponses, 'text.format', null), path: 'text.format' };
+}
+
 /** Fields with the same name in Messages, and those that only some providers have. */
 export function sameFields(body: JsonObject): JsonObject {
   const same: JsonObject = {};
@@ -117,9 +129,11 @@ export function sameFields(body: JsonObject): JsonObject {
   return same;
 }
 
-/** The newer name takes precedence. */
+/** Newest first; the last one is that of Responses. */
+const LIMIT_FIELDS = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'];
+
 export function maxTokensMember(body: JsonObject, fields: Map<string, string>): JsonObject {
-  const name = (body['max_completion_tokens'] ?? null) === null ? 'max_tokens' : 'max_completion_tokens';
+  const name = LIMIT_FIELDS.find((one) => (body[one] ?? null) !== null) ?? 'max_tokens';
   fields.set('max_tokens', name);
   const max_tokens = body[name] ?? null;
   return max_tokens === null || max_tokens === NO_LIMIT ? {} : { max_tokens };

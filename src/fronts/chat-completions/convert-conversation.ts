@@ -28,11 +28,11 @@ import { type BlockReader, readAssistantBlock, readUserBlock } from './messages-
 const FUNCTION_CALL_ID = 'function_call';
 
 /** Throws invalid_request if arguments and body together are more costly to parse than a body may be. */
-export function weighArguments(messages: JsonValue | undefined, weight: JsonWeight): void {
+export function weighArguments(messages: JsonValue | undefined, name: string, weight: JsonWeight): void {
   if (!Array.isArray(messages)) return;
   for (const [index, message] of messages.entries()) {
     if (!isJsonObject(message)) continue;
-    const path = `messages.${index}`;
+    const path = `${name}.${index}`;
     weighCall(message['function_call'], `${path}.function_call`, weight);
     for (const [place, call] of jsonObjects(message['tool_calls']).entries())
       weighCall(call['function'], `${path}.tool_calls.${place}.function`, weight);
@@ -106,16 +106,33 @@ function readCustom(called: JsonObject, path: string): JsonObject {
   return { name, input: { [CUSTOM_INPUT]: requireText(called['input'], `${path}.input`) } };
 }
 
-/** `system` is that of Messages. Throws invalid_request and feature_unavailable; the message begins with the field's path. */
-export function convertConversation({ messages, system = null }: JsonObject, customTools: CustomTools): Conversation {
+/**
+ * `listName` is the member with the messages. Throws invalid_request and feature_unavailable; the message begins with the
+ * field's path.
+ */
+export function convertConversation(body: JsonObject, listName: string, customTools: CustomTools): Conversation {
   const builder = new ConversationBuilder();
   const calls = { ids: new CallIds(), customTools };
-  if (system !== null) builder.addSystem(convertContent(system, 'system', true), 'system');
-  for (const [index, given] of requireList(messages, 'messages').entries()) {
-    const path = `messages.${index}`;
+  for (const name of SYSTEM_FIELDS) builder.addSystem(readSystem(body, name), name);
+  for (const [index, given] of requireList(body[listName], listName).entries()) {
+    const path = `${listName}.${index}`;
     add(builder, requireObject(given, path), path, calls);
   }
   return builder.finish();
+}
+
+/** Beside the conversation: of Messages and of Responses. */
+const SYSTEM_FIELDS = ['system', 'instructions'];
+
+/** The blocks of a system prompt beside the conversation; empty without one. Throws invalid_request. */
+export function readSystem(body: JsonObject, name: string): Placed[] {
+  const given = body[name] ?? null;
+  return given === null ? [] : convertContent(given, name, true);
+}
+
+/** The first field with a system prompt; null: there is none beside the conversation. */
+export function systemField(body: JsonObject): string | null {
+  return SYSTEM_FIELDS.find((name) => (body[name] ?? null) !== null) ?? null;
 }
 
 const ROLES = ['system', 'user', 'assistant', 'tool', 'function'] as const;

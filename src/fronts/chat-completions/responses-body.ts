@@ -3,17 +3,47 @@
 
 import { type JsonObject, jsonObjects, wrongField } from '../../wire/wire.ts';
 import { isExactObject } from '../placed.ts';
-import { refuseFields } from '../refused-fields.ts';
+import { refuseFields, requests } from '../refused-fields.ts';
 import { RESPONSE_FIELDS, readResponses } from '../responses/responses.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
 import { type ConvertedRequest, maxTokensMember, sameFields, stopMember, usagePlace } from './chat-request.ts';
+import { readSystem } from './convert-conversation.ts';
 
-/** Whether it has `input` in place of messages. */
-export function isResponsesBody({ input = null, messages = null }: JsonObject): boolean {
-  return input !== null && (messages === null || (Array.isArray(messages) && messages.length === 0));
+interface List {
+  /** The member of the body. */
+  name: 'input' | 'messages';
+  /** Its elements are items of Responses, not messages. */
+  hasItems: boolean;
 }
 
-/** Fields of Chat Completions that have another name beside `input`, and that name. */
+/** Where the conversation is. What its elements are is decided by what only one of the two protocols has, then by the name. */
+export function findList({ input = null, messages = null }: JsonObject): List {
+  const isInput = input !== null && (messages === null || (Array.isArray(messages) && messages.length === 0));
+  const name = isInput ? 'input' : 'messages';
+  const elements = jsonObjects(isInput ? input : messages);
+  return { name, hasItems: !elements.some(isOfChat) && (isInput || elements.some(isItem)) };
+}
+
+function isItem({ role = null, type }: JsonObject): boolean {
+  return role === null && typeof type === 'string';
+}
+
+function isOfChat({ role, tool_calls, function_call, content }: JsonObject): boolean {
+  const hasCalls = requests(tool_calls) || requests(function_call);
+  return hasCalls || role === 'tool' || role === 'function' || jsonObjects(content).some(isPartOfChat);
+}
+
+/** Types of parts of Chat Completions and Messages that Responses does not have. */
+const PARTS: readonly string[] = [
+  ...['document', 'file', 'image', 'image_url', 'redacted_thinking', 'search_result'],
+  ...['thinking', 'tool_result', 'tool_use'],
+];
+
+function isPartOfChat({ type }: JsonObject): boolean {
+  return typeof type === 'string' && PARTS.includes(type);
+}
+
+/** Fields of Chat Completions that have another name beside items of Responses, and that name. */
 const RENAMED: readonly [name: string, root: string, instead: string][] = [
   ['function_call', 'tool_choice', 'tool_choice'],
   ['functions', 'tools', 'tools'],
@@ -21,21 +51,25 @@ const RENAMED: readonly [name: string, root: string, instead: string][] = [
   ['response_format', 'text', 'text.format'],
 ];
 
-/** Fields that keep their names beside `input`, such as `stop`, are read as in other requests. Throws as `convertRequest`. */
-export function convertResponsesBody(body: JsonObject): ConvertedRequest {
+/** Fields that keep their names beside items, such as `stop`, are read as in other requests. Throws as `convertRequest`. */
+export function convertResponsesBody(body: JsonObject, listName: string): ConvertedRequest {
   refuseFields(body, REFUSED_FIELDS);
   for (const [name, root, instead] of RENAMED)
     if ((body[name] ?? null) !== null && (body[root] ?? null) === null)
-      throw wrongField(name, `a request with \`input\` has \`${instead}\` instead`);
-  const { message, terms } = readResponses(asResponses(body));
+      throw wrongField(name, `a request with items of Responses has \`${instead}\` instead`);
+  const { message, terms } = readResponses({ ...asResponses(body), input: body[listName] ?? null }, listName);
   const fields = new Map(terms.origins.fields);
   const hasLimit = (body['max_output_tokens'] ?? null) !== null;
+  const { system: ofItems = [] } = message;
+  const ofMessages = readSystem(body, 'system');
+  const system = [...ofMessages.map(({ block }) => block), ...jsonObjects(ofItems)];
   return {
     message: {
       ...message,
       ...sameFields(body),
       ...(!hasLimit && maxTokensMember(body, fields)),
       ...stopMember(body, fields),
+      ...(system.length > 0 && { system }),
     },
     terms: {
       usage: usagePlace(body['stream_options'] ?? null),
@@ -43,7 +77,11 @@ export function convertResponsesBody(body: JsonObject): ConvertedRequest {
       customTools: new Map(
         [...terms.called].filter(([, { kind }]) => kind === 'custom').map(([name]) => [name, 'function'] as const),
       ),
-      origins: { ...terms.origins, fields },
+      origins: {
+        ...terms.origins,
+        system: [...ofMessages.map(({ path }) => path), ...terms.origins.system],
+        fields,
+      },
     },
   };
 }

@@ -30,11 +30,11 @@ export interface InputItem {
   path: string;
 }
 
-/** The items of `input`; a text is one message. Throws invalid_request. */
-export function readItems(input: JsonValue | undefined): InputItem[] {
-  if (typeof input === 'string') return [{ item: { role: 'user', content: input }, type: 'message', path: 'input' }];
-  return requireList(input, 'input').map((value, index) => {
-    const path = `input.${index}`;
+/** The items of the member `name`, such as `input`; a text is one message. Throws invalid_request. */
+export function readItems(input: JsonValue | undefined, name: string): InputItem[] {
+  if (typeof input === 'string') return [{ item: { role: 'user', content: input }, type: 'message', path: name }];
+  return requireList(input, name).map((value, index) => {
+    const path = `${name}.${index}`;
     const item = requireObject(value, path);
     // Messages need no type.
     const type = item['type'] === undefined && item['role'] !== undefined ? 'message' : item['type'];
@@ -49,12 +49,12 @@ export function toolListsOf(items: readonly InputItem[]): ToolList[] {
     .map(({ item, path }) => ({ tools: requireList(item['tools'] ?? [], `${path}.tools`), path: `${path}.tools` }));
 }
 
-/** Adds `arguments` to the weight of the body. Throws invalid_request. */
-export function weighArguments(input: JsonValue | undefined, weight: JsonWeight): void {
+/** Adds `arguments` of the items of the member `name` to the weight of the body. Throws invalid_request. */
+export function weighArguments(input: JsonValue | undefined, name: string, weight: JsonWeight): void {
   if (!Array.isArray(input)) return;
   for (const [index, item] of input.entries()) {
     const text = isJsonObject(item) ? item['arguments'] : undefined;
-    if (typeof text === 'string') weighJson(text, `input.${index}.arguments`, weight);
+    if (typeof text === 'string') weighJson(text, `${name}.${index}.arguments`, weight);
   }
 }
 
@@ -186,7 +186,8 @@ function convertParts(content: JsonValue | undefined, path: string, isTextOnly: 
   });
 }
 
-function convertPart(part: JsonObject, path: string, isTextOnly: boolean): Placed[] {
+/** Throws invalid_request, feature_unavailable. */
+export function convertPart(part: JsonObject, path: string, isTextOnly: boolean): Placed[] {
   const type = requireText(part['type'], `${path}.type`);
   switch (type) {
     case 'input_text':

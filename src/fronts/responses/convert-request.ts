@@ -48,18 +48,21 @@ interface ConvertedRequest {
   terms: ResponseTerms;
 }
 
-/** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
-export function convertRequest(body: JsonObject): ConvertedRequest {
+/**
+ * `listName` is the client's name of `input`. Throws invalid_request (the message begins with the field's path) and
+ * feature_unavailable.
+ */
+export function convertRequest(body: JsonObject, listName = 'input'): ConvertedRequest {
   refuseFields(body, REFUSED_FIELDS);
   refuseTier(body);
   checkRanges(body, OPENAI_RANGES);
   const fields = new Map([
     ...WORDS,
     ['system', 'instructions'],
-    ['messages', 'input'],
+    ['messages', listName],
     ['max_tokens', 'max_output_tokens'],
   ]);
-  const items = readItems(body['input']);
+  const items = readItems(body['input'], listName);
   const tools = convertTools(body, [...ownTools(body), ...toolListsOf(items)]);
   const { format, instruction } = readFormat(objectOf(body['text'])['format'] ?? null, 'text.format', null);
   const instructions = readInstructions(body['instructions'] ?? null);

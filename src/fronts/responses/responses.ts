@@ -12,6 +12,7 @@ import { nativeBody } from './native-body.ts';
 import { responseErrorBody } from './response-error.ts';
 import { ResponseWriter } from './response-writer.ts';
 
+export { convertPart as convertInputPart, weighArguments as weighItems } from './convert-input.ts';
 export { convertRequest as readResponses } from './convert-request.ts';
 export { CUSTOM_INPUT, describeCustom } from './convert-tools.ts';
 export { customInput } from './output-items.ts';
@@ -28,7 +29,7 @@ export const responses: Front = {
   owns: (path, { query }) =>
     path === PATH || path.startsWith(`${PATH}/`) || (path === MODELS_PATH && isForCodex(query)),
   findOperation,
-  weigh: (body, weight) => weighArguments(body['input'], weight),
+  weigh: (body, weight) => weighArguments(body['input'], 'input', weight),
   translate(body, asked) {
     const { message, terms } = convertRequest(body);
     return { message, native: nativeBody(body, asked), answer: new ResponseAnswer(terms, asked) };

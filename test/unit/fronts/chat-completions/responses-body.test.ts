@@ -8,7 +8,7 @@ import { convertResponsesBody } from '../../../../src/fronts/chat-completions/re
 import { encodeEvent, type JsonObject, makeEvent, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { readAsMessages as readAtOwnPath } from '../responses/read-response.ts';
 import { chunksOf, foldChunks } from './chunks.ts';
-import { type Json, readAsMessages, refusalOf } from './read-as-messages.ts';
+import { type Json, readAsMessages, refusalOf, user } from './read-as-messages.ts';
 
 const text = (words: string) => ({ type: 'input_text', text: words });
 const patch = { type: 'custom', name: 'ApplyPatch', description: 'Edits files.', format: { type: 'grammar' } };
@@ -80,6 +80,125 @@ test('fields and tools in the words of Chat Completions are read, too', () => {
   expect(read({ max_output_tokens: 7, max_tokens: 9 })['max_tokens']).toBe(7);
 });
 
+const chatCall = { id: 'a', type: 'function', function: { name: 'look', arguments: '{"x":1}' } };
+const OUTPUT = { type: 'function_call_output', call_id: 'a', output: 'seen' };
+const png = 'data:image/png;base64,AAAA';
+const pdf = 'data:application/pdf;base64,JVBERi0';
+
+/** Lists of the other protocol under the name of one, and the same conversation in the words of that name. */
+const MIXED: readonly [what: string, mixed: Json, plain: Json][] = [
+  ['items in `messages`', { messages: [user('go'), CALL, OUTPUT] }, { input: [user('go'), CALL, OUTPUT] }],
+  [
+    'an item in `messages`, with fields of Responses',
+    { messages: [CALL], instructions: 'Be brief.', max_output_tokens: 9, tools: [look] },
+    { input: [CALL], instructions: 'Be brief.', max_output_tokens: 9, tools: [look] },
+  ],
+  [
+    'parts of Responses in `messages`',
+    {
+      messages: [
+        user([
+          text('go'),
+          { type: 'input_image', image_url: png },
+          { type: 'input_image', image_url: { url: png } },
+          { type: 'input_file', file_data: pdf, filename: 'a.pdf' },
+        ]),
+        { role: 'assistant', content: [{ type: 'output_text', text: 'So.', annotations: [] }] },
+      ],
+    },
+    {
+      messages: [
+        user([
+          { type: 'text', text: 'go' },
+          { type: 'image_url', image_url: { url: png } },
+          { type: 'image_url', image_url: { url: png } },
+          { type: 'file', file: { file_data: pdf, filename: 'a.pdf' } },
+        ]),
+        { role: 'assistant', content: 'So.' },
+      ],
+    },
+  ],
+  [
+    'calls of messages in `input`',
+    {
+      input: [
+        user([text('go')]),
+        { role: 'assistant', tool_calls: [chatCall] },
+        { role: 'tool', tool_call_id: 'a', content: 'seen' },
+      ],
+    },
+    { input: [user('go'), CALL, OUTPUT] },
+  ],
+  [
+    'a function call of messages in `input`',
+    {
+      input: [
+        user('go'),
+        { role: 'assistant', function_call: chatCall.function },
+        { role: 'function', name: 'look', content: 'seen' },
+      ],
+    },
+    {
+      messages: [
+        user('go'),
+        { role: 'assistant', function_call: chatCall.function },
+        { role: 'function', name: 'look', content: 'seen' },
+      ],
+    },
+  ],
+  [
+    'blocks of Messages in `input`',
+    {
+      input: [
+        user('go'),
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'look', input: { x: 1 } }] },
+        user([{ type: 'tool_result', tool_use_id: 'a', content: 'seen' }]),
+      ],
+    },
+    { input: [user('go'), CALL, OUTPUT] },
+  ],
+  [
+    'images of messages in `input`, with fields of both',
+    {
+      input: [user([{ type: 'image_url', image_url: { url: png } }])],
+      instructions: 'Be brief.',
+      max_output_tokens: 9,
+    },
+    { input: [user([{ type: 'input_image', image_url: png }])], instructions: 'Be brief.', max_output_tokens: 9 },
+  ],
+  [
+    '`instructions` beside messages',
+    { messages: [user('Hi')], instructions: 'Be brief.' },
+    { messages: [user('Hi')], system: 'Be brief.' },
+  ],
+  [
+    '`max_output_tokens` beside messages',
+    { messages: [user('Hi')], max_output_tokens: 9 },
+    { messages: [user('Hi')], max_tokens: 9 },
+  ],
+  [
+    '`text.format` beside messages',
+    { messages: [user('Hi')], text: { format: { type: 'json_schema', name: 'f', schema: { type: 'object' } } } },
+    {
+      messages: [user('Hi')],
+      response_format: { type: 'json_schema', json_schema: { name: 'f', schema: { type: 'object' } } },
+    },
+  ],
+  ['`system` beside `input`', { input: 'Hi', system: 'Be brief.' }, { input: 'Hi', instructions: 'Be brief.' }],
+];
+
+test.each(MIXED)('%s are read', (_, mixed, plain) => {
+  expect(readAsMessages({ messages: undefined, ...mixed })).toEqual(readAsMessages({ messages: undefined, ...plain }));
+});
+
+test('`system` comes before `instructions`', () => {
+  const words = [text('A'), text('B')].map((part) => ({ ...part, type: 'text' }));
+  for (const conversation of [{ input: 'Hi' }, { messages: [user('Hi')] }])
+    expect(readAsMessages({ messages: undefined, ...conversation, instructions: 'B', system: 'A' })['system']).toEqual(
+      words,
+    );
+});
+
 test('messages are read where there are both', () => {
   expect(readAsMessages({ input: 'ignored' })).toEqual(readAsMessages({}));
 });
@@ -97,7 +216,7 @@ test('the text of a custom tool that comes back as the arguments of a function i
     ).toMatchObject([{}, { content: [{ type: 'tool_use', input: { input: '*** Begin "Patch"' } }] }]);
 });
 
-test.each<[path: string, members: Json]>([
+test.each<[path: string, members: Json, code?: string]>([
   ['input', { input: {} }],
   ['input.0.type', { input: [{}] }],
   ['input.0.content.0.type', { input: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
@@ -109,25 +228,45 @@ test.each<[path: string, members: Json]>([
   ['functions', { functions: [{ name: 'f' }] }],
   ['stream_options', { stream_options: 1 }],
   ['stop.0', { stop: [1] }],
-])('%s is named where it is wrong', (path, members) => {
+  ['system', { system: 1 }],
+  ['messages.1.call_id', { input: null, messages: [user('go'), { type: 'function_call', name: 'look' }] }],
+  ['input.0.tool_calls.0.function', { input: [{ role: 'assistant', tool_calls: [{ id: 'a' }] }] }],
+  ['input.1.role', { input: [{ role: 'assistant', tool_calls: [chatCall] }, OUTPUT] }],
+  ['instructions', { input: null, messages: [user('Hi')], instructions: {} }],
+  [
+    'messages.0.content.0.file_id',
+    { input: null, messages: [user([{ type: 'input_image', file_id: 'a' }])] },
+    'feature_unavailable',
+  ],
+])('%s is named where it is wrong', (path, members, expected = 'invalid_request') => {
   const { code, message } = refusalOf({ messages: undefined, input: 'Hi', ...members });
-  expect(code).toBe('invalid_request');
+  expect(code).toBe(expected);
   expect(message).toStartWith(`${path}: `);
 });
 
 test('arguments count toward the weight of the body', () => {
-  const input = [{ ...CALL, arguments: `[${'[],'.repeat(bounds.jsonValuesMax)}[]]` }];
-  expect(refusalOf({ messages: undefined, input }).message).toStartWith('input.0.arguments: ');
-  expect(refusalOf({ messages: undefined, extra_body: { input } }).message).toStartWith('input.0.arguments: ');
+  const costly = `[${'[],'.repeat(bounds.jsonValuesMax)}[]]`;
+  const item = { ...CALL, arguments: costly };
+  const message = { role: 'assistant', tool_calls: [{ ...chatCall, function: { name: 'look', arguments: costly } }] };
+  for (const name of ['input', 'messages'])
+    for (const [element, path] of [
+      [item, 'arguments'],
+      [message, 'tool_calls.0.function.arguments'],
+    ] as const)
+      expect(refusalOf({ messages: undefined, [name]: [element] }).message).toStartWith(`${name}.0.${path}: `);
+  expect(refusalOf({ messages: undefined, extra_body: { input: [item] } }).message).toStartWith('input.0.arguments: ');
 });
 
 describe('an answer', () => {
-  const { terms } = convertResponsesBody({
-    model: 'm',
-    input: 'Hi',
-    tools: [patch, look],
-    stream_options: { include_usage: true },
-  } as JsonObject);
+  const { terms } = convertResponsesBody(
+    {
+      model: 'm',
+      input: 'Hi',
+      tools: [patch, look],
+      stream_options: { include_usage: true },
+    } as JsonObject,
+    'input',
+  );
   const words = '*** Begin "Patch"\n+é';
   const message = {
     id: 'msg_1',
