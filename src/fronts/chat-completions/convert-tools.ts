@@ -82,7 +82,7 @@ function readChoice(choice: JsonValue): Choice {
 const NAMING: readonly string[] = ['function', 'custom', 'tool'];
 
 /** In a choice of Messages. */
-function forbidsParallel(choice: JsonValue | undefined): boolean {
+export function forbidsParallel(choice: JsonValue | undefined): boolean {
   return isJsonObject(choice) && choice['disable_parallel_tool_use'] === true;
 }
 

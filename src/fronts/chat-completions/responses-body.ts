@@ -1,13 +1,15 @@
 // Bodies of Responses, which Cursor sends to this path for models with names of OpenAI
 // (https://github.com/gabrii/Cursor-Azure-GPT-5/issues/69). They are read by that front and answered in this protocol.
 
-import { type JsonObject, jsonObjects, wrongField } from '../../wire/wire.ts';
+import { type JsonObject, type JsonValue, jsonObjects, objectOf, wrongField } from '../../wire/wire.ts';
 import { isExactObject } from '../placed.ts';
 import { refuseFields, requests } from '../refused-fields.ts';
-import { RESPONSE_FIELDS, readResponses } from '../responses/responses.ts';
+import { RESPONSE_FIELDS, type ResponseTerms, readResponses } from '../responses/responses.ts';
+import { findMode } from '../tool-choice.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
 import { type ConvertedRequest, maxTokensMember, sameFields, stopMember, usagePlace } from './chat-request.ts';
 import { readSystem } from './convert-conversation.ts';
+import { type CustomTools, forbidsParallel } from './convert-tools.ts';
 
 interface List {
   /** The member of the body. */
@@ -74,9 +76,7 @@ export function convertResponsesBody(body: JsonObject, listName: string): Conver
     terms: {
       usage: usagePlace(body['stream_options'] ?? null),
       callsFunctions: false,
-      customTools: new Map(
-        [...terms.called].filter(([, { kind }]) => kind === 'custom').map(([name]) => [name, 'function'] as const),
-      ),
+      customTools: formsOfCustom(terms, body['tools']),
       origins: {
         ...terms.origins,
         system: [...ofMessages.map(({ path }) => path), ...terms.origins.system],
@@ -86,14 +86,14 @@ export function convertResponsesBody(body: JsonObject, listName: string): Conver
   };
 }
 
-/** `store` requests nothing of an answer in this protocol. Tools may be nested as in other requests of this path. */
+/** `store` requests nothing of an answer in this protocol. Tools may be those of other requests of this path. */
 function asResponses({ store: _, tools = null, tool_choice = null, ...rest }: JsonObject): JsonObject {
   const body = Object.fromEntries(Object.entries(rest).filter(([name]) => !isOnlyOfChat(name)));
-  const { function: chosen } = isExactObject(tool_choice) ? tool_choice : {};
   return {
     ...body,
-    ...(tools !== null && { tools: Array.isArray(tools) ? tools.map((tool) => flatten(tool)) : tools }),
-    ...(tool_choice !== null && { tool_choice: isExactObject(chosen) ? { type: 'function', ...chosen } : tool_choice }),
+    ...(tools !== null && { tools: asTools(tools) }),
+    ...(tool_choice !== null && { tool_choice: asChoice(tool_choice) }),
+    ...(forbidsParallel(tool_choice) && { parallel_tool_calls: false }),
   };
 }
 
@@ -102,7 +102,46 @@ function isOnlyOfChat(name: string): boolean {
   return TRANSLATED_FIELDS.has(name) && !RESPONSE_FIELDS.has(name);
 }
 
-function flatten<Value>(tool: Value): Value | JsonObject {
-  const [{ name, function: inner, ...rest } = {}] = jsonObjects([tool as JsonObject]);
-  return name === undefined && isExactObject(inner) ? { ...rest, ...inner } : tool;
+function asTools(tools: JsonValue): JsonValue {
+  return Array.isArray(tools) ? tools.map((tool) => (isExactObject(tool) ? asTool(tool) : tool)) : tools;
+}
+
+/** Those of Chat Completions are nested; those of Messages have no type, or are custom with a schema. */
+function asTool(tool: JsonObject): JsonObject {
+  const { type = 'function', name, input_schema } = tool;
+  const nested = nestedIn(tool);
+  if (name === undefined && nested !== null) {
+    const { [String(type)]: _, ...rest } = tool;
+    const format = objectOf(nested['format']);
+    return {
+      ...rest,
+      ...nested,
+      type,
+      ...(type === 'custom' && { format: { ...format, ...objectOf(format['grammar']) } }),
+    };
+  }
+  return { ...tool, type: type === 'custom' && isExactObject(input_schema) ? 'function' : type };
+}
+
+/** The member with the name of the type. */
+function nestedIn(tool: JsonObject): JsonObject | null {
+  const { type = 'function' } = tool;
+  const nested = type === 'function' || type === 'custom' ? tool[type] : null;
+  return isExactObject(nested) ? nested : null;
+}
+
+function asChoice(choice: JsonValue): JsonValue {
+  if (!isExactObject(choice)) return choice;
+  const { type = null, allowed_tools: allowed } = choice;
+  if (findMode(type) !== null) return type;
+  if (type === 'tool') return { ...choice, type: 'function' };
+  if (type !== 'allowed_tools' || !isExactObject(allowed)) return asTool(choice);
+  return { ...allowed, type, tools: asTools(allowed['tools'] ?? null) };
+}
+
+/** A call of a tool that the client nests is nested, too. */
+function formsOfCustom({ called }: ResponseTerms, tools: JsonValue | undefined): CustomTools {
+  const nested = jsonObjects(tools).map((tool) => (tool['type'] === 'custom' ? nestedIn(tool)?.['name'] : null));
+  const custom = [...called].filter(([, { kind }]) => kind === 'custom');
+  return new Map(custom.map(([flat, { name }]) => [flat, nested.includes(name) ? 'custom' : 'function'] as const));
 }

@@ -13,7 +13,7 @@ import { responseErrorBody } from './response-error.ts';
 import { ResponseWriter } from './response-writer.ts';
 
 export { convertPart as convertInputPart, weighArguments as weighItems } from './convert-input.ts';
-export { convertRequest as readResponses } from './convert-request.ts';
+export { convertRequest as readResponses, type ResponseTerms } from './convert-request.ts';
 export { CUSTOM_INPUT, describeCustom } from './convert-tools.ts';
 export { customInput } from './output-items.ts';
 export { FIELDS as RESPONSE_FIELDS } from './response-fields.ts';

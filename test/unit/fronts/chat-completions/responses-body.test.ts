@@ -199,6 +199,71 @@ test('`system` comes before `instructions`', () => {
     );
 });
 
+const grammar = { syntax: 'lark', definition: 'start: patch' };
+const nested = {
+  type: 'custom',
+  custom: { name: 'patch', description: 'Edits.', format: { type: 'grammar', grammar } },
+};
+const flat = { type: 'custom', name: 'patch', description: 'Edits.', format: { type: 'grammar', ...grammar } };
+
+/** Tools and choices as other protocols write them, and as Responses does. */
+const TOOLS: readonly [what: string, given: Json, own: Json][] = [
+  ['a tool of Messages', { tools: [{ name: 'look', input_schema: look.parameters }] }, { tools: [look] }],
+  [
+    'a custom tool with a schema',
+    { tools: [{ type: 'custom', name: 'look', input_schema: look.parameters }] },
+    { tools: [look] },
+  ],
+  [
+    'a function without a type',
+    { tools: [{ function: { name: 'look', parameters: look.parameters } }] },
+    { tools: [look] },
+  ],
+  ['a nested custom tool', { tools: [nested] }, { tools: [flat] }],
+  ...['auto', 'any', 'none'].map((type): [string, Json, Json] => [
+    `the choice ${type} of Messages`,
+    { tools: [look], tool_choice: { type } },
+    { tools: [look], tool_choice: type },
+  ]),
+  [
+    'the choice of a tool of Messages',
+    { tools: [look], tool_choice: { type: 'tool', name: 'look', disable_parallel_tool_use: true } },
+    { tools: [look], tool_choice: { type: 'function', name: 'look' }, parallel_tool_calls: false },
+  ],
+  [
+    'the choice of a nested custom tool',
+    { tools: [look, nested], tool_choice: { type: 'custom', custom: { name: 'patch' } } },
+    { tools: [look, flat], tool_choice: { type: 'custom', name: 'patch' } },
+  ],
+  [
+    'the nested choice of some',
+    {
+      tools: [look, nested],
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'look' } }] },
+      },
+    },
+    {
+      tools: [look, flat],
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'look' }] },
+    },
+  ],
+];
+
+test.each(TOOLS)('%s beside `input` is read', (_, given, own) => {
+  expect(read(given)).toEqual(JSON.parse(JSON.stringify(readAtOwnPath({ input: 'Hi', ...own }))));
+});
+
+test('calls of a nested custom tool are nested, and those of a flat one are functions', () => {
+  const other = { ...flat, name: 'other' };
+  const { terms } = convertResponsesBody({ input: 'Hi', tools: [nested, other] } as JsonObject, 'input');
+  expect([...terms.customTools]).toEqual([
+    ['patch', 'custom'],
+    ['other', 'function'],
+  ]);
+});
+
 test('messages are read where there are both', () => {
   expect(readAsMessages({ input: 'ignored' })).toEqual(readAsMessages({}));
 });
@@ -221,6 +286,10 @@ test.each<[path: string, members: Json, code?: string]>([
   ['input.0.type', { input: [{}] }],
   ['input.0.content.0.type', { input: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
   ['tools.0.type', { tools: [{ type: 'mcp' }] }],
+  ['tools.0.name', { tools: [{ input_schema: {} }] }],
+  ['tools.0', { tools: [1] }],
+  ['tool_choice.name', { tools: [look], tool_choice: { type: 'tool' } }],
+  ['tool_choice.type', { tools: [look], tool_choice: { type: 'mcp' } }],
   ['previous_response_id', { previous_response_id: 'resp_1' }],
   ['n', { n: 2 }],
   ['response_format', { response_format: { type: 'json_object' } }],
