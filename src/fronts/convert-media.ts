@@ -6,35 +6,48 @@ import type { Placed } from './placed.ts';
 
 const HEAD_CHARACTERS_MAX = 200; // a data URL's part before its data
 const TITLE_CHARACTERS_MAX = 500;
-const PDF = 'JVBERi'; // base64 prefixes of files that some clients send without a header
+const PDF = 'application/pdf';
 const ADDRESS = /^https?:\/\//i;
+const PICTURE_ADDRESS = /\.(?:png|jpe?g|gif|webp)$/i;
 
-/** An image, or a PDF or text in its place, from its URL at `path`. Throws invalid_request. */
+/** How base64 of files begins, which some clients send without a data URL or with a vague media type. */
+const BEGINNINGS: readonly [beginning: RegExp, mediaType: string][] = [
+  [/^JVBERi/, PDF],
+  [/^iVBORw0KGgo/, 'image/png'],
+  [/^\/9j\//, 'image/jpeg'],
+  [/^R0lGOD/, 'image/gif'],
+  [/^UklGR.{7}RUJQ/, 'image/webp'],
+];
+
+/** An image, or a PDF or text in its place, from its URL or data at `path`. Throws invalid_request. */
 export function convertImage(url: string, path: string): Placed {
-  if (ADDRESS.test(url)) return isPdfAddress(url) ? convertDocument(url, path, '') : imageAt(url, path);
-  const inside = readDataUrl(url);
-  if (inside === null) throw wrongField(path, 'Input should be an http(s) URL or a base64 data URL');
-  // Clients send a PDF in place of an image where routers take it.
-  if (inside.base64.startsWith(PDF)) return convertDocument(inside.base64, path, '');
-  if (inside.mediaType === 'application/pdf' || inside.mediaType.startsWith('text/'))
-    return convertDocument(url, path, '');
-  const media_type = inside.mediaType === 'image/jpg' ? 'image/jpeg' : inside.mediaType;
-  return { block: { type: 'image', source: { type: 'base64', media_type, data: inside.base64 } }, path };
+  if (ADDRESS.test(url)) return { block: linkedBlock(isAt(url, /\.pdf$/i) ? 'document' : 'image', url), path };
+  const file = readInline(url);
+  if (file === null) throw wrongField(path, 'Input should be an http(s) URL or a base64 data URL');
+  const { mediaType: media_type, base64: data } = file;
+  return { block: inlineBlock(file, path) ?? { type: 'image', source: { type: 'base64', media_type, data } }, path };
 }
 
-function imageAt(url: string, path: string): Placed {
-  return { block: { type: 'image', source: { type: 'url', url } }, path };
-}
-
-function isPdfAddress(url: string): boolean {
-  return /\.pdf$/i.test(URL.parse(url)?.pathname ?? '');
-}
-
-/** A PDF or a text, from its URL or data at `path`. Throws invalid_request. */
+/** A PDF or a text, or an image in its place, from its URL or data at `path`. Throws invalid_request. */
 export function convertDocument(url: string, path: string, name: string): Placed {
+  const block = ADDRESS.test(url)
+    ? linkedBlock(isAt(url, PICTURE_ADDRESS) ? 'image' : 'document', url)
+    : inlineBlock(readInline(url) ?? { mediaType: '', base64: '' }, path);
+  if (block === null)
+    throw wrongField(
+      path,
+      'Input should be a base64 data URL of a PDF, a text or an image, or the http(s) URL of a PDF',
+    );
   const title = name.slice(0, TITLE_CHARACTERS_MAX);
-  const block = { type: 'document', source: documentSource(url, path), ...(title !== '' && { title }) };
-  return { block, path };
+  return { block: title === '' || block['type'] === 'image' ? block : { ...block, title }, path };
+}
+
+function linkedBlock(type: 'image' | 'document', url: string): JsonObject {
+  return { type, source: { type: 'url', url } };
+}
+
+function isAt(url: string, end: RegExp): boolean {
+  return end.test(URL.parse(url)?.pathname ?? '');
 }
 
 /** The error for a file that is stored at a provider. */
@@ -42,13 +55,25 @@ export function storedFile(path: string): TurnpikeError {
   return new TurnpikeError('feature_unavailable', `${path}: stored files are not supported; send the file itself`);
 }
 
-function documentSource(url: string, path: string): JsonObject {
-  if (ADDRESS.test(url)) return { type: 'url', url };
-  if (url.startsWith(PDF)) return { type: 'base64', media_type: 'application/pdf', data: url };
-  const { mediaType, base64 } = readDataUrl(url) ?? { mediaType: '', base64: '' };
-  if (mediaType === 'application/pdf') return { type: 'base64', media_type: mediaType, data: base64 };
-  if (!mediaType.startsWith('text/'))
-    throw wrongField(path, 'Input should be a base64 data URL of a PDF or a text, or the http(s) URL of a PDF');
+interface InlineFile {
+  /** In lower case. */
+  mediaType: string;
+  base64: string;
+}
+
+/** The block of a file, whatever the client took it for; null for one that no block can carry. Throws invalid_request. */
+export function inlineBlock({ mediaType, base64 }: InlineFile, path: string): JsonObject | null {
+  const begun = mediaTypeOf(base64);
+  const isVague = mediaType !== PDF && !/^(?:image|text)\//.test(mediaType);
+  const type = begun === PDF || (isVague && begun !== null) ? begun : mediaType;
+  if (type === PDF) return { type: 'document', source: { type: 'base64', media_type: PDF, data: base64 } };
+  if (type.startsWith('text/')) return { type: 'document', source: textSource(base64, path) };
+  if (!type.startsWith('image/')) return null;
+  const media_type = type === 'image/jpg' ? 'image/jpeg' : type;
+  return { type: 'image', source: { type: 'base64', media_type, data: base64 } };
+}
+
+function textSource(base64: string, path: string): JsonObject {
   try {
     const data = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64'));
     return { type: 'text', media_type: 'text/plain', data };
@@ -57,7 +82,17 @@ function documentSource(url: string, path: string): JsonObject {
   }
 }
 
-function readDataUrl(url: string): { mediaType: string; base64: string } | null {
+function mediaTypeOf(base64: string): string | null {
+  return BEGINNINGS.find(([beginning]) => beginning.test(base64))?.[1] ?? null;
+}
+
+/** The file of a data URL, or of base64 alone. */
+function readInline(url: string): InlineFile | null {
+  const mediaType = mediaTypeOf(url);
+  return mediaType === null ? readDataUrl(url) : { mediaType, base64: url };
+}
+
+function readDataUrl(url: string): InlineFile | null {
   const comma = url.slice(0, HEAD_CHARACTERS_MAX).indexOf(',');
   if (comma < 0 || url.slice(0, 5).toLowerCase() !== 'data:') return null;
   const [mediaType = '', ...parameters] = url

@@ -1,9 +1,9 @@
 // Blocks of the Messages protocol in the content of messages, as Cursor sends them for models of Anthropic
 // (https://github.com/router-for-me/CLIProxyAPI/issues/3805). Their members are those of the translated message.
 
-import { type JsonObject, objectOf, requireText } from '../../wire/wire.ts';
+import { type JsonObject, requireText } from '../../wire/wire.ts';
 import type { CallIds } from '../call-ids.ts';
-import { storedFile } from '../convert-media.ts';
+import { convertDocument, convertImage, inlineBlock, storedFile } from '../convert-media.ts';
 import { type Placed, requireObject } from '../placed.ts';
 import { thinkingBlock } from '../thinking-block.ts';
 
@@ -15,14 +15,24 @@ export function readUserBlock(part: JsonObject, path: string): Placed[] | null {
   switch (part['type']) {
     case 'image':
     case 'document':
-      if (objectOf(part['source'])['type'] === 'file') throw storedFile(`${path}.source.file_id`);
-      requireObject(part['source'], `${path}.source`);
-      return [{ block: part, path }];
+      return [{ block: readMedia(part, requireObject(part['source'], `${path}.source`), `${path}.source`), path }];
     case 'search_result':
       return [{ block: part, path }];
     default:
       return null;
   }
+}
+
+/** The block, with the type and the media type of the file that it has. */
+function readMedia(part: JsonObject, source: JsonObject, path: string): JsonObject {
+  const { type, url, media_type: mediaType, data } = source;
+  if (type === 'file') throw storedFile(`${path}.file_id`);
+  const read = part['type'] === 'image' ? convertImage : convertDocument;
+  let block: JsonObject | null = null;
+  if (type === 'url' && typeof url === 'string') ({ block } = read(url, `${path}.url`, ''));
+  if (type === 'base64' && typeof mediaType === 'string' && typeof data === 'string')
+    block = inlineBlock({ mediaType: mediaType.toLowerCase(), base64: data }, `${path}.data`);
+  return block !== null && block['type'] !== part['type'] ? block : { ...part, source: block?.['source'] ?? source };
 }
 
 /** Content of the assistant, in order. */
