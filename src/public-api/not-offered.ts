@@ -11,8 +11,9 @@ interface NotOffered {
   feature: string;
   /** `shared`: paths of the Messages API and of OpenAI. */
   vendor: Vendor | 'shared';
-  /** Each with everything below it; a name in braces is any segment. */
+  /** Each with everything below it, unless `isExact`; a name in braces is any segment. */
   paths: readonly string[];
+  isExact?: boolean;
   /** Advice; absent: the message lists what is offered. */
   instead?: string;
 }
@@ -41,6 +42,12 @@ export const NOT_OFFERED: readonly NotOffered[] = [
     instead: 'use /v1/messages',
   },
   {
+    feature: 'Mistral’s agents are',
+    vendor: 'openai',
+    paths: ['/v1/agents/completions'],
+    instead: 'use /v1/chat/completions',
+  },
+  {
     feature: 'Managed agents are',
     vendor: 'messages',
     paths: ['/v1/agents', '/v1/environments', '/v1/sessions', '/v1/vaults'],
@@ -59,7 +66,7 @@ export const NOT_OFFERED: readonly NotOffered[] = [
   { feature: 'Transcription is', vendor: 'openai', paths: ['/v1/audio'] },
   { feature: 'Video generation is', vendor: 'openai', paths: ['/v1/videos'] },
   { feature: 'Realtime is', vendor: 'openai', paths: ['/v1/realtime'] },
-  { feature: 'Moderation is', vendor: 'openai', paths: ['/v1/moderations'] },
+  { feature: 'Moderation is', vendor: 'openai', paths: ['/v1/moderations', '/v1/chat/moderations'] },
   { feature: 'Reranking is', vendor: 'openai', paths: ['/v1/rerank', '/v2/rerank'] },
   { feature: 'Batches are', vendor: 'openai', paths: ['/v1/batches'], instead: 'send each request by itself' },
   { feature: 'Fine-tuning is', vendor: 'openai', paths: ['/v1/fine_tuning', '/v1/fine-tunes'] },
@@ -81,6 +88,20 @@ export const NOT_OFFERED: readonly NotOffered[] = [
   { feature: 'Compaction is', vendor: 'openai', paths: ['/v1/responses/compact'], instead: STORED },
   { feature: 'Stored responses are', vendor: 'openai', paths: ['/v1/responses/{id}'], instead: STORED },
   { feature: 'Edits are', vendor: 'openai', paths: ['/v1/edits'], instead: 'use /v1/chat/completions' },
+  { feature: 'Engines are', vendor: 'openai', paths: ['/v1/engines'], instead: 'name the model in the request' },
+  {
+    feature: 'OpenAI’s dashboard is',
+    vendor: 'openai',
+    paths: ['/v1/dashboard'],
+    instead: 'see /v1/key and /v1/usage',
+  },
+  {
+    feature: 'Mistral’s fill-in-the-middle API is',
+    vendor: 'openai',
+    paths: ['/v1/fim'],
+    instead: 'use /v1/completions with `suffix`',
+  },
+  { feature: 'OCR is', vendor: 'openai', paths: ['/v1/ocr'], instead: 'send the document in a message' },
   {
     feature: 'Ollama’s own API is',
     vendor: 'openai',
@@ -93,13 +114,61 @@ export const NOT_OFFERED: readonly NotOffered[] = [
       '/api/embeddings',
       '/api/ps',
       '/api/version',
+      '/api/pull',
+      '/api/push',
+      '/api/create',
+      '/api/copy',
+      '/api/delete',
+      '/api/blobs/{id}',
     ],
+    isExact: true,
     instead: 'use its OpenAI-compatible client',
+  },
+  {
+    feature: 'The own APIs of vLLM, TGI, TEI and llama.cpp are',
+    vendor: 'openai',
+    paths: [
+      '/generate',
+      '/generate_stream',
+      '/tokenize',
+      '/detokenize',
+      '/score',
+      '/v1/score',
+      '/pooling',
+      '/classify',
+      '/embed',
+      '/completion',
+      '/infill',
+    ],
+    isExact: true,
+    instead: 'use their OpenAI-compatible client',
   },
   {
     feature: 'Cohere’s own API is',
     vendor: 'openai',
-    paths: ['/v2/chat', '/v2/embed', '/v1/classify', '/v1/tokenize'],
+    paths: [
+      '/v1/chat',
+      '/v2/chat',
+      '/v1/embed',
+      '/v2/embed',
+      '/v1/generate',
+      '/v1/classify',
+      '/v1/tokenize',
+      '/v1/detokenize',
+    ],
+    isExact: true,
+  },
+  {
+    feature: 'Bedrock’s own API is',
+    vendor: 'messages',
+    paths: [
+      '/model/{id}/converse',
+      '/model/{id}/converse-stream',
+      '/model/{id}/invoke',
+      '/model/{id}/invoke-with-response-stream',
+      '/model/{id}/count-tokens',
+    ],
+    instead: 'use /v1/messages',
   },
   {
     feature: 'Embeddings in Gemini’s format are',
@@ -108,13 +177,25 @@ export const NOT_OFFERED: readonly NotOffered[] = [
       '/v1beta/models/{model}:embedContent',
       '/v1beta/models/{model}:batchEmbedContents',
       '/v1beta/models/{model}:asyncBatchEmbedContent',
+      '/v1beta/models/{model}:embedText',
+      '/v1beta/models/{model}:batchEmbedText',
     ],
     instead: 'use /v1/embeddings',
   },
   {
     feature: 'Image and video generation is',
     vendor: 'gemini',
-    paths: ['/v1beta/models/{model}:predict', '/v1beta/models/{model}:predictLongRunning'],
+    paths: ['/v1beta/models/{model}:predict', '/v1beta/models/{model}:predictLongRunning', '/v1beta/generatedFiles'],
+  },
+  {
+    feature: 'Older methods of Gemini’s API are',
+    vendor: 'gemini',
+    paths: [
+      '/v1beta/models/{model}:generateAnswer',
+      '/v1beta/models/{model}:generateText',
+      '/v1beta/models/{model}:generateMessage',
+    ],
+    instead: 'use generateContent',
   },
   {
     feature: 'Batches are',
@@ -150,16 +231,19 @@ const OFFERED: Readonly<Record<Vendor, string>> = {
   gemini: 'generateContent, streamGenerateContent and countTokens of /v1beta/models/{model}, and GET /v1beta/models',
 };
 
-const patterns = NOT_OFFERED.flatMap((row) => row.paths.map((path) => ({ row, pattern: compile(path) })));
+const patterns = NOT_OFFERED.flatMap((row) =>
+  row.paths.map((path) => ({ row, pattern: compile(path, row.isExact === true) })),
+);
 
 /** A model's name may have slashes, and its path is that of a stable or a preview version. */
-function compile(path: string): RegExp {
+function compile(path: string, isExact: boolean): RegExp {
   const segments = path.replaceAll('.', '\\.').replace(/\{(\w+)\}/, (_, name) => (name === 'model' ? '.+' : '[^/]+'));
-  return new RegExp(`^${path.includes('{model}') ? segments.replace('/v1beta/', '/v1(?:beta)?/') : segments}(?:/|$)`);
+  const beginning = path.includes('{model}') ? segments.replace('/v1beta/', '/v1(?:beta)?/') : segments;
+  return new RegExp(`^${beginning}${isExact ? '$' : '(?:/|$)'}`);
 }
 
-/** Ends of paths of clients whose base URL is wrong, and the right one. */
-const BASE_URLS: readonly [end: RegExp, protocol: Protocol, advice: string][] = [
+/** Ends of paths of clients whose base URL is wrong, and the right one. Without a protocol, the sender decides. */
+const BASE_URLS: readonly [end: RegExp, protocol: Protocol | null, advice: string][] = [
   [/\/chat\/completions$/, 'chat-completions', withVersion('/chat/completions')],
   [/\/completions$/, 'completions', withVersion('/completions')],
   [/\/responses$/, 'responses', withVersion('/responses')],
@@ -170,6 +254,12 @@ const BASE_URLS: readonly [end: RegExp, protocol: Protocol, advice: string][] = 
     withoutVersion('/v1beta/models/{model}:generateContent'),
   ],
   [/\/messages(?:\/count_tokens)?$/, 'messages', withoutVersion('/v1/messages')],
+  [/\/v1beta\/models(?:\/[^/]+)?$/, 'gemini', withoutVersion('/v1beta/models')],
+  [
+    /\/models(?:\/[^/]+)?$/,
+    null,
+    "Set the client's base URL to this server's address, with /v1 if the client adds only /models: the list is at /v1/models.",
+  ],
   [/^\/v1$/, 'messages', 'This is a base URL: clients add the rest, such as /v1/messages or /v1/chat/completions.'],
 ];
 
@@ -181,8 +271,11 @@ function withoutVersion(rest: string): string {
   return `Set the client's base URL to this server's address without a path: the client adds ${rest}.`;
 }
 
-/** As of a base URL that is the whole address of an operation. */
-const DOUBLED = /^\/v1(\/[a-z_/]+?)(?:\/v1)?\1$/;
+/** What clients add to a base URL that is the whole address of an operation. */
+const ADDED = 'chat/completions|completions|responses|embeddings|messages(?:/count_tokens)?|models';
+const AFTER_OPERATION = new RegExp(
+  `^/v1/(?:chat/completions|completions|responses|embeddings|messages)(?:/v1)?/(?:${ADDED})$`,
+);
 const SHOWN_PATH_CHARACTERS_MAX = 200;
 
 export function shortenPath(path: string): string {
@@ -203,8 +296,7 @@ const PROTOCOLS: Readonly<Record<Vendor, Protocol>> = {
 
 /** The refusal of a path without a route, in canonical form. `sender` decides where the path does not. */
 export function describeMissing(path: string, sender: () => Vendor): Refusal {
-  const isDoubled = path.length <= SHOWN_PATH_CHARACTERS_MAX && DOUBLED.test(path);
-  const row = isDoubled
+  const row = AFTER_OPERATION.test(path)
     ? undefined
     : patterns.find(({ pattern }) => pattern.test(path) || pattern.test(`/v1${path}`))?.row;
   if (row !== undefined) {
@@ -214,6 +306,8 @@ export function describeMissing(path: string, sender: () => Vendor): Refusal {
   }
   const missing = `The path ${shortenPath(path)} does not exist.`;
   const [, protocol, advice] = BASE_URLS.find(([end]) => end.test(path)) ?? [];
-  if (protocol === undefined) return { message: missing, protocol: PROTOCOLS[sender()] };
-  return { message: `${missing} ${advice}`, protocol };
+  return {
+    message: advice === undefined ? missing : `${missing} ${advice}`,
+    protocol: protocol ?? PROTOCOLS[sender()],
+  };
 }

@@ -33,9 +33,14 @@ const OPERATIONS: Readonly<Record<string, (model: string) => Operation>> = {
 const NOT_OFFERED = [
   'asyncBatchEmbedContent',
   'batchEmbedContents',
+  'batchEmbedText',
   'batchGenerateContent',
   'bidiGenerateContent',
   'embedContent',
+  'embedText',
+  'generateAnswer',
+  'generateMessage',
+  'generateText',
   'predict',
   'predictLongRunning',
 ];
