@@ -34,7 +34,8 @@ export async function requestEmbeddings(api: Api, attempt: Attempt, url: string)
   const body = {
     model: attempt.upstreamModel,
     input: inputs,
-    encoding_format: isBase64 ? 'base64' : 'float',
+    // Floats are the default, and some servers refuse the field (https://github.com/HKUDS/DeepTutor/pull/652, 2026-11-29).
+    ...(isBase64 && { encoding_format: 'base64' }),
     ...(dimensions !== null && { dimensions }),
     ...(user !== null && { user }),
   };
@@ -48,7 +49,7 @@ export async function requestEmbeddings(api: Api, attempt: Attempt, url: string)
   return embeddingsReply(
     attempt,
     withVectors(text, value, converted),
-    countOf(usage['prompt_tokens']) ?? countOf(usage['total_tokens']),
+    countOf(usage['prompt_tokens']) || countOf(usage['total_tokens']),
     upstreamRequestId,
   );
 }
@@ -57,7 +58,7 @@ export async function requestEmbeddings(api: Api, attempt: Attempt, url: string)
 function inFormOf(item: JsonObject, isBase64: boolean): string | null {
   const vector = vectorOf(item['embedding']);
   if (vector === null) return null;
-  if ((typeof vector === 'string') === isBase64) return '';
+  if ((typeof vector === 'string') === isBase64 && vector === item['embedding']) return '';
   const embedding = isBase64 ? asBase64(vector) : asFloats(vector);
   return embedding === null ? null : JSON.stringify({ ...item, embedding });
 }

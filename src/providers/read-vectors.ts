@@ -48,11 +48,12 @@ export async function readVectors<One>(
   throw new ProviderFault('failed', 'the provider did not send an embedding for each input', { upstreamRequestId });
 }
 
-/** The vector, floats or base64; null if it is not one. */
+/** The vector, floats or base64; null if it is not one. Some local servers have it within a list. */
 export function vectorOf(value: JsonValue | undefined): Vector | null {
   if (typeof value === 'string') return value === '' ? null : value;
-  const isVector = Array.isArray(value) && value.length > 0 && value.every((part) => typeof part === 'number');
-  return isVector ? (value as number[]) : null;
+  if (!Array.isArray(value) || value.length === 0) return null;
+  const vector = value.length === 1 && Array.isArray(value[0]) ? value[0] : value;
+  return vector.length > 0 && vector.every((part) => typeof part === 'number') ? (vector as number[]) : null;
 }
 
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;

@@ -23,7 +23,13 @@ const ofOpenAi = (vectors: Vectors): Json => ({
   model: 'm',
   usage: { prompt_tokens: 8, total_tokens: 8 },
 });
-const OPENAI = { members: {}, forms: ['float', 'base64'], answer: ofOpenAi };
+/** Vectors in the forms in which providers send them; nested in those of some local servers. */
+const SENT: Readonly<Record<string, Vectors>> = {
+  float: FLOATS,
+  base64: PACKED,
+  nested: FLOATS.map((floats) => [floats]),
+};
+const OPENAI = { members: {}, forms: ['float', 'base64', 'nested'], answer: ofOpenAi };
 const KINDS: Readonly<Record<string, { members: Json; forms: string[]; answer: (vectors: Vectors) => Json }>> = {
   openai: OPENAI,
   'openai-responses': OPENAI,
@@ -73,7 +79,7 @@ describe.each(names)('%s', (kind) => {
   test.each(forms.flatMap((sent) => ['float', 'base64', undefined].map((asked) => [sent, asked] as const)))(
     'sends %s, and the client that asked for %s gets that',
     async (sent, asked) => {
-      world.upstream.play(scripts.json(JSON.stringify(answer(sent === 'base64' ? PACKED : FLOATS))));
+      world.upstream.play(scripts.json(JSON.stringify(answer(SENT[sent] ?? []))));
       const { secret } = await world.makeKey();
       const body = (await (await ask(secret, kind, asked)).json()) as { data: { embedding: unknown; index: number }[] };
       const vectors = body.data.map(({ embedding }) => embedding);
@@ -90,6 +96,8 @@ test.each<[string, Vectors]>([
   ['floats that are no numbers', [NAN, NAN]],
   ['two forms', [PACKED[0], FLOATS[1]]],
   ['no vectors', [[], '']],
+  ['empty lists of vectors', [[[]], [[]]]],
+  ['two vectors for an input', [FLOATS, FLOATS]],
   ['one vector too few', [PACKED[0]]],
 ])('a provider that sends %s has failed', async (_, vectors) => {
   const { secret } = await world.makeKey();

@@ -73,7 +73,7 @@ test('lists of tokens are inputs, and other fields are left out', async () => {
   const caller = await world.makeKey();
   upstream.play(answers(200, listOf([[1], [2]], 5)));
   expect((await post(caller, { input: [[1, 2], [3]], extra_body: { store: true } })).status).toBe(200);
-  expect(sent()).toEqual({ model: 'small-embedding', input: [[1, 2], [3]], encoding_format: 'float' });
+  expect(sent()).toEqual({ model: 'small-embedding', input: [[1, 2], [3]] });
   upstream.play(answers(200, listOf([[1]], 5)));
   expect((await post(caller, { input: [1, 2, 3] })).status).toBe(200);
   expect(sent()['input']).toEqual([[1, 2, 3]]);
@@ -124,6 +124,18 @@ test('without a count by the provider, the tokens are estimated and charged', as
   const response = await post(caller, { input: 'a'.repeat(4_000) });
   expect(await response.json()).toEqual(listOf([[1]], null));
   await expectMoney(world, caller, [{ usage_source: 'estimated' }, { usage_source: 'estimated' }]);
+});
+
+test.each([
+  [{ prompt_tokens: 0, total_tokens: 5 }, 5],
+  [{ total_tokens: 5 }, 5],
+  [{ prompt_tokens: 4, total_tokens: 5 }, 4],
+])('of the counts %j, %d are charged', async (usage, input_tokens) => {
+  const caller = await world.makeKey();
+  upstream.play(answers(200, { ...listOf([[1]], null), usage }));
+  expect((await post(caller, { encoding_format: 'float' })).status).toBe(200);
+  expect(sent()).not.toContainKey('encoding_format');
+  await expectMoney(world, caller, [{ input_tokens, usage_source: 'reported' }]);
 });
 
 test('a count above what the input can have is not charged', async () => {
