@@ -107,7 +107,7 @@ const wrong: [path: string, members: Json][] = [
   ],
   [
     'messages.0.content.0.file.file_data',
-    { messages: [user([{ type: 'file', file: { file_data: 'data:image/png;base64,AA' } }])] },
+    { messages: [user([{ type: 'file', file: { file_data: 'data:application/zip;base64,AA' } }])] },
   ],
   [
     'messages.0.content.0.file.file_data',
