@@ -3,13 +3,17 @@
 import type { RefusedField } from '../refused-fields.ts';
 import { RESPONSE_FIELDS } from '../responses/responses.ts';
 
+const STORED = 'nothing is stored here; send the whole conversation';
+
 /** Fields that are refused when they request anything. */
 export const REFUSED_FIELDS: Readonly<Record<string, RefusedField>> = {
   audio: { why: 'audio output is not supported' },
+  conversation: { why: STORED },
   logprobs: { why: 'log probabilities are not available' },
   modalities: { why: 'only text output is supported', harmless: ['["text"]'] },
   moderation: { why: 'requests and answers are not moderated here' },
   n: { why: 'a request returns one choice; send the request several times for more', harmless: ['1'] },
+  previous_response_id: { why: STORED },
   top_logprobs: { why: 'log probabilities are not available' },
   web_search_options: {
     why: 'web search is not available on this endpoint; use the web search tool of POST /v1/messages',

@@ -35,10 +35,12 @@ test('the ignored fields are those that the documentation names', () => {
 
 const sentRequest: Record<string, unknown> = {
   audio: { voice: 'alloy', format: 'mp3' },
+  conversation: 'conv_1',
   logprobs: true,
   modalities: ['text', 'audio'],
   moderation: { model: 'm' },
   n: 2,
+  previous_response_id: 'resp_1',
   top_logprobs: 3,
   web_search_options: {},
 };
