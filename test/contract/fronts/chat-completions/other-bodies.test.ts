@@ -25,6 +25,34 @@ const BODIES: readonly [what: string, body: Json, sent: Json][] = [
     { system: [{ type: 'text', text: 'Be brief.' }] },
   ],
   [
+    'Responses under the name of messages',
+    {
+      system: 'Be brief.',
+      messages: [
+        { role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+        { type: 'function_call', call_id: 'a', name: 'look', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'a', output: 'seen' },
+      ],
+      tools: [{ name: 'look', input_schema: { type: 'object' } }],
+      max_tokens: 64,
+    },
+    { system: [{ type: 'text', text: 'Be brief.' }] },
+  ],
+  [
+    'Chat Completions under the name of input',
+    {
+      instructions: 'Be brief.',
+      input: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }] },
+        { role: 'tool', tool_call_id: 'a', content: 'seen' },
+      ],
+      tools: [{ type: 'function', name: 'look', parameters: { type: 'object' } }],
+      max_output_tokens: 64,
+    },
+    { system: [{ type: 'text', text: 'Be brief.' }] },
+  ],
+  [
     'Messages',
     {
       system: 'Be brief.',
@@ -73,6 +101,9 @@ test('errors of the provider have the paths of the client’s own body', async (
   const block = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
   for (const [path, members] of [
     ['input.0.content.0.image_url', { instructions: 'a', input: [{ role: 'user', content: [image] }] }],
+    ['input.0.content.0.image_url', { system: 'a', input: [{ role: 'user', content: [image] }] }],
+    ['messages.0.content.0.image_url', { instructions: 'a', messages: [{ role: 'user', content: [image] }] }],
+    ['input.0.content.0', { instructions: 'a', input: [{ role: 'user', content: [block] }] }],
     ['messages.0.content.0', { system: 'a', messages: [{ role: 'user', content: [block] }] }],
   ] as const) {
     const body = JSON.stringify({ model: 'plain', ...members });
