@@ -271,7 +271,7 @@ function withoutVersion(rest: string): string {
   return `Set the client's base URL to this server's address without a path: the client adds ${rest}.`;
 }
 
-/** What clients add to a base URL that is the whole address of an operation. */
+/** Additions of clients to a base URL that is the whole address of an operation. */
 const ADDED = 'chat/completions|completions|responses|embeddings|messages(?:/count_tokens)?|models';
 const AFTER_OPERATION = new RegExp(
   `^/v1/(?:chat/completions|completions|responses|embeddings|messages)(?:/v1)?/(?:${ADDED})$`,
