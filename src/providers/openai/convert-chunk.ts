@@ -14,6 +14,7 @@ import { sealReasoning } from './convert-messages.ts';
 import { CallGatherer, DetailGatherer } from './gather-calls.ts';
 import { isChatError, mapChatError } from './map-error.ts';
 import { type Profile, shownCallId } from './profile.ts';
+import { ChoiceReader, isFilled, type NewContent } from './read-choice.ts';
 import { ThinkTagReader } from './split-think-tags.ts';
 
 /** Known members and details; other numbers are passed on under their own names. */
@@ -82,8 +83,7 @@ export class ChunkConverter {
   readonly #shownIds: Set<string>; // and those of the conversation
   readonly #composer: MessageComposer;
   readonly #calls: CallGatherer;
-  /** Kinds of content that came. */
-  readonly #seen = new Set<string>();
+  readonly #choices = new ChoiceReader();
   #end: { word: string; ending: Ending } | null = null;
   #stopSequence: string | null = null;
   #isRefused = false;
@@ -113,28 +113,16 @@ export class ChunkConverter {
   /** The events of the next chunk. Throws ProviderFault, also for an error in place of a chunk. */
   take(chunk: JsonObject): StreamEvent[] {
     const choice = jsonObjects(chunk['choices'])[0];
-    const delta = this.#newIn(choice);
+    const content = choice === undefined ? null : this.#choices.read(choice);
     this.usage.add(tierMembers(chunk['service_tier']));
-    this.usage.take(reportsIn(chunk, choice), hasContent(delta));
+    this.usage.take(reportsIn(chunk, choice), content !== null && isFilled(content));
     if (isChatError(chunk)) throw mapChatError(chunk, this.#upstreamRequestId);
     this.#composer.reportedModel ??= textOf(chunk['model']) || null;
-    if (choice === undefined) return []; // usage only, or prompt filter results
+    if (choice === undefined || content === null) return []; // usage only, or prompt filter results
     const events = this.usage.begin();
-    events.push(...this.#takeDelta(delta));
+    events.push(...this.#takeContent(content));
     this.#takeEnd(choice);
     return events;
-  }
-
-  /** The delta. A `message` beside or in place of it has the whole answer so far (MiniMax): only what no delta had is new. */
-  #newIn(choice: JsonObject | undefined): JsonObject {
-    const delta = objectOf(choice?.['delta']);
-    const message = choice?.['message'];
-    const isSnapshot = isJsonObject(message) && !hasContent(delta);
-    const fresh = isSnapshot
-      ? Object.fromEntries(Object.entries(message).filter(([name]) => !this.#seen.has(KIND_OF[name] ?? name)))
-      : delta;
-    for (const name in KIND_OF) if (isFilled(fresh[name])) this.#seen.add(KIND_OF[name] as string);
-    return fresh;
   }
 
   /** Only the counts of a chunk. */
@@ -159,34 +147,22 @@ export class ChunkConverter {
     return [...events, ...this.#composer.finish(reason, sequence, this.usage.finish(), isCut)];
   }
 
-  #takeDelta(delta: JsonObject): StreamEvent[] {
-    const events = this.#addThinking(textOf(delta['reasoning_content']) || textOf(delta['reasoning']));
-    this.#details.take(jsonObjects(delta['reasoning_details']));
-    events.push(...this.#takeContent(delta['content']));
-    const refusal = textOf(delta['refusal']);
-    if (refusal !== '') {
-      this.#isRefused = true;
-      events.push(...this.#addText(refusal));
+  #takeContent({ details, areDetailsWhole, texts, calls }: NewContent): StreamEvent[] {
+    const events: StreamEvent[] = [];
+    this.#details.take(details, areDetailsWhole);
+    for (const { kind, text } of texts) {
+      if (kind === 'refusal') this.#isRefused = true;
+      if (kind === 'thinking') events.push(...this.#addThinking(text));
+      else events.push(...(kind === 'text' ? this.#addTagged(text) : this.#addText(text)));
     }
-    const calls = jsonObjects(delta['tool_calls']);
-    const old = delta['function_call']; // a single call
-    const pieces = calls.length === 0 && isJsonObject(old) ? [{ index: 0, function: old }] : calls;
-    if (pieces.length > 0) events.push(...this.#endWords());
-    for (const piece of pieces) events.push(...this.#calls.take(piece));
+    if (calls.length > 0) events.push(...this.#endWords());
+    for (const piece of calls) events.push(...this.#calls.take(piece));
     return events;
   }
 
-  /** Text, or a list of text parts, in which Mistral includes thinking. */
-  #takeContent(content: JsonValue | undefined): StreamEvent[] {
-    if (typeof content === 'string') {
-      const { thinking, text } = this.#tags?.take(content) ?? { thinking: '', text: content };
-      return [...this.#addThinking(thinking), ...this.#addText(text)];
-    }
-    return jsonObjects(content).flatMap((part) => {
-      if (part['type'] !== 'thinking') return this.#addText(textOf(part['text']));
-      const texts = jsonObjects(part['thinking']).map(({ text }) => textOf(text));
-      return this.#addThinking(texts.join(''));
-    });
+  #addTagged(tagged: string): StreamEvent[] {
+    const { thinking, text } = this.#tags?.take(tagged) ?? { thinking: '', text: tagged };
+    return [...this.#addThinking(thinking), ...this.#addText(text)];
   }
 
   /** Text held back as a possible tag is emitted before other content. */
@@ -253,25 +229,6 @@ function reportsIn({ usage, x_groq: groq }: JsonObject, choice: JsonObject | und
   const ofChoice = choice?.['usage'];
   if (!usage && !ofChoice && !groq) return NO_REPORTS; // most chunks
   return [usage, ofChoice, objectOf(groq)['usage']].filter(isJsonObject).map(readCounts);
-}
-
-/** Members with content, by kind: those of one kind say the same. */
-const KIND_OF: Readonly<Record<string, string>> = {
-  content: 'text',
-  reasoning_content: 'thinking',
-  reasoning: 'thinking',
-  refusal: 'refusal',
-  tool_calls: 'calls',
-  function_call: 'calls',
-};
-
-/** Whether it produced content: the first and last chunks have empty texts. */
-function hasContent(delta: JsonObject): boolean {
-  return Object.keys(KIND_OF).some((name) => isFilled(delta[name]));
-}
-
-function isFilled(value: JsonValue | undefined): boolean {
-  return typeof value === 'string' ? value !== '' : jsonObjects(value).length > 0 || isJsonObject(value);
 }
 
 /** Throws ProviderFault, also for an error with status 200. */

@@ -205,9 +205,15 @@ const GROWING: readonly string[] = ['text', 'summary', 'data'];
 export class DetailGatherer {
   readonly #details: JsonObject[] = [];
   #characters = 0;
+  #isDrained = false;
 
-  /** Adds pieces. Throws ProviderFault beyond the bound. */
-  take(pieces: readonly JsonObject[]): void {
+  /** Adds pieces; or with `isWhole` replaces those not drained yet by all so far. Throws ProviderFault beyond the bound. */
+  take(pieces: readonly JsonObject[], isWhole: boolean): void {
+    if (isWhole && pieces.length > 0) {
+      if (this.#isDrained) return;
+      this.#details.length = 0;
+      this.#characters = 0;
+    }
     for (const piece of pieces) {
       this.#characters += JSON.stringify(piece).length;
       if (this.#characters > bounds.upstreamEventBytesMax)
@@ -224,6 +230,7 @@ export class DetailGatherer {
   }
 
   drain(): JsonObject[] {
+    this.#isDrained ||= !this.isEmpty;
     return this.#details.splice(0);
   }
 }

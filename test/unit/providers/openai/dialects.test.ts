@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../../src/wire/wire.ts';
 import { readAll } from '../make-attempt.ts';
 import { attemptAt, fold, openBody } from './read-fixture.ts';
 
+const LONG = 'ab'.repeat(2_000);
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
 /** The message of a stream of these choices. */
@@ -49,6 +50,55 @@ describe('a message that repeats the answer', () => {
     expect((await messageOf([{ delta: {}, message: { content: 'Hello' } }]))['content']).toEqual([
       { type: 'text', text: 'Hello' },
     ]);
+  });
+});
+
+describe('messages in chunks of a stream', () => {
+  const callWith = (text: string) => ({
+    tool_calls: [{ id: 'call_abcd', function: { name: 'look', arguments: text } }],
+  });
+  const details = (text: string, more: JsonObject = {}) => [{ type: 'reasoning.text', index: 0, text, ...more }];
+  const hello = [{ type: 'text', text: 'Hello' }];
+
+  test.each<[string, JsonObject[], unknown[]]>([
+    ['grow', [{ message: { content: 'Hel' } }, { message: { content: 'Hello' } }], hello],
+    ['are the next pieces', [{ message: { content: 'Hel' } }, { message: { content: 'lo' } }], hello],
+    ['repeat a piece', [{ delta: { content: 'Hel' } }, { message: { content: 'Hello' } }], hello],
+    ['say it in other words', [{ delta: { content: 'Hello' } }, { message: { content: ' Hello\n' } }], hello],
+    ['begin like the whole', [{ message: { content: 'lolo' } }, { message: { content: 'lo' } }], [{ text: 'lololo' }]],
+    [
+      'have parts',
+      [{ message: { content: [{ text: 'He' }, { text: 'l' }] } }, { message: { content: [{ text: 'Hello' }] } }],
+      hello,
+    ],
+    [
+      'grow in thinking',
+      [{ message: { reasoning: 'H' } }, { message: { reasoning: 'Hm', content: 'Hello' } }],
+      [{ type: 'thinking', thinking: 'Hm' }, ...hello],
+    ],
+    [
+      'grow in a call',
+      [{ message: callWith('{"q":') }, { message: callWith('{"q":"a"}') }, { message: callWith('{"q":"a"}') }],
+      [used('look', { q: 'a' })],
+    ],
+    [
+      'are longer than their beginning',
+      [{ delta: { content: LONG } }, { message: { content: `${LONG}!` } }],
+      [{ text: `${LONG}!` }],
+    ],
+  ])('that %s give each text once', async (_how, choices, content) => {
+    expect((await messageOf(choices))['content']).toMatchObject(content as JsonObject[]);
+  });
+
+  test.each<[string, JsonObject[]]>([
+    ['a delta', [{ delta: { reasoning: 'Hm', reasoning_details: details('Hm', { signature: 's' }) } }]],
+    ['a message', [{ message: { reasoning: 'H', reasoning_details: details('H') } }]],
+  ])('have the details of reasoning once after %s', async (_what, choices) => {
+    const whole = { reasoning: 'Hm', reasoning_details: details('Hm', { signature: 's' }) };
+    const content = (await messageOf([...choices, { message: whole }]))['content'] as JsonObject[];
+    const held = String(content[0]?.['signature']).replace('turnpike.chat.1.', '');
+    expect(content).toHaveLength(1);
+    expect(JSON.parse(Buffer.from(held, 'base64url').toString())['details']).toEqual(details('Hm', { signature: 's' }));
   });
 });
 

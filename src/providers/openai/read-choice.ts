@@ -1,0 +1,134 @@
+// Reads what is new in the choice of a chunk: its `delta`, or of a `message` with the answer so far only what nothing had yet.
+
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { argumentsText } from '../compose-message.ts';
+
+type TextKind = 'thinking' | 'text' | 'refusal';
+
+interface TextPiece {
+  kind: TextKind;
+  text: string;
+}
+
+/** New content, in the order in which it is relayed. */
+export interface NewContent {
+  details: JsonObject[];
+  /** The details replace earlier ones. */
+  areDetailsWhole: boolean;
+  texts: TextPiece[];
+  /** Pieces of calls. */
+  calls: JsonObject[];
+}
+
+const HEAD_CHARACTERS = 1_024;
+
+/** A text so far: its length and its beginning, by which its repetition is recognized. */
+class SaidText {
+  /** A delta had a part of it. */
+  isInPieces = false;
+  #head = '';
+  #characters = 0;
+
+  add(text: string): void {
+    if (this.#head.length < HEAD_CHARACTERS) this.#head += text.slice(0, HEAD_CHARACTERS - this.#head.length);
+    this.#characters += text.length;
+  }
+
+  /** The characters at the start of a message's text that are not new: a message has all text so far, or the next piece. */
+  knownIn(text: string): number {
+    if (text.length >= this.#characters && text.startsWith(this.#head)) return this.#characters;
+    return this.isInPieces ? text.length : 0;
+  }
+}
+
+export class ChoiceReader {
+  readonly #texts = { thinking: new SaidText(), text: new SaidText(), refusal: new SaidText() };
+  readonly #inputs = new Map<JsonValue, SaidText>(); // of calls in messages, by index
+  #hasDetails = false; // of a delta
+  #hasCalls = false; // of a delta
+
+  read(choice: JsonObject): NewContent {
+    const message = choice['message'];
+    const content = contentOf(objectOf(choice['delta']));
+    if (isJsonObject(message) && !isFilled(content)) return this.#newOf(contentOf(message));
+    for (const { kind, text } of content.texts) {
+      this.#texts[kind].isInPieces = true;
+      this.#texts[kind].add(text);
+    }
+    this.#hasDetails ||= content.details.length > 0;
+    this.#hasCalls ||= content.calls.length > 0;
+    return content;
+  }
+
+  /** Of a message. */
+  #newOf({ details, texts, calls }: NewContent): NewContent {
+    const kinds = new Set(texts.map(({ kind }) => kind));
+    const known = new Map([...kinds].map((kind) => [kind, this.#texts[kind].knownIn(wholeOf(texts, kind))]));
+    const fresh = texts.map(({ kind, text }) => {
+      const left = known.get(kind) ?? 0;
+      known.set(kind, Math.max(0, left - text.length));
+      return { kind, text: text.slice(left) };
+    });
+    for (const { kind, text } of fresh) this.#texts[kind].add(text);
+    return {
+      details: this.#hasDetails ? [] : details,
+      areDetailsWhole: true,
+      texts: fresh.filter(({ text }) => text !== ''),
+      calls: this.#hasCalls ? [] : calls.flatMap((call, at) => this.#newInCall(call, call['index'] ?? at)),
+    };
+  }
+
+  #newInCall(call: JsonObject, index: JsonValue): JsonObject[] {
+    const said = objectOf(call['function']);
+    const input = argumentsText(said['arguments']);
+    const before = this.#inputs.get(index);
+    const fresh = input.slice(before?.knownIn(input) ?? 0);
+    if (before !== undefined && fresh === '') return [];
+    const known = before ?? new SaidText();
+    known.add(fresh);
+    this.#inputs.set(index, known);
+    return [{ ...call, index, function: { ...said, arguments: fresh } }];
+  }
+}
+
+/** Whether it is more than the empty texts of a first or last chunk. */
+export function isFilled({ details, texts, calls }: NewContent): boolean {
+  return texts.length > 0 || calls.length > 0 || details.length > 0;
+}
+
+function wholeOf(texts: readonly TextPiece[], kind: TextKind): string {
+  return texts.map((piece) => (piece.kind === kind ? piece.text : '')).join('');
+}
+
+/** The content of a delta or message. */
+function contentOf(said: JsonObject): NewContent {
+  const texts: TextPiece[] = [];
+  const add = (kind: TextKind, text: string) => {
+    if (text !== '') texts.push({ kind, text });
+  };
+  add('thinking', textOf(said['reasoning_content']) || textOf(said['reasoning']));
+  readContent(said['content'], add);
+  add('refusal', textOf(said['refusal']));
+  const calls = jsonObjects(said['tool_calls']);
+  const old = said['function_call']; // a single call
+  return {
+    details: jsonObjects(said['reasoning_details']),
+    areDetailsWhole: false,
+    texts,
+    calls: calls.length === 0 && isJsonObject(old) ? [{ index: 0, function: old }] : calls,
+  };
+}
+
+/** Text, or a list of text parts, in which Mistral includes thinking. */
+function readContent(content: JsonValue | undefined, add: (kind: TextKind, text: string) => void): void {
+  if (typeof content === 'string') add('text', content);
+  for (const part of jsonObjects(content))
+    if (part['type'] !== 'thinking') add('text', textOf(part['text']));
+    else
+      add(
+        'thinking',
+        jsonObjects(part['thinking'])
+          .map(({ text }) => textOf(text))
+          .join(''),
+      );
+}
