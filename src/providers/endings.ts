@@ -89,6 +89,13 @@ export const VENDORS: readonly Vendor[] = [
     words: { time_limit: 'max_tokens', cancelled: 'failed' },
   },
   {
+    name: 'IBM watsonx (text generation)',
+    protocol: 'chat',
+    source: 'https://ibm.github.io/watsonx-ai-node-sdk/interfaces/0_1_x.WatsonXAI.TextGenResult-1.html',
+    checked: '2026-11-29',
+    words: { token_limit: 'max_tokens' },
+  },
+  {
     name: 'Cohere',
     protocol: 'chat',
     source:
@@ -186,16 +193,26 @@ export const VENDORS: readonly Vendor[] = [
   },
 ];
 
-/** The word as the table is searched for it: "MAX_TOKENS", "max-tokens" and "FinishReason.MAX_TOKENS" are one word. */
+/**
+ * Words that servers of Chat Completions are reported to send, without a list of a vendor to verify them: `normal` of Baidu Qianfan,
+ * `max_output` of MiniMax, and other words for the same.
+ */
+export const UNLISTED: Readonly<Record<string, Ending>> = {
+  normal: 'end_turn',
+  completed: 'end_turn',
+  finished: 'end_turn',
+  max_output: 'max_tokens',
+  max_length: 'max_tokens',
+  canceled: 'failed',
+};
+
+/** The word as the table is searched for it: "MAX_TOKENS", "max-tokens" and "maxTokens" are one word. */
 function plainWord(word: string): string {
-  return word
-    .replace(/^.*[.:]/s, '')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '_');
+  return word.toLowerCase().replaceAll(/[^a-z0-9]+/g, '');
 }
 
 const found = new Map<EndingProtocol | 'any', Map<string, Ending>>();
-for (const { protocol, words } of VENDORS)
+for (const { protocol, words } of [...VENDORS, { protocol: 'chat' as const, words: UNLISTED }])
   for (const place of [protocol, 'any'] as const) {
     const known = found.get(place) ?? new Map<string, Ending>();
     for (const [word, ending] of Object.entries(words))
@@ -203,9 +220,14 @@ for (const { protocol, words } of VENDORS)
     found.set(place, known);
   }
 
+/** Of "FinishReason.MAX_TOKENS" and of Gemini's "content_filter: SAFETY", the last part with a known word decides. */
 export function endingOf(word: string, protocol: EndingProtocol): Ending {
-  const plain = plainWord(word);
-  return found.get(protocol)?.get(plain) ?? found.get('any')?.get(plain) ?? 'unclear';
+  for (const part of word.split(/[.:]/).reverse()) {
+    const plain = plainWord(part);
+    const ending = found.get(protocol)?.get(plain) ?? found.get('any')?.get(plain);
+    if (ending !== undefined) return ending;
+  }
+  return 'unclear';
 }
 
 interface Ended {

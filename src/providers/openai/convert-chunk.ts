@@ -131,20 +131,32 @@ export class ChunkConverter {
     this.usage.take(reportsIn(chunk, jsonObjects(chunk['choices'])[0]), false);
   }
 
-  /** The end of the message. Throws ProviderFault if the provider did not end it, or not with an answer. */
-  finish(): StreamEvent[] {
-    if (this.#end === null) throw endedEarly(this.#upstreamRequestId);
-    const { word, ending } = this.#end;
-    const hasOutput = this.#composer.hasContent || this.usage.hasOutput;
+  /**
+   * The end of the message; `isWhole`: it ended even if no word says so. Throws ProviderFault if the provider did not end it, or not
+   * with an answer.
+   */
+  finish(isWhole = false): StreamEvent[] {
+    const end = this.#end ?? (isWhole && this.#hasOutput ? { word: 'stop', ending: 'end_turn' as const } : null);
+    if (end === null) throw endedEarly(this.#upstreamRequestId);
+    const { word, ending } = end;
     const { usage } = this.usage;
-    const said = requireAnswer(ending, { word, hasOutput, usage, upstreamRequestId: this.#upstreamRequestId });
+    const said = requireAnswer(ending, {
+      word,
+      hasOutput: this.#hasOutput,
+      usage,
+      upstreamRequestId: this.#upstreamRequestId,
+    });
     const events = [...this.#endWords(), ...this.#calls.end()];
     for (const text of this.#lateText) events.push(...this.#composer.text(text));
     // Sealed reasoning may come last: it gets its own block.
     if (!this.#details.isEmpty) events.push(...this.#composer.signature(this.#seal()));
     const { reason, sequence } = this.#stop(said);
-    const isCut = !ENDED_TURN.includes(said); // within a call, perhaps
+    const isCut = !isFinished(said); // within a call, perhaps
     return [...events, ...this.#composer.finish(reason, sequence, this.usage.finish(), isCut)];
+  }
+
+  get #hasOutput(): boolean {
+    return this.#composer.hasContent || this.#calls.isGathering || this.usage.hasOutput;
   }
 
   #takeContent({ details, areDetailsWhole, texts, calls }: NewContent): StreamEvent[] {
@@ -203,18 +215,19 @@ export class ChunkConverter {
   #takeEnd(choice: JsonObject): void {
     const word = textOf(choice['finish_reason']);
     if (word === '') return;
-    let ending = endingOf(word, 'chat');
+    const ending = endingOf(word, 'chat');
     // A router has the provider's own word beside its general one.
     const native = textOf(choice['native_finish_reason']);
-    if (native !== '' && endingOf(native, 'chat') === 'unusable') ending = 'unusable';
-    this.#end = { word, ending };
+    const own = endingOf(native, 'chat');
+    const isOther = own === 'unusable' || (isFinished(ending) && !isFinished(own) && own !== 'unclear');
+    this.#end = isOther ? { word: native, ending: own } : { word, ending };
     const matched = choice['stop_reason']; // vLLM: the stop sequence, or a token id
     if (typeof matched === 'string' && this.#stops.includes(matched)) this.#stopSequence = matched;
   }
 
   /** A call counts as a call even if the provider says that the turn ended. */
   #stop(said: StopReason): { reason: string; sequence: string | null } {
-    if (!ENDED_TURN.includes(said)) return { reason: said, sequence: null };
+    if (!isFinished(said)) return { reason: said, sequence: null };
     if (this.#isRefused) return { reason: 'refusal', sequence: null };
     if (this.#composer.hasTool) return { reason: 'tool_use', sequence: null };
     if (this.#stopSequence !== null) return { reason: 'stop_sequence', sequence: this.#stopSequence };
@@ -222,7 +235,11 @@ export class ChunkConverter {
   }
 }
 
-const ENDED_TURN: readonly StopReason[] = ['end_turn', 'tool_use', 'stop_sequence'];
+const FINISHED: readonly Ending[] = ['end_turn', 'tool_use', 'stop_sequence'];
+
+function isFinished(ending: Ending): boolean {
+  return FINISHED.includes(ending);
+}
 
 /** Usage is beside the choices, in a choice (Moonshot), or under a name of its own (Groq). */
 function reportsIn({ usage, x_groq: groq }: JsonObject, choice: JsonObject | undefined): readonly ReportedCounts[] {
@@ -241,7 +258,7 @@ export function convertAnswer(
   const converter = new ChunkConverter(attempt, profile, upstreamRequestId);
   try {
     const events = converter.take(asChunk(answer));
-    if (events.length > 0) return [...events, ...converter.finish()];
+    if (events.length > 0) return [...events, ...converter.finish(true)];
   } catch (thrown) {
     throw withUsage(thrown, converter.usage.usage);
   }
@@ -254,8 +271,8 @@ function asChunk(answer: JsonObject): JsonObject {
   const choice = jsonObjects(answer['choices'])[0];
   if (choice === undefined || !isJsonObject(choice['message'])) return answer;
   const { message } = choice;
-  const reason = choice['finish_reason'] ?? 'stop'; // a whole answer has ended
-  const isCut = !ENDED_TURN.includes(endingOf(textOf(reason), 'chat') as StopReason);
+  const reason = textOf(choice['finish_reason']) || 'stop'; // a whole answer has ended
+  const isCut = !isFinished(endingOf(reason, 'chat'));
   const inputs = new InnerJson();
   const calls = jsonObjects(message['tool_calls']).map((call, index) => ({
     ...call,

@@ -83,21 +83,21 @@ export function convertEvents(attempt: Attempt, profile: Profile, upstreamReques
   const isText = attempt.request.protocol === 'completions';
   let isDone = false;
   /** Some servers close the stream without [DONE]: the message is complete if its last choice ended it. */
-  const end = () => {
+  const end = (isWhole = false) => {
     isDone = true;
-    return chunks.finish();
+    return chunks.finish(isWhole);
   };
   return {
     get isDone() {
       return isDone;
     },
     take({ name, text }) {
-      if (text.trim() === '[DONE]') return end();
+      if (text.trim() === '[DONE]') return end(true);
       const chunk = parseObject(text, { what: 'an event', upstreamRequestId }, parseWithArguments);
       if (name === 'error') throw mapChatError(chunk, upstreamRequestId);
       return chunks.take(isText ? asChat(chunk) : chunk);
     },
-    end,
+    end: () => end(),
     counts: streamCounts(chunks.usage, ({ text }) => {
       if (text.trim() === '[DONE]') return true;
       chunks.count(parseLeniently(text));

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { VENDORS } from '../../../src/providers/endings.ts';
+import { UNLISTED, VENDORS } from '../../../src/providers/endings.ts';
 import { DROPPED_MEMBERS, LOST_FIELDS, type LostFields } from '../../../src/providers/lost-fields.ts';
 
 const page = readFileSync(join(import.meta.dir, '..', '..', '..', 'docs', 'providers.md'), 'utf8');
@@ -33,6 +33,8 @@ test('the table of endings has every word of every vendor with its meaning, and 
     ([, name, source, checked, words = '']) => ({ name, source, checked, words: wordsIn(words) }),
   );
   expect(rows).toEqual(VENDORS.map(({ name, source, checked, words }) => ({ name, source, checked, words })));
+  const [, unlisted = ''] = /^Words of .+ that no list has: (.+)\.$/m.exec(section) ?? [];
+  expect(wordsIn(unlisted)).toEqual({ ...UNLISTED });
 });
 
 /** "`a` `b`: failed; `c`: refusal" */

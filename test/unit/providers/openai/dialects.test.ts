@@ -2,19 +2,38 @@
 // index, and signatures of Gemini's thoughts beside calls.
 
 import { describe, expect, test } from 'bun:test';
+import { convertAnswer } from '../../../../src/providers/openai/convert-chunk.ts';
+import { chooseProfile } from '../../../../src/providers/openai/profile.ts';
+import type { EventSource } from '../../../../src/providers/providers.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
-import { readAll } from '../make-attempt.ts';
+import { readAll, readToFault } from '../make-attempt.ts';
 import { attemptAt, fold, openBody } from './read-fixture.ts';
 
+const END = { delta: {}, finish_reason: 'stop' };
 const LONG = 'ab'.repeat(2_000);
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
-/** The message of a stream of these choices. */
-async function messageOf(choices: readonly JsonObject[]): Promise<JsonObject> {
-  const last = { delta: {}, finish_reason: 'stop' };
-  const chunks = [...choices, last].map((choice) => ({ id: 'c', model: 'm', choices: [{ index: 0, ...choice }] }));
-  const text = [...chunks, { choices: [], usage: USAGE }].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
-  return fold(await readAll(openBody([new TextEncoder().encode(text)], attemptAt('compatible', { stream: true }))));
+/** A stream of events with these texts. */
+function openText(events: readonly string[]): EventSource {
+  const text = events.map((event) => `data: ${event}\n\n`).join('');
+  return openBody([new TextEncoder().encode(text)], attemptAt('compatible', { stream: true }));
+}
+
+/** A stream of these choices, and its end. */
+function openChoices(choices: readonly JsonObject[], end: readonly JsonObject[] = [END]): EventSource {
+  const chunks = [...choices, ...end].map((choice) => ({ id: 'c', model: 'm', choices: [{ index: 0, ...choice }] }));
+  return openText([...chunks, { choices: [], usage: USAGE }].map((chunk) => JSON.stringify(chunk)));
+}
+
+async function messageOf(choices: readonly JsonObject[], end?: readonly JsonObject[]): Promise<JsonObject> {
+  return fold(await readAll(openChoices(choices, end)));
+}
+
+/** The message of a whole answer. */
+function wholeOf(answer: JsonObject): JsonObject {
+  const attempt = attemptAt('compatible');
+  const profile = chooseProfile(attempt.provider.baseUrl, attempt.upstreamModel);
+  return fold(convertAnswer(answer, attempt, profile, null));
 }
 
 const callOf = (members: JsonObject, text: string, more: JsonObject = {}): JsonObject => ({
@@ -99,6 +118,40 @@ describe('messages in chunks of a stream', () => {
     const held = String(content[0]?.['signature']).replace('turnpike.chat.1.', '');
     expect(content).toHaveLength(1);
     expect(JSON.parse(Buffer.from(held, 'base64url').toString())['details']).toEqual(details('Hm', { signature: 's' }));
+  });
+});
+
+describe('the end of an answer', () => {
+  const hello = { delta: { content: 'Hello' } };
+
+  test.each<[string, JsonObject, string]>([
+    ['a plain native word', { finish_reason: 'stop', native_finish_reason: 'STOP' }, 'end_turn'],
+    ['an unknown native word', { finish_reason: 'stop', native_finish_reason: 'something_new' }, 'end_turn'],
+    ['a filter', { finish_reason: 'stop', native_finish_reason: 'SAFETY' }, 'refusal'],
+    ['a bound', { finish_reason: 'stop', native_finish_reason: 'MAX_TOKENS' }, 'max_tokens'],
+    ['a plain native word beside a bound', { finish_reason: 'length', native_finish_reason: 'stop' }, 'max_tokens'],
+  ])('with %s', async (_what, end, reason) => {
+    expect(await messageOf([hello, { delta: {}, ...end }], [])).toMatchObject({ stop_reason: reason });
+  });
+
+  test.each([
+    ['SAFETY_NEW', 'unusable'],
+    ['error', 'failed'],
+  ])('as %p is a fault', async (word, kind) => {
+    const { fault } = await readToFault(openChoices([hello, { delta: {}, finish_reason: word }], []));
+    expect(fault.kind).toBe(kind as typeof fault.kind);
+  });
+
+  test.each([undefined, null, ''])('with the finish reason %p is that of a whole answer', (finish_reason) => {
+    const choice = { message: { content: 'Hello' }, ...(finish_reason !== undefined && { finish_reason }) };
+    expect(wholeOf({ choices: [choice] })).toMatchObject({ stop_reason: 'end_turn', content: [{ text: 'Hello' }] });
+  });
+
+  test('without a finish reason is [DONE] after content alone', async () => {
+    const stream = (...chunks: unknown[]) => openText([...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]']);
+    const called = { choices: [callOf({ index: 0 }, '{"q":"a"}', { name: 'look' })] };
+    expect(fold(await readAll(stream(called)))).toMatchObject({ stop_reason: 'tool_use' });
+    expect((await readToFault(stream({ choices: [{ delta: { role: 'assistant' } }] }))).fault.kind).toBe('failed');
   });
 });
 
