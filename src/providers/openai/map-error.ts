@@ -1,17 +1,20 @@
 // Maps errors of Chat Completions providers, whose formats differ by family, to faults.
 
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
+import { parseWithArguments } from '../compose-message.ts';
 import { faultOf, isErrorStatus, parseErrorJson } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';
 
 const OUR_CREDIT =
   /insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|billing|payment required/i;
 const OUR_ACCESS = /invalid[_ ]api[_ ]key|incorrect api key|authentication|permission|deployment ?not ?found/i;
+const OUR_KEY = /^api key (?:not valid|expired)/i; // Gemini, with INVALID_ARGUMENT
 const STATUS_OF_TYPE: readonly [type: RegExp, status: number][] = [
+  [/unauthenticated|permission_denied/i, 401],
   [/overloaded|server_?busy|unavailable|capacity|insufficient_system_resource/i, 503],
-  [/rate_?limit|too_?many_?requests|tokens_exceeded/i, 429],
-  [/timeout/i, 504],
-  [/invalid_request|bad_?request|content_filter|context_length|invalid_prompt/i, 400],
+  [/rate_?limit|too_?many_?requests|tokens_exceeded|resource_exhausted/i, 429],
+  [/timeout|deadline_exceeded/i, 504],
+  [/invalid_request|invalid_argument|bad_?request|content_filter|context_length|invalid_prompt/i, 400],
 ];
 const DETAILS_MAX = 5;
 
@@ -51,13 +54,23 @@ function statusFor(status: number, error: ChatError | null): number {
   const words = `${error.names} ${error.message ?? ''}`;
   if ((status === 429 || status === 400) && OUR_CREDIT.test(error.names)) return 402;
   if (status === 429 && OUR_CREDIT.test(words)) return 402;
-  if (status === 400 && OUR_ACCESS.test(error.names)) return 401;
+  if (status === 400 && (OUR_ACCESS.test(error.names) || OUR_KEY.test(error.message ?? ''))) return 401;
   if (status === 498) return 503; // Groq: no capacity
   return status;
 }
 
+/** Parses an answer; of a list, in which Gemini's address for Chat Completions sends errors, it is the first element. */
+export function parseChat(text: string): JsonValue {
+  return firstOf(parseWithArguments(text)) as JsonValue;
+}
+
+function firstOf(value: JsonValue | undefined): JsonValue | undefined {
+  return Array.isArray(value) && isJsonObject(value[0]) ? value[0] : value;
+}
+
 /** null for HTML, an empty body, or other JSON. */
-function readChatError(value: JsonValue | undefined): ChatError | null {
+function readChatError(answer: JsonValue | undefined): ChatError | null {
+  const value = firstOf(answer);
   if (!isJsonObject(value)) return null;
   const inner = value['error'];
   if (typeof inner === 'string') return describe(value, inner); // Ollama, xAI
@@ -72,7 +85,7 @@ function describe(error: JsonObject, message: string | null): ChatError {
   const flagged = isJsonObject(metadata) && (metadata['flagged_input'] ?? metadata['reasons'] ?? null) !== null;
   return {
     status: status ?? null,
-    names: [type, code].filter((name) => typeof name === 'string').join(' '),
+    names: [type, code, error['status']].filter((name) => typeof name === 'string').join(' '),
     message: withSource(message, metadata),
     isOfContent: flagged || code === 'content_filter' || type === 'invalid_prompt',
   };

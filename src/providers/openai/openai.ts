@@ -2,7 +2,6 @@
 
 import { objectOf } from '../../wire/wire.ts';
 import { openAiAbilities } from '../abilities.ts';
-import { parseWithArguments } from '../compose-message.ts';
 import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
 import { thinksByDefault } from '../models.ts';
@@ -13,7 +12,7 @@ import { makeUsage, streamCounts } from '../running-usage.ts';
 import { tierMembers } from '../service-tier.ts';
 import { ChunkConverter, convertAnswer, readCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
-import { isChatError, mapChatError, mapChatFault } from './map-error.ts';
+import { isChatError, mapChatError, mapChatFault, parseChat } from './map-error.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
 import { asChat, completionUrl, convertCompletion, isMissing } from './text-completion.ts';
 
@@ -63,7 +62,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
           const { value, upstreamRequestId } = await readObject(
             whole,
             attempt.signal,
-            parseWithArguments,
+            parseChat,
             ({ usage, service_tier: tier }) => ({ ...makeUsage(readCounts(objectOf(usage))), ...tierMembers(tier) }),
           );
           if (isChatError(value)) throw mapChatError(value, upstreamRequestId); // an error with status 200
@@ -93,7 +92,7 @@ export function convertEvents(attempt: Attempt, profile: Profile, upstreamReques
     },
     take({ name, text }) {
       if (text.trim() === '[DONE]') return end(true);
-      const chunk = parseObject(text, { what: 'an event', upstreamRequestId }, parseWithArguments);
+      const chunk = parseObject(text, { what: 'an event', upstreamRequestId }, parseChat);
       if (name === 'error') throw mapChatError(chunk, upstreamRequestId);
       return chunks.take(isText ? asChat(chunk) : chunk);
     },

@@ -4,9 +4,11 @@
 import { describe, expect, test } from 'bun:test';
 import { convertAnswer } from '../../../../src/providers/openai/convert-chunk.ts';
 import { chooseProfile } from '../../../../src/providers/openai/profile.ts';
-import type { EventSource } from '../../../../src/providers/providers.ts';
+import { openai } from '../../../../src/providers/openai/openai.ts';
+import type { EventSource, ProviderFault } from '../../../../src/providers/providers.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
-import { readAll, readToFault } from '../make-attempt.ts';
+import { scripts, startScriptedUpstream } from '../../../support/scripted-upstream.ts';
+import { faultOf, makeAttempt, readAll, readToFault } from '../make-attempt.ts';
 import { attemptAt, fold, openBody } from './read-fixture.ts';
 
 const END = { delta: {}, finish_reason: 'stop' };
@@ -226,4 +228,30 @@ test('the signature beside a call is in a block before it', async () => {
     used('look', { q: 'a' }),
     used('look', { q: 'b' }),
   ]);
+});
+
+/** The fault of an answer with status 200: whole, in place of a stream, and as an event of one. */
+async function faultsOf(answer: unknown): Promise<ProviderFault[]> {
+  const text = JSON.stringify(answer);
+  await using upstream = await startScriptedUpstream(scripts.json(text), scripts.json(text));
+  const faults = [(await readToFault(openText([text]))).fault];
+  for (const stream of [true, false]) {
+    const body = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }], stream };
+    faults.push(await faultOf(openai.submit(makeAttempt(`${upstream.url}/v1`, body))));
+  }
+  return faults;
+}
+
+describe('an error with status 200', () => {
+  const exceeds = 'The input token count (5000) exceeds the maximum number of tokens allowed (4096).';
+
+  test.each<[string, unknown, string, RegExp]>([
+    ['in a list', [{ error: { code: 400, message: exceeds, status: 'INVALID_ARGUMENT' } }], 'rejected', /5000/],
+    ['in a list without a code', [{ error: { message: 'x', status: 'RESOURCE_EXHAUSTED' } }], 'rate_limited', /x/],
+  ])('%s is a fault of its kind', async (_where, answer, kind, message) => {
+    for (const fault of await faultsOf(answer)) {
+      expect(fault.kind).toBe(kind as ProviderFault['kind']);
+      expect(fault.message).toMatch(message);
+    }
+  });
 });

@@ -42,6 +42,15 @@ describe('an error response', () => {
     ]);
   });
 
+  test('in a list is its first element', () => {
+    const error = { code: 400, message: 'Invalid value at max_tokens.', status: 'INVALID_ARGUMENT' };
+    expect(seen(400, [{ error }])).toEqual(['rejected', error.message]);
+    const limit = { code: 429, message: 'Quota exceeded.', status: 'RESOURCE_EXHAUSTED' };
+    expect(seen(429, [{ error: limit }])).toEqual(['rate_limited', limit.message]);
+    const key = { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID_ARGUMENT' };
+    expect(seen(400, [{ error: key }])[0]).toBe('credentials');
+  });
+
   test('of a content filter is the client’s fault, even with status 403', () => {
     const filtered = {
       error: { message: 'The response was filtered', type: null, param: 'prompt', code: 'content_filter', status: 400 },
