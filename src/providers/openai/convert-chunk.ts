@@ -12,7 +12,7 @@ import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.
 import { tierMembers } from '../service-tier.ts';
 import { sealReasoning } from './convert-messages.ts';
 import { CallGatherer, DetailGatherer } from './gather-calls.ts';
-import { isChatError, mapChatError } from './map-error.ts';
+import { chatErrorIn, mapChatError } from './map-error.ts';
 import { type Profile, shownCallId } from './profile.ts';
 import { ChoiceReader, isFilled, type NewContent } from './read-choice.ts';
 import { ThinkTagReader } from './split-think-tags.ts';
@@ -116,7 +116,8 @@ export class ChunkConverter {
     const content = choice === undefined ? null : this.#choices.read(choice);
     this.usage.add(tierMembers(chunk['service_tier']));
     this.usage.take(reportsIn(chunk, choice), content !== null && isFilled(content));
-    if (isChatError(chunk)) throw mapChatError(chunk, this.#upstreamRequestId);
+    const error = chatErrorIn(chunk);
+    if (error !== null) throw mapChatError(error, this.#upstreamRequestId);
     this.#composer.reportedModel ??= textOf(chunk['model']) || null;
     if (choice === undefined || content === null) return []; // usage only, or prompt filter results
     const events = this.usage.begin();

@@ -2,6 +2,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
 import { parseWithArguments } from '../compose-message.ts';
+import { contextErrorOf } from '../context-error.ts';
 import { faultOf, isErrorStatus, parseErrorJson } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';
 
@@ -36,16 +37,51 @@ export function mapChatFault(status: number, headers: Headers, bodyText: string,
 /** The fault of an error with status 200: a whole answer, or a stream chunk. */
 export function mapChatError(value: JsonObject, upstreamRequestId: string | null): ProviderFault {
   const error = readChatError(value);
-  const named = STATUS_OF_TYPE.find(([type]) => type.test(error?.names ?? ''))?.[1];
-  const status = statusFor(error?.status ?? named ?? 500, error);
-  const said = { type: null, message: error?.message ?? 'the provider sent an error', names: error?.names ?? '' };
-  const { kind, message, errorType } = faultOf(status, new Headers(), said, 0);
-  return new ProviderFault(kind, message, { errorType, upstreamRequestId, ...(kind === 'rejected' && { status }) });
+  const { names = '', message = null } = error ?? {};
+  const named = STATUS_OF_TYPE.find(([type]) => type.test(names))?.[1];
+  const isOfContext = message !== null && contextErrorOf(message, names) !== message;
+  const status = statusFor(error?.status ?? named ?? (isOfContext ? 400 : 500), error);
+  const fault = faultOf(
+    status,
+    new Headers(),
+    { type: null, message: message ?? 'the provider sent an error', names },
+    0,
+  );
+  const { kind, errorType } = fault;
+  return new ProviderFault(kind, fault.message, {
+    errorType,
+    upstreamRequestId,
+    ...(kind === 'rejected' && { status }),
+  });
 }
 
-export function isChatError(value: JsonObject): boolean {
-  return (value['error'] ?? null) !== null || value['object'] === 'error';
+/** The error in a chunk or an answer, or in its choice; null without one. An empty one beside content says nothing. */
+export function chatErrorIn(value: JsonObject): JsonObject | null {
+  const choice = jsonObjects(value['choices'])[0];
+  if (isError(value['error']) || value['object'] === 'error') return value;
+  if (choice !== undefined) return isError(choice['error']) ? choice : null;
+  const hasChoices = Array.isArray(value['choices']); // without any, as in usage alone
+  const isOther = isError(value['errors']) || isFailure(value['base_resp']);
+  return isOther || (!hasChoices && (isError(value['detail']) || isCoded(value))) ? value : null;
 }
+
+function isError(value: JsonValue | undefined): boolean {
+  if (typeof value === 'string') return value.trim() !== '';
+  if (typeof value !== 'object' || value === null) return value === true;
+  return Object.values(value).some((member) => member !== null && member !== '');
+}
+
+/** MiniMax has it in every answer. */
+function isFailure(value: JsonValue | undefined): boolean {
+  return isJsonObject(value) && typeof value['status_code'] === 'number' && value['status_code'] !== 0;
+}
+
+function isCoded({ code, status, message, msg }: JsonObject): boolean {
+  const isNamed = [code, status].some((name) => ['string', 'number'].includes(typeof name) && !SUCCESS.test(`${name}`));
+  return isNamed && [message, msg].some((text) => typeof text === 'string' && text !== '');
+}
+
+const SUCCESS = /^(?:0?|2\d\d|ok|success)$/i;
 
 /** The status, corrected by the error's body. */
 function statusFor(status: number, error: ChatError | null): number {
@@ -73,19 +109,40 @@ function readChatError(answer: JsonValue | undefined): ChatError | null {
   const value = firstOf(answer);
   if (!isJsonObject(value)) return null;
   const inner = value['error'];
-  if (typeof inner === 'string') return describe(value, inner); // Ollama, xAI
-  const error = isJsonObject(inner) ? inner : value;
-  const message = readMessage(error['message']) ?? readMessage(error['detail']) ?? readMessage(value['detail']);
-  return describe(error, message);
+  if (typeof inner === 'string' && inner !== '') return describe(value, inner); // Ollama, xAI
+  const { errors, base_resp: base } = value;
+  const listed = Array.isArray(errors) ? errors[0] : undefined;
+  if (typeof listed === 'string') return describe(value, listed);
+  const error = [inner, listed, isFailure(base) ? base : undefined].find(isJsonObject) ?? value;
+  const said = [
+    error['message'],
+    error['detail'],
+    error['msg'],
+    error['status_msg'],
+    value['detail'],
+    value['message'],
+  ];
+  return describe(error, said.map(readMessage).find((text) => text !== null) ?? null);
 }
+
+/** https://platform.minimax.io/docs/api-reference/errorcode.md, 29 November 2026. */
+const STATUS_OF_MINIMAX: ReadonlyMap<JsonValue | undefined, number> = new Map([
+  ...([
+    [1001, 504],
+    [1002, 429],
+    [1004, 401],
+    [1008, 402],
+  ] as const),
+]);
 
 function describe(error: JsonObject, message: string | null): ChatError {
   const { code, type, metadata } = error;
-  const status = [code, error['status'], error['status_code']].find(isErrorStatus);
+  const codes = [code, error['status'], error['status_code']];
+  const status = codes.map(Number).find(isErrorStatus) ?? STATUS_OF_MINIMAX.get(error['status_code']);
   const flagged = isJsonObject(metadata) && (metadata['flagged_input'] ?? metadata['reasons'] ?? null) !== null;
   return {
     status: status ?? null,
-    names: [type, code, error['status']].filter((name) => typeof name === 'string').join(' '),
+    names: [type, code, error['status'], error['details']].filter((name) => typeof name === 'string').join(' '),
     message: withSource(message, metadata),
     isOfContent: flagged || code === 'content_filter' || type === 'invalid_prompt',
   };

@@ -12,7 +12,7 @@ import { makeUsage, streamCounts } from '../running-usage.ts';
 import { tierMembers } from '../service-tier.ts';
 import { ChunkConverter, convertAnswer, readCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
-import { isChatError, mapChatError, mapChatFault, parseChat } from './map-error.ts';
+import { mapChatError, mapChatFault, parseChat } from './map-error.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
 import { asChat, completionUrl, convertCompletion, isMissing } from './text-completion.ts';
 
@@ -65,7 +65,6 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
             parseChat,
             ({ usage, service_tier: tier }) => ({ ...makeUsage(readCounts(objectOf(usage))), ...tierMembers(tier) }),
           );
-          if (isChatError(value)) throw mapChatError(value, upstreamRequestId); // an error with status 200
           return convertAnswer(asChat(value), attempt, profile, upstreamRequestId);
         },
       });

@@ -248,10 +248,58 @@ describe('an error with status 200', () => {
   test.each<[string, unknown, string, RegExp]>([
     ['in a list', [{ error: { code: 400, message: exceeds, status: 'INVALID_ARGUMENT' } }], 'rejected', /5000/],
     ['in a list without a code', [{ error: { message: 'x', status: 'RESOURCE_EXHAUSTED' } }], 'rate_limited', /x/],
+    ['beside a message', { error: { code: 429, message: 'x' }, choices: [] }, 'rate_limited', /x/],
+    [
+      'in a choice',
+      { choices: [{ message: { content: 'par' }, error: { code: 502, message: 'Gone' }, finish_reason: null }] },
+      'failed',
+      /Gone/,
+    ],
+    ['in a choice as text', { choices: [{ delta: { content: 'par' }, error: 'Gone' }] }, 'failed', /Gone/],
+    ['at the top', { code: 429, message: 'x', details: 'RESOURCE_EXHAUSTED' }, 'rate_limited', /x/],
+    ['at the top with a code in words', { code: 'RESOURCE_EXHAUSTED', message: 'x' }, 'rate_limited', /x/],
+    ['at the top with digits', { code: '503', msg: 'Busy' }, 'overloaded', /Busy/],
+    ['as detail', { detail: 'Not today.' }, 'failed', /Not today/],
+    [
+      'of the context',
+      { detail: `This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.` },
+      'rejected',
+      /5000/,
+    ],
+    ['in errors', { success: false, errors: [{ code: 429, message: 'x' }], result: null }, 'rate_limited', /x/],
+    ['in errors as text', { errors: ['Gone'] }, 'failed', /Gone/],
+    [
+      'of MiniMax',
+      { choices: null, base_resp: { status_code: 1008, status_msg: 'insufficient balance' } },
+      'credentials',
+      /balance/,
+    ],
+    ['of MiniMax for its rate', { base_resp: { status_code: 1002, status_msg: 'rate limit' } }, 'rate_limited', /rate/],
   ])('%s is a fault of its kind', async (_where, answer, kind, message) => {
     for (const fault of await faultsOf(answer)) {
       expect(fault.kind).toBe(kind as ProviderFault['kind']);
       expect(fault.message).toMatch(message);
     }
   });
+
+  test('is none if its code says so', async () => {
+    const events = [
+      { code: 200, message: 'ok' },
+      { choices: [{ delta: { content: 'Hello' }, finish_reason: 'stop' }] },
+    ];
+    const stream = openText(events.map((event) => JSON.stringify(event)));
+    expect(fold(await readAll(stream))['content']).toEqual([{ type: 'text', text: 'Hello' }]);
+  });
+
+  test.each(['', false, null, {}, { code: null, message: '' }, []])(
+    'is none if it is %p beside content',
+    async (error) => {
+      const more = { error, base_resp: { status_code: 0, status_msg: '' }, errors: [], code: 0, message: '' };
+      const text = (choice: object) => JSON.stringify({ ...more, choices: [{ ...choice, error }] });
+      const stream = openText([text({ delta: { content: 'Hello' } }), text(END), '[DONE]']);
+      const hello = [{ type: 'text', text: 'Hello' }];
+      expect(fold(await readAll(stream))['content']).toEqual(hello);
+      expect(wholeOf(JSON.parse(text({ message: { content: 'Hello' } })))['content']).toEqual(hello);
+    },
+  );
 });
