@@ -22,6 +22,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...['prompt_tokens', 'completion_tokens', 'total_tokens'],
   ...['cached_tokens', 'cache_write_tokens', 'text_tokens', 'image_tokens'].map(named('prompt_tokens_details')),
   'prompt_tokens_details.cache_creation_tokens', // LiteLLM
+  'input_tokens_details.cached_tokens', // Responses
   ...['reasoning_tokens', 'text_tokens'].map(named('completion_tokens_details')),
   ...['accepted_prediction_tokens', 'rejected_prediction_tokens'].map(named('completion_tokens_details')),
   ...['prompt_cache_hit_tokens', 'prompt_cache_miss_tokens'], // DeepSeek
@@ -41,22 +42,56 @@ function named(holder: string): (name: string) => string {
   return (name) => `${holder}.${name}`;
 }
 
+/** Also in the words of Responses and Messages, for what has no count in those of Chat Completions. */
 export function readCounts(value: JsonObject): ReportedCounts {
   const details = objectOf(value['prompt_tokens_details']);
+  const prompt = countOf(value['prompt_tokens']);
+  const output = countOf(value['completion_tokens']);
+  const input = prompt ? NO_INPUT : readInput(value);
+  const inner = objectOf(value['output_tokens_details']);
   return {
-    prompt: countOf(value['prompt_tokens']),
+    prompt: input.prompt ?? prompt,
     tools: null,
-    cacheRead:
-      countOf(details['cached_tokens']) ??
-      countOf(value['prompt_cache_hit_tokens']) ??
-      countOf(value['cached_tokens']) ??
-      countOf(value['num_cached_tokens']),
-    cacheWrite: countOf(details['cache_write_tokens']) ?? countOf(details['cache_creation_tokens']),
-    output: countOf(value['completion_tokens']),
-    thinking: countOf(objectOf(value['completion_tokens_details'])['reasoning_tokens']),
+    cacheRead: firstCount(
+      ...[
+        details['cached_tokens'],
+        value['prompt_cache_hit_tokens'],
+        value['cached_tokens'],
+        value['num_cached_tokens'],
+      ],
+      input.cacheRead,
+    ),
+    cacheWrite: firstCount(details['cache_write_tokens'], details['cache_creation_tokens'], input.cacheWrite),
+    output: firstCount(output, value['output_tokens']),
+    thinking: firstCount(
+      objectOf(value['completion_tokens_details'])['reasoning_tokens'],
+      ...(output ? [] : [inner['reasoning_tokens'], inner['thinking_tokens']]),
+    ),
     total: countOf(value['total_tokens']),
     others: unknownNumbers(value),
   };
+}
+
+type InputCounts = Pick<ReportedCounts, 'prompt' | 'cacheRead' | 'cacheWrite'>;
+
+const NO_INPUT: InputCounts = { prompt: null, cacheRead: null, cacheWrite: null };
+
+/** Responses include cached tokens in the input; Messages count them beside it. */
+function readInput(value: JsonObject): InputCounts {
+  const input = countOf(value['input_tokens']);
+  const details = value['input_tokens_details'];
+  if (input === null || isJsonObject(details))
+    return { prompt: input, cacheRead: countOf(objectOf(details)['cached_tokens']), cacheWrite: null };
+  const cacheRead = countOf(value['cache_read_input_tokens']);
+  const cacheWrite = countOf(value['cache_creation_input_tokens']);
+  return { prompt: countOf(input + (cacheRead ?? 0) + (cacheWrite ?? 0)), cacheRead, cacheWrite };
+}
+
+/** The first count above zero; else zero if there is any; else null. */
+function firstCount(...values: readonly (JsonValue | undefined)[]): number | null {
+  let first: number | null = null;
+  for (const value of values) first ||= countOf(value) ?? first;
+  return first;
 }
 
 /** Unknown numbers, also one level inside: reported to the operator. */
@@ -242,11 +277,12 @@ function isFinished(ending: Ending): boolean {
   return FINISHED.includes(ending);
 }
 
-/** Usage is beside the choices, in a choice (Moonshot), or under a name of its own (Groq). */
+/** Usage is beside the choices, in a choice (Moonshot) or its content, or under a name of its own (Groq). */
 function reportsIn({ usage, x_groq: groq }: JsonObject, choice: JsonObject | undefined): readonly ReportedCounts[] {
-  const ofChoice = choice?.['usage'];
-  if (!usage && !ofChoice && !groq) return NO_REPORTS; // most chunks
-  return [usage, ofChoice, objectOf(groq)['usage']].filter(isJsonObject).map(readCounts);
+  const { usage: ofChoice, delta, message } = choice ?? {};
+  const places = [usage, ofChoice, objectOf(delta)['usage'], objectOf(message)['usage'], objectOf(groq)['usage']];
+  const reports = places.filter(isJsonObject);
+  return reports.length === 0 ? NO_REPORTS : reports.map(readCounts); // none in most chunks
 }
 
 /** Throws ProviderFault, also for an error with status 200. */

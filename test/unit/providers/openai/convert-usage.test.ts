@@ -39,6 +39,40 @@ describe('usage', () => {
     });
   });
 
+  test('in the words of Responses and Messages is the same', () => {
+    const counts = {
+      input_tokens: 100,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      output_tokens: 10,
+    };
+    expect(convertUsage({ input_tokens: 100, output_tokens: 10 })).toEqual(counts);
+    expect(convertUsage({ prompt_tokens: 0, completion_tokens: 0, input_tokens: 100, output_tokens: 10 })).toEqual(
+      counts,
+    );
+    const details = {
+      input_tokens_details: { cached_tokens: 40 },
+      output_tokens_details: { reasoning_tokens: 4 },
+    };
+    expect(convertUsage({ input_tokens: 100, output_tokens: 10, total_tokens: 110, ...details })).toEqual({
+      ...{ ...counts, input_tokens: 60, cache_read_input_tokens: 40 },
+      output_tokens_details: { thinking_tokens: 4 },
+    });
+    const cached = { cache_read_input_tokens: 30, cache_creation_input_tokens: 20 };
+    expect(convertUsage({ input_tokens: 50, output_tokens: 10, ...cached })).toEqual({
+      ...{ ...counts, ...cached, input_tokens: 50 },
+    });
+    for (const odd of [-1, 1.5, '100', 1e300, null])
+      expect(convertUsage({ input_tokens: odd, output_tokens: 10 })).toEqual({ output_tokens: 10 });
+  });
+
+  test('has a count wherever it is not zero', () => {
+    const details = { cached_tokens: 0 };
+    expect(
+      convertUsage({ prompt_tokens: 10, completion_tokens: 1, prompt_tokens_details: details, cached_tokens: 8 }),
+    ).toMatchObject({ input_tokens: 2, cache_read_input_tokens: 8 });
+  });
+
   test('never has more cached tokens than the prompt', () => {
     const convert = (cached_tokens: number, cache_write_tokens: number) =>
       convertUsage({

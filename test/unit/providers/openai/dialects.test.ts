@@ -157,6 +157,16 @@ describe('the end of an answer', () => {
   });
 });
 
+test.each(['delta', 'message'])('usage in a %s is counted, and a later zero changes nothing', async (place) => {
+  const usage = { prompt_tokens: 10, completion_tokens: 5 };
+  const chunks = [
+    { choices: [{ [place]: { content: 'Hello', usage } }] },
+    { choices: [END], usage: { input_tokens: 0, output_tokens: 0, prompt_tokens: 0 } },
+  ];
+  const { usage: counted } = fold(await readAll(openText(chunks.map((chunk) => JSON.stringify(chunk)))));
+  expect(counted).toMatchObject({ input_tokens: 10, output_tokens: 5 });
+});
+
 describe('calls at one index', () => {
   const two = [used('look', { q: 'a' }), used('look', { q: 'b' })];
 
