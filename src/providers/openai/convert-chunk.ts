@@ -137,12 +137,16 @@ export class ChunkConverter {
     const messageId = messageIdOf(attempt.requestId);
     this.#composer = new MessageComposer({ id: messageId, model: attempt.upstreamModel });
     this.usage = new RunningUsage(this.#composer);
-    this.#calls = new CallGatherer(this.#composer, (id, name, place) => {
-      const wanted = shownCallId(id, messageId, place);
-      const shown = this.#shownIds.has(wanted) ? shownCallId('', messageId, place) : wanted;
-      this.#shownIds.add(shown);
-      return { id: shown, name: this.#names.get(name) ?? name };
-    });
+    this.#calls = new CallGatherer(
+      this.#composer,
+      (id, name, place) => {
+        const wanted = shownCallId(id, messageId, place);
+        const shown = this.#shownIds.has(wanted) ? shownCallId('', messageId, place) : wanted;
+        this.#shownIds.add(shown);
+        return { id: shown, name: this.#names.get(name) ?? name };
+      },
+      profile.callSignatures && /gemini/i.test(attempt.upstreamModel),
+    );
   }
 
   /** The events of the next chunk. Throws ProviderFault, also for an error in place of a chunk. */

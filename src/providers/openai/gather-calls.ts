@@ -51,8 +51,14 @@ interface Call {
   /** The signature of the thought before it. */
   signature: string;
   pieces: string[];
+  /** Of all pieces. */
+  characters: number;
+  /** Only white space came. */
+  isBlank: boolean;
   isBegun: boolean;
-  readonly end: ObjectEnd;
+  end: ObjectEnd;
+  /** How often its name came again without any input or id: as many more calls without input, if none follows. */
+  repeats: number;
 }
 
 interface Piece {
@@ -71,14 +77,35 @@ function readPiece(value: JsonObject): Piece {
   };
 }
 
+/** Inputs without members. */
+const EMPTY_INPUTS: readonly string[] = ['', 'null', '""', '{}', '[]'];
+
+/** Some servers send an empty input before the pieces of the real one. */
+function hasPlaceholder({ pieces }: Call): boolean {
+  const input = pieces.length === 1 ? (pieces[0] as string).trim() : '';
+  return input !== '' && EMPTY_INPUTS.includes(input);
+}
+
+/** Whether a last chunk repeats the whole call. */
+function isRepeated(known: Call, { id, name, input }: Piece): boolean {
+  const isSame = id !== '' && id === known.id && name === known.name && known.end.isReached;
+  return isSame && input.length === known.characters && input === known.pieces.join('');
+}
+
 /**
  * Whether the piece begins another call at the index of a known one. Some servers count every call as the first, with other
- * ids or with none: without ids, a name after a complete input begins another call.
+ * ids or with none: without ids, a name after a complete input begins another call. Others make up an id for every piece.
  */
 function isAnother(known: Call, { id, name, input }: Piece): boolean {
-  if (id !== '' && known.id !== '') return name !== '' && id !== known.id;
-  if (!known.end.isReached) return false;
-  return input.trim() === '' ? name !== '' && name !== known.name : (name || known.nextName) !== '';
+  const hasInput = input.trim() !== '';
+  const haveIds = id !== '' && known.id !== '';
+  if (!known.end.isReached) {
+    if (!haveIds || id === known.id || name === '') return false;
+    return name !== known.name || (known.isBlank && !hasInput);
+  }
+  if (haveIds && id !== known.id) return name !== '';
+  if (haveIds) return hasInput && name !== '' && !hasPlaceholder(known);
+  return hasInput ? (name || known.nextName) !== '' : name !== '' && name !== known.name;
 }
 
 type NameCall = (id: string, name: string, place: number) => { id: string; name: string };
@@ -86,12 +113,16 @@ type NameCall = (id: string, name: string, place: number) => { id: string; name:
 export class CallGatherer {
   readonly #composer: MessageComposer;
   readonly #nameCall: NameCall;
+  readonly #isPatient: boolean;
   readonly #calls: Call[] = [];
   readonly #waiting: Call[] = []; // the first one streams
+  #count = 0;
   #begunCount = 0;
   #heldCharacters = 0;
 
-  constructor(composer: MessageComposer, nameCall: NameCall) {
+  /** `isPatient`: calls are held until they are complete, because their signatures may come last. */
+  constructor(composer: MessageComposer, nameCall: NameCall, isPatient: boolean) {
+    this.#isPatient = isPatient;
     this.#composer = composer;
     this.#nameCall = nameCall;
   }
@@ -111,9 +142,19 @@ export class CallGatherer {
     call.signature ||= piece.signature;
     if (input === '') return [];
     this.#hold(input.length);
+    if (hasPlaceholder(call)) {
+      call.pieces = [];
+      call.characters = 0;
+      call.end = new ObjectEnd();
+    }
+    if (input.trim() !== '') {
+      call.isBlank = false;
+      call.repeats = 0;
+    }
     call.pieces.push(input);
+    call.characters += input.length;
     call.end.read(input);
-    if (call !== this.#waiting[0]) return this.#advance();
+    if (this.#isPatient || call !== this.#waiting[0]) return this.#advance();
     const events = call.isBegun ? this.#composer.toolInput(input) : this.#begin(call);
     return this.#waiting.length > 1 ? [...events, ...this.#advance()] : events;
   }
@@ -126,43 +167,62 @@ export class CallGatherer {
   /** No more pieces follow: emits waiting calls in order. Throws ProviderFault. */
   end(): StreamEvent[] {
     const events: StreamEvent[] = [];
-    for (const call of this.#waiting.splice(0)) if (!call.isBegun) events.push(...this.#begin(call));
+    for (const call of this.#waiting.splice(0)) {
+      if (!call.isBegun) events.push(...this.#begin(call));
+      for (let more = 0; more < call.repeats; more++) events.push(...this.#begin(call));
+    }
     return events;
   }
 
-  /** null for an empty piece after the end of its call. */
+  /** null for a repetition, or an empty piece after the end of its call. */
   #callOf(piece: Piece): Call | null {
+    if (piece.id !== '' && this.#calls.some((call) => isRepeated(call, piece))) return null;
     const known = this.#find(piece);
-    if (known !== undefined && !isAnother(known, piece)) {
-      if (piece.input.trim() === '' && known.end.isReached) {
-        known.nextName ||= piece.name; // of a call that follows, perhaps
-        return null;
-      }
-      if (this.#waiting.includes(known)) return known;
-      throw new ProviderFault('unusable', 'the provider sent more input for a tool call that was complete');
-    }
-    const { index, id } = piece;
+    return known === undefined || isAnother(known, piece)
+      ? this.#add(piece, known?.nextName ?? '')
+      : this.#more(known, piece);
+  }
+
+  #add({ index, id, name }: Piece, nextName: string): Call {
+    this.#countCall();
     const call: Call = {
-      ...{
-        index: typeof index === 'number' ? index : null,
-        id,
-        name: piece.name === '' ? (known?.nextName ?? '') : '',
-      },
-      ...{ nextName: '', signature: '', pieces: [], isBegun: false, end: new ObjectEnd() },
+      ...{ index: typeof index === 'number' ? index : null, id, name: name === '' ? nextName : '', nextName: '' },
+      ...{ signature: '', pieces: [], characters: 0, isBlank: true, isBegun: false, end: new ObjectEnd(), repeats: 0 },
     };
-    this.#hold(CALL_CHARACTERS);
-    if (this.#begunCount + this.#waiting.length >= CALLS_MAX)
-      throw new ProviderFault('unusable', 'the provider called too many tools at once');
     this.#waiting.push(call);
     this.#calls.push(call);
     return call;
   }
 
+  /** Another piece of a known call. */
+  #more(known: Call, piece: Piece): Call | null {
+    const isEmpty = piece.input.trim() === '';
+    if (isEmpty && known.end.isReached) {
+      known.nextName ||= piece.name; // of a call that follows, perhaps
+      known.signature ||= piece.signature;
+      return null;
+    }
+    if (!this.#waiting.includes(known))
+      throw new ProviderFault('unusable', 'the provider sent more input for a tool call that was complete');
+    const isHead = isEmpty && known.isBlank && piece.name !== '' && piece.name === known.name;
+    if (isHead && piece.id === '' && known.id === '') {
+      this.#countCall();
+      known.repeats++;
+    }
+    return known;
+  }
+
+  #countCall(): void {
+    this.#hold(CALL_CHARACTERS);
+    if (++this.#count > CALLS_MAX) throw new ProviderFault('unusable', 'the provider called too many tools at once');
+  }
+
   /** By index, else by id, else the last; undefined for a new call. Some servers send another id with every piece. */
   #find({ index, id, name }: Piece): Call | undefined {
     if (typeof index === 'number') return this.#calls.findLast((one) => one.index === index);
-    const known = id === '' ? undefined : this.#calls.findLast((one) => one.id === id);
-    return known ?? (name === '' ? this.#calls.at(-1) : undefined);
+    const last = this.#calls.at(-1);
+    if (id === '') return name === '' || name === last?.name ? last : undefined;
+    return this.#calls.findLast((one) => one.id === id) ?? (name === '' ? last : undefined);
   }
 
   /** Ends complete calls at the front and begins the next. */
@@ -174,9 +234,8 @@ export class CallGatherer {
       if (!first.isBegun) events.push(...this.#begin(first));
       events.push(...this.#composer.closeBlock());
       this.#waiting.shift();
-      first.pieces = [];
       const next = this.#waiting[0];
-      if (next !== undefined && next.pieces.length > 0) events.push(...this.#begin(next));
+      if (!this.#isPatient && next !== undefined && next.pieces.length > 0) events.push(...this.#begin(next));
     }
     return events;
   }
@@ -188,8 +247,7 @@ export class CallGatherer {
     const signed = this.#composer.signature(call.signature && placeSignature('call', call.signature));
     const events = [...signed, ...this.#composer.beginTool(shown.id, shown.name)];
     const input = call.pieces.join('');
-    const isEmpty = ['', 'null', '""'].includes(input.trim()); // an object without members
-    return isEmpty ? events : [...events, ...this.#composer.toolInput(input)];
+    return EMPTY_INPUTS.includes(input.trim()) ? events : [...events, ...this.#composer.toolInput(input)];
   }
 
   #hold(characters: number): void {

@@ -16,19 +16,26 @@ const LONG = 'ab'.repeat(2_000);
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
 /** A stream of events with these texts. */
-function openText(events: readonly string[]): EventSource {
+function openText(events: readonly string[], upstreamModel = 'gpt-4.1'): EventSource {
   const text = events.map((event) => `data: ${event}\n\n`).join('');
-  return openBody([new TextEncoder().encode(text)], attemptAt('compatible', { stream: true }));
+  return openBody([new TextEncoder().encode(text)], attemptAt('compatible', { stream: true }, { upstreamModel }));
 }
 
 /** A stream of these choices, and its end. */
-function openChoices(choices: readonly JsonObject[], end: readonly JsonObject[] = [END]): EventSource {
+function openChoices(choices: readonly JsonObject[], end: readonly JsonObject[] = [END], model?: string): EventSource {
   const chunks = [...choices, ...end].map((choice) => ({ id: 'c', model: 'm', choices: [{ index: 0, ...choice }] }));
-  return openText([...chunks, { choices: [], usage: USAGE }].map((chunk) => JSON.stringify(chunk)));
+  return openText(
+    [...chunks, { choices: [], usage: USAGE }].map((chunk) => JSON.stringify(chunk)),
+    model,
+  );
 }
 
-async function messageOf(choices: readonly JsonObject[], end?: readonly JsonObject[]): Promise<JsonObject> {
-  return fold(await readAll(openChoices(choices, end)));
+async function messageOf(
+  choices: readonly JsonObject[],
+  end?: readonly JsonObject[],
+  model?: string,
+): Promise<JsonObject> {
+  return fold(await readAll(openChoices(choices, end, model)));
 }
 
 /** The message of a whole answer. */
@@ -41,6 +48,7 @@ function wholeOf(answer: JsonObject): JsonObject {
 const callOf = (members: JsonObject, text: string, more: JsonObject = {}): JsonObject => ({
   delta: { tool_calls: [{ ...members, type: 'function', function: { arguments: text, ...more } }] },
 });
+const FIRST = { index: 0, id: 'call_abcd' };
 const used = (name: string, input: JsonObject) => ({ type: 'tool_use', id: expect.any(String), name, input });
 
 describe('a message that repeats the answer', () => {
@@ -217,6 +225,62 @@ describe('calls at one index', () => {
     expect((await messageOf(choices))['content']).toEqual([used('look', { q: 'a' }), used('now', {})]);
   });
 
+  test.each<[string, JsonObject[], unknown[]]>([
+    [
+      'with one id and two inputs are two',
+      [callOf(FIRST, '{"q":"a"}', { name: 'look' }), callOf(FIRST, '{"q":"b"}', { name: 'look' })],
+      two,
+    ],
+    [
+      'repeated at the end are one',
+      [
+        callOf(FIRST, '{"q":', { name: 'look' }),
+        callOf({ index: 0 }, '"a"}'),
+        callOf(FIRST, '{"q":"a"}', { name: 'look' }),
+        callOf({ ...FIRST, index: 1 }, '{"q":"a"}', { name: 'look' }),
+      ],
+      [used('look', { q: 'a' })],
+    ],
+    [
+      'with the name in each piece, without index and id, are one',
+      [callOf({}, '{"q":', { name: 'look' }), callOf({}, '"a"', { name: 'look' }), callOf({}, '}', { name: 'look' })],
+      [used('look', { q: 'a' })],
+    ],
+    [
+      'with another id and the name in each piece are one',
+      [
+        callOf({ index: 0, id: 'call_aaaa' }, '', { name: 'look' }),
+        callOf({ index: 0, id: 'call_bbbb' }, '{"q":', { name: 'look' }),
+        callOf({ index: 0, id: 'call_cccc' }, '"a"}', { name: 'look' }),
+      ],
+      [used('look', { q: 'a' })],
+    ],
+    ...['{}', '[]', 'null'].map((empty): [string, JsonObject[], unknown[]] => [
+      `with the placeholder ${empty} before the input are one`,
+      [callOf(FIRST, empty, { name: 'look' }), callOf({ index: 0 }, '{"q":'), callOf({ index: 0 }, '"a"}')],
+      [used('look', { q: 'a' })],
+    ]),
+    [
+      'without arguments and ids are two',
+      [callOf({ index: 0 }, '', { name: 'now' }), callOf({ index: 0 }, '', { name: 'now' })],
+      [used('now', {}), used('now', {})],
+    ],
+    [
+      'with a repeated name before the input are one',
+      [
+        callOf({ index: 0 }, '', { name: 'look' }),
+        callOf({ index: 0 }, '', { name: 'look' }),
+        callOf({ index: 0 }, '{"q":"a"}'),
+      ],
+      [used('look', { q: 'a' })],
+    ],
+    ['with an empty list have no arguments', [callOf({ index: 0 }, '[]', { name: 'now' })], [used('now', {})]],
+  ])('%s', async (_what, choices, content) => {
+    const said = (await messageOf(choices))['content'] as JsonObject[];
+    expect(said).toEqual(content as JsonObject[]);
+    expect(new Set(said.map(({ id }) => id)).size).toBe(said.length);
+  });
+
   test('whose name is repeated after the input is one call', async () => {
     const choices = [
       callOf({ index: 0, id: 'call_abcd' }, '{"q":"a"}', { name: 'look' }),
@@ -227,13 +291,19 @@ describe('calls at one index', () => {
   });
 });
 
-test('the signature beside a call is in a block before it', async () => {
+test.each([
+  ['beside a call', ''],
+  ['after its input', 'a'],
+])('the signature %s is in a block before it', async (_where, late) => {
   const extra_content = { google: { thought_signature: 'c2ln' } };
+  const signed = { tool_calls: [{ index: 0, extra_content }] };
+  const first = callOf({ ...FIRST, ...(late === '' && { extra_content }) }, '{"q":"a"}', { name: 'look' });
   const choices = [
-    callOf({ index: 0, id: 'call_abcd', extra_content }, '{"q":"a"}', { name: 'look' }),
+    first,
+    ...(late === '' ? [] : [{ delta: signed }]),
     callOf({ index: 1, id: 'call_efgh' }, '{"q":"b"}', { name: 'look' }),
   ];
-  expect((await messageOf(choices))['content']).toEqual([
+  expect((await messageOf(choices, [END], 'gemini-3-pro'))['content']).toEqual([
     { type: 'thinking', thinking: '', signature: 'gemini.call.c2ln' },
     used('look', { q: 'a' }),
     used('look', { q: 'b' }),
