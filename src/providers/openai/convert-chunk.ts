@@ -14,7 +14,7 @@ import { sealReasoning } from './convert-messages.ts';
 import { CallGatherer, DetailGatherer } from './gather-calls.ts';
 import { chatErrorIn, mapChatError } from './map-error.ts';
 import { type Profile, shownCallId } from './profile.ts';
-import { ChoiceReader, isFilled, type NewContent } from './read-choice.ts';
+import { ChoiceReader, isFilled, type NewContent, type ThoughtForm, ThoughtReader } from './read-choice.ts';
 import { ThinkTagReader } from './split-think-tags.ts';
 
 /** Known members and details; other numbers are passed on under their own names. */
@@ -119,6 +119,7 @@ export class ChunkConverter {
   readonly #composer: MessageComposer;
   readonly #calls: CallGatherer;
   readonly #choices = new ChoiceReader();
+  readonly #thoughts = new ThoughtReader();
   #end: { word: string; ending: Ending } | null = null;
   #stopSequence: string | null = null;
   #isRefused = false;
@@ -204,7 +205,8 @@ export class ChunkConverter {
     this.#details.take(details, areDetailsWhole);
     for (const { kind, text } of texts) {
       if (kind === 'refusal') this.#isRefused = true;
-      if (kind === 'thinking') events.push(...this.#addThinking(text));
+      if (kind === 'thinking') events.push(...this.#addThinking('member', text));
+      else if (kind === 'thinkingPart') events.push(...this.#addThinking('content', text));
       else events.push(...(kind === 'text' ? this.#addTagged(text) : this.#addText(text)));
     }
     if (calls.length > 0) events.push(...this.#endWords());
@@ -214,16 +216,17 @@ export class ChunkConverter {
 
   #addTagged(tagged: string): StreamEvent[] {
     const { thinking, text } = this.#tags?.take(tagged) ?? { thinking: '', text: tagged };
-    return [...this.#addThinking(thinking), ...this.#addText(text)];
+    return [...this.#addThinking('content', thinking), ...this.#addText(text)];
   }
 
   /** Text held back as a possible tag is emitted before other content. */
   #endWords(): StreamEvent[] {
     const { thinking, text } = this.#tags?.end() ?? { thinking: '', text: '' };
-    return [...this.#addThinking(thinking), ...this.#addText(text), ...this.#endThinking()];
+    return [...this.#addThinking('content', thinking), ...this.#addText(text), ...this.#endThinking()];
   }
 
-  #addThinking(text: string): StreamEvent[] {
+  #addThinking(form: ThoughtForm, thinking: string): StreamEvent[] {
+    const text = thinking === '' ? '' : this.#thoughts.take(form, thinking);
     if (text === '') return [];
     const events = this.#calls.settle();
     if (this.#calls.isGathering) return events; // not allowed between the pieces of a call

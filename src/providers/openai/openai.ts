@@ -14,7 +14,7 @@ import { ChunkConverter, convertAnswer, readCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
 import { mapChatError, mapChatFault, parseChat } from './map-error.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
-import { asChat, completionUrl, convertCompletion, isMissing } from './text-completion.ts';
+import { completionUrl, convertCompletion, isMissing } from './text-completion.ts';
 
 const CHAT_PATH = '/chat/completions';
 
@@ -65,7 +65,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
             parseChat,
             ({ usage, service_tier: tier }) => ({ ...makeUsage(readCounts(objectOf(usage))), ...tierMembers(tier) }),
           );
-          return convertAnswer(asChat(value), attempt, profile, upstreamRequestId);
+          return convertAnswer(value, attempt, profile, upstreamRequestId);
         },
       });
     },
@@ -78,7 +78,6 @@ const OF_OPENAI: readonly string[] = ['openai', 'azure'];
 /** Converts the stream of an answer: each event is one chunk, and [DONE] ends it. */
 export function convertEvents(attempt: Attempt, profile: Profile, upstreamRequestId: string | null): EventConverter {
   const chunks = new ChunkConverter(attempt, profile, upstreamRequestId);
-  const isText = attempt.request.protocol === 'completions';
   let isDone = false;
   /** Some servers close the stream without [DONE]: the message is complete if its last choice ended it. */
   const end = (isWhole = false) => {
@@ -93,7 +92,7 @@ export function convertEvents(attempt: Attempt, profile: Profile, upstreamReques
       if (text.trim() === '[DONE]') return end(true);
       const chunk = parseObject(text, { what: 'an event', upstreamRequestId }, parseChat);
       if (name === 'error') throw mapChatError(chunk, upstreamRequestId);
-      return chunks.take(isText ? asChat(chunk) : chunk);
+      return chunks.take(chunk);
     },
     end: () => end(),
     counts: streamCounts(chunks.usage, ({ text }) => {

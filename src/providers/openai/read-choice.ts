@@ -3,7 +3,8 @@
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { argumentsText } from '../compose-message.ts';
 
-type TextKind = 'thinking' | 'text' | 'refusal';
+/** Thinking stands in a member of its own, or among the parts of the content. */
+type TextKind = 'thinking' | 'thinkingPart' | 'text' | 'refusal';
 
 interface TextPiece {
   kind: TextKind;
@@ -42,15 +43,20 @@ class SaidText {
 }
 
 export class ChoiceReader {
-  readonly #texts = { thinking: new SaidText(), text: new SaidText(), refusal: new SaidText() };
+  readonly #texts: Record<TextKind, SaidText> = {
+    ...{ thinking: new SaidText(), thinkingPart: new SaidText(), text: new SaidText(), refusal: new SaidText() },
+  };
   readonly #inputs = new Map<JsonValue, SaidText>(); // of calls in messages, by index
   #hasDetails = false; // of a delta
   #hasCalls = false; // of a delta
 
   read(choice: JsonObject): NewContent {
-    const message = choice['message'];
-    const content = contentOf(objectOf(choice['delta']));
-    if (isJsonObject(message) && !isFilled(content)) return this.#newOf(contentOf(message));
+    let content = contentOf(objectOf(choice['delta']));
+    if (!isFilled(content)) {
+      const message = contentOf(objectOf(choice['message']));
+      if (isFilled(message)) return this.#newOf(message);
+      content = contentOf({ content: textOf(choice['text']) }); // as in a text completion
+    }
     for (const { kind, text } of content.texts) {
       this.#texts[kind].isInPieces = true;
       this.#texts[kind].add(text);
@@ -106,7 +112,7 @@ function contentOf(said: JsonObject): NewContent {
   const add = (kind: TextKind, text: string) => {
     if (text !== '') texts.push({ kind, text });
   };
-  add('thinking', textOf(said['reasoning_content']) || textOf(said['reasoning']));
+  add('thinking', textIn(said['reasoning_content']) || textIn(said['reasoning']));
   readContent(said['content'], add);
   add('refusal', textOf(said['refusal']));
   const calls = jsonObjects(said['tool_calls']);
@@ -119,16 +125,53 @@ function contentOf(said: JsonObject): NewContent {
   };
 }
 
-/** Text, or a list of text parts, in which Mistral includes thinking. */
+/** A text, a part, or a list of both. */
 function readContent(content: JsonValue | undefined, add: (kind: TextKind, text: string) => void): void {
-  if (typeof content === 'string') add('text', content);
-  for (const part of jsonObjects(content))
-    if (part['type'] !== 'thinking') add('text', textOf(part['text']));
-    else
-      add(
-        'thinking',
-        jsonObjects(part['thinking'])
-          .map(({ text }) => textOf(text))
-          .join(''),
-      );
+  for (const part of Array.isArray(content) ? content : [content ?? null]) {
+    if (typeof part === 'string') add('text', part);
+    if (!isJsonObject(part)) continue;
+    const { type, text, thinking, reasoning, refusal } = part;
+    if (type === 'thinking' || type === 'reasoning') add('thinkingPart', textIn(thinking ?? reasoning ?? text));
+    else if (type === 'refusal') add('refusal', textIn(refusal ?? text));
+    else add('text', textOf(text));
+  }
+}
+
+/** The text of a text, of an object with one, or of a list of both. */
+function textIn(value: JsonValue | undefined): string {
+  if (Array.isArray(value)) return value.map(textIn).join('');
+  if (isJsonObject(value)) return textIn(value['text'] ?? value['content']);
+  return textOf(value);
+}
+
+const THOUGHT_CHARACTERS_MAX = 64 * 1_024;
+
+export type ThoughtForm = 'member' | 'content';
+
+/** Thinking that may come in two forms at once, of which one repeats the other: in a member, and in the content. */
+export class ThoughtReader {
+  #all = '';
+  #first: ThoughtForm | null = null;
+  readonly #read = { member: 0, content: 0 }; // characters of it that came in each form
+  #areDifferent = false;
+
+  /** What a piece adds. */
+  take(form: ThoughtForm, piece: string): string {
+    this.#first ??= form;
+    const isSecond = form !== this.#first;
+    const at = this.#read[form];
+    if (this.#areDifferent) return piece;
+    if (this.#all.length >= THOUGHT_CHARACTERS_MAX) return isSecond ? '' : piece;
+    const text = isSecond && at === 0 ? piece.trimStart() : piece;
+    const known = at === this.#all.length ? '' : this.#all.slice(at, at + text.length);
+    if (!text.startsWith(known)) {
+      this.#areDifferent = true;
+      return piece;
+    }
+    const fresh = text.slice(known.length);
+    const isPadding = isSecond && fresh.trim() === '';
+    if (!isPadding) this.#all += fresh;
+    this.#read[form] = at + (isPadding ? known.length : text.length);
+    return isPadding ? '' : fresh;
+  }
 }

@@ -1,6 +1,6 @@
 // Text completions where a provider has an endpoint for them. Its answer is read as that of Chat Completions. Pure.
 
-import { isJsonObject, type JsonObject, jsonObjects, parseExactly, textOf } from '../../wire/wire.ts';
+import { isJsonObject, type JsonObject, parseExactly, textOf } from '../../wire/wire.ts';
 import { nativeFor } from '../keep-native.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { convertSampling, convertStops } from './convert-request.ts';
@@ -61,12 +61,4 @@ export function completionUrl(url: string): string {
 /** Whether the server has no such endpoint, so that it gets the message. */
 export function isMissing(thrown: unknown): boolean {
   return thrown instanceof ProviderFault && [404, 405, 501].includes(thrown.status ?? 0);
-}
-
-/** A chunk or an answer with texts in its choices as one of Chat Completions. */
-export function asChat(value: JsonObject): JsonObject {
-  const [choice] = jsonObjects(value['choices']);
-  const text = choice?.['text'];
-  if (typeof text !== 'string' || isJsonObject(choice?.['delta']) || isJsonObject(choice?.['message'])) return value;
-  return { ...value, choices: [{ ...choice, delta: { content: text } }] };
 }

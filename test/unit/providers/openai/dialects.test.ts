@@ -175,6 +175,60 @@ test.each(['delta', 'message'])('usage in a %s is counted, and a later zero chan
   expect(counted).toMatchObject({ input_tokens: 10, output_tokens: 5 });
 });
 
+describe('content in another form', () => {
+  const thinking = (text: string) => ({ type: 'thinking', thinking: text, signature: expect.any(String) });
+  const hi = { type: 'text', text: 'Hi' };
+  const tagged = '<think>\nHm\n</think>\n\nHi';
+
+  test.each<[string, JsonObject, unknown[]]>([
+    ['thinking in tags, too', { reasoning_content: 'Hm', content: tagged }, [thinking('Hm'), hi]],
+    ['other thinking in tags', { reasoning_content: 'So', content: tagged }, [thinking('SoHm\n'), hi]],
+    [
+      'thinking in a part, too',
+      { reasoning: 'Hm', content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] }, hi] },
+      [thinking('Hm'), hi],
+    ],
+    ['thinking as the text of a part', { content: [{ type: 'thinking', thinking: 'Hm' }, hi] }, [thinking('Hm'), hi]],
+    ['thinking as an object', { reasoning: { content: 'Hm' }, content: 'Hi' }, [thinking('Hm'), hi]],
+    ['a refusal as a part', { content: [{ type: 'refusal', refusal: 'Hi' }] }, [hi]],
+    ['a part', { content: hi }, [hi]],
+    ['texts', { content: ['H', 'i'] }, [hi]],
+  ])('is read: %s', async (_what, said, content) => {
+    expect((await messageOf([{ delta: said }]))['content']).toEqual(content as JsonObject[]);
+    expect((await messageOf([{ message: said }]))['content']).toEqual(content as JsonObject[]);
+    expect(wholeOf({ choices: [{ message: said }] })['content']).toEqual(content as JsonObject[]);
+  });
+
+  test('is read: thinking whose pieces alternate with those in tags', async () => {
+    const deltas = [
+      { reasoning_content: 'One ', content: '<think>One' },
+      { content: ' two' },
+      { reasoning_content: 'two three' },
+      { content: ' three</think>Hi' },
+    ];
+    const content = [thinking('One two three'), hi];
+    expect((await messageOf(deltas.map((delta) => ({ delta }))))['content']).toEqual(content);
+    const long = 'a b '.repeat(50_000);
+    const twice = [{ delta: { reasoning: long } }, { delta: { content: `<think>${long}</think>Hi` } }];
+    expect((await messageOf(twice))['content']).toEqual([thinking(long), hi]);
+  });
+
+  test('is read: a refusal among parts as a refusal', async () => {
+    const message = await messageOf([{ delta: { content: [{ type: 'refusal', refusal: 'No' }] } }]);
+    expect(message['stop_reason']).toBe('refusal');
+  });
+
+  test.each([undefined, {}, { role: 'assistant', content: '' }])(
+    'is read: the text of a choice beside the delta %p',
+    async (delta) => {
+      const choice = { text: 'H', ...(delta !== undefined && { delta }) };
+      expect((await messageOf([choice, { text: 'i', delta: null }]))['content']).toEqual([hi]);
+      expect(wholeOf({ choices: [{ text: 'Hi' }] })).toMatchObject({ content: [hi], stop_reason: 'end_turn' });
+      expect((await messageOf([{ text: 'Hi', delta: { content: 'Hi' } }]))['content']).toEqual([hi]);
+    },
+  );
+});
+
 describe('calls at one index', () => {
   const two = [used('look', { q: 'a' }), used('look', { q: 'b' })];
 
