@@ -220,7 +220,7 @@ for (const { protocol, words } of [...VENDORS, { protocol: 'chat' as const, word
     found.set(place, known);
   }
 
-/** Of "FinishReason.MAX_TOKENS" and of Gemini's "content_filter: SAFETY", the last part with a known word decides. */
+/** The last part with a known word decides, as in "FinishReason.MAX_TOKENS" and Gemini's "content_filter: SAFETY". */
 export function endingOf(word: string, protocol: EndingProtocol): Ending {
   for (const part of word.split(/[.:]/).reverse()) {
     const plain = plainWord(part);

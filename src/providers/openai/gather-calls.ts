@@ -51,7 +51,7 @@ interface Call {
   /** The signature of the thought before it. */
   signature: string;
   pieces: string[];
-  /** Of all pieces. */
+  /** The length of all pieces. */
   characters: number;
   /** Only white space came. */
   isBlank: boolean;

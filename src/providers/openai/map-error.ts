@@ -1,7 +1,8 @@
 // Maps errors of Chat Completions providers, whose formats differ by family, to faults.
 
+import { parseWholeNumber } from '../../base/checked-number.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
-import { parseWithArguments } from '../compose-message.ts';
+import { countOf, parseWithArguments } from '../compose-message.ts';
 import { contextErrorOf } from '../context-error.ts';
 import { faultOf, isErrorStatus, parseErrorJson } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';
@@ -73,14 +74,15 @@ function isError(value: JsonValue | undefined): boolean {
 
 /** MiniMax has it in every answer. */
 function isFailure(value: JsonValue | undefined): boolean {
-  return isJsonObject(value) && typeof value['status_code'] === 'number' && value['status_code'] !== 0;
+  return isJsonObject(value) && (countOf(value['status_code']) ?? 0) !== 0;
 }
 
-function isCoded({ code, status, message, msg }: JsonObject): boolean {
-  const isNamed = [code, status].some((name) => ['string', 'number'].includes(typeof name) && !SUCCESS.test(`${name}`));
-  return isNamed && [message, msg].some((text) => typeof text === 'string' && text !== '');
+function isCoded({ code, status, message, msg: said }: JsonObject): boolean {
+  const isNamed = [code, status].some((name) => NAMED.includes(typeof name) && !SUCCESS.test(`${name}`));
+  return isNamed && [message, said].some((text) => typeof text === 'string' && text !== '');
 }
 
+const NAMED: readonly string[] = ['string', 'number'];
 const SUCCESS = /^(?:0?|2\d\d|ok|success)$/i;
 
 /** The status, corrected by the error's body. */
@@ -138,7 +140,7 @@ const STATUS_OF_MINIMAX: ReadonlyMap<JsonValue | undefined, number> = new Map([
 function describe(error: JsonObject, message: string | null): ChatError {
   const { code, type, metadata } = error;
   const codes = [code, error['status'], error['status_code']];
-  const status = codes.map(Number).find(isErrorStatus) ?? STATUS_OF_MINIMAX.get(error['status_code']);
+  const status = codes.map(wholeNumberOf).find(isErrorStatus) ?? STATUS_OF_MINIMAX.get(error['status_code']);
   const flagged = isJsonObject(metadata) && (metadata['flagged_input'] ?? metadata['reasons'] ?? null) !== null;
   return {
     status: status ?? null,
@@ -146,6 +148,11 @@ function describe(error: JsonObject, message: string | null): ChatError {
     message: withSource(message, metadata),
     isOfContent: flagged || code === 'content_filter' || type === 'invalid_prompt',
   };
+}
+
+/** Some servers write a status as text. */
+function wholeNumberOf(value: JsonValue | undefined): number | null {
+  return typeof value === 'string' ? parseWholeNumber(value) : countOf(value);
 }
 
 /** A router's own message is generic: a neighbouring member has the provider's error as text. */

@@ -66,7 +66,7 @@ export class ChoiceReader {
     return content;
   }
 
-  /** Of a message. */
+  /** The new content of a message. */
   #newOf({ details, texts, calls }: NewContent): NewContent {
     const kinds = new Set(texts.map(({ kind }) => kind));
     const known = new Map([...kinds].map((kind) => [kind, this.#texts[kind].knownIn(wholeOf(texts, kind))]));
@@ -155,7 +155,7 @@ export class ThoughtReader {
   readonly #read = { member: 0, content: 0 }; // characters of it that came in each form
   #areDifferent = false;
 
-  /** What a piece adds. */
+  /** The part of a piece that is new. */
   take(form: ThoughtForm, piece: string): string {
     this.#first ??= form;
     const isSecond = form !== this.#first;

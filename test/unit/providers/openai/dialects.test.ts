@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import { convertAnswer } from '../../../../src/providers/openai/convert-chunk.ts';
-import { chooseProfile } from '../../../../src/providers/openai/profile.ts';
 import { openai } from '../../../../src/providers/openai/openai.ts';
+import { chooseProfile } from '../../../../src/providers/openai/profile.ts';
 import type { EventSource, ProviderFault } from '../../../../src/providers/providers.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
 import { scripts, startScriptedUpstream } from '../../../support/scripted-upstream.ts';
