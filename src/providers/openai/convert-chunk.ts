@@ -120,6 +120,8 @@ export class ChunkConverter {
   readonly #calls: CallGatherer;
   readonly #choices = new ChoiceReader();
   readonly #thoughts = new ThoughtReader();
+  #hasEnds = false; // its choices have a finish reason, perhaps null
+  #isCounted = false; // counts of their own came after the content
   #end: { word: string; ending: Ending } | null = null;
   #stopSequence: string | null = null;
   #isRefused = false;
@@ -154,8 +156,11 @@ export class ChunkConverter {
   take(chunk: JsonObject): StreamEvent[] {
     const choice = jsonObjects(chunk['choices'])[0];
     const content = choice === undefined ? null : this.#choices.read(choice);
+    const reports = reportsIn(chunk, choice);
+    const hasContent = content !== null && isFilled(content);
     this.usage.add(tierMembers(chunk['service_tier']));
-    this.usage.take(reportsIn(chunk, choice), content !== null && isFilled(content));
+    this.usage.take(reports, hasContent);
+    this.#isCounted = !hasContent && (this.#isCounted || reports.length > 0);
     const error = chatErrorIn(chunk);
     if (error !== null) throw mapChatError(error, this.#upstreamRequestId);
     this.#composer.reportedModel ??= textOf(chunk['model']) || null;
@@ -173,11 +178,12 @@ export class ChunkConverter {
   }
 
   /**
-   * The end of the message; `isWhole`: it ended even if no word says so. Throws ProviderFault if the provider did not end it, or not
-   * with an answer.
+   * The end of the message. `isWhole`: it may have ended without a word for it, as servers with [DONE] alone do. Throws
+   * ProviderFault if the provider did not end it, or not with an answer.
    */
   finish(isWhole = false): StreamEvent[] {
-    const end = this.#end ?? (isWhole && this.#hasOutput ? { word: 'stop', ending: 'end_turn' as const } : null);
+    const isEnded = isWhole && this.#hasOutput && (this.#isCounted || !this.#hasEnds);
+    const end = this.#end ?? (isEnded ? { word: 'stop', ending: 'end_turn' as const } : null);
     if (end === null) throw endedEarly(this.#upstreamRequestId);
     const { word, ending } = end;
     const { usage } = this.usage;
@@ -256,6 +262,7 @@ export class ChunkConverter {
   }
 
   #takeEnd(choice: JsonObject): void {
+    this.#hasEnds ||= choice['finish_reason'] !== undefined;
     const word = textOf(choice['finish_reason']);
     if (word === '') return;
     const ending = endingOf(word, 'chat');
@@ -313,9 +320,11 @@ export function convertAnswer(
 
 function asChunk(answer: JsonObject): JsonObject {
   const choice = jsonObjects(answer['choices'])[0];
-  if (choice === undefined || !isJsonObject(choice['message'])) return answer;
-  const { message } = choice;
+  if (choice === undefined) return answer;
+  const { message, text } = choice;
   const reason = textOf(choice['finish_reason']) || 'stop'; // a whole answer has ended
+  const ended = { ...choice, finish_reason: reason };
+  if (!isJsonObject(message)) return typeof text === 'string' ? { ...answer, choices: [ended] } : answer;
   const isCut = !isFinished(endingOf(reason, 'chat'));
   const inputs = new InnerJson();
   const calls = jsonObjects(message['tool_calls']).map((call, index) => ({
@@ -324,7 +333,7 @@ function asChunk(answer: JsonObject): JsonObject {
     ...(isCut && { function: withWholeInput(call['function'], inputs) }),
   }));
   const delta = { ...message, ...(calls.length > 0 && { tool_calls: calls }) };
-  return { ...answer, choices: [{ ...choice, finish_reason: reason, delta }] };
+  return { ...answer, choices: [{ ...ended, delta }] };
 }
 
 /** A call truncated by max_tokens or a filter has invalid JSON as input, which a whole message must not contain. */

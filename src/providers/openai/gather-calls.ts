@@ -230,7 +230,7 @@ export class CallGatherer {
     const events: StreamEvent[] = [];
     while (this.#waiting.length > (isLastToo ? 0 : 1)) {
       const first = this.#waiting[0] as Call;
-      if (!first.end.isReached) break;
+      if (!first.end.isReached || (!isLastToo && this.#awaitsInput(first))) break;
       if (!first.isBegun) events.push(...this.#begin(first));
       events.push(...this.#composer.closeBlock());
       this.#waiting.shift();
@@ -238,6 +238,11 @@ export class CallGatherer {
       if (!this.#isPatient && next !== undefined && next.pieces.length > 0) events.push(...this.#begin(next));
     }
     return events;
+  }
+
+  /** Whether an empty input may still be a placeholder: no call after it has any other. */
+  #awaitsInput(first: Call): boolean {
+    return hasPlaceholder(first) && this.#waiting.every((call) => call.isBlank || hasPlaceholder(call));
   }
 
   #begin(call: Call): StreamEvent[] {

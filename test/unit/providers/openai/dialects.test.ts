@@ -154,14 +154,20 @@ describe('the end of an answer', () => {
 
   test.each([undefined, null, ''])('with the finish reason %p is that of a whole answer', (finish_reason) => {
     const choice = { message: { content: 'Hello' }, ...(finish_reason !== undefined && { finish_reason }) };
-    expect(wholeOf({ choices: [choice] })).toMatchObject({ stop_reason: 'end_turn', content: [{ text: 'Hello' }] });
+    const text = { ...choice, message: null, text: 'Hello' };
+    for (const whole of [choice, text])
+      expect(wholeOf({ choices: [whole] })).toMatchObject({ stop_reason: 'end_turn', content: [{ text: 'Hello' }] });
   });
 
-  test('without a finish reason is [DONE] after content alone', async () => {
+  test('without a finish reason is [DONE] after content, unless the stream has reasons and its counts are missing', async () => {
     const stream = (...chunks: unknown[]) => openText([...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]']);
     const called = { choices: [callOf({ index: 0 }, '{"q":"a"}', { name: 'look' })] };
     expect(fold(await readAll(stream(called)))).toMatchObject({ stop_reason: 'tool_use' });
     expect((await readToFault(stream({ choices: [{ delta: { role: 'assistant' } }] }))).fault.kind).toBe('failed');
+    const cut = { choices: [{ delta: { content: 'Hello' }, finish_reason: null }] };
+    expect((await readToFault(stream({ ...cut, usage: USAGE }))).fault.kind).toBe('failed');
+    expect((await readToFault(stream({ choices: [], usage: USAGE }, cut))).fault.kind).toBe('failed');
+    expect(fold(await readAll(stream(cut, { choices: [], usage: USAGE })))).toMatchObject({ stop_reason: 'end_turn' });
   });
 });
 
@@ -314,6 +320,16 @@ describe('calls at one index', () => {
       [callOf(FIRST, empty, { name: 'look' }), callOf({ index: 0 }, '{"q":'), callOf({ index: 0 }, '"a"}')],
       [used('look', { q: 'a' })],
     ]),
+    [
+      'with placeholders, at two indexes, are two',
+      [
+        callOf(FIRST, '{}', { name: 'look' }),
+        callOf({ index: 1, id: 'call_efgh' }, '{}', { name: 'look' }),
+        callOf({ index: 0 }, '{"q":"a"}'),
+        callOf({ index: 1 }, '{"q":"b"}'),
+      ],
+      two,
+    ],
     [
       'without arguments and ids are two',
       [callOf({ index: 0 }, '', { name: 'now' }), callOf({ index: 0 }, '', { name: 'now' })],
