@@ -119,6 +119,8 @@ export class ChunkConverter {
   readonly #composer: MessageComposer;
   readonly #calls: CallGatherer;
   readonly #choices = new ChoiceReader();
+  /** The index of the choice that is read; null: it has none; undefined: there was none yet. */
+  #index: JsonValue | undefined;
   readonly #thoughts = new ThoughtReader();
   #hasEnds = false; // its choices have a finish reason, perhaps null
   #isCounted = false; // counts of their own came after the content
@@ -152,9 +154,17 @@ export class ChunkConverter {
     );
   }
 
+  /** The choice that came first, of a server that sends several, although nobody can ask for them. */
+  #choiceOf(chunk: JsonObject): JsonObject | undefined {
+    const choices = jsonObjects(chunk['choices']);
+    const [first] = choices;
+    if (this.#index === undefined && first !== undefined) this.#index = first['index'] ?? null;
+    return choices.find(({ index }) => (index ?? this.#index) === this.#index);
+  }
+
   /** The events of the next chunk. Throws ProviderFault, also for an error in place of a chunk. */
   take(chunk: JsonObject): StreamEvent[] {
-    const choice = jsonObjects(chunk['choices'])[0];
+    const choice = this.#choiceOf(chunk);
     const content = choice === undefined ? null : this.#choices.read(choice);
     const reports = reportsIn(chunk, choice);
     const hasContent = content !== null && isFilled(content);
@@ -174,7 +184,7 @@ export class ChunkConverter {
   /** Only the counts of a chunk. */
   count(chunk: JsonObject): void {
     this.usage.add(tierMembers(chunk['service_tier']));
-    this.usage.take(reportsIn(chunk, jsonObjects(chunk['choices'])[0]), false);
+    this.usage.take(reportsIn(chunk, this.#choiceOf(chunk)), false);
   }
 
   /**

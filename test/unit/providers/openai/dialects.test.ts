@@ -181,6 +181,21 @@ test.each(['delta', 'message'])('usage in a %s is counted, and a later zero chan
   expect(counted).toMatchObject({ input_tokens: 10, output_tokens: 5 });
 });
 
+test.each([0, 1, undefined])(
+  'of several choices, which nobody asked for, the first is the answer (index %p)',
+  async (index) => {
+    const said = (content: string, finish_reason: string | null = null) => ({
+      index,
+      delta: { content },
+      finish_reason,
+    });
+    const other = { index: 7, delta: { content: 'Nope' }, finish_reason: 'length' };
+    const chunks = [[said('Hel')], [other], [said('lo'), other], [said('', 'stop')]].map((choices) => ({ choices }));
+    const message = fold(await readAll(openText([...chunks, { usage: USAGE }].map((chunk) => JSON.stringify(chunk)))));
+    expect(message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], stop_reason: 'end_turn' });
+  },
+);
+
 describe('content in another form', () => {
   const thinking = (text: string) => ({ type: 'thinking', thinking: text, signature: expect.any(String) });
   const hi = { type: 'text', text: 'Hi' };
