@@ -31,7 +31,7 @@ function countOf(value: JsonValue | undefined): number {
   return isWholeNumber(value) ? value : 0;
 }
 
-/** Adds later counts of a stream, which are cumulative. */
+/** Adds later counts of a stream, which are cumulative. A stream may begin with estimates. */
 export function addCounts(usage: JsonObject, counts: JsonValue | undefined): void {
-  if (isJsonObject(counts)) Object.assign(usage, laterCounts(usage, counts));
+  if (isJsonObject(counts)) Object.assign(usage, laterCounts(usage, counts, true));
 }

@@ -115,15 +115,17 @@ const PROMPT_COUNTS = ['input_tokens', 'cache_read_input_tokens', 'cache_creatio
 
 /**
  * Cumulative counts of a message after later ones. They never fall: the parts of the prompt are those whose sum is larger, because
- * a provider may divide it later. null says nothing.
+ * a provider may divide it later. null says nothing. With `wereEstimates`, any later count but zero takes the place of an earlier one.
  */
-export function laterCounts(before: JsonObject, later: JsonObject): JsonObject {
+export function laterCounts(before: JsonObject, later: JsonObject, wereEstimates = false): JsonObject {
   const said = Object.fromEntries(Object.entries(later).filter(([, count]) => count !== null));
   const counts: JsonObject = { ...before, ...said };
-  if (promptOf(counts) < promptOf(before))
+  const prompt = promptOf(counts);
+  if (wereEstimates ? prompt === 0 : prompt < promptOf(before))
     for (const name of PROMPT_COUNTS) if (before[name] !== undefined) counts[name] = before[name];
   const [known, output] = [before['output_tokens'], counts['output_tokens']];
-  if (isWholeNumber(known) && isWholeNumber(output) && output < known) counts['output_tokens'] = known;
+  const hasFallen = isWholeNumber(known) && isWholeNumber(output) && output < known;
+  if (hasFallen && (!wereEstimates || output === 0)) counts['output_tokens'] = known;
   return counts;
 }
 

@@ -6,6 +6,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  laterCounts,
   MalformedStream,
   MessageFold,
   makeEvent,
@@ -123,6 +124,13 @@ test('a later count never lowers an earlier one, and the parts of a prompt may b
   expect(usageAfter({ input_tokens: 1500, cache_read_input_tokens: 0, output_tokens: 1 }, divided)).toMatchObject(
     divided,
   );
+});
+
+test('counts that follow estimates replace them, except zeros', () => {
+  const estimated = { input_tokens: 9_000, output_tokens: 1 };
+  const reported = { input_tokens: 20, cache_read_input_tokens: 100, output_tokens: 30 };
+  expect(laterCounts(estimated, reported, true)).toEqual(reported);
+  expect(laterCounts(estimated, { input_tokens: 0, output_tokens: 0 }, true)).toEqual(estimated);
 });
 
 test('stop details, container and context management come from the end', () => {
