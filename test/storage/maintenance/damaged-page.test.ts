@@ -18,7 +18,7 @@ beforeAll(async () => {
   const turnpike = await spawnTurnpike(sound);
   ({ key } = turnpike);
   await turnpike.stop();
-  // What a stop has left in the write-ahead log would hide the damage.
+  // Pages that a stop has left in the write-ahead log would hide the damage.
   const database = new Database(join(sound, 'turnpike.db'));
   database.run('PRAGMA wal_checkpoint(TRUNCATE)');
   database.close();
