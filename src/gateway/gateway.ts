@@ -311,7 +311,8 @@ function resolveOffer(
   const offer = requireOwn(catalog, sold.offer, caller, clientRequest, features);
   checkFeatures(offer, features);
   const providers = offer === sold.offer ? sold.providers : providersOf(gateway, catalog, offer);
-  return { offer, terms: { features, settings: catalog.settings, providers } };
+  const passthroughs = offer.routes.flatMap(({ provider }) => catalog.providers.get(provider)?.passthrough ?? []);
+  return { offer, terms: { features, settings: catalog.settings, providers, passthroughs } };
 }
 
 function findOffer(

@@ -7,6 +7,8 @@ import {
   DEFAULT_MAX_TOKENS,
   type Offer,
   outputTokensThatFit,
+  type Passthrough,
+  passes,
   priceWorstCase,
   type Route,
   type Settings,
@@ -72,6 +74,8 @@ export interface PlanTerms {
   settings: Pick<Settings, 'outputTrancheTokens' | 'outputFloorTokens'>;
   /** The provider of each route of the offer. */
   providers: readonly Provider[];
+  /** The fields beyond the protocol that providers of the offer get as they are. */
+  passthroughs: readonly Passthrough[];
 }
 
 /** A message that requests admission. */
@@ -132,7 +136,7 @@ export function planMessage(
     isCounted: input.isCounted && features.serverTools === 'none',
     trancheTokens: settings.outputTrancheTokens,
     // A model that thinks by default, or may in the words of its server, is planned like one that was asked to think.
-    thinks: thinks || thinksByDefault(offer, terms.providers) || mayAskToThink(request),
+    thinks: thinks || thinksByDefault(offer, terms.providers) || mayAskToThink(request, terms),
     budgetTokens,
   };
 }
@@ -193,10 +197,16 @@ function planMaxTokens(request: MessageRequest, { model }: Offer, promptTokens: 
 
 const THINKING_WORDS = /reason|think|effort|budget|template|option/i;
 
-/** Whether fields beyond the protocol, which a server may get as they are, may ask for thinking that is not shown. */
-function mayAskToThink({ body, protocol }: MessageRequest): boolean {
-  const extra = protocol === 'messages' ? body : objectOf(body[EXTRA_MEMBER]);
-  return Object.keys(extra).some((name) => THINKING_WORDS.test(name) && name !== 'thinking');
+/** Whether fields that a server gets as they are may ask for thinking that is not shown. */
+function mayAskToThink({ body, protocol }: MessageRequest, { passthroughs }: PlanTerms): boolean {
+  if (passthroughs.length === 0) return false;
+  const names = Object.keys(protocol === 'messages' ? body : objectOf(body[EXTRA_MEMBER]));
+  return names.some(
+    (name) =>
+      THINKING_WORDS.test(name) &&
+      (protocol !== 'messages' || name !== 'thinking') &&
+      passthroughs.some((passthrough) => passes(name, passthrough)),
+  );
 }
 
 function thinksByDefault({ routes }: Offer, providers: readonly Provider[]): boolean {

@@ -210,3 +210,14 @@ test('thinking that is asked for in the words of a server is paid before it begi
   expect(sentOf(world)['max_tokens']).toBeLessThan(700);
   expect(sentOf(world)['reasoning']).toEqual(asked.reasoning);
 });
+
+test('thinking that no provider is asked for does not lower the limit of the answer', async () => {
+  const { secret } = await world.makeKey({ credit: '0.01' });
+  const asked = { reasoning_effort: 'none', chat_template_kwargs: { enable_thinking: true } };
+  const members = { max_tokens: 60_000, stream: true, ...asked };
+  world.upstream.play(scripts.json(CHAT));
+  const response = await post(chatCompletions, world, secret, { model: nameOf('openai', 'none'), members });
+  expect(response.status).toBe(200);
+  await response.text();
+  expect(sentOf(world)['max_tokens']).toBe(60_000);
+});
