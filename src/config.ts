@@ -172,9 +172,9 @@ export const bounds = {
   rechargeErrorRestMs: 2_000,
   rechargeRestsMax: 10_000,
   rechargeCloseMsMax: 3_000,
-  schemaDepthMax: 24, // of a tool's schema that is converted; deeper or more parts become an unconstrained object
+  schemaDepthMax: 24, // levels of a tool's schema that is converted; a deeper part becomes an unconstrained object
   schemaNodesMax: 5_000,
-  requestSchemaNodesMax: 50_000, // of all tools of one request, because references repeat parts
+  requestSchemaNodesMax: 50_000, // parts in all tools of one request; a reference repeats the part that it names
   sandboxScriptCharactersMax: 64 * 1024,
   sandboxSchemaCharactersMax: 256 * 1024,
   sandboxSchemaStepsMax: 20_000, // values, keywords, characters and comparisons, to make one value of a schema
@@ -199,7 +199,7 @@ export const bounds = {
   firstEventWaitMs: 20_000,
   pingIntervalMs: 15_000,
   responseOutputCharactersMax: 8 * 1024 * 1024, // limit of a stream of Responses, which repeats its output at the end
-  responseSettingsCharactersMax: 512 * 1024, // of a request's settings, which its Responses stream repeats three times
+  responseSettingsCharactersMax: 512 * 1024, // settings of a request to Responses; a stream repeats them three times
   reasoningDetailsCharactersMax: 1024 * 1024, // kept of one stream until its end; longer details are not repeated
   // Listings and reports
   pageItemsMax: 1_000,

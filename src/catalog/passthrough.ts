@@ -1,5 +1,5 @@
 // Which fields beyond the protocols a provider gets: parameters of self-hosted servers and routers, by the operator's word.
-// What a message can cost, and what the server does for others, is never the client's decision.
+// A client never decides what a message can cost, or what the server does for other clients.
 
 import { z } from 'zod';
 import { bounds } from '../config.ts';
@@ -64,7 +64,7 @@ const NEVER: readonly string[] = [
   ...['model', 'messages', 'input', 'prompt', 'system', 'instructions', 'stream', 'stream_options', 'tools'],
   ...['tool_choice', 'functions', 'function_call', 'user', 'safety_identifier', 'prompt_cache_key', 'store'],
   ...['extra_body', 'extra_headers', 'extra_query'],
-  // more output, or output that nobody reads
+  // more output than is returned to the client
   ...[
     'n',
     'n_cmpl',

@@ -189,7 +189,7 @@ const PLACES = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'c
 const PLACE_LISTS = ['anyOf', 'allOf', 'oneOf', 'prefixItems'];
 const PLACES_BY_NAME = ['properties', '$defs', 'definitions', 'patternProperties'];
 
-/** In the words of draft 2020-12, which a provider may require: of earlier drafts, some say the same by other means. */
+/** Rewrites keywords of earlier drafts of JSON Schema for draft 2020-12, which a provider may require. */
 function modernSchema(schema: JsonObject): JsonObject {
   let isChanged = false;
   const entries = Object.entries(schema).flatMap(([name, value]): [string, JsonValue][] => {

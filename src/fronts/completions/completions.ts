@@ -1,4 +1,4 @@
-// Text completions of OpenAI's older API: a prompt, with the text after it or without, continued by docs/completions.md.
+// Text completions, OpenAI's older API: the model continues a prompt, or fills the gap before a suffix (docs/completions.md).
 
 import type { TurnpikeError } from '../../errors.ts';
 import type { AnswerTranslator, Front } from '../front.ts';

@@ -198,7 +198,7 @@ export class CallGatherer {
   #more(known: Call, piece: Piece): Call | null {
     const isEmpty = piece.input.trim() === '';
     if (isEmpty && known.end.isReached) {
-      known.nextName ||= piece.name; // of a call that follows, perhaps
+      known.nextName ||= piece.name; // may be the name of the next call
       known.signature ||= piece.signature;
       return null;
     }

@@ -1,4 +1,4 @@
-// Reads what is new in the choice of a chunk: its `delta`, or of a `message` with the answer so far only what nothing had yet.
+// Reads the new content of a chunk's choice: its `delta`, or the part of its `message` that no earlier chunk had.
 
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { argumentsText } from '../compose-message.ts';
