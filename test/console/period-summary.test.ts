@@ -50,6 +50,15 @@ test('an unknown period falls back to the default', () => {
 });
 
 describe('a period summary', () => {
+  test('has sums and no comparison if a browser whose clock is ahead got fewer buckets', () => {
+    const whole = fortnight(() => ({ messages: 2 }));
+    for (const count of [13, 8, 7, 3, 0]) {
+      const { sums, changes } = summarizePeriod({ ...whole, data: whole.data.slice(14 - count) }, 'week');
+      expect(sums.messages).toBe(2 * Math.min(count, 7));
+      expect(changes).toEqual({ messages: null, tokens: null, cost: null });
+    }
+  });
+
   test('cost is summed exactly and excludes the previous period', () => {
     const { sums } = summarizePeriod(
       fortnight(() => ({ cost: '0.000000001', messages: 2 })),

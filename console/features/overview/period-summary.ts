@@ -81,7 +81,7 @@ export function summarizePeriod({ data, counted_since }: UsageTimelineShape, per
   // The current bucket is incomplete and is not compared.
   const over = buckets.slice(0, -1);
   const before = data.slice(-2 * bucketCount, -bucketCount).slice(0, over.length);
-  const isComparable = before.length === over.length && before.every(isCounted);
+  const isComparable = data.length >= 2 * bucketCount && before.every(isCounted);
   return {
     buckets,
     countedSince: counted_since,

@@ -78,9 +78,11 @@ function Figures({ period, nowMs }: { period: OverviewPeriod; nowMs: number }) {
   const { everyMs } = periods[period];
   const answer = useGet('/usage/timeline', { query: timelineQuery(period, nowMs), everyMs });
   const { data, error, refetch } = answer;
-  // The data of the previous period stays visible while the next one loads, but must not be read as the next one.
+  // The data of the previous period stays visible while the next one loads, but must not be read as the next one. An answer may have
+  // fewer buckets: the browser's clock may be ahead of the server's.
   const { step, bucketCount } = periods[period];
-  if (data === undefined || data.step !== step || data.data.length < 2 * bucketCount)
+  const isOther = answer.isPlaceholderData && (data?.step !== step || data.data.length < 2 * bucketCount);
+  if (data === undefined || isOther)
     return error === null ? <Skeleton h={640} /> : <FailureNotice failure={error} onRetry={() => void refetch()} />;
   const summary = summarizePeriod(data, period);
   return (
