@@ -27,7 +27,7 @@ beforeAll(async () => {
   if (chromium === null) return;
   smtp = await startScriptedSmtp();
   receiver = startReceiver();
-  const listen = `127.0.0.1:${await freePort()}`;
+  const listen = `127.0.0.1:${freePort()}`;
   const mail = {
     TURNPIKE_SMTP_URL: smtp.url,
     TURNPIKE_MAIL_FROM: 'turnpike@example.com',

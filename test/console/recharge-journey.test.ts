@@ -30,7 +30,7 @@ let api: Awaited<ReturnType<ScriptedStripe['listen']>>;
 let turnpike: Turnpike;
 beforeAll(async () => {
   if (chromium === null) return;
-  const port = await freePort();
+  const port = freePort();
   api = await stripe.listen();
   const environment = {
     TURNPIKE_PUBLIC_URL: `http://127.0.0.1:${port}`, // Stripe's pages lead back to it

@@ -1,12 +1,26 @@
-// Contains no tests.
+// A port for a server whose address must be known before it starts. Contains no tests.
 
-import { createServer } from 'node:net';
+/** Below the ports that Linux gives to outgoing connections: none of them takes it before the server starts. */
+const FIRST = 10_000;
+const LAST = 32_767;
 
-/** An unused port. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+const given = new Set<number>();
+
+/** An unused port on loopback, each time another one. */
+export function freePort(): number {
+  for (;;) {
+    const port = FIRST + Math.floor(Math.random() * (LAST - FIRST + 1));
+    if (given.has(port) || !canListen(port)) continue;
+    given.add(port);
+    return port;
+  }
+}
+
+function canListen(port: number): boolean {
+  try {
+    Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true);
+    return true;
+  } catch {
+    return false;
+  }
 }

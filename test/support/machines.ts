@@ -64,7 +64,7 @@ export async function startMachines(): Promise<Machines> {
   };
   try {
     const ports = { database: postgres.port } as Record<MachineName, number>;
-    for (const name of names) ports[name] ??= await freePort();
+    for (const name of names) ports[name] ??= freePort();
     const places = { home, ports, socket: await likeDebians(postgres, home) };
     const checkout = cloneCheckout(places);
     for (const name of names) writeMachine(places, name, checkout);

@@ -2,11 +2,11 @@
 // process that started it.
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawn } from 'bun';
 import { rootDirectory } from '../check.ts';
+import { freePort } from './free-port.ts';
 
 export type BalancerName = 'haproxy' | 'nginx';
 
@@ -47,8 +47,8 @@ export async function startBalancer(
   if (program === null) throw new Error(`there is no ${name}: install the package of that name`);
   const home = mkdtempSync(join(tmpdir(), `turnpike-${name}-`));
   chmodSync(home, 0o755); // nginx reads it as another user.
-  const address = `127.0.0.1:${await findFreePort()}`;
-  const tlsPort = tls === null ? null : await findFreePort();
+  const address = `127.0.0.1:${freePort()}`;
+  const tlsPort = tls === null ? null : freePort();
   const files = name === 'haproxy' ? haproxyFiles : nginxFiles;
   for (const [file, text] of Object.entries(files(home, address, nodes)))
     writeFileSync(join(home, file), tlsPort === null ? text : withTls(text, home, tlsPort));
@@ -164,15 +164,4 @@ async function waitUntilAnswering(url: string, isAlive: () => boolean, readLog: 
     if (answer?.status === 200) return;
   }
   throw new Error(`the load balancer does not answer: ${readLog()}`);
-}
-
-function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
 }

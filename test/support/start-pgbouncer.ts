@@ -1,10 +1,10 @@
 // Starts PgBouncer in front of a PostgreSQL server of the tests. It ends with the process that started it.
 
 import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawn } from 'bun';
+import { freePort } from './free-port.ts';
 import { runOn } from './start-postgres.ts';
 
 const program = Bun.which('pgbouncer', { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` });
@@ -19,7 +19,7 @@ export interface Pgbouncer extends AsyncDisposable {
 /** In front of the server at `port`, with further settings such as pool_mode. */
 export async function startPgbouncer(port: number, settings: Readonly<Record<string, string>>): Promise<Pgbouncer> {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-pgbouncer-'));
-  const own = await findFreePort();
+  const own = freePort();
   const lines = Object.entries({
     listen_addr: '127.0.0.1',
     listen_port: String(own),
@@ -72,15 +72,4 @@ async function waitUntilReady(port: number, readLog: () => string): Promise<void
     }
   }
   throw new Error(`PgBouncer did not start: ${readLog()}`);
-}
-
-function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
 }

@@ -2,11 +2,11 @@
 // of an installed server and ends with the process that started it.
 
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SQL, type Subprocess, spawn } from 'bun';
 import { grantRole, openSignIn, prepareDatabase } from '../../src/storage/postgres/postgres.ts';
+import { freePort } from './free-port.ts';
 import { removeAtEnd } from './remove-at-end.ts';
 
 const DEBIAN = '/usr/lib/postgresql';
@@ -73,7 +73,7 @@ export async function startPostgres(
   removeAtEnd(home);
   const data = join(home, 'data');
   await runAs(user, makeData(data));
-  const port = await findFreePort();
+  const port = freePort();
   const flags = Object.entries({
     port,
     listen_addresses: '127.0.0.1',
@@ -258,15 +258,4 @@ async function waitUntilReady(port: number, server: Subprocess, log: string): Pr
     if (server.exitCode !== null) break;
   }
   throw new Error(`PostgreSQL did not start: ${readFileSync(log, 'utf8').slice(-LOG_CHARACTERS_SHOWN)}`);
-}
-
-function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { rootDirectory } from '../../check.ts';
 import { readText } from '../../sources.ts';
 import { executable } from '../../support/build-executable.ts';
+import { freePort } from '../../support/free-port.ts';
 import { readBlocks } from '../../support/read-blocks.ts';
 
 const RUN_MS_MAX = 120_000;
@@ -45,11 +46,6 @@ async function runAll(): Promise<string[]> {
   const rest = parts.pop() ?? '';
   if ((await child.exited) !== 0) console.log(`block ${parts.length + 1} failed:\n${rest}`);
   return parts;
-}
-
-function freePort(): number {
-  using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
-  return server.port as number;
 }
 
 /** Ends a service that a failed block of this test left behind. */

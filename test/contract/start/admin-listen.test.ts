@@ -65,14 +65,14 @@ test('a variable moves the admin API to a port of its own, the only one that ans
 describe('the setting', () => {
   test('moves the admin API at once: the request that changed it is answered, and commands find the new port', async () => {
     await using turnpike = await startOwnTurnpike('it moves the admin API');
-    const listen = `127.0.0.1:${await freePort()}`;
+    const listen = `127.0.0.1:${freePort()}`;
     expect(await apply(turnpike, { admin_listen: listen })).toMatchObject({ changes: [{ kind: 'settings' }] });
     const { url } = operatorOf(turnpike);
     expect(url).toBe(`http://${listen}`);
     expect(await statusesAt(turnpike.url, turnpike)).toEqual(MESSAGES_ONLY);
     expect(await statusesAt(url, turnpike)).toEqual(ADMIN_ONLY);
 
-    const other = `127.0.0.1:${await freePort()}`;
+    const other = `127.0.0.1:${freePort()}`;
     await apply(turnpike, { admin_listen: other });
     expect(operatorOf(turnpike).url).toBe(`http://${other}`);
     await expect(fetch(`${url}/readyz`, { keepalive: false })).rejects.toThrow();
@@ -106,7 +106,7 @@ describe('the setting', () => {
 
   test('is validated by a dry run without effect', async () => {
     await using turnpike = await startOwnTurnpike('it moves the admin API');
-    const listen = `127.0.0.1:${await freePort()}`;
+    const listen = `127.0.0.1:${freePort()}`;
     await apply(turnpike, { admin_listen: listen }, { dry_run: true });
     expect(await statusesAt(turnpike.url, turnpike)).toEqual(ALL);
     await apply(turnpike, { admin_listen: listen }); // the port is free again
@@ -116,7 +116,7 @@ describe('the setting', () => {
   test('yields to the flag or variable', async () => {
     await using turnpike = await startTurnpike(undefined, { TURNPIKE_ADMIN_LISTEN: '127.0.0.1:0' });
     const { url } = operatorOf(turnpike);
-    await apply(turnpike, { admin_listen: `127.0.0.1:${await freePort()}` });
+    await apply(turnpike, { admin_listen: `127.0.0.1:${freePort()}` });
     expect(operatorOf(turnpike).url).toBe(url);
     expect(await statusesAt(url, turnpike)).toEqual(ADMIN_ONLY);
   });
@@ -133,7 +133,7 @@ describe('the admin API of a service process', () => {
     await Bun.write(keyPath, key);
     const data = join(directory, 'data');
     const flags = ['--tls-certificate', certificatePath, '--tls-key', keyPath];
-    const listen = `127.0.0.1:${await freePort()}`;
+    const listen = `127.0.0.1:${freePort()}`;
     {
       await using turnpike = await spawnTurnpike(data, {}, [...flags, '--admin-listen', '127.0.0.1:0']);
       const { url } = operatorOf(turnpike);

@@ -62,7 +62,11 @@ test.each([
   ['up to the max_tokens that the money pays for', [stopped], THINKING],
 ])('what comes %s for a caller who left, and is not paid for, ends his message', async (_, parts, members) => {
   const going = Promise.withResolvers<void>();
-  await using service = await startControlled({ answer: async () => inParts([[start], ...parts], going.promise) });
+  const noticed = Promise.withResolvers<void>();
+  await using service = await startControlled({
+    answer: async () => inParts([[start], ...parts], going.promise),
+    onDisconnect: noticed.resolve,
+  });
   const secret = await service.makeKey({ quota: QUOTA });
   const leaving = new AbortController();
   const post = (init: RequestInit & { headers: Record<string, string> }) =>
@@ -72,7 +76,7 @@ test.each([
   await reader.read();
   leaving.abort();
   await reader.closed.catch(() => {});
-  await Bun.sleep(100); // The service notices the disconnect.
+  await noticed.promise;
   going.resolve();
   await settled(service);
   const [record] = await service.records();

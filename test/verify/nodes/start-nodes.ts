@@ -10,6 +10,7 @@ import type { CheckReport } from '../../../src/ledger/ledger.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { rootDirectory } from '../../check.ts';
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
+import { freePort } from '../../support/free-port.ts';
 import { runOn, startPostgres, type TestDatabase, type TestPostgres } from '../../support/start-postgres.ts';
 import { attachTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
@@ -115,7 +116,7 @@ export async function applyEverywhere(
 /** One node. It is started again on its address, under the name that a new process takes. */
 export class ServiceNode {
   /** Where it is, whether it runs or not: balancers know it by that. */
-  readonly port = findFreePort();
+  readonly port = freePort();
   readonly proxy: FaultProxy | null;
   readonly #directory: string;
   readonly #databaseUrl: string;
@@ -212,9 +213,4 @@ export class ServiceNode {
   async ended(): Promise<void> {
     await this.#child?.exited;
   }
-}
-
-function findFreePort(): number {
-  using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
-  return server.port as number;
 }
