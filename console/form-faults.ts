@@ -51,6 +51,7 @@ const fieldLabels: Readonly<Record<string, string>> = {
   per_day_max: 'Maximum per day',
   residency: 'Data residency',
   rpm: 'Requests per minute',
+  tiers: 'Service tiers',
   types: 'Event types',
 };
 

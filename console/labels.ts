@@ -97,3 +97,8 @@ export const statusLabels: Readonly<Record<string, string>> = {
   ...paymentStatusLabels,
   invited: 'Invited',
 };
+
+/** The service tiers besides the standard one. */
+export const TIERS = ['fast', 'flex', 'ultrafast'] as const;
+export type TierName = (typeof TIERS)[number];
+export const tierLabels: Readonly<Record<TierName, string>> = { fast: 'Fast', flex: 'Flex', ultrafast: 'Ultrafast' };

@@ -28,8 +28,10 @@ import {
   ROUTE_PROTOCOLS,
   type Route,
   routesWithinResidency,
+  type TierPrice,
 } from '../catalog/catalog.ts';
 import { CAPABILITIES } from '../gateway/gateway.ts';
+import { PRICED_TIERS } from '../wire/wire.ts';
 import { everyone, installation, seesProviderCost } from './dependencies.ts';
 import { amountShown, countShown, dayShown, idField, isoTime, rateShown, timeShown } from './fields.ts';
 import { answerByName } from './pages.ts';
@@ -66,10 +68,15 @@ const ratesShown = {
   cache_write_5m: rateShown,
   cache_write_1h: rateShown,
 };
-const priceShown = {
+const tierShown = {
   ...ratesShown,
   long_context: z.object({ above: countShown, ...ratesShown }).optional(),
-  fast: z.object(ratesShown).optional(),
+};
+const priceShown = {
+  ...tierShown,
+  fast: z.object(tierShown).optional().describe('Rates of this service tier; absent if it is not sold.'),
+  flex: z.object(tierShown).optional().describe('As `fast`.'),
+  ultrafast: z.object(tierShown).optional().describe('As `fast`.'),
   web_search_per_thousand: rateShown.optional(),
 };
 const priceSchema = z.object(priceShown);
@@ -130,6 +137,10 @@ export const groupSchema = z
       .array(z.string())
       .nullable()
       .describe('Messages go only to providers whose residency is within these; null: to all.'),
+    tiers: z
+      .array(z.enum(PRICED_TIERS))
+      .nullable()
+      .describe('Service tiers that messages may request besides the standard one; null: all with a price.'),
   })
   .openapi('Group');
 
@@ -244,12 +255,18 @@ function routeJson(model: Model, route: Route): z.infer<typeof routeSchema> {
 }
 
 function priceJson(price: ModelPrice): z.infer<typeof priceSchema> {
-  const { longContext, fast, webSearchPerThousand } = price;
+  const { tiers, webSearchPerThousand } = price;
   return {
-    ...ratesJson(price.standard),
-    ...(longContext && { long_context: { above: longContext.aboveTokens, ...ratesJson(longContext.rates) } }),
-    ...(fast && { fast: ratesJson(fast) }),
+    ...tierJson(price),
+    ...Object.fromEntries(Object.entries(tiers).map(([tier, rates]) => [tier, tierJson(rates)])),
     ...(webSearchPerThousand !== null && { web_search_per_thousand: formatRate(webSearchPerThousand) }),
+  };
+}
+
+function tierJson({ standard, longContext }: TierPrice) {
+  return {
+    ...ratesJson(standard),
+    ...(longContext && { long_context: { above: longContext.aboveTokens, ...ratesJson(longContext.rates) } }),
   };
 }
 
@@ -277,6 +294,7 @@ function groupJson(group: Group): z.infer<typeof groupSchema> {
     output_tpm: group.limits.outputTokensPerMinute,
     concurrency: group.limits.concurrency,
     residency: group.residency && [...group.residency],
+    tiers: group.tiers && [...group.tiers],
   };
 }
 
@@ -301,10 +319,14 @@ const ratesWritten = {
   cache_write_5m: rateShown.nullable(),
   cache_write_1h: rateShown.nullable(),
 };
+const longContextWritten = z.object({ above: countShown, ...ratesWritten });
+const tierWritten = z.object({ ...ratesWritten, long_context: longContextWritten.optional() });
 const pricePartsWritten = {
   ...ratesWritten,
-  long_context: z.object({ above: countShown, ...ratesWritten }).nullable(),
-  fast: z.object(ratesWritten).nullable(),
+  long_context: longContextWritten.nullable(),
+  fast: tierWritten.nullable(),
+  flex: tierWritten.optional(),
+  ultrafast: tierWritten.optional(),
   web_search_per_thousand: rateShown.nullable(),
 };
 const priceWritten = z.object(pricePartsWritten);
@@ -341,6 +363,7 @@ const groupWritten = z.object({
   output_tpm: orNone,
   concurrency: orNone,
   residency: z.array(z.string()).optional(),
+  tiers: z.array(z.string()).optional(),
 });
 const amountOrNone = amountShown.nullable();
 const planWritten = z.object({

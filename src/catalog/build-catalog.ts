@@ -6,6 +6,7 @@ import { parseId } from '../base/ids.ts';
 import type { Nano } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { Secret } from '../secrets/secrets.ts';
+import { PRICED_TIERS } from '../wire/wire.ts';
 import type { Auth } from './auth.ts';
 import {
   DEFAULT_CREDENTIAL,
@@ -22,6 +23,7 @@ import {
   storedModel,
   storedProvider,
   storedSettings,
+  type TierInput,
 } from './document.ts';
 import { type Fault, formatFault, readPart } from './fault.ts';
 import {
@@ -36,6 +38,7 @@ import {
   type Rates,
   type Route,
   type Settings,
+  type TierPrice,
 } from './model.ts';
 import { passthroughFrom } from './passthrough.ts';
 import { catalogAt, nextPriceChangeMs } from './price-changes.ts';
@@ -257,16 +260,26 @@ function pricesFrom(price: PriceInput, changes: readonly PriceChangeInput[]): Mo
 }
 
 function priceFrom(price: PriceInput, fromMs: number, next: ModelPrice | null): ModelPrice {
-  const long = price.long_context;
   const search = price.web_search_per_thousand;
+  const tiers = PRICED_TIERS.flatMap((tier) => {
+    const stated = price[tier] ?? null;
+    return stated === null ? [] : [[tier, Object.freeze(tierFrom(stated))] as const];
+  });
   return Object.freeze({
     fromMs,
     next,
-    standard: ratesFrom(price),
-    longContext: long === null ? null : Object.freeze({ aboveTokens: long.above, rates: ratesFrom(long) }),
-    fast: price.fast === null ? null : ratesFrom(price.fast),
+    ...tierFrom(price),
+    tiers: Object.freeze(Object.fromEntries(tiers)),
     webSearchPerThousand: search === null ? null : rateFrom(search),
   });
+}
+
+function tierFrom(given: PriceInput | TierInput): TierPrice {
+  const long = given.long_context ?? null;
+  return {
+    standard: ratesFrom(given),
+    longContext: long === null ? null : Object.freeze({ aboveTokens: long.above, rates: ratesFrom(long) }),
+  };
 }
 
 /** Cache rates that a tier omits equal its input rate. */
@@ -295,6 +308,7 @@ function groupFrom(entry: CatalogDocument): Group {
       concurrency: group.concurrency,
     }),
     residency: group.residency === undefined ? null : Object.freeze(group.residency),
+    tiers: group.tiers === undefined ? null : Object.freeze(group.tiers),
   });
 }
 

@@ -29,20 +29,23 @@ export type {
   Rates,
   Route,
   Settings,
+  TierPrice,
 } from './model.ts';
 export { cleanPassed, type Passthrough, passes, passthroughFrom } from './passthrough.ts';
 export { type Plan, type PlanOptions, planApply } from './plan-apply.ts';
 export { type PriceUpdate, planPriceUpdate } from './plan-price-update.ts';
 export {
   explainPrice,
+  hasTier,
   outputTokensAfter,
   outputTokensThatFit,
   type PricePart,
+  priceDearest,
   priceMessage,
   priceRoute,
   priceWorstCase,
   rateRecord,
-  type Speed,
+  tierOfRates,
   UNBILLED_RATES,
   type WorstCase,
 } from './price.ts';

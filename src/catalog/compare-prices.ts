@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseTimeMs } from '../base/checked-number.ts';
 import { formatRate, type PriceChangeInput, type PriceInput, SANDBOX_KIND } from './document.ts';
-import type { Catalog, Model, ModelPrice, Route } from './model.ts';
+import type { Catalog, Model, ModelPrice, Route, TierPrice } from './model.ts';
 import { printRates } from './price.ts';
 import { laterPrices } from './price-changes.ts';
 import {
@@ -161,12 +161,20 @@ function differencesOf(
 }
 
 /** Every charged part, named as in a file, including those with a default: a cache without a rate costs the input rate. */
-function chargedPrice({ standard, longContext: long, fast, webSearchPerThousand: search }: ModelPrice): Nested {
+function chargedPrice(price: ModelPrice): Nested {
+  const { tiers, webSearchPerThousand: search } = price;
+  const charged = Object.entries(tiers).map(([tier, rates]) => [tier, chargedTier(rates)] as const);
+  return {
+    ...chargedTier(price),
+    ...Object.fromEntries(charged),
+    web_search_per_thousand: search === null ? null : formatRate(search),
+  };
+}
+
+function chargedTier({ standard, longContext: long }: TierPrice): Nested {
   return {
     ...printRates(standard),
     long_context: long && { above: long.aboveTokens, ...printRates(long.rates) },
-    fast: fast && printRates(fast),
-    web_search_per_thousand: search === null ? null : formatRate(search),
   };
 }
 

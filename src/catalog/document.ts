@@ -6,7 +6,7 @@ import { leastDaysOf } from '../base/clock.ts';
 import { parseId } from '../base/ids.ts';
 import { formatDecimal, formatUsd, NANO_MAX, type Nano, parseDecimal, parseUsd } from '../base/money.ts';
 import { bounds } from '../config.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../wire/wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue, PRICED_TIERS } from '../wire/wire.ts';
 import { authInput } from './auth.ts';
 import { installationMembers } from './installation.ts';
 import { passthroughInput } from './passthrough.ts';
@@ -114,13 +114,18 @@ export const DEFAULT_MAX_TOKENS = 4_096; // of a model without `default_max_toke
 
 const isoDate = z.iso.date();
 const isoTime = z.iso.datetime({ offset: true });
+const longContext = z.strictObject({ above: count, ...rateMembers });
+const tierMembers = {
+  ...rateMembers,
+  long_context: longContext.exactOptional(), // absent unless set, as earlier versions do not know it
+};
+const tierRates = z.strictObject(tierMembers);
 const priceMembers = {
   ...rateMembers,
-  long_context: z
-    .strictObject({ above: count, ...rateMembers })
-    .nullable()
-    .default(null),
-  fast: z.strictObject(rateMembers).nullable().default(null),
+  long_context: longContext.nullable().default(null),
+  fast: tierRates.nullable().default(null),
+  flex: tierRates.exactOptional(), // absent unless set, as earlier versions do not know it
+  ultrafast: tierRates.exactOptional(), // as above
   web_search_per_thousand: rate.nullable().default(null),
 };
 const FROM_WORDS = 'must be a time such as 2026-12-01T00:00:00Z, or a date, which means midnight UTC';
@@ -248,6 +253,10 @@ export const groupInput = z.strictObject({
   output_tpm: countOrNone,
   concurrency: countOrNone,
   residency: residency.exactOptional(), // absent unless set, as earlier versions do not know it
+  tiers: z
+    .array(z.enum(PRICED_TIERS, `must be ${PRICED_TIERS.map((tier) => `"${tier}"`).join(', ')}`))
+    .refine((tiers) => new Set(tiers).size === tiers.length, 'must not contain a tier twice')
+    .exactOptional(), // absent unless set, as earlier versions do not know it
 });
 
 const windowAmount = amount
@@ -460,6 +469,7 @@ export type GroupInput = z.output<typeof groupInput>;
 export type PlanInput = z.output<typeof planInput>;
 export type PriceInput = z.output<typeof price>;
 export type PriceChangeInput = z.output<typeof priceChanges>[number];
+export type TierInput = z.output<typeof tierRates>;
 export type RatesInput = Pick<PriceInput, 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h'>;
 export type SettingsInput = z.output<typeof storedSettings>;
 

@@ -3,6 +3,7 @@
 import { BrokenInvariant } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import type { Secret } from '../secrets/secrets.ts';
+import type { PricedTier } from '../wire/wire.ts';
 import type { AuthType } from './auth.ts';
 import type { RouteProtocol, Serves, SettingsInput } from './document.ts';
 import type { Passthrough } from './passthrough.ts';
@@ -16,15 +17,20 @@ export interface Rates {
   cacheWrite1h: bigint;
 }
 
-export interface ModelPrice {
+/** The rates of one service tier. */
+export interface TierPrice {
+  standard: Rates;
+  /** Rates of the whole request if its prompt exceeds `aboveTokens`. */
+  longContext: { aboveTokens: number; rates: Rates } | null;
+}
+
+/** The rates of the standard tier, and those of the others that are sold. */
+export interface ModelPrice extends TierPrice {
   /** When it takes effect, in milliseconds since 1970; 0: from the beginning. */
   fromMs: number;
   /** The version that replaces it, with a later time. */
   next: ModelPrice | null;
-  standard: Rates;
-  /** Rates of the whole request if its prompt exceeds `aboveTokens`. */
-  longContext: { aboveTokens: number; rates: Rates } | null;
-  fast: Rates | null;
+  tiers: Readonly<Partial<Record<PricedTier, TierPrice>>>;
   /** USD per thousand web searches, in units of 10^-12 USD. */
   webSearchPerThousand: bigint | null;
 }
@@ -80,6 +86,8 @@ export interface Group {
   limits: RateLimits;
   /** Where data of its messages may be processed; null: anywhere. */
   residency: readonly string[] | null;
+  /** The tiers that its messages may request besides the standard one; null: all with a price. */
+  tiers: readonly PricedTier[] | null;
 }
 
 /** A plan that accounts can have. */

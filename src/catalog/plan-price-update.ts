@@ -1,6 +1,7 @@
 // Plans the prices of a newer list: which models take them, and how each part changes. Pure.
 
 import { isDeepStrictEqual } from 'node:util';
+import { PRICED_TIERS } from '../wire/wire.ts';
 import {
   differencesFrom,
   differentParts,
@@ -8,7 +9,7 @@ import {
   type PriceVersion,
   versionsOf,
 } from './compare-prices.ts';
-import { type PriceInput, type RatesInput, storedModel } from './document.ts';
+import { type PriceInput, type RatesInput, storedModel, type TierInput } from './document.ts';
 import { findListed, isPlatform, type ListedModel, type PriceList } from './price-list/price-list.ts';
 import type { CatalogDocument } from './store.ts';
 
@@ -62,14 +63,16 @@ export function planPriceUpdate(
 /** The versions as they are charged: a cache rate that a tier omits equals its input rate. */
 function chargedVersions(...written: Parameters<typeof versionsOf>): PriceVersion[] {
   return versionsOf(...written).map(({ fromMs, price }) => {
-    const { long_context: long, fast } = price as PriceInput;
-    const charged = {
-      ...withCacheRates(price),
-      long_context: long && withCacheRates(long),
-      fast: fast && withCacheRates(fast),
-    };
-    return { fromMs, price: charged };
+    const tiers = PRICED_TIERS.filter((tier) => (price as PriceInput)[tier] !== undefined);
+    const charged = tiers.map((tier) => [tier, chargedTier((price as PriceInput)[tier] ?? null)] as const);
+    return { fromMs, price: { ...chargedTier(price as PriceInput), ...Object.fromEntries(charged) } };
   });
+}
+
+function chargedTier<Tier extends PriceInput | TierInput | null>(tier: Tier): Tier {
+  if (tier === null) return tier;
+  const long = tier.long_context;
+  return { ...withCacheRates(tier), ...(long !== undefined && { long_context: long && withCacheRates(long) }) };
 }
 
 function withCacheRates<Tier extends object>(tier: Tier): Tier {

@@ -4,11 +4,10 @@ import { assert } from '../base/assert.ts';
 import { exactNumber, isWholeNumber } from '../base/checked-number.ts';
 import { formatDecimal, type Nano, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config.ts';
-import { promptTokens, type TokenCounts } from '../wire/wire.ts';
+import { promptTokens, SERVICE_TIERS, type ServiceTier, type TokenCounts } from '../wire/wire.ts';
 import { formatRate } from './document.ts';
-import type { ModelPrice, Rates, Route } from './model.ts';
+import type { ModelPrice, Rates, Route, TierPrice } from './model.ts';
 
-export type Speed = 'standard' | 'fast';
 /** Cache writes requested; `1h` includes 5-minute writes. */
 export type CacheWrites = 'none' | '5m' | '1h';
 
@@ -17,7 +16,8 @@ export interface WorstCase {
   inputTokens: number;
   outputTokens: number;
   webSearches: number;
-  speed: Speed;
+  /** As requested: a provider may serve the standard tier in its place. */
+  tier: ServiceTier;
   /** Absent: any. */
   cacheWrites?: CacheWrites;
 }
@@ -33,12 +33,17 @@ const SEARCHES_TO_MILLION = 1_000n; // search prices are per thousand, token pri
 
 /**
  * The cost in nanodollars, at most bounds.nanoPerMessageMax. Long-context rates apply to the whole request if its prompt
- * exceeds the threshold, at standard speed only. A web search without a price costs nothing: checkFeatures refuses
- * requests for one, so the provider searched unasked. `fast` requires fast rates, which checkFeatures ensures.
+ * exceeds the threshold; each tier has its own, or none. A web search without a price costs nothing: checkFeatures
+ * refuses requests for one, so the provider searched unasked. A tier requires rates, which checkFeatures ensures.
  */
-export function priceMessage(price: ModelPrice, counts: TokenCounts, multiplierMillionths: bigint, speed: Speed): Nano {
+export function priceMessage(
+  price: ModelPrice,
+  counts: TokenCounts,
+  multiplierMillionths: bigint,
+  tier: ServiceTier,
+): Nano {
   if (counts.webSearches === 0) {
-    const small = smallRates(appliedRates(price, promptTokens(counts), speed), multiplierMillionths);
+    const small = smallRates(appliedRates(price, promptTokens(counts), tier), multiplierMillionths);
     const sum =
       product(counts.input, small.input) +
       product(counts.output, small.output) +
@@ -47,11 +52,11 @@ export function priceMessage(price: ModelPrice, counts: TokenCounts, multiplierM
       product(counts.cacheWrite1h, small.cacheWrite1h);
     if (sum <= Number.MAX_SAFE_INTEGER) return roundUpSmall(sum, small.perNano);
   }
-  return roundUp(messageUnits(price, counts, speed) * multiplierMillionths);
+  return roundUp(messageUnits(price, counts, tier) * multiplierMillionths);
 }
 
-function messageUnits(price: ModelPrice, counts: TokenCounts, speed: Speed): bigint {
-  const rates = appliedRates(price, promptTokens(counts), speed);
+function messageUnits(price: ModelPrice, counts: TokenCounts, tier: ServiceTier): bigint {
+  const rates = appliedRates(price, promptTokens(counts), tier);
   return (
     unitsOf(counts.input, rates.input) +
     unitsOf(counts.output, rates.output) +
@@ -62,13 +67,12 @@ function messageUnits(price: ModelPrice, counts: TokenCounts, speed: Speed): big
   );
 }
 
-/** At least priceMessage of any split of these counts at this speed. */
+/** At least priceMessage of any split of these counts, in this tier or the standard one. */
 export function priceWorstCase(price: ModelPrice, most: WorstCase, multiplierMillionths: bigint): Nano {
   const { longContext } = price;
-  const isOneTier = most.speed === 'fast' || longContext === null || most.inputTokens <= longContext.aboveTokens;
-  if (isOneTier && most.webSearches === 0) {
-    const rates = most.speed === 'fast' ? fastRates(price) : price.standard;
-    const small = smallRates(rates, multiplierMillionths);
+  const isShort = longContext === null || most.inputTokens <= longContext.aboveTokens;
+  if (most.tier === 'standard' && isShort && most.webSearches === 0) {
+    const small = smallRates(price.standard, multiplierMillionths);
     const sum =
       product(most.inputTokens, dearestInput(small, most.cacheWrites)) + product(most.outputTokens, small.output);
     if (sum <= Number.MAX_SAFE_INTEGER) return roundUpSmall(sum, small.perNano);
@@ -93,17 +97,31 @@ export function outputTokensThatFit(
   return tokensFor(available, before * multiplierMillionths, dearest.output * multiplierMillionths);
 }
 
-/** The same with known prompt counts: the output tokens that the rest of `available` pays for. */
+/** The larger priceMessage of this tier and the standard one, by which the message may be billed as well. */
+export function priceDearest(
+  price: ModelPrice,
+  counts: TokenCounts,
+  multiplierMillionths: bigint,
+  tier: ServiceTier,
+): Nano {
+  const standard = priceMessage(price, counts, multiplierMillionths, 'standard');
+  return tier === 'standard' ? standard : Math.max(standard, priceMessage(price, counts, multiplierMillionths, tier));
+}
+
+/** The output tokens for which priceDearest of these prompt counts fits into `available`. */
 export function outputTokensAfter(
   price: ModelPrice,
   prompt: TokenCounts,
   multiplierMillionths: bigint,
-  speed: Speed,
+  tier: ServiceTier,
   available: Nano,
 ): number {
-  const { output } = appliedRates(price, promptTokens(prompt), speed);
-  const before = messageUnits(price, { ...prompt, output: 0 }, speed);
-  return tokensFor(available, before * multiplierMillionths, output * multiplierMillionths);
+  const tokensIn = (one: ServiceTier) => {
+    const { output } = appliedRates(price, promptTokens(prompt), one);
+    const before = messageUnits(price, { ...prompt, output: 0 }, one);
+    return tokensFor(available, before * multiplierMillionths, output * multiplierMillionths);
+  };
+  return tier === 'standard' ? tokensIn(tier) : Math.min(tokensIn('standard'), tokensIn(tier));
 }
 
 function tokensFor(available: Nano, unitsBefore: bigint, unitsPerToken: bigint): number {
@@ -118,12 +136,11 @@ function tokensFor(available: Nano, unitsBefore: bigint, unitsPerToken: bigint):
 }
 
 /** The provider's charge; null if the route's cost, or a used part of it, is unknown. */
-export function priceRoute(route: Route, counts: TokenCounts, speed: Speed): Nano | null {
+export function priceRoute(route: Route, counts: TokenCounts, tier: ServiceTier): Nano | null {
   const cost = route.cost;
-  if (cost === null) return null;
-  if (speed === 'fast' && cost.fast === null) return null;
+  if (cost === null || !hasTier(cost, tier)) return null;
   if (counts.webSearches > 0 && cost.webSearchPerThousand === null) return null;
-  return priceMessage(cost, counts, MILLION, speed);
+  return priceMessage(cost, counts, MILLION, tier);
 }
 
 /**
@@ -134,13 +151,27 @@ export function rateRecord(
   price: ModelPrice,
   counts: TokenCounts,
   multiplierMillionths: bigint,
-  speed: Speed,
+  tier: ServiceTier,
 ): Readonly<Record<string, string>> {
-  const rates = appliedRates(price, promptTokens(counts), speed);
-  const tier = speed === 'fast' ? 'fast' : rates === price.standard ? 'standard' : 'long_context';
-  const record = recordOf(rates, tier, multiplierMillionths, price.fromMs);
+  const rates = appliedRates(price, promptTokens(counts), tier);
+  const name = rates === tierPrice(price, tier).standard ? tier : LONG_NAMES[tier];
+  const record = recordOf(rates, name, multiplierMillionths, price.fromMs);
   if (counts.webSearches === 0) return record;
   return { ...record, web_search_per_thousand: formatRate(price.webSearchPerThousand ?? 0n) };
+}
+
+/** Names of the rates of long prompts by their tier, as records have them. */
+const LONG_NAMES = {
+  standard: 'long_context',
+  fast: 'fast_long_context',
+  flex: 'flex_long_context',
+  ultrafast: 'ultrafast_long_context',
+} as const satisfies Record<ServiceTier, string>;
+
+/** The service tier of recorded rates; null if they have none, such as those of an answer that is not billed. */
+export function tierOfRates(rates: Readonly<Record<string, string>>): ServiceTier | null {
+  const { tier: name } = rates;
+  return SERVICE_TIERS.find((tier) => name === tier || name === LONG_NAMES[tier]) ?? null;
 }
 
 /** The rates of an answer that is not billed, for the usage record. */
@@ -199,23 +230,26 @@ export function printRates(rates: Rates): Record<RateName, string> {
   return printed;
 }
 
-function appliedRates(price: ModelPrice, prompt: number, speed: Speed): Rates {
-  if (speed === 'fast') return fastRates(price);
-  const long = price.longContext;
-  return long !== null && prompt > long.aboveTokens ? long.rates : price.standard;
+function appliedRates(price: ModelPrice, prompt: number, tier: ServiceTier): Rates {
+  const { standard, longContext: long } = tierPrice(price, tier);
+  return long !== null && prompt > long.aboveTokens ? long.rates : standard;
 }
 
-/** A prompt of at most `inputTokens` may stay below the long-context threshold, so both tiers are considered. */
+/** A prompt of at most `inputTokens` may stay below a long-context threshold, so the rates on both sides are considered. */
 function dearestRates(
   price: ModelPrice,
-  { inputTokens, speed, cacheWrites = '1h' }: Pick<WorstCase, 'inputTokens' | 'speed' | 'cacheWrites'>,
+  { inputTokens, tier, cacheWrites = '1h' }: Pick<WorstCase, 'inputTokens' | 'tier' | 'cacheWrites'>,
 ): { input: bigint; output: bigint } {
-  if (speed === 'fast') return dearestOf(fastRates(price), cacheWrites);
-  const standard = dearestOf(price.standard, cacheWrites);
-  const long = price.longContext;
-  if (long === null || inputTokens <= long.aboveTokens) return standard;
-  const above = dearestOf(long.rates, cacheWrites);
-  return { input: larger(standard.input, above.input), output: larger(standard.output, above.output) };
+  let dearest = dearestOf(price.standard, cacheWrites);
+  const consider = (rates: Rates) => {
+    const { input, output } = dearestOf(rates, cacheWrites);
+    dearest = { input: larger(dearest.input, input), output: larger(dearest.output, output) };
+  };
+  for (const one of tier === 'standard' ? [price] : [price, tierPrice(price, tier)]) {
+    consider(one.standard);
+    if (one.longContext !== null && inputTokens > one.longContext.aboveTokens) consider(one.longContext.rates);
+  }
+  return dearest;
 }
 
 function dearestOf(rates: Rates, cacheWrites: CacheWrites): { input: bigint; output: bigint } {
@@ -229,9 +263,15 @@ function dearestInput<Rate extends bigint | number>(rates: PromptRates<Rate>, ca
   return input;
 }
 
-function fastRates(price: ModelPrice): Rates {
-  assert(price.fast !== null, 'fast speed is sold only where it has rates');
-  return price.fast;
+export function hasTier(price: ModelPrice, tier: ServiceTier): boolean {
+  return tier === 'standard' || price.tiers[tier] !== undefined;
+}
+
+function tierPrice(price: ModelPrice, tier: ServiceTier): TierPrice {
+  if (tier === 'standard') return price;
+  const { [tier]: stated } = price.tiers;
+  assert(stated !== undefined, 'a service tier is sold only where it has rates');
+  return stated;
 }
 
 function searchUnits(price: ModelPrice, webSearches: number): bigint {

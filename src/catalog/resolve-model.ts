@@ -2,9 +2,10 @@
 
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { ServiceTier } from '../wire/wire.ts';
 import type { Serves } from './document.ts';
 import type { Catalog, Credential, Group, Model, ProviderSettings, Route } from './model.ts';
-import type { Speed } from './price.ts';
+import { hasTier } from './price.ts';
 import { routesWithinResidency } from './residency.ts';
 
 interface CompiledPattern {
@@ -193,7 +194,7 @@ function usableRoutes(catalog: Catalog, group: Group, model: Model, account: num
 
 /** Features of a request that have, or would need, a price of their own. */
 export interface PricedFeatures {
-  speed: Speed;
+  tier: ServiceTier;
   /** null without the provider's web search tool. */
   webSearch: { usesMax: number | null } | null;
   longContext: boolean;
@@ -214,7 +215,7 @@ export function checkFeatures(offer: Offer, features: PricedFeatures): void {
   const refuse = (feature: string) => {
     throw new TurnpikeError('feature_not_priced', `${feature} has no price for the model ${name}`);
   };
-  if (features.speed === 'fast' && price.fast === null) refuse('speed: "fast"');
+  if (!hasTier(price, features.tier)) refuse('speed: "fast"');
   if (features.webSearch !== null && price.webSearchPerThousand === null) refuse('web_search:');
   // A model whose window exceeds the usual one sells all of it at its standard rates.
   const sellsLongContext = price.longContext !== null || (maxInputTokens ?? 0) > USUAL_CONTEXT_TOKENS;

@@ -2,12 +2,12 @@
 
 import type { Nano } from '../base/money.ts';
 import {
+  hasTier,
   type Offer,
   priceMessage,
   priceRoute,
   type Route,
   rateRecord,
-  type Speed,
   UNBILLED_RATES,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
@@ -24,10 +24,12 @@ import {
   type MessageCounter,
 } from '../usage/usage.ts';
 import {
+  dearerTier,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   makeEvent,
+  type ServiceTier,
   type StreamEvent,
   type TokenCounts,
 } from '../wire/wire.ts';
@@ -47,7 +49,7 @@ export interface RecordedMessage {
   readonly attempts: UsageRecord['attempts'];
   readonly admittedMs: number | null;
   readonly firstTokenMs: number | null;
-  readonly speedAsked: Speed;
+  readonly tierAsked: ServiceTier;
   /** The provider does not bill the answer, so it costs nothing, whatever its tokens. */
   readonly isUnbilled: boolean;
 }
@@ -63,7 +65,7 @@ export function makeRecord(
   const { isUnbilled, offer } = message;
   const { model, group } = offer;
   const { counts, source } = usage;
-  const speed = speedServed(message, usage.speed);
+  const tier = tierServed(message, usage.tier);
   return {
     requestId: message.requestId,
     atMs: 0,
@@ -83,7 +85,7 @@ export function makeRecord(
     cacheWrite1hTokens: counts.cacheWrite1h,
     webSearches: counts.webSearches,
     usageSource: source,
-    cost: source === 'none' || isUnbilled ? 0 : priceMessage(model.price, counts, group.multiplierMillionths, speed),
+    cost: source === 'none' || isUnbilled ? 0 : priceMessage(model.price, counts, group.multiplierMillionths, tier),
     writtenOff: 0,
     planPaid: 0,
     providerCost: isUnbilled ? 0 : costOf(message, usage),
@@ -92,7 +94,7 @@ export function makeRecord(
         ? {}
         : isUnbilled
           ? UNBILLED_RATES
-          : rateRecord(model.price, counts, group.multiplierMillionths, speed),
+          : rateRecord(model.price, counts, group.multiplierMillionths, tier),
     attempts: message.attempts,
     error: error && { code: error.code, message: storableMessage(error).slice(0, bounds.recordedErrorCharactersMax) },
     admittedMs: message.admittedMs,
@@ -114,25 +116,26 @@ export function writeOffReason(
   if (record.writtenOff === 0) return null;
   const { model, group } = message.offer;
   const prompt = { ...usage.counts, output: 0, webSearches: 0 };
-  const promptCost = priceMessage(model.price, prompt, group.multiplierMillionths, speedServed(message, usage.speed));
+  const promptCost = priceMessage(model.price, prompt, group.multiplierMillionths, tierServed(message, usage.tier));
   return record.cost - record.writtenOff < promptCost ? 'prompt' : 'output';
 }
 
-/** The provider's charge; null if it is unknown, also for a speed or a service tier without rates, which nobody requested. */
-function costOf({ route, speedAsked }: RecordedMessage, usage: CountedUsage): Nano | null {
+/** The provider's charge; null if it is unknown, also for a service tier without rates, which nobody requested. */
+function costOf({ route, tierAsked }: RecordedMessage, usage: CountedUsage): Nano | null {
   if (route === null || isOfUnknownTier(usage)) return null;
-  return priceRoute(route, usage.counts, usage.speed ?? speedAsked);
+  return priceRoute(route, usage.counts, usage.tier ?? tierAsked);
 }
 
-/** Names of what the provider reported and nobody expected, for the operator: numbers, a service tier, and fast speed unasked. */
-export function unknownIn({ speedAsked }: RecordedMessage, { unknown, speed }: CountedUsage): string[] {
-  return speed === 'fast' && speedAsked !== 'fast' ? [...unknown, 'speed.fast'] : unknown;
+/** Names of what the provider reported and nobody expected, for the operator: numbers, and a service tier that was not requested. */
+export function unknownIn({ tierAsked }: RecordedMessage, { unknown, tier }: CountedUsage): string[] {
+  if (tier === null || tier === 'standard' || tier === tierAsked) return unknown;
+  return [...unknown, tier === 'fast' ? 'speed.fast' : `service_tier.${tier}`];
 }
 
-/** The speed reported by the provider. A speed without rates was not requested, and is sold as standard. */
-function speedServed({ offer, speedAsked }: RecordedMessage, reported: Speed | null): Speed {
-  const speed = reported ?? speedAsked;
-  return speed === 'fast' && offer.model.price.fast === null ? 'standard' : speed;
+/** The tier reported by the provider. One without rates was not requested: what was requested is billed, or standard if that is dearer. */
+function tierServed({ offer, tierAsked }: RecordedMessage, reported: ServiceTier | null): ServiceTier {
+  const tier = reported ?? tierAsked;
+  return hasTier(offer.model.price, tier) ? tier : dearerTier(tierAsked, 'standard');
 }
 
 /** The properties of a message that decide its bill. */

@@ -5,7 +5,7 @@ import type { Caller } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
 import { parseUsd } from '../base/money.ts';
 import { ABSENT } from '../base/roster.ts';
-import { MESSAGES_KIND, type Offer, type Route, type Speed } from '../catalog/catalog.ts';
+import { MESSAGES_KIND, type Offer, type Route } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
 import type { ProviderFault, WholeReply } from '../providers/providers.ts';
@@ -16,7 +16,7 @@ import {
   MessageCounter,
   NOTHING_COUNTED,
 } from '../usage/usage.ts';
-import type { MessageRequest, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import type { MessageRequest, PlainDeltas, ServiceTier, StreamEvent, TokenCounts } from '../wire/wire.ts';
 import type { Opened } from './attempts.ts';
 import type { ClientRequest, MessageReport } from './client-request.ts';
 import { countAfterEnd, countForCorrection, countPromptAfterEnd, lacks } from './count-after-end.ts';
@@ -165,8 +165,8 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     return admittedMs === null ? null : Math.round(admittedMs - startedMs);
   }
 
-  get speedAsked(): Speed {
-    return this.plan.firstCase.speed;
+  get tierAsked(): ServiceTier {
+    return this.plan.firstCase.tier;
   }
 
   get settleWaitMs(): number {

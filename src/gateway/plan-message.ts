@@ -113,7 +113,7 @@ export function planMessage(
     inputTokens: input.least,
     outputTokens: leastTokens,
     webSearches: features.webSearch === null ? 0 : (features.webSearch.usesMax ?? WEB_SEARCHES_UNBOUNDED),
-    speed: features.speed,
+    tier: features.tier,
     cacheWrites: features.cacheControl,
   };
   const least = priceWorstCase(model.price, worstCase, group.multiplierMillionths);

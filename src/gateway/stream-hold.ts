@@ -9,7 +9,7 @@ import {
   type Offer,
   outputTokensAfter,
   outputTokensThatFit,
-  priceMessage,
+  priceDearest,
   priceWorstCase,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
@@ -288,20 +288,20 @@ export class StreamHold implements Placed {
     const { offer, plan } = this.#message;
     const { price } = offer.model;
     const multiplier = offer.group.multiplierMillionths;
-    const { speed, webSearches } = plan.firstCase;
+    const { tier, webSearches } = plan.firstCase;
     return this.#prompt === null
       ? priceWorstCase(price, { ...plan.firstCase, outputTokens }, multiplier)
-      : priceMessage(price, { ...this.#prompt, output: outputTokens, webSearches }, multiplier, speed);
+      : priceDearest(price, { ...this.#prompt, output: outputTokens, webSearches }, multiplier, tier);
   }
 
   #tokensFor(amount: number): number {
     const { offer, plan } = this.#message;
     const { price } = offer.model;
     const multiplier = offer.group.multiplierMillionths;
-    const { speed, webSearches } = plan.firstCase;
+    const { tier, webSearches } = plan.firstCase;
     return this.#prompt === null
       ? outputTokensThatFit(price, plan.firstCase, multiplier, amount)
-      : outputTokensAfter(price, { ...this.#prompt, webSearches }, multiplier, speed, amount);
+      : outputTokensAfter(price, { ...this.#prompt, webSearches }, multiplier, tier, amount);
   }
 }
 

@@ -1,7 +1,7 @@
 // Counts the usage of one message from its events or its whole. `total` alone decides which counts are credible.
 
 import { bounds } from '../config.ts';
-import type { JsonObject, JsonValue, PlainDeltas, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import type { JsonObject, JsonValue, PlainDeltas, ServiceTier, StreamEvent, TokenCounts } from '../wire/wire.ts';
 import { isJsonObject, isThinking, jsonObjects, NO_TOKENS, objectOf, textOf } from '../wire/wire.ts';
 import { billEvidence, type Ending, type Evidence, type Held, knownOf } from './bill.ts';
 import type { ByteClasses } from './byte-classes.ts';
@@ -51,8 +51,8 @@ export interface CountedUsage {
   unknown: string[];
   /** Names of reported counts that fell in the course of the stream. */
   contradicted: string[];
-  /** The speed reported by the provider; null if not reported. */
-  speed: 'standard' | 'fast' | null;
+  /** The service tier reported by the provider; null if not reported. */
+  tier: ServiceTier | null;
 }
 
 export type CacheLifetime = '5m' | '1h';
@@ -314,7 +314,7 @@ export class MessageCounter {
   }
 
   #usageOf(counts: TokenCounts | null, evidence: Evidence, outputTokensMax: number): CountedUsage {
-    const { disbelieved, unknown, contradicted, speed } = this.#usage ?? NOTHING_REPORTED;
+    const { disbelieved, unknown, contradicted, tier } = this.#usage ?? NOTHING_REPORTED;
     const isReported = knownOf(evidence) === 'final' && counts !== null && isWhole(counts, evidence);
     const isDoubted = this.#usage?.output !== null && this.#outputReported(outputTokensMax) === null;
     return {
@@ -323,7 +323,7 @@ export class MessageCounter {
       disbelieved: this.#usage !== null && isDoubted ? [...disbelieved, 'output_tokens'] : disbelieved,
       unknown,
       contradicted,
-      speed,
+      tier,
     };
   }
 

@@ -1,6 +1,7 @@
 // Evidence only rises: a later count of a message never lowers an earlier one.
 
 import { bounds } from '../config.ts';
+import { dearerTier } from '../wire/wire.ts';
 import { NAMES_MAX, type PartialCounts, type PartialUsage } from './read-usage.ts';
 
 /**
@@ -20,7 +21,7 @@ export function mergeUsage(before: PartialUsage, after: PartialUsage): PartialUs
     output: largest(before.output, after.output),
     thinking: largest(before.thinking, after.thinking),
     webSearches: largest(before.webSearches, after.webSearches),
-    speed: before.speed === 'fast' ? 'fast' : (after.speed ?? before.speed),
+    tier: before.tier && after.tier ? dearerTier(before.tier, after.tier) : (after.tier ?? before.tier),
     compactions: mergeCompactions(before.compactions, after.compactions),
     disbelieved: union(before.disbelieved, isCredible ? after.disbelieved : [...after.disbelieved, 'input_tokens']),
     unknown: union(before.unknown, after.unknown),

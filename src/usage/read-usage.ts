@@ -2,7 +2,7 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
-import type { JsonObject, JsonValue, MessageRequest } from '../wire/wire.ts';
+import type { JsonObject, JsonValue, MessageRequest, ServiceTier } from '../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf } from '../wire/wire.ts';
 
 /** Tokens; null if the provider reported nothing credible. */
@@ -19,7 +19,7 @@ export interface PartialCounts {
 export interface PartialUsage extends PartialCounts {
   thinking: number | null;
   webSearches: number | null;
-  speed: 'standard' | 'fast' | null;
+  tier: ServiceTier | null;
   /** The sum over the summaries that the provider made of the conversation: billed, and not included in the counts above. */
   compactions: PartialCounts | null;
   /** Names of members with an invalid count: not an integer, negative, or, alone or as a sum, above bounds.usageTokensMax. */
@@ -50,17 +50,22 @@ const NAME_CHARACTERS_MAX = 64;
 export function readUsage(value: JsonValue | undefined): PartialUsage {
   const usage = objectOf(value);
   const disbelieved: string[] = [];
-  const speed = usage['speed'];
   return {
     ...requireCrediblePrompt(readCounts(usage, disbelieved), disbelieved),
     thinking: readCount(usage['output_tokens_details'], 'thinking_tokens', disbelieved),
     webSearches: readCount(usage['server_tool_use'], 'web_search_requests', disbelieved),
-    speed: speed === 'standard' || speed === 'fast' ? speed : null,
+    tier: readTier(usage),
     compactions: readCompactions(usage['iterations'], disbelieved),
     disbelieved,
     unknown: unknownNumbers(usage),
     contradicted: readNames(usage['contradicted']),
   };
+}
+
+/** `service_tier` names the tiers that are not a speed. Its "standard" beside a speed is that of reserved capacity. */
+function readTier({ speed, service_tier: named }: JsonObject): ServiceTier | null {
+  if (named === 'flex' || named === 'ultrafast') return named;
+  return speed === 'standard' || speed === 'fast' ? speed : null;
 }
 
 /** As converters of other protocols list them. */
@@ -145,8 +150,8 @@ function addCount(left: number | null, right: number | null): number | null {
   return left === null ? right : left + (right ?? 0);
 }
 
-/** Tiers with the listed rates; `priority` of the Messages protocol is capacity that the operator has reserved. */
-const PRICED_TIERS: readonly JsonValue[] = ['standard', 'priority', 'auto', 'default'];
+/** Tiers with the listed rates or rates of their own; `priority` of the Messages protocol is capacity that the operator has reserved. */
+const KNOWN_TIERS: readonly JsonValue[] = ['standard', 'priority', 'auto', 'default', 'flex', 'ultrafast'];
 const TIER = 'service_tier.';
 
 /** Whether the provider served a tier whose rates are not known. */
@@ -157,7 +162,7 @@ export function isOfUnknownTier({ unknown }: Pick<PartialUsage, 'unknown'>): boo
 function unknownNumbers(usage: JsonObject): string[] {
   const names: string[] = [];
   const tier = usage['service_tier'];
-  if (typeof tier === 'string' && !PRICED_TIERS.includes(tier)) noteUnknown(names, TIER + tier);
+  if (typeof tier === 'string' && !KNOWN_TIERS.includes(tier)) noteUnknown(names, TIER + tier);
   for (const name of Object.keys(usage)) {
     const value = usage[name];
     if (typeof value === 'number') noteUnknown(names, name);

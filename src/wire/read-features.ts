@@ -3,6 +3,7 @@
 import { isWholeNumber } from '../base/checked-number.ts';
 import type { JsonObject, JsonValue, MessageRequest } from './message-request.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from './message-request.ts';
+import { type ServiceTier, tierOf } from './service-tier.ts';
 
 /**
  * Visits every block of `system` and `messages`, nested ones after their parent, until `visit` returns true; then
@@ -53,7 +54,8 @@ function prefixed(prefix: string, path: string | null): string | null {
 }
 
 export interface RequestFeatures {
-  speed: 'standard' | 'fast';
+  /** The service tier requested. */
+  tier: ServiceTier;
   /** `usesMax` over all web search tools; null if one of them has no limit. */
   webSearch: { usesMax: number | null } | null;
   /** Tools of the provider that add input while it answers. */
@@ -109,7 +111,7 @@ const TOOL_TYPE_CHARACTERS_MAX = 64;
 export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: string | null): RequestFeatures {
   const { body } = request;
   const found: RequestFeatures = {
-    speed: body['speed'] === 'fast' ? 'fast' : 'standard',
+    tier: tierOf(body),
     webSearch: null,
     serverTools: isNamed(body['mcp_servers']) ? 'unlimited' : 'none',
     fetchesMax: isNamed(body['mcp_servers']) ? null : 0,

@@ -1,10 +1,11 @@
 // Creates or edits a group. Shows which models its patterns match while they are typed.
 
-import { SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { Checkbox, Group, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useEffect } from 'react';
 import type { GroupShape } from '../../../src/admin-api/shapes.ts';
 import { objectFaults } from '../../form-faults.ts';
+import { TIERS, tierLabels } from '../../labels.ts';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { matchesPattern } from '../../patterns.ts';
@@ -68,6 +69,7 @@ export function GroupForm({ group, modelNames, onDone }: GroupFormProps) {
           acceptValueOnBlur
           {...form.getInputProps('residency')}
         />
+        <TierBoxes form={form} />
         <Text size="sm" fw={600}>
           Limits per account
         </Text>
@@ -87,6 +89,22 @@ export function GroupForm({ group, modelNames, onDone }: GroupFormProps) {
       </Stack>
       <ReviewDialog apply={apply} />
     </form>
+  );
+}
+
+function TierBoxes({ form }: { form: UseFormReturnType<Fields> }) {
+  return (
+    <Checkbox.Group
+      label="Service tiers"
+      description="Requests may ask for these where the model has a price for them."
+      {...form.getInputProps('tiers')}
+    >
+      <Group mt="xs">
+        {TIERS.map((tier) => (
+          <Checkbox key={tier} value={tier} label={tierLabels[tier]} />
+        ))}
+      </Group>
+    </Checkbox.Group>
   );
 }
 
@@ -111,6 +129,7 @@ function fieldsOf(group: GroupShape | null) {
     models: [...(group?.models ?? [])],
     multiplier: group?.multiplier ?? '1',
     residency: [...(group?.residency ?? [])],
+    tiers: [...(group?.tiers ?? TIERS)] as string[],
     rpm: text(group?.rpm),
     input_tpm: text(group?.input_tpm),
     output_tpm: text(group?.output_tpm),
@@ -118,11 +137,12 @@ function fieldsOf(group: GroupShape | null) {
   };
 }
 
-function documentOf({ name: _, models, multiplier, residency, ...limits }: Fields): object {
+function documentOf({ name: _, models, multiplier, residency, tiers, ...limits }: Fields): object {
   return {
     models,
     multiplier: multiplier.trim(),
     ...(residency.length > 0 && { residency }),
+    ...(tiers.length < TIERS.length && { tiers }),
     ...Object.fromEntries(limitNames.map((limit) => [limit, countOrNull(limits[limit])])),
   };
 }

@@ -2,7 +2,8 @@
 
 import { Card, Group, NativeSelect, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
-import { optionsOf } from '../../labels.ts';
+import { Fragment } from 'react';
+import { optionsOf, TIERS, tierLabels } from '../../labels.ts';
 import { ActionButton } from '../../parts/link.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
 import { blankRoute, type ModelFields, RATES, type RateName, rateLabels } from './form-values.ts';
@@ -33,12 +34,16 @@ export function PriceFieldset({ form, path, hasExtras }: { form: Form; path: str
               <RateFieldset form={form} path={`${path}.long_context`} />
             </Stack>
           )}
-          <Switch label="Fast price" {...price(`${path}.hasFast`, { type: 'checkbox' })} />
-          {isOn('hasFast') && (
-            <Group pl="md">
-              <RateFieldset form={form} path={`${path}.fast`} />
-            </Group>
-          )}
+          {TIERS.map((tier) => (
+            <Fragment key={tier}>
+              <Switch label={`${tierLabels[tier]} price`} {...price(`${path}.hasTier.${tier}`, { type: 'checkbox' })} />
+              {isOn(`hasTier.${tier}`) && (
+                <Group pl="md">
+                  <RateFieldset form={form} path={`${path}.${tier}`} />
+                </Group>
+              )}
+            </Fragment>
+          ))}
           <TextInput
             label="Web search, per thousand"
             description="Empty: requests with web search are rejected."
@@ -154,9 +159,10 @@ function RouteCard({ form, at, providers, isOnly }: RouteCardProps) {
           />
         </SimpleGrid>
         {costMode === 'stated' && <PriceFieldset form={form} path={`${path}.cost`} hasExtras={false} />}
-        {costMode === 'stated' && (cost.hasLong || cost.hasFast || cost.web_search_per_thousand !== '') && (
-          <Hint size="xs">Long-context, fast and web search costs of this route do not change.</Hint>
-        )}
+        {costMode === 'stated' &&
+          (cost.hasLong || TIERS.some((tier) => cost.hasTier[tier]) || cost.web_search_per_thousand !== '') && (
+            <Hint size="xs">Long-context, service tier and web search costs of this route do not change.</Hint>
+          )}
       </Stack>
     </Card>
   );

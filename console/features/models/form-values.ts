@@ -1,6 +1,7 @@
 // Converts between a model of the catalog document and the fields of its form, without loss. Pure.
 
 import type { CatalogShape, ListedModelShape } from '../../../src/admin-api/shapes.ts';
+import { TIERS, type TierName } from '../../labels.ts';
 
 export type WrittenModel = CatalogShape['document']['models'][string];
 type WrittenPrice = NonNullable<WrittenModel['price']>;
@@ -20,11 +21,12 @@ export const rateLabels: Readonly<Record<RateName | 'web_search_per_thousand', s
 /** Field values; empty if absent. */
 type RateFields = Record<RateName, string>;
 
-interface PriceFields extends RateFields {
+interface PriceFields extends RateFields, Record<TierName, RateFields> {
   hasLong: boolean;
   long_context: RateFields & { above: string };
-  hasFast: boolean;
-  fast: RateFields;
+  hasTier: Record<TierName, boolean>;
+  /** Not edited: the rates that tiers have for long prompts. */
+  longOfTiers: Partial<Record<TierName, object>>;
   web_search_per_thousand: string;
 }
 
@@ -65,8 +67,11 @@ const blankPrice: PriceFields = {
   ...blankRates,
   hasLong: false,
   long_context: { above: '', ...blankRates },
-  hasFast: false,
+  hasTier: { fast: false, flex: false, ultrafast: false },
   fast: blankRates,
+  flex: blankRates,
+  ultrafast: blankRates,
+  longOfTiers: {},
   web_search_per_thousand: '',
 };
 let routeCount = 0;
@@ -149,13 +154,17 @@ function fieldsOfRoute(route: WrittenRoute): RouteFields {
 }
 
 function fieldsOfPrice(price: WrittenPrice): PriceFields {
-  const { long_context: long, fast, web_search_per_thousand: search } = price;
+  const { long_context: long, web_search_per_thousand: search } = price;
+  const ofTiers = <Value>(read: (tier: NonNullable<WrittenPrice['fast']> | null) => Value) =>
+    Object.fromEntries(TIERS.map((name) => [name, read(price[name] ?? null)])) as Record<TierName, Value>;
+  const longs = Object.entries(ofTiers((tier) => tier?.long_context));
   return {
     ...fieldsOfRates(price),
     hasLong: long !== null,
     long_context: long === null ? blankPrice.long_context : { above: String(long.above), ...fieldsOfRates(long) },
-    hasFast: fast !== null,
-    fast: fast === null ? blankRates : fieldsOfRates(fast),
+    hasTier: ofTiers((tier) => tier !== null),
+    ...ofTiers((tier) => (tier === null ? blankRates : fieldsOfRates(tier))),
+    longOfTiers: Object.fromEntries(longs.filter(([, long]) => long !== undefined)),
     web_search_per_thousand: search ?? '',
   };
 }
@@ -206,9 +215,17 @@ function documentOfPrice(price: PriceFields): object {
   return {
     ...documentOfRates(price),
     long_context: price.hasLong ? { above: countOrNull(above), ...documentOfRates(long) } : null,
-    fast: price.hasFast ? documentOfRates(price.fast) : null,
+    fast: null,
+    ...Object.fromEntries(
+      TIERS.filter((name) => price.hasTier[name]).map((name) => [name, documentOfTier(price, name)]),
+    ),
     web_search_per_thousand: textOrNull(price.web_search_per_thousand),
   };
+}
+
+function documentOfTier(price: PriceFields, name: TierName): object {
+  const { [name]: long } = price.longOfTiers;
+  return { ...documentOfRates(price[name]), ...(long !== undefined && { long_context: long }) };
 }
 
 /** POST /apply reports an empty input or output rate. */

@@ -4,6 +4,7 @@ import { Alert, Group, SimpleGrid, Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import type { GroupShape, ModelShape, RouteHealthShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
+import { TIERS, tierLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { formatRate, rateOfGroup } from '../../money.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
@@ -16,7 +17,7 @@ import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { Capabilities } from './capabilities.tsx';
-import { RATES, rateLabels } from './form-values.ts';
+import { RATES, type RateName, rateLabels } from './form-values.ts';
 
 const ALL_ROWS = { limit: 1000 };
 
@@ -131,7 +132,8 @@ function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly Gr
   const isInstallation = seesInstallation(useMe());
   // A group without a multiplier needs no column.
   const others = groups.filter(({ multiplier }) => !isInstallation || multiplier !== '1').slice(0, GROUPS_SHOWN_MAX);
-  const { long_context: long, fast } = model.price;
+  const { long_context: long } = model.price;
+  const tiers = TIERS.filter((tier) => model.price[tier] !== undefined);
   const priceOf = (label: string, multiplier: string) =>
     rateColumn<PricePart>(label, label, ({ rate }) => rateOfGroup(rate, multiplier));
   const columns: Column<PricePart>[] = [
@@ -159,7 +161,11 @@ function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly Gr
             : [
                 `Long-context rates apply to the whole request when its prompt exceeds ${formatCount(long.above)} tokens.`,
               ]),
-          ...(fast === undefined ? [] : ['Fast rates apply to requests with "speed": "fast".']),
+          ...(tiers.length === 0
+            ? []
+            : [
+                `Rates of a service tier (${tiers.join(', ')}) apply to requests for it, and to answers that the provider served in it.`,
+              ]),
           ...(!isInstallation ? [] : [sourceOf(model)]),
         ].join(' ')}
         {model.price_from !== null && (
@@ -183,15 +189,23 @@ interface PricePart {
 }
 
 function partsOf(price: ModelShape['price']): PricePart[] {
-  const { long_context: long, fast, web_search_per_thousand: search } = price;
+  const { long_context: long, web_search_per_thousand: search } = price;
   return [
     ...RATES.map((name) => ({ label: rateLabels[name] as string, rate: price[name] })),
     ...(long === undefined
       ? []
       : RATES.map((name) => ({ label: `${rateLabels[name]}, long context`, rate: long[name] }))),
-    ...(fast === undefined ? [] : RATES.map((name) => ({ label: `${rateLabels[name]}, fast`, rate: fast[name] }))),
+    ...TIERS.flatMap((tier) => partsOfTier(price[tier], tierLabels[tier].toLowerCase())),
     ...(search === undefined ? [] : [{ label: 'Web search, per thousand', rate: search }]),
   ];
+}
+
+function partsOfTier(tier: ModelShape['price']['fast'], label: string): PricePart[] {
+  if (tier === undefined) return [];
+  const partsOf = (rates: Record<RateName, string>, words: string) =>
+    RATES.map((name) => ({ label: `${rateLabels[name]}, ${words}`, rate: rates[name] }));
+  const { long_context: long } = tier;
+  return [...partsOf(tier, label), ...(long === undefined ? [] : partsOf(long, `${label}, long context`))];
 }
 
 interface PriceChange {

@@ -14,7 +14,12 @@ import { reasonOf } from './columns.tsx';
 const tierTexts = {
   standard: null,
   long_context: 'Long-context rates apply: the prompt exceeds the threshold.',
-  fast: 'Fast rates apply: the provider served the request at fast speed.',
+  fast: 'Fast rates apply: the provider served the request in its fast tier.',
+  fast_long_context: 'Fast rates for a long context apply: the prompt exceeds the threshold of the tier.',
+  flex: 'Flex rates apply: the provider served the request in its flex tier.',
+  flex_long_context: 'Flex rates for a long context apply: the prompt exceeds the threshold of the tier.',
+  ultrafast: 'Ultrafast rates apply: the provider served the request in its ultrafast tier.',
+  ultrafast_long_context: 'Ultrafast rates for a long context apply: the prompt exceeds the threshold of the tier.',
   unbilled: 'The model refused before any output, which the provider does not bill.',
 } as Readonly<Record<string, string | null>>;
 

@@ -35,7 +35,7 @@ function drawBill() {
   const price: ModelPrice = {
     standard: drawRates(),
     longContext: chance(2) ? { aboveTokens: 200_000, rates: drawRates() } : null,
-    fast: drawRates(),
+    tiers: { fast: { standard: drawRates(), longContext: null } },
     fromMs: 0,
     next: null,
     webSearchPerThousand: chance(4) ? null : drawRate(),

@@ -79,6 +79,7 @@ describe('the documented example', () => {
         concurrency: 50,
       },
       residency: null,
+      tiers: null,
     });
     expect(catalog.groups.get('default')?.limits.concurrency).toBeNull();
     expect(catalog.providers.get('anthropic')?.credentials[0]?.secret.reveal()).toBe('sk-ant-1');

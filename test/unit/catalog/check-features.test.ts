@@ -20,7 +20,7 @@ const catalog = catalogOf({
   groups: { default: { models: ['*'] } },
 });
 const none: PricedFeatures = {
-  speed: 'standard',
+  tier: 'standard',
   webSearch: null,
   longContext: false,
   notOffered: null,
@@ -39,13 +39,13 @@ function check(model: string, features: Partial<PricedFeatures>): string {
 
 test('a feature without a rate is refused, and named first in the message', () => {
   expect(check('plain', {})).toBe('sold');
-  expect(check('plain', { speed: 'fast' })).toBe('feature_not_priced speed: "fast" has no price for the model plain');
+  expect(check('plain', { tier: 'fast' })).toBe('feature_not_priced speed: "fast" has no price for the model plain');
   expect(check('plain', { webSearch: { usesMax: 3 } })).toStartWith('feature_not_priced web_search: ');
   expect(check('plain', { longContext: true })).toStartWith('feature_not_priced long context: ');
 });
 
 test('a feature with a rate is accepted', () => {
-  expect(check('full', { speed: 'fast', webSearch: { usesMax: null }, longContext: true })).toBe('sold');
+  expect(check('full', { tier: 'fast', webSearch: { usesMax: null }, longContext: true })).toBe('sold');
 });
 
 test('a model with a long context window of its own sells it at its standard rates', () => {

@@ -17,7 +17,7 @@ const rates: fc.Arbitrary<Rates> = fc.record({
 const price: fc.Arbitrary<ModelPrice> = fc.record({
   standard: rates,
   longContext: fc.option(fc.record({ aboveTokens: fc.nat(2_000), rates })),
-  fast: rates,
+  tiers: fc.record({ fast: fc.record({ standard: rates, longContext: fc.constant(null) }) }),
   fromMs: fc.constantFrom(0, Date.parse('2026-12-01')),
   next: fc.constant(null),
   webSearchPerThousand: rate,

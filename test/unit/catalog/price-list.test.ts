@@ -70,14 +70,18 @@ function lackingRates({ name, family, serves, price }: ListedModel): string[] {
   if (serves === 'embeddings') return [];
   const wanted = Object.entries(FAMILY_RATES[family] ?? {}).filter(([, models]) => models.test(name));
   const lacking = wanted.filter(([path]) => price[path as PricePath] === null).map(([path]) => path);
-  const cacheRates = wanted.map(([path]) => path).filter((path) => path.startsWith('cache_')) as (keyof RatesInput)[];
+  const cacheRates = wanted.map(([path]) => path).filter((path) => path.startsWith('cache_')) as CacheRate[];
   for (const tier of ['long_context', 'fast'] as const)
     for (const rate of cacheRates) if (price[tier]?.[rate] === null) lacking.push(`${tier}.${rate}`);
   return lacking.map((path) => `${name}: ${path}`);
 }
 
 const ratesOf = (price: ModelPrice): Rates[] =>
-  [price.standard, price.longContext?.rates, price.fast].filter((rates) => rates !== null && rates !== undefined);
+  [price, ...Object.values(price.tiers)].flatMap(({ standard, longContext }) => [
+    standard,
+    longContext?.rates ?? standard,
+  ]);
+type CacheRate = Extract<PricePath, `cache_${string}`>;
 type RatesInput = NonNullable<ListedModel['price']['fast']>;
 const priceOf = (name: string) => priced.get(name)?.price as ModelPrice;
 
@@ -211,7 +215,7 @@ describe('the price list', () => {
     expect(standard('claude-sonnet-4-5')).toMatchObject({ input: 3n * usd, output: 15n * usd });
     expect(standard('gpt-5.4')).toMatchObject({ input: (5n * usd) / 2n, output: 15n * usd, cacheRead: usd / 4n });
     expect(standard('claude-fable-5-2')).toMatchObject({ input: 8n * usd, output: 40n * usd, cacheRead: usd / 5n });
-    expect(priceOf('claude-opus-5-5').fast).toMatchObject({ input: 8n * usd, output: 40n * usd });
+    expect(priceOf('claude-opus-5-5').tiers.fast?.standard).toMatchObject({ input: 8n * usd, output: 40n * usd });
     expect(priceOf('claude-opus-5-5').webSearchPerThousand).toBe(10n * usd);
     expect(standard('text-embedding-3-small')).toMatchObject({ input: usd / 50n, output: 0n });
     expect(standard('gemini-2.5-pro')).toMatchObject({

@@ -6,12 +6,14 @@ import { BrokenInvariant } from '../../../src/base/assert.ts';
 import {
   outputTokensAfter,
   outputTokensThatFit,
+  priceDearest,
   priceMessage,
   priceRoute,
   priceWorstCase,
   rateRecord,
+  tierOfRates,
 } from '../../../src/catalog/catalog.ts';
-import { NO_TOKENS, type TokenCounts } from '../../../src/wire/wire.ts';
+import { NO_TOKENS, SERVICE_TIERS, type ServiceTier, type TokenCounts } from '../../../src/wire/wire.ts';
 import { priceOf } from './support.ts';
 
 const ONE = 1_000_000n;
@@ -166,30 +168,43 @@ const pricesOf = (digits: number) =>
     standard: tiersOf(digits),
     long: fc.record({ above: fc.integer({ min: 1, max: 500_000 }), tier: tiersOf(digits) }),
     fast: tiersOf(digits),
+    flex: fc.record({
+      standard: tiersOf(digits),
+      long: fc.record({ above: fc.integer({ min: 1, max: 500_000 }), tier: tiersOf(digits) }),
+    }),
+    ultrafast: tiersOf(digits),
     search: decimals(100, digits),
   });
 const prices = fc.oneof(pricesOf(3), pricesOf(12)); // summed in numbers, and in bigints
 const multipliers = decimals(3, 6);
-const speeds = fc.constantFrom('standard' as const, 'fast' as const);
+const serviceTiers = fc.constantFrom(...SERVICE_TIERS);
 
-function priceFrom({
-  standard,
-  long,
-  fast,
-  search,
-}: {
+interface Stated {
   standard: Tier;
   long: { above: number; tier: Tier };
   fast: Tier;
+  flex: { standard: Tier; long: { above: number; tier: Tier } };
+  ultrafast: Tier;
   search: string;
-}) {
+}
+
+function priceFrom({ standard, long, fast, flex, ultrafast, search }: Stated) {
   return priceOf({
     ...standard,
     long_context: { above: long.above, ...long.tier },
     fast,
+    flex: { ...flex.standard, long_context: { above: flex.long.above, ...flex.long.tier } },
+    ultrafast,
     web_search_per_thousand: search,
   });
 }
+/** The rates of a prompt in a service tier. */
+function ratesOf(stated: Stated, prompt: number, tier: ServiceTier): Tier {
+  if (tier === 'fast' || tier === 'ultrafast') return stated[tier];
+  const { standard, long } = tier === 'flex' ? stated.flex : stated;
+  return prompt > long.above ? long.tier : standard;
+}
+
 const millionths = (decimal: string) => {
   const [numerator, denominator] = fraction(decimal);
   return (numerator * ONE) / denominator;
@@ -198,11 +213,10 @@ const millionths = (decimal: string) => {
 describe('for any price and usage', () => {
   test('the cost is the exact sum of fractions, rounded up', () => {
     fc.assert(
-      fc.property(prices, usages, multipliers, speeds, (stated, used, multiplier, speed) => {
+      fc.property(prices, usages, multipliers, serviceTiers, (stated, used, multiplier, tier) => {
         const prompt = used.input + used.cacheRead + used.cacheWrite5m + used.cacheWrite1h;
-        const tier = speed === 'fast' ? stated.fast : prompt > stated.long.above ? stated.long.tier : stated.standard;
-        const cost = priceMessage(priceFrom(stated), used, millionths(multiplier), speed);
-        expect(BigInt(cost)).toBe(costByFractions(tier, stated.search, used, multiplier));
+        const cost = priceMessage(priceFrom(stated), used, millionths(multiplier), tier);
+        expect(BigInt(cost)).toBe(costByFractions(ratesOf(stated, prompt, tier), stated.search, used, multiplier));
       }),
       { numRuns: 300 },
     );
@@ -215,7 +229,10 @@ describe('for any price and usage', () => {
       fc.property(counted, fc.constantFrom('1', '1.5', '0.1'), (used, multiplier) => {
         const tier: Tier = { ...ZERO_TIER, input: '0.001', output: '0.000000001' };
         const long = { above: 1_000_000_000, tier };
-        const price = priceFrom({ standard: tier, long, fast: tier, search: '0' });
+        const price = priceFrom({
+          ...{ standard: tier, long, fast: tier, flex: { standard: tier, long }, ultrafast: tier },
+          search: '0',
+        });
         const cost = priceMessage(price, counts(used), millionths(multiplier), 'standard');
         expect(BigInt(cost)).toBe(costByFractions(tier, '0', counts(used), multiplier));
       }),
@@ -225,16 +242,17 @@ describe('for any price and usage', () => {
 
   test('the recorded rates give the same cost again', () => {
     fc.assert(
-      fc.property(prices, usages, multipliers, speeds, (stated, used, multiplier, speed) => {
+      fc.property(prices, usages, multipliers, serviceTiers, (stated, used, multiplier, tier) => {
         const price = priceFrom(stated);
-        const record = rateRecord(price, used, millionths(multiplier), speed);
+        const record = rateRecord(price, used, millionths(multiplier), tier);
+        expect(tierOfRates(record)).toBe(tier);
         const cost = costByFractions(
           record as unknown as Tier,
           record['web_search_per_thousand'] ?? '0',
           used,
           record['multiplier'] ?? '',
         );
-        expect(cost).toBe(BigInt(priceMessage(price, used, millionths(multiplier), speed)));
+        expect(cost).toBe(BigInt(priceMessage(price, used, millionths(multiplier), tier)));
       }),
       { numRuns: 100 },
     );
@@ -242,17 +260,18 @@ describe('for any price and usage', () => {
 
   test('no split of the tokens costs more than the worst case', () => {
     fc.assert(
-      fc.property(prices, usages, usages, multipliers, speeds, (stated, used, spare, multiplier, speed) => {
+      fc.property(prices, usages, usages, multipliers, serviceTiers, (stated, used, spare, multiplier, tier) => {
         const price = priceFrom(stated);
         const inputTokens = used.input + used.cacheRead + used.cacheWrite5m + used.cacheWrite1h + spare.input;
         const most = {
           inputTokens,
           outputTokens: used.output + spare.output,
           webSearches: used.webSearches + spare.webSearches,
-          speed,
+          tier,
         };
         const worst = priceWorstCase(price, most, millionths(multiplier));
-        expect(worst).toBeGreaterThanOrEqual(priceMessage(price, used, millionths(multiplier), speed));
+        for (const served of [tier, 'standard'] as const)
+          expect(worst).toBeGreaterThanOrEqual(priceMessage(price, used, millionths(multiplier), served));
       }),
       { numRuns: 300 },
     );
@@ -264,19 +283,14 @@ describe('for any price and usage', () => {
         prices,
         tokens,
         multipliers,
-        speeds,
+        serviceTiers,
         fc.nat(5_000_000_000),
         fc.nat(3),
-        (stated, inputTokens, multiplier, speed, available, webSearches) => {
+        (stated, inputTokens, multiplier, tier, available, webSearches) => {
           const price = priceFrom(stated);
           const worst = (outputTokens: number) =>
-            priceWorstCase(price, { inputTokens, outputTokens, webSearches, speed }, millionths(multiplier));
-          const fit = outputTokensThatFit(
-            price,
-            { inputTokens, webSearches, speed },
-            millionths(multiplier),
-            available,
-          );
+            priceWorstCase(price, { inputTokens, outputTokens, webSearches, tier }, millionths(multiplier));
+          const fit = outputTokensThatFit(price, { inputTokens, webSearches, tier }, millionths(multiplier), available);
           if (fit > 0) expect(worst(fit)).toBeLessThanOrEqual(available);
           if (fit < 10_000_000) expect(worst(fit + 1)).toBeGreaterThan(available);
         },
@@ -288,10 +302,10 @@ describe('for any price and usage', () => {
 
 describe('the worst case', () => {
   const price = priceOf(sonnet);
-  const plain = { webSearches: 0, speed: 'standard' as const };
+  const plain = { webSearches: 0, tier: 'standard' as const };
 
   test('holds input at the one-hour cache write rate, and output at its rate', () => {
-    expect(priceWorstCase(price, { inputTokens: 10, outputTokens: 1, webSearches: 0, speed: 'standard' }, ONE)).toBe(
+    expect(priceWorstCase(price, { inputTokens: 10, outputTokens: 1, webSearches: 0, tier: 'standard' }, ONE)).toBe(
       75_000,
     );
   });
@@ -306,13 +320,11 @@ describe('the worst case', () => {
 
   test('holds a cache read if its rate is the highest', () => {
     const odd = priceOf({ input: '1', output: '1', cache_read: '7', cache_write_5m: '2', cache_write_1h: '3' });
-    expect(priceWorstCase(odd, { inputTokens: 1, outputTokens: 0, webSearches: 0, speed: 'standard' }, ONE)).toBe(
-      7_000,
-    );
+    expect(priceWorstCase(odd, { inputTokens: 1, outputTokens: 0, webSearches: 0, tier: 'standard' }, ONE)).toBe(7_000);
   });
 
   test('uses long-context rates if the input may exceed the threshold', () => {
-    const most = { outputTokens: 1, webSearches: 0, speed: 'standard' as const };
+    const most = { outputTokens: 1, webSearches: 0, tier: 'standard' as const };
     expect(priceWorstCase(price, { ...most, inputTokens: 200_000 }, ONE)).toBe(1_200_015_000);
     expect(priceWorstCase(price, { ...most, inputTokens: 200_001 }, ONE)).toBe(200_001 * 12_000 + 22_500);
   });
@@ -339,12 +351,12 @@ describe('the money that remains after a known prompt', () => {
         prices,
         usages,
         multipliers,
-        speeds,
+        serviceTiers,
         fc.nat(5_000_000_000),
-        (stated, prompt, multiplier, speed, available) => {
+        (stated, prompt, multiplier, tier, available) => {
           const price = priceFrom(stated);
-          const cost = (output: number) => priceMessage(price, { ...prompt, output }, millionths(multiplier), speed);
-          const fit = outputTokensAfter(price, prompt, millionths(multiplier), speed, available);
+          const cost = (output: number) => priceDearest(price, { ...prompt, output }, millionths(multiplier), tier);
+          const fit = outputTokensAfter(price, prompt, millionths(multiplier), tier, available);
           if (fit > 0) expect(cost(fit)).toBeLessThanOrEqual(available);
           if (fit < 10_000_000) expect(cost(fit + 1)).toBeGreaterThan(available);
         },

@@ -88,7 +88,7 @@ class Message implements HeldStream {
       inputTokens: PROMPT_TOKENS,
       outputTokens: TRANCHE_TOKENS,
       webSearches: 0,
-      speed: 'standard',
+      tier: 'standard',
     } as const;
     this.plan = { firstCase: first, trancheTokens: TRANCHE_TOKENS } as MessagePlan; // the fields of a message that a stream hold reads
   }

@@ -43,7 +43,7 @@ test('a whole stream is counted as reported', () => {
     disbelieved: [],
     unknown: [],
     contradicted: [],
-    speed: null,
+    tier: null,
   });
 });
 
@@ -84,7 +84,7 @@ test('a message without streaming is counted as reported, and like its own strea
   const counted = counter.estimate(limits);
   expect(counted).toMatchObject({
     source: 'reported',
-    speed: 'fast',
+    tier: 'fast',
     counts: { input: 25, output: 8, cacheWrite1h: 4 },
   });
   const streamed = new MessageCounter();

@@ -17,7 +17,7 @@ const nothing = {
   cacheWrite1h: null,
   thinking: null,
   webSearches: null,
-  speed: null,
+  tier: null,
   compactions: null,
   disbelieved: [],
   unknown: [],
@@ -47,7 +47,7 @@ test('every count of the protocol is read', () => {
     cacheWrite1h: 5,
     thinking: 1,
     webSearches: 6,
-    speed: 'fast',
+    tier: 'fast',
   });
 });
 

@@ -19,7 +19,7 @@ function withBlocks(...content: JsonValue[]) {
 
 test('a plain request has no special features', () => {
   expect(read({ service_tier: 'auto', inference_geo: null, speed: 'standard', mcp_servers: [] })).toEqual({
-    speed: 'standard',
+    tier: 'standard',
     webSearch: null,
     serverTools: 'none',
     fetchesMax: 0,
@@ -45,7 +45,7 @@ test('the trigger of a compaction is read, and is the documented default without
 });
 
 test('fast speed, web searches and long context are detected', () => {
-  expect(read({ speed: 'fast' }).speed).toBe('fast');
+  expect(read({ speed: 'fast' }).tier).toBe('fast');
   expect(read({}, 'other, context-1m-2025-08-07').longContext).toBe(true);
   const search = (max_uses?: unknown) => ({ type: 'web_search_20250305', name: 'web_search', max_uses });
   expect(read({ tools: [search(3)] }).webSearch).toEqual({ usesMax: 3 });
