@@ -2,10 +2,8 @@
 
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { ServiceTier } from '../wire/wire.ts';
 import type { Serves } from './document.ts';
 import type { Catalog, Credential, Group, Model, ProviderSettings, Route } from './model.ts';
-import { hasTier } from './price.ts';
 import { routesWithinResidency } from './residency.ts';
 
 interface CompiledPattern {
@@ -194,7 +192,6 @@ function usableRoutes(catalog: Catalog, group: Group, model: Model, account: num
 
 /** Features of a request that have, or would need, a price of their own. */
 export interface PricedFeatures {
-  tier: ServiceTier;
   /** null without the provider's web search tool. */
   webSearch: { usesMax: number | null } | null;
   longContext: boolean;
@@ -215,7 +212,6 @@ export function checkFeatures(offer: Offer, features: PricedFeatures): void {
   const refuse = (feature: string) => {
     throw new TurnpikeError('feature_not_priced', `${feature} has no price for the model ${name}`);
   };
-  if (!hasTier(price, features.tier)) refuse('speed: "fast"');
   if (features.webSearch !== null && price.webSearchPerThousand === null) refuse('web_search:');
   // A model whose window exceeds the usual one sells all of it at its standard rates.
   const sellsLongContext = price.longContext !== null || (maxInputTokens ?? 0) > USUAL_CONTEXT_TOKENS;

@@ -40,6 +40,7 @@ import { type AdmissionRequest, measureFor, type PlanTerms, planMessage } from '
 import { leaveMessage, relay, untilCutOff } from './relay.ts';
 import type { Slot } from './running-messages.ts';
 import { describeKey, describeUsage } from './self-service.ts';
+import { offerInTier } from './sell-tier.ts';
 
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
 export type { ClientRequest, MessageReport, MessageTrace, Reply, TracedRoute, TraceStart } from './client-request.ts';
@@ -308,8 +309,9 @@ function resolveOffer(
 ): { offer: Offer; terms: PlanTerms } {
   const sold = findOffer(gateway, catalog, caller, request);
   const features = readFeatures(request, clientRequest.betas);
-  const offer = requireOwn(catalog, sold.offer, caller, clientRequest, features);
-  checkFeatures(offer, features);
+  const own = requireOwn(catalog, sold.offer, caller, clientRequest, features);
+  checkFeatures(own, features);
+  const offer = offerInTier(gateway, catalog, own, features.tier);
   const providers = offer === sold.offer ? sold.providers : providersOf(gateway, catalog, offer);
   const passthroughs = offer.routes.flatMap(({ provider }) => catalog.providers.get(provider)?.passthrough ?? []);
   return { offer, terms: { features, settings: catalog.settings, providers, passthroughs } };

@@ -248,7 +248,6 @@ function convertMembers(attempt: Attempt, name: ClaudePlatform, changes: Changes
 function refuseMembers(body: JsonObject, { fields, serverTools }: Platform): void {
   for (const [member, sentence] of Object.entries(REFUSED))
     if (!fields.includes(member) && requests(body[member])) refuseField(member, sentence);
-  if (body['speed'] === 'fast') refuseField('speed', 'the provider of this model has no fast mode');
   for (const { tool, path } of gatherTools(body)) {
     const type = textOf(tool['type']);
     const family = SERVER_TOOL.exec(type)?.[1];

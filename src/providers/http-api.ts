@@ -3,7 +3,7 @@
 import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import { type JsonObject, pauseAfter, type StreamEvent } from '../wire/wire.ts';
+import { type JsonObject, pauseAfter, type StreamEvent, tierOf } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
 import { hideInFault, hideInReply, hiding } from './hide-credential.ts';
 import { NotJson, readObject, readUpstreamRequestId } from './parse-json.ts';
@@ -16,7 +16,7 @@ type KeyHeader = 'authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
 
 /** The parts of an attempt that headers depend on; a connection test has only the provider. */
 export type HeaderSource = Pick<Attempt, 'provider' | 'trace'> &
-  Partial<Pick<Attempt, 'version' | 'betas' | 'selectors'>>;
+  Partial<Pick<Attempt, 'version' | 'betas' | 'selectors' | 'request'>>;
 
 /** A POST, or without a body a GET. */
 export interface SignedRequest {
@@ -42,7 +42,7 @@ export interface Api {
 
 /** Sends and reads one attempt. Faults and replies may repeat the credential. */
 interface ApiMethods
-  extends Pick<Provider, 'thinksByDefault' | 'ignores' | 'keepsCacheLifetimes' | 'abilities'>,
+  extends Pick<Provider, 'thinksByDefault' | 'ignores' | 'keepsCacheLifetimes' | 'abilities' | 'servesTier'>,
     Partial<Pick<Provider, 'countTokens' | 'embed'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
   send(attempt: Attempt): Promise<Response>;
@@ -115,6 +115,7 @@ export function combinedProvider(kind: string, choose: Choose, probe: NonNullabl
     keepsCacheLifetimes: (upstreamModel, protocol) =>
       known(upstreamModel, protocol)?.keepsCacheLifetimes?.(upstreamModel, protocol) ?? false,
     abilities: (upstreamModel, baseUrl) => known(upstreamModel)?.abilities?.(upstreamModel, baseUrl) ?? null,
+    servesTier: (tier, at) => known(at.upstreamModel, at.protocol)?.servesTier?.(tier, at) ?? false,
     probe,
   };
 }
@@ -219,7 +220,7 @@ function headersOf(api: Api, attempt: Attempt, accept: string): UpstreamCall['he
   const { provider, version, betas, selectors, trace, request } = attempt;
   const own = request.native?.kind === (api.native ?? provider.kind) ? request.native.headers : undefined;
   if (own !== undefined) return { ...api.headers(attempt, accept), ...own };
-  if (trace || selectors) return api.headers(attempt, accept);
+  if (trace || selectors || tierOf(request.body) !== 'standard') return api.headers(attempt, accept);
   const kept = keptHeaders.get(provider);
   const key = provider.credential?.reveal();
   const isSame = kept?.accept === accept && kept.version === version && kept.betas === betas && kept.key === key;

@@ -82,7 +82,6 @@ export const DROPPED_MEMBERS: readonly string[] = [
 export function refuseFields(body: JsonObject, kind: keyof typeof LOST_FIELDS): void {
   for (const [name, sentence] of Object.entries(LOST_FIELDS[kind].refused))
     if (requests(body[name])) refuseField(name, sentence);
-  if (body['speed'] === 'fast') refuseField('speed', 'the provider of this model has no fast mode');
 }
 
 const PASSED: readonly (string | undefined)[] = ['https:', 'http:', 'data:'];

@@ -2,7 +2,7 @@
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import type { JsonObject, MessageRequest, PlainDeltas, StreamEvent } from '../wire/wire.ts';
+import type { JsonObject, MessageRequest, PlainDeltas, PricedTier, StreamEvent } from '../wire/wire.ts';
 import type { Abilities } from './abilities.ts';
 
 export interface ProviderEndpoint {
@@ -128,6 +128,12 @@ export interface ProbeReply {
   message?: string;
 }
 
+/** A model at a provider, whose service tiers are asked about. */
+export interface TierPlace extends Pick<ProviderEndpoint, 'baseUrl' | 'region'> {
+  upstreamModel: string;
+  protocol: string | null;
+}
+
 /** A provider kind. Stateless: the attempt has everything about one provider. */
 export interface Provider {
   kind: string;
@@ -145,6 +151,8 @@ export interface Provider {
   thinksByDefault?(upstreamModel: string): boolean;
   /** Whether the model gets the client's cache breakpoints with their lifetimes; absent: no model of this kind does. */
   keepsCacheLifetimes?(upstreamModel: string, protocol: string | null): boolean;
+  /** Whether it has this service tier for a model; absent: no model of this kind has another tier than the standard one. */
+  servesTier?(tier: PricedTier, at: TierPlace): boolean;
   /** Sampling parameters and thinking of the request that the model does not get; absent: not known. */
   ignores?(attempt: Attempt): readonly string[];
   /** Abilities of a model; null or absent: not known. */

@@ -1,7 +1,7 @@
 // Counts that a provider reports in the course of an answer. Each report may repeat, omit, lower or contradict earlier ones:
 // a count never falls, and 0 or nothing in place of a known count means "not known here".
 
-import { type JsonObject, type JsonValue, makeEvent, type ServerSentEvent, type StreamEvent } from '../wire/wire.ts';
+import { type JsonObject, makeEvent, type ServerSentEvent, type StreamEvent } from '../wire/wire.ts';
 import type { MessageComposer } from './compose-message.ts';
 import type { StreamCounts } from './pull-stream.ts';
 
@@ -120,9 +120,9 @@ export class RunningUsage {
     this.#dialect = dialect;
   }
 
-  /** Members that the usage has beside its counts, such as the service tier. */
+  /** Members that the usage has beside its counts: the service tier of the latest report. */
   add(members: JsonObject): void {
-    for (const name in members) this.#added[name] = members[name] as JsonValue;
+    if (Object.keys(members).length > 0) this.#added = members;
   }
 
   /** The next piece of the answer: what it reports, and whether it has content. */

@@ -3,7 +3,7 @@
 import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import type { JsonObject, JsonValue, MessageRequest, ServiceTier } from '../wire/wire.ts';
-import { isJsonObject, jsonObjects, objectOf } from '../wire/wire.ts';
+import { isJsonObject, jsonObjects, objectOf, servedTier } from '../wire/wire.ts';
 
 /** Tokens; null if the provider reported nothing credible. */
 export interface PartialCounts {
@@ -54,18 +54,12 @@ export function readUsage(value: JsonValue | undefined): PartialUsage {
     ...requireCrediblePrompt(readCounts(usage, disbelieved), disbelieved),
     thinking: readCount(usage['output_tokens_details'], 'thinking_tokens', disbelieved),
     webSearches: readCount(usage['server_tool_use'], 'web_search_requests', disbelieved),
-    tier: readTier(usage),
+    tier: servedTier(usage),
     compactions: readCompactions(usage['iterations'], disbelieved),
     disbelieved,
     unknown: unknownNumbers(usage),
     contradicted: readNames(usage['contradicted']),
   };
-}
-
-/** `service_tier` names the tiers that are not a speed. Its "standard" beside a speed is that of reserved capacity. */
-function readTier({ speed, service_tier: named }: JsonObject): ServiceTier | null {
-  if (named === 'flex' || named === 'ultrafast') return named;
-  return speed === 'standard' || speed === 'fast' ? speed : null;
 }
 
 /** As converters of other protocols list them. */

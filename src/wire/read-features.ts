@@ -88,8 +88,8 @@ const FIELDS: readonly OfferedValues[] = [
   { name: 'billing_policy', words: `${EXTRA} bills to others than the account`, isOffered: isBilledToSelf },
   {
     name: 'service_tier',
-    words: 'only "auto" and "standard_only" are offered',
-    isOffered: oneOf('auto', 'standard_only'),
+    words: 'only "auto", "standard_only", "flex" and "ultrafast" are offered; "speed": "fast" asks for the fast tier',
+    isOffered: oneOf('auto', 'standard_only', 'flex', 'ultrafast'),
   },
   { name: 'inference_geo', words: 'only "global" is offered', isOffered: oneOf('global') },
   { name: 'speed', words: 'only "standard" and "fast" are offered', isOffered: oneOf('standard', 'fast') },
@@ -163,6 +163,8 @@ function refusedField(body: JsonObject): string | null {
     const value = body[name] ?? null;
     if (isNamed(value) && !isOffered(value)) return `${name}: ${words}`;
   }
+  if (body['speed'] === 'fast' && (body['service_tier'] === 'flex' || body['service_tier'] === 'ultrafast'))
+    return `service_tier: "${body['service_tier']}" cannot be combined with "speed": "fast"`;
   return null;
 }
 

@@ -13,8 +13,17 @@ export function tierOf({ speed, service_tier: named }: JsonObject): ServiceTier 
   return named === 'flex' || named === 'ultrafast' ? named : 'standard';
 }
 
+/**
+ * The tier that a message's usage says has served it; null: it does not say. `service_tier` names the tiers that are not a
+ * speed: its "standard" beside a speed is that of reserved capacity.
+ */
+export function servedTier({ speed, service_tier: named }: JsonObject): ServiceTier | null {
+  if (named === 'flex' || named === 'ultrafast') return named;
+  return speed === 'standard' || speed === 'fast' ? speed : null;
+}
+
 /** From the cheapest to the dearest, as vendors price them. */
-export const SERVICE_TIERS: readonly ServiceTier[] = ['flex', 'standard', 'fast', 'ultrafast'];
+export const SERVICE_TIERS = ['flex', 'standard', 'fast', 'ultrafast'] as const satisfies readonly ServiceTier[];
 
 /** The dearer of two tiers. */
 export function dearerTier<Tier extends ServiceTier>(one: Tier, other: Tier): Tier {

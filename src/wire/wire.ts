@@ -51,7 +51,15 @@ export { PlainDeltas } from './plain-deltas.ts';
 export { findBlock, type RequestFeatures, readFeatures } from './read-features.ts';
 export { closingQuote, findCost, isTooDeep, JsonWeight, scanJson, TOO_ESCAPED, weighJson } from './scan-json.ts';
 export { EventStreamParser, EventTooLong, type ServerSentEvent } from './server-sent-events.ts';
-export { dearerTier, PRICED_TIERS, type PricedTier, SERVICE_TIERS, type ServiceTier, tierOf } from './service-tier.ts';
+export {
+  dearerTier,
+  PRICED_TIERS,
+  type PricedTier,
+  SERVICE_TIERS,
+  type ServiceTier,
+  servedTier,
+  tierOf,
+} from './service-tier.ts';
 export {
   placeSignature,
   readSignature,

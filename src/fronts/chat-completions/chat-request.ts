@@ -1,6 +1,14 @@
 // Translates a Chat Completions request to a Messages request. Gateway and provider validate the rest.
 
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, requireText, wrongField } from '../../wire/wire.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  requireText,
+  type ServiceTier,
+  wrongField,
+} from '../../wire/wire.ts';
 import { extraMember, withInner } from '../extra-fields.ts';
 import { readFormat } from '../json-format.ts';
 import type { Origins } from '../origins.ts';
@@ -8,7 +16,7 @@ import { requireObject } from '../placed.ts';
 import { type Effort, effortMembers, OFF, ON, readEffort } from '../read-effort.ts';
 import { refuseFields } from '../refused-fields.ts';
 import { checkRanges, OPENAI_RANGES } from '../sampling-ranges.ts';
-import { refuseTier } from '../service-tier.ts';
+import { askedTier, TIER_FIELD, tierMember } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
 import { convertConversation, systemField } from './convert-conversation.ts';
@@ -43,6 +51,8 @@ export type UsagePlace = 'own chunk' | 'last chunk' | 'none';
 export interface ChatTerms {
   /** Where a stream has its usage. */
   usage: UsagePlace;
+  /** The service tier that the client asked for; null: it did not say. */
+  tier: ServiceTier | null;
   /** Calls use the older `function_call` format. */
   callsFunctions: boolean;
   customTools: CustomTools;
@@ -80,9 +90,8 @@ export interface ConvertedRequest {
 export function convertRequest(given: JsonObject, listName = 'messages'): ConvertedRequest {
   const body = withInner(given);
   refuseFields(body, REFUSED_FIELDS);
-  refuseTier(body);
   checkRanges(body, OPENAI_RANGES);
-  const fields = new Map([...WORDS, ['messages', listName], ['system', systemField(body) ?? listName]]);
+  const fields = new Map([...WORDS, TIER_FIELD, ['messages', listName], ['system', systemField(body) ?? listName]]);
   const tools = convertTools(body);
   const conversation = convertConversation(body, listName, tools.customTools);
   const { format, instruction, path: formatPath } = readOwnFormat(body);
@@ -90,6 +99,7 @@ export function convertRequest(given: JsonObject, listName = 'messages'): Conver
   if (instruction !== null) system.push({ block: { type: 'text', text: instruction }, path: formatPath });
   const message: JsonObject = {
     ...sameFields(body),
+    ...tierMember(body),
     ...maxTokensMember(body, fields),
     ...stopMember(body, fields),
     ...(system.length > 0 && { system: system.map(({ block }) => block) }),
@@ -103,6 +113,7 @@ export function convertRequest(given: JsonObject, listName = 'messages'): Conver
     message,
     terms: {
       usage: usagePlace(body['stream_options'] ?? null),
+      tier: askedTier(body, message),
       callsFunctions: tools.areFunctions,
       customTools: tools.customTools,
       origins: { messages: conversation.origins, system: system.map(({ path }) => path), tools: tools.origins, fields },

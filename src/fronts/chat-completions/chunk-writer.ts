@@ -15,6 +15,7 @@ import { openAiErrorOfEvent } from '../openai-error.ts';
 import type { Origins } from '../origins.ts';
 import { addCounts } from '../read-usage.ts';
 import { customInput } from '../responses/responses.ts';
+import { tierOfAnswer } from '../service-tier.ts';
 import { FIELDS } from './chat-fields.ts';
 import type { ChatTerms, UsagePlace } from './chat-request.ts';
 import { chatIdOf, convertUsage, detailOf, FINGERPRINT, finishReasonOf } from './convert-message.ts';
@@ -61,8 +62,15 @@ const TOO_LONG: JsonObject = {
   error: { type: 'api_error', code: 'upstream_failed', message: 'The input of a custom tool is too long.' },
 };
 
+/** Members that follow others in JSON. */
+function moreOf(members: JsonObject): string {
+  const json = JSON.stringify(members).slice(1, -1);
+  return json === '' ? '' : `,${json}`;
+}
+
 export class ChunkWriter extends EventWriter {
   readonly #usagePlace: UsagePlace;
+  readonly #tier: ChatTerms['tier'];
   readonly #callsFunctions: boolean;
   readonly #customTools: CustomTools;
   readonly #createdAtMs: number;
@@ -82,6 +90,7 @@ export class ChunkWriter extends EventWriter {
   constructor(terms: ChatTerms, createdAtMs: number) {
     super();
     this.#usagePlace = terms.usage;
+    this.#tier = terms.tier;
     this.#callsFunctions = terms.callsFunctions;
     this.#customTools = terms.customTools;
     this.#origins = terms.origins;
@@ -128,11 +137,11 @@ export class ChunkWriter extends EventWriter {
     addCounts(this.#usage, message['usage']);
   }
 
-  /** `usage` is left out of all others: several clients accept no null there. */
-  #chunk(delta: JsonObject, finishReason: string | null = null, usage: JsonObject | null = null): string {
+  /** Only the last chunk has `more`: several clients accept no null as `usage`. */
+  #chunk(delta: JsonObject, finishReason: string | null = null, more: JsonObject = {}): string {
     const end = finishReason === null ? 'null' : JSON.stringify(finishReason);
     const choice = `{"index":0,"delta":${JSON.stringify(delta)},"logprobs":null,"finish_reason":${end}}`;
-    return `${this.#head}[${choice}]${usage === null ? '' : `,"usage":${JSON.stringify(usage)}`}}${EVENT_END}`;
+    return `${this.#head}[${choice}]${moreOf(more)}}${EVENT_END}`;
   }
 
   #openBlock(block: JsonObject): string {
@@ -232,8 +241,9 @@ export class ChunkWriter extends EventWriter {
     const details = all.length > 0 ? this.#chunk({ reasoning_details: [...all] }) : '';
     const usage = convertUsage(this.#usage);
     const reason = finishReasonOf(this.#stopReason, this.#callsFunctions);
-    const end = this.#chunk({}, reason, this.#usagePlace === 'last chunk' ? usage : null);
-    const own = this.#usagePlace === 'own chunk' ? `${this.#head}[],"usage":${JSON.stringify(usage)}}${EVENT_END}` : '';
+    const tier = tierOfAnswer(this.#usage, this.#tier);
+    const end = this.#chunk({}, reason, { ...tier, ...(this.#usagePlace === 'last chunk' && { usage }) });
+    const own = this.#usagePlace === 'own chunk' ? `${this.#head}[]${moreOf({ ...tier, usage })}}${EVENT_END}` : '';
     return `${details}${end}${own}${DONE}`;
   }
 }

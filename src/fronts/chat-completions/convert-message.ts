@@ -13,6 +13,7 @@ import {
 import type { Placed } from '../placed.ts';
 import { readUsage } from '../read-usage.ts';
 import { customInput } from '../responses/responses.ts';
+import { tierOfAnswer } from '../service-tier.ts';
 import { thinkingBlock } from '../thinking-block.ts';
 import type { ChatTerms } from './chat-request.ts';
 
@@ -77,7 +78,7 @@ function blockOf(detail: JsonObject): JsonObject | null {
 
 export function convertMessage(
   text: string,
-  terms: Pick<ChatTerms, 'callsFunctions' | 'customTools'>,
+  terms: Pick<ChatTerms, 'tier' | 'callsFunctions' | 'customTools'>,
   createdAtMs: number,
 ): string {
   const { id, model = '', usage, content, stop_reason: stopReason } = objectOf(parseExactly(text));
@@ -91,6 +92,7 @@ export function convertMessage(
     choices: [{ index: 0, message, logprobs: null, finish_reason: finishReasonOf(stopReason, callsFunctions) }],
     usage: convertUsage(objectOf(usage)),
     system_fingerprint: FINGERPRINT,
+    ...tierOfAnswer(objectOf(usage), terms.tier),
   });
 }
 

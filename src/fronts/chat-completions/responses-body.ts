@@ -75,6 +75,7 @@ export function convertResponsesBody(body: JsonObject, listName: string): Conver
     },
     terms: {
       usage: usagePlace(body['stream_options'] ?? null),
+      tier: terms.tier,
       callsFunctions: false,
       customTools: formsOfCustom(terms, body['tools']),
       origins: {

@@ -6,19 +6,21 @@ import { EventWriter } from '../event-writer.ts';
 import { openAiErrorOfEvent } from '../openai-error.ts';
 import type { Origins } from '../origins.ts';
 import { addCounts } from '../read-usage.ts';
+import { tierOfAnswer } from '../service-tier.ts';
 import { FIELDS } from './completion-fields.ts';
 import type { CompletionTerms } from './convert-request.ts';
 import { StopCutter } from './cut-at-stops.ts';
 
 /** The JSON of a whole answer, from the JSON of a message. Thinking is left out. */
-export function completionJson(text: string, { blankStops }: CompletionTerms, createdAtMs: number): string {
+export function completionJson(text: string, { blankStops, tier }: CompletionTerms, createdAtMs: number): string {
   const message = objectOf(parseExactly(text));
   const cutter = new StopCutter(blankStops);
   const said = jsonObjects(message['content']).map((block) => (block['type'] === 'text' ? textOf(block['text']) : ''));
   const kept = cutter.take(said.join('')) + cutter.end();
   const choice = choiceOf(kept, reasonOf(message['stop_reason'], cutter.isCut));
-  const usage = convertUsage(objectOf(message['usage']));
-  return JSON.stringify({ ...headOf(message, createdAtMs), choices: [choice], usage });
+  const used = objectOf(message['usage']);
+  const more = { usage: convertUsage(used), ...tierOfAnswer(used, tier) };
+  return JSON.stringify({ ...headOf(message, createdAtMs), choices: [choice], ...more });
 }
 
 function headOf({ id, model = '' }: JsonObject, createdAtMs: number): JsonObject {
@@ -50,6 +52,7 @@ function eventOf(value: JsonObject): string {
 
 export class CompletionWriter extends EventWriter {
   readonly #usagePlace: CompletionTerms['usage'];
+  readonly #tier: CompletionTerms['tier'];
   readonly #createdAtMs: number;
   readonly #cutter: StopCutter;
   /** Needed until the answer begins; then released, because the request may be long. */
@@ -58,9 +61,10 @@ export class CompletionWriter extends EventWriter {
   readonly #usage: JsonObject = {};
   #stopReason: JsonValue = null;
 
-  constructor({ usage, blankStops, origins }: CompletionTerms, createdAtMs: number) {
+  constructor({ usage, tier, blankStops, origins }: CompletionTerms, createdAtMs: number) {
     super();
     this.#usagePlace = usage;
+    this.#tier = tier;
     this.#createdAtMs = createdAtMs;
     this.#cutter = new StopCutter(blankStops);
     this.#origins = origins;
@@ -104,15 +108,16 @@ export class CompletionWriter extends EventWriter {
     return text === '' ? '' : this.#chunk(choiceOf(text, null));
   }
 
-  #chunk(choice: JsonObject, usage: JsonObject | null = null): string {
-    return eventOf({ ...this.#head, choices: [choice], ...(usage !== null && { usage }) });
+  #chunk(choice: JsonObject, more: JsonObject = {}): string {
+    return eventOf({ ...this.#head, choices: [choice], ...more });
   }
 
   #finish(): string {
     this.end();
     const usage = convertUsage(this.#usage);
     const choice = choiceOf(this.#cutter.end(), reasonOf(this.#stopReason, this.#cutter.isCut));
-    const last = this.#chunk(choice, this.#usagePlace === 'last chunk' ? usage : null);
-    return `${last}${this.#usagePlace === 'own chunk' ? eventOf({ ...this.#head, choices: [], usage }) : ''}${DONE}`;
+    const tier = tierOfAnswer(this.#usage, this.#tier);
+    const last = this.#chunk(choice, { ...tier, ...(this.#usagePlace === 'last chunk' && { usage }) });
+    return `${last}${this.#usagePlace === 'own chunk' ? eventOf({ ...this.#head, choices: [], ...tier, usage }) : ''}${DONE}`;
   }
 }

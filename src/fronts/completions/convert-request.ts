@@ -15,7 +15,7 @@ import { refuseFields } from '../refused-fields.ts';
 import { CHAT_FIELDS, FIELDS, REFUSED_FIELDS } from './completion-fields.ts';
 
 /** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */
-export interface CompletionTerms extends Pick<ChatTerms, 'usage'> {
+export interface CompletionTerms extends Pick<ChatTerms, 'usage' | 'tier'> {
   /** Stop sequences of white space, which some providers refuse: the answer is cut here. */
   blankStops: readonly string[];
   origins: Origins;
@@ -40,6 +40,7 @@ export function convertRequest(body: JsonObject): ConvertedRequest {
     native: nativeBody({ prompt, ...(suffix !== '' && { suffix }) }),
     terms: {
       usage: terms.usage,
+      tier: terms.tier,
       blankStops: readBlankStops(Array.isArray(stop) ? stop : []),
       origins: {
         ...terms.origins,

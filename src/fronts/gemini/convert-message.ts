@@ -10,6 +10,7 @@ import {
   textOf,
 } from '../../wire/wire.ts';
 import { readUsage } from '../read-usage.ts';
+import { googleTierOfAnswer } from '../service-tier.ts';
 import { ThinkingCarrier } from './carried-thinking.ts';
 import type { GeminiTerms } from './convert-request.ts';
 import { readEnum } from './enum-answer.ts';
@@ -75,6 +76,7 @@ export function convertUsage(usage: JsonObject): JsonObject {
     ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
     ...(cached > 0 && { cachedContentTokenCount: cached }),
     totalTokenCount: prompt + output,
+    ...googleTierOfAnswer(usage),
   };
 }
 

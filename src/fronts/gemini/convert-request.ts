@@ -13,6 +13,7 @@ import { ANY_JSON, schemaFormat } from '../json-format.ts';
 import type { Origins } from '../origins.ts';
 import { type Placed, requireObject } from '../placed.ts';
 import { checkRanges, type Ranges } from '../sampling-ranges.ts';
+import { googleTierMember } from '../service-tier.ts';
 import { convertContents, convertSystem } from './convert-contents.ts';
 import { convertSchema } from './convert-schema.ts';
 import { ENUM_TYPE, enumSchema } from './enum-answer.ts';
@@ -44,6 +45,7 @@ export function convertRequest(
   const message: JsonObject = {
     model,
     ...sampling(config),
+    ...googleTierMember(body['serviceTier']),
     ...(system.length > 0 && { system: system.map(({ block }) => block) }),
     messages: conversation.messages,
     ...tools.members,
@@ -124,6 +126,8 @@ function fieldsOf(formatField: string): Map<string, string> {
     ['output_config.effort', `${CONFIG}.thinkingConfig`],
     ['thinking', `${CONFIG}.thinkingConfig`],
     ['tool_choice', CHOICE],
+    ['speed', 'serviceTier'],
+    ['service_tier', 'serviceTier'],
   ]);
 }
 

@@ -8,6 +8,7 @@ import {
   type NativeBody,
   NO_THOUGHT_SIGNATURE,
   objectOf,
+  rewriteRequest,
   scanJson,
   textOf,
 } from '../../wire/wire.ts';
@@ -110,8 +111,13 @@ function nativeBody(body: JsonObject, own: Pick<Asked, 'text' | 'members'> | nul
   const isForeign = contents.some(({ parts }) =>
     jsonObjects(parts).some((part) => isCarried(part['thoughtSignature'])),
   );
-  if (own !== null && !isForeign) return { kind: KIND, text: own.text, members: own.members };
-  const text = JSON.stringify({ ...body, contents: isForeign ? contents.flatMap(withoutCarried) : contents });
+  const { serviceTier, ...others } = body; // the provider's own word for it is added when the message is sent
+  if (own !== null && !isForeign && serviceTier === undefined)
+    return { kind: KIND, text: own.text, members: own.members };
+  const text =
+    own !== null && !isForeign
+      ? rewriteRequest(own, { serviceTier: undefined, service_tier: undefined })
+      : JSON.stringify({ ...others, contents: isForeign ? contents.flatMap(withoutCarried) : contents });
   return { kind: KIND, text, members: scanJson(text) };
 }
 

@@ -130,6 +130,7 @@ const REQUEST: Shape = {
     contents: CONTENT,
     generationConfig: GENERATION,
     safetySettings: null,
+    serviceTier: null,
     systemInstruction: CONTENT,
     toolConfig: { kept: { functionCallingConfig: CALLING } },
     tools: TOOL,
@@ -137,11 +138,6 @@ const REQUEST: Shape = {
   lists: ['contents', 'safetySettings', 'tools'],
   refused: {
     cachedContent: STORED_CONTEXT,
-    serviceTier: {
-      code: 'feature_not_priced',
-      why: 'other service tiers have no price',
-      harmless: ['"service_tier_unspecified"', '"unspecified"', '"standard"', '"default"', '"auto"', '0'],
-    },
     store: { code: 'feature_unavailable', why: 'answers are not stored here' },
   },
 };

@@ -1,6 +1,14 @@
 // Translates a Responses request to a Messages request. Gateway and provider validate the rest.
 
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, requireText, wrongField } from '../../wire/wire.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  requireText,
+  type ServiceTier,
+  wrongField,
+} from '../../wire/wire.ts';
 import { extraMember } from '../extra-fields.ts';
 import { readFormat } from '../json-format.ts';
 import type { Origins } from '../origins.ts';
@@ -8,7 +16,7 @@ import { type Placed, textBlock } from '../placed.ts';
 import { type Effort, effortMembers, ON, readEffort } from '../read-effort.ts';
 import { refuseFields } from '../refused-fields.ts';
 import { checkRanges, OPENAI_RANGES } from '../sampling-ranges.ts';
-import { refuseTier } from '../service-tier.ts';
+import { askedTier, TIER_FIELD, tierMember } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
 import { convertInput, type InputItem, readItems, toolListsOf } from './convert-input.ts';
 import { type CalledTool, convertTools, type ToolList } from './convert-tools.ts';
@@ -24,6 +32,8 @@ export interface ResponseTerms {
   /** The requested model, and the request's settings as the response repeats them: members of JSON. */
   model: JsonValue;
   settings: string;
+  /** The service tier that the client asked for; null: it did not say. */
+  tier: ServiceTier | null;
   origins: Origins;
 }
 
@@ -54,10 +64,10 @@ interface ConvertedRequest {
  */
 export function convertRequest(body: JsonObject, listName = 'input'): ConvertedRequest {
   refuseFields(body, REFUSED_FIELDS);
-  refuseTier(body);
   checkRanges(body, OPENAI_RANGES);
   const fields = new Map([
     ...WORDS,
+    TIER_FIELD,
     ['system', 'instructions'],
     ['messages', listName],
     ['max_tokens', 'max_output_tokens'],
@@ -72,6 +82,7 @@ export function convertRequest(body: JsonObject, listName = 'input'): ConvertedR
   const reasoning = readReasoning(body, items);
   const message: JsonObject = {
     ...sameFields(body),
+    ...tierMember(body),
     ...(system.length > 0 && { system: system.map(({ block }) => block) }),
     messages: conversation.messages,
     ...tools.members,
@@ -89,7 +100,14 @@ export function convertRequest(body: JsonObject, listName = 'input'): ConvertedR
   const { isShown: showsThinking } = reasoning;
   return {
     message,
-    terms: { called, showsThinking, model: body['model'] ?? '', settings: echoSettings(body), origins },
+    terms: {
+      called,
+      showsThinking,
+      model: body['model'] ?? '',
+      tier: askedTier(body, message),
+      settings: echoSettings(body),
+      origins,
+    },
   };
 }
 

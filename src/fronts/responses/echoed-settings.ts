@@ -47,7 +47,6 @@ const MEMBERS: readonly Member[] = [
 const CONSTANTS: JsonObject = {
   background: false,
   previous_response_id: null,
-  service_tier: 'default',
   store: false,
   top_logprobs: 0,
 };

@@ -6,6 +6,7 @@ import { InnerJson, type JsonObject, type JsonValue, objectOf, textOf, unfoldMes
 import { EventWriter } from '../event-writer.ts';
 import type { Origins } from '../origins.ts';
 import { addCounts, readUsage } from '../read-usage.ts';
+import { tierWord } from '../service-tier.ts';
 import type { ResponseTerms } from './convert-request.ts';
 import type { CalledTool } from './convert-tools.ts';
 import {
@@ -55,6 +56,7 @@ export class ResponseWriter extends EventWriter {
   readonly #called: ReadonlyMap<string, CalledTool>;
   readonly #showsThinking: boolean;
   readonly #settings: string;
+  readonly #tier: ResponseTerms['tier'];
   readonly #createdAt: number;
   readonly #clock: Clock;
   /** Needed until the answer begins; then released, because the request may be long. */
@@ -74,6 +76,7 @@ export class ResponseWriter extends EventWriter {
     this.#called = terms.called;
     this.#showsThinking = terms.showsThinking;
     this.#settings = terms.settings;
+    this.#tier = terms.tier;
     this.#model = terms.model;
     this.#origins = terms.origins;
     this.#id = requestId.replace(/^req_/, '');
@@ -316,6 +319,7 @@ export class ResponseWriter extends EventWriter {
       model: this.#model,
       output: isOver ? this.#output : [],
       usage: isOver ? convertUsage(this.#usage) : null,
+      service_tier: tierWord(this.#usage, this.#tier),
     };
     return `${JSON.stringify(own).slice(0, -1)},${this.#settings}}`;
   }

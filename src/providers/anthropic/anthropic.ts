@@ -10,6 +10,7 @@ import {
   onOneLine,
   type StreamEvent,
   textOf,
+  tierOf,
   unfoldMessage,
 } from '../../wire/wire.ts';
 import { claudeAbilities } from '../abilities.ts';
@@ -60,7 +61,19 @@ export const anthropic = messagesProvider('anthropic', api, {
   url: ({ provider }, path) => api.url(provider, path),
   body: convertMessageBody,
   countBody: convertCountBody,
+  betas: withFastMode,
+  servesTier: (tier) => tier === 'fast',
 });
+
+const FAST_MODE = 'fast-mode-2026-02-01';
+
+/**
+ * Older models need a beta for the fast tier (https://platform.claude.com/docs/en/build-with-claude/fast-mode, November 2026),
+ * which clients of other protocols cannot send.
+ */
+function withFastMode({ request, betas }: Attempt): string | null {
+  return request.protocol !== 'messages' && tierOf(request.body) === 'fast' ? FAST_MODE : betas;
+}
 
 /** How a platform with the Messages protocol differs from its vendor. */
 export interface MessagesPlatform {
@@ -71,17 +84,20 @@ export interface MessagesPlatform {
   countBody(attempt: Attempt): string;
   /** The betas that it gets; absent: the client's. */
   betas?(attempt: Attempt): string | null;
+  /** Absent: it has the standard tier only. */
+  servesTier?: NonNullable<Provider['servesTier']>;
   /** The fault of a JSON object without the type of a message or event; absent: there are none. */
   mapError?(value: JsonValue, upstreamRequestId: string | null): ProviderFault | null;
   probe?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply>;
 }
 
 export function messagesProvider(kind: string, api: Api, platform: MessagesPlatform): Provider {
-  const { url, body, countBody, betas, mapError = () => null, probe } = platform;
+  const { url, body, countBody, betas, servesTier, mapError = () => null, probe } = platform;
   const withBetas = (attempt: Attempt) => (betas === undefined ? attempt : { ...attempt, betas: betas(attempt) });
   return apiProvider(kind, api, {
     abilities: claudeAbilities,
     keepsCacheLifetimes: () => true,
+    ...(servesTier !== undefined && { servesTier }),
 
     send: async (attempt) => post(api, withBetas(attempt), url(attempt, '/v1/messages'), body(attempt)),
 

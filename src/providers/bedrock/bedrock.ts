@@ -24,7 +24,7 @@ import {
 import type { EventConverter } from '../pull-stream.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
-import { tierMembers } from '../service-tier.ts';
+import { isCloudTier, tierMembers } from '../service-tier.ts';
 import { signRequest } from '../sign-request.ts';
 import { cancelBody, fetchUpstream, readFault } from '../upstream.ts';
 import { convertChunks, countedModel, countInput } from './claude.ts';
@@ -51,6 +51,7 @@ const api: Api = {
 export const bedrock = apiProvider('bedrock', api, {
   abilities: bedrockAbilities,
   thinksByDefault,
+  servesTier: (tier, at) => isCloudTier(tier) && !speaksMessages(at),
   keepsCacheLifetimes: (upstreamModel, protocol) =>
     speaksMessages({ upstreamModel, protocol }) && keepsLongCache('bedrock', upstreamModel),
   probe,

@@ -7,6 +7,7 @@ import { refuseField, refuseFields } from '../lost-fields.ts';
 import { claudeGeneration, nearestEffort, readEffort, readThinking } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
+import { CLOUD_TIERS, tierWord } from '../service-tier.ts';
 import { completeSchema, limitSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 import { calledNames, convertMessages, convertSystem, isBreakpoint, pushCachePoint } from './convert-messages.ts';
 import { type Family, familyOf } from './families.ts';
@@ -24,11 +25,13 @@ export function convertBody(attempt: Attempt): string {
   const family = familyOf(upstreamModel);
   const additionalModelRequestFields = convertOwnFields(request.body, family);
   const outputConfig = convertOutput(exact, request.body, upstreamModel);
+  const type = tierWord(CLOUD_TIERS, request.body);
   return JSON.stringify({
     ...convertPrompt(exact, upstreamModel, family),
     inferenceConfig: convertInference(request.body, attempt),
     ...(Object.keys(additionalModelRequestFields).length > 0 && { additionalModelRequestFields }),
     ...(Object.keys(outputConfig).length > 0 && { outputConfig }),
+    ...(type !== null && { serviceTier: { type } }),
   });
 }
 

@@ -12,6 +12,7 @@ import {
   type ThinkingLevels,
 } from '../models.ts';
 import type { Attempt } from '../provider.ts';
+import { CLOUD_TIERS, tierWord } from '../service-tier.ts';
 import { makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 import { shortenName } from './call-ids.ts';
 import { cleanSchema } from './clean-schema.ts';
@@ -94,8 +95,14 @@ export function convertHeaders(source: HeaderSource, accept: string): Record<str
  * Members that keep Google from storing the request, for the Gemini API only. New projects store all requests by default
  * (https://ai.google.dev/gemini-api/docs/logs-datasets, 26 October 2026); Vertex AI has no such member and refuses it.
  */
-export function storageMembers({ provider }: Pick<Attempt, 'provider'>): JsonObject {
+function storageMembers({ provider }: Pick<Attempt, 'provider'>): JsonObject {
   return provider.allowsStorage === true ? {} : { store: false };
+}
+
+/** Members of a request to the Gemini API that this service decides: storage, and the tier that the message requests. */
+export function ownMembers(attempt: Attempt): JsonObject {
+  const serviceTier = tierWord(CLOUD_TIERS, attempt.request.body);
+  return { ...storageMembers(attempt), ...(serviceTier !== null && { serviceTier }) };
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Attempt, Provider, ProviderReply, WholeReply } from '../provider.t
 import type { EventConverter } from '../pull-stream.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
-import { tierMembers } from '../service-tier.ts';
+import { isCloudTier, tierMembers } from '../service-tier.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, DIALECT, mapError, readCounts } from './convert-chunk.ts';
 import {
   convertBody,
@@ -21,8 +21,8 @@ import {
   convertUrl,
   modelPath,
   outputMaxOf,
+  ownMembers,
   plainModel,
-  storageMembers,
   versionedUrl,
 } from './convert-request.ts';
 import { embed } from './embed.ts';
@@ -44,9 +44,10 @@ export { convertVector, readTexts, replyWithVectors } from './embed.ts';
 
 export const gemini = geminiProvider('gemini', api, {
   url: ({ provider, upstreamModel }, method) => convertUrl(provider.baseUrl, upstreamModel, method),
-  body: (attempt) => convertBody(attempt, true, storageMembers(attempt)),
+  body: (attempt) => convertBody(attempt, true, ownMembers(attempt)),
   ownBody: (own) => own,
-  added: storageMembers,
+  added: ownMembers,
+  servesTier: isCloudTier,
   countBody: (attempt, own) =>
     own === null ? convertCountBody(attempt) : countedBody(own, modelPath(attempt.upstreamModel)),
   embed: (attempt) => embed(api, attempt),
@@ -64,11 +65,12 @@ export interface GeminiPlatform {
   added?(attempt: Attempt): JsonObject;
   /** The body of countTokens; `own` is null for a translated message. Throws ProviderFault (rejected). */
   countBody(attempt: Attempt, own: NativeBody | null): string;
+  servesTier: NonNullable<Provider['servesTier']>;
   embed?(attempt: Attempt): Promise<WholeReply>;
 }
 
 export function geminiProvider(kind: string, api: Api, platform: GeminiPlatform): Provider {
-  const { url, body, countBody, embed } = platform;
+  const { url, body, countBody, servesTier, embed } = platform;
   const ownBodyOf = (attempt: Attempt) => {
     const own = ownBody(attempt);
     return own === null ? null : platform.ownBody(own);
@@ -76,6 +78,7 @@ export function geminiProvider(kind: string, api: Api, platform: GeminiPlatform)
   return apiProvider(kind, api, {
     thinksByDefault,
     abilities: geminiAbilities,
+    servesTier,
 
     async send(attempt) {
       const method = attempt.request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';

@@ -8,6 +8,7 @@ import { refuseField, refuseFields } from '../lost-fields.ts';
 import { leastEffort, nearestEffort, type Reasoning, readEffort, readThinking, reasoningOf } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
+import { AZURE_TIERS, OPENAI_TIERS, requestedTier, type TierWords } from '../service-tier.ts';
 import { completeSchema, isStrictSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 import { convertMessages } from './convert-messages.ts';
 import { homeOf } from './reasoning-signature.ts';
@@ -100,12 +101,15 @@ function isOpenAiHost(baseUrl: string): boolean {
   return OPENAI_HOST.test(hostOf(baseUrl));
 }
 
-/**
- * The member that asks for the tier with the listed rates: without it, a project at OpenAI uses its own default tier, which may
- * cost more (the reference of `service_tier` in OpenAI's API, November 2026). Other hosts may refuse the member.
- */
-export function standardTier(baseUrl: string): JsonObject {
-  return isOpenAiHost(baseUrl) ? { service_tier: 'default' } : {};
+/** `service_tier` of an attempt, if it is sent. */
+export function tierAt({ provider, request }: Pick<Attempt, 'provider' | 'request'>, isAzure: IsAzure): JsonObject {
+  return requestedTier(tiersAt(provider.baseUrl, isAzure), request.body);
+}
+
+/** Other hosts may refuse a service tier. */
+export function tiersAt(baseUrl: string, isAzure: IsAzure): TierWords {
+  if (isOpenAiHost(baseUrl)) return OPENAI_TIERS;
+  return isAzure(baseUrl) ? AZURE_TIERS : {};
 }
 
 function hostOf(baseUrl: string): string {
@@ -117,7 +121,11 @@ export const OUTPUT_TOKENS_LEAST = 16;
 const FORMAT_NAME = 'output';
 
 /** The body of POST /v1/responses. Throws ProviderFault (rejected) for content that the provider does not support. */
-export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstreamModel)): JsonObject {
+export function convertBody(
+  attempt: Attempt,
+  model = reasoningOf(attempt.upstreamModel),
+  isAzure: IsAzure = isAzureHost,
+): JsonObject {
   const { request, upstreamModel, maxTokens } = attempt;
   const { body } = request;
   const exact = exactBody(request); // for values written as they were read: tool inputs and schemas
@@ -136,7 +144,7 @@ export function convertBody(attempt: Attempt, model = reasoningOf(attempt.upstre
     // OpenAI itself accepts an end-user id; others refuse unknown fields.
     ...(userId !== null && isOpenAiHost(attempt.provider.baseUrl) && { safety_identifier: userId }),
     ...(body['service_tier'] === 'standard_only' && { service_tier: 'default' }),
-    ...standardTier(attempt.provider.baseUrl),
+    ...tierAt(attempt, isAzure),
     max_output_tokens: Math.max(OUTPUT_TOKENS_LEAST, maxTokens),
     ...attempt.extra,
     store: false,

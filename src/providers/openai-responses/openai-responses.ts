@@ -1,6 +1,6 @@
 // A provider of OpenAI's Responses protocol, which stores nothing: signatures of thinking blocks keep the reasoning.
 
-import { type NativeBody, objectOf, rewriteRequest } from '../../wire/wire.ts';
+import { type JsonObject, type NativeBody, objectOf, rewriteRequest } from '../../wire/wire.ts';
 import { openAiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, messageIdOf, parseWithArguments } from '../compose-message.ts';
@@ -29,7 +29,8 @@ import {
   isAzureHost,
   OUTPUT_TOKENS_LEAST,
   readDisplay,
-  standardTier,
+  tierAt,
+  tiersAt,
 } from './convert-request.ts';
 import { convertOwnBody, ownBody, refusesSealed, withoutReasoning } from './own-protocol.ts';
 import { homeOf } from './reasoning-signature.ts';
@@ -51,11 +52,13 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
     thinksByDefault,
     ignores: ({ request: { body } }) => UNKNOWN.filter((name) => (body[name] ?? null) !== null),
     abilities: openAiAbilities,
+    servesTier: (tier, { baseUrl }) => tier in tiersAt(baseUrl, isAzure),
 
     async send(attempt) {
       const url = api.url(attempt.provider, '/responses');
       const own = ownBody(attempt);
-      return await (own === null ? sendMessage(api, attempt, url) : sendOwn(api, attempt, url, own));
+      if (own === null) return await sendMessage(api, attempt, url, isAzure);
+      return await sendOwn(api, attempt, url, { own, tier: tierAt(attempt, isAzure) });
     },
 
     /** Free of charge; servers without this counter answer 404. */
@@ -119,18 +122,22 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
 }
 
 /** Thinking is a hint: an unknown model that refuses reasoning is retried once without it. Throws ProviderFault. */
-async function sendMessage(api: Api, attempt: Attempt, url: string): Promise<Response> {
+async function sendMessage(api: Api, attempt: Attempt, url: string, isAzure: IsAzure): Promise<Response> {
   try {
-    return await post(api, attempt, url, JSON.stringify(convertBody(attempt)));
+    return await post(api, attempt, url, JSON.stringify(convertBody(attempt, undefined, isAzure)));
   } catch (thrown) {
     if (reasoningOf(attempt.upstreamModel).does !== 'unknown' || !refusesReasoning(thrown)) throw thrown;
   }
-  return await post(api, attempt, url, JSON.stringify(convertBody(attempt, NO_REASONING)));
+  return await post(api, attempt, url, JSON.stringify(convertBody(attempt, NO_REASONING, isAzure)));
 }
 
 /** Reasoning that another provider sealed is dropped, as for every kind. Throws ProviderFault. */
-async function sendOwn(api: Api, attempt: Attempt, url: string, own: NativeBody): Promise<Response> {
-  const tier = standardTier(attempt.provider.baseUrl);
+async function sendOwn(
+  api: Api,
+  attempt: Attempt,
+  url: string,
+  { own, tier }: { own: NativeBody; tier: JsonObject },
+): Promise<Response> {
   try {
     return await post(api, attempt, url, convertOwnBody(own, attempt, OUTPUT_TOKENS_LEAST, tier));
   } catch (thrown) {

@@ -9,6 +9,7 @@ import { refuseField, refuseFields } from '../lost-fields.ts';
 import { leastEffort, nearestEffort, readBudget, readEffort, readThinking, thinksByDefault } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
+import { requestedTier } from '../service-tier.ts';
 import { completeSchema, isStrictSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 import { convertMessages, nameOf } from './convert-messages.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
@@ -147,7 +148,7 @@ export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
     ...tools,
     ...convertEffort(body, profile, tools['tools'] !== undefined),
     ...convertFormat(exact, profile),
-    ...(profile.standardTier && { service_tier: 'default' }),
+    ...requestedTier(profile.serviceTiers, body),
     ...(profile.endUser !== null && userId !== null && { [profile.endUser]: userId }),
     ...(request.stream && { stream: true }),
     ...(request.stream && profile.streamUsage && { stream_options: { include_usage: true } }),

@@ -38,6 +38,8 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
     ignores: (attempt) => ignoredFields(attempt, profileOf(attempt)),
     abilities: (model, baseUrl) => (OF_OPENAI.includes(choose(baseUrl, model).family) ? openAiAbilities(model) : null),
 
+    servesTier: (tier, { baseUrl, upstreamModel }) => tier in choose(baseUrl, upstreamModel).serviceTiers,
+
     async send(attempt) {
       const own = convertCompletion(attempt, profileOf(attempt));
       if (own !== null) {

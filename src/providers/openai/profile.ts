@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { type ChatTraits, chatTraits, NINE_CHARACTERS } from '../models.ts';
+import { AZURE_TIERS, GROQ_TIERS, OPENAI_TIERS, type TierWords } from '../service-tier.ts';
 
 export interface Profile extends ChatTraits {
   family: string;
@@ -31,8 +32,7 @@ export interface Profile extends ChatTraits {
   /** Whether calls may have the signatures of Gemini's thoughts beside them. */
   callSignatures: boolean;
   cacheControl: boolean;
-  /** Whether requests ask for the tier with the listed rates: a project may have another default. */
-  standardTier: boolean;
+  serviceTiers: TierWords;
   /** The field for a hash of `metadata.user_id`. */
   endUser: 'safety_identifier' | 'user' | null;
 }
@@ -69,7 +69,7 @@ const compatible: Profile = {
   prefill: true,
   callSignatures: true, // Gemini at Google's own address, and routers before it
   cacheControl: false,
-  standardTier: false,
+  serviceTiers: {},
   endUser: null,
 };
 
@@ -86,7 +86,7 @@ const openai: Profile = {
   strictTools: true,
   toolIds: { form: /^.{1,40}$/, madeCharacters: 40 },
   documents: { form: 'file', urls: false },
-  standardTier: true,
+  serviceTiers: OPENAI_TIERS,
   endUser: 'safety_identifier',
 };
 
@@ -95,7 +95,7 @@ const azure: Profile = {
   family: 'azure',
   rootPath: '/openai/v1',
   keyHeader: 'api-key',
-  standardTier: false,
+  serviceTiers: AZURE_TIERS,
   endUser: null,
 };
 
@@ -143,6 +143,7 @@ const mistral: Profile = {
 const groq: Profile = {
   ...compatible,
   family: 'groq',
+  serviceTiers: GROQ_TIERS,
   rootPath: '/openai/v1',
   maxTokens: 'max_completion_tokens',
   stopMax: 4,

@@ -1,6 +1,6 @@
 // Text completions where a provider has an endpoint for them. Its answer is read as that of Chat Completions. Pure.
 
-import { isJsonObject, type JsonObject, parseExactly, textOf } from '../../wire/wire.ts';
+import { isJsonObject, type JsonObject, parseExactly, textOf, tierOf } from '../../wire/wire.ts';
 import { nativeFor } from '../keep-native.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { convertSampling, convertStops } from './convert-request.ts';
@@ -36,7 +36,7 @@ export function convertCompletion(attempt: Attempt, profile: Profile): { path: s
   const own = nativeFor(request, 'completions');
   const endpoint = own === null ? null : (ENDPOINTS[profile.family]?.(upstreamModel) ?? null);
   const given = own === null ? null : parseExactly(own.text);
-  if (endpoint === null || !isJsonObject(given)) return null;
+  if (endpoint === null || !isJsonObject(given) || tierOf(request.body) !== 'standard') return null;
   const suffix = textOf(given['suffix']);
   if ((suffix !== '' && !endpoint.hasSuffix) || maxTokens < 1) return null;
   const body = {

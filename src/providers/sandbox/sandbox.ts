@@ -34,6 +34,8 @@ export const sandbox: Provider = {
 
   abilities: () => ({ ...NO_ABILITIES, structuredOutputs: true }),
 
+  servesTier: () => true,
+
   probe: async () => ({ status: null, models: sandboxModels.size }),
 };
 

@@ -5,6 +5,7 @@ import { convertPlatformBody, convertPlatformCount, platformBetas } from '../cla
 import { convertBody, geminiProvider } from '../gemini/gemini.ts';
 import { type Api, combinedProvider, type HeaderSource, makeHeaders } from '../http-api.ts';
 import { type Attempt, type Provider, ProviderFault } from '../provider.ts';
+import { CLOUD_TIERS, isCloudTier, tierWord } from '../service-tier.ts';
 import { embed } from './embed.ts';
 import { convertCountBody, withRoles } from './gemini-body.ts';
 import { mapVertexError, mapVertexFault } from './map-error.ts';
@@ -23,7 +24,16 @@ const api: Api = {
   countModels: () => undefined,
 };
 
-const geminiApi: Api = { ...api, native: 'gemini' };
+const geminiApi: Api = { ...api, native: 'gemini', headers: convertGeminiHeaders };
+
+const TIER_HEADER = 'x-vertex-ai-llm-shared-request-type';
+
+/** https://docs.cloud.google.com/vertex-ai/generative-ai/docs/flex-paygo (29 November 2026). */
+function convertGeminiHeaders(source: HeaderSource, accept: string): Record<string, string> {
+  const headers = convertHeaders(source, accept);
+  const tier = source.request === undefined ? null : tierWord(CLOUD_TIERS, source.request.body);
+  return tier === null ? headers : { ...headers, [TIER_HEADER]: tier };
+}
 
 function convertHeaders(source: HeaderSource, accept: string): Record<string, string> {
   const headers = makeHeaders(source, 'x-goog-api-key', accept);
@@ -47,6 +57,8 @@ const google = geminiProvider(KIND, geminiApi, {
   // Calls are matched by their order: ids of other providers' calls could be refused.
   body: (attempt) => convertBody({ ...attempt, upstreamModel: plainModel(attempt.upstreamModel) }, false),
   ownBody: withRoles,
+  // Other places than the global one have the standard tier only.
+  servesTier: (tier, { region }) => region === 'global' && isCloudTier(tier),
   countBody: convertCountBody,
   embed: (attempt: Attempt) => embed(geminiApi, withoutBetas(attempt)),
 });

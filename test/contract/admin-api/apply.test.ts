@@ -189,6 +189,7 @@ describe('the lists of the catalog', () => {
       output_tpm: null,
       concurrency: null,
       residency: null,
+      tiers: null,
     });
   });
 

@@ -25,7 +25,6 @@ const SEARCH = { type: 'web_search_20260601', name: 'web_search', max_uses: 2 };
 const LONG = { 'anthropic-beta': 'context-1m-2025-08-07' };
 
 const features: [string, Json, Record<string, string>][] = [
-  ['speed', { speed: 'fast' }, {}],
   ['web_search', { tools: [SEARCH] }, {}],
   ['long context', {}, LONG],
   ['long context', {}, { 'vendor-beta': 'a,context-1m-2025-08-07' }],

@@ -12,7 +12,7 @@ const catalog = catalogOf({
   models: {
     plain: { price: rates, routes, max_input_tokens: 200_000 },
     full: {
-      price: { ...rates, fast: rates, web_search_per_thousand: '10', long_context: { above: 200_000, ...rates } },
+      price: { ...rates, web_search_per_thousand: '10', long_context: { above: 200_000, ...rates } },
       routes,
     },
     wide: { price: rates, routes, max_input_tokens: 1_000_000 },
@@ -20,7 +20,6 @@ const catalog = catalogOf({
   groups: { default: { models: ['*'] } },
 });
 const none: PricedFeatures = {
-  tier: 'standard',
   webSearch: null,
   longContext: false,
   notOffered: null,
@@ -39,13 +38,12 @@ function check(model: string, features: Partial<PricedFeatures>): string {
 
 test('a feature without a rate is refused, and named first in the message', () => {
   expect(check('plain', {})).toBe('sold');
-  expect(check('plain', { tier: 'fast' })).toBe('feature_not_priced speed: "fast" has no price for the model plain');
   expect(check('plain', { webSearch: { usesMax: 3 } })).toStartWith('feature_not_priced web_search: ');
   expect(check('plain', { longContext: true })).toStartWith('feature_not_priced long context: ');
 });
 
 test('a feature with a rate is accepted', () => {
-  expect(check('full', { tier: 'fast', webSearch: { usesMax: null }, longContext: true })).toBe('sold');
+  expect(check('full', { webSearch: { usesMax: null }, longContext: true })).toBe('sold');
 });
 
 test('a model with a long context window of its own sells it at its standard rates', () => {

@@ -116,7 +116,6 @@ test('what would change the answer is refused by name before anything is sent', 
   const tool = (type: string) => ({ tools: [{ type, name: 'x' }] });
   const image = (source: Json) => ({ messages: [{ role: 'user', content: [{ type: 'image', source }] }] });
   const clouds = ['bedrock', 'vertex'] as ClaudePlatform[];
-  expect(refusedBy({ speed: 'fast' })).toEqual([...PLATFORMS]);
   expect(refusedBy({ mcp_servers: [{ type: 'url', url: 'https://a.example' }] })).toEqual(clouds);
   expect(refusedBy({ container: 'c' })).toEqual(clouds);
   expect(refusedBy({ compaction: { type: 'x' } })).toEqual(['bedrock', 'foundry']);

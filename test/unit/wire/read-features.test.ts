@@ -46,6 +46,8 @@ test('the trigger of a compaction is read, and is the documented default without
 
 test('fast speed, web searches and long context are detected', () => {
   expect(read({ speed: 'fast' }).tier).toBe('fast');
+  for (const tier of ['flex', 'ultrafast'] as const)
+    expect(read({ service_tier: tier })).toMatchObject({ tier, notOffered: null });
   expect(read({}, 'other, context-1m-2025-08-07').longContext).toBe(true);
   const search = (max_uses?: unknown) => ({ type: 'web_search_20250305', name: 'web_search', max_uses });
   expect(read({ tools: [search(3)] }).webSearch).toEqual({ usesMax: 3 });
@@ -58,10 +60,14 @@ test('fast speed, web searches and long context are detected', () => {
 
 test('a feature that no setting can price is refused by name', () => {
   const refused: [Record<string, unknown>, string][] = [
-    [{ service_tier: 'priority' }, 'service_tier: only "auto" and "standard_only" are offered'],
+    [
+      { service_tier: 'priority' },
+      'service_tier: only "auto", "standard_only", "flex" and "ultrafast" are offered; "speed"',
+    ],
     [{ service_tier: 7 }, 'service_tier: '],
     [{ inference_geo: 'us' }, 'inference_geo: only "global" is offered'],
     [{ speed: 'ludicrous' }, 'speed: '],
+    [{ speed: 'fast', service_tier: 'flex' }, 'service_tier: "flex" cannot be combined with "speed": "fast"'],
     [{ fallbacks: 'default' }, 'fallbacks: Extra inputs are not permitted'],
     [{ fallbacks: [{ model: 'm2' }] }, 'fallbacks: '],
     [{ billing_policy: { type: 'billing_policy', bill_to: 'user_profile' } }, 'billing_policy: '],

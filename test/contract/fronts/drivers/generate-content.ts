@@ -142,7 +142,7 @@ export const generateContent: FrontDriver = {
     [{ toolConfig: { functionCallingConfig: { mode: 'SOME' } } }, 'toolConfig.functionCallingConfig.mode'],
   ],
   notOffered: [
-    [{ serviceTier: 'PRIORITY' }, 'feature_not_priced', 'serviceTier'],
+    [{ serviceTier: 'PRIORITY' }, 'feature_unavailable', 'serviceTier'],
     [{ tools: [{ googleSearch: {} }] }, 'feature_not_priced', 'tools.0.googleSearch'],
     [
       { generationConfig: { responseModalities: ['IMAGE'] } },

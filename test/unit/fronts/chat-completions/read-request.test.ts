@@ -188,13 +188,16 @@ test('the user of a conversation is taken from the most specific of three fields
   expect(user_id).toMatch(/^[0-9a-f]{64}$/); // the provider with the strictest limit accepts 256 characters
 });
 
-test('a service tier with another price is refused in the words of the protocol', () => {
-  for (const service_tier of ['auto', 'default', null])
-    expect(readAsMessages({ service_tier })).not.toHaveProperty('service_tier');
-  for (const service_tier of ['flex', 'standard_only', 7])
+test('a service tier is requested by the names of OpenAI, and refused by any other', () => {
+  for (const service_tier of ['auto', 'default', 'standard', null])
+    expect(readAsMessages({ service_tier })).not.toContainAnyKeys(['service_tier', 'speed']);
+  for (const service_tier of ['priority', 'fast']) expect(readAsMessages({ service_tier })['speed']).toBe('fast');
+  for (const service_tier of ['flex', 'ultrafast'])
+    expect(readAsMessages({ service_tier })).toMatchObject({ service_tier });
+  for (const service_tier of ['scale', 'standard_only', 'toString', 7])
     expect(refusalOf({ service_tier })).toEqual({
       code: 'feature_unavailable',
-      message: 'service_tier: only "auto" and "default" are offered',
+      message: 'service_tier: Input should be "auto", "default", "priority", "fast", "flex" or "ultrafast"',
     });
 });
 

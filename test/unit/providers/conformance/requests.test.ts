@@ -203,7 +203,6 @@ describe.each(drivers.map((driver): [string, Driver] => [driver.name, driver]))(
       for (const nothing of name === 'stop_sequences' ? [null, []] : [null, [], {}])
         expect((await sentOf(driver, { [name]: nothing })).refusal).toBeNull();
     }
-    expect((await sentOf(driver, { speed: 'fast' })).refusal).toStartWith('speed: ');
     const hint = { type: 'auto', name: 'a hint that is lost' };
     const members = Object.fromEntries(
       DROPPED_MEMBERS.filter((name) => name !== 'cache_control').map((name) => [name, hint]),

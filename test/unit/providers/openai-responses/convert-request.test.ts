@@ -121,8 +121,7 @@ describe('a parameter', () => {
     expect(convert({ metadata: { user_id: null } }, { provider: openai })).not.toHaveProperty('safety_identifier');
   });
 
-  test('for fast mode is refused', () => {
-    expect(refusalOf({ speed: 'fast' }).message).toStartWith('speed: ');
+  test('for the standard tier is not sent', () => {
     expect(convert({ speed: 'standard' })).toEqual(convert());
   });
 });
