@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { beganAtMs, formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { explainPrice } from '../catalog/catalog.ts';
+import { explainPrice, tierOfRates } from '../catalog/catalog.ts';
 import {
   type AttemptRecord,
   marginOf,
@@ -14,6 +14,7 @@ import {
   type UsageRecord,
   usageRankings,
 } from '../ledger/ledger.ts';
+import { SERVICE_TIERS } from '../wire/wire.ts';
 import { noObject } from './admin-app.ts';
 import { everyone, maySeeAccount, maySeeKey, type Principal, seesBalance, seesProviderCost } from './dependencies.ts';
 import {
@@ -134,6 +135,7 @@ export const usageSchema = z
     cache_creation: z.object({ ephemeral_5m_input_tokens: countShown, ephemeral_1h_input_tokens: countShown }),
     web_searches: countShown,
     usage_source: z.enum(['reported', 'estimated', 'none']),
+    service_tier: z.enum(SERVICE_TIERS).nullable().describe('The tier that was billed; null if nothing was.'),
     cost: amountShown,
     written_off: amountShown,
     plan_paid: amountShown.describe('The part of the cost that the plan of the account paid.'),
@@ -274,6 +276,7 @@ function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typ
     },
     web_searches: record.webSearches,
     usage_source: record.usageSource,
+    service_tier: tierOfRates(record.rates),
     cost: formatUsd(record.cost),
     written_off: formatUsd(record.writtenOff),
     plan_paid: formatUsd(record.planPaid),

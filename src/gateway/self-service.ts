@@ -6,7 +6,7 @@ import { FairQueue } from '../base/fair-queue.ts';
 import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
-import { type Catalog, explainPrice, type Group, groupUnder, type PricePart } from '../catalog/catalog.ts';
+import { type Catalog, explainPrice, type Group, groupUnder, type PricePart, tierOfRates } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import {
@@ -180,6 +180,7 @@ function usageJson(record: UsageRecord) {
     },
     web_searches: record.webSearches,
     usage_source: record.usageSource,
+    service_tier: tierOfRates(record.rates),
     cost: formatUsd(record.cost),
     charged: formatUsd(record.cost - record.writtenOff),
     rates: record.rates,

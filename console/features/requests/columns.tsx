@@ -192,7 +192,7 @@ export function usageCsvColumns(isInstallation: boolean): CsvColumn<UsageShape>[
     ...plain('input_tokens', 'output_tokens', 'cache_read_input_tokens'),
     { name: 'cache_write_5m_tokens', value: (row) => row.cache_creation.ephemeral_5m_input_tokens },
     { name: 'cache_write_1h_tokens', value: (row) => row.cache_creation.ephemeral_1h_input_tokens },
-    ...plain('web_searches', 'usage_source', 'cost', 'written_off'),
+    ...plain('web_searches', 'usage_source', 'service_tier', 'cost', 'written_off'),
     ...(isInstallation ? plain('provider_cost', 'margin') : []),
     ...['tier', 'multiplier', 'input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h'].map(rateColumn),
     rateColumn('web_search_per_thousand'),

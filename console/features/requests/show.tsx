@@ -221,6 +221,7 @@ function RequestFacts({ receipt }: { receipt: ReceiptShape }) {
           known('Provider', receipt.provider),
           receipt.upstream_model === receipt.model ? null : known('Upstream model', receipt.upstream_model),
           { name: 'Token source', value: usageSourceLabels[receipt.usage_source] },
+          known('Service tier', receipt.service_tier),
         ]}
       />
     </Section>

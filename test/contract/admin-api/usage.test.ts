@@ -49,6 +49,7 @@ test('a record has the shape of the contract', async () => {
     cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 2 },
     web_searches: 0,
     usage_source: 'reported',
+    service_tier: null,
     cost: '0.001',
     written_off: '0',
     plan_paid: '0',
