@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { parseTimeMs } from '../base/checked-number.ts';
+import { PRICED_TIERS } from '../wire/wire.ts';
 import { formatRate, type PriceChangeInput, type PriceInput, SANDBOX_KIND } from './document.ts';
 import type { Catalog, Model, ModelPrice, Route, TierPrice } from './model.ts';
 import { printRates } from './price.ts';
@@ -126,9 +127,14 @@ export function differentParts(before: Nested, after: Nested): PartDifference[] 
   return pairsOf(new Set([...old.keys(), ...now.keys()]), old, now);
 }
 
-/** Every listed part that has another value; a threshold that the list does not have is the only other difference. */
+/**
+ * Every listed part that has another value; a threshold that the list does not have is the only other difference. A service
+ * tier without rates is not sold, which is no difference.
+ */
 function differentListedParts(configured: Nested, listed: Nested): PartDifference[] {
-  const [charged, stated] = [partsOf(configured), partsOf(listed)];
+  const unsold = PRICED_TIERS.filter((tier) => (configured[tier] ?? null) === null);
+  const compared = Object.entries(listed).filter(([name]) => !unsold.some((tier) => tier === name));
+  const [charged, stated] = [partsOf(configured), partsOf(Object.fromEntries(compared))];
   const above = 'long_context.above';
   return pairsOf(new Set([...stated.keys(), ...(charged.has(above) ? [above] : [])]), charged, stated);
 }

@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { includedPriceList, type ListedModel } from '../../../../src/catalog/catalog.ts';
+import { PRICED_TIERS } from '../../../../src/wire/wire.ts';
 import recorded from './price-map.json' with { type: 'json' };
 
 const mapDay = recorded.day;
@@ -133,7 +134,22 @@ const DIFFERENT: readonly (Rule & { rates: RegExp })[] = [
     rates: /cache/,
     holds: ({ rates }) => Object.entries(rates).some(([name, rate]) => name.includes('cache') && rate === 0),
   },
-  { reason: 'embeddings have no output and no cache', rates: /output|cache/, holds: ({ use }) => use === 'embedding' },
+  {
+    reason: 'embeddings have no output, no cache and no tiers',
+    rates: /output|cache|^flex|^fast/,
+    holds: ({ use }) => use === 'embedding',
+  },
+  {
+    reason:
+      'the map has two rates for the fast tier of GPT-5.5 at Azure; the higher, which is that of OpenAI, is listed',
+    rates: /^fast/,
+    holds: of(/^azure_ai$/, /\/gpt-5\.5(?:-2026|$)/),
+  },
+  {
+    reason: 'a tier without a rate for output is not complete',
+    rates: /^flex/,
+    holds: ({ rates }) => rates['flex.input'] !== undefined && rates['flex.output'] === undefined,
+  },
   { reason: "xAI's threshold includes its number", rates: /above/, holds: of(/^xai$/, /./) },
   {
     reason: "Gemini has no price for writing to its cache: the map's is that of storage by the hour",
@@ -163,21 +179,28 @@ const listedOf = (name: string | null): ListedModel | undefined =>
   name === null ? undefined : list.models.get(list.aliases.get(name) ?? name);
 
 /** Rates of a price by their names in the map's rows. */
-function flatRates(price: ListedModel['price']): Record<string, number> {
-  const { long_context: long, fast: _fast, web_search_per_thousand: _search, ...standard } = price;
-  const entries = [
-    ...Object.entries(standard),
-    ...Object.entries(long ?? {}).map(([name, rate]) => [`long_context.${name}`, rate] as const),
-  ];
-  return Object.fromEntries(entries.filter(([, rate]) => rate !== null).map(([name, rate]) => [name, Number(rate)]));
+function flatRates({ web_search_per_thousand: _, ...price }: ListedModel['price']): Record<string, number> {
+  const flatten = (rates: object, prefix: string): [string, number][] =>
+    Object.entries(rates).flatMap(([name, rate]): [string, number][] => {
+      if (rate === null) return [];
+      return typeof rate === 'object' ? flatten(rate, `${prefix}${name}.`) : [[prefix + name, Number(rate)]];
+    });
+  return Object.fromEntries(flatten(price, ''));
 }
+
+/** The service tier of a rate; "" for the standard one. */
+const tierOf = (name: string) => /^(?:fast|flex|ultrafast)(?=\.)/.exec(name)?.[0] ?? '';
 
 /** Differences between a row of the map and ours, beyond the rules. */
 function differencesOf(row: MapRow, listed: ListedModel): string[] {
   const ignored = DIFFERENT.filter((rule) => rule.holds(row)).map(({ rates }) => rates);
   const ours = flatRates(listed.price);
+  // A row of several places has the tiers that any of them has.
+  const has = new Set(Object.keys(row.rates).map(tierOf));
   return [...new Set([...Object.keys(row.rates), ...Object.keys(ours)])]
-    .filter((name) => !ignored.some((rates) => rates.test(name)) && row.rates[name] !== ours[name])
+    .filter(
+      (name) => has.has(tierOf(name)) && !ignored.some((rates) => rates.test(name)) && row.rates[name] !== ours[name],
+    )
     .map((name) => `${row.provider} ${row.model}: ${name} ${row.rates[name]}, listed ${ours[name]}`);
 }
 
@@ -189,6 +212,20 @@ describe('the price list and a public price map', () => {
     expect(listedRows.length).toBeGreaterThan(750);
     const differences = listedRows.flatMap((row) => differencesOf(row, listedOf(row.listedAs) as ListedModel));
     expect(differences).toEqual([]);
+  });
+
+  test('have the same service tiers; the map has no rates for the fast tier of Claude', () => {
+    const inMap = new Set(
+      listedRows.flatMap(({ rates, listedAs }) => {
+        const name = listedOf(listedAs)?.name;
+        return Object.keys(rates).map((rate) => `${name} ${tierOf(rate)}`);
+      }),
+    );
+    const ours = [...list.models.values()].flatMap(({ name, price }) =>
+      PRICED_TIERS.filter((tier) => price[tier]).map((tier) => `${name} ${tier}`),
+    );
+    expect(ours.length).toBeGreaterThan(200);
+    expect(ours.filter((tier) => !inMap.has(tier) && !/claude-.* fast$/.test(tier))).toEqual([]);
   });
 
   test('differ in no model without a reason', () => {

@@ -26,20 +26,28 @@ function perMillion(rate: number): string {
     .replace(/\.?0+$/, '');
 }
 
+/** Endings of the map's names for the rates of service tiers, by the names of tiers in our list. */
+const TIERS = { '': '', 'fast.': '_priority', 'flex.': '_flex', 'ultrafast.': '_ultrafast' };
+
 function ratesOf(entry: Entry): string[] {
+  return Object.entries(TIERS).flatMap(([tier, ending]) => ratesOfTier(entry, tier, ending));
+}
+
+function ratesOfTier(entry: Entry, tier: string, ending: string): string[] {
   const found: string[] = [];
+  const above = new RegExp(`^input_cost_per_token(_above_(\\d+)k_tokens)${ending}$`);
   const add = (prefix: string, suffix: string) => {
     for (const [name, member] of Object.entries(RATES)) {
       const rate = entry[member + suffix];
-      if (typeof rate === 'number') found.push(`${prefix}${name}=${perMillion(rate)}`);
+      if (typeof rate === 'number') found.push(`${tier}${prefix}${name}=${perMillion(rate)}`);
     }
   };
-  add('', '');
+  add('', ending);
   for (const member of Object.keys(entry)) {
-    const above = /^input_cost_per_token(_above_(\d+)k_tokens)$/.exec(member);
-    if (above === null) continue;
-    found.push(`long_context.above=${above[2]}000`);
-    add('long_context.', above[1] ?? '');
+    const [, band, thousands] = above.exec(member) ?? [];
+    if (band === undefined) continue;
+    found.push(`${tier}long_context.above=${thousands}000`);
+    add('long_context.', band + ending);
   }
   return found;
 }
