@@ -28,7 +28,8 @@ const rates = { input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.
 const price = {
   ...rates,
   long_context: { above: 200_000, ...rates, input: '6' },
-  fast: rates,
+  fast: { ...rates, long_context: { above: 272_000, ...rates } },
+  flex: rates,
   web_search_per_thousand: '10',
 };
 const documents = apply([], {

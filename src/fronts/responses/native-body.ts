@@ -128,9 +128,13 @@ const ITEM = byType(
 
 const INCLUDED: readonly JsonValue[] = ['reasoning.encrypted_content'];
 
+/** Providers of this protocol know them; the word for any other tier is added when the message is sent. */
+const STANDARD_TIERS: readonly JsonValue[] = ['auto', 'default'];
+
 const REQUEST: Readonly<Record<string, Clean>> = {
   ...names('model instructions max_output_tokens stream store temperature top_p truncation parallel_tool_calls'),
-  ...names('tool_choice prompt_cache_key safety_identifier user service_tier'),
+  ...names('tool_choice prompt_cache_key safety_identifier user'),
+  service_tier: (tier) => (STANDARD_TIERS.includes(tier) ? tier : undefined),
   input: list(ITEM),
   tools: list(TOOL),
   include: list((name) => (INCLUDED.includes(name) ? name : undefined)),

@@ -24,11 +24,13 @@ await world.admin('POST', '/apply', {
       'tiers-inside': { kind: 'sandbox' },
       'tiers-gemini': { kind: 'gemini', ...at },
       'tiers-anthropic': { kind: 'anthropic', ...at },
+      'tiers-responses': { kind: 'openai-responses', ...at },
     },
     models: {
       'tiers-all': { price: { ...plain, ...tiers }, routes: inside },
       'tiers-none': { price: plain, routes: inside },
       'tiers-google': { price: { ...plain, ...tiers }, routes: [{ provider: 'tiers-gemini', model: 'm' }] },
+      'tiers-responses': { price: plain, routes: [{ provider: 'tiers-responses', model: 'm' }] },
       'tiers-mixed': {
         price: { ...plain, ...tiers },
         routes: [
@@ -155,4 +157,17 @@ test('the hold of a cheaper tier pays for the standard one, which may be served 
   world.upstream.play(ofGoogle('standard'));
   expect((await world.post(payer.secret, body)).status).toBe(200);
   await expectMoney(world, payer, [{ cost: '0.0001', written_off: '0' }], '0.01');
+});
+
+test('a body of Responses has no word for a tier that its provider may not know', async () => {
+  const { secret } = await world.makeKey();
+  const [, front] = fronts.find(([name]) => name === 'responses') as [string, FrontDriver];
+  for (const [service_tier, sent] of [
+    ['default', 'default'],
+    ['standard', undefined],
+  ] as const) {
+    const prompt = { model: 'tiers-responses', members: { service_tier } };
+    await (await post(front, world, secret, prompt)).text();
+    expect(sentOf(world)['service_tier']).toBe(sent);
+  }
 });

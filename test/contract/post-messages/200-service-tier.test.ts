@@ -120,3 +120,21 @@ test('the tier counts wherever it comes in a stream', async () => {
   }
   await expectMoney(world, caller, [{ cost: '0.0045' }, { cost: '0.0045' }]);
 });
+
+test('a stream that begins with the requested tier is billed by the one that it ends with', async () => {
+  const caller = await world.makeKey();
+  const answer = ANSWERS['openai-responses'] as (tier: string) => Json;
+  const begun = { ...answer('priority'), status: 'in_progress', output: [], usage: null };
+  const events = [
+    { type: 'response.created', response: begun },
+    { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Hi' },
+    { type: 'response.completed', response: answer('default') },
+  ];
+  world.upstream.play(async (connection) => {
+    connection.begin(200, { 'content-type': 'text/event-stream' });
+    await connection.write(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
+    connection.end();
+  });
+  await (await world.post(caller.secret, bodyOf({ model: 'tier-openai-responses', stream: true }))).text();
+  await expectMoney(world, caller, [{ cost: '0.00045', provider_cost: '0.00045', service_tier: 'standard' }]);
+});

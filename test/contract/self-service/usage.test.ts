@@ -91,6 +91,7 @@ test.each([false, true])('a message (streamed: %p) shows its usage and its cost'
     cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
     web_searches: 0,
     usage_source: 'reported',
+    service_tier: 'standard',
     cost: '0.000255',
     charged: '0.000255',
     rates: {
