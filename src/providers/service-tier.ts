@@ -7,8 +7,9 @@ import { type JsonObject, type JsonValue, type ServiceTier, textOf, tierOf } fro
 export type TierWords = Readonly<Partial<Record<ServiceTier, string>>>;
 
 /**
- * OpenAI renamed its priority tier to fast (https://developers.openai.com/api/docs/guides/fast-mode, November 2026). Without
- * a tier, a project uses its own default, which may cost more, so the standard one is requested as well.
+ * OpenAI renamed its priority tier to fast, and takes both words (https://developers.openai.com/api/docs/guides/fast-mode and
+ * https://developers.openai.com/api/docs/guides/ultrafast-mode, November 2026). Without a tier, a project uses its own default,
+ * which may cost more, so the standard one is requested as well.
  */
 export const OPENAI_TIERS: TierWords = {
   standard: 'default',
@@ -47,7 +48,7 @@ const UNTOLD: readonly string[] = ['', 'auto', 'unspecified', 'service_tier_unsp
 const STANDARD: readonly string[] = [
   ...['default', 'standard', 'on_demand', 'scale', 'reserved', 'provisioned_throughput'],
 ];
-/** OpenAI calls the same tier by both names, and answers with the first. */
+/** OpenAI calls the same tier by both of the first names, and answers with either, by the model. */
 const FAST: readonly string[] = ['priority', 'fast', 'on_demand_priority'];
 const FLEX: readonly string[] = ['flex', 'on_demand_flex'];
 
