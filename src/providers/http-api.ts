@@ -3,7 +3,7 @@
 import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import { type JsonObject, pauseAfter, type StreamEvent, tierOf } from '../wire/wire.ts';
+import { type JsonObject, objectOf, pauseAfter, type StreamEvent, textOf, tierOf } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
 import { hideInFault, hideInReply, hiding } from './hide-credential.ts';
 import { NotJson, readObject, readUpstreamRequestId } from './parse-json.ts';
@@ -36,8 +36,22 @@ export interface Api {
   messagePath: string | null;
   /** The protocol in which clients may write to it themselves; absent: the provider's kind. */
   native?: string;
-  /** The number of models in a list; null if there are more pages; undefined for anything but a list. */
-  countModels(answer: JsonObject): number | null | undefined;
+  /** The models of a list; null for anything but a list. */
+  readModels(answer: JsonObject): ModelPage | null;
+}
+
+/** The first page of a provider's models. */
+export interface ModelPage {
+  names: readonly string[];
+  /** There are further pages. */
+  hasMore: boolean;
+}
+
+/** The page of an API whose lists are like OpenAI's and Anthropic's. */
+export function readModelPage({ data: models, has_more: hasMore }: JsonObject): ModelPage | null {
+  return Array.isArray(models)
+    ? { names: models.map((one) => textOf(objectOf(one)['id'])), hasMore: hasMore === true }
+    : null;
 }
 
 /** Sends and reads one attempt. Faults and replies may repeat the credential. */
@@ -84,6 +98,10 @@ export function apiProvider(
       if (reading !== null) await awaitCredential(reading, signal);
       return hiding((probe ?? probeApi)(api, endpoint, signal), credential);
     },
+    ...(api.modelsPath !== '' && {
+      listModels: (endpoint: ProviderEndpoint, signal: AbortSignal) =>
+        withCredential(endpoint.credential, signal, () => listModels(api, endpoint, signal)),
+    }),
     ...rest,
   };
 }
@@ -245,24 +263,45 @@ export async function requestTokenCount(
 
 const MISSING_STATUSES: readonly number[] = [404, 405];
 
+/** A request that has no message. Throws ProviderFault. */
+async function request(
+  api: Api,
+  provider: ProviderEndpoint,
+  path: string,
+  body: string | null,
+  signal: AbortSignal,
+): Promise<Response> {
+  const url = api.url(provider, path);
+  const headers = api.headers({ provider }, 'application/json');
+  const signed = (await api.sign?.({ url, headers, body }, provider)) ?? headers;
+  return fetchUpstream({ url, headers: signed, body, signal });
+}
+
+/** Throws ProviderFault (failed). */
+async function readModels(api: Api, listed: Response, signal: AbortSignal): Promise<ModelPage> {
+  const page = api.readModels((await readObject(listed, signal)).value);
+  if (page !== null) return page;
+  throw new ProviderFault('failed', 'it answered with JSON that is not a list of models');
+}
+
+/** The names of the first page. Throws ProviderFault. */
+async function listModels(api: Api, provider: ProviderEndpoint, signal: AbortSignal): Promise<readonly string[]> {
+  const listed = await request(api, provider, api.modelsPath, null, signal);
+  if (!listed.ok) throw await readFault(listed, signal, api.mapFault);
+  return (await readModels(api, listed, signal)).names;
+}
+
 /** Lists the models, or sends an invalid request if there is no list. Throws ProviderFault. */
 async function probeApi(api: Api, provider: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply> {
   const { modelsPath, messagePath, mapFault } = api;
-  const headers = api.headers({ provider }, 'application/json');
-  const request = async (path: string, body: string | null) => {
-    const url = api.url(provider, path);
-    const signed = (await api.sign?.({ url, headers, body }, provider)) ?? headers;
-    return fetchUpstream({ url, headers: signed, body, signal });
-  };
-  const listed = await request(modelsPath, null);
+  const listed = await request(api, provider, modelsPath, null, signal);
   if (listed.ok) {
-    const models = api.countModels((await readObject(listed, signal)).value);
-    if (models !== undefined) return { status: listed.status, models };
-    throw new ProviderFault('failed', 'it answered with JSON that is not a list of models');
+    const { names, hasMore } = await readModels(api, listed, signal);
+    return { status: listed.status, models: hasMore ? null : names.length };
   }
   const fault = await readFault(listed, signal, mapFault);
   if (messagePath === null || !MISSING_STATUSES.includes(listed.status)) throw fault;
-  const response = await request(messagePath, '{}'); // refused as incomplete, so it is free of charge
+  const response = await request(api, provider, messagePath, '{}', signal); // refused as incomplete, so it is free of charge
   const { status } = response;
   const refusal = await readFault(response, signal, mapFault);
   if (refusal.kind === 'rejected') return { status, models: null };

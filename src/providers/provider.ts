@@ -157,6 +157,8 @@ export interface Provider {
   ignores?(attempt: Attempt): readonly string[];
   /** Abilities of a model; null or absent: not known. */
   abilities?(upstreamModel: string, baseUrl: string): Abilities | null;
+  /** The names of models, at least of the first page; absent: the kind has no list. Throws ProviderFault. */
+  listModels?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<readonly string[]>;
   /** Tests the connection and the credential by requests that cost nothing. Only the signal bounds it. Throws ProviderFault. */
   probe?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply>;
 }

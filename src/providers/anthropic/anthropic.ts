@@ -14,7 +14,7 @@ import {
   unfoldMessage,
 } from '../../wire/wire.ts';
 import { claudeAbilities } from '../abilities.ts';
-import { type Api, apiProvider, openStream, post, readWhole, requestTokenCount } from '../http-api.ts';
+import { type Api, apiProvider, openStream, post, readModelPage, readWhole, requestTokenCount } from '../http-api.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
 import {
   type Answer,
@@ -53,8 +53,7 @@ const api: Api = {
   mapFault,
   modelsPath: '/v1/models?limit=1000', // the maximum page size
   messagePath: '/v1/messages',
-  countModels: ({ data: models, has_more: hasMore }) =>
-    Array.isArray(models) ? (hasMore === true ? null : models.length) : undefined,
+  readModels: readModelPage,
 };
 
 export const anthropic = messagesProvider('anthropic', api, {

@@ -45,7 +45,7 @@ const api: Api = {
   },
   modelsPath: '',
   messagePath: null,
-  countModels: () => undefined,
+  readModels: () => null,
 };
 
 export const bedrock = apiProvider('bedrock', api, {

@@ -3,7 +3,7 @@
 
 import { convertHeaders, messagesProvider } from '../anthropic/anthropic.ts';
 import { convertPlatformBody, convertPlatformCount, platformBetas } from '../claude-platforms.ts';
-import { type Api, combinedProvider } from '../http-api.ts';
+import { type Api, combinedProvider, readModelPage } from '../http-api.ts';
 import { mapFault } from '../map-fault.ts';
 import { azureProfile, chatProvider } from '../openai/openai.ts';
 import { responsesProvider } from '../openai-responses/openai-responses.ts';
@@ -19,7 +19,7 @@ const api: Api = {
   mapFault,
   modelsPath: '/v1/models',
   messagePath: '/v1/messages',
-  countModels: ({ data: models }) => (Array.isArray(models) ? models.length : undefined),
+  readModels: readModelPage,
 };
 
 const claude = messagesProvider(KIND, api, {

@@ -1,6 +1,6 @@
 // A provider of Gemini's generateContent: one state machine translates streamed and whole answers.
 
-import { type JsonObject, type NativeBody, objectOf, parseExactly } from '../../wire/wire.ts';
+import { type JsonObject, type NativeBody, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
 import { geminiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
@@ -34,8 +34,10 @@ const api: Api = {
   mapFault: mapError,
   modelsPath: '/models?pageSize=1000', // the maximum page size
   messagePath: null,
-  countModels: ({ models, nextPageToken: next }) =>
-    Array.isArray(models) ? (typeof next === 'string' && next !== '' ? null : models.length) : undefined,
+  readModels: ({ models, nextPageToken: next }) =>
+    Array.isArray(models)
+      ? { names: models.map((one) => plainModel(textOf(objectOf(one)['name']))), hasMore: textOf(next) !== '' }
+      : null,
 };
 
 export { mapError, mapErrorInside } from './convert-chunk.ts';

@@ -5,7 +5,7 @@ import { openAiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, messageIdOf, parseWithArguments } from '../compose-message.ts';
 import { requestEmbeddings } from '../embeddings.ts';
-import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
+import { type Api, apiProvider, openAnswer, post, readModelPage, requestTokenCount } from '../http-api.ts';
 import { keepAnswer, keepEvents } from '../keep-native.ts';
 import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
 import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
@@ -46,7 +46,7 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
     modelsPath: '/models',
     messagePath: '/responses',
     native: 'openai-responses',
-    countModels: ({ data: models }) => (Array.isArray(models) ? models.length : undefined),
+    readModels: readModelPage,
   };
   return apiProvider(kind, api, {
     thinksByDefault,

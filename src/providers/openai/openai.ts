@@ -3,7 +3,7 @@
 import { objectOf } from '../../wire/wire.ts';
 import { openAiAbilities } from '../abilities.ts';
 import { requestEmbeddings } from '../embeddings.ts';
-import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
+import { type Api, apiProvider, openAnswer, post, readModelPage } from '../http-api.ts';
 import { thinksByDefault } from '../models.ts';
 import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import type { Attempt, Provider } from '../provider.ts';
@@ -30,7 +30,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
     mapFault: mapChatFault,
     modelsPath: '/models',
     messagePath: CHAT_PATH,
-    countModels: ({ data: models }) => (Array.isArray(models) ? models.length : undefined),
+    readModels: readModelPage,
   };
   const profileOf = ({ provider, upstreamModel }: Attempt) => choose(provider.baseUrl, upstreamModel);
   return apiProvider(kind, api, {

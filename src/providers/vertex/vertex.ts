@@ -21,7 +21,7 @@ const api: Api = {
   mapFault: mapVertexFault,
   modelsPath: '',
   messagePath: null,
-  countModels: () => undefined,
+  readModels: () => null,
 };
 
 const geminiApi: Api = { ...api, native: 'gemini', headers: convertGeminiHeaders };

@@ -54,7 +54,7 @@ const talkative = apiProvider(
     mapFault: () => fault,
     modelsPath: '/models',
     messagePath: null,
-    countModels: () => null,
+    readModels: () => null,
   },
   {
     send: async ({ request }) => {
