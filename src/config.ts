@@ -195,6 +195,11 @@ export const bounds = {
   providerProbeMsMax: 10_000,
   providerTestMsMax: 30_000, // of all its credentials: afterwards no further one is probed
   providerProbeCharactersMax: 500,
+  modelListMsMax: 10_000, // to read a provider's list of models
+  modelListAgeMsMax: 60_000, // before it is read again while its models are used
+  modelListGapMs: 2_000, // between two readings, however many unknown names are requested
+  modelListNamesMax: 2_000, // of one provider; further ones are ignored
+  listedModelsMax: 5_000, // models of all entries with "*"
   // Streams to the client
   firstEventWaitMs: 20_000,
   pingIntervalMs: 15_000,

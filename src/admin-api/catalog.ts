@@ -50,7 +50,8 @@ async function visibleCatalog({
   const { accountId } = principal;
   const current = catalog.current();
   const { groups, models } = current;
-  if (accountId === null) return { groups: [...groups.values()], models: [...models.values()] };
+  if (accountId === null)
+    return { groups: [...groups.values()], models: [...current.patterns.values(), ...models.values()] };
   const nowMs = clock.nowMs();
   const plan = planAt((await ledger.accountMeters(accountId, nowMs))?.plan ?? null, nowMs);
   const names = groupsUnder((await accounts.getAccount(accountId))?.groups ?? [], plan);
@@ -98,7 +99,15 @@ const servesShown = z.enum(['messages', 'embeddings']).describe('What the model 
 const preferShown = z.enum(PREFERENCES).describe('How it chooses among routes of equal priority.');
 export const modelSchema = z
   .object({
-    name: z.string(),
+    name: z
+      .string()
+      .describe('With "*": an entry for all models of its providers’ lists, for tokens of the installation.'),
+    entry: z
+      .string()
+      .nullable()
+      .describe(
+        'The entry with "*" that the model comes from; null: its own entry, which has its name. Always null for a token of one account.',
+      ),
     display_name: z.string(),
     aliases: z.array(z.string()),
     serves: servesShown,
@@ -218,6 +227,7 @@ function modelJson(
 ): z.infer<typeof modelSchema> {
   return {
     name: model.name,
+    entry: showsRoutes ? model.entry : null,
     display_name: model.displayName,
     aliases: [...model.aliases],
     serves: model.serves,

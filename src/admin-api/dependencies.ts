@@ -12,11 +12,11 @@ import type {
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
-import type { Auth, Catalog, CatalogDocument, DocumentKind, Model } from '../catalog/catalog.ts';
+import type { Auth, Catalog, CatalogDocument, DocumentKind, Model, ProviderSettings } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
-import type { CAPABILITIES, TargetHealth } from '../gateway/gateway.ts';
+import type { CAPABILITIES, ListState, TargetHealth } from '../gateway/gateway.ts';
 import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
 import type {
   AutoRecharges,
@@ -162,6 +162,8 @@ export interface AdminDependencies {
   probe(endpoint: ProviderEndpoint): Promise<ProbeResult>;
   /** null if health is not tracked. */
   health(provider: string): ProviderHealth | null;
+  /** The provider's list of models; null if no entry with `*` follows it. */
+  listState(provider: ProviderSettings): ListState | null;
   /** States of targets used since the start. */
   routeStates(): readonly TargetHealth[];
   vault: Vault;

@@ -78,6 +78,16 @@ export const providerSchema = z
       )
       .describe('The scope of each credential: one account, one group, or, if both are null, all others.'),
     models: z.array(z.string()).describe('The models with a route to the provider, by name.'),
+    model_list: z
+      .object({
+        models: countShown.nullable().describe('Number of usable names; null if it was never read.'),
+        read_at: timeShown.nullable(),
+        failure: z.string().nullable().describe('Why the last reading failed; the list before it stays.'),
+      })
+      .nullable()
+      .describe(
+        'The provider’s own list of models as this node read it last; null unless an entry with "*" follows it.',
+      ),
     health: z
       .object({ up: z.boolean(), last_success_at: timeShown.nullable(), last_failure_at: timeShown.nullable() })
       .nullable()
@@ -161,10 +171,9 @@ function findProvider({ providers }: Catalog, name: string): ProviderSettings {
   return provider;
 }
 
-function providerJson(
-  dependencies: AdminDependencies,
-  { name: provider, kind, baseUrl, residency, passthrough, credentials }: ProviderSettings,
-): z.infer<typeof providerSchema> {
+function providerJson(dependencies: AdminDependencies, settings: ProviderSettings): z.infer<typeof providerSchema> {
+  const { name: provider, kind, baseUrl, residency, passthrough, credentials } = settings;
+  const list = dependencies.listState(settings);
   const health = dependencies.health(provider);
   const models = [...dependencies.catalog.current().models.values()];
   const states = dependencies.routeStates().filter((state) => state.provider === provider);
@@ -186,6 +195,7 @@ function providerJson(
       .filter(({ routes }) => routes.some((route) => route.provider === provider))
       .map(({ name }) => name)
       .sort(),
+    model_list: list && { models: list.models, read_at: isoTime(list.readAtMs), failure: list.failure },
     health: health && {
       up: health.isUp,
       last_success_at: isoTime(health.lastSuccessMs),

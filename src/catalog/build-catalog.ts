@@ -26,6 +26,7 @@ import {
   type TierInput,
 } from './document.ts';
 import { type Fault, formatFault, readPart } from './fault.ts';
+import { addListed, byLiteralLength, type ModelList, type ModelLists, sameList } from './listed-models.ts';
 import {
   type Catalog,
   frozenMap,
@@ -154,7 +155,10 @@ export function buildCatalog(
       return value === undefined ? [] : [named(value)];
     });
   const former = broken?.former ?? undefined;
-  const models = ofKind('model', modelFrom, former?.models);
+  const formerEntries = former === undefined ? undefined : new Map([...former.models, ...former.patterns]);
+  const entries = ofKind('model', modelFrom, formerEntries);
+  const models = entries.filter(([name]) => !name.includes('*'));
+  const patterns = entries.filter(([name]) => name.includes('*')).sort(byLiteralLength);
   const entry = documents.find(({ kind }) => kind === 'settings');
   const readSettings = () =>
     entry === undefined ? DEFAULT_SETTINGS : settingsFrom(readDocument(storedSettings, entry));
@@ -162,6 +166,7 @@ export function buildCatalog(
   return Object.freeze({
     providers: frozenMap(ofKind('provider', (entry) => providerFrom(entry, open, auths), former?.providers)),
     models: frozenMap(models),
+    patterns: frozenMap(patterns),
     aliases: frozenMap(
       models.flatMap(([name, { aliases }]) => aliases.map((alias): [string, string] => [alias, name])),
     ),
@@ -225,6 +230,7 @@ function modelFrom(entry: CatalogDocument): Model {
   const stored = readDocument(storedModel, entry);
   return Object.freeze({
     name: entry.name,
+    entry: null,
     aliases: Object.freeze(stored.aliases),
     displayName: stored.display_name ?? entry.name,
     serves: stored.serves,
@@ -374,12 +380,15 @@ function named<Value extends { name: string }>(value: Value): [string, Value] {
   return [value.name, value];
 }
 
-/** The snapshot in force, with the prices in force: a price change replaces it at its time. */
+/** The snapshot in force, with the prices in force, and the models of providers' lists: a price change replaces it at its time. */
 export class CatalogHolder {
   readonly #open: (sealed: string, context: string) => string;
   readonly #auths: Auths;
   readonly #nowMs: () => number;
   readonly #report: ((broken: DocumentBroken) => void) | null;
+  /** Without the models of lists. */
+  #written: Catalog;
+  #lists: ModelLists = new Map();
   #current: Catalog;
   #nextChangeMs: number;
 
@@ -398,24 +407,34 @@ export class CatalogHolder {
     this.#open = open;
     this.#auths = auths;
     this.#nowMs = nowMs;
-    this.#current = catalogAt(this.#build(documents, null), nowMs());
-    this.#nextChangeMs = nextPriceChangeMs(this.#current);
+    this.#written = catalogAt(this.#build(documents, null), nowMs());
+    this.#current = this.#written;
+    this.#nextChangeMs = nextPriceChangeMs(this.#written);
   }
 
   get current(): Catalog {
     if (this.#nextChangeMs !== Number.POSITIVE_INFINITY && this.#nextChangeMs <= this.#nowMs())
-      this.#replace(this.#current);
+      this.#replace(this.#written);
     return this.#current;
   }
 
   /** Replaces the current snapshot. Objects whose documents cannot be read stay as they are, if they are reported. */
   swap(documents: readonly CatalogDocument[]): void {
     try {
-      this.#replace(this.#build(documents, this.#current));
+      this.#replace(this.#build(documents, this.#written));
     } finally {
       const credentials = [...this.#current.providers.values()].flatMap((provider) => provider.credentials);
       this.#auths.keepOnly(new Set(credentials.map(({ secret }) => secret)));
     }
+  }
+
+  /** The models that the provider lists now. The snapshot is replaced only if they differ from those before. */
+  setList(provider: string, list: ModelList): void {
+    if (sameList(this.#lists.get(provider), list)) return;
+    const patterned = [...this.#written.patterns.values()].flatMap(({ routes }) => routes);
+    const used = [...this.#lists].filter(([name]) => patterned.some((route) => route.provider === name));
+    this.#lists = new Map([...used, [provider, list]]);
+    this.#current = addListed(this.#written, this.#lists);
   }
 
   #build(documents: readonly CatalogDocument[], former: Catalog | null): Catalog {
@@ -424,7 +443,8 @@ export class CatalogHolder {
   }
 
   #replace(catalog: Catalog): void {
-    this.#current = catalogAt(catalog, this.#nowMs());
-    this.#nextChangeMs = nextPriceChangeMs(this.#current);
+    this.#written = catalogAt(catalog, this.#nowMs());
+    this.#current = addListed(this.#written, this.#lists);
+    this.#nextChangeMs = nextPriceChangeMs(this.#written);
   }
 }

@@ -2,7 +2,16 @@
 
 import type { z } from 'zod';
 import type { CredentialInput, GroupInput, ModelInput, PlanInput, ProviderInput, SettingsInput } from './document.ts';
-import { groupInput, modelInput, modelName, plainName, planInput, settingsInput, vendorPrefixes } from './document.ts';
+import {
+  groupInput,
+  modelEntryName,
+  modelInput,
+  modelName,
+  plainName,
+  planInput,
+  settingsInput,
+  vendorPrefixes,
+} from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
 import { findListed, findListedCost, type Platform, type PriceList } from './price-list/price-list.ts';
 import { readCredentials, readProvider } from './read-provider.ts';
@@ -165,7 +174,7 @@ export function readCatalogFile(
       if (given !== null) credentials.set(path[1], given);
       return provider;
     }),
-    models: readSection('models', modelName, (object, path) => readModel(list, object, path, faults, platformOf)),
+    models: readSection('models', modelEntryName, (object, path) => readModel(list, object, path, faults, platformOf)),
     references: readReferences(sections.get('models')),
     groups: readSection('groups', plainName, (object, path) => readPart(groupInput, object, path, faults)),
     plans: readSection('plans', plainName, (object, path) => readPart(planInput, object, path, faults)),
@@ -186,9 +195,26 @@ function readModel(
   const found: Fault[] = [];
   const { members, listedOn } = takeListed(list, path[1], object, path, found, platformOf);
   const model = readPart(modelInput, members, path, faults);
+  if (model !== null) checkStars(path[1], model, path, found);
   faults.push(...found);
   if (model === null || found.length > 0) return null;
   return listedOn === null ? model : { ...model, price_source: { catalogue: listedOn } };
+}
+
+/** An entry with `*` is of many models: each route follows its provider's list, and what only one model can have is refused. */
+function checkStars(name: string, { aliases, display_name, routes }: ModelInput, path: Path, faults: Fault[]): void {
+  const isPattern = name.includes('*');
+  for (const [at, { model }] of routes.entries()) {
+    if ((model ?? name).includes('*') === isPattern) continue;
+    const message = isPattern
+      ? 'must have one "*", as the name of the model has'
+      : 'cannot have "*": the name of the model has none';
+    faults.push({ path: [...path, 'routes', at, 'model'], message });
+  }
+  const refuse = (member: string) =>
+    faults.push({ path: [...path, member], message: 'cannot be combined with "*" in the name of the model' });
+  if (isPattern && aliases.length > 0) refuse('aliases');
+  if (isPattern && display_name !== null) refuse('display_name');
 }
 
 /** The platform that the members of a provider name; null without a kind. */

@@ -8,6 +8,7 @@ export { describeSettings } from './describe-settings.ts';
 export {
   DEFAULT_MAX_TOKENS,
   formatRate,
+  KINDS_WITH_LIST,
   MESSAGES_KIND,
   PREFERENCES,
   ROUTE_PROTOCOLS,
@@ -17,6 +18,7 @@ export {
 export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';
 export { installationOf } from './installation.ts';
+export { type ModelList, modelOf, patternOf } from './listed-models.ts';
 export type {
   Catalog,
   Credential,
@@ -77,6 +79,7 @@ export {
   matchesAnyPattern,
   matchesPattern,
   type Offer,
+  offerOf,
   type PricedFeatures,
   resolveModel,
   withOwnCredentials,

@@ -41,10 +41,11 @@ export interface PriceComparison {
   retiring: { model: string; route: string; retiresOn: string }[];
 }
 
-/** Compares every model except the sandbox's, and every known cost, with the price list, from now on. */
+/** Compares every model except the sandbox's and those of entries with `*`, which state one price for all, and every known cost, with the price list, from now on. */
 export function comparePrices(catalog: Catalog, list: PriceList, nowMs: number): PriceComparison {
   const comparison: PriceComparison = { differences: [], unknown: [], retiring: [] };
   for (const model of catalog.models.values()) {
+    if (model.entry !== null) continue;
     const routes = model.routes.filter((route) => catalog.providers.get(route.provider)?.kind !== SANDBOX_KIND);
     const platformOf = ({ provider }: Route) => catalog.providers.get(provider) ?? NO_PLATFORM;
     if (routes.length > 0) compareModel(model, routes, platformOf, list, nowMs, comparison);

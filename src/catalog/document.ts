@@ -91,6 +91,14 @@ export const modelName = z
   .min(1)
   .max(bounds.modelNameCharactersMax)
   .regex(/^[^\s*\p{Cc}\p{Cs}]*$/u, MODEL_NAME_WORDS);
+const ONE_STAR_WORDS = 'must be a name without spaces and with at most one "*"';
+const oneStarName = z
+  .string()
+  .min(1)
+  .max(bounds.modelNameCharactersMax)
+  .regex(/^[^\s*\p{Cc}\p{Cs}]*\*?[^\s*\p{Cc}\p{Cs}]*$/u, ONE_STAR_WORDS);
+/** The name of a model, or one with `*` for all models of its providers' lists. */
+export const modelEntryName = oneStarName;
 const pattern = z
   .string()
   .min(1)
@@ -162,11 +170,13 @@ export const PROTOCOLS_OF_KINDS: Readonly<Record<string, readonly RouteProtocol[
   vertex: ['messages', 'gemini'],
   foundry: ['messages', 'responses', 'chat-completions'],
 };
+/** Kinds whose providers have a list of models that routes with `*` can follow. */
+export const KINDS_WITH_LIST: readonly string[] = ['anthropic', 'openai', 'openai-responses', 'gemini'];
 /** How a model chooses among routes of equal priority. */
 export const PREFERENCES = ['weight', 'latency'] as const;
 const routeMembers = z.strictObject({
   provider: plainName,
-  model: modelName.nullable().default(null),
+  model: oneStarName.nullable().default(null),
   protocol: z.enum(ROUTE_PROTOCOLS).exactOptional(), // absent unless set, as earlier versions do not know it
   priority: z.int().min(0).max(1_000).default(0),
   weight: z.int().min(0).max(1_000).default(1),

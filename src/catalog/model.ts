@@ -52,6 +52,8 @@ export interface Route {
 
 export interface Model {
   name: string;
+  /** The entry with `*` that it comes from; null: its own. */
+  entry: string | null;
   aliases: readonly string[];
   displayName: string;
   serves: Serves;
@@ -155,7 +157,10 @@ export type Settings = {
 
 export interface Catalog {
   providers: ReadonlyMap<string, ProviderSettings>;
+  /** Also the models that providers' lists have for entries with `*`. */
   models: ReadonlyMap<string, Model>;
+  /** Entries with `*`, by name; those with more literal characters come first. */
+  patterns: ReadonlyMap<string, Model>;
   /** Alias → model name. */
   aliases: ReadonlyMap<string, string>;
   groups: ReadonlyMap<string, Group>;

@@ -4,7 +4,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../wire/wire.ts';
 import { type Auth, needsSecret } from './auth.ts';
 import { type CatalogFile, platformIn, readCatalogFile } from './catalog-file.ts';
-import { type CredentialInput, PROTOCOLS_OF_KINDS, type ProviderInput, storedSchemas } from './document.ts';
+import {
+  type CredentialInput,
+  KINDS_WITH_LIST,
+  PROTOCOLS_OF_KINDS,
+  type ProviderInput,
+  storedSchemas,
+} from './document.ts';
 import type { Fault } from './fault.ts';
 import { priceListIn } from './price-list/price-list.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
@@ -247,7 +253,7 @@ export function planApply(stored: readonly CatalogDocument[], file: unknown, opt
   checkCredentials(basis);
   checkRemoved(basis, options.remove ?? []);
   checkRoutes(basis);
-  checkProtocols(basis);
+  checkKinds(basis);
   checkNames(basis);
   const removedGroups = remove.filter(({ kind }) => kind === 'group').map(({ name }) => name);
   const removedPlans = remove.filter(({ kind }) => kind === 'plan').map(({ name }) => name);
@@ -331,13 +337,18 @@ function checkRoutes({ read, staying, remove, report }: Basis): void {
         );
 }
 
-/** The protocol of a route must be one that its provider's kind has. */
-function checkProtocols({ read, staying, report }: Basis): void {
+/** The protocol of a route must be one that its provider's kind has, and a route with `*` needs a list of models. */
+function checkKinds({ read, staying, report }: Basis): void {
   const kindOf = (provider: string) =>
     read.providers.get(provider)?.kind ?? staying.find(isNamed('provider', provider))?.document['kind'];
   for (const [name, model] of read.models)
     for (const [index, { provider, protocol }] of (model?.routes ?? []).entries()) {
       const kind = kindOf(provider);
+      if (name.includes('*') && typeof kind === 'string' && !KINDS_WITH_LIST.includes(kind))
+        report(
+          ['models', name, 'routes', index, 'provider'],
+          `a provider of the kind ${kind} has no list of models, which "*" requires (kinds with one: ${KINDS_WITH_LIST.join(', ')})`,
+        );
       if (protocol === undefined || typeof kind !== 'string') continue;
       const known = PROTOCOLS_OF_KINDS[kind];
       const path = ['models', name, 'routes', index, 'protocol'];

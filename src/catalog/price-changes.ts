@@ -17,8 +17,9 @@ export function laterPrices({ next }: ModelPrice): ModelPrice[] {
 /** The catalog with the prices and costs in force at a time; the same one if it has them. */
 export function catalogAt(catalog: Catalog, nowMs: number): Catalog {
   if (nextPriceChangeMs(catalog) > nowMs) return catalog;
-  const models = frozenMap([...catalog.models].map(([name, model]): [string, Model] => [name, modelAt(model, nowMs)]));
-  return Object.freeze({ ...catalog, models });
+  const at = (models: Catalog['models']) =>
+    frozenMap([...models].map(([name, model]): [string, Model] => [name, modelAt(model, nowMs)]));
+  return Object.freeze({ ...catalog, models: at(catalog.models), patterns: at(catalog.patterns) });
 }
 
 function modelAt(model: Model, nowMs: number): Model {
@@ -34,9 +35,9 @@ function costAt({ cost }: Route, nowMs: number): ModelPrice | null {
 }
 
 /** When the next price or cost takes effect; infinite if none does. */
-export function nextPriceChangeMs({ models }: Catalog): number {
+export function nextPriceChangeMs({ models, patterns }: Catalog): number {
   let nextMs = Number.POSITIVE_INFINITY;
-  for (const { price, routes } of models.values())
+  for (const { price, routes } of [...models.values(), ...patterns.values()])
     for (const one of [price, ...routes.map(({ cost }) => cost)])
       if (one !== null && one.next !== null) nextMs = Math.min(nextMs, one.next.fromMs);
   return nextMs;

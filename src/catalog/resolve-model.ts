@@ -156,7 +156,8 @@ export function withOwnCredentials(
   return routes.length === 0 ? null : { ...offer, routes, ownOnly: true };
 }
 
-function offerOf(catalog: Catalog, caller: CallerScope, model: Model): Offer | null {
+/** The model as the caller may buy it; null if they may not. */
+export function offerOf(catalog: Catalog, caller: CallerScope, model: Model): Offer | null {
   if (caller.keyModels !== null && !matchesAnyPattern(caller.keyModels, model.name)) return null;
   for (const groupName of caller.groups) {
     const group = catalog.groups.get(groupName);

@@ -12,6 +12,7 @@ import type { MessageReport, MessageTrace, TraceStart } from './client-request.t
 import type { Conversations } from './conversations.ts';
 import type { IdempotencyRecords } from './idempotency-records.ts';
 import type { LastLevels } from './last-levels.ts';
+import type { ModelLists } from './model-lists.ts';
 import type { Recharges } from './recharges.ts';
 import type { RouteHealth } from './route-health.ts';
 import type { RunningMessages, Slots } from './running-messages.ts';
@@ -33,6 +34,8 @@ export interface Gateway {
   catalog(): Catalog;
   authenticator: Authenticator;
   ledger: NodeLedger;
+  /** For entries of the catalog with `*`. */
+  modelLists: Pick<ModelLists, 'find' | 'refresh' | 'stateOf'>;
   /** By kind. */
   providers: ReadonlyMap<string, Provider>;
   running: RunningMessages;

@@ -49,6 +49,7 @@ export { Conversations } from './conversations.ts';
 export type { Gateway, MessageWaits } from './dependencies.ts';
 export { IdempotencyRecords } from './idempotency-records.ts';
 export { LastLevels } from './last-levels.ts';
+export { type ListState, ModelLists } from './model-lists.ts';
 export { CAPABILITIES, capabilitiesOf } from './models.ts';
 export type { Recharges } from './recharges.ts';
 export { listHealth, RouteHealth, type TargetHealth } from './route-health.ts';
@@ -96,6 +97,8 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
     const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native); // 5
     const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
+    const listing = findListed(gateway, caller, request.model, servesOf(request)); // 6
+    if (listing !== null) await listing;
     catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
     const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
     const measuring = measureFor(request, offer);
@@ -159,7 +162,8 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
     const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id);
     const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native);
     const features = readFeatures(request, clientRequest.betas);
-    const sold = sellTo(catalog, caller, planOf(gateway, caller), request.model);
+    await findListed(gateway, caller, request.model, 'messages');
+    const sold = sellTo(gateway.catalog(), caller, planOf(gateway, caller), request.model);
     const offer = requireOwn(catalog, sold, caller, clientRequest, features);
     const { name: group, limits } = offer.group;
     const { account, key } = caller;
@@ -180,19 +184,23 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
 
 /** The models that the caller may use: the requested page. */
 export function listModels(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
-  return answerCaller(gateway, clientRequest, (caller, catalog) =>
-    describeModels(
+  return answerCaller(gateway, clientRequest, async (caller) => {
+    await gateway.modelLists.refresh();
+    const catalog = gateway.catalog();
+    return describeModels(
       { catalog, scope: scopeOf(caller, planOf(gateway, caller)), providers: gateway.providers },
       clientRequest.query,
-    ),
-  );
+    );
+  });
 }
 
 /** One model by name or alias. Throws model_not_found with status 404. */
 export function getModel(gateway: Gateway, clientRequest: ClientRequest, id: string): Promise<Reply> {
-  return answerCaller(gateway, clientRequest, (caller, catalog) =>
-    describeOneModel({ catalog, scope: scopeOf(caller, planOf(gateway, caller)), providers: gateway.providers }, id),
-  );
+  return answerCaller(gateway, clientRequest, async (caller) => {
+    await findListed(gateway, caller, id, 'messages');
+    const scope = scopeOf(caller, planOf(gateway, caller));
+    return describeOneModel({ catalog: gateway.catalog(), scope, providers: gateway.providers }, id);
+  });
 }
 
 /** The key's limits, remaining amounts and reset times. */
@@ -276,6 +284,16 @@ function scopeOf(caller: Caller, plan: CallerPlan | null): CallerScope {
   return { account: caller.account.id, keyModels: caller.key.models, groups: groupsOf(caller, plan) };
 }
 
+/** Looks for a name that only the list of a provider may have; null if there is nothing to wait for. Throws upstream_failed. */
+function findListed(gateway: Gateway, caller: Caller, name: string, serves: Serves): Promise<void> | null {
+  if (gateway.catalog().patterns.size === 0) return null;
+  return gateway.modelLists.find(scopeOf(caller, planOf(gateway, caller)), name, serves);
+}
+
+function servesOf({ protocol }: MessageRequest): Serves {
+  return protocol === 'embeddings' ? 'embeddings' : 'messages';
+}
+
 /** The offer of a model, with the limits of the plan. Throws model_not_found. */
 function sellTo(catalog: Catalog, caller: Caller, plan: CallerPlan | null, name: string, serves?: Serves): Offer {
   const offer = resolveModel(catalog, scopeOf(caller, plan), name, serves);
@@ -317,13 +335,9 @@ function resolveOffer(
   return { offer, terms: { features, settings: catalog.settings, providers, passthroughs } };
 }
 
-function findOffer(
-  gateway: Gateway,
-  catalog: Catalog,
-  caller: Caller,
-  { model: name, protocol }: MessageRequest,
-): ProvidedOffer {
-  const serves: Serves = protocol === 'embeddings' ? 'embeddings' : 'messages';
+function findOffer(gateway: Gateway, catalog: Catalog, caller: Caller, request: MessageRequest): ProvidedOffer {
+  const { model: name } = request;
+  const serves = servesOf(request);
   const plan = planOf(gateway, caller);
   const kept = keptOffers.get(caller);
   if (kept?.catalog === catalog && kept.name === name && kept.serves === serves && kept.plan === plan) return kept;

@@ -5,7 +5,9 @@ import {
   type Catalog,
   comparePrices,
   type Group,
+  type Model,
   matchesAnyPattern,
+  matchesPattern,
   type ProviderSettings,
   priceListIn,
   routesWithinResidency,
@@ -91,8 +93,8 @@ function nameOf({ credentials }: ProviderSettings, credential: string): string {
   return type === null ? `credential "${credential}"` : `credential "${credential}" (auth of the type ${type})`;
 }
 
-function* checkRoutes({ models, providers }: Catalog): Findings {
-  for (const { name, routes } of models.values()) {
+function* checkRoutes({ providers, ...catalog }: Catalog): Findings {
+  for (const { name, routes } of entriesOf(catalog)) {
     const lost = routes.filter(({ provider }) => !providers.has(provider)).map(({ provider }) => `"${provider}"`);
     if (lost.length === 0 && routes.length > 0) continue;
     const isUnusable = lost.length === routes.length;
@@ -106,20 +108,36 @@ function* checkRoutes({ models, providers }: Catalog): Findings {
   }
 }
 
+/** Models, and entries with `*`, whose models only the service knows. */
+function entriesOf({ models, patterns }: Pick<Catalog, 'models' | 'patterns'>): Model[] {
+  return [...models.values(), ...patterns.values()];
+}
+
+/** Whether a name can match both: the literal text before and after their `*` agrees. */
+function mayMeet(pattern: string, entry: string): boolean {
+  if (!pattern.includes('*')) return matchesPattern(entry, pattern);
+  if (!entry.includes('*')) return matchesPattern(pattern, entry);
+  const agree = (one: string, other: string) => one.startsWith(other) || other.startsWith(one);
+  const backward = (text: string) => [...text].reverse().join('');
+  const head = (text: string) => text.slice(0, text.indexOf('*'));
+  return agree(head(pattern), head(entry)) && agree(head(backward(pattern)), head(backward(entry)));
+}
+
 function* checkGroups(catalog: Catalog): Findings {
-  const { models, groups } = catalog;
+  const { groups } = catalog;
+  const entries = entriesOf(catalog);
   for (const group of groups.values()) {
     yield* checkResidency(catalog, group);
-    if (![...models.keys()].some((name) => matchesAnyPattern(group.models, name)))
+    if (!entries.some(({ name }) => group.models.some((pattern) => mayMeet(pattern, name))))
       yield warning('group_offers_nothing', `group ${group.name}`, {
         message: `No model matches its patterns (${group.models.join(', ')}): keys in it cannot use any model.`,
         remedy: `Change its patterns, or add models, ${APPLY}.`,
       });
   }
-  if (models.size === 0 || groups.size === 0)
+  if (entries.length === 0 || groups.size === 0)
     yield warning('nothing_sold', 'catalogue', {
       message:
-        models.size === 0
+        entries.length === 0
           ? 'No model is configured, so every message is refused.'
           : 'No group is configured, so no key can use a model.',
       remedy: 'turnpike apply FILE',
@@ -129,7 +147,7 @@ function* checkGroups(catalog: Catalog): Findings {
 /** Models that a group names, or all that it matches, without a route within its residency: they are not sold there. */
 function* checkResidency(catalog: Catalog, group: Group): Findings {
   if (group.residency === null) return;
-  const matched = [...catalog.models.values()].filter(
+  const matched = entriesOf(catalog).filter(
     ({ name, routes }) => routes.length > 0 && matchesAnyPattern(group.models, name),
   );
   const hidden = matched.filter(({ routes }) => routesWithinResidency(catalog, group, routes).length === 0);

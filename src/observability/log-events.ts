@@ -32,6 +32,8 @@ export const logEvents = [
   'mail_queue_failed',
   'mail_sent',
   'message',
+  'model_list_failed',
+  'model_list_resumed',
   'old_rows_dropped',
   'old_rows_not_dropped',
   'payment_event_failed',

@@ -28,6 +28,7 @@ import {
   LastLevels,
   listHealth,
   listModels,
+  ModelLists,
   PromptCounts,
   RouteHealth,
   RunningMessages,
@@ -61,7 +62,7 @@ import { Tokenizer, TokenizerThread } from '../tokenizer/tokenizer.ts';
 import { Estimates, type SampleStore } from '../usage/usage.ts';
 import { workerScript } from '../worker-scripts.ts';
 import type { CatalogReader } from './follow-nodes.ts';
-import { type Observers, reportAnswer, reportMessage } from './observe.ts';
+import { type Observers, reportAnswer, reportMessage, reportModelList } from './observe.ts';
 import type { OpenStore } from './open-store.ts';
 import type { Closing, StopState } from './server.ts';
 import type { TrafficWriter } from './write-traffic.ts';
@@ -109,8 +110,13 @@ export async function makeGateway(
   closing: Closing,
 ): Promise<Gateway> {
   const { vault, stores, ledger } = store;
+  const modelLists = new ModelLists(holder, providerKinds, clock.nowMs, (provider, failure) =>
+    reportModelList(observers, provider, failure),
+  );
+  void modelLists.refresh(); // so that they are there when the first client asks
   return {
     catalog: () => holder.current,
+    modelLists,
     authenticator: {
       keys: new KeyDirectory(stores.accounts, hashesOf),
       failures: new FailureCounter(),
@@ -175,8 +181,21 @@ function reportAdmin(
   for (const record of answered.records) log.write(auditLine(record));
 }
 
+function adminCatalog({ store, holder, catalogReader, gateway }: AdminParts): AdminDependencies['catalog'] {
+  const documents = store.stores.catalog;
+  return {
+    current: () => holder.current,
+    documents: () => documents.loadCatalog(),
+    async save(put, remove, auditContext) {
+      await documents.saveCatalog(put, remove, auditContext);
+      await catalogReader.read();
+      void gateway.modelLists.refresh();
+    },
+  };
+}
+
 export function makeAdmin(parts: AdminParts): AdminApi {
-  const { gateway, store, hashesOf, holder, catalogReader, token, version, moveAdmin } = parts;
+  const { gateway, store, hashesOf, holder, token, version, moveAdmin } = parts;
   const { log, metrics } = parts.observers;
   const { signIn, sessions } = parts.people;
   const { vault, stores, ledger, feed } = store;
@@ -210,19 +229,13 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     codes: stores.codes,
     paymentStore: stores.payments,
     payments: parts.payments,
-    catalog: {
-      current: () => holder.current,
-      documents: () => stores.catalog.loadCatalog(),
-      async save(put, remove, auditContext) {
-        await stores.catalog.saveCatalog(put, remove, auditContext);
-        await catalogReader.read();
-      },
-    },
+    catalog: adminCatalog(parts),
     moveAdmin,
     providerKinds: [...providerKinds.keys()],
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider),
     capabilitiesOf: (model) => capabilitiesOf(model, holder.current, providerKinds),
     health: (provider) => metrics.health(provider),
+    listState: (provider) => gateway.modelLists.stateOf(provider),
     routeStates: () => listHealth(gateway.health, gateway.catalog()),
     vault,
     hashesOf,

@@ -89,6 +89,12 @@ export function reportAnswer(
   if (log.isOn) log.write(requestLine(answered, clock.nowMs()));
 }
 
+/** The list of a provider's models cannot be read, or can be read again. */
+export function reportModelList({ log }: Observers, provider: string, failure: string | null): void {
+  if (failure === null) log.writeEvent('model_list_resumed', { provider });
+  else log.writeEvent('model_list_failed', { provider, cause: failure });
+}
+
 /** The credential of a provider, or a setting, cannot be read, or can be read again. */
 export function reportCredential(
   { log }: Observers,

@@ -54,6 +54,7 @@ export async function startCountedService(): Promise<CountedService> {
   const holder = new CatalogHolder(await stores.catalog.loadCatalog(), () => '');
   const gateway: Gateway = {
     catalog: () => holder.current,
+    modelLists: { find: () => null, refresh: () => null, stateOf: () => null },
     authenticator: { keys: new KeyDirectory(stores.accounts, (secret) => [secret]), failures: new FailureCounter() },
     ledger,
     providers: providerKinds,

@@ -52,8 +52,10 @@ interface CatalogObject {
 
 async function listCatalog({ admin }: Turnpike): Promise<CatalogObject[]> {
   const namesOf = async (kind: CatalogObject['kind']) => {
-    const { data } = (await admin('GET', `/${kind}s?limit=100`)) as { data: { name: string }[] };
-    return data.map(({ name }) => ({ kind, name }));
+    const { data } = (await admin('GET', `/${kind}s?limit=1000`)) as {
+      data: { name: string; entry?: string | null }[];
+    };
+    return data.filter(({ entry = null }) => entry === null).map(({ name }) => ({ kind, name }));
   };
   return [...(await namesOf('model')), ...(await namesOf('provider'))];
 }

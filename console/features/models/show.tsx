@@ -74,19 +74,20 @@ function Unknown({ name }: { name: string }) {
 function Actions({ model }: { model: ModelShape }) {
   const { role } = useMe();
   const goTo = useGoTo();
+  const entry = model.entry ?? model.name;
   const apply = useReview({ done: 'Model deleted.', onDone: () => goTo('/models') });
   return (
     <>
       <CopyButton text={model.name} label="Copy name" size="sm" />
       {role === 'operator' && (
         <>
-          <ButtonLink label="Edit" to={`${pathOf.model(model.name)}/edit`} icon="pencil" />
+          <ButtonLink label="Edit" to={`${pathOf.model(entry)}/edit`} icon="pencil" />
           <ActionButton
             label="Delete"
             color="red"
             icon="trash"
             loading={apply.isAsking}
-            onClick={() => apply.preview(() => ({ document: {}, remove: [{ kind: 'model', name: model.name }] }))}
+            onClick={() => apply.preview(() => ({ document: {}, remove: [{ kind: 'model', name: entry }] }))}
           />
           {apply.failure !== null && (
             <Alert color="red" w="100%">
@@ -118,6 +119,9 @@ function ModelFacts({ model }: { model: ModelShape }) {
           value: model.groups.length === 0 ? 'No group' : model.groups.join(', '),
         },
         { name: 'Serves', value: model.serves },
+        model.entry === null
+          ? null
+          : { name: 'Catalog entry', value: <NameLink to={pathOf.model(model.entry)} name={model.entry} /> },
         model.prefer === 'latency' ? { name: 'Equal routes', value: 'By first-token time' } : null,
         { name: 'Created', value: <When at={model.created_at} /> },
       ]}

@@ -209,6 +209,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider, PROBE_MS_MAX),
     capabilitiesOf: (model) => capabilitiesOf(model, catalog.current, providerKinds),
     health: (provider) => health.get(provider) ?? null,
+    listState: () => null,
     routeStates: () => routeStates,
     vault,
     hashesOf: secretHashes,

@@ -45,6 +45,7 @@ describe('a provider', () => {
       passthrough: null,
       credentials: [{ name: 'default', auth: null, failure: null, account: null, group: null }],
       models: ['big', 'big-too'],
+      model_list: null,
       health: null,
       routes: [],
     };
@@ -60,6 +61,7 @@ describe('a provider', () => {
         passthrough: null,
         credentials: [],
         models: ['big', 'sandbox-echo'],
+        model_list: null,
         health: null,
         routes: [],
       },

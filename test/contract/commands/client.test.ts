@@ -86,6 +86,7 @@ describe('--json prints exactly one value on stdout:', () => {
         has_credential: false,
         credentials: [],
         models: ['sandbox-echo'],
+        model_list: null,
         health: null,
         routes: [],
       },

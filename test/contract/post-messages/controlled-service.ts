@@ -115,14 +115,13 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     parts.beforeLookup?.();
     return stores.accounts.findKeyBySecretHash(hashes);
   };
+  const keys = new KeyDirectory({ findKeyBySecretHash: lookup }, (secret) => [secret]);
   let pricesMs = 1;
   const catalog = new CatalogHolder(apply([], fileOf(parts)), unseal, () => pricesMs);
   const gateway: Gateway = {
     catalog: () => catalog.current,
-    authenticator: {
-      keys: new KeyDirectory({ findKeyBySecretHash: lookup }, (secret) => [secret]),
-      failures: new FailureCounter(),
-    },
+    modelLists: { find: () => null, refresh: () => null, stateOf: () => null },
+    authenticator: { keys, failures: new FailureCounter() },
     ledger,
     providers: new Map([['sandbox', providerOf(parts)]]),
     running: new RunningMessages(),

@@ -365,6 +365,48 @@ const faults: [string, Partial<Facts>, string[]][] = [
     ['warning group_offers_nothing group vip'],
   ],
   [
+    'groups whose patterns no entry with "*" meets, among those that one meets',
+    {
+      catalog: catalogOf({
+        ...catalogFile,
+        models: {
+          ...catalogFile.models,
+          'local/*-small': { price: { input: '1', output: '1' }, routes: [{ provider: 'remote', model: '*-small' }] },
+        },
+        groups: {
+          default: { models: ['*'] },
+          one: { models: ['local/qwen-small'] },
+          some: { models: ['local/q*', 'none'] },
+          all: { models: ['local/*'] },
+          end: { models: ['*-small'] },
+          big: { models: ['local/*-big'] },
+          vendor: { models: ['vendor/*', 'local/qwen'] },
+        },
+      }),
+    },
+    ['warning group_offers_nothing group big', 'warning group_offers_nothing group vendor'],
+  ],
+  [
+    'an entry with "*" whose provider is missing',
+    {
+      catalog: catalogOf(
+        {
+          ...catalogFile,
+          models: {
+            ...catalogFile.models,
+            'x/*': { price: { input: '1', output: '1' }, routes: [{ provider: 'spare', model: '*' }] },
+          },
+          providers: {
+            ...catalogFile.providers,
+            spare: { kind: 'openai', base_url: 'https://spare.example.com', api_key: 'k' },
+          },
+        },
+        ['provider spare'],
+      ),
+    },
+    ['error route_leads_nowhere model x/*'],
+  ],
+  [
     'a group that names a model without a route within its residency',
     {
       catalog: catalogOf({

@@ -102,6 +102,7 @@ export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World>
   const { settings } = catalog;
   const gateway: Gateway = {
     catalog: () => catalog,
+    modelLists: { find: () => null, refresh: () => null, stateOf: () => null },
     authenticator: {
       keys: new KeyDirectory(stores.accounts, (secret) => [secret]),
       failures: new FailureCounter(),

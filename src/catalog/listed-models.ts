@@ -1,0 +1,86 @@
+// The models of entries with `*`: one for each name in the lists of their providers. Pure.
+
+import { bounds } from '../config.ts';
+import { modelName } from './document.ts';
+import { type Catalog, frozenMap, type Model, type Route } from './model.ts';
+
+/** The models that a provider listed, and where. */
+export interface ModelList {
+  kind: string;
+  baseUrl: string;
+  names: readonly string[];
+}
+
+/** By provider. */
+export type ModelLists = ReadonlyMap<string, ModelList>;
+
+export function sameList(one: ModelList | undefined, other: ModelList): boolean {
+  return (
+    one !== undefined &&
+    one.kind === other.kind &&
+    one.baseUrl === other.baseUrl &&
+    one.names.length === other.names.length &&
+    one.names.every((name, at) => name === other.names[at])
+  );
+}
+
+/** Orders entries with `*`: the most literal characters first. */
+export function byLiteralLength([one]: [string, unknown], [other]: [string, unknown]): number {
+  return other.length - one.length || (one < other ? -1 : 1);
+}
+
+/** The text for `*` with which a pattern is the whole name, at least one character; null if it does not match. */
+function starText(pattern: string, name: string): string | null {
+  const at = pattern.indexOf('*');
+  const tail = pattern.slice(at + 1);
+  const isMatch = name.length >= pattern.length && name.startsWith(pattern.slice(0, at)) && name.endsWith(tail);
+  return isMatch ? name.slice(at, name.length - tail.length) : null;
+}
+
+/** Each `*` of an entry stands for the same text; a function, because `$` in a text has a meaning to `replace`. */
+function fill(pattern: string, text: string): string {
+  return pattern.replace('*', () => text);
+}
+
+/** The only entry with `*` that may sell a model of this name; null: none, or the name is that of another entry. */
+export function patternOf({ models, aliases, patterns }: Catalog, name: string): Model | null {
+  const isWritten = models.get(name)?.entry === null || aliases.has(name);
+  if (isWritten || !modelName.safeParse(name).success) return null;
+  for (const pattern of patterns.values()) if (starText(pattern.name, name) !== null) return pattern;
+  return null;
+}
+
+/** A model of the entry, over all of its routes, whether or not their providers list it. */
+export function modelOf(pattern: Model, name: string): Model {
+  const text = starText(pattern.name, name) ?? '';
+  const routes = pattern.routes.map((route) => ({ ...route, upstreamModel: fill(route.upstreamModel, text) }));
+  return { ...pattern, name, displayName: name, entry: pattern.name, routes };
+}
+
+/** The catalog with the listed models. A list of another address is none. */
+export function addListed(written: Catalog, lists: ModelLists): Catalog {
+  if (written.patterns.size === 0) return written;
+  const found = new Map<string, { pattern: Model; routes: Route[] }>();
+  for (const pattern of written.patterns.values())
+    for (const route of pattern.routes)
+      for (const upstreamModel of namesAt(written, lists, route)) {
+        const text = starText(route.upstreamModel, upstreamModel);
+        const name = text === null ? null : fill(pattern.name, text);
+        if (name === null || patternOf(written, name) !== pattern) continue;
+        const listed = found.get(name) ?? { pattern, routes: [] };
+        if (listed.routes.length === 0 && found.size >= bounds.listedModelsMax) continue;
+        listed.routes.push(Object.freeze({ ...route, upstreamModel }));
+        found.set(name, listed);
+      }
+  const listed = [...found].map(([name, { pattern, routes }]): [string, Model] => [
+    name,
+    Object.freeze({ ...modelOf(pattern, name), routes: Object.freeze(routes) }),
+  ]);
+  return Object.freeze({ ...written, models: frozenMap([...written.models, ...listed]) });
+}
+
+function namesAt({ providers }: Catalog, lists: ModelLists, { provider }: Route): readonly string[] {
+  const settings = providers.get(provider);
+  const list = lists.get(provider);
+  return settings?.kind === list?.kind && settings?.baseUrl === list?.baseUrl ? (list?.names ?? []) : [];
+}

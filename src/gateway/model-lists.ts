@@ -1,0 +1,161 @@
+// The models that providers list, for entries of the catalog with `*`. A list is read when it is first needed, again while its
+// models are used, and when a name is requested that it does not have. The last list stays if a reading fails.
+
+import {
+  type CallerScope,
+  type CatalogHolder,
+  type Model,
+  modelOf,
+  offerOf,
+  type ProviderSettings,
+  patternOf,
+  type Serves,
+} from '../catalog/catalog.ts';
+import { bounds } from '../config.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { Provider, ProviderEndpoint } from '../providers/providers.ts';
+
+/** The last reading of a provider's list, for operators. */
+export interface ListState {
+  /** Number of usable names; null if it was never read. */
+  models: number | null;
+  readAtMs: number | null;
+  /** Why the last reading failed; null if it did not. */
+  failure: string | null;
+}
+
+interface ProviderList extends ListState {
+  /** A list of another address is none. */
+  baseUrl: string;
+  kind: string;
+  startedMs: number;
+  reading: Promise<void> | null;
+}
+
+/** A dot segment could change the path of a request. */
+const DOT_SEGMENT = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
+
+export class ModelLists {
+  readonly #holder: Pick<CatalogHolder, 'current' | 'setList'>;
+  readonly #kinds: ReadonlyMap<string, Provider>;
+  readonly #nowMs: () => number;
+  readonly #onState: (provider: string, failure: string | null) => void;
+  readonly #lists = new Map<string, ProviderList>();
+  readonly #providersOf = new WeakMap<ReadonlyMap<string, Model>, readonly string[]>();
+
+  /** `onState` is called when a list cannot be read, once until it can be read again, and then with null. */
+  constructor(
+    holder: Pick<CatalogHolder, 'current' | 'setList'>,
+    kinds: ReadonlyMap<string, Provider>,
+    nowMs: () => number,
+    onState: (provider: string, failure: string | null) => void,
+  ) {
+    this.#holder = holder;
+    this.#kinds = kinds;
+    this.#nowMs = nowMs;
+    this.#onState = onState;
+  }
+
+  /** Begins to read the lists that are old or were never read. Resolves when the first reading of each has ended; null: they have. */
+  refresh(): Promise<unknown> | null {
+    const first: Promise<void>[] = [];
+    for (const settings of this.#followed()) {
+      const list = this.#listOf(settings);
+      const ageMs = list.readAtMs === null ? bounds.modelListGapMs : bounds.modelListAgeMsMax;
+      const reading = this.#begin(settings, ageMs);
+      if (list.readAtMs === null && list.failure === null && reading !== null) first.push(reading);
+    }
+    return first.length === 0 ? null : Promise.all(first);
+  }
+
+  /**
+   * Looks for a model that the catalog does not have yet; null if there is nothing to wait for. Throws or rejects with
+   * upstream_failed if no provider of the name has told its models.
+   */
+  find(caller: CallerScope, name: string, serves: Serves): Promise<void> | null {
+    const catalog = this.#holder.current;
+    if (catalog.patterns.size === 0) return null;
+    void this.refresh();
+    if (catalog.models.has(name)) return null;
+    const pattern = patternOf(catalog, name);
+    const offer = pattern?.serves === serves ? offerOf(catalog, caller, modelOf(pattern, name)) : null;
+    if (offer === null) return null;
+    const providers = [...new Set(offer.routes.map(({ provider }) => provider))].flatMap(
+      (provider) => catalog.providers.get(provider) ?? [],
+    );
+    const readings = providers.flatMap((settings) => this.#begin(settings, bounds.modelListGapMs) ?? []);
+    if (readings.length > 0) return Promise.all(readings).then(() => this.#requireOne(providers));
+    this.#requireOne(providers);
+    return null;
+  }
+
+  /** null for a provider whose list is not followed. */
+  stateOf(settings: ProviderSettings): ListState | null {
+    return this.#followed().includes(settings) ? this.#listOf(settings) : null;
+  }
+
+  #requireOne(providers: readonly ProviderSettings[]): void {
+    if (providers.some((settings) => this.#listOf(settings).readAtMs !== null)) return;
+    throw new TurnpikeError(
+      'upstream_failed',
+      'The provider of this model does not tell at present which models it has.',
+    );
+  }
+
+  /** Providers of entries with `*`. */
+  #followed(): ProviderSettings[] {
+    const { patterns, providers } = this.#holder.current;
+    let names = this.#providersOf.get(patterns);
+    if (names === undefined) {
+      names = [...new Set([...patterns.values()].flatMap(({ routes }) => routes.map(({ provider }) => provider)))];
+      this.#providersOf.set(patterns, names);
+      for (const name of this.#lists.keys()) if (!names.includes(name)) this.#lists.delete(name);
+    }
+    return names.flatMap((name) => providers.get(name) ?? []);
+  }
+
+  #listOf({ name, kind, baseUrl }: ProviderSettings): ProviderList {
+    const known = this.#lists.get(name);
+    if (known?.baseUrl === baseUrl && known.kind === kind) return known;
+    const startedMs = Number.NEGATIVE_INFINITY;
+    const list = { kind, baseUrl, startedMs, reading: null, models: null, readAtMs: null, failure: null };
+    this.#lists.set(name, list);
+    return list;
+  }
+
+  /** The reading in progress, or one that begins now if the last one began so long ago; null: neither. */
+  #begin(settings: ProviderSettings, ageMs: number): Promise<void> | null {
+    const list = this.#listOf(settings);
+    if (list.reading !== null) return list.reading;
+    const nowMs = this.#nowMs();
+    if (nowMs - list.startedMs < ageMs) return null;
+    list.startedMs = nowMs;
+    list.reading = this.#read(settings, list).finally(() => {
+      list.reading = null;
+    });
+    return list.reading;
+  }
+
+  /** Never rejects. */
+  async #read(settings: ProviderSettings, list: ProviderList): Promise<void> {
+    const { name, kind, baseUrl } = settings;
+    const before = list.failure;
+    try {
+      const signal = AbortSignal.timeout(bounds.modelListMsMax);
+      const given = (await this.#kinds.get(kind)?.listModels?.(endpointOf(settings), signal)) ?? [];
+      const usable = [...new Set(given)].filter((one) => one !== '' && !DOT_SEGMENT.test(one));
+      const names = usable.slice(0, bounds.modelListNamesMax).sort(); // some providers order them by their last use
+      this.#holder.setList(name, { kind, baseUrl, names });
+      Object.assign(list, { models: names.length, readAtMs: this.#nowMs(), failure: null });
+    } catch (thrown) {
+      list.failure = thrown instanceof Error ? thrown.message : String(thrown);
+    }
+    if ((list.failure === null) !== (before === null)) this.#onState(name, list.failure);
+  }
+}
+
+/** With a credential for everybody, or the first one. */
+function endpointOf({ credentials, residency: _, ...address }: ProviderSettings): ProviderEndpoint {
+  const shared = credentials.find(({ account, group }) => account === null && group === null) ?? credentials[0];
+  return { ...address, credential: shared?.secret ?? null };
+}
