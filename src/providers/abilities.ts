@@ -1,5 +1,6 @@
 // Abilities of models, as far as their names tell: for lists of models.
 
+import { factsOf } from '../model-facts/model-facts.ts';
 import { claudeGeneration, type Effort, geminiThinking, reasoningOf } from './models.ts';
 
 export interface Abilities {
@@ -44,15 +45,15 @@ const EFFORTS_SHOWN: readonly Effort[] = ['low', 'medium', 'high', 'xhigh', 'max
 
 /** null: not a model of this vendor. */
 export function claudeAbilities(model: string): Abilities | null {
-  if (!model.includes('claude-')) return null;
+  const facts = factsOf('claude_abilities', model);
+  if (facts === null) return null;
   const { thinks, takesBudget, off, efforts } = claudeGeneration(model);
-  const readsFiles = !/claude-(?:instant|2|3-(?:opus|sonnet|haiku))/.test(model);
   return {
-    images: !/claude-(?:instant|2)/.test(model),
-    documents: readsFiles,
-    citations: readsFiles,
-    structuredOutputs: /claude-(?:\D+-)?(?:4[-.](?:[15-9]|\d\d)(?!\d)|[5-9]|\d\d(?!\d))/.test(model),
-    contextEdits: /claude-(?:\D+-)?(?:[4-9]|\d\d)(?!\d)/.test(model),
+    images: facts.images,
+    documents: facts.documents,
+    citations: facts.documents,
+    structuredOutputs: facts.structuredOutputs,
+    contextEdits: facts.contextEdits,
     compaction: thinks === 'adaptively',
     webSearch: true,
     efforts: efforts === 'none' ? [] : EFFORTS_SHOWN.filter((effort) => effort !== 'xhigh' || efforts === 'all'),

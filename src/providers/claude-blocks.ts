@@ -1,21 +1,11 @@
 // Content blocks for Claude at clouds: a conversation that began elsewhere may have blocks that a platform does not know.
 // Blocks of server tools that it does not have become text, so that nothing readable is lost.
 
+import type { PlatformFacts } from '../model-facts/model-facts.ts';
 import { isJsonObject, type JsonObject, type JsonValue, textOf } from '../wire/wire.ts';
 import { refuseField } from './lost-fields.ts';
 
-export interface BlockRules {
-  /** Server tools by the beginning of their name. */
-  serverTools: readonly string[];
-  /** It reads images and documents at addresses. */
-  hasAddresses: boolean;
-  /** Messages may add and remove tools. */
-  toolChanges: boolean;
-  /** It has stored files. */
-  hasFiles: boolean;
-  /** Models whose cache may keep a prefix for an hour. */
-  longCache: RegExp;
-}
+type BlockRules = Pick<PlatformFacts, 'serverTools' | 'hasAddresses' | 'toolChanges' | 'hasFiles'>;
 
 /** Blocks with blocks in them. */
 const HOLDERS: readonly string[] = ['tool_result', 'search_result'];

@@ -2,179 +2,23 @@
 // betas and members that it does not know, so only known ones are sent. Hints are left out; what would change the answer
 // is refused by name.
 
+import { type ClaudePlatform, type PlatformFacts, platformFacts } from '../model-facts/model-facts.ts';
 import type { JsonObject, JsonValue } from '../wire/wire.ts';
 import { exactBody, isJsonObject, jsonObjects, objectOf, rewriteRequest, textOf } from '../wire/wire.ts';
 import { type Changes, countChanges, messageChanges } from './anthropic/anthropic.ts';
-import { BlockCleaner, type BlockRules } from './claude-blocks.ts';
+import { BlockCleaner } from './claude-blocks.ts';
 import { gatherTools } from './client-tools.ts';
 import { REFUSED, refuseField, refuseType, requests } from './lost-fields.ts';
 import type { Attempt } from './provider.ts';
 
-export type ClaudePlatform = 'bedrock' | 'vertex' | 'foundry';
+export type { ClaudePlatform } from '../model-facts/model-facts.ts';
 
-interface Beta {
-  /** Its name at the platform, if that differs. */
-  as?: string;
-  /** Models that take it; absent: all. */
-  models?: RegExp;
-}
-
-interface Platform extends BlockRules {
-  /** The API version that the body has; null: it is in a header. */
-  bodyVersion: string | null;
-  /** The body has a list of betas; otherwise they are in the header. */
-  betasInBody: boolean;
-  /** Members of the body. */
-  fields: readonly string[];
-  /** Betas that it takes of the client's. */
-  betas: Readonly<Record<string, Beta>>;
-  /** Betas that a tool of this type needs. */
-  toolBetas: readonly [type: RegExp, beta: string][];
-  /** Members of tools beyond the usual ones. */
-  toolMembers: readonly string[];
-  /** The only version of web search; null: any. */
-  webSearch: string | null;
-  /** Edits of the context that it takes. */
-  edits: readonly string[];
-}
-
-const FIELDS = [
-  ...['max_tokens', 'messages', 'output_config', 'stop_sequences', 'system', 'temperature'],
-  ...['thinking', 'tool_choice', 'tools', 'top_k', 'top_p'],
-];
 const TOOL_MEMBERS = ['type', 'name', 'description', 'input_schema', 'cache_control', 'strict'];
-
-const COMPUTER: Platform['toolBetas'] = [
-  [/^computer_20250124$/, 'computer-use-2025-01-24'],
-  [/^computer_20251124$/, 'computer-use-2025-11-24'],
-];
-const SEARCHES_TOOLS = /^tool_search_tool_/;
-/** Claude 4 up to 4.5, whose thinking needs a beta between tool calls. */
-const BUDGET_MODELS = /claude-(?:opus|sonnet|haiku)-4(?!-[6-9])/;
-const CLEARING = ['clear_tool_uses_20250919', 'clear_thinking_20251015'];
-const COMPACTING = 'compact_20260112';
 
 /** The beta that an edit of the context needs. */
 function betaOfEdit(type: string): string {
   return type.startsWith('compact_') ? 'compact-2026-01-12' : 'context-management-2025-06-27';
 }
-
-// Sources: platform.claude.com, "Features overview" and the pages of the platforms; docs.aws.amazon.com, "Anthropic Claude
-// Messages API"; the table of betas of LiteLLM (anthropic_beta_headers_config.json) and its notes on live requests; the
-// official SDKs 1.1. As of November 2026, unless noted.
-const PLATFORMS: Readonly<Record<ClaudePlatform, Platform>> = {
-  bedrock: {
-    bodyVersion: 'bedrock-2023-05-31',
-    betasInBody: true,
-    fields: [...FIELDS, 'context_management'],
-    // Each model refuses those that it does not have.
-    betas: {
-      'interleaved-thinking-2025-05-14': { models: BUDGET_MODELS },
-      'context-1m-2025-08-07': { models: /claude-(?:sonnet-4|opus-4-6)/ },
-      'effort-2025-11-24': { models: /claude-opus-4-5/ },
-      'compact-2026-01-12': { models: /claude-(?:sonnet|opus)-4-6/ },
-      'thinking-binding-controls-2026-08-01': {},
-      'mid-conversation-tool-changes-2026-07-01': {},
-      'thinking-display-updates-2026-08-18': {},
-    },
-    toolBetas: [...COMPUTER, [SEARCHES_TOOLS, 'tool-search-tool-2025-10-19']],
-    toolMembers: ['defer_loading'],
-    webSearch: null,
-    // Others are refused as extra inputs (LiteLLM issue 27532, May 2026).
-    edits: [COMPACTING],
-    serverTools: ['tool_search'],
-    toolChanges: true,
-    hasAddresses: false,
-    hasFiles: false,
-    // Since Claude 4.5 (January 2026).
-    longCache: /claude-(?:[a-z]+-)?(?:4-[5-9]|[5-9])/,
-  },
-  vertex: {
-    bodyVersion: 'vertex-2023-10-16',
-    betasInBody: false,
-    fields: [...FIELDS, 'stream', 'metadata', 'context_management', 'compaction'],
-    betas: {
-      'interleaved-thinking-2025-05-14': {},
-      'context-1m-2025-08-07': {},
-      'context-management-2025-06-27': {},
-      'compact-2026-01-12': {},
-      'compact-2026-09-04': {},
-      'advanced-tool-use-2025-11-20': { as: 'tool-search-tool-2025-10-19' },
-      'tool-search-tool-2025-10-19': {},
-      'computer-use-2025-01-24': {},
-      'computer-use-2025-11-24': {},
-      'web-search-2025-03-05': {},
-      'per-turn-control-2026-07-01': {},
-      'dangerous-tool-use-2026-09-03': {},
-      'thinking-binding-controls-2026-08-01': {},
-      'thinking-display-updates-2026-08-18': {},
-    },
-    toolBetas: [
-      ...COMPUTER,
-      [SEARCHES_TOOLS, 'tool-search-tool-2025-10-19'],
-      [/^web_search_/, 'web-search-2025-03-05'],
-    ],
-    toolMembers: ['defer_loading'],
-    webSearch: 'web_search_20250305', // without dynamic filtering
-    edits: [...CLEARING, COMPACTING],
-    serverTools: ['web_search', 'tool_search'],
-    toolChanges: false,
-    hasAddresses: false,
-    hasFiles: false,
-    longCache: /./,
-  },
-  foundry: {
-    bodyVersion: null,
-    betasInBody: false,
-    fields: [
-      ...FIELDS,
-      'model',
-      'stream',
-      'metadata',
-      'cache_control',
-      'context_management',
-      'mcp_servers',
-      'container',
-    ],
-    betas: {
-      'interleaved-thinking-2025-05-14': {},
-      'context-1m-2025-08-07': {},
-      'context-management-2025-06-27': {},
-      'advanced-tool-use-2025-11-20': {},
-      'code-execution-2025-08-25': {},
-      'computer-use-2025-01-24': {},
-      'computer-use-2025-11-24': {},
-      'effort-2025-11-24': {},
-      'files-api-2025-04-14': {},
-      'mcp-client-2025-04-04': {},
-      'mcp-client-2025-11-20': {},
-      'skills-2025-10-02': {},
-      'structured-outputs-2025-11-13': {},
-      'web-fetch-2025-09-10': {},
-      'web-search-2025-03-05': {},
-      'per-turn-control-2026-07-01': {},
-      'dangerous-tool-use-2026-09-03': {},
-      'thinking-display-updates-2026-08-18': {},
-    },
-    toolBetas: COMPUTER,
-    toolMembers: ['allowed_callers', 'defer_loading', 'input_examples'],
-    webSearch: null,
-    edits: CLEARING,
-    serverTools: [
-      'web_search',
-      'web_fetch',
-      'code_execution',
-      'bash_code_execution',
-      'text_editor_code_execution',
-      'tool_search',
-      'mcp',
-    ],
-    toolChanges: false,
-    hasAddresses: true,
-    hasFiles: true,
-    longCache: /./,
-  },
-};
 
 /** The body of a message for the platform, without the members that its address has. Throws ProviderFault (rejected). */
 export function convertPlatformBody(attempt: Attempt, platform: ClaudePlatform): string {
@@ -190,12 +34,12 @@ export function convertPlatformCount(attempt: Attempt, platform: ClaudePlatform)
 
 /** The betas for the header of a platform, joined by commas; null without any, and where the body has them. */
 export function platformBetas(attempt: Attempt, platform: ClaudePlatform): string | null {
-  const { betasInBody } = PLATFORMS[platform];
-  const betas = betasInBody ? [] : betasOf(attempt, PLATFORMS[platform]);
+  const facts = platformFacts(platform);
+  const betas = facts.betasInBody ? [] : betasOf(attempt, facts);
   return betas.length === 0 ? null : betas.join(',');
 }
 
-function betasOf({ betas, upstreamModel, request }: Attempt, platform: Platform): string[] {
+function betasOf({ betas, upstreamModel, request }: Attempt, platform: PlatformFacts): string[] {
   const asked = (betas ?? '').split(',').flatMap((text) => {
     const name = text.trim();
     const beta = Object.hasOwn(platform.betas, name) ? platform.betas[name] : undefined;
@@ -208,7 +52,7 @@ function betasOf({ betas, upstreamModel, request }: Attempt, platform: Platform)
 
 /** All changes of the client's body: those for every provider, and those of the platform. */
 function convertMembers(attempt: Attempt, name: ClaudePlatform, changes: Changes): Changes {
-  const platform = PLATFORMS[name];
+  const platform = platformFacts(name);
   const { request, upstreamModel } = attempt;
   const betas = betasOf(attempt, platform);
   const sent: Changes = { ...changes };
@@ -222,7 +66,7 @@ function convertMembers(attempt: Attempt, name: ClaudePlatform, changes: Changes
     return body[member];
   };
   const exact = (member: string) => (Object.hasOwn(sent, member) ? sent[member] : given(member));
-  const isLong = platform.longCache.test(upstreamModel);
+  const isLong = platform.longCache.models.test(upstreamModel);
   for (const member of ['system', 'messages', 'cache_control']) {
     const clean = (value: JsonValue | undefined) => new BlockCleaner(platform, isLong).clean(value, member);
     // Refusals have the client's paths, also where messages were left out.
@@ -245,7 +89,7 @@ function convertMembers(attempt: Attempt, name: ClaudePlatform, changes: Changes
   return sent;
 }
 
-function refuseMembers(body: JsonObject, { fields, serverTools }: Platform): void {
+function refuseMembers(body: JsonObject, { fields, serverTools }: PlatformFacts): void {
   for (const [member, sentence] of Object.entries(REFUSED))
     if (!fields.includes(member) && requests(body[member])) refuseField(member, sentence);
   for (const { tool, path } of gatherTools(body)) {
@@ -268,7 +112,7 @@ const WEB_SEARCH_MEMBERS = [
 ];
 
 /** null if nothing changes. */
-function cleanTools(tools: JsonValue | undefined, platform: Platform, isLong: boolean): JsonObject[] | null {
+function cleanTools(tools: JsonValue | undefined, platform: PlatformFacts, isLong: boolean): JsonObject[] | null {
   let isChanged = false;
   const cleaned = jsonObjects(tools).map((tool) => {
     const blocks = new BlockCleaner(platform, isLong);
@@ -280,7 +124,7 @@ function cleanTools(tools: JsonValue | undefined, platform: Platform, isLong: bo
   return isChanged ? cleaned : null;
 }
 
-function keepMembers(tool: JsonObject, { toolMembers, webSearch }: Platform): JsonObject {
+function keepMembers(tool: JsonObject, { toolMembers, webSearch }: PlatformFacts): JsonObject {
   const type = textOf(tool['type']);
   if (webSearch !== null && type.startsWith('web_search_'))
     return { ...pick(tool, WEB_SEARCH_MEMBERS), type: webSearch };
@@ -326,17 +170,19 @@ function changeOutput(
 function changeContext(
   sent: Changes,
   context: JsonValue | undefined,
-  { edits }: Platform,
+  { edits }: PlatformFacts,
   betas: readonly string[],
 ): void {
   if (context === undefined) return;
   const asked = jsonObjects(objectOf(context)['edits']);
-  const kept = asked.filter(({ type }) => edits.includes(textOf(type)) && betas.includes(betaOfEdit(textOf(type))));
+  const kept = asked.filter(
+    ({ type }) => edits.types.includes(textOf(type)) && betas.includes(betaOfEdit(textOf(type))),
+  );
   if (kept.length === 0) sent['context_management'] = undefined;
   else if (kept.length < asked.length) sent['context_management'] = { ...objectOf(context), edits: kept };
 }
 
 /** Whether the model's cache at the platform keeps a prefix for an hour if the client wants it. */
 export function keepsLongCache(platform: ClaudePlatform, upstreamModel: string): boolean {
-  return PLATFORMS[platform].longCache.test(upstreamModel);
+  return platformFacts(platform).longCache.models.test(upstreamModel);
 }

@@ -1,42 +1,11 @@
 // Models by name: how they think, and which parameters they accept. A provider refuses a whole request for one parameter
-// that its model does not accept. A new model usually needs a line here, or in model-facts.json, and nowhere else.
+// that its model does not accept. A new model usually needs a row in src/model-facts, or a line here, and nowhere else.
 
+import { assert } from '../base/assert.ts';
+import { EFFORTS, type Effort, factsOf } from '../model-facts/model-facts.ts';
 import { isJsonObject, type JsonObject, objectOf } from '../wire/wire.ts';
-import facts from './model-facts.json' with { type: 'json' };
 
-/** Facts with their source and day. The first match applies. */
-interface ModelFacts {
-  models: string;
-  source: string;
-  as_of: string;
-}
-
-interface OpenAiFacts extends ModelFacts {
-  /** Accepted efforts; empty: the model does not reason. */
-  efforts: readonly Effort[];
-  /** Absent: the effort is sent. */
-  chat_effort_with_tools?: ChatTraits['effortWithTools'];
-}
-
-interface GeminiFacts extends ModelFacts {
-  /** Output tokens of one call, streamed and not. */
-  output_tokens_streamed_max: number;
-  output_tokens_max: number;
-}
-
-/** Without either: the model does not think. */
-interface GeminiThinkingFacts extends ModelFacts {
-  budget?: ThinkingBudget;
-  levels?: ThinkingLevels;
-}
-
-function patterned<Facts extends ModelFacts>(rows: readonly Facts[]): (Facts & { pattern: RegExp })[] {
-  return rows.map((row) => ({ ...row, pattern: new RegExp(row.models) }));
-}
-
-const OPENAI_FACTS = patterned(facts.openai as readonly OpenAiFacts[]);
-const GEMINI_THINKING = patterned(facts.gemini_thinking as readonly GeminiThinkingFacts[]);
-const GEMINI_FACTS = patterned(facts.gemini as readonly GeminiFacts[]);
+export type { Effort } from '../model-facts/model-facts.ts';
 
 /** The name without the mark of a fine-tuned model and without a path, in lower case. */
 function plainName(model: string): string {
@@ -58,52 +27,13 @@ export function thinksByDefault(upstreamModel: string): boolean {
 
 // Messages
 
-export interface Generation {
-  thinks: 'adaptively' | 'by budget' | 'never';
-  /** Whether thinking may have a budget in tokens. */
-  takesBudget: boolean;
-  /** The type of thinking that turns it off, or to its least; null: nothing does. */
-  off: 'disabled' | 'between_tools' | null;
-  efforts: 'all' | 'no xhigh' | 'none';
-  takesSampling: boolean;
-  /** Whether it takes `temperature` and `top_p` together. */
-  takesBothSampling: boolean;
-  /** Whether a call of a tool can be forced. */
-  takesForcedCall: boolean;
-}
-
-const BY_BUDGET: Generation = {
-  thinks: 'by budget',
-  takesBudget: true,
-  off: 'disabled',
-  efforts: 'none',
-  takesSampling: true,
-  takesBothSampling: false,
-  takesForcedCall: true,
-};
-const ADAPTIVE: Generation = { ...BY_BUDGET, thinks: 'adaptively', efforts: 'all', takesSampling: false };
-const ALWAYS: Generation = { ...ADAPTIVE, takesBudget: false, off: null };
-
-/** The first match applies. */
-const CLAUDE_MODELS: readonly [name: RegExp, generation: Generation][] = [
-  [/claude-\D+-4[-.]6(?!\d)/, { ...ADAPTIVE, efforts: 'no xhigh', takesSampling: true }],
-  [/claude-(?:fable|mythos)-5(?:-20\d+)?(?![-.]?\d)/, ALWAYS],
-  [/claude-(?:opus-5[-.]5|(?:fable|mythos)-5[-.]\d)(?!\d)/, { ...ALWAYS, takesForcedCall: false }],
-  [/claude-sonnet-5[-.]5(?!\d)/, { ...ALWAYS, off: 'between_tools', takesForcedCall: false }],
-  [/claude-haiku-5[-.]5(?!\d)/, { ...ADAPTIVE, takesBudget: false }],
-  [/claude-(?:\D+-)?(?:4[-.](?:[7-9]|\d\d)|[5-9]|\d\d)(?!\d)/, ADAPTIVE],
-  [/claude-opus-4[-.]5(?!\d)/, { ...BY_BUDGET, efforts: 'no xhigh' }],
-  // "`temperature` and `top_p` cannot both be specified for this model", since Opus 4.1.
-  [/claude-(?:opus-4[-.]1|(?:sonnet|haiku)-4[-.]5)(?!\d)/, BY_BUDGET],
-  [/claude-(?:instant|2|3-(?!7))/, { ...BY_BUDGET, thinks: 'never', takesBudget: false, takesBothSampling: true }],
-  [/claude-/, { ...BY_BUDGET, takesBothSampling: true }],
-];
-/** Other providers of this protocol. */
-const ANY_OTHER: Generation = { ...BY_BUDGET, efforts: 'all', takesBothSampling: true };
-
 /** Parameters that a model of the Messages protocol accepts. */
+export type Generation = NonNullable<ReturnType<typeof factsOf<'claude'>>>;
+
 export function claudeGeneration(model: string): Generation {
-  return CLAUDE_MODELS.find(([name]) => name.test(model))?.[1] ?? ANY_OTHER;
+  const generation = factsOf('claude', model);
+  assert(generation !== null, 'the last row of the facts is for all other models');
+  return generation;
 }
 
 // Gemini
@@ -123,7 +53,7 @@ export interface ThinkingLevels {
 
 /** How a Gemini model thinks; null if it does not, or is unknown. */
 export function geminiThinking(model: string): ThinkingBudget | ThinkingLevels | null {
-  const found = GEMINI_THINKING.find(({ pattern }) => pattern.test(model));
+  const found = factsOf('gemini_thinking', model);
   return found?.budget ?? found?.levels ?? null;
 }
 
@@ -134,9 +64,9 @@ export function geminiTakesSampling(model: string): boolean {
 
 /** The most output tokens of one call, which the model's own limit may exceed: an answer goes on only by further calls. */
 export function geminiOutputMax(model: string, isStream: boolean): number {
-  const found = GEMINI_FACTS.find(({ pattern }) => pattern.test(model));
-  if (found === undefined) return Number.POSITIVE_INFINITY;
-  return isStream ? found.output_tokens_streamed_max : found.output_tokens_max;
+  const found = factsOf('gemini', model);
+  if (found === null) return Number.POSITIVE_INFINITY;
+  return isStream ? found.outputTokensStreamedMax : found.outputTokensMax;
 }
 
 /** Models of this generation refuse their own function calls without their signatures. */
@@ -159,9 +89,8 @@ export const NO_REASONING: Reasoning = { does: 'never', efforts: [] };
 
 /** Reasoning of a model over the Responses protocol. */
 export function reasoningOf(model: string): Reasoning {
-  const name = plainName(model);
-  const found = OPENAI_FACTS.find(({ pattern }) => pattern.test(name));
-  if (found === undefined) return { does: 'unknown', efforts: USUAL };
+  const found = factsOf('openai', plainName(model));
+  if (found === null) return { does: 'unknown', efforts: USUAL };
   return found.efforts.length === 0 ? NO_REASONING : { does: 'always', efforts: found.efforts };
 }
 
@@ -232,19 +161,15 @@ export function chatTraits(family: string, model: string): Partial<ChatTraits> {
 }
 
 function openAiTraits(family: string, name: string): Partial<ChatTraits> {
-  const found = OPENAI_MODELS.includes(family) ? OPENAI_FACTS.find(({ pattern }) => pattern.test(name)) : undefined;
-  if (found === undefined || found.efforts.length === 0) return {};
-  const withTools = found.chat_effort_with_tools ?? 'sent';
+  const found = OPENAI_MODELS.includes(family) ? factsOf('openai', name) : null;
+  if (found === null || found.efforts.length === 0) return {};
+  const withTools = found.chatEffortWithTools;
   // A server of another vendor may send the request over the other protocol.
   const isTranslated = withTools === 'refused' && !OPENAI.includes(family);
   return { efforts: found.efforts, effortWithTools: isTranslated ? 'sent' : withTools };
 }
 
 // Effort by name. It is a hint: an unknown one becomes the nearest known one.
-
-/** In ascending order; `none` turns thinking off. */
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
-export type Effort = (typeof EFFORTS)[number];
 
 /** The requested effort, or that of the budget; null without either. */
 export function readEffort(body: JsonObject): Effort | null {

@@ -1,9 +1,10 @@
 // Facts about models that are data: their form, and what requests to these models become.
 
 import { expect, test } from 'bun:test';
+import facts from '../../../src/model-facts/models.json' with { type: 'json' };
+import { claudeAbilities } from '../../../src/providers/abilities.ts';
 import { convertBody as convertGemini } from '../../../src/providers/gemini/convert-request.ts';
-import facts from '../../../src/providers/model-facts.json' with { type: 'json' };
-import { chatTraits, geminiThinking, reasoningOf } from '../../../src/providers/models.ts';
+import { chatTraits, claudeGeneration, geminiThinking, reasoningOf } from '../../../src/providers/models.ts';
 import { convertBody as convertChat } from '../../../src/providers/openai/convert-request.ts';
 import { chooseProfile } from '../../../src/providers/openai/profile.ts';
 import { convertBody as convertResponse } from '../../../src/providers/openai-responses/convert-request.ts';
@@ -19,7 +20,7 @@ const at = (upstreamModel: string, members: JsonObject = {}) =>
   makeAttempt('https://api.openai.com', { ...BODY, ...members }, { upstreamModel, maxTokens: 100_000 });
 
 test('each has a pattern, a source and a day, and only known words', () => {
-  for (const { models, source, as_of } of [...facts.openai, ...facts.gemini, ...facts.gemini_thinking]) {
+  for (const { models, source, as_of } of Object.values(facts).flat()) {
     expect(() => new RegExp(models)).not.toThrow();
     expect(source.length).toBeGreaterThan(10);
     expect(as_of).toMatch(/^2026-\d\d-\d\d$/);
@@ -29,6 +30,17 @@ test('each has a pattern, a source and a day, and only known words', () => {
     expect(['sent', 'left out', 'none', 'refused']).toContain(chat_effort_with_tools);
   }
   for (const row of facts.gemini) expect(row.output_tokens_max).toBeLessThanOrEqual(row.output_tokens_streamed_max);
+});
+
+test('a name of Claude without a row of its own has a default: later generations that of the newest ones', () => {
+  for (const model of ['claude-opus-6', 'claude-nova-7-1', 'eu.anthropic.claude-sonnet-12-20270101-v1:0']) {
+    expect(claudeGeneration(model)).toMatchObject({ thinks: 'adaptively', efforts: 'all', takesSampling: false });
+    expect(claudeAbilities(model)).toMatchObject({ structuredOutputs: true, contextEdits: true, documents: true });
+  }
+  expect(claudeGeneration('claude-next')).toMatchObject({ thinks: 'by budget', takesForcedCall: true });
+  expect(claudeGeneration('minimax-m2')).toMatchObject({ thinks: 'by budget', efforts: 'all' });
+  expect(claudeAbilities('minimax-m2')).toBeNull();
+  expect([facts.claude.at(-1)?.models, facts.claude_abilities.at(-1)?.models]).toEqual(['', 'claude-']);
 });
 
 test.each([
