@@ -35,6 +35,9 @@ const modelsSchema = z.strictObject({
     budget: z.strictObject({ least: tokens, from: tokens, most: tokens }).optional(),
     levels: z.strictObject({ lowest: z.string(), middle: z.string() }).optional(),
   }),
+  thinking_by_default: ofModels({}).describe('Models that may think by default without showing it.'),
+  gemini_without_sampling: ofModels({}),
+  gemini_signatures: ofModels({}).describe('Models that refuse their own function calls without their signatures.'),
   claude: ofModels({
     thinks: z.enum(['adaptively', 'by budget', 'never']),
     takes_budget: z.boolean().describe('Thinking may have a budget in tokens.'),

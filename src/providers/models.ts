@@ -12,17 +12,9 @@ function plainName(model: string): string {
   return model.toLowerCase().replace(/^ft:/, '').replace(/^.*\//, '');
 }
 
-const THINKING_BY_DEFAULT: readonly RegExp[] = [
-  /^(?:o\d|codex-)/,
-  /^gpt-(?:[5-9]|\d\d)(?!.*-chat)/,
-  /^gemini-(?:2\.5-pro|[3-9]|\d\d)/,
-  /^grok-(?:[4-9]|3-mini)/,
-  /(?:reasoner|-r1\b|-thinking\b|magistral|qwq)/,
-];
-
 /** Whether a model may think by default without showing it. */
 export function thinksByDefault(upstreamModel: string): boolean {
-  return THINKING_BY_DEFAULT.some((pattern) => pattern.test(plainName(upstreamModel)));
+  return factsOf('thinking_by_default', plainName(upstreamModel)) !== null;
 }
 
 // Messages
@@ -57,9 +49,9 @@ export function geminiThinking(model: string): ThinkingBudget | ThinkingLevels |
   return found?.budget ?? found?.levels ?? null;
 }
 
-/** Whether `temperature`, `topP` and `topK` are sent: they are deprecated since Gemini 3.6 Flash (July 2026). */
+/** Whether `temperature`, `topP` and `topK` are sent. */
 export function geminiTakesSampling(model: string): boolean {
-  return !/^gemini-(?:3\.(?:[6-9]|\d\d)|[4-9]|\d\d)/.test(model);
+  return factsOf('gemini_without_sampling', model) === null;
 }
 
 /** The most output tokens of one call, which the model's own limit may exceed: an answer goes on only by further calls. */
@@ -71,7 +63,7 @@ export function geminiOutputMax(model: string, isStream: boolean): number {
 
 /** Models of this generation refuse their own function calls without their signatures. */
 export function needsSignatures(model: string): boolean {
-  return /^gemini-([3-9]|\d\d)\b|^gemini-[a-z-]+-latest$/.test(model);
+  return factsOf('gemini_signatures', model) !== null;
 }
 
 // OpenAI Responses
