@@ -13,7 +13,7 @@ import {
 } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { Provider, ProviderEndpoint } from '../providers/providers.ts';
+import { type Provider, type ProviderEndpoint, ProviderFault } from '../providers/providers.ts';
 
 /** The last reading of a provider's list, for operators. */
 export interface ListState {
@@ -154,8 +154,10 @@ export class ModelLists {
   }
 }
 
-/** With a credential for everybody, or the first one. */
+/** With a credential for everybody: the list of another one may have names that only its account should see. */
 function endpointOf({ credentials, residency: _, ...address }: ProviderSettings): ProviderEndpoint {
-  const shared = credentials.find(({ account, group }) => account === null && group === null) ?? credentials[0];
+  const shared = credentials.find(({ account, group }) => account === null && group === null);
+  if (shared === undefined && credentials.length > 0)
+    throw new ProviderFault('credentials', 'it has no credential that is for all accounts');
   return { ...address, credential: shared?.secret ?? null };
 }

@@ -17,13 +17,13 @@ beforeEach(() => upstream.reset());
 const caller: CallerScope = { account: 1, keyModels: null, groups: ['all'] };
 const listOf = (...ids: string[]) => scripts.json(JSON.stringify({ object: 'list', data: ids.map((id) => ({ id })) }));
 
-/** One entry `local/*` over a provider of this kind. */
-function makeLists(kind = 'openai') {
+/** One entry `local/*` over a provider of this kind, with these credentials. */
+function makeLists(kind = 'openai', credentials: object = { api_key: 'sk-list-credential' }) {
   const documents = apply(
     [],
     {
       providers: {
-        local: { kind, base_url: `${upstream.url}/v1`, api_key: 'sk-list-credential', private_network: true },
+        local: { kind, base_url: `${upstream.url}/v1`, ...credentials, private_network: true },
       },
       models: { 'local/*': { price: { input: '1', output: '2' }, routes: [{ provider: 'local', model: '*' }] } },
       groups: { all: { models: ['*'] } },
@@ -121,6 +121,16 @@ describe('a list that cannot be read', () => {
     clock.advance(bounds.modelListGapMs);
     await find('local/a');
     expect(names()).toEqual(['local/a']);
+  });
+
+  test('is that of a provider whose credentials are all for single accounts or groups: its names may be private', async () => {
+    const { lists, states, names } = makeLists('openai', { credentials: { own: { api_key: 'sk-own', group: 'all' } } });
+    await lists.refresh();
+    expect([upstream.requests.length, names(), states]).toEqual([
+      0,
+      [],
+      ['it has no credential that is for all accounts'],
+    ]);
   });
 
   test('does not show the credential', async () => {
