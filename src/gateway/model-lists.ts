@@ -140,17 +140,24 @@ export class ModelLists {
   async #read(settings: ProviderSettings, list: ProviderList): Promise<void> {
     const { name, kind, baseUrl } = settings;
     const before = list.failure;
-    try {
-      const signal = AbortSignal.timeout(bounds.modelListMsMax);
-      const given = (await this.#kinds.get(kind)?.listModels?.(endpointOf(settings), signal)) ?? [];
-      const usable = [...new Set(given)].filter((one) => one !== '' && !DOT_SEGMENT.test(one));
-      const names = usable.slice(0, bounds.modelListNamesMax).sort(); // some providers order them by their last use
-      this.#holder.setList(name, { kind, baseUrl, names });
-      Object.assign(list, { models: names.length, readAtMs: this.#nowMs(), failure: null });
-    } catch (thrown) {
-      list.failure = thrown instanceof Error ? thrown.message : String(thrown);
+    const found = await this.#ask(settings).catch((thrown) =>
+      thrown instanceof Error ? thrown.message : String(thrown),
+    );
+    if (this.#lists.get(name) !== list) return; // the address changed meanwhile
+    if (typeof found === 'string') list.failure = found;
+    else {
+      this.#holder.setList(name, { kind, baseUrl, names: found });
+      Object.assign(list, { models: found.length, readAtMs: this.#nowMs(), failure: null });
     }
     if ((list.failure === null) !== (before === null)) this.#onState(name, list.failure);
+  }
+
+  /** The usable names, sorted, because some providers order them by their last use. */
+  async #ask(settings: ProviderSettings): Promise<string[]> {
+    const signal = AbortSignal.timeout(bounds.modelListMsMax);
+    const given = (await this.#kinds.get(settings.kind)?.listModels?.(endpointOf(settings), signal)) ?? [];
+    const usable = [...new Set(given)].filter((name) => name !== '' && !DOT_SEGMENT.test(name));
+    return usable.slice(0, bounds.modelListNamesMax).sort();
   }
 }
 

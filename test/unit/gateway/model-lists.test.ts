@@ -19,25 +19,23 @@ const listOf = (...ids: string[]) => scripts.json(JSON.stringify({ object: 'list
 
 /** One entry `local/*` over a provider of this kind, with these credentials. */
 function makeLists(kind = 'openai', credentials: object = { api_key: 'sk-list-credential' }) {
-  const documents = apply(
-    [],
-    {
-      providers: {
-        local: { kind, base_url: `${upstream.url}/v1`, ...credentials, private_network: true },
-      },
+  const documentsAt = (path: string) => {
+    const local = { kind, base_url: `${upstream.url}/${path}`, ...credentials, private_network: true };
+    const file = {
+      providers: { local },
       models: { 'local/*': { price: { input: '1', output: '2' }, routes: [{ provider: 'local', model: '*' }] } },
       groups: { all: { models: ['*'] } },
-    },
-    { kinds: [...KINDS, 'openai-responses', 'gemini'] },
-  );
+    };
+    return apply([], file, { kinds: [...KINDS, 'openai-responses', 'gemini'] });
+  };
   const clock = manualClock(1_000_000);
   const open = (sealed: string, context: string) => unseal(sealed, context);
-  const holder = new CatalogHolder(documents, open, clock.nowMs);
+  const holder = new CatalogHolder(documentsAt('v1'), open, clock.nowMs);
   const states: (string | null)[] = [];
   const lists = new ModelLists(holder, providerKinds, clock.nowMs, (_, failure) => states.push(failure));
   const names = () => [...holder.current.models.keys()];
   const find = async (name: string, by = caller) => lists.find(by, name, 'messages');
-  return { clock, holder, lists, states, names, find };
+  return { documentsAt, clock, holder, lists, states, names, find };
 }
 
 describe('a list is read', () => {
@@ -88,6 +86,23 @@ describe('a list is read', () => {
     await lists.find(caller, 'local/new', 'embeddings');
     expect(upstream.requests).toHaveLength(1);
   });
+});
+
+test('an answer that arrives after the provider’s address changed is not its list', async () => {
+  const { promise: late, resolve: letAnswer } = Promise.withResolvers<void>();
+  upstream.play(async (answer, request) => {
+    await late;
+    await listOf('former')(answer, request);
+  }, listOf('present'));
+  const { documentsAt, holder, lists, names } = makeLists();
+  const former = lists.refresh();
+  while (upstream.requests.length === 0) await Bun.sleep(1);
+  holder.swap(documentsAt('v2'));
+  await lists.refresh();
+  expect(names()).toEqual(['local/present']);
+  letAnswer();
+  await former;
+  expect(names()).toEqual(['local/present']);
 });
 
 describe('a list that cannot be read', () => {
