@@ -11,50 +11,53 @@ export const PASS_ALL = 'all';
 const PENALTIES = ['frequency_penalty', 'presence_penalty'];
 const SAMPLING = ['seed', 'top_k', 'min_p', 'logit_bias', ...PENALTIES];
 
-/**
- * Names for the fields of a server. Ollama's from its ChatCompletionRequest (openai/openai.go), which ignores `options`,
- * `keep_alive` and `think`: they are for routers in front of its own API. vLLM's from its ChatCompletionRequest and
- * StructuredOutputsParams; the others as clients send them in public code (November 2026).
- */
+/** Names for the fields of a server, each read in November 2026 in the server's source or its pages. */
 export const PASS_PRESETS: Readonly<Record<string, readonly string[]>> = {
-  ollama: [
-    ...['seed', ...PENALTIES, 'top_k', 'min_p', 'typical_p', 'repeat_penalty', 'repeat_last_n'],
-    ...['mirostat', 'mirostat_eta', 'mirostat_tau', 'options', 'keep_alive', 'think', 'reasoning', 'reasoning_effort'],
-  ],
+  // https://github.com/ollama/ollama/blob/main/openai/openai.go, ChatCompletionRequest (of August 2026), which has no
+  // others, not even `top_k`. The last three are for routers in front of Ollama's own API: ChatRequest of api/types.go.
+  ollama: ['seed', ...PENALTIES, 'reasoning', 'reasoning_effort', 'options', 'keep_alive', 'think'],
+  // https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/chat_completion/protocol.py,
+  // ChatCompletionRequest. Fields that begin with "guided_" are of versions before 0.12
+  // (https://docs.vllm.ai/en/latest/features/structured_outputs/).
   vllm: [
     ...SAMPLING,
-    ...['repetition_penalty', 'length_penalty', 'min_tokens', 'stop_token_ids', 'bad_words', 'allowed_token_ids'],
+    ...['repetition_penalty', 'repetition_detection', 'min_tokens', 'stop_token_ids', 'bad_words', 'allowed_token_ids'],
     ...['ignore_eos', 'skip_special_tokens', 'spaces_between_special_tokens', 'include_stop_str_in_output'],
     ...['guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'guided_whitespace_pattern'],
     ...['structured_outputs', 'chat_template_kwargs', 'reasoning_effort', 'include_reasoning'],
-    ...['truncate_prompt_tokens', 'thinking_token_budget'],
+    ...['add_generation_prompt', 'continue_final_message', 'add_special_tokens'],
+    ...['truncate_prompt_tokens', 'truncation_side', 'thinking_token_budget'],
   ],
+  // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md, "/completion" and "/v1/chat/completions",
+  // which takes the options of the first, too; the budget and the two of "adaptive": server-task.cpp beside it.
   'llama.cpp': [
     ...SAMPLING,
     ...['typical_p', 'top_n_sigma', 'xtc_probability', 'xtc_threshold', 'dynatemp_range', 'dynatemp_exponent'],
     ...['repeat_penalty', 'repeat_last_n', 'mirostat', 'mirostat_tau', 'mirostat_eta', 'samplers', 'min_keep'],
+    ...['adaptive_target', 'adaptive_decay'],
     ...['dry_multiplier', 'dry_base', 'dry_allowed_length', 'dry_penalty_last_n', 'dry_sequence_breakers'],
-    ...['grammar', 'json_schema', 'ignore_eos', 'cache_prompt', 't_max_predict_ms'],
-    ...['chat_template_kwargs', 'reasoning_format', 'reasoning_effort'],
+    ...['grammar', 'json_schema', 'ignore_eos', 'n_indent', 'n_keep', 'cache_prompt', 't_max_predict_ms'],
+    ...['chat_template_kwargs', 'reasoning_format', 'reasoning_effort', 'reasoning_budget_tokens'],
   ],
+  // https://openrouter.ai/docs/api_reference/parameters; `reasoning_effort`:
+  // https://openrouter.ai/docs/client-sdks/typescript/models/chatrequestreasoningeffort.md; `include_reasoning` is among the
+  // `supported_parameters` of https://openrouter.ai/api/v1/models. `transforms` became a plugin
+  // (https://openrouter.ai/docs/guides/features/message-transforms.md).
   openrouter: [
     ...SAMPLING,
-    ...[
-      'top_a',
-      'repetition_penalty',
-      'transforms',
-      'reasoning',
-      'include_reasoning',
-      'structured_outputs',
-      'verbosity',
-    ],
+    ...['top_a', 'repetition_penalty', 'reasoning', 'reasoning_effort', 'include_reasoning', 'structured_outputs'],
+    'verbosity',
   ],
-  'lm-studio': [...SAMPLING, 'repeat_penalty', 'ttl', 'reasoning', 'reasoning_effort'],
+  // https://lmstudio.ai/docs/developer/openai-compat/chat-completions, "Supported payload parameters";
+  // https://lmstudio.ai/docs/api/ttl-and-auto-evict; `reasoning` at /v1/responses: https://lmstudio.ai/docs/developer/api-changelog.
+  'lm-studio': ['seed', 'top_k', 'logit_bias', ...PENALTIES, 'repeat_penalty', 'ttl', 'reasoning'],
+  // https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/entrypoints/openai/protocol.py,
+  // ChatCompletionRequest; `json_schema` is of its CompletionRequest.
   sglang: [
     ...SAMPLING,
     ...['repetition_penalty', 'min_tokens', 'stop_token_ids', 'stop_regex', 'no_stop_trim', 'ignore_eos'],
-    ...['skip_special_tokens', 'spaces_between_special_tokens', 'regex', 'ebnf', 'json_schema'],
-    ...['chat_template_kwargs', 'separate_reasoning', 'stream_reasoning', 'reasoning_effort'],
+    ...['skip_special_tokens', 'continue_final_message', 'regex', 'ebnf', 'json_schema'],
+    ...['chat_template_kwargs', 'separate_reasoning', 'stream_reasoning', 'reasoning', 'reasoning_effort'],
   ],
 };
 
@@ -78,18 +81,22 @@ const NEVER: readonly string[] = [
   ...['num_completions', 'candidate_count', 'prediction', 'logprobs', 'top_logprobs', 'prompt_logprobs', 'n_probs'],
   ...['echo', 'background', 'deferred'],
   ...['n_predict', 'num_predict', 'max_gen_len', 'max_length'],
+  'stream_interval', // output in few large pieces, each of which the hold would have to cover at once
   // other prices, models and charged tools
   ...['service_tier', 'speed', 'inference_geo', 'models', 'route', 'preset', 'fallbacks', 'plugins', 'modalities'],
   ...['audio', 'image_config', 'mcp_servers', 'container', 'code_execution', 'prompt_cache_retention', 'draft_model'],
   ...['prompt_cache_options', 'cache_control', 'previous_response_id', 'conversation', 'max_tool_calls', 'include'],
   // more prompt than is counted here
   ...['documents', 'mm_processor_kwargs', 'media_io_kwargs', 'input_ids', 'input_embeds', 'prompt_embeds'],
-  ...['prompt_token_ids', 'images', 'audios', 'videos'],
+  ...['prompt_token_ids', 'images', 'audios', 'videos', 'images_config', 'use_audio_in_video'],
+  ...['max_dynamic_patch', 'min_dynamic_patch'],
   // templates and code, other requests, and addresses that the server calls
-  ...['chat_template', 'tokenize', 'tokenizer_kwargs', 'logits_processors', 'custom_logit_processor', 'custom_params'],
-  ...['lora', 'lora_path', 'lora_id', 'adapter_id', 'adapter_source', 'kv_transfer_params', 'bootstrap_host'],
+  ...['chat_template', 'chat_parser', 'tokenize', 'tokenizer_kwargs', 'logits_processors', 'custom_logit_processor'],
+  ...['custom_params', 'ngram_corpus_id'],
+  ...['lora', 'lora_path', 'lora_id', 'adapter_id', 'adapter_source', 'kv_transfer_params', 'ec_transfer_params'],
+  'bootstrap_host',
   ...['bootstrap_port', 'bootstrap_room', 'session_params', 'id_slot', 'slot_id', 'request_id', 'rid', 'priority'],
-  ...['data_parallel_rank', 'return_hidden_states', 'vllm_xargs'],
+  ...['data_parallel_rank', 'routed_dp_rank', 'disagg_prefill_dp_rank', 'return_hidden_states', 'vllm_xargs'],
 ];
 const NEVER_PLAIN: ReadonlySet<string> = new Set(NEVER.map(plainName));
 /** Limits of output under other names, and web search. */

@@ -43,6 +43,7 @@ describe('is a fault', () => {
     ...['n', 'N', 'best_of', 'max_tokens', 'maxTokens', 'max_completion_tokens', 'max_new_tokens', 'num_predict'],
     ...['model', 'models', 'route', 'plugins', 'stream', 'stream_options', 'service_tier', 'tools', 'prediction'],
     ...['web_search_options', 'search_parameters', 'enable_search', 'chat_template', 'user', 'store', 'priority'],
+    ...['stream_interval', 'max_dynamic_patch', 'images_config', 'chat_parser', 'routed_dp_rank', 'ec_transfer_params'],
   ])('%s, because it is never passed on', (name) => {
     expect(faultsOf(['min_p', name])).toEqual([
       expect.stringMatching(/^providers\.p\.passthrough\.1: is never passed on/),
@@ -66,6 +67,12 @@ test('every field of a preset is passed on, alone or by all', () => {
   expect([passes('provider', all), passes('PROVIDER', all), passes('provider', passthroughFrom(['provider']))]).toEqual(
     [false, false, true],
   );
+});
+
+test('docs/configuration.md has the fields of each preset', async () => {
+  const page = await Bun.file(`${import.meta.dir}/../../../docs/configuration.md`).text();
+  for (const [preset, names] of Object.entries(PASS_PRESETS))
+    expect(page).toContain(`| \`${preset}\` | ${names.map((name) => `\`${name}\``).join(', ')} |\n`);
 });
 
 test('fields that are left out are named up to a number and a length, however many and deep they are', () => {
