@@ -1,15 +1,14 @@
 // Chat Completions: translates OpenAI requests to Messages and answers back, by docs/chat-completions.md.
 
 import type { TurnpikeError } from '../../errors.ts';
+import { weighArguments } from '../chat-messages.ts';
 import { withInner } from '../extra-fields.ts';
 import type { AnswerTranslator, Front } from '../front.ts';
 import { openAiError } from '../openai-error.ts';
 import { withClientPaths } from '../origins.ts';
-import { weighItems } from '../responses/responses.ts';
 import { FIELDS } from './chat-fields.ts';
 import { type ChatTerms, convertRequest } from './chat-request.ts';
 import { ChunkWriter } from './chunk-writer.ts';
-import { weighArguments } from './convert-conversation.ts';
 import { convertMessage } from './convert-message.ts';
 import { convertResponsesBody, findList } from './responses-body.ts';
 
@@ -28,8 +27,8 @@ export const chatCompletions: Front = {
   findOperation: (path) => (path === PATH ? { asks: 'message' } : null),
   weigh(given, weight) {
     const body = withInner(given);
-    const { name, hasItems } = findList(body);
-    (hasItems ? weighItems : weighArguments)(body[name], name, weight);
+    const { name } = findList(body);
+    weighArguments(body[name], name, weight);
   },
   translate(given, { receivedAtMs }) {
     const body = withInner(given);

@@ -10,11 +10,11 @@ import {
   signatureMember,
   textOf,
 } from '../../wire/wire.ts';
+import { customInput } from '../custom-tool.ts';
 import { EventWriter } from '../event-writer.ts';
 import { openAiErrorOfEvent } from '../openai-error.ts';
 import type { Origins } from '../origins.ts';
 import { addCounts } from '../read-usage.ts';
-import { customInput } from '../responses/responses.ts';
 import { tierOfAnswer } from '../service-tier.ts';
 import { FIELDS } from './chat-fields.ts';
 import type { ChatTerms, UsagePlace } from './chat-request.ts';

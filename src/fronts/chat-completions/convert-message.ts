@@ -10,11 +10,9 @@ import {
   signatureMember,
   textOf,
 } from '../../wire/wire.ts';
-import type { Placed } from '../placed.ts';
+import { customInput } from '../custom-tool.ts';
 import { readUsage } from '../read-usage.ts';
-import { customInput } from '../responses/responses.ts';
 import { tierOfAnswer } from '../service-tier.ts';
-import { thinkingBlock } from '../thinking-block.ts';
 import type { ChatTerms } from './chat-request.ts';
 
 export function convertUsage(usage: JsonObject): JsonObject {
@@ -54,26 +52,6 @@ export function detailOf(block: JsonObject, index: number): JsonObject {
   const signature = textOf(block['signature']);
   const text = textOf(block['thinking']);
   return { type: 'reasoning.text', text, ...(signature !== '' && { signature }), index };
-}
-
-/** Thinking blocks returned in an assistant message. Details of other services are dropped. */
-export function thinkingOf(message: JsonObject, path: string): Placed[] {
-  const details = jsonObjects(message['reasoning_details']);
-  if (details.length > 0)
-    return details.flatMap((detail, place) => {
-      const block = blockOf(detail);
-      return block === null ? [] : [{ block, path: `${path}.reasoning_details.${place}` }];
-    });
-  const text = textOf(message['reasoning_content']) || textOf(message['reasoning']);
-  if (text === '') return [];
-  return [{ block: thinkingBlock(text, ''), path: `${path}.reasoning_content` }];
-}
-
-function blockOf(detail: JsonObject): JsonObject | null {
-  const { type, text, data, signature } = detail;
-  if (type === 'reasoning.encrypted' && typeof data === 'string') return { type: 'redacted_thinking', data };
-  if (type !== 'reasoning.text' || !(typeof text === 'string' || textOf(signature) !== '')) return null;
-  return thinkingBlock(textOf(text), textOf(signature));
 }
 
 export function convertMessage(

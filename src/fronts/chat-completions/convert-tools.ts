@@ -2,9 +2,9 @@
 
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { isJsonObject, objectOf, requireList, requireText, wrongField } from '../../wire/wire.ts';
+import { describeCustom } from '../custom-tool.ts';
 import { describeFunction } from '../function-tool.ts';
 import { isExactObject, type Placed, requireObject, withCacheControl } from '../placed.ts';
-import { describeCustom } from '../responses/responses.ts';
 import { type Choice, chooseTools, demand, findMode, readAllowed, USUAL } from '../tool-choice.ts';
 
 interface ConvertedTools {

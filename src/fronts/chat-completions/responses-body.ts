@@ -2,8 +2,9 @@
 // (https://github.com/gabrii/Cursor-Azure-GPT-5/issues/69). They are read by that front and answered in this protocol.
 
 import { type JsonObject, type JsonValue, jsonObjects, objectOf, wrongField } from '../../wire/wire.ts';
+import { isOfChat } from '../chat-messages.ts';
 import { isExactObject } from '../placed.ts';
-import { refuseFields, requests } from '../refused-fields.ts';
+import { refuseFields } from '../refused-fields.ts';
 import { RESPONSE_FIELDS, type ResponseTerms, readResponses } from '../responses/responses.ts';
 import { findMode } from '../tool-choice.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
@@ -18,31 +19,19 @@ interface List {
   hasItems: boolean;
 }
 
-/** Where the conversation is. What its elements are is decided by what only one of the two protocols has, then by the name. */
+/**
+ * Where the conversation is. What its elements are is decided by what only one of the two protocols has, then by the name. In
+ * a list of both, messages are read among items.
+ */
 export function findList({ input = null, messages = null }: JsonObject): List {
   const isInput = input !== null && (messages === null || (Array.isArray(messages) && messages.length === 0));
   const name = isInput ? 'input' : 'messages';
   const elements = jsonObjects(isInput ? input : messages);
-  return { name, hasItems: !elements.some(isOfChat) && (isInput || elements.some(isItem)) };
+  return { name, hasItems: elements.some(isItem) || (isInput && !elements.some(isOfChat)) };
 }
 
 function isItem({ role = null, type }: JsonObject): boolean {
   return role === null && typeof type === 'string';
-}
-
-function isOfChat({ role, tool_calls, function_call, content }: JsonObject): boolean {
-  const hasCalls = requests(tool_calls) || requests(function_call);
-  return hasCalls || role === 'tool' || role === 'function' || jsonObjects(content).some(isPartOfChat);
-}
-
-/** Types of parts of Chat Completions and Messages that Responses does not have. */
-const PARTS: readonly string[] = [
-  ...['document', 'file', 'image', 'image_url', 'redacted_thinking', 'search_result'],
-  ...['thinking', 'tool_result', 'tool_use'],
-];
-
-function isPartOfChat({ type }: JsonObject): boolean {
-  return typeof type === 'string' && PARTS.includes(type);
 }
 
 /** Fields of Chat Completions that have another name beside items of Responses, and that name. */

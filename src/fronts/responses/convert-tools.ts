@@ -10,6 +10,8 @@ import {
   requireText,
   wrongField,
 } from '../../wire/wire.ts';
+import { shownType } from '../convert-parts.ts';
+import { describeCustom } from '../custom-tool.ts';
 import { describeFunction } from '../function-tool.ts';
 import { type Placed, requireObject } from '../placed.ts';
 import { type Choice, chooseTools, demand, findMode, readAllowed, USUAL } from '../tool-choice.ts';
@@ -24,7 +26,6 @@ export interface CalledTool {
 const NAME_CHARACTERS_MAX = 64;
 const NAMESPACE_CHARACTERS_MAX = 256; // it is read again for each of its tools
 const DIGEST_CHARACTERS = 10;
-const TYPE_CHARACTERS_MAX = 64;
 const TOOL_SEARCH = 'tool_search';
 const ALLOWED = 'tool_choice';
 
@@ -121,7 +122,7 @@ function convertTool(tool: JsonObject, path: string, namespace: string | null, n
       if (isWebSearch(type)) return [];
       throw wrongField(
         `${path}.type`,
-        `Input should be 'function', 'custom', 'namespace', 'tool_search' or 'web_search', not ${shown(type)}`,
+        `Input should be 'function', 'custom', 'namespace', 'tool_search' or 'web_search', not ${shownType(type)}`,
       );
   }
 }
@@ -131,34 +132,9 @@ export function isWebSearch(type: string): boolean {
   return /^web_search(?:_preview)?(?:_\d{4}_\d\d_\d\d)?$/.test(type);
 }
 
-function shown(type: string): string {
-  return JSON.stringify(type.slice(0, TYPE_CHARACTERS_MAX));
-}
-
 function named({ block, path }: Placed, name: string | null): Placed[] {
   return name === null ? [] : [{ block: { ...block, name }, path }];
 }
-
-/** A function of one text. Its grammar becomes part of the description, which nothing enforces. */
-export function describeCustom(tool: JsonObject, name: string, path: string): Placed {
-  const format = isJsonObject(tool['format']) ? tool['format'] : {};
-  const { syntax, definition } = format;
-  const grammar =
-    typeof definition === 'string' ? `The input must match this ${String(syntax ?? '')} grammar:\n${definition}` : '';
-  const description = [tool['description'], grammar].filter((text) => typeof text === 'string' && text !== '');
-  const input = { type: 'string', description: 'The whole input of the tool, as plain text.' };
-  const input_schema = {
-    type: 'object',
-    properties: { [CUSTOM_INPUT]: input },
-    required: [CUSTOM_INPUT],
-    additionalProperties: false,
-  };
-  const described = description.length > 0 && { description: description.join('\n\n') };
-  return { block: { name, ...described, input_schema }, path };
-}
-
-/** The one member of a custom tool's input. */
-export const CUSTOM_INPUT = 'input';
 
 function readChoice(choice: JsonValue, names: ToolNames): Choice {
   if (choice === null) return USUAL;

@@ -5,11 +5,13 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  jsonObjects,
   type NativeBody,
   rewriteRequest,
   scanJson,
   textOf,
 } from '../../wire/wire.ts';
+import { isOfChat } from '../chat-messages.ts';
 import type { Asked } from '../front.ts';
 import { isSealedHere } from './sealed-thinking.ts';
 
@@ -59,14 +61,26 @@ function names(list: string): Record<string, Clean> {
   return Object.fromEntries(list.split(' ').map((name) => [name, same]));
 }
 
-const PART = byType({
+const PARTS: Readonly<Record<string, Clean>> = {
   input_text: members(names('type text')),
   output_text: members(names('type text annotations logprobs')),
-  text: members(names('type text')),
   refusal: members(names('type refusal')),
   input_image: members(names('type image_url detail')),
   input_file: members(names('type file_data file_url filename')),
-});
+};
+const PART = byType(PARTS);
+
+/** Whether an element of the conversation has a form that only the translation reads. */
+function isForeign(item: JsonObject): boolean {
+  const { type, content, output, arguments: given } = item;
+  if (type === 'reasoning') return false;
+  if (isOfChat(item) || (isJsonObject(given) && type !== 'tool_search_call')) return true;
+  return [content, output].some((parts) => jsonObjects(parts).some(isForeignPart));
+}
+
+function isForeignPart({ type, image_url: url }: JsonObject): boolean {
+  return !Object.hasOwn(PARTS, textOf(type)) || isJsonObject(url);
+}
 
 const FUNCTION = members(names('type name description parameters strict'));
 const CUSTOM = members(names('type name description format'));
@@ -143,8 +157,12 @@ const REQUEST: Readonly<Record<string, Clean>> = {
   stream_options: members(names('include_obfuscation')),
 };
 
-/** `body` was translated before, which refuses what must not be passed on and would be missed. */
-export function nativeBody(body: JsonObject, { text, members, headers }: Asked): NativeBody {
+/**
+ * `body` was translated before, which refuses what must not be passed on and would be missed. null: the conversation has
+ * messages of another protocol, so that every provider gets the translation.
+ */
+export function nativeBody(body: JsonObject, { text, members, headers }: Asked): NativeBody | null {
+  if (jsonObjects(body['input']).some(isForeign)) return null;
   const own = headersOf(headers);
   const changes: Record<string, JsonValue | undefined> = {};
   for (const [name, value] of Object.entries(body)) {

@@ -1,9 +1,9 @@
 // The output items of a response, from the blocks of a message.
 
-import { bounds } from '../../config.ts';
-import { InnerJson, type JsonObject, type JsonValue, parseExactly, textOf } from '../../wire/wire.ts';
+import { type JsonObject, type JsonValue, textOf } from '../../wire/wire.ts';
+import { customInput, readObject } from '../custom-tool.ts';
 import { isExactObject } from '../placed.ts';
-import { type CalledTool, CUSTOM_INPUT } from './convert-tools.ts';
+import type { CalledTool } from './convert-tools.ts';
 import { sealThinking } from './sealed-thinking.ts';
 
 export function messageItem(id: string, text: string, status: string): JsonObject {
@@ -43,17 +43,6 @@ export function callItem(id: string, callId: JsonValue, called: CalledTool, json
     case 'function':
       return { id, type: 'function_call', status, call_id: callId, ...inNamespace, name, arguments: json };
   }
-}
-
-/** The text of a custom tool's input; of one that was cut, or is not as described, its JSON. */
-export function customInput(json: string): string {
-  const input = readObject(json)[CUSTOM_INPUT];
-  return typeof input === 'string' ? input : json;
-}
-
-function readObject(json: string): JsonObject {
-  const value = new InnerJson(bounds.jsonDepthMax).read(json, parseExactly);
-  return isExactObject(value) ? value : {}; // it was cut
 }
 
 /** The search of a `server_tool_use` block. */

@@ -3,19 +3,16 @@
 import type { Clock } from '../../base/clock.ts';
 import type { TurnpikeError } from '../../errors.ts';
 import { objectOf, parseExactly } from '../../wire/wire.ts';
+import { weighArguments } from '../chat-messages.ts';
 import type { AnswerTranslator, Asked, Front, Operation } from '../front.ts';
 import { withClientPaths } from '../origins.ts';
 import { codexModelsBody, isForCodex } from './codex-models.ts';
-import { weighArguments } from './convert-input.ts';
 import { convertRequest, type ResponseTerms } from './convert-request.ts';
 import { nativeBody } from './native-body.ts';
 import { responseErrorBody } from './response-error.ts';
 import { ResponseWriter } from './response-writer.ts';
 
-export { convertPart as convertInputPart, weighArguments as weighItems } from './convert-input.ts';
 export { convertRequest as readResponses, type ResponseTerms } from './convert-request.ts';
-export { CUSTOM_INPUT, describeCustom } from './convert-tools.ts';
-export { customInput } from './output-items.ts';
 export { FIELDS as RESPONSE_FIELDS } from './response-fields.ts';
 
 const PATH = '/v1/responses';

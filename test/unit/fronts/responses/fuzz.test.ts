@@ -24,7 +24,12 @@ const words = fc.constantFrom(
 );
 
 const part = record({
-  type: nearly(fc.constantFrom('input_text', 'output_text', 'refusal', 'input_image', 'input_file')),
+  type: nearly(
+    fc.constantFrom(
+      ...['input_text', 'output_text', 'refusal', 'input_image', 'input_file'],
+      ...['text', 'image_url', 'file', 'tool_use', 'tool_result'],
+    ),
+  ),
   text: nearly(words),
   refusal: nearly(words),
   image_url: nearly(words),
@@ -45,7 +50,11 @@ const item = record({
       ...['tool_search_output', 'additional_tools', 'configuration_update', 'web_search_call', 'item_reference'],
     ),
   ),
-  role: nearly(fc.constantFrom('user', 'assistant', 'system', 'developer')),
+  role: nearly(fc.constantFrom('user', 'assistant', 'system', 'developer', 'tool')),
+  tool_calls: listOf(
+    record({ id: nearly(words), type: words, function: record({ name: nearly(words), arguments: nearly(words) }) }),
+  ),
+  tool_call_id: nearly(words),
   id: fc.constantFrom('rs_1', 'msg_1'),
   content: fc.oneof(words, listOf(part)),
   call_id: nearly(words),

@@ -241,7 +241,8 @@ describe('refused by name', () => {
       'input.0.content.0.file_id: ',
       { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }] },
     ],
-    ['input.0.content.0.type: ', { input: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
+    ['input.0.content.0.input_audio: ', { input: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
+    ['input.0.content.0.type: ', { input: [{ role: 'user', content: [{ type: 'input_video' }] }] }],
     ['input.0.content.0: has both', { input: [{ role: 'user', content: [TWO_FILES] }] }],
   ])('%s', (beginning, members) => {
     expect(refusalOf(members).message).toStartWith(beginning);
