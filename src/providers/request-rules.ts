@@ -14,6 +14,11 @@ export interface RequestRules {
   notEnforced: readonly string[];
   /** Formats of texts that such a schema may have. */
   formats: readonly string[];
+  /**
+   * Which references of an enforced schema may lead back to it: any, those within optional properties, or none. Another
+   * schema is not enforced: the model reads it in the system prompt, and a strict tool is not strict.
+   */
+  recursion: 'any' | 'optional' | 'none';
   /** Strict tools of a request. */
   strictToolsMax: number;
   /** Media types of images within the request. */
@@ -30,6 +35,8 @@ const CLAUDE_NOT_ENFORCED = [
   ...['minProperties', 'maxProperties', 'patternProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas'],
   ...['not', 'if', 'then', 'else'],
 ];
+// The same pages: no recursive schemas, no external `$ref`, no `allOf` with `$ref`. "Circular reference detected in schema
+// definitions" (https://github.com/egonSchiele/agency-lang/issues/487, July 2026).
 const CLAUDE_FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'];
 /** "input_schema does not support oneOf, allOf, or anyOf at the top level". A reference there is a choice of one. */
 const CHOICES = ['oneOf', 'allOf', 'anyOf', '$ref'];
@@ -42,6 +49,7 @@ const CLAUDE: RequestRules = {
   propertyName: /^[\w.-]{1,64}$/, // "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
   notEnforced: CLAUDE_NOT_ENFORCED,
   formats: CLAUDE_FORMATS,
+  recursion: 'none',
   strictToolsMax: 20,
   images: WEB_IMAGES,
 };
@@ -59,6 +67,7 @@ export const REQUEST_RULES = {
     propertyName: ANY_NAME,
     notEnforced: [],
     formats: [],
+    recursion: 'any', // "Structured model outputs", "Recursive schemas are supported"
     strictToolsMax: Number.POSITIVE_INFINITY,
     images: WEB_IMAGES,
   },
@@ -70,6 +79,9 @@ export const REQUEST_RULES = {
     propertyName: ANY_NAME,
     notEnforced: [],
     formats: [],
+    // ai.google.dev/api/generate-content, responseJsonSchema: "Cyclic references are unrolled to a limited degree and, as
+    // such, may only be used within non-required properties."
+    recursion: 'optional',
     strictToolsMax: 0,
     images: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
   },

@@ -232,14 +232,18 @@ const NAME_CHARACTERS_SHOWN = 64;
 
 /** A definition within the schema; an invalid or external reference leads to nothing. */
 export function findDefinition(root: JsonObject, reference: string): JsonObject {
-  if (!reference.startsWith('#')) return {};
+  return definitionAt(root, reference) ?? {};
+}
+
+function definitionAt(root: JsonObject, reference: string): JsonObject | null {
+  if (!reference.startsWith('#')) return null;
   let found: JsonValue | undefined = root;
   const parts = reference.slice(1).split('/');
   for (const name of parts.filter((part) => part !== '').map(decodePointer)) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return {};
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return null;
     found = (found as JsonObject)[name];
   }
-  return isJsonObject(found) ? found : {};
+  return isJsonObject(found) ? found : null;
 }
 
 function decodePointer(part: string): string {
@@ -247,6 +251,71 @@ function decodePointer(part: string): string {
     return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
   } catch {
     return part; // an invalid percent-encoding
+  }
+}
+
+/** Whether a provider that enforces schemas takes the references of this one. */
+export function isEnforceable(schema: JsonObject, { recursion }: Pick<RequestRules, 'recursion'>): boolean {
+  return recursion === 'any' || new ReferenceWalk(schema, recursion).isAllowed();
+}
+
+/** The schema of an answer that nothing enforces, for the model to read. */
+export function schemaInWords(schema: JsonObject): string {
+  return `Answer with one JSON value, and write nothing before or after it. It must match this JSON schema:\n${JSON.stringify(schema)}`;
+}
+
+/** Follows each schema to its parts and definitions, once. One that is too large or too deep is not allowed. */
+class ReferenceWalk {
+  readonly #root: JsonObject;
+  readonly #recursion: 'optional' | 'none';
+  readonly #done = new Set<JsonObject>();
+  readonly #underway = new Set<JsonObject>();
+  /** Schemas of optional properties, from which a reference may lead back. */
+  readonly #apart: JsonObject[];
+
+  constructor(root: JsonObject, recursion: 'optional' | 'none') {
+    this.#root = root;
+    this.#recursion = recursion;
+    this.#apart = [root];
+  }
+
+  isAllowed(): boolean {
+    for (let schema = this.#apart.pop(); schema !== undefined; schema = this.#apart.pop())
+      if (!this.#visit(schema, 0)) return false;
+    return true;
+  }
+
+  #visit(schema: JsonObject, depth: number): boolean {
+    if (this.#done.has(schema)) return true;
+    if (this.#underway.has(schema) || depth > bounds.jsonDepthMax) return false;
+    if (this.#done.size >= bounds.schemaNodesMax) return false;
+    this.#underway.add(schema);
+    for (const [name, value] of Object.entries(schema))
+      if (!this.#visitMember(schema, name, value, depth + 1)) return false;
+    this.#underway.delete(schema);
+    this.#done.add(schema);
+    return true;
+  }
+
+  #visitMember({ required }: JsonObject, name: string, value: JsonValue, depth: number): boolean {
+    if (name === '$dynamicRef') return false;
+    if (name === '$ref' && typeof value === 'string') {
+      const found = definitionAt(this.#root, value);
+      return found !== null && this.#visit(found, depth);
+    }
+    const visitAll = (schemas: readonly JsonObject[]) => schemas.every((one) => this.#visit(one, depth));
+    if (PLACES.includes(name)) return !isJsonObject(value) || this.#visit(value, depth);
+    if (PLACE_LISTS.includes(name)) {
+      const schemas = jsonObjects(value);
+      const isRefused = name === 'allOf' && this.#recursion === 'none' && schemas.some((one) => '$ref' in one);
+      return !isRefused && visitAll(schemas);
+    }
+    if (!PLACES_BY_NAME.includes(name) || !isJsonObject(value)) return true;
+    if (name !== 'properties' || this.#recursion === 'none') return visitAll(jsonObjects(Object.values(value)));
+    const demanded = new Set(Array.isArray(required) ? required : []);
+    for (const [key, schema] of Object.entries(value))
+      if (isJsonObject(schema) && !demanded.has(key)) this.#apart.push(schema);
+    return visitAll(jsonObjects([...demanded].map((key) => value[String(key)] ?? null)));
   }
 }
 
@@ -331,6 +400,6 @@ function hasStrictMembers({ type, properties, required, additionalProperties }: 
   const isObject = type === 'object' || (Array.isArray(type) && type.includes('object')) || properties !== undefined;
   if (!isObject) return true;
   if (additionalProperties !== false || !isJsonObject(properties)) return false;
-  const names = Array.isArray(required) ? required : [];
-  return Object.entries(properties).every(([name, member]) => names.includes(name) && isStrict(member));
+  const names = new Set(Array.isArray(required) ? required : []);
+  return Object.entries(properties).every(([name, member]) => names.has(name) && isStrict(member));
 }

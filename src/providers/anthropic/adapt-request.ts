@@ -9,7 +9,15 @@ import { refuseField } from '../lost-fields.ts';
 import { claudeGeneration, type Generation } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES, type RequestRules } from '../request-rules.ts';
-import { completeSchema, limitSchema, makeNodeBudget, type NodeBudget, refuseNames } from '../tool-schemas.ts';
+import {
+  completeSchema,
+  isEnforceable,
+  limitSchema,
+  makeNodeBudget,
+  type NodeBudget,
+  refuseNames,
+  schemaInWords,
+} from '../tool-schemas.ts';
 
 /** Members of a body with their new values; undefined: left out. */
 export type Changes = Record<string, JsonValue | undefined>;
@@ -36,16 +44,25 @@ export function adaptRequest(attempt: Attempt, messages: JsonValue | undefined):
   const isForced = FORCING.includes(objectOf(request.body['tool_choice'])['type']);
   const thinking = adaptThinking(attempt, generation, sent, isForced && generation.takesForcedCall);
   const isThinking = isOn('thinking' in thinking ? thinking['thinking'] : request.body['thinking']);
+  const told: string[] = [];
   return {
     ...UNKNOWN,
     ...thinking,
     ...adaptSampling(request, generation, isThinking),
     ...adaptStops(request.body['stop_sequences']),
-    ...adaptOutput(exact, generation),
+    ...adaptOutput(exact, generation, told),
     ...adaptTools(exact),
-    ...(isForced && adaptChoice(exact, generation)),
+    ...(isForced && adaptChoice(exact, generation, told)),
+    ...tell(exact['system'], told),
     ...adaptMessages(jsonObjects(messages ?? exact['messages'])),
   };
+}
+
+/** The system prompt with sentences in place of what the model does not take. */
+function tell(system: JsonValue | undefined, told: readonly string[]): Changes {
+  if (told.length === 0) return {};
+  const blocks = typeof system === 'string' && system !== '' ? [{ type: 'text', text: system }] : jsonObjects(system);
+  return { system: [...blocks, ...told.map((text) => ({ type: 'text', text }))] };
 }
 
 const FORCING: readonly (JsonValue | undefined)[] = ['any', 'tool'];
@@ -106,15 +123,26 @@ function adaptStops(stops: JsonValue | undefined): Changes {
   return kept.length === stops.length ? {} : { stop_sequences: kept.length > 0 ? kept : undefined };
 }
 
-function adaptOutput({ output_config: config, thinking }: JsonObject, { efforts, off }: Generation): Changes {
+/** `told` gets the schema of an answer that is not enforced. */
+function adaptOutput(
+  { output_config: config, thinking }: JsonObject,
+  { efforts, off }: Generation,
+  told: string[],
+): Changes {
   const adapted: JsonObject = { ...objectOf(config) };
   const { effort, format } = adapted;
   // A model that always thinks is asked to think as little as possible.
   if (off === null && isJsonObject(thinking) && !isOn(thinking)) adapted['effort'] = 'low';
   else if (efforts === 'none') delete adapted['effort'];
   else if (effort === 'xhigh' && efforts === 'no xhigh') adapted['effort'] = 'high';
-  if (isJsonObject(format) && isJsonObject(format['schema']))
-    adapted['format'] = { ...format, schema: limitSchema(format['schema'], RULES) };
+  if (isJsonObject(format) && isJsonObject(format['schema'])) {
+    const { schema } = format;
+    if (isEnforceable(schema, RULES)) adapted['format'] = { ...format, schema: limitSchema(schema, RULES) };
+    else {
+      delete adapted['format'];
+      told.push(schemaInWords(schema));
+    }
+  }
   if (Object.keys(adapted).length === 0) return { output_config: undefined };
   return { output_config: adapted };
 }
@@ -124,12 +152,16 @@ function adaptTools({ tools }: JsonObject): Changes {
   const nodes = makeNodeBudget();
   let strictCount = 0;
   const adapted = jsonObjects(tools).map((tool, index) => {
-    const isStrict = tool['strict'] === true && ++strictCount <= RULES.strictToolsMax;
+    const isStrict = isEnforced(tool) && ++strictCount <= RULES.strictToolsMax;
     const made = adaptTool(tool, isStrict, nodes);
     refuseNames(objectOf(made['input_schema']), RULES, `tools.${index}.input_schema`);
     return made;
   });
   return adapted.every((tool, place) => tool === tools[place]) ? {} : { tools: adapted };
+}
+
+function isEnforced({ strict, input_schema: schema }: JsonObject): boolean {
+  return strict === true && isJsonObject(schema) && isEnforceable(schema, RULES);
 }
 
 function adaptTool(tool: JsonObject, isStrict: boolean, nodes: NodeBudget): JsonObject {
@@ -148,15 +180,14 @@ export function replacedNames({ request: { body, protocol } }: Attempt): Readonl
   return protocol === 'messages' ? new Map() : replacedToolNames(body, RULES);
 }
 
-/** A model that refuses forced calls reads which tool to call. */
-function adaptChoice({ system, tool_choice }: JsonObject, { takesForcedCall }: Generation): Changes {
+/** A model that refuses forced calls reads which tool to call: `told` gets the sentence. */
+function adaptChoice({ tool_choice }: JsonObject, { takesForcedCall }: Generation, told: string[]): Changes {
   const { type, name: given, ...rest } = objectOf(tool_choice);
   const name = typeof given === 'string' ? shortenToolName(given, RULES) : null;
   if (takesForcedCall) return { tool_choice: { type: textOf(type), ...(name !== null && { name }), ...rest } };
   const words = name === null ? 'at least one of the tools' : `the tool ${JSON.stringify(name)}`;
-  const told: JsonObject = { type: 'text', text: `This answer must call ${words}.` };
-  const blocks = typeof system === 'string' && system !== '' ? [{ type: 'text', text: system }] : jsonObjects(system);
-  return { tool_choice: { type: 'auto', ...rest }, system: [...blocks, told] };
+  told.push(`This answer must call ${words}.`);
+  return { tool_choice: { type: 'auto', ...rest } };
 }
 
 /** In place of a message without content, which is refused. */

@@ -8,7 +8,14 @@ import { claudeGeneration, nearestEffort, readEffort, readThinking } from '../mo
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { CLOUD_TIERS, tierWord } from '../service-tier.ts';
-import { completeSchema, limitSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
+import {
+  completeSchema,
+  isEnforceable,
+  limitSchema,
+  makeNodeBudget,
+  type NodeBudget,
+  schemaInWords,
+} from '../tool-schemas.ts';
 import { calledNames, convertMessages, convertSystem, isBreakpoint, pushCachePoint } from './convert-messages.ts';
 import { type Family, familyOf } from './families.ts';
 import { homeOf, isClaude } from './model-ids.ts';
@@ -46,6 +53,9 @@ function convertPrompt(body: JsonObject, model: string, family: Family): JsonObj
   const { tools, choice, isForbidden } = convertTools(body, family);
   const system = convertSystem(body['system'], family);
   if (isForbidden) system.push({ text: NO_CALL });
+  const { schema } = formatOf(body);
+  if (isJsonObject(schema) && !isEnforceable(schema, REQUEST_RULES.bedrock))
+    system.push({ text: schemaInWords(schema) });
   return {
     messages,
     ...(system.length > 0 && { system }),
@@ -138,14 +148,23 @@ function convertOwnFields(body: JsonObject, { thinking, topK, efforts }: Family)
 
 function convertOutput(exact: JsonObject, body: JsonObject, model: string): JsonObject {
   const config = objectOf(body['output_config']);
-  const format = objectOf(exact['output_config'])['format'] ?? exact['output_format']; // the second is the older name
+  const format = formatOf(exact);
   const effort = isClaude(model) && claudeGeneration(model).efforts !== 'none' ? config['effort'] : undefined;
-  return { ...(typeof effort === 'string' && { effort }), ...(isJsonObject(format) && convertFormat(format)) };
+  return {
+    ...(typeof effort === 'string' && { effort }),
+    ...(Object.keys(format).length > 0 && convertFormat(format)),
+  };
+}
+
+/** Empty without one. */
+function formatOf(body: JsonObject): JsonObject {
+  return objectOf(objectOf(body['output_config'])['format'] ?? body['output_format']); // the second is the older name
 }
 
 function convertFormat({ type, schema }: JsonObject): JsonObject {
   if (type !== 'json_schema' || !isJsonObject(schema))
     refuseField('output_config.format', "Input should have the type 'json_schema' and a schema");
+  if (!isEnforceable(schema, REQUEST_RULES.bedrock)) return {}; // the system prompt has it
   const jsonSchema = { name: FORMAT_NAME, schema: JSON.stringify(limitSchema(schema, REQUEST_RULES.bedrock)) };
   return { textFormat: { type, structure: { jsonSchema } } };
 }

@@ -99,7 +99,7 @@ class SchemaCleaner {
     const entries = names.map((name) => [name, this.clean(properties[name], path, depth + 1)]);
     cleaned['properties'] = Object.fromEntries(entries);
     const required = Array.isArray(schema['required']) ? schema['required'] : [];
-    const known = required.filter((name) => names.includes(name as string));
+    const known = required.filter((name) => Object.hasOwn(properties, String(name)));
     if (known.length > 0) cleaned['required'] = known;
     return cleaned;
   }

@@ -1,6 +1,6 @@
 // The request for Gemini: URL, headers, body.
 
-import { exactBody, isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../wire/wire.ts';
+import { exactBody, isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../../wire/wire.ts';
 import { gatherTools, readFunction } from '../client-tools.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
@@ -12,8 +12,9 @@ import {
   type ThinkingLevels,
 } from '../models.ts';
 import type { Attempt } from '../provider.ts';
+import { REQUEST_RULES } from '../request-rules.ts';
 import { CLOUD_TIERS, tierWord } from '../service-tier.ts';
-import { makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
+import { isEnforceable, makeNodeBudget, type NodeBudget, schemaInWords } from '../tool-schemas.ts';
 import { shortenName } from './call-ids.ts';
 import { cleanSchema } from './clean-schema.ts';
 import { convertMessages, convertSystem } from './convert-messages.ts';
@@ -130,7 +131,7 @@ export function convertPrompt(body: JsonObject, { upstreamModel }: Attempt, hasC
   const model = plainModel(upstreamModel);
   refuseFields(body, 'gemini');
   const contents = convertMessages(body['messages'], { needsSignatures: needsSignatures(model), hasCallIds });
-  return { contents, ...convertSystem(body['system']), ...convertTools(body) };
+  return { contents, ...convertSystem(systemOf(body)), ...convertTools(body) };
 }
 
 /** The max_tokens of the attempt, as far as one call gives them: an answer that needs more ends with `max_tokens`. */
@@ -170,13 +171,29 @@ function stopSequences(sequences: JsonValue | undefined): JsonObject {
   return { stopSequences: sequences };
 }
 
-/** The schema unchanged: unlike a function's, an answer's may be any JSON Schema. */
-function outputFormat({ output_config: config, output_format: former }: JsonObject): JsonObject {
-  const format = isJsonObject(config) && isJsonObject(config['format']) ? config['format'] : former;
-  if (!isJsonObject(format)) return {};
-  if (format['type'] !== 'json_schema' || !isJsonObject(format['schema']))
+/** The schema unchanged: unlike a function's, an answer's may be any JSON Schema that does not lead back to itself. */
+function outputFormat(body: JsonObject): JsonObject {
+  const format = formatOf(body);
+  if (format === null) return {};
+  const { type, schema } = format;
+  if (type !== 'json_schema' || !isJsonObject(schema))
     refuseField('output_config.format', "Input should have the type 'json_schema' and a schema");
-  return { responseMimeType: 'application/json', responseJsonSchema: format['schema'] };
+  const isEnforced = isEnforceable(schema, REQUEST_RULES.gemini);
+  return { responseMimeType: 'application/json', ...(isEnforced && { responseJsonSchema: schema }) };
+}
+
+function formatOf({ output_config: config, output_format: former }: JsonObject): JsonObject | null {
+  const format = objectOf(config)['format'] ?? former;
+  return isJsonObject(format) ? format : null;
+}
+
+/** The system prompt, with the schema of an answer that is not enforced. */
+function systemOf(body: JsonObject): JsonValue | undefined {
+  const { system } = body;
+  const schema = formatOf(body)?.['schema'];
+  if (!isJsonObject(schema) || isEnforceable(schema, REQUEST_RULES.gemini)) return system;
+  const blocks = typeof system === 'string' && system !== '' ? [{ type: 'text', text: system }] : jsonObjects(system);
+  return [...blocks, { type: 'text', text: schemaInWords(schema) }];
 }
 
 export function versionedUrl(baseUrl: string): string {

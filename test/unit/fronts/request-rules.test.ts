@@ -237,6 +237,82 @@ describe('an enforced schema', () => {
   });
 });
 
+const node = (...required: string[]) => ({
+  type: 'object',
+  properties: { name: A, next: { $ref: '#/$defs/node' } },
+  required,
+  additionalProperties: false,
+});
+const treeOf = (...required: string[]) => ({ $ref: '#/$defs/node', $defs: { node: node(...required) } });
+const holding = (part: Json, more: Json = {}) => ({
+  type: 'object',
+  properties: { part },
+  required: ['part'],
+  additionalProperties: false,
+  ...more,
+});
+/** Schemas with references, and which kinds of providers enforce them. */
+const REFERENCES: readonly [what: string, schema: Json, enforcedBy: 'all' | 'Gemini and OpenAI' | 'OpenAI'][] = [
+  [
+    'a definition that is used twice',
+    holding({ anyOf: [{ $ref: '#/$defs/a' }, { type: 'array', items: { $ref: '#/$defs/a' } }] }, { $defs: { a: A } }),
+    'all',
+  ],
+  [
+    'no way back to a schema that is named like one',
+    holding({ type: 'object', properties: { $ref: A }, additionalProperties: false }),
+    'all',
+  ],
+  ['an optional way back', treeOf('name'), 'Gemini and OpenAI'],
+  ['a required way back', treeOf('name', 'next'), 'OpenAI'],
+  ['a way back to the top', holding({ type: 'array', items: { $ref: '#' } }), 'OpenAI'],
+  [
+    'a way back through several',
+    holding({ $ref: '#/$defs/a' }, { $defs: { a: holding({ $ref: '#/$defs/b' }), b: holding({ $ref: '#/$defs/a' }) } }),
+    'OpenAI',
+  ],
+  ['a way back that nothing uses', holding(A, { $defs: { a: { $ref: '#/$defs/a' } } }), 'OpenAI'],
+];
+
+/** The texts of a request, and the texts of the texts that are JSON. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+describe('a schema of an answer with', () => {
+  const family = ({ name, speaksMessages }: Driver) =>
+    speaksMessages || name.startsWith('bedrock') ? 'Claude' : /gemini/i.test(name) ? 'Gemini' : 'OpenAI';
+  test.each(REFERENCES)('%s is enforced where the provider takes it, and else told', async (_, answer, enforcedBy) => {
+    for (const [protocol, , writer, driver] of cases) {
+      const body = await sentBy(driver, writer, { names: [], schema: EMPTY, answer }).catch((thrown: Error) => thrown);
+      if (body instanceof Error) {
+        expect(body.message).toBe('output_config.format: Extra inputs are not permitted'); // it takes no schemas
+        continue;
+      }
+      const isEnforced = enforcedBy === 'all' || enforcedBy.includes(family(driver));
+      const isTold = textsIn(JSON.parse(body)).some((said) => said.includes('must match this JSON schema:\n{'));
+      expect([protocol, driver.name, isTold]).toEqual([protocol, driver.name, !isEnforced]);
+      const format = /"(?:responseJsonSchema|json_schema|textFormat|output_config|jsonSchema)":/.test(body);
+      expect([protocol, driver.name, format || body.includes('"format":')]).toEqual([
+        protocol,
+        driver.name,
+        isEnforced,
+      ]);
+    }
+  });
+
+  test.each(ofClaude.filter(([protocol]) => protocol !== 'gemini'))(
+    'a way back, of a strict tool of %s, is not strict at %s, and the others are',
+    async (_, __, writer, driver) => {
+      for (const [, schema, enforcedBy] of REFERENCES) {
+        const body = JSON.parse(await sentBy(driver, writer, { names: ['f'], schema, strict: true })) as Json;
+        expect(objectsOf(body['tools'])[0]?.['strict'] === true).toBe(enforcedBy === 'all');
+      }
+    },
+  );
+});
+
 describe('the end of a begun answer', () => {
   test.each(ofClaude)('of %s has no space at %s', async (_, __, writer, driver) => {
     const body = JSON.parse(await sentBy(driver, writer, { names: [], schema: EMPTY, begun: ' So:\n\t ' })) as Json;

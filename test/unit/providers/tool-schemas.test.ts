@@ -1,9 +1,15 @@
 // Schemas of tools that are made one object: variants by reference, and the bound of what references can multiply.
 
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { bounds } from '../../../src/config.ts';
 import { REQUEST_RULES } from '../../../src/providers/request-rules.ts';
-import { completeSchema, limitSchema, makeNodeBudget, refuseNames } from '../../../src/providers/tool-schemas.ts';
+import {
+  completeSchema,
+  isEnforceable,
+  limitSchema,
+  makeNodeBudget,
+  refuseNames,
+} from '../../../src/providers/tool-schemas.ts';
 import type { JsonObject } from '../../../src/wire/wire.ts';
 
 const complete = (schema: JsonObject) => completeSchema(schema, REQUEST_RULES.openai, makeNodeBudget());
@@ -145,4 +151,42 @@ test('what is said of a schema in its description is bounded', () => {
   let schema: JsonObject = { description: 'x'.repeat(9_000) };
   for (let level = 0; level < 100; level++) schema = { type: 'object', additionalProperties: schema };
   expect(JSON.stringify(limitSchema(schema, REQUEST_RULES.anthropic)).length).toBeLessThan(3_000);
+});
+
+describe('whether references can be enforced', () => {
+  const takes = (schema: JsonObject) =>
+    (['bedrock', 'gemini', 'openai'] as const).map((kind) => isEnforceable(schema, REQUEST_RULES[kind]));
+
+  test.each<[what: string, schema: JsonObject, taken: boolean[]]>([
+    ['none', { properties: { a: { type: 'string' } } }, [true, true, true]],
+    ['one to nothing', { properties: { a: { $ref: '#/$defs/a' } }, required: ['a'] }, [false, false, true]],
+    [
+      'one to another place',
+      { properties: { a: { $ref: 'https://x.example' } }, required: ['a'] },
+      [false, false, true],
+    ],
+    ['one within allOf', { allOf: [{ $ref: '#/$defs/a' }], $defs: { a: {} } }, [false, true, true]],
+    ['one that is resolved at run time', { items: { $dynamicRef: '#a' } }, [false, false, true]],
+    ['one in a value', { enum: [{ $ref: '#' }], const: { $ref: '#' } }, [true, true, true]],
+    [
+      'an optional one to a required one',
+      { properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: { items: { $ref: '#/$defs/b' } } } },
+      [false, false, true],
+    ],
+  ])('%s', (_, schema, taken) => {
+    expect(takes(schema)).toEqual(taken);
+  });
+
+  test('is decided soon for a schema of any size and depth', () => {
+    const names = Array.from({ length: 20_000 }, (_, index) => `d${index}`);
+    const wide = Object.fromEntries(
+      names.map((name) => [name, { anyOf: names.slice(0, 20).map((to) => ({ $ref: `#/$defs/${to}` })) }]),
+    );
+    expect(takes({ $defs: { ...wide } })).toEqual([false, false, true]);
+    const chain = names.map((name, index) => [name, { $ref: `#/$defs/d${index + 1}` }]);
+    expect(takes({ $defs: { ...Object.fromEntries(chain), d20000: {} } })).toEqual([false, false, true]);
+    const flat = names.map((name) => [name, { $ref: '#/$defs/a' }]);
+    const many = { properties: Object.fromEntries(flat), $defs: { a: {} }, required: names };
+    expect(takes(many)).toEqual([false, false, true]); // too many for any provider
+  });
 });
