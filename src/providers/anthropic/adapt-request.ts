@@ -18,6 +18,7 @@ import {
   refuseNames,
   schemaInWords,
 } from '../tool-schemas.ts';
+import { type ReplacedProperties, renameKeys, renameProperties, replacedProperties } from './property-names.ts';
 
 /** Members of a body with their new values; undefined: left out. */
 export type Changes = Record<string, JsonValue | undefined>;
@@ -45,16 +46,17 @@ export function adaptRequest(attempt: Attempt, messages: JsonValue | undefined):
   const thinking = adaptThinking(attempt, generation, sent, isForced && generation.takesForcedCall);
   const isThinking = isOn('thinking' in thinking ? thinking['thinking'] : request.body['thinking']);
   const told: string[] = [];
+  const properties = replacedProperties(request.body);
   return {
     ...UNKNOWN,
     ...thinking,
     ...adaptSampling(request, generation, isThinking),
     ...adaptStops(request.body['stop_sequences']),
     ...adaptOutput(exact, generation, told),
-    ...adaptTools(exact),
+    ...adaptTools(exact, properties),
     ...(isForced && adaptChoice(exact, generation, told)),
     ...tell(exact['system'], told),
-    ...adaptMessages(jsonObjects(messages ?? exact['messages'])),
+    ...adaptMessages(jsonObjects(messages ?? exact['messages']), properties),
   };
 }
 
@@ -147,13 +149,13 @@ function adaptOutput(
   return { output_config: adapted };
 }
 
-function adaptTools({ tools }: JsonObject): Changes {
+function adaptTools({ tools }: JsonObject, properties: ReplacedProperties): Changes {
   if (!Array.isArray(tools)) return {};
   const nodes = makeNodeBudget();
   let strictCount = 0;
   const adapted = jsonObjects(tools).map((tool, index) => {
     const isStrict = isEnforced(tool) && ++strictCount <= RULES.strictToolsMax;
-    const made = adaptTool(tool, isStrict, nodes);
+    const made = adaptTool(tool, isStrict, nodes, properties);
     refuseNames(objectOf(made['input_schema']), RULES, `tools.${index}.input_schema`);
     return made;
   });
@@ -164,20 +166,31 @@ function isEnforced({ strict, input_schema: schema }: JsonObject): boolean {
   return strict === true && isJsonObject(schema) && isEnforceable(schema, RULES);
 }
 
-function adaptTool(tool: JsonObject, isStrict: boolean, nodes: NodeBudget): JsonObject {
+function adaptTool(tool: JsonObject, isStrict: boolean, nodes: NodeBudget, properties: ReplacedProperties): JsonObject {
   const { strict, ...rest } = tool;
   const { name, input_schema: schema } = tool;
   if (!isJsonObject(schema)) return tool;
   const sent = shortenToolName(textOf(name), RULES);
-  const completed = completeSchema(schema, RULES, nodes);
+  const names = properties.get(sent)?.sent;
+  const whole = completeSchema(schema, RULES, nodes);
+  const completed = names === undefined ? whole : renameProperties(whole, names);
   if (isStrict) return { ...tool, name: sent, input_schema: limitSchema(completed, RULES) };
   if (strict === undefined && sent === name && completed === schema) return tool;
   return { ...rest, name: sent, input_schema: completed };
 }
 
-/** Tool name at the provider → tool name of the client, for tools that get another name there. */
-export function replacedNames({ request: { body, protocol } }: Attempt): ReadonlyMap<string, string> {
-  return protocol === 'messages' ? new Map() : replacedToolNames(body, RULES);
+/** What has another name at the provider. */
+export interface ReplacedNames {
+  /** Tool name at the provider → tool name of the client. */
+  tools: ReadonlyMap<string, string>;
+  properties: ReplacedProperties;
+}
+
+const SAME_NAMES: ReplacedNames = { tools: new Map(), properties: new Map() };
+
+export function replacedNames({ request: { body, protocol } }: Attempt): ReplacedNames {
+  if (protocol === 'messages') return SAME_NAMES;
+  return { tools: replacedToolNames(body, RULES), properties: replacedProperties(body) };
 }
 
 /** A model that refuses forced calls reads which tool to call: `told` gets the sentence. */
@@ -194,20 +207,20 @@ function adaptChoice({ tool_choice }: JsonObject, { takesForcedCall }: Generatio
 const NO_CONTENT: JsonObject = { type: 'text', text: '(no content)' };
 
 /** `messages`, if any of them changes. */
-function adaptMessages(messages: readonly JsonObject[]): Changes {
+function adaptMessages(messages: readonly JsonObject[], properties: ReplacedProperties): Changes {
   const last = messages.length - 1;
-  const adapted = messages.map((message, index) => adaptMessage(message, index === last));
+  const adapted = messages.map((message, index) => adaptMessage(message, index === last, properties));
   return adapted.every((message, index) => message === messages[index]) ? {} : { messages: adapted };
 }
 
-function adaptMessage(message: JsonObject, isLast: boolean): JsonObject {
+function adaptMessage(message: JsonObject, isLast: boolean, properties: ReplacedProperties): JsonObject {
   const { role } = message;
   if (!Array.isArray(message['content'])) return message;
   const content = jsonObjects(message['content']);
   if (content.length === 0) return { ...message, content: [NO_CONTENT] };
   // Few models accept system messages in the middle: they become user text in the same place.
   if (role === 'system') return { role: 'user', content: content.map(remind) };
-  const adapted = content.map(renameCall);
+  const adapted = content.map((block) => renameCall(block, properties));
   const [end] = adapted.slice(-1);
   // "final assistant content cannot end with trailing whitespace"
   if (isLast && role === 'assistant' && end?.['type'] === 'text') {
@@ -221,9 +234,11 @@ function remind(block: JsonObject): JsonObject {
   return { ...block, text: asReminder(String(block['text'])) };
 }
 
-function renameCall(block: JsonObject): JsonObject {
+function renameCall(block: JsonObject, properties: ReplacedProperties): JsonObject {
   if (block['type'] !== 'tool_use') return block;
   const name = shortenToolName(textOf(block['name']), RULES);
+  const names = properties.get(name)?.sent;
+  if (names !== undefined) return { ...block, name, input: renameKeys(objectOf(block['input']), names) };
   return name === block['name'] ? block : { ...block, name };
 }
 

@@ -8,6 +8,7 @@ import {
   makeEvent,
   objectOf,
   onOneLine,
+  parseExactly,
   type StreamEvent,
   textOf,
   tierOf,
@@ -34,10 +35,11 @@ import {
 } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { signRequest } from '../sign-request.ts';
-import { replacedNames } from './adapt-request.ts';
+import { type ReplacedNames, replacedNames } from './adapt-request.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
+import { KeyRenamer, renameKeys } from './property-names.ts';
 
-export { replacedNames } from './adapt-request.ts';
+export { type ReplacedNames, replacedNames } from './adapt-request.ts';
 export { type Changes, convertHeaders, countChanges, messageChanges } from './convert-request.ts';
 
 const PLATFORM_AT_AWS = 'aws-external-anthropic';
@@ -125,12 +127,11 @@ export function messagesProvider(kind: string, api: Api, platform: MessagesPlatf
 
 interface AnswerTerms {
   mapError: NonNullable<MessagesPlatform['mapError']>;
-  /** Tool name at the provider → tool name of the client. */
-  names: ReadonlyMap<string, string>;
+  names: ReplacedNames;
 }
 type Terms = Partial<Pick<AnswerTerms, 'mapError'>> & Pick<AnswerTerms, 'names'>;
 
-/** A whole answer of the protocol, unchanged but for the names of tools. Throws ProviderFault. */
+/** A whole answer of the protocol, unchanged but for names in calls. Throws ProviderFault. */
 export function requireMessage(answer: Answer<JsonValue>, { mapError = () => null, names }: Terms): WholeReply {
   const fault = mapError(answer.value, answer.upstreamRequestId);
   if (fault !== null) throw fault;
@@ -140,27 +141,35 @@ export function requireMessage(answer: Answer<JsonValue>, { mapError = () => nul
   throw new ProviderFault('failed', 'the provider answered with JSON that is not a message', { upstreamRequestId });
 }
 
-function renamed(message: JsonObject, text: string, names: AnswerTerms['names']): Pick<WholeReply, 'message' | 'text'> {
-  if (names.size === 0) return { message, text };
-  const content = jsonObjects(message['content']).map((block) => renameCall(block, names));
-  const changed = { ...message, content };
-  return { message: changed, text: JSON.stringify(changed) };
+function renamed(message: JsonObject, text: string, names: ReplacedNames): Pick<WholeReply, 'message' | 'text'> {
+  if (names.tools.size === 0 && names.properties.size === 0) return { message, text };
+  const exact = objectOf(parseExactly(text)); // inputs are written as they were read
+  const content = jsonObjects(exact['content']).map((block) => renameCall(block, names));
+  return { message: { ...message, content }, text: JSON.stringify({ ...exact, content }) };
 }
 
-function renameCall(block: JsonObject, names: AnswerTerms['names']): JsonObject {
-  const name = block['type'] === 'tool_use' ? names.get(textOf(block['name'])) : undefined;
-  return name === undefined ? block : { ...block, name };
+function renameCall(block: JsonObject, { tools, properties }: ReplacedNames): JsonObject {
+  if (block['type'] !== 'tool_use') return block;
+  const sent = textOf(block['name']);
+  const [name, own] = [tools.get(sent), properties.get(sent)?.own];
+  if (name === undefined && own === undefined) return block;
+  return {
+    ...block,
+    name: name ?? sent,
+    ...(own !== undefined && { input: renameKeys(objectOf(block['input']), own) }),
+  };
 }
 
-/** Passes events on unchanged, except the names of tools and the provider's keep-alives. */
+/** Passes events on unchanged, except names in calls and the provider's keep-alives. */
 export function convertEvents(
   upstreamRequestId: string | null,
   { mapError = () => null, names }: Terms,
 ): EventConverter {
+  const renamer = names.tools.size + names.properties.size === 0 ? null : new CallRenamer(names);
   let isBegun = false;
   let isDone = false;
   return {
-    passesDeltas: true,
+    passesDeltas: names.properties.size === 0,
     get isDone() {
       return isDone;
     },
@@ -174,7 +183,7 @@ export function convertEvents(
         throw new ProviderFault('failed', 'the provider started a second message in the stream', { upstreamRequestId });
       isBegun ||= isStart;
       isDone = event.name === 'message_stop';
-      return [event.name === 'content_block_start' ? renameStart(event, names) : event];
+      return renamer === null ? [event] : renamer.take(event);
     },
     end() {
       throw endedEarly(upstreamRequestId);
@@ -182,10 +191,45 @@ export function convertEvents(
   };
 }
 
-function renameStart(event: StreamEvent, names: AnswerTerms['names']): StreamEvent {
-  const block = objectOf(event.value['content_block']);
-  const content_block = names.size === 0 ? block : renameCall(block, names);
-  return content_block === block ? event : makeEvent({ ...event.value, content_block, type: event.name });
+/** Renames calls in the events of a stream. */
+class CallRenamer {
+  readonly #names: ReplacedNames;
+  /** By the index of a block that is a call with replaced properties. */
+  readonly #open = new Map<JsonValue, KeyRenamer>();
+
+  constructor(names: ReplacedNames) {
+    this.#names = names;
+  }
+
+  take(event: StreamEvent): StreamEvent[] {
+    const { name: type, value } = event;
+    const { index = null } = value;
+    const renamer = this.#open.get(index);
+    switch (type) {
+      case 'content_block_start': {
+        const block = objectOf(value['content_block']);
+        const own = block['type'] === 'tool_use' ? this.#names.properties.get(textOf(block['name']))?.own : undefined;
+        if (own !== undefined) this.#open.set(index, new KeyRenamer(own));
+        const content_block = renameCall(block, this.#names);
+        return [content_block === block ? event : makeEvent({ ...value, content_block, type })];
+      }
+      case 'content_block_delta': {
+        const { type: kind, partial_json: piece } = objectOf(value['delta']);
+        if (renamer === undefined || kind !== 'input_json_delta') return [event];
+        return inputDelta(index, renamer.push(textOf(piece)));
+      }
+      case 'content_block_stop':
+        this.#open.delete(index);
+        return [...inputDelta(index, renamer?.end() ?? ''), event];
+      default:
+        return [event];
+    }
+  }
+}
+
+function inputDelta(index: JsonValue, partial_json: string): StreamEvent[] {
+  if (partial_json === '') return [];
+  return [makeEvent({ type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json } })];
 }
 
 function readEvent(text: string, upstreamRequestId: string | null, mapError: AnswerTerms['mapError']): StreamEvent {

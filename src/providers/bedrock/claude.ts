@@ -2,7 +2,7 @@
 
 import type { JsonObject, JsonValue, ServerSentEvent, StreamEvent } from '../../wire/wire.ts';
 import { makeEvent, objectOf } from '../../wire/wire.ts';
-import { convertEvents } from '../anthropic/anthropic.ts';
+import { convertEvents, type ReplacedNames } from '../anthropic/anthropic.ts';
 import { convertPlatformBody } from '../claude-platforms.ts';
 import { countOf } from '../compose-message.ts';
 import { readBudget } from '../models.ts';
@@ -16,7 +16,7 @@ const CHUNK = 'chunk';
 const METRICS = 'amazon-bedrock-invocationMetrics';
 
 /** Converts frames to the vendor's events: those within chunks, without what Bedrock adds. */
-export function convertChunks(upstreamRequestId: string | null, names: ReadonlyMap<string, string>): EventConverter {
+export function convertChunks(upstreamRequestId: string | null, names: ReplacedNames): EventConverter {
   const events = convertEvents(upstreamRequestId, { names });
   return {
     get isDone() {

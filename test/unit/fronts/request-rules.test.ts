@@ -21,6 +21,8 @@ const NAMES = ['fine_name', 'issues.search', 'mcp:files/read it', '1st', '-dash'
 interface Asked {
   names: readonly string[];
   schema: Json;
+  /** The input of each earlier call; absent: empty. */
+  input?: Json;
   /** The schema of the answer; absent: none. */
   answer?: Json;
   strict?: boolean;
@@ -37,7 +39,7 @@ interface Writer {
 const WRITERS: readonly Writer[] = [
   {
     front: chatCompletions,
-    write: ({ names, schema, answer, strict = false, stops, begun }) => ({
+    write: ({ names, schema, input = {}, answer, strict = false, stops, begun }) => ({
       model: 'm',
       messages: [
         { role: 'user', content: 'Hi' },
@@ -45,7 +47,7 @@ const WRITERS: readonly Writer[] = [
           {
             role: 'assistant',
             content: null,
-            tool_calls: [{ id: `c${index}`, type: 'function', function: { name, arguments: '{}' } }],
+            tool_calls: [{ id: `c${index}`, type: 'function', function: { name, arguments: JSON.stringify(input) } }],
           },
           { role: 'tool', tool_call_id: `c${index}`, content: 'Seen.' },
         ]),
@@ -62,12 +64,12 @@ const WRITERS: readonly Writer[] = [
   },
   {
     front: responses,
-    write: ({ names, schema, answer, strict = false, begun }) => ({
+    write: ({ names, schema, input = {}, answer, strict = false, begun }) => ({
       model: 'm',
       input: [
         { role: 'user', content: 'Hi' },
         ...names.flatMap((name, index) => [
-          { type: 'function_call', call_id: `c${index}`, name, arguments: '{}' },
+          { type: 'function_call', call_id: `c${index}`, name, arguments: JSON.stringify(input) },
           { type: 'function_call_output', call_id: `c${index}`, output: 'Seen.' },
         ]),
         ...(begun === undefined ? [] : [{ role: 'assistant', content: begun }]),
@@ -78,11 +80,11 @@ const WRITERS: readonly Writer[] = [
   },
   {
     front: gemini,
-    write: ({ names, schema, answer, stops, begun }) => ({
+    write: ({ names, schema, input = {}, answer, stops, begun }) => ({
       contents: [
         { role: 'user', parts: [{ text: 'Hi' }] },
         ...names.flatMap((name) => [
-          { role: 'model', parts: [{ functionCall: { name, args: {} } }] },
+          { role: 'model', parts: [{ functionCall: { name, args: input } }] },
           { role: 'user', parts: [{ functionResponse: { name, response: { output: 'Seen.' } } }] },
         ]),
         ...(begun === undefined ? [] : [{ role: 'model', parts: [{ text: begun }] }]),
@@ -166,6 +168,103 @@ describe('names of tools', () => {
 
 const A = { type: 'string' };
 const B = { type: 'integer' };
+
+describe('names of properties', () => {
+  /** Claude refuses those at the top, and takes any further inside. */
+  const REFUSED_NAMES = [
+    'filter[id]',
+    '$top',
+    '名前',
+    '年齢',
+    'a b',
+    'a_b',
+    'a/b',
+    'x'.repeat(70),
+    `${'x'.repeat(64)}y`,
+  ];
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(
+      REFUSED_NAMES.map((name) => [name, { type: 'object', properties: { [name]: A, list: { items: A } } }]),
+    ),
+    required: REFUSED_NAMES.slice(1),
+  };
+  const input = Object.fromEntries(
+    REFUSED_NAMES.map((name, place) => [name, { [name]: '", "$top": {', n: place, list: [{ $top: null }] }]),
+  );
+
+  test.each(ofClaude)(
+    'of %s reach %s in its form, and come back as the client wrote them',
+    async (_, __, writer, driver) => {
+      for (const isStreamed of [false, true]) {
+        const asked = { names: ['f', 'g:h'], schema, input };
+        const {
+          fault,
+          events,
+          text: whole,
+        } = await ask(driver, attemptAt(driver, writer, asked, isStreamed), ({ body }) => {
+          const { tools, messages } = JSON.parse(body) as { tools: Json[]; messages: { content: Json[] }[] };
+          const sent = tools.map((tool) => tool['input_schema'] as { properties: Json; required: string[] });
+          const keys = Object.keys(sent[0]?.properties ?? {});
+          expect(keys.filter((name) => !/^[a-zA-Z0-9_.-]{1,64}$/.test(name))).toEqual([]);
+          expect(new Set(keys).size).toBe(REFUSED_NAMES.length);
+          expect(keys.slice(0, 6)).toEqual(['filter_id_', '_top', '__', '___2', 'a_b_2', 'a_b']);
+          if (writer.front.protocol !== 'gemini') expect(sent[0]?.required).toEqual(keys.slice(1));
+          expect(
+            Object.values(sent[0]?.properties ?? {}).map((one) => Object.keys((one as Json)['properties'] as Json)[0]),
+          ).toEqual(REFUSED_NAMES);
+          const calls = messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_use'));
+          for (const { input: given } of calls) expect(Object.keys(given as Json)).toEqual(keys);
+          expect(calls).toHaveLength(2);
+          const renamed = Object.fromEntries(Object.values(input).map((value, place) => [keys[place], value]));
+          const written = JSON.stringify({ ...renamed, other: 1, big: 0 }).replace(
+            '"big":0',
+            '"big":12345678901234567890',
+          );
+          const reply = driver.fit(
+            replyOf(tools.map(({ name }, place) => call(`call_${place}aaa`, String(name), written))),
+          );
+          if (!isStreamed) return json(driver.whole(reply));
+          return streamed(driver, [
+            bytesOf(
+              driver,
+              driver.stream(reply, () => 0.5),
+            ),
+          ]);
+        });
+        if (fault !== null) throw fault;
+        const inputs = isStreamed
+          ? inputsOf(events)
+          : (whole?.match(/"input":\{.*?"big":\d+\}/g) ?? []).map((one) => one.slice('"input":'.length));
+        expect(inputs.length).toBeGreaterThan(0);
+        const expected = JSON.stringify({ ...input, other: 1, big: 0 }).replace(
+          '"big":0',
+          '"big":12345678901234567890',
+        );
+        for (const one of inputs) expect(one).toBe(expected);
+      }
+    },
+  );
+
+  test('that a schema repeats further inside are refused by name', async () => {
+    const [, , writer, driver] = ofClaude[0] as (typeof ofClaude)[number];
+    for (const part of [{ $ref: '#' }, { $ref: '#/properties/$top' }])
+      expect(
+        sentBy(driver, writer, { names: ['f'], schema: { type: 'object', properties: { $top: A, part } } }),
+      ).rejects.toThrow('accepts no property named "$top"');
+  });
+});
+
+/** The inputs of the calls of a stream. */
+function inputsOf(events: readonly { name: string; value: unknown }[]): string[] {
+  const inputs = new Map<unknown, string>();
+  for (const { name, value } of events) {
+    const { index, delta } = value as { index: unknown; delta?: { partial_json?: string } };
+    if (name === 'content_block_delta' && delta?.partial_json !== undefined)
+      inputs.set(index, (inputs.get(index) ?? '') + delta.partial_json);
+  }
+  return [...inputs.values()];
+}
 const AT_TOP = ['oneOf', 'anyOf', 'allOf', 'enum', 'const', 'not'];
 const either = (properties: Json, ...required: string[]) => ({ type: 'object', properties, required });
 

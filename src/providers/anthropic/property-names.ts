@@ -1,0 +1,193 @@
+// Properties of tools whose names Claude refuses: they get other names there, and the client's again in its calls.
+
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { shortenToolName } from '../client-tools.ts';
+import { REQUEST_RULES } from '../request-rules.ts';
+import { completeSchema, makeNodeBudget } from '../tool-schemas.ts';
+
+/** Names of properties, from one side's to the other's. */
+export type PropertyNames = ReadonlyMap<string, string>;
+
+const NO_PROPERTIES: PropertyNames = new Map();
+
+const RULES = REQUEST_RULES.anthropic;
+const NAME_CHARACTERS_MAX = 64;
+/** Such a schema has its own properties further inside, under the names that the client gave them. */
+const REFERS_TO_ITSELF = /"\$ref":"#(?:"|\/"|\/properties)/;
+
+/**
+ * The names at the provider by those of the client: readable, unique in the tool, the same for the same schema, and hardly
+ * longer. Empty if none is refused, and for a schema in which they cannot be replaced.
+ */
+function replaceProperties({ properties }: JsonObject, schema: JsonObject): PropertyNames {
+  if (!isJsonObject(properties)) return NO_PROPERTIES;
+  const names = Object.keys(properties);
+  const wrong = names.filter((name) => !RULES.propertyName.test(name));
+  if (wrong.length === 0 || REFERS_TO_ITSELF.test(JSON.stringify(schema))) return NO_PROPERTIES;
+  const used = new Set(names);
+  const lastOf = new Map<string, number>();
+  return new Map(
+    wrong.map((name) => {
+      const plain = name.replaceAll(/[^\w.-]/g, '_').slice(0, NAME_CHARACTERS_MAX) || '_';
+      let replaced = plain;
+      let last = lastOf.get(plain) ?? 1;
+      while (used.has(replaced)) {
+        const ending = `_${++last}`;
+        replaced = plain.slice(0, NAME_CHARACTERS_MAX - ending.length) + ending;
+      }
+      lastOf.set(plain, last);
+      used.add(replaced);
+      return [name, replaced];
+    }),
+  );
+}
+
+/** The schema with these names at its top. */
+export function renameProperties(schema: JsonObject, names: PropertyNames): JsonObject {
+  if (names.size === 0) return schema;
+  const { properties, required, dependentRequired, dependentSchemas } = schema;
+  const described = Object.entries(objectOf(properties)).map(([name, part]) => [name, readable(name, part, names)]);
+  const renameList = (list: JsonValue | undefined): JsonValue[] =>
+    (Array.isArray(list) ? list : []).map((name) => names.get(textOf(name)) ?? name);
+  return {
+    ...schema,
+    properties: renameKeys(Object.fromEntries(described), names),
+    ...(Array.isArray(required) && { required: renameList(required) }),
+    ...(isJsonObject(dependentRequired) && {
+      dependentRequired: renameKeys(
+        Object.fromEntries(Object.entries(dependentRequired).map(([name, list]) => [name, renameList(list)])),
+        names,
+      ),
+    }),
+    ...(isJsonObject(dependentSchemas) && { dependentSchemas: renameKeys(dependentSchemas, names) }),
+  };
+}
+
+/** A name of which nothing is left, as in Chinese, becomes part of the description. */
+function readable(name: string, part: JsonValue, names: PropertyNames): JsonValue {
+  if (!names.has(name) || /[A-Za-z0-9]/.test(name) || !isJsonObject(part)) return part;
+  const { description } = part;
+  return { ...part, description: typeof description === 'string' ? `${name}: ${description}` : name };
+}
+
+/** By entries, because a property may have any name, including "__proto__". */
+export function renameKeys(object: JsonObject, names: PropertyNames): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [names.get(name) ?? name, value]));
+}
+
+/** Replaced names of one tool. */
+interface Replaced {
+  /** The names at the provider by those of the client. */
+  sent: PropertyNames;
+  /** The names of the client by those at the provider. */
+  own: PropertyNames;
+}
+
+/** By tool name at the provider. Tools without replaced names are missing. */
+export type ReplacedProperties = ReadonlyMap<string, Replaced>;
+
+const kept = new WeakMap<JsonObject, ReplacedProperties>();
+
+/** The replaced names in the tools of a request. */
+export function replacedProperties(body: JsonObject): ReplacedProperties {
+  const known = kept.get(body);
+  if (known !== undefined) return known;
+  const nodes = makeNodeBudget();
+  const replaced = new Map<string, Replaced>();
+  for (const { name, input_schema: schema } of jsonObjects(body['tools'])) {
+    if (!isJsonObject(schema)) continue;
+    // As it is sent, but for what does not concern names.
+    const sent = replaceProperties(completeSchema(schema, { ...RULES, isDraft2020: false }, nodes), schema);
+    const tool = shortenToolName(textOf(name), RULES);
+    if (sent.size === 0 || replaced.has(tool)) continue;
+    replaced.set(tool, { sent, own: new Map([...sent].map(([own, other]) => [other, own])) });
+  }
+  kept.set(body, replaced);
+  return replaced;
+}
+
+const KEY_CHARACTERS_MAX = 6 * NAME_CHARACTERS_MAX + 2; // each may be written as \uXXXX
+
+/** Renames the keys at the top of an object whose JSON comes in pieces. Only a key that is not complete is held back. */
+export class KeyRenamer {
+  readonly #names: PropertyNames;
+  #depth = 0;
+  #isObject = false; // the value at the top
+  #isKeyNext = false;
+  #isText = false;
+  #isEscaped = false;
+  /** The beginning of a key with its quote; null: what comes is passed on. */
+  #key: string | null = null;
+
+  constructor(names: PropertyNames) {
+    this.#names = names;
+  }
+
+  /** The next piece; empty while a key is incomplete. */
+  push(piece: string): string {
+    let out = '';
+    for (const character of piece) {
+      const isInKey = this.#key !== null || (!this.#isText && character === '"' && this.#isAtKey());
+      this.#read(character);
+      if (!isInKey) {
+        out += character;
+        continue;
+      }
+      this.#key = (this.#key ?? '') + character;
+      if (!this.#isText) out += this.#renamed(this.#key);
+      else if (this.#key.length > KEY_CHARACTERS_MAX) out += this.#key;
+      else continue;
+      this.#key = null;
+    }
+    return out;
+  }
+
+  /** What was held back when the JSON ended within a key. */
+  end(): string {
+    const rest = this.#key ?? '';
+    this.#key = null;
+    return rest;
+  }
+
+  #isAtKey(): boolean {
+    return this.#depth === 1 && this.#isObject && this.#isKeyNext;
+  }
+
+  #read(character: string): void {
+    if (this.#isText) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (character === '\\') this.#isEscaped = true;
+      else if (character === '"') this.#isText = false;
+      return;
+    }
+    switch (character) {
+      case '"':
+        this.#isText = true;
+        break;
+      case '{':
+      case '[':
+        if (this.#depth++ === 0) this.#isObject = character === '{';
+        this.#isKeyNext = true;
+        break;
+      case '}':
+      case ']':
+        this.#depth--;
+        this.#isKeyNext = false;
+        break;
+      case ',':
+        this.#isKeyNext = true;
+        break;
+      case ':':
+        this.#isKeyNext = false;
+    }
+  }
+
+  #renamed(json: string): string {
+    try {
+      const name = this.#names.get(JSON.parse(json));
+      return name === undefined ? json : JSON.stringify(name);
+    } catch {
+      return json; // not valid JSON, as of a broken model
+    }
+  }
+}
