@@ -292,7 +292,10 @@ async function refuseUrl(call: Call, { accountId }: Place, asked: string): Promi
   if (isAllowed) return;
   const found = await rememberLookups(call.lookup)(new URL(asked).hostname).catch(() => []); // checked again when it is sent
   if (found.some(isPrivateAddress))
-    throw invalidMember('address', 'must be reachable from the internet: its host has a private address');
+    throw invalidMember(
+      'address',
+      'must be reachable from the internet: its host has a private address (setting webhook_private_network)',
+    );
 }
 
 function sealedFor({ vault }: Call, destination: Pick<Destination, 'id'>, secret: Secret): SealedSecret {

@@ -36,7 +36,7 @@ export interface ApiCommand {
   whenEmpty?: string;
   /** How many rows a list prints by default; `--limit` changes it. Absent: all. */
   rowsDefault?: number;
-  /** Printed on stderr after the object, but not with --json. */
+  /** Printed on stderr after the object, but not with --json, nor where the secret that it is about is null. */
   advice?: string;
   /** Prints the response in place of `columns`. Resolves to the exit code. */
   print?(invocation: Invocation, answer: Row): Promise<number>;
@@ -121,7 +121,8 @@ async function runOperation(spec: ApiCommand, invocation: Invocation): Promise<n
   const answer = await (spec.send?.(client, path, body) ?? sendTo(client, method as string, path, body));
   if (spec.print !== undefined) return spec.print(invocation, answer);
   await printObject(invocation, answer, spec.columns ?? []);
-  if (spec.advice !== undefined && !invocation.json) await invocation.world.writeError(spec.advice);
+  if (spec.advice !== undefined && answer['secret'] !== null && !invocation.json)
+    await invocation.world.writeError(spec.advice);
   return 0;
 }
 

@@ -5,7 +5,7 @@ import type { Command } from './command.ts';
 import { choice, list, text } from './flags.ts';
 import { type Column, columns } from './output.ts';
 
-const KEEP_SECRET = 'Keep the secret of a webhook now: it is not shown again.\n';
+const KEEP_SECRET = 'Keep the secret now: it is not shown again.\n';
 
 const destinationColumns: readonly Column[] = columns('id account kind name address types status failing_since');
 const destinationDetails: readonly Column[] = [

@@ -46,7 +46,8 @@ export function findUrlFault(text: string, isPrivateAllowed: boolean): string | 
   return null;
 }
 
-export const PRIVATE = 'must be reachable from the internet: private addresses are refused';
+export const PRIVATE =
+  'must be reachable from the internet: private addresses are refused (setting webhook_private_network)';
 
 /** Names that never lead to the internet. */
 function isLocalName(hostname: string): boolean {

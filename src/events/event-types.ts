@@ -106,7 +106,8 @@ const payments = {
     severity: 'info',
     audience: 'account',
     data: { ...payment, amount },
-    describe: (data) => `${data.amount} USD were paid and credited (${data.payment}).`,
+    describe: (data) =>
+      `${data.amount} USD were ${isOfPlan(data) ? 'paid for a plan' : 'paid and credited'} (${data.payment}).`,
   }),
   'payment.failed': define({
     title: 'Payment failed',
@@ -126,7 +127,7 @@ const payments = {
       debt: amount.describe('USD that the account owes beyond its floor.'),
     },
     describe: (data) =>
-      `The payment ${data.payment} was refunded: ${data.amount} USD were taken from the balance${owing(data.debt)}.`,
+      `The payment ${data.payment} was refunded: ${data.amount} USD were taken from ${paidBy(data)}${owing(data.debt)}.`,
   }),
   'payment.disputed': define({
     title: 'Payment disputed',
@@ -134,14 +135,15 @@ const payments = {
     audience: 'account',
     data: { ...payment, amount: amount.describe('USD that were taken back now.'), disputed: amount, debt: amount },
     describe: (data) =>
-      `The payment ${data.payment} was disputed: ${data.amount} USD were taken from the balance${owing(data.debt)}.`,
+      `The payment ${data.payment} was disputed: ${data.amount} USD were taken from ${paidBy(data)}${owing(data.debt)}.`,
   }),
   'payment.restored': define({
     title: 'Dispute closed',
     severity: 'info',
     audience: 'account',
     data: { ...payment, amount: amount.describe('USD that were credited again.') },
-    describe: (data) => `The dispute of ${data.payment} was closed: ${data.amount} USD were credited again.`,
+    describe: (data) =>
+      `The dispute of ${data.payment} was closed: ${data.amount} USD were ${isOfPlan(data) ? 'returned' : 'credited again'}.`,
   }),
   'payment.mismatched': define({
     title: 'Payment does not match',
@@ -387,6 +389,15 @@ function because(failure: string | null): string {
 function actorName(id: string): string {
   if (id === 'local') return 'the CLI';
   return id === 'start' ? 'the service' : id;
+}
+
+/** A plan's payment does not change the balance. */
+function isOfPlan({ kind }: { kind: string }): boolean {
+  return kind === 'subscription';
+}
+
+function paidBy(paid: { kind: string }): string {
+  return isOfPlan(paid) ? 'what was paid for a plan' : 'the balance';
 }
 
 function owing(debt: string): string {

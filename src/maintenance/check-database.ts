@@ -81,7 +81,7 @@ function* checkVersion(version: TablesState['version'], subject: string, start: 
   else if (stored < known)
     yield warning('database_of_earlier_version', subject, {
       message: `Its tables have version ${stored}; this release uses version ${known}. Their content was not checked.`,
-      remedy: `Take a backup, then ${start}. If it refuses this version, first start the release that wrote version 9 once.`,
+      remedy: `Take a backup, then ${start}. If it refuses this version, its error names the build to start first.`,
     });
 }
 

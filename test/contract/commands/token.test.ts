@@ -52,6 +52,14 @@ test('a key is rotated with a grace period, and its secret shown only once', asy
   expect(error).toContain('not shown again');
 });
 
+test('only a destination that has a secret says to keep it', async () => {
+  const create = (kind: string, address: string) =>
+    world.run('destination', 'create', '--kind', kind, '--address', address, '--types', '*');
+  const [webhook, slack] = [await create('webhook', 'https://8.8.8.8/'), await create('slack', 'https://8.8.8.8/x')];
+  expect([webhook.exitCode, webhook.error]).toEqual([0, 'Keep the secret now: it is not shown again.\n']);
+  expect([slack.exitCode, slack.error]).toEqual([0, '']);
+});
+
 test('the audit log is listed as a table, and exported completely as JSON', async () => {
   const { id: account } = await world.runJson('account', 'create', 'acme');
   await world.runJson('account', 'disable', String(account));

@@ -48,7 +48,7 @@ test('private addresses are refused by default, when the destination is created'
       (failure) => String(failure),
     );
   for (const address of ['https://127.0.0.1/', 'https://0x7f.1/', 'https://[::ffff:10.0.0.1]/', 'https://localhost/'])
-    expect(await create(address)).toContain('private addresses are refused');
+    expect(await create(address)).toContain('private addresses are refused (setting webhook_private_network)');
   expect(await create('http://example.com/')).toContain('https://');
   expect(await create('https://169.254.169.254/latest', 'slack')).toContain('private addresses are refused');
 });

@@ -35,6 +35,11 @@ describe('the event types', () => {
     expect(describeKey('start')).toBe('The key “search” (key_1) was created by the service.');
     expect(describeKey('person_1')).toBe('The key “search” (key_1) was created by person_1.');
     const payment = { payment: 'pay_1', kind: 'checkout', amount: '10.00' } as const;
+    const paid = (kind: 'checkout' | 'subscription') => eventTypes['payment.succeeded'].describe({ ...payment, kind });
+    expect([paid('checkout'), paid('subscription')]).toEqual([
+      expect.stringMatching(/ USD were paid and credited /),
+      expect.stringMatching(/ USD were paid for a plan /),
+    ]);
     const failed = eventTypes['payment.failed'].describe({ ...payment, failure: 'Your card has expired.' });
     expect(failed).toBe('The payment pay_1 of 10.00 USD failed: Your card has expired.');
   });
