@@ -168,7 +168,8 @@ function checkRequest({ text, bytes, members, body, protocol, native }: Parsed):
   const stream = body['stream'] ?? false;
   if (typeof stream !== 'boolean') throw wrongField('stream', 'Input should be a valid boolean');
   checkOptionalFields(body, protocol);
-  // The next turn of a thread would omit its history. Clients repeat a request that is refused with this code without it.
+  // The next turn of a thread would omit its history, which nothing here could count (docs/providers.md, "Message threads").
+  // Clients repeat a request that is refused with this code without it.
   if ((body['thread'] ?? null) !== null)
     throw new TurnpikeError('thread_unsupported_request', 'thread is not supported by this endpoint');
   // A native body may have content that the message lacks.

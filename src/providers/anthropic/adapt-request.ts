@@ -179,7 +179,7 @@ function adaptTool(tool: JsonObject, isStrict: boolean, nodes: NodeBudget, prope
   return { ...rest, name: sent, input_schema: completed };
 }
 
-/** What has another name at the provider. */
+/** Names that differ at the provider. */
 export interface ReplacedNames {
   /** Tool name at the provider → tool name of the client. */
   tools: ReadonlyMap<string, string>;

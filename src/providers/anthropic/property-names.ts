@@ -63,7 +63,7 @@ export function renameProperties(schema: JsonObject, names: PropertyNames): Json
   };
 }
 
-/** A name of which nothing is left, as in Chinese, becomes part of the description. */
+/** The property, whose description begins with its name if the replaced one has none of its letters, as in Chinese. */
 function readable(name: string, part: JsonValue, names: PropertyNames): JsonValue {
   if (!names.has(name) || /[A-Za-z0-9]/.test(name) || !isJsonObject(part)) return part;
   const { description } = part;
@@ -142,7 +142,7 @@ export class KeyRenamer {
     return out;
   }
 
-  /** What was held back when the JSON ended within a key. */
+  /** The rest, if the JSON ended within a key. */
   end(): string {
     const rest = this.#key ?? '';
     this.#key = null;
