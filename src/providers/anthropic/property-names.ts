@@ -12,6 +12,7 @@ const NO_PROPERTIES: PropertyNames = new Map();
 
 const RULES = REQUEST_RULES.anthropic;
 const NAME_CHARACTERS_MAX = 64;
+const ENDING_CHARACTERS_MAX = 8;
 /** Such a schema has its own properties further inside, under the names that the client gave them. */
 const REFERS_TO_ITSELF = /"\$ref":"#(?:"|\/"|\/properties)/;
 
@@ -30,12 +31,10 @@ function replaceProperties({ properties }: JsonObject, schema: JsonObject): Prop
     wrong.map((name) => {
       const plain = name.replaceAll(/[^\w.-]/g, '_').slice(0, NAME_CHARACTERS_MAX) || '_';
       let replaced = plain;
-      let last = lastOf.get(plain) ?? 1;
-      while (used.has(replaced)) {
-        const ending = `_${++last}`;
-        replaced = plain.slice(0, NAME_CHARACTERS_MAX - ending.length) + ending;
-      }
-      lastOf.set(plain, last);
+      const beginning = plain.slice(0, NAME_CHARACTERS_MAX - ENDING_CHARACTERS_MAX);
+      let last = lastOf.get(beginning) ?? 1;
+      while (used.has(replaced)) replaced = `${beginning}_${++last}`;
+      lastOf.set(beginning, last);
       used.add(replaced);
       return [name, replaced];
     }),

@@ -95,6 +95,12 @@ test('names are replaced in the form that is taken, once each, the same for the 
 });
 
 test('many names that are alike are replaced soon', () => {
+  const long = Array.from({ length: 20_000 }, (_, index) => `${'x'.repeat(56)}${index}`.padEnd(64, 'y'));
+  const pairs = long.flatMap((name) => [`${name}/`, `${name}$`]);
+  const replaced = replacedProperties({
+    tools: [{ name: 'f', input_schema: { properties: Object.fromEntries(pairs.map((name) => [name, {}])) } }],
+  });
+  expect(new Set(replaced.get('f')?.sent.values())).toHaveProperty('size', pairs.length);
   const names = Array.from({ length: 20_000 }, (_, index) => String.fromCodePoint(0x4e00 + index));
   const tools = [{ name: 'f', input_schema: { properties: Object.fromEntries(names.map((name) => [name, {}])) } }];
   expect(
