@@ -7,6 +7,13 @@ import { replacedToolNames, shortenToolName } from '../client-tools.ts';
 import { asReminder } from '../conversation.ts';
 import { refuseField } from '../lost-fields.ts';
 import { claudeGeneration, type Generation } from '../models.ts';
+import {
+  NONE_REPLACED,
+  type ReplacedProperties,
+  renameKeys,
+  renameProperties,
+  replacedProperties,
+} from '../property-names.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES, type RequestRules } from '../request-rules.ts';
 import {
@@ -18,7 +25,6 @@ import {
   refuseNames,
   schemaInWords,
 } from '../tool-schemas.ts';
-import { type ReplacedProperties, renameKeys, renameProperties, replacedProperties } from './property-names.ts';
 
 /** Members of a body with their new values; undefined: left out. */
 export type Changes = Record<string, JsonValue | undefined>;
@@ -171,7 +177,7 @@ function adaptTool(tool: JsonObject, isStrict: boolean, nodes: NodeBudget, prope
   const { name, input_schema: schema } = tool;
   if (!isJsonObject(schema)) return tool;
   const sent = shortenToolName(textOf(name), RULES);
-  const names = properties.get(sent)?.sent;
+  const names = properties.get(textOf(name))?.sent;
   const whole = completeSchema(schema, RULES, nodes);
   const completed = names === undefined ? whole : renameProperties(whole, names);
   if (isStrict) return { ...tool, name: sent, input_schema: limitSchema(completed, RULES) };
@@ -186,7 +192,7 @@ export interface ReplacedNames {
   properties: ReplacedProperties;
 }
 
-const SAME_NAMES: ReplacedNames = { tools: new Map(), properties: new Map() };
+const SAME_NAMES: ReplacedNames = { tools: new Map(), properties: NONE_REPLACED };
 
 export function replacedNames({ request: { body, protocol } }: Attempt): ReplacedNames {
   if (protocol === 'messages') return SAME_NAMES;
@@ -237,7 +243,7 @@ function remind(block: JsonObject): JsonObject {
 function renameCall(block: JsonObject, properties: ReplacedProperties): JsonObject {
   if (block['type'] !== 'tool_use') return block;
   const name = shortenToolName(textOf(block['name']), RULES);
-  const names = properties.get(name)?.sent;
+  const names = properties.get(textOf(block['name']))?.sent;
   if (names !== undefined) return { ...block, name, input: renameKeys(objectOf(block['input']), names) };
   return name === block['name'] ? block : { ...block, name };
 }

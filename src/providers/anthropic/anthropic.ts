@@ -25,6 +25,7 @@ import {
   readUpstreamRequestId,
   requireObject,
 } from '../parse-json.ts';
+import { KeyRenamer, type PropertyNames, renameKeys } from '../property-names.ts';
 import {
   type Attempt,
   type ProbeReply,
@@ -37,7 +38,6 @@ import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { signRequest } from '../sign-request.ts';
 import { type ReplacedNames, replacedNames } from './adapt-request.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
-import { KeyRenamer, renameKeys } from './property-names.ts';
 
 export { type ReplacedNames, replacedNames } from './adapt-request.ts';
 export { type Changes, convertHeaders, countChanges, messageChanges } from './convert-request.ts';
@@ -148,16 +148,18 @@ function renamed(message: JsonObject, text: string, names: ReplacedNames): Pick<
   return { message: { ...message, content }, text: JSON.stringify({ ...exact, content }) };
 }
 
-function renameCall(block: JsonObject, { tools, properties }: ReplacedNames): JsonObject {
+function renameCall(block: JsonObject, names: ReplacedNames): JsonObject {
   if (block['type'] !== 'tool_use') return block;
-  const sent = textOf(block['name']);
-  const [name, own] = [tools.get(sent), properties.get(sent)?.own];
-  if (name === undefined && own === undefined) return block;
-  return {
-    ...block,
-    name: name ?? sent,
-    ...(own !== undefined && { input: renameKeys(objectOf(block['input']), own) }),
-  };
+  const { name, own } = ownNames(block, names);
+  if (name === block['name'] && own === null) return block;
+  return { ...block, name, ...(own !== null && { input: renameKeys(objectOf(block['input']), own) }) };
+}
+
+/** The client's names of a called tool and, if some are replaced, of its properties. */
+function ownNames({ name: sent }: JsonObject, { tools, properties }: ReplacedNames) {
+  const name = tools.get(textOf(sent)) ?? textOf(sent);
+  const own: PropertyNames | null = properties.get(name)?.own ?? null;
+  return { name, own };
 }
 
 /** Passes events on unchanged, except names in calls and the provider's keep-alives. */
@@ -208,8 +210,8 @@ class CallRenamer {
     switch (type) {
       case 'content_block_start': {
         const block = objectOf(value['content_block']);
-        const own = block['type'] === 'tool_use' ? this.#names.properties.get(textOf(block['name']))?.own : undefined;
-        if (own !== undefined) this.#open.set(index, new KeyRenamer(own));
+        const own = block['type'] === 'tool_use' ? ownNames(block, this.#names).own : null;
+        if (own !== null) this.#open.set(index, new KeyRenamer(own));
         const content_block = renameCall(block, this.#names);
         return [content_block === block ? event : makeEvent({ ...value, content_block, type })];
       }

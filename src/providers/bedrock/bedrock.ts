@@ -14,6 +14,7 @@ import {
   readObject,
   readUpstreamRequestId,
 } from '../parse-json.ts';
+import { NONE_REPLACED, replacedProperties } from '../property-names.ts';
 import {
   type Attempt,
   type ProbeReply,
@@ -33,7 +34,7 @@ import { convertBody, convertCountInput } from './convert-request.ts';
 import { bedrockAbilities, thinksByDefault } from './families.ts';
 import { FRAMES_TYPE, FrameParser, loadCodec } from './frame-parser.ts';
 import { mapError, readErrorType } from './map-error.ts';
-import { baseModel, homeOf, modelUrl, speaksMessages } from './model-ids.ts';
+import { baseModel, homeOf, isClaude, modelUrl, speaksMessages } from './model-ids.ts';
 
 const api: Api = {
   url: ({ baseUrl }, path) => baseUrl + path,
@@ -58,11 +59,11 @@ export const bedrock = apiProvider('bedrock', api, {
 
   send(attempt) {
     const { provider, upstreamModel, request } = attempt;
-    const isClaude = speaksMessages(attempt);
-    const operation = isClaude
+    const isInvoked = speaksMessages(attempt);
+    const operation = isInvoked
       ? `invoke${request.stream ? '-with-response-stream' : ''}`
       : `converse${request.stream ? '-stream' : ''}`;
-    const body = isClaude ? convertPlatformBody(attempt, 'bedrock') : convertBody(attempt);
+    const body = isInvoked ? convertPlatformBody(attempt, 'bedrock') : convertBody(attempt);
     const accept = request.stream ? FRAMES_TYPE : 'application/json';
     if (request.stream) loadCodec().catch(() => undefined); // meanwhile; `read` waits for it, and fails if it did
     return post(api, attempt, modelUrl(provider.baseUrl, upstreamModel, operation), body, accept);
@@ -127,6 +128,7 @@ function termsOf({ request, requestId, upstreamModel }: Attempt, upstreamRequest
     model: baseModel(upstreamModel),
     home: homeOf(upstreamModel),
     names: replacedToolNames(request.body, REQUEST_RULES.bedrock),
+    properties: isClaude(upstreamModel) ? replacedProperties(request.body) : NONE_REPLACED,
     callIds: callIdsOf(request.body),
     stopSequences: Array.isArray(stops) ? stops : [],
     upstreamRequestId,

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
 import { endingOf, requireAnswer, withUsage } from '../endings.ts';
+import { KeyRenamer, type ReplacedProperties } from '../property-names.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { type ReportedCounts, RunningUsage } from '../running-usage.ts';
@@ -20,6 +21,7 @@ export interface AnswerTerms {
   home: string;
   /** Tool names of the client by Converse's. */
   names: ReadonlyMap<string, string>;
+  properties: ReplacedProperties;
   /** Ids of the conversation's calls so far. */
   callIds: ReadonlySet<string>;
   stopSequences: readonly JsonValue[];
@@ -38,6 +40,8 @@ export class ConverseConverter {
   readonly #composer: MessageComposer;
   readonly #callIds: Set<string>;
   #calls = 0;
+  /** Of the open call, if some of its properties have another name at the provider. */
+  #renamer: KeyRenamer | null = null;
   #toolIndex: JsonValue | undefined; // index of the open block if it is a tool call
   #stopReason: string | null = null;
 
@@ -57,8 +61,7 @@ export class ConverseConverter {
       case 'contentBlockDelta':
         return this.#grow(event);
       case 'contentBlockStop':
-        this.#toolIndex = undefined;
-        return this.#composer.closeBlock();
+        return [...this.#endCall(), ...this.#composer.closeBlock()];
       case 'messageStop':
         this.#stopReason = textOf(event['stopReason']);
         return [];
@@ -89,7 +92,8 @@ export class ConverseConverter {
     // Converse does not say which sequence it was.
     const only = stopSequences.length === 1 ? stopSequences[0] : undefined;
     const sequence = reason === 'stop_sequence' && typeof only === 'string' ? only : null;
-    return this.#composer.finish(reason, sequence, this.usage.finish(), CUT.includes(reason));
+    const rest = this.#endCall();
+    return [...rest, ...this.#composer.finish(reason, sequence, this.usage.finish(), CUT.includes(reason))];
   }
 
   #begin({ start, contentBlockIndex: index }: JsonObject): StreamEvent[] {
@@ -99,7 +103,17 @@ export class ConverseConverter {
     if (name === '') throw this.#fault('the provider called a tool without a name');
     if (this.#calls >= CALLS_MAX) throw this.#fault('the provider called too many tools at once');
     this.#toolIndex = index;
-    return this.#composer.beginTool(this.#showId(textOf(toolUse['toolUseId'])), this.#terms.names.get(name) ?? name);
+    const shown = this.#terms.names.get(name) ?? name;
+    const own = this.#terms.properties.get(shown)?.own;
+    this.#renamer = own === undefined ? null : new KeyRenamer(own);
+    return this.#composer.beginTool(this.#showId(textOf(toolUse['toolUseId'])), shown);
+  }
+
+  /** The rest of an open call, whose input may be cut within a name. */
+  #endCall(): StreamEvent[] {
+    const rest = this.#toolIndex === undefined ? '' : (this.#renamer?.end() ?? '');
+    this.#toolIndex = undefined;
+    return this.#composer.toolInput(rest);
   }
 
   /** Models may repeat their ids in every answer; clients need a distinct one for each call of a conversation. */
@@ -117,7 +131,8 @@ export class ConverseConverter {
     if (isJsonObject(toolUse)) {
       if (this.#toolIndex === undefined || this.#toolIndex !== index)
         throw this.#fault('the provider sent input for a tool call that is not open');
-      return this.#composer.toolInput(textOf(toolUse['input']));
+      const piece = textOf(toolUse['input']);
+      return this.#composer.toolInput(this.#renamer === null ? piece : this.#renamer.push(piece));
     }
     if (typeof text === 'string') return this.#composer.text(text);
     if (!isJsonObject(reasoningContent)) return []; // citations, which only point to the request's content

@@ -12,6 +12,7 @@ import {
   placeBlocks,
 } from '../conversation.ts';
 import { refuseField, refuseType } from '../lost-fields.ts';
+import { type ReplacedProperties, renameKeys } from '../property-names.ts';
 import type { Family } from './families.ts';
 import { openReasoning } from './reasoning-signature.ts';
 
@@ -42,6 +43,7 @@ interface Terms {
   family: Family;
   /** The model whose reasoning is sent back. */
   home: string;
+  properties: ReplacedProperties;
 }
 
 /** `messages`. Throws ProviderFault (rejected) for unsupported content, and for calls and results that do not match. */
@@ -137,7 +139,9 @@ class TurnWriter {
     const { id, name, input } = block;
     if (typeof name !== 'string' || name === '') refuseField(`${path}.name`, 'Field required');
     const toolUseId = this.#calls.begin(textOf(id), path);
-    return { toolUse: { toolUseId, name: shortenToolName(name), input: objectOf(input) } };
+    const names = this.#terms.properties.get(name)?.sent;
+    const sent = names === undefined ? objectOf(input) : renameKeys(objectOf(input), names);
+    return { toolUse: { toolUseId, name: shortenToolName(name), input: sent } };
   }
 
   /** Attachments come `beside` the results if the family accepts only texts in them. */

@@ -5,6 +5,7 @@ import { exactBody, isJsonObject, objectOf, textOf } from '../../wire/wire.ts';
 import { gatherTools, readFunction, shortenToolName } from '../client-tools.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
 import { claudeGeneration, nearestEffort, readEffort, readThinking } from '../models.ts';
+import { NONE_REPLACED, type ReplacedProperties, renameProperties, replacedProperties } from '../property-names.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { CLOUD_TIERS, tierWord } from '../service-tier.ts';
@@ -14,6 +15,7 @@ import {
   limitSchema,
   makeNodeBudget,
   type NodeBudget,
+  refuseNames,
   schemaInWords,
 } from '../tool-schemas.ts';
 import { calledNames, convertMessages, convertSystem, isBreakpoint, pushCachePoint } from './convert-messages.ts';
@@ -49,8 +51,9 @@ export function convertCountInput({ request, upstreamModel }: Attempt): JsonValu
 
 function convertPrompt(body: JsonObject, model: string, family: Family): JsonObject {
   refuseFields(body, 'bedrock');
-  const messages = convertMessages(body['messages'], { family, home: homeOf(model) });
-  const { tools, choice, isForbidden } = convertTools(body, family);
+  const properties = isClaude(model) ? replacedProperties(body) : NONE_REPLACED;
+  const messages = convertMessages(body['messages'], { family, home: homeOf(model), properties });
+  const { tools, choice, isForbidden } = convertTools(body, family, properties);
   const system = convertSystem(body['system'], family);
   if (isForbidden) system.push({ text: NO_CALL });
   const { schema } = formatOf(body);
@@ -71,22 +74,31 @@ interface Tools {
 }
 
 /** Converse requires tools for a conversation with calls, whether or not they may be called again. */
-function convertTools(body: JsonObject, family: Family): Tools {
+function convertTools(body: JsonObject, family: Family, properties: ReplacedProperties): Tools {
   const called = calledNames(body['messages']);
   const given = gatherTools(body);
   const isForbidden = given.length === 0 || objectOf(body['tool_choice'])['type'] === 'none';
   if (isForbidden && called.length === 0) return { tools: [], choice: null, isForbidden: false };
   const nodes = makeNodeBudget();
-  const tools = given.map(({ tool, path }) => convertTool(tool, path, family, nodes));
+  const tools = given.map(({ tool, path }) => convertTool(tool, path, family, nodes, properties));
   if (given.length === 0)
     tools.push(...called.map((name) => toolSpec(shortenToolName(name), undefined, NO_PARAMETERS)));
   pushCachePoint(tools, family.cachePoints && !family.plainSchemas && given.some(({ tool }) => isBreakpoint(tool)));
   return { tools, choice: isForbidden ? null : convertChoice(body['tool_choice']), isForbidden };
 }
 
-function convertTool(tool: JsonObject, path: string, family: Family, nodes: NodeBudget): JsonObject {
+function convertTool(
+  tool: JsonObject,
+  path: string,
+  family: Family,
+  nodes: NodeBudget,
+  properties: ReplacedProperties,
+): JsonObject {
   const { name, description, schema: given } = readFunction(tool, path);
-  const schema = completeSchema(objectOf(given), REQUEST_RULES.bedrock, nodes);
+  const completed = completeSchema(objectOf(given), REQUEST_RULES.bedrock, nodes);
+  const names = properties.get(name)?.sent;
+  const schema = names === undefined ? completed : renameProperties(completed, names);
+  if (properties !== NONE_REPLACED) refuseNames(schema, REQUEST_RULES.bedrock, `${path}.input_schema`);
   return toolSpec(shortenToolName(name), description, family.plainSchemas ? plainSchema(schema) : schema);
 }
 

@@ -11,6 +11,7 @@ const terms = (changes: Partial<AnswerTerms> = {}): AnswerTerms => ({
   model: 'amazon.nova-pro-v1:0',
   home: 'h',
   names: new Map([['short', 'a long name']]),
+  properties: new Map([['a long name', { sent: new Map(), own: new Map([['_top', '$top']]) }]]),
   callIds: new Set(['tooluse_taken']),
   stopSequences: ['END'],
   upstreamRequestId: 'theirs-1',
@@ -31,6 +32,14 @@ function convert(events: Events, changes: Partial<AnswerTerms> = {}) {
   const converted = events.flatMap(([name, event]) => converter.push(name, event));
   return readEvents([...converted, ...converter.end()]);
 }
+
+test('names of properties are the client’s in a call that comes in pieces, or is cut', () => {
+  const pieces = ['{"_t', 'op":{"_top":1', '},"other":"_top"}'].map((piece) => toolDelta(piece));
+  const events = convert([startTool('a', 'short'), ...pieces, stop(), end('tool_use')]);
+  expect(events).toMatchObject({ blocks: [{ input: '{"$top":{"_top":1},"other":"_top"}' }] });
+  const cut = convert([startTool('a', 'short'), toolDelta('{"_top":1,"_t'), end('max_tokens')]);
+  expect(cut).toMatchObject({ blocks: [{ input: '{"$top":1,"_t' }] });
+});
 
 test.each([
   ['end_turn', 'end_turn', null],

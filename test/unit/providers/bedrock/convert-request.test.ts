@@ -30,6 +30,22 @@ function bodyOf(members: object, upstreamModel = NOVA, protocol: Protocol = 'mes
   return JSON.parse(convertBody({ ...attempt, upstreamModel })) as Json;
 }
 
+test('names of properties that Claude refuses are replaced, in earlier calls, too', () => {
+  const properties = { 'a b': { type: 'object', properties: { 'a b': {} } }, $top: {} };
+  const members = {
+    tools: [{ name: 'look', input_schema: { type: 'object', properties, required: ['$top'] } }],
+    messages: [user(text('Hi')), assistant({ ...used, input: { 'a b': { 'a b': 1 } } }), user(answered())],
+  };
+  const replaced = { a_b: { type: 'object', properties: { 'a b': {} } }, _top: {} };
+  expect(bodyOf(members, CLAUDE)).toMatchObject({
+    toolConfig: { tools: [{ toolSpec: { inputSchema: { json: { properties: replaced, required: ['_top'] } } } }] },
+    messages: [{}, { content: [{ toolUse: { input: { a_b: { 'a b': 1 } } } }] }, {}],
+  });
+  expect(bodyOf(members)).toMatchObject({
+    toolConfig: { tools: [{ toolSpec: { inputSchema: { json: { properties } } } }] },
+  });
+});
+
 const cachePoint = { cachePoint: { type: 'default' } };
 
 test('cache breakpoints become cache points for Claude and Nova, and are left out for others', () => {

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { KeyRenamer, renameKeys, replacedProperties } from '../../../../src/providers/anthropic/property-names.ts';
-import type { JsonObject } from '../../../../src/wire/wire.ts';
+import { KeyRenamer, renameKeys, replacedProperties } from '../../../src/providers/property-names.ts';
+import type { JsonObject } from '../../../src/wire/wire.ts';
 
 const NAMES = new Map([
   ['_top', '$top'],

@@ -1,9 +1,9 @@
 // Properties of tools whose names Claude refuses: they get other names there, and the client's again in its calls.
 
-import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
-import { shortenToolName } from '../client-tools.ts';
-import { REQUEST_RULES } from '../request-rules.ts';
-import { completeSchema, makeNodeBudget } from '../tool-schemas.ts';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../wire/wire.ts';
+import { gatherTools } from './client-tools.ts';
+import { REQUEST_RULES } from './request-rules.ts';
+import { completeSchema, makeNodeBudget } from './tool-schemas.ts';
 
 /** Names of properties, from one side's to the other's. */
 export type PropertyNames = ReadonlyMap<string, string>;
@@ -82,8 +82,10 @@ interface Replaced {
   own: PropertyNames;
 }
 
-/** By tool name at the provider. Tools without replaced names are missing. */
+/** By the client's tool name. Tools without replaced names are missing. */
 export type ReplacedProperties = ReadonlyMap<string, Replaced>;
+
+export const NONE_REPLACED: ReplacedProperties = new Map();
 
 const kept = new WeakMap<JsonObject, ReplacedProperties>();
 
@@ -93,13 +95,13 @@ export function replacedProperties(body: JsonObject): ReplacedProperties {
   if (known !== undefined) return known;
   const nodes = makeNodeBudget();
   const replaced = new Map<string, Replaced>();
-  for (const { name, input_schema: schema } of jsonObjects(body['tools'])) {
+  for (const { tool } of gatherTools(body)) {
+    const { name, input_schema: schema } = tool;
     if (!isJsonObject(schema)) continue;
     // As it is sent, but for what does not concern names.
     const sent = replaceProperties(completeSchema(schema, { ...RULES, isDraft2020: false }, nodes), schema);
-    const tool = shortenToolName(textOf(name), RULES);
-    if (sent.size === 0 || replaced.has(tool)) continue;
-    replaced.set(tool, { sent, own: new Map([...sent].map(([own, other]) => [other, own])) });
+    if (sent.size > 0)
+      replaced.set(textOf(name), { sent, own: new Map([...sent].map(([own, other]) => [other, own])) });
   }
   kept.set(body, replaced);
   return replaced;
