@@ -40,7 +40,7 @@ export class ConverseConverter {
   readonly #composer: MessageComposer;
   readonly #callIds: Set<string>;
   #calls = 0;
-  /** Of the open call, if some of its properties have another name at the provider. */
+  /** Renames the input of the open call, if some of its properties have another name at the provider. */
   #renamer: KeyRenamer | null = null;
   #toolIndex: JsonValue | undefined; // index of the open block if it is a tool call
   #stopReason: string | null = null;
