@@ -25,7 +25,7 @@ const server = Bun.serve({
   port: 0,
   async fetch(request) {
     const body = (await request.json()) as { model: string };
-    body.model = 'upstream-model';
+    body.model = body.model === 'bench-agent' ? body.model : 'upstream-model';
     const response = await fetch(upstream, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': 'credential', 'accept-encoding': 'identity' },

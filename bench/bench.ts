@@ -2,6 +2,7 @@
 // Arguments select sections.
 
 import { cpus } from 'node:os';
+import { measureAgentTurns } from './agent-turn.ts';
 import { type Figure, fallsShort, rowOf } from './figures.ts';
 import { measureMessages } from './messages.ts';
 import { measureNodes } from './nodes.ts';
@@ -14,6 +15,7 @@ const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
 
 const sections: Readonly<Record<string, () => Promise<Figure[]>>> = {
   messages: () => measureMessages(rounds),
+  'agent-turns': () => measureAgentTurns(rounds),
   events: () => measureEvents(rounds),
   'open-streams': measureOpenStreams,
   start: () => measureStart(rounds),

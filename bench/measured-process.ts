@@ -6,6 +6,7 @@ const TICK_MS = 10; // Linux counts processor time in hundredths of a second
 
 export interface MeasuredProcess extends AsyncDisposable {
   url: string;
+  pid: number;
   /** User and system time of all its threads so far. */
   cpuMs(): number;
   residentMegabytes(): number;
@@ -38,6 +39,7 @@ export async function startMeasured(
     };
     return {
       url: match[1] as string,
+      pid: child.pid,
       cpuMs: () => readCpuMs(child.pid),
       residentMegabytes: () => readResidentMegabytes(child.pid),
       stop,

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type MeasuredProcess, startMeasured } from './measured-process.ts';
 
-/** Models of the provider: one that answers at once, one whose streams stay open, one that reports when it was asked. */
-export const models = { quick: 'bench', open: 'bench-open', clock: 'bench-clock' } as const;
+/** Models of the provider: one that answers at once, one whose streams stay open, one that reports when it was asked, one that works as a coding agent. */
+export const models = { quick: 'bench', open: 'bench-open', clock: 'bench-clock', agent: 'bench-agent' } as const;
 
 const turnpike = join(import.meta.dir, '..', 'bin', 'turnpike');
 

@@ -30,12 +30,51 @@ async function* stream(model: string) {
   yield tail;
 }
 
+const event = (data: { type: string; [member: string]: unknown }) =>
+  `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** Thinking, text and a tool's input: 400 deltas. */
+const agentEvents: readonly string[] = [
+  {
+    block: { type: 'thinking', thinking: '', signature: '' },
+    delta: { type: 'thinking_delta', thinking: ' I look at the file' },
+    count: 120,
+  },
+  { block: { type: 'text', text: '' }, delta: { type: 'text_delta', text: ' the "fault" is in\nline 12' }, count: 160 },
+  {
+    block: { type: 'tool_use', id: 'toolu_1', name: 'tool_1', input: {} },
+    delta: { type: 'input_json_delta', partial_json: '"a piece of ' },
+    count: 120,
+  },
+].flatMap(({ block, delta: piece, count }, index) => [
+  event({ type: 'content_block_start', index, content_block: block }),
+  ...Array.from({ length: count }, () => event({ type: 'content_block_delta', index, delta: piece })),
+  ...(index === 0
+    ? [event({ type: 'content_block_delta', index, delta: { type: 'signature_delta', signature: 'c2ln' } })]
+    : []),
+  event({ type: 'content_block_stop', index }),
+]);
+
+/** In bursts of one to three events. */
+async function* streamTurn() {
+  yield head.slice(0, head.indexOf('event: content_block_start'));
+  for (let at = 0, burst = 1; at < agentEvents.length; at += burst, burst = (burst % 3) + 1) {
+    yield agentEvents.slice(at, at + burst).join('');
+    if (process.env['PACE'] === 'none') await null;
+    else if (process.env['PACE'] === 'now') await new Promise((r) => setImmediate(r));
+    else await Bun.sleep(Number(process.env['PACE'] ?? 1));
+  }
+  yield tail.slice(tail.indexOf('event: message_delta'));
+}
+
 const server = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
   idleTimeout: 60,
   async fetch(request) {
     const { stream: isStream = false, model } = (await request.json()) as { stream?: boolean; model: string };
+    if (model === models.agent)
+      return new Response(streamTurn() as never, { headers: { 'content-type': 'text/event-stream' } });
     if (isStream) return new Response(stream(model) as never, { headers: { 'content-type': 'text/event-stream' } });
     const headers = { 'content-type': 'application/json', 'request-id': 'req_bench' };
     return new Response(

@@ -53,6 +53,7 @@ class ThinkingTime {
 }
 
 const ENDS_TOKENS = 2; // the end of a cut message; no linear function is exact for a few bytes
+const unescaped = new Uint8Array(4096); // of one delta at a time; longer ones are decoded
 const SEALED_BYTES_PER_TOKEN = 4; // sealed content is invisible, so there are no samples of it
 
 export class ProducedOutput {
@@ -103,18 +104,23 @@ export class ProducedOutput {
   /** The same for deltas that are not parsed. */
   addPlain(deltas: PlainDeltas): void {
     for (const text of deltas.texts) {
-      const { from, end, isThinking, hasEscapes } = text;
+      const { from, end, isThinking, escapes } = text;
       this.#hasThinking ||= isThinking;
-      if (hasEscapes) {
-        if (isThinking) this.#addThinking(deltas.textOf(text), this.#lastThinking);
-        else this.#addVisible(deltas.textOf(text), this.#lastVisible);
-      } else if (isThinking) {
-        this.#lastThinking = addBytes(this.#thinking, deltas.bytes, from, end, this.#lastThinking);
-        this.thinkingText.addBytes(deltas.bytes, from, end);
-      } else {
-        this.#lastVisible = addBytes(this.visible, deltas.bytes, from, end, this.#lastVisible);
-        this.text.addBytes(deltas.bytes, from, end);
-      }
+      if (escapes === 'none') this.#addBytes(deltas.bytes, from, end, isThinking);
+      else if (escapes === 'short' && end - from <= unescaped.length)
+        this.#addBytes(unescaped, 0, deltas.unescapeTo(unescaped, text), isThinking);
+      else if (isThinking) this.#addThinking(deltas.textOf(text), this.#lastThinking);
+      else this.#addVisible(deltas.textOf(text), this.#lastVisible);
+    }
+  }
+
+  #addBytes(bytes: Uint8Array, from: number, end: number, isThinking: boolean): void {
+    if (isThinking) {
+      this.#lastThinking = addBytes(this.#thinking, bytes, from, end, this.#lastThinking);
+      this.thinkingText.addBytes(bytes, from, end);
+    } else {
+      this.#lastVisible = addBytes(this.visible, bytes, from, end, this.#lastVisible);
+      this.text.addBytes(bytes, from, end);
     }
   }
 

@@ -16,7 +16,19 @@ const INDEX_DIGITS_MAX = 9;
 const TAIL_BYTES_MAX = 4096; // a longer incomplete delta is left to the parser
 
 const [LINE_FEED, SPACE, QUOTE, BACKSLASH, BRACE, ZERO, NINE] = [0x0a, 0x20, 0x22, 0x5c, 0x7d, 0x30, 0x39];
-const ESCAPED: ReadonlySet<number> = new Set(bytesOf('"\\/bfnrt'));
+/** The byte that each escape of one character stands for; 0 for no such escape. */
+const ESCAPED = new Uint8Array(256);
+for (const [escape, byte] of Object.entries({
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}))
+  ESCAPED[escape.charCodeAt(0)] = byte.charCodeAt(0);
 const HEX: ReadonlySet<number> = new Set(bytesOf('0123456789abcdefABCDEF'));
 
 /** The text of one delta: bytes.subarray(from, end) are the contents of its JSON string. */
@@ -24,8 +36,11 @@ export interface DeltaText {
   from: number;
   end: number;
   isThinking: boolean;
-  hasEscapes: boolean;
+  escapes: Escapes;
 }
+
+/** `short`: only escapes of one character, such as `\n`. */
+type Escapes = 'none' | 'short' | 'any';
 
 /** Whole events that are nothing but text, tool input or thinking, in the form in which clients get them. */
 export class PlainDeltas {
@@ -54,6 +69,17 @@ export class PlainDeltas {
   /** The text of one delta, without escapes. */
   textOf({ from, end }: DeltaText): string {
     return JSON.parse(`"${decoder.decode(this.bytes.subarray(from, end))}"`);
+  }
+
+  /** Writes the text of one delta with short escapes, without them, to the start of `target`. Returns its length. */
+  unescapeTo(target: Uint8Array, { from, end }: DeltaText): number {
+    const { bytes } = this;
+    let length = 0;
+    for (let at = from; at < end; at++) {
+      const code = bytes[at] as number;
+      target[length++] = code === BACKSLASH ? (ESCAPED[bytes[++at] as number] as number) : code;
+    }
+    return length;
   }
 }
 
@@ -96,8 +122,8 @@ class DeltaReader {
     const kind = KINDS.find(({ head }) => this.#skip(head));
     if (kind === undefined) return null;
     const from = this.at;
-    const hasEscapes = this.#skipText();
-    if (hasEscapes === null) return null;
+    const escapes = this.#skipText();
+    if (escapes === null) return null;
     const end = this.at;
     let at = end + 1;
     if (bytes[at++] !== BRACE) return null;
@@ -105,7 +131,7 @@ class DeltaReader {
     if (bytes[at] !== BRACE || bytes[at + 1] !== LINE_FEED || bytes[at + 2] !== LINE_FEED) return null;
     this.at = at + 3;
     if (this.at - start > bounds.upstreamEventBytesMax) return null;
-    return { from, end, isThinking: kind.isThinking, hasEscapes };
+    return { from, end, isThinking: kind.isThinking, escapes };
   }
 
   #skip(expected: Uint8Array): boolean {
@@ -125,10 +151,10 @@ class DeltaReader {
     return digits === 1 || (digits > 1 && digits <= INDEX_DIGITS_MAX && this.#bytes[start] !== ZERO);
   }
 
-  /** Moves to the quote that ends a JSON string. Returns whether the string has escapes; null if it is invalid. */
-  #skipText(): boolean | null {
+  /** Moves to the quote that ends a JSON string. Returns the escapes that the string has; null if it is invalid. */
+  #skipText(): Escapes | null {
     const bytes = this.#bytes;
-    let hasEscapes = false;
+    let escapes: Escapes = 'none';
     let at = this.at;
     for (; ; at++) {
       const code = bytes[at];
@@ -136,14 +162,17 @@ class DeltaReader {
       if (code === undefined || code < SPACE) return null;
       if (code > 0x7f) this.isAscii = false;
       if (code !== BACKSLASH) continue;
-      hasEscapes = true;
       at++;
-      if (ESCAPED.has(bytes[at] ?? 0)) continue;
+      if (ESCAPED[bytes[at] ?? 0] !== 0) {
+        if (escapes === 'none') escapes = 'short';
+        continue;
+      }
       if (bytes[at] !== 0x75) return null;
+      escapes = 'any';
       for (let digit = 0; digit < 4; digit++) if (!HEX.has(bytes[++at] ?? 0)) return null;
     }
     this.at = at;
-    return hasEscapes;
+    return escapes;
   }
 }
 

@@ -66,7 +66,11 @@ function expectSame(parts: readonly Uint8Array[]): Read {
   return plain;
 }
 
-const character = fc.constantFrom(...'abQ 0;"\\/{}\n\t\u0001\u007f\u0085é中😀\u2028\ufeff\ufffd', '\ud800', '\udfff');
+const character = fc.constantFrom(
+  ...'abQ 0;"\\/{}\b\f\n\r\t\u0001\u007f\u0085é中😀\u2028\ufeff\ufffd',
+  '\ud800',
+  '\udfff',
+);
 const text = fc.array(character, { maxLength: 12 }).map((characters) => characters.join(''));
 const KINDS = [
   ['text_delta', 'text'],
@@ -78,7 +82,7 @@ const delta = fc
   .tuple(text, fc.constantFrom(...KINDS), fc.constantFrom(0, 7, 12, 1_234_567_890), fc.constantFrom('', '   '))
   .map(([value, [type, member], index, spaces]) => {
     const json = JSON.stringify({ type: 'content_block_delta', index, delta: { type, [member]: value } });
-    return `event: content_block_delta\ndata: ${json.slice(0, -1)}${spaces}}\n\n`;
+    return `event: content_block_delta\ndata: ${json.slice(0, -1).replaceAll('/', '\\/')}${spaces}}\n\n`;
   });
 const other = fc.constantFrom(
   ': comment\n\n',
@@ -151,6 +155,13 @@ test('deltas are recognized with escapes, letters of any script and padding, alo
   expect(expectSame(events.map((event) => encoder.encode(event))).plainCount).toBe(events.length);
   for (let at = 0; at <= whole.length; at++)
     expect(expectSame([whole.subarray(0, at), whole.subarray(at)]).plainCount).toBe(events.length);
+});
+
+test('a long delta with escapes counts the same', () => {
+  const value = 'a "quoted" word\n'.repeat(1_000);
+  const json = JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: value } });
+  const { plainCount } = expectSame([encoder.encode(`event: content_block_delta\ndata: ${json}\n\n`)]);
+  expect(plainCount).toBe(1);
 });
 
 test('a chunk of whole deltas is forwarded as it came', () => {
