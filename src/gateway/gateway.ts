@@ -37,7 +37,7 @@ import { type HeldMessage, releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
 import { type AdmissionRequest, measureFor, type PlanTerms, planMessage } from './plan-message.ts';
-import { leaveMessage, relay, untilCutOff } from './relay.ts';
+import { Relay, untilCutOff } from './relay.ts';
 import type { Slot } from './running-messages.ts';
 import { describeKey, describeUsage } from './self-service.ts';
 import { offerInTier } from './sell-tier.ts';
@@ -90,6 +90,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
   let slot: Slot | null = null;
   let held: AdmissionRequest | null = null;
   let message: OpenMessage | null = null;
+  let opening: Opening | null = null;
   try {
     requireBrowserHeader(catalog, clientRequest); // 3
     slot = gateway.slots.take(caller.account.id); // 3
@@ -122,15 +123,15 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     message = new OpenMessage(gateway, admissionRequest, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
     clientRequest.isAdmitted = true;
-    const opening = openMessage(gateway, message); // 9
-    if (request.stream) return await replyWithStream(gateway, message, opening, headers); // 10, 11
-    const text = requireWhole(await untilCutOff(message, opening));
+    opening = openMessage(gateway, message); // 9
+    if (opening.relay !== null) return await replyWithStream(gateway, message, opening, headers); // 10, 11
+    const text = requireWhole(await untilCutOff(message, opening.opened));
     requireOwnEnd(await message.complete()); // 11
     return { status: 200, headers, body: text };
   } catch (thrown) {
     const error = asTurnpikeError(thrown);
-    if (message?.isCutOff === true)
-      finishCutOff(message); // 9 to 11 go on for the bill
+    if (message?.isCutOff === true && opening !== null)
+      finishCutOff(message, opening); // 9 to 11 go on for the bill
     else if (message !== null) await message.fail(error);
     else if (held !== null) await releaseHold(gateway, heldMessage(held)).catch(() => {}); // creating the message failed
     slot?.giveBack();
@@ -355,27 +356,32 @@ function providersOf(gateway: Gateway, catalog: Catalog, { routes }: Offer): Pro
   });
 }
 
+interface Opening {
+  opened: Promise<Opened>;
+  /** null if the message is not streamed. */
+  relay: Relay | null;
+}
+
 /** Begins to open a target, and watches for the client's disconnect from now on. */
-function openMessage(gateway: Gateway, message: OpenMessage): Promise<Opened> {
+function openMessage(gateway: Gateway, message: OpenMessage): Opening {
   const { signal } = message.clientRequest;
   if (signal.aborted) {
     message.hasDisconnected = true;
     throw new TurnpikeError('internal', 'The client disconnected before the message was sent to the provider.');
   }
-  const opening = openRoute(gateway, message);
-  message.opening = opening;
-  if (message.isStream) opening.catch(() => {}); // the relay handles the error; this prevents an unhandled rejection before it does
-  signal.addEventListener('abort', () => leaveMessage(message, opening));
-  return opening;
+  const opened = openRoute(gateway, message);
+  const { pingIntervalMs } = gateway.waits ?? bounds;
+  const relay = message.isStream ? new Relay(message, opened, pingIntervalMs) : null;
+  if (relay !== null) opened.catch(() => {}); // the relay handles the error; this prevents an unhandled rejection before it does
+  signal.addEventListener('abort', () => (relay ?? message).leave());
+  return { opened, relay };
 }
 
 /** Finishes a message that was cut off before its answer began: its client has been told. */
-function finishCutOff(message: OpenMessage): void {
-  const { opening } = message;
-  if (opening === null) return;
-  if (message.isStream) leaveMessage(message, opening);
+function finishCutOff(message: OpenMessage, { opened, relay }: Opening): void {
+  if (relay !== null) relay.leave();
   else
-    opening
+    opened
       .then(() => message.complete())
       .catch((thrown) => message.fail(asTurnpikeError(thrown)))
       .catch(() => undefined); // the ledger retries the settlement
@@ -399,7 +405,7 @@ function requireOwnEnd(settlement: Settlement): void {
 async function replyWithStream(
   { waits = bounds }: Gateway,
   message: OpenMessage,
-  opening: Promise<Opened>,
+  { opened, relay }: Opening,
   headers: Record<string, string>,
 ): Promise<Reply> {
   message.clientRequest.expect('stream');
@@ -408,11 +414,11 @@ async function replyWithStream(
     timer = setTimeout(resolve, waits.firstEventWaitMs);
   });
   try {
-    await untilCutOff(message, Promise.race([opening, waited]));
+    await untilCutOff(message, Promise.race([opened, waited]));
   } finally {
     clearTimeout(timer);
   }
-  return { status: 200, headers, body: relay(message, opening, waits.pingIntervalMs), requestInUse: opening };
+  return { status: 200, headers, body: relay as Relay, requestInUse: opened };
 }
 
 /** The rate headers of an answer that takes nothing from the meters. */

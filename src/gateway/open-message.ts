@@ -17,7 +17,6 @@ import {
   NOTHING_COUNTED,
 } from '../usage/usage.ts';
 import type { MessageRequest, PlainDeltas, ServiceTier, StreamEvent, TokenCounts } from '../wire/wire.ts';
-import type { Opened } from './attempts.ts';
 import type { ClientRequest, MessageReport } from './client-request.ts';
 import { countAfterEnd, countForCorrection, countPromptAfterEnd, lacks } from './count-after-end.ts';
 import type { Gateway } from './dependencies.ts';
@@ -51,16 +50,14 @@ const STATUS_CALLER_GONE = 499; // never sent; the status that proxies log
 export type CutOutcome = Extract<Outcome, 'upstream_cut' | 'client_gone' | 'service_cut'>;
 
 /**
- * `opening`: attempts are being made. `streaming`: status 200 was sent, and the client reads the stream.
- * `finishing-unread`: the stream is read to its end without its client. `settling`: the hold is being ended. `settled`: it
- * has ended, or its ending is left to the ledger.
+ * `opening`: attempts are being made. `streaming`: status 200 of a stream was sent. `settling`: the hold is being ended.
+ * `settled`: it has ended, or its ending is left to the ledger.
  */
-type Phase = 'opening' | 'streaming' | 'finishing-unread' | 'settling' | 'settled';
+type Phase = 'opening' | 'streaming' | 'settling' | 'settled';
 
 const NEXT_PHASES: Readonly<Record<Phase, readonly Phase[]>> = {
-  opening: ['streaming', 'finishing-unread', 'settling'],
-  streaming: ['finishing-unread', 'settling'],
-  'finishing-unread': ['settling'],
+  opening: ['streaming', 'settling'],
+  streaming: ['settling'],
   settling: ['settled'],
   settled: [],
 };
@@ -96,10 +93,6 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   readonly answer: ResponseCollector | null;
   /** The client disconnected or stopped reading. */
   hasDisconnected = false;
-  /** The relay waits for the upstream or the ledger, and will notice a disconnect itself. */
-  isRelaying = false;
-  /** The pending read of the upstream; its events are counted when it resolves. */
-  pulling: Promise<StreamEvent[] | null> | null = null;
   /** The model left no usable answer: what it produced is billed, and no other target is tried. */
   isUnusable = false;
   /** The request while its provider has not counted the prompt; null before it answers, and once it is not needed. */
@@ -107,8 +100,6 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   /** Called when the key is revoked before the answer begins: the client gets the error, and the upstream continues. */
   onCutOff: ((error: TurnpikeError) => void) | null = null;
   isCutOff = false;
-  /** null before the first attempt. */
-  opening: Promise<Opened> | null = null;
   readonly #gateway: Gateway;
   readonly #slot: Slot;
   #phase: Phase = 'opening';
@@ -217,13 +208,6 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   beginReply(): void {
     this.#hasReply = true;
     if (this.#phase === 'opening') this.#transition('streaming');
-  }
-
-  /** Whether the stream is now to be read to its end without its client; false from the second call on. */
-  finishUnread(): boolean {
-    if (this.#phase !== 'opening' && this.#phase !== 'streaming') return false;
-    this.#transition('finishing-unread');
-    return true;
   }
 
   onLate(isTotal: boolean): void {

@@ -1,86 +1,60 @@
 // Relays upstream events to the client with backpressure. The last event waits for settlement. Pings fill silence;
 // an error after the first byte is sent as an error event, never as a clean end.
 
+import { assert } from '../base/assert.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type EventReceiver, type EventSource, ProviderFault } from '../providers/providers.ts';
 import { encodeEvent, PING_TEXT, PlainDeltas, type StreamEvent } from '../wire/wire.ts';
 import type { Opened } from './attempts.ts';
 import { clientTooSlow, endedElsewhere, faultError, moneyError, stopError } from './message-errors.ts';
 import type { CutOutcome, OpenMessage } from './open-message.ts';
-
-class PingWait {
-  readonly #pingMs: number;
-  #sinceMs = 0;
-  #wake: (() => void) | null = null;
-  #timer: ReturnType<typeof setTimeout> | null = null;
-
-  constructor(pingMs: number) {
-    this.#pingMs = pingMs;
-  }
-
-  /**
-   * The value of the promise, or 'ping' if it has not resolved within the interval. May be called again for the same
-   * promise. One wait at a time.
-   */
-  for<Value>(pending: Promise<Value>): Promise<Value | 'ping'> {
-    return new Promise((resolve, reject) => {
-      this.begin(performance.now(), () => resolve('ping')); // no effect if the promise has resolved
-      pending.then(resolve, reject);
-    });
-  }
-
-  /** Calls `wake` after the interval, unless another wait begins or this one ends. */
-  begin(nowMs: number, wake: () => void): void {
-    this.#sinceMs = nowMs;
-    this.#wake = wake;
-    this.#timer ??= setTimeout(() => this.#look(), this.#pingMs);
-  }
-
-  end(): void {
-    this.#wake = null;
-  }
-
-  close(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    this.#wake = null;
-  }
-
-  #look(): void {
-    this.#timer = null;
-    if (this.#wake === null) return;
-    const leftMs = this.#pingMs - (performance.now() - this.#sinceMs);
-    if (leftMs > 0) this.#timer = setTimeout(() => this.#look(), leftMs);
-    else this.#wake();
-  }
-}
+import { PingTimer } from './ping-timer.ts';
 
 const SETTLE_QUICKLY_MS = 200; // before buffered events are flushed without waiting for settlement
 
 type Piece = string | Uint8Array;
+type Arrived = StreamEvent[] | null;
+type Asked = (result: IteratorResult<Piece>) => void;
 
-/** The client's stream. While `opening` is pending, pings are sent. */
-export function relay(message: OpenMessage, opening: Promise<Opened>, pingIntervalMs: number): AsyncIterable<Piece> {
-  return new RelayedStream(message, opening, pingIntervalMs);
-}
+const DONE: IteratorResult<Piece> = { done: true, value: undefined };
 
 /**
- * Deltas are relayed here, with one promise and without a generator. Everything else is left to `relayEvents`, which is
- * suspended after the last events it sent, and finds the pending read in `message.pulling`.
+ * The upstream's side: `idle`, nothing is read; `reading`, one read is pending; `arrived`, `#run` has its events, or will
+ * have them when the client asks; `ended`, nothing is read anymore, and what arrives is ignored.
  */
-export class RelayedStream implements AsyncIterableIterator<Piece>, EventReceiver {
+type State = 'idle' | 'reading' | 'arrived' | 'ended';
+
+/**
+ * The stream of one message, from its opening to its settlement. `#run` does everything in order, and alone awaits: the
+ * opening, events, the ledger, the client. Deltas that are covered pass it by, from the read to the client's request. When the
+ * client has left, `#run` goes on without it, as far as the message may go on.
+ */
+export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
   readonly #message: OpenMessage;
-  readonly #steps: AsyncGenerator<Piece>;
-  readonly #state: RelayState;
-  /** Resolves the pending `next`; null if this object does not wait for the upstream. */
-  #resolve: ((result: IteratorResult<Piece> | Promise<IteratorResult<Piece>>) => void) | null = null;
-  /** Resolves `message.pulling`, which replaces the pending read for `relayEvents`. */
-  #handOver: ((events: StreamEvent[] | null | Promise<never>) => void) | null = null;
+  readonly #opening: Promise<Opened>;
+  readonly #pings: PingTimer;
+  #state: State = 'idle';
+  #source: EventSource | null = null;
+  /** Resolves the wait of `#run` for events. */
+  #waiting: ((arrived: Arrived) => void) | null = null;
+  /** Ended the last read. */
+  #fault: { thrown: unknown } | null = null;
+  /** The pending answer of `StreamHold.see` for the events that `#run` gets next. */
+  #covering: Promise<boolean> | null = null;
+  #isRunning = false;
+  /** The client's pending request for a piece. */
+  #asked: Asked | null = null;
+  /** A piece that came after the client had a ping instead. */
+  #ready: Piece | null = null;
+  /** Wakes `#run` when the client asks again, or has left. */
+  #onAsk: (() => void) | null = null;
+  /** The client gets no more: it left, or got the end. */
+  #isClosed = false;
 
   constructor(message: OpenMessage, opening: Promise<Opened>, pingIntervalMs: number) {
     this.#message = message;
-    this.#state = { wait: new PingWait(pingIntervalMs), source: null, covering: null };
-    this.#steps = relayEvents(message, opening, this.#state);
+    this.#opening = opening;
+    this.#pings = new PingTimer(pingIntervalMs, () => this.#ping());
   }
 
   [Symbol.asyncIterator](): this {
@@ -88,189 +62,250 @@ export class RelayedStream implements AsyncIterableIterator<Piece>, EventReceive
   }
 
   next(): Promise<IteratorResult<Piece>> {
-    return this.#state.source === null || this.#message.hasDisconnected ? this.#steps.next() : new Promise(this.#pull);
+    if (!this.#isClosed) return new Promise(this.#ask);
+    const value = this.#ready; // an error that the client did not ask for yet
+    this.#ready = null;
+    return Promise.resolve(value === null ? DONE : { done: false, value });
   }
 
   /** The client disconnected. */
   return(): Promise<IteratorResult<Piece>> {
-    if (this.#resolve !== null) this.#leaveRead({ done: true, value: undefined });
-    return this.#steps.return(undefined);
+    this.leave();
+    return Promise.resolve(DONE);
   }
 
-  readonly #pull = (resolve: (result: IteratorResult<Piece> | Promise<IteratorResult<Piece>>) => void) => {
-    const { watch } = this.#message;
+  /** The client disconnected, or gets no more because its key was revoked. May be called at any time. */
+  leave(): void {
+    const message = this.#message;
+    message.leave();
+    if (!this.#isClosed) this.#close();
+    if (message.hasEnded) this.#end();
+    this.#goOn();
+  }
+
+  // ——— The client's side.
+
+  readonly #ask = (resolve: Asked) => {
+    assert(this.#asked === null, 'a client asks for one piece at a time');
     const nowMs = performance.now();
-    this.#resolve = resolve;
-    this.#message.isRelaying = true;
-    watch.resume(nowMs);
-    watch.begin(nowMs);
-    this.#state.wait.begin(nowMs, this.#ping);
-    this.#state.source?.pull?.(this);
+    this.#asked = resolve;
+    this.#message.watch.resume(nowMs);
+    this.#pings.begin(nowMs);
+    if (!this.#isRunning) this.#message.beginReply();
+    if (this.#ready === null) this.#goOn(nowMs);
+    else {
+      this.#answer(this.#ready, nowMs);
+      this.#ready = null;
+    }
   };
 
-  onEvents(events: StreamEvent[] | PlainDeltas | null): void {
+  /** The client asked, or has left. */
+  #goOn(nowMs?: number): void {
+    const onAsk = this.#onAsk;
+    this.#onAsk = null;
+    if (!this.#isRunning) {
+      this.#isRunning = true;
+      void this.#run(); // never rejects
+    } else if (onAsk !== null) onAsk();
+    else if (this.#state === 'idle' && this.#waiting !== null) this.#read(nowMs);
+  }
+
+  #answer(piece: Piece, nowMs: number): void {
+    const asked = this.#asked;
+    this.#asked = null;
+    this.#pings.end();
+    this.#message.watch.pause(nowMs);
+    asked?.({ done: false, value: piece });
+  }
+
+  #ping(): void {
+    if (this.#asked !== null) this.#answer(PING_TEXT, performance.now());
+  }
+
+  /** Sends a piece. Resolves when the client asks for the next one, or has left: nothing is read from the upstream before. */
+  #give(piece: Piece): Promise<void> | null {
+    if (this.#isClosed) return null;
+    if (this.#asked === null) this.#ready = piece;
+    else this.#answer(piece, performance.now());
+    return this.#untilAsked();
+  }
+
+  #untilAsked(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onAsk = resolve;
+    });
+  }
+
+  /** The client gets nothing more. */
+  #close(): void {
+    this.#isClosed = true;
+    this.#pings.close();
+    this.#message.watch.resume();
+    this.#message.clientRequest.expect('end');
+    this.#asked?.(DONE);
+    this.#asked = null;
+  }
+
+  // ——— The upstream's side.
+
+  #read(nowMs = performance.now()): void {
+    assert(this.#state === 'idle' && this.#source !== null, `a stream that is ${this.#state} is not read`);
+    this.#state = 'reading';
+    this.#message.watch.begin(nowMs);
+    if (this.#source.pull !== undefined) this.#source.pull(this);
+    else
+      this.#source.next().then(
+        (events) => this.onEvents(events),
+        (fault) => this.onFault(fault),
+      );
+  }
+
+  onEvents(arrived: StreamEvent[] | PlainDeltas | null): void {
+    if (this.#state === 'ended') return;
+    assert(this.#state === 'reading', `events come to a stream that is ${this.#state}`);
     try {
-      this.#take(events);
+      this.#take(arrived);
     } catch (thrown) {
       this.onFault(thrown);
     }
   }
 
-  onFault(fault: unknown): void {
+  onFault(thrown: unknown): void {
+    if (this.#state === 'ended') return;
+    this.#state = 'arrived';
+    this.#fault = { thrown };
     this.#message.watch.endAttempt();
-    this.#giveUp(Promise.reject(fault));
+    this.#waiting?.(null);
   }
 
+  /** Counts events on arrival: backpressure from the client does not look like upstream silence. */
   #take(arrived: StreamEvent[] | PlainDeltas | null): void {
-    const message = this.#message;
+    const { watch, streamHold } = this.#message;
     const nowMs = performance.now();
-    if (arrived === null) message.watch.endAttempt();
-    else message.watch.end(nowMs);
-    const events = arrived === null ? null : count(message, arrived);
-    if (events !== null && this.#resolve !== null && !message.hasDisconnected && isDeltas(events)) {
-      const covering = message.streamHold?.see() ?? null;
-      if (covering === null) {
-        this.#give(events instanceof PlainDeltas ? events.bytes : encode(events), nowMs);
+    if (arrived === null) watch.endAttempt();
+    else watch.end(nowMs);
+    const events = arrived === null ? null : count(this.#message, arrived);
+    if (events !== null && this.#asked !== null && isDeltas(events)) {
+      this.#covering = streamHold?.see() ?? null;
+      this.#covering?.catch(() => undefined); // the message may end before `#run` gets to it
+      if (this.#covering === null) {
+        this.#state = 'idle';
+        this.#answer(events instanceof PlainDeltas ? events.bytes : encode(events), nowMs);
         return;
       }
-      this.#state.covering = covering;
     }
-    this.#giveUp(events instanceof PlainDeltas ? events.events() : events);
+    this.#state = 'arrived';
+    this.#waiting?.(events instanceof PlainDeltas ? events.events() : events);
   }
 
-  #give(piece: Piece, nowMs: number): void {
-    const resolve = this.#resolve;
-    this.#resolve = null;
-    this.#state.wait.end();
-    this.#message.isRelaying = false;
-    this.#message.watch.pause(nowMs);
-    resolve?.({ done: false, value: piece });
-  }
-
-  /** The read has ended in another way: `relayEvents` goes on with it. */
-  #giveUp(events: StreamEvent[] | null | Promise<never>): void {
-    const handOver = this.#handOver;
-    this.#handOver = null;
-    if (handOver !== null) {
-      handOver(events);
-      return;
-    }
-    const pulling = Promise.resolve(events);
-    pulling.catch(() => undefined); // the generator may not get to it
-    this.#message.pulling = pulling;
-    this.#state.source = null;
-    const resolve = this.#resolve;
-    this.#resolve = null;
-    resolve?.(this.#steps.next());
-  }
-
-  readonly #ping = () => {
-    if (this.#resolve !== null) this.#leaveRead({ done: false, value: PING_TEXT });
-  };
-
-  /** Answers the pending `next` before the read has ended. */
-  #leaveRead(result: IteratorResult<Piece>): void {
-    const pulling = new Promise<StreamEvent[] | null>((resolve) => {
-      this.#handOver = resolve;
+  /** The next events that are more than covered deltas, once the client asks; null at the end. Throws what reading threw. */
+  async #next(): Promise<Arrived> {
+    if (this.#state === 'ended') return null;
+    const arrived = await new Promise<Arrived>((resolve) => {
+      this.#waiting = resolve;
+      this.#read();
     });
-    pulling.catch(() => undefined);
-    this.#message.pulling = pulling;
-    this.#state.source = null;
-    const resolve = this.#resolve;
-    this.#resolve = null;
-    this.#state.wait.end();
-    this.#message.isRelaying = false;
-    this.#message.watch.pause();
-    resolve?.(result);
+    this.#waiting = null;
+    if (this.#asked === null && !this.#isClosed) await this.#untilAsked();
+    if (this.#fault !== null) throw this.#fault.thrown;
+    if (this.#state === 'arrived') this.#state = 'idle';
+    return arrived;
   }
-}
 
-function isDeltas(events: StreamEvent[] | PlainDeltas): boolean {
-  return events instanceof PlainDeltas || events.every(({ name }) => name === 'content_block_delta');
-}
+  /** The message has ended: what still arrives is ignored. */
+  #end(): void {
+    this.#state = 'ended';
+    this.#waiting?.(null);
+  }
 
-function count(message: OpenMessage, events: StreamEvent[] | PlainDeltas): StreamEvent[] | PlainDeltas {
-  if (!(events instanceof PlainDeltas)) return message.take(events);
-  message.takePlain(events);
-  return events;
-}
+  // ——— The message, in order.
 
-interface RelayState {
-  readonly wait: PingWait;
-  /** While `relayEvents` is suspended between two reads, and leaves the next one to RelayedStream. */
-  source: EventSource | null;
-  /** The pending answer of `StreamHold.see` for the events in `message.pulling`. */
-  covering: Promise<boolean> | null;
-}
+  async #run(): Promise<void> {
+    const message = this.#message;
+    try {
+      await this.#relay();
+    } catch (thrown) {
+      await this.#give(await fail(message, thrown)); // settlement comes first, and may take long
+    }
+    this.#end();
+    if (!this.#isClosed) this.#close();
+  }
 
-async function* relayEvents(message: OpenMessage, opening: Promise<Opened>, state: RelayState): AsyncGenerator<Piece> {
-  message.beginReply();
-  const { wait } = state;
-  let events: EventSource | null = null;
-  let pending: Promise<StreamEvent[] | null> = untilCutOff(message, opening).then((opened) => {
-    const stream = requireStream(opened);
-    events = stream.events;
-    return stream.first;
-  });
-  try {
+  async #relay(): Promise<void> {
+    const message = this.#message;
+    message.onCutOff = (error) => this.#cutOff(error);
+    const { events, first } = requireStream(await this.#opening);
+    this.#source = events;
+    let arrived: Arrived = first;
     for (;;) {
-      message.isRelaying = true;
-      let arrived = await wait.for(pending);
-      while (arrived === 'ping') {
-        yield* give(message, PING_TEXT);
-        if (message.hasDisconnected) return; // the stream is finished in the background
-        message.isRelaying = true;
-        arrived = await wait.for(pending);
-      }
-      message.pulling = null;
-      if (arrived === null) throw new ProviderFault('failed', 'the stream ended before the message was complete');
-      if (message.hasDisconnected) {
-        if (!message.hasEnded) await finishWithoutCaller(message, opening);
-        return;
-      }
-      const covering = state.covering ?? message.streamHold?.see() ?? null;
-      state.covering = null;
-      if (covering !== null && !(yield* mayGoOn(message, wait, covering))) {
-        yield* give(message, encode(payablePart(message, arrived)));
+      if (this.#state === 'ended') return;
+      if (arrived === null && !this.#isClosed)
+        throw new ProviderFault('failed', 'the stream ended before the message was complete');
+      if (!(await this.#mayGoOn())) {
+        await this.#give(encode(payablePart(message, arrived ?? [])));
         message.stopForMoney();
         throw stopError(message);
       }
-      if (message.counter.finished && message.hasEnded) {
-        yield* give(message, encode(payablePart(message, arrived))); // it was cut while the client was not reading
-        throw stopError(message) ?? endedElsewhere();
-      }
-      if (message.counter.finished) {
-        const last = message.lacksCounts ? yield* withPings(message, wait, message.completeLast(arrived)) : arrived;
-        for await (const text of finish(message, last, wait)) yield* give(message, text);
+      if (this.#isClosed) {
+        if (arrived === null || message.counter.finished) break;
+      } else if (message.counter.finished) {
+        await this.#finish(arrived as StreamEvent[]);
         return;
-      }
-      if (message.counter.isFinal && message.isLowered) {
+      } else if (message.counter.isFinal && message.isLowered) {
         // Whether the message ends for lack of money is decided with its last event: its stop reason is held back
         // until then.
-        const last = arrived;
-        pending = pull(message, events as unknown as EventSource).then((next) => next && [...last, ...next]);
+        const next = await this.#next();
+        arrived = next && [...(arrived as StreamEvent[]), ...next];
         continue;
-      }
-      message.isRelaying = false;
-      const source = events as unknown as EventSource;
-      if (source.pull !== undefined) state.source = source;
-      yield* give(message, encode(arrived));
-      state.source = null;
-      if (message.hasDisconnected) return;
-      pending = message.pulling ?? pull(message, source);
+      } else await this.#give(encode(arrived as StreamEvent[]));
+      arrived = await this.#next();
     }
-  } catch (thrown) {
-    // After a cut, the upstream goes on for its bill. Otherwise settlement comes first and may take long.
-    if (message.isCutOff) yield* give(message, errorEvent(message, asCutError(thrown)));
-    else yield* give(message, yield* withPings(message, wait, fail(message, thrown)));
-  } finally {
-    // The reader was cancelled; the disconnect signal may come before or after.
-    state.source = null;
-    wait.close();
-    message.watch.resume();
-    message.isRelaying = false;
-    leaveMessage(message, opening);
-    message.clientRequest.expect('end');
+    await message.complete();
+  }
+
+  /** Whether the output is covered, if need be after a recharge, or does not end the message. */
+  async #mayGoOn(): Promise<boolean> {
+    const message = this.#message;
+    const covering = this.#covering ?? message.streamHold?.see() ?? null;
+    this.#covering = null;
+    if (covering === null || (await covering) || !endsForMoney(message)) return true;
+    return !this.#isClosed && message.streamHold !== null && (await message.streamHold.seeAfterRecharge());
+  }
+
+  /** Settles, then sends the last event. Flushes buffered events if settlement takes longer than 200 ms. */
+  async #finish(arrived: StreamEvent[]): Promise<void> {
+    const message = this.#message;
+    if (message.hasEnded) {
+      await this.#give(encode(payablePart(message, arrived))); // it was cut while the client was not reading
+      throw stopError(message) ?? endedElsewhere();
+    }
+    const events = message.lacksCounts ? await message.completeLast(arrived) : arrived;
+    const stopIndex = events.findIndex((event) => event.name === 'message_stop');
+    const isCut = message.isCutByMoney;
+    const reported = events.slice(0, stopIndex).filter((event) => !isCut || event.name !== 'message_delta');
+    let before = encode(reported);
+    let end: string;
+    try {
+      const settling = message.complete();
+      if (!(await isSettledWithin(settling, SETTLE_QUICKLY_MS))) {
+        await this.#give(before === '' ? PING_TEXT : before);
+        before = '';
+      }
+      const settled = await settling;
+      if (!settled.ok) end = errorEvent(message, endedElsewhere());
+      else end = isCut ? errorEvent(message, moneyError()) : encodeEvent(events[stopIndex] as StreamEvent);
+    } catch (failure) {
+      end = errorEvent(message, asTurnpikeError(failure)); // the answer is complete; settlement is retried
+    }
+    await this.#give(before + end);
+  }
+
+  /** The client gets the error, and the upstream goes on for its bill. */
+  #cutOff(error: TurnpikeError): void {
+    const piece = errorEvent(this.#message, error);
+    if (this.#asked === null) this.#ready = piece;
+    else this.#answer(piece, performance.now());
+    this.leave();
   }
 }
 
@@ -283,38 +318,14 @@ export function untilCutOff<Value>(message: OpenMessage, pending: Promise<Value>
   });
 }
 
-/** The promise's value, with pings to the client until it resolves. */
-async function* withPings<Value>(
-  message: OpenMessage,
-  wait: PingWait,
-  pending: Promise<Value>,
-): AsyncGenerator<Piece, Value> {
-  message.isRelaying = true;
-  for (;;) {
-    const value = await wait.for(pending);
-    if (value !== 'ping') return value;
-    yield* give(message, PING_TEXT);
-    message.isRelaying = true;
-  }
+function isDeltas(events: StreamEvent[] | PlainDeltas): boolean {
+  return events instanceof PlainDeltas || events.every(({ name }) => name === 'content_block_delta');
 }
 
-/** Whether the output is covered, if need be after a recharge, or does not end the message. Pings meanwhile. */
-async function* mayGoOn(
-  message: OpenMessage,
-  wait: PingWait,
-  covering: Promise<boolean>,
-): AsyncGenerator<Piece, boolean> {
-  if ((yield* withPings(message, wait, covering)) || !endsForMoney(message)) return true;
-  const { streamHold } = message;
-  return streamHold !== null && (yield* withPings(message, wait, streamHold.seeAfterRecharge()));
-}
-
-/** Sends text to the client. Nothing is read from the upstream until the client asks for more. */
-function* give(message: OpenMessage, text: string): Generator<string, void> {
-  message.isRelaying = false;
-  message.watch.pause();
-  yield text;
-  message.watch.resume();
+function count(message: OpenMessage, events: StreamEvent[] | PlainDeltas): StreamEvent[] | PlainDeltas {
+  if (!(events instanceof PlainDeltas)) return message.take(events);
+  message.takePlain(events);
+  return events;
 }
 
 /**
@@ -336,84 +347,21 @@ function payablePart({ streamHold }: OpenMessage, arrived: readonly StreamEvent[
   });
 }
 
-/** The client disconnected or stopped reading. No effect after the end of the message. */
-export function leaveMessage(message: OpenMessage, opening: Promise<Opened>): void {
-  if (message.hasEnded) return;
-  message.leave();
-  // While the relay waits for the upstream, it notices the disconnect itself.
-  if (message.isStream && !message.hasEnded && !message.isRelaying) void finishWithoutCaller(message, opening);
-}
-
-/** Reads a stream to its end after the client disconnected, so that it is billed as reported. Never rejects. */
-async function finishWithoutCaller(message: OpenMessage, opening: Promise<Opened>): Promise<void> {
-  if (!message.finishUnread()) return;
-  message.watch.resume();
-  try {
-    const { events } = requireStream(await opening);
-    for (;;) {
-      const covering = message.streamHold?.see() ?? null;
-      if (covering !== null && !(await covering) && endsForMoney(message)) {
-        message.stopForMoney();
-        throw stopError(message);
-      }
-      if (message.counter.finished) break;
-      const arrived = await (message.pulling ?? pull(message, events));
-      message.pulling = null;
-      if (arrived === null) break;
-    }
-    await message.complete();
-  } catch (thrown) {
-    await fail(message, thrown);
-  }
-}
-
 function requireStream(opened: Opened): Extract<Opened, { form: 'stream' }> {
   if (opened.form === 'stream') return opened;
   throw new ProviderFault('failed', 'the provider answered a streaming request with a whole message');
 }
 
-/** The next events, counted on arrival: backpressure from the client does not look like upstream silence. */
-function pull(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
-  message.watch.begin();
-  message.pulling = read(message, events);
-  return message.pulling;
-}
-
-async function read(message: OpenMessage, events: EventSource): Promise<StreamEvent[] | null> {
-  let arrived: StreamEvent[] | null = null;
-  try {
-    arrived = await events.next();
-    if (arrived !== null) message.watch.end();
-  } finally {
-    if (arrived === null) message.watch.endAttempt();
-  }
-  return arrived && message.take(arrived);
-}
-
-/** Settles, then sends the last event. Flushes buffered events if settlement takes longer than 200 ms. */
-async function* finish(message: OpenMessage, arrived: StreamEvent[], wait: PingWait): AsyncGenerator<string> {
-  const stopIndex = arrived.findIndex((event) => event.name === 'message_stop');
-  const isCut = message.isCutByMoney;
-  const reported = arrived.slice(0, stopIndex).filter((event) => !isCut || event.name !== 'message_delta');
-  let before = encode(reported);
-  const quick = new PingWait(SETTLE_QUICKLY_MS);
-  let end: string;
-  try {
-    const settling = message.complete();
-    let settled = await quick.for(settling);
-    while (settled === 'ping') {
-      yield before === '' ? PING_TEXT : before;
-      before = '';
-      settled = await wait.for(settling);
-    }
-    if (!settled.ok) end = errorEvent(message, endedElsewhere());
-    else end = isCut ? errorEvent(message, moneyError()) : encodeEvent(arrived[stopIndex] as StreamEvent);
-  } catch (failure) {
-    end = errorEvent(message, asTurnpikeError(failure)); // the answer is complete; settlement is retried
-  } finally {
-    quick.close();
-  }
-  yield before + end;
+/** Whether the promise resolves or rejects within this time. */
+function isSettledWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), ms);
+    const settle = () => {
+      clearTimeout(timer);
+      resolve(true);
+    };
+    promise.then(settle, settle);
+  });
 }
 
 /** Ends a message whose stream broke, and returns the error event. */

@@ -18,7 +18,7 @@ const TAIL_BYTES_MAX = 4096; // a longer incomplete delta is left to the parser
 const [LINE_FEED, SPACE, QUOTE, BACKSLASH, BRACE, ZERO, NINE] = [0x0a, 0x20, 0x22, 0x5c, 0x7d, 0x30, 0x39];
 /** The byte that each escape of one character stands for; 0 for no such escape. */
 const ESCAPED = new Uint8Array(256);
-for (const [escape, byte] of Object.entries({
+for (const [name, byte] of Object.entries({
   '"': '"',
   '\\': '\\',
   '/': '/',
@@ -28,7 +28,7 @@ for (const [escape, byte] of Object.entries({
   r: '\r',
   t: '\t',
 }))
-  ESCAPED[escape.charCodeAt(0)] = byte.charCodeAt(0);
+  ESCAPED[name.charCodeAt(0)] = byte.charCodeAt(0);
 const HEX: ReadonlySet<number> = new Set(bytesOf('0123456789abcdefABCDEF'));
 
 /** The text of one delta: bytes.subarray(from, end) are the contents of its JSON string. */

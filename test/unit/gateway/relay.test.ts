@@ -1,7 +1,7 @@
 // Backpressure: events that arrive from the provider while the client does not read still count as received.
 
 import { expect, test } from 'bun:test';
-import { type ClientRequest, type Reply, startTimes, submitMessage } from '../../../src/gateway/gateway.ts';
+import { type Reply, submitMessage } from '../../../src/gateway/gateway.ts';
 import {
   type ControlledService,
   EVENTS,
@@ -10,6 +10,7 @@ import {
   streamOf,
 } from '../../contract/post-messages/controlled-service.ts';
 import type { Json } from '../../contract/post-messages/world.ts';
+import { clientRequestOf } from './client-request-of.ts';
 
 const PAUSE_INDEX = 3; // index of the event before which the provider pauses
 
@@ -28,36 +29,7 @@ async function openPaused(settings: Json) {
 }
 
 async function submit(service: ControlledService, signal: AbortSignal): Promise<Reply> {
-  return (await submitMessage(service.gateway, await clientRequestOf(service, signal))) as Reply;
-}
-
-async function clientRequestOf(service: ControlledService, signal: AbortSignal): Promise<ClientRequest> {
-  const body = { model: 'm', max_tokens: 64, stream: true, messages: [{ role: 'user', content: 'hi' }] };
-  return {
-    requestId: 'req_read_by_hand',
-    receivedAtMs: service.gateway.clock.nowMs(),
-    protocol: 'messages',
-    native: null,
-    secret: await service.makeKey(),
-    origin: null,
-    browserDeclared: false,
-    address: '127.0.0.1',
-    vendorPrefix: 'anthropic',
-    query: '',
-    version: null,
-    betas: null,
-    bearer: null,
-    selectors: null,
-    readBody: async () => Buffer.from(JSON.stringify(body)),
-    signal,
-    trace: null,
-    times: startTimes(),
-    caller: null,
-    isAdmitted: false,
-    idempotencyKey: null,
-    replayOf: null,
-    expect: () => {},
-  };
+  return (await submitMessage(service.gateway, clientRequestOf(service, await service.makeKey(), signal))) as Reply;
 }
 
 test('a client that pauses at a ping does not cause a silence timeout of its provider', async () => {

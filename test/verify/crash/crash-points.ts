@@ -4,7 +4,7 @@
 import { Database } from 'bun:sqlite';
 import { writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
-import { RelayedStream } from '../../../src/gateway/relay.ts';
+import { Relay } from '../../../src/gateway/relay.ts';
 import { type LedgerGate, NodeLedger, type Operation, ResidentLedger } from '../../../src/ledger/ledger.ts';
 import { type EventSource, type Provider, providerKinds } from '../../../src/providers/providers.ts';
 import { ConnectionWriter, type RowCommit } from '../../../src/storage/sqlite/sqlite.ts';
@@ -133,9 +133,9 @@ interface Stream {
 
 /** The next piece is requested once the previous one was written to the socket. */
 function watchRelay(): void {
-  const { next } = RelayedStream.prototype;
+  const { next } = Relay.prototype;
   const streams = new WeakMap<object, Stream>();
-  RelayedStream.prototype.next = async function () {
+  Relay.prototype.next = async function () {
     const stream = streams.get(this) ?? { startedMs: performance.now(), pieces: 0, hasEnded: false };
     streams.set(this, stream);
     passPiece(stream);

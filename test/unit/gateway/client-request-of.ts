@@ -1,0 +1,39 @@
+// A streamed request as the public API hands it to the gateway, for tests that read the answer by hand.
+
+import { type ClientRequest, startTimes } from '../../../src/gateway/gateway.ts';
+import type { ControlledService } from '../../contract/post-messages/controlled-service.ts';
+
+const BODY = { model: 'm', stream: true, messages: [{ role: 'user', content: 'hi' }] };
+
+export function clientRequestOf(
+  service: ControlledService,
+  secret: string,
+  signal: AbortSignal,
+  maxTokens = 64,
+): ClientRequest {
+  return {
+    requestId: 'req_read_by_hand',
+    receivedAtMs: service.gateway.clock.nowMs(),
+    protocol: 'messages',
+    native: null,
+    secret,
+    origin: null,
+    browserDeclared: false,
+    address: '127.0.0.1',
+    vendorPrefix: 'anthropic',
+    query: '',
+    version: null,
+    betas: null,
+    bearer: null,
+    selectors: null,
+    readBody: async () => Buffer.from(JSON.stringify({ ...BODY, max_tokens: maxTokens })),
+    signal,
+    trace: null,
+    times: startTimes(),
+    caller: null,
+    isAdmitted: false,
+    idempotencyKey: null,
+    replayOf: null,
+    expect: () => {},
+  };
+}
