@@ -1,5 +1,6 @@
 // Reads the project's TypeScript as syntax trees, and its other files by name, for test/tidy.test.ts.
-// The trees come from the pinned TypeScript's own parser, whose interface is still called unstable.
+// The trees come from the pinned TypeScript's own parser, whose interface is still called unstable. It parses without the types of
+// packages.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +26,7 @@ export function readSources(): Promise<Source[]> {
 async function parseSources(): Promise<Source[]> {
   const api = new API({ cwd: rootDirectory });
   try {
-    const configuration = join(rootDirectory, 'tsconfig.json');
+    const configuration = join(rootDirectory, 'test/parsed-sources.json');
     const snapshot = await api.updateSnapshot({ openProjects: [configuration] });
     const program = snapshot.getProject(configuration)?.program;
     if (program === undefined) throw new Error(`TypeScript cannot open ${configuration}`);
