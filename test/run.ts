@@ -21,6 +21,8 @@ interface Counts extends Report {
 /** Half of a test file's time is waiting. */
 const WORKERS_PER_PROCESSOR = 2;
 const WORKERS_MAX = 4;
+/** For BUN_JSC_forceRAMSize: in the small steps of the service's heap (bin/with-bun), a quarter of the time is garbage collection. */
+const WORKER_RAM_BYTES = 2e9;
 const TEST_MS_MAX = 180_000; // far longer than any test needs, for busy machines
 const PROGRESS_MS = 30_000;
 const LAST_LINES = 100;
@@ -86,6 +88,8 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
         TMPDIR: directory,
         TEST_WORKERS: await bundleWorkers(directory),
         TEST_COUNTS: countsFile,
+        TEST_SERVICE_RAM: process.env['BUN_JSC_forceRAMSize'],
+        BUN_JSC_forceRAMSize: String(WORKER_RAM_BYTES),
         ...executable,
       },
       stdio: ['ignore', isShown ? 'inherit' : 'ignore', 'pipe'],

@@ -1,5 +1,6 @@
 // Preloaded by test/run.ts. It bundles the scripts of the threads once: each thread then starts in half the time, and runs
-// bundled as in the executable. And it counts processes. A test file that is run by itself has neither.
+// bundled as in the executable. It gives processes of the service their own steps of the heap, and counts processes. A test file that is
+// run by itself has none of this.
 
 import { mock } from 'bun:test';
 import { join } from 'node:path';
@@ -13,6 +14,9 @@ if (workers !== undefined)
     workerNames,
     workerScript: (name: WorkerName) => pathToFileURL(join(workers, `${name}.js`)),
   }));
+
+const serviceRam = process.env['TEST_SERVICE_RAM'];
+if (serviceRam !== undefined) process.env['BUN_JSC_forceRAMSize'] = serviceRam;
 
 const { spawn, spawnSync } = Bun;
 Object.assign(Bun, {
