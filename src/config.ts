@@ -216,7 +216,7 @@ export const bounds = {
   unreadableRowsReportedMax: 1_000, // stored rows that cannot be read, each logged once
   unreadableRowsPassedMax: 1_000, // rows that a page passes over because they cannot be read
   rowsAtOnce: 100, // that are read or written without a pause
-  statementsPreparedMax: 200, // prepared statements for co-committed rows, per connection
+  statementsPreparedMax: 200, // prepared statements of a connection to SQLite whose texts vary
   rowsDroppedAtOnce: 200, // in one transaction, during which messages wait
   dropRestMs: 100, // between two of them: a shorter pause copies the log so often that messages slow down
   dropEveryMs: 60 * 60 * 1000,

@@ -20,7 +20,7 @@ import {
   NOBODY,
 } from '../co-committed.ts';
 import type { RetentionReads } from '../stores.ts';
-import { prepareText } from './statements.ts';
+import { PreparedStatements, prepareText } from './statements.ts';
 
 /** Deletes the oldest rows before that time, in the open transaction. */
 export function forgetRows(database: Database, table: ForgottenTable, beforeMs: number): void {
@@ -153,18 +153,16 @@ export function writeCoCommitted(database: Database, untyped: unknown): void {
       checkChanged(statement, preparedOnce(database, statement.text).run(...statement.values).changes);
 }
 
-const preparedTexts = new WeakMap<Database, Map<string, Statement>>();
+const preparedOf = new WeakMap<Database, PreparedStatements>();
 
-/** Preparing costs more than most writes. Few texts depend on a number of rows. */
+/** Preparing costs more than most writes. */
 function preparedOnce(database: Database, text: string): Statement {
-  let prepared = preparedTexts.get(database);
-  if (prepared === undefined || prepared.size >= bounds.statementsPreparedMax) {
-    prepared = new Map();
-    preparedTexts.set(database, prepared);
+  let prepared = preparedOf.get(database);
+  if (prepared === undefined) {
+    prepared = new PreparedStatements(database);
+    preparedOf.set(database, prepared);
   }
-  const statement = prepared.get(text) ?? prepareText(database, text);
-  prepared.set(text, statement);
-  return statement;
+  return prepared.of(text);
 }
 
 type Statements = ReturnType<typeof prepareAnswerWrites>;

@@ -1,19 +1,15 @@
 // The SQL of SQLite. Each statement names its index, so that one without its index fails.
 
-import type { Database, Statement } from 'bun:sqlite';
+import type { Database } from 'bun:sqlite';
 import { bounds } from '../../config.ts';
 import { Bindings, type IndexRange, type JsonPath, type ReadValue, type SqlReader } from '../sql-reader.ts';
-import { prepareText } from './statements.ts';
+import { PreparedStatements } from './statements.ts';
 
 /** Reads over one connection, each at once. */
 export function sqliteReader(database: Database, onUnreadable: SqlReader['onUnreadable'] = () => {}): SqlReader {
-  const statements = new Map<string, Statement>();
-  const statementOf = (text: string) => {
-    const statement = statements.get(text) ?? prepareText(database, text);
-    statements.set(text, statement);
-    return statement;
-  };
-  const read = async <Row>(text: string, ...values: readonly ReadValue[]) => statementOf(text).all(...values) as Row[];
+  const statements = new PreparedStatements(database);
+  const read = async <Row>(text: string, ...values: readonly ReadValue[]) =>
+    statements.of(text).all(...values) as Row[];
   let restedAtMs = performance.now();
   /** Pauses after a while, so that the ledger can checkpoint its log: one read after another would let it grow. */
   const rest = async () => {

@@ -1,6 +1,7 @@
 // The prepared statements of the ledger's store. Parameters are numbered $1, $2 …
 
 import type { Database, Statement } from 'bun:sqlite';
+import { bounds } from '../../config.ts';
 import {
   accountColumns,
   type Column,
@@ -83,6 +84,38 @@ function upsertText<Row>(
 ): string {
   const sets = columns.slice(named).map(({ name }) => set(name));
   return `${insertText(table, columns)} ON CONFLICT (${namesOf(columns.slice(0, named))}) DO UPDATE SET ${sets.join(', ')}`;
+}
+
+/** The statements of a connection that were used last, each prepared once. */
+export class PreparedStatements {
+  readonly #database: Database;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  get size(): number {
+    return this.#statements.size;
+  }
+
+  /** The statement is used before the next call, and then no more. */
+  of(text: string): Statement {
+    const known = this.#statements.get(text);
+    if (known !== undefined) this.#statements.delete(text);
+    else if (this.#statements.size >= bounds.statementsPreparedMax) this.#dropOldest();
+    const statement = known ?? prepareText(this.#database, text);
+    this.#statements.set(text, statement);
+    return statement;
+  }
+
+  #dropOldest(): void {
+    for (const [text, statement] of this.#statements) {
+      this.#statements.delete(text);
+      statement.finalize();
+      return;
+    }
+  }
 }
 
 /** Prepares a statement with parameters $1, $2 …, in any order. */
