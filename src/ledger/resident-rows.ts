@@ -105,7 +105,7 @@ export class ResidentRows implements ChangeableRows {
     const { account, key, hold, endedHold, leases, claim, entries, ending, corrections, events } = effect;
     if (account !== undefined) this.#putAccount(account);
     if (key !== undefined) {
-      this.#keys.set(key.id, key);
+      moveToEnd(this.#keys, key.id, key);
       unwritten.keys.set(key.id, key);
     }
     if (hold !== undefined) this.#putHold(hold);
@@ -229,7 +229,7 @@ export class ResidentRows implements ChangeableRows {
     const { month, changes } = countMonth(this.account(account.id) ?? account, account.balance, this.nowMs);
     for (const change of changes) this.#unwritten.months.push(change);
     const row = month === account.month ? account : { ...account, month };
-    this.#accounts.set(row.id, row);
+    moveToEnd(this.#accounts, row.id, row);
     this.#unwritten.accounts.set(row.id, row);
   }
 
@@ -246,19 +246,28 @@ export class ResidentRows implements ChangeableRows {
     this.#unwritten.holds.set(requestId, null);
   }
 
-  /** The oldest rows first, of those that are on the disk as they are in memory. */
+  /** The rows that have not changed for longest, of those that are on the disk as they are in memory. */
   #evict(): void {
     const rows = this.#accounts.size + this.#keys.size;
     if (rows <= bounds.cachedLedgerRowsMax) return;
-    let excess = rows - bounds.cachedLedgerRowsMax + bounds.rowsAtOnce;
-    for (const id of this.#keys.keys()) {
-      if (excess <= 0) return;
-      if (!this.#unwritten.keys.has(id) && !this.#young.hasKey(id) && this.#keys.delete(id)) excess--;
-    }
-    for (const id of this.#accounts.keys()) {
-      if (excess <= 0) return;
-      if (!this.#unwritten.accounts.has(id) && !this.#young.hasAccount(id) && this.#accounts.delete(id)) excess--;
-    }
+    const excess = rows - bounds.cachedLedgerRowsMax + bounds.rowsAtOnce;
+    const keys = Math.ceil((excess * this.#keys.size) / rows);
+    evictFirst(this.#keys, keys, (id) => this.#unwritten.keys.has(id) || this.#young.hasKey(id));
+    evictFirst(this.#accounts, excess - keys, (id) => this.#unwritten.accounts.has(id) || this.#young.hasAccount(id));
+  }
+}
+
+/** A map keeps the order of insertion: the row that changed last is the last, once there are enough rows for an eviction to come. */
+function moveToEnd<Row>(rows: Map<number, Row>, id: number, row: Row): void {
+  if (rows.size > bounds.cachedLedgerRowsMax / 4) rows.delete(id);
+  rows.set(id, row);
+}
+
+function evictFirst(rows: Map<number, unknown>, count: number, isNeeded: (id: number) => boolean): void {
+  let left = count;
+  for (const id of rows.keys()) {
+    if (left <= 0) return;
+    if (!isNeeded(id) && rows.delete(id)) left--;
   }
 }
 

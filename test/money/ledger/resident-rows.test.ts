@@ -62,11 +62,17 @@ function holdRow(facts: Partial<HoldRow> = {}): HoldRow {
   };
 }
 
-/** Rows over a disk with one account and one key that nothing has changed. */
-function openRows(): ResidentRows {
+/** Rows over a disk where each account has one key, and nothing has changed. */
+function openRows(onAccount = (_: number) => {}, onKey = (_: number) => {}): ResidentRows {
   const rows = new ResidentRows({
-    readAccount: (id) => (id === 1 ? accountRow() : undefined),
-    readKey: (id) => (id === 1 ? keyRow() : undefined),
+    readAccount(id) {
+      onAccount(id);
+      return accountRow({ id });
+    },
+    readKey(id) {
+      onKey(id);
+      return keyRow({ id, account: id });
+    },
     readEnding: () => undefined,
     readCredit: () => null,
     readClaim: () => undefined,
@@ -118,6 +124,33 @@ describe('a row is not evicted', () => {
     rows.takeUnwritten(false);
     rows.written();
     expect([rows.account(1)?.held, rows.key(1)?.spending.held]).toEqual([10, 10]);
+  });
+});
+
+describe('when rows are evicted', () => {
+  const { cachedLedgerRowsMax, rowsAtOnce } = bounds;
+  beforeEach(() => void Object.assign(bounds, { cachedLedgerRowsMax: 20, rowsAtOnce: 1 }));
+  afterEach(() => void Object.assign(bounds, { cachedLedgerRowsMax, rowsAtOnce }));
+
+  test('an account and a key that every message changes stay, however long ago they were read', () => {
+    const reads: string[] = [];
+    const rows = openRows(
+      (id) => reads.push(`account ${id}`),
+      (id) => reads.push(`key ${id}`),
+    );
+    const change = (id: number) => {
+      const [account, key] = [rows.account(id), rows.key(id)];
+      rows.put({ answer: { ok: true, kind: 'done' }, ...(account && { account }), ...(key && { key }) });
+      rows.takeUnwritten(false);
+      rows.written();
+    };
+    for (let other = 2; other < 200; other++) {
+      change(1);
+      change(other);
+    }
+    expect(reads.filter((read) => read.endsWith(' 1'))).toEqual(['account 1', 'key 1']);
+    change(2);
+    expect(reads.filter((read) => read.endsWith(' 2'))).toEqual(['account 2', 'key 2', 'account 2', 'key 2']);
   });
 });
 
