@@ -481,6 +481,9 @@ export const bounds = {
   adminAnswersPerAccountMax: 12,
   adminWaitingPerTokenMax: 128,
   adminWaitingPerAccountMax: 512,
+  changesWaitingMax: 2_048, // changes of the admin API that run or wait on a node,
+  changesWaitingPerPrincipalMax: 1_024, // of those, for each token or person,
+  changeWaitMsMax: 60_000, // and how long one waits
   changeTriesMax: 30, // attempts of one change that conflicts with changes of other nodes
   changeRestMsMax: 30, // between two tries
   adminAnswerWaitMs: 60_000,

@@ -11,12 +11,13 @@ import {
   type JsonMembers,
   type RememberedCreation,
 } from '../audit/audit.ts';
+import { FairQueue } from '../base/fair-queue.ts';
 import { bounds } from '../config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import { Secret } from '../secrets/secrets.ts';
 import type { AdminEnvironment } from './admin-app.ts';
-import type { AdminDependencies } from './dependencies.ts';
+import type { AdminDependencies, Principal } from './dependencies.ts';
 import type { Call } from './route.ts';
 
 /** One changed object, before and after, as the API shows it. */
@@ -62,19 +63,42 @@ export function recordAudit(
 /**
  * Runs a change when the earlier ones have ended, and again when a change of another node outpaced it. Until the change
  * has written, it must have no effect that a retry would not repeat. It must read what it depends on from the store.
- * Throws the errors of the change, and overloaded after too many retries.
+ * Throws the errors of the change, and overloaded if too many wait, after too long a wait, and after too many retries.
  */
 export type WithChangeLock = <T>(context: Context<AdminEnvironment>, change: () => Promise<T>) => Promise<T>;
 
-/** Runs changes one after another, in arrival order. A failed change does not stop the next. */
+/**
+ * Runs changes one after another: those of one principal in arrival order, and principals take turns. A failed change does
+ * not stop the next.
+ */
 export function makeChangeLock({ readEpoch }: Pick<AdminDependencies, 'readEpoch'>): WithChangeLock {
-  let last: Promise<unknown> = Promise.resolve();
-  return (context, change) => {
-    const mine = last.then(() => changeAtLast(context, change, readEpoch));
-    last = mine.catch(() => undefined); // the caller gets the error; the next change only waits
-    return mine;
+  const queue = new FairQueue<string>(
+    {
+      running: 1,
+      runningPerOwner: 1,
+      tasks: bounds.changesWaitingMax,
+      tasksPerOwner: bounds.changesWaitingPerPrincipalMax,
+    },
+    tooManyChanges,
+  );
+  return async (context, change) => {
+    const principal = context.get('principal') as Principal | undefined; // absent on open routes
+    using _turn = await enterWithin(queue, principal?.id ?? '', bounds.changeWaitMsMax);
+    return await changeAtLast(context, change, readEpoch);
   };
 }
+
+async function enterWithin(queue: FairQueue<string>, owner: string, msMax: number): Promise<Disposable> {
+  const waiting = new AbortController();
+  const timer = setTimeout(() => waiting.abort(tooManyChanges()), msMax);
+  try {
+    return await queue.enter(owner, waiting.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const tooManyChanges = () => overloaded('Too many changes are waiting. Nothing was changed; try again shortly.');
 
 async function changeAtLast<T>(
   context: Context<AdminEnvironment>,
