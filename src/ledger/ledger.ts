@@ -126,7 +126,7 @@ export {
   retainedSinceNames,
   usageRetainedSinceMs,
 } from './store.ts';
-export { InDoubt, LockedForLong, NothingTaken, Outpaced, RowsLocked } from './store-failure.ts';
+export { InDoubt, isStoreUnavailable, LockedForLong, NothingTaken, Outpaced, RowsLocked } from './store-failure.ts';
 export { emptyRecord, withoutItsEnd } from './usage-record.ts';
 export {
   cutOutcomes,

@@ -21,6 +21,7 @@ export const logEvents = [
   'hold_stuck',
   'holds_of_earlier_run_ended',
   'holds_of_gone_nodes_ended',
+  'internal_failure',
   'job_failed',
   'lease_renewal_failed',
   'ledger_thread_failed',

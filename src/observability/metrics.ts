@@ -36,6 +36,9 @@ const TOKEN_KINDS = ['input', 'output', 'cache_read', 'cache_write_5m', 'cache_w
 const SOURCES = ['reported', 'estimated', 'none'] as const;
 const WRITE_OFF_REASONS = ['prompt', 'output'] as const;
 const DESTINATION_KINDS = ['webhook', 'mail', 'slack'] as const;
+/** Where failures are retried or passed over that no other metric or event counts. */
+const FAILURE_PLACES = ['changes', 'provider_watch', 'samples', 'upkeep_event'] as const;
+export type FailurePlace = (typeof FAILURE_PLACES)[number];
 const CODES = Object.keys(errorTable);
 
 const OWN_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5];
@@ -142,6 +145,10 @@ export class ServiceMetrics {
     help: 'Attempts to deliver an event to a destination, on this node',
     labels: { kind: DESTINATION_KINDS, result: ['accepted', 'failed'] },
   });
+  readonly #internalFailures = this.#countsBy('place', FAILURE_PLACES, {
+    name: 'turnpike_internal_failures_total',
+    help: 'Failures of background work that were retried or passed over',
+  });
   readonly #tokenCounts = this.#countsBy('result', TOKEN_COUNT_RESULTS, {
     name: 'turnpike_token_counts_total',
     help: 'Token counts by the tokenizer, by result',
@@ -225,6 +232,11 @@ export class ServiceMetrics {
   countTokenCount({ result, seconds }: EndedCount): void {
     add(this.#tokenCounts, result);
     this.#tokenCount.observe(seconds);
+  }
+
+  /** Background work failed and is retried or passed over. */
+  countInternalFailure(place: FailurePlace): void {
+    add(this.#internalFailures, place);
   }
 
   observeEventLoopDelay(seconds: number): void {

@@ -15,7 +15,7 @@ export {
   messageLine,
   requestLine,
 } from './log-line.ts';
-export { ServiceMetrics } from './metrics.ts';
+export { type FailurePlace, ServiceMetrics } from './metrics.ts';
 export type { Telemetry };
 
 /** OpenTelemetry is loaded only if configured, because of its start time and memory. */

@@ -62,13 +62,13 @@ import { Tokenizer, TokenizerThread } from '../tokenizer/tokenizer.ts';
 import { Estimates, type SampleStore } from '../usage/usage.ts';
 import { workerScript } from '../worker-scripts.ts';
 import type { CatalogReader } from './follow-nodes.ts';
-import { type Observers, reportAnswer, reportMessage, reportModelList } from './observe.ts';
+import { type Observers, reportAnswer, reportInternalFailure, reportMessage, reportModelList } from './observe.ts';
 import type { OpenStore } from './open-store.ts';
 import type { Closing, StopState } from './server.ts';
 import type { TrafficWriter } from './write-traffic.ts';
 
 /** Estimators with the samples of earlier runs. Saving may fail: lost samples are collected again. */
-async function openEstimates(store: SampleStore, closing: Closing): Promise<Estimates> {
+async function openEstimates(store: SampleStore, observers: Observers, closing: Closing): Promise<Estimates> {
   const estimates = new Estimates(await store.loadSamples());
   const save = async () => {
     for (;;) {
@@ -77,7 +77,8 @@ async function openEstimates(store: SampleStore, closing: Closing): Promise<Esti
       await store.saveSamples(changed);
     }
   };
-  const timer = setInterval(() => void save().catch(() => {}), bounds.samplesSaveMs);
+  const failed = (failure: unknown) => reportInternalFailure(observers, 'samples', failure);
+  const timer = setInterval(() => void save().catch(failed), bounds.samplesSaveMs);
   timer.unref();
   closing.push(async () => {
     clearInterval(timer);
@@ -130,7 +131,7 @@ export async function makeGateway(
     recharges,
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds(),
-    estimates: await openEstimates(stores.samples, closing),
+    estimates: await openEstimates(stores.samples, observers, closing),
     tokenizer: openTokenizer(observers, closing),
     levels: new LastLevels(),
     answers: new IdempotencyRecords(stores.answers, vault),

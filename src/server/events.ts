@@ -12,6 +12,7 @@ import { makeOutbox } from '../storage/storage.ts';
 import { lookupHost } from './compose.ts';
 import { startJobs } from './jobs.ts';
 import { Leadership } from './leadership.ts';
+import { reportInternalFailure } from './observe.ts';
 import { type Payments, paymentJobs } from './open-payments.ts';
 import type { OpenSettings } from './open-settings.ts';
 import type { OpenStore } from './open-store.ts';
@@ -26,8 +27,8 @@ export interface EventParts {
   gateway: Gateway;
   holder: CatalogHolder;
   clock: Clock;
-  log: Pick<LogWriter, 'writeEvent'>;
-  metrics: Pick<ServiceMetrics, 'countDelivery'>;
+  log: LogWriter;
+  metrics: ServiceMetrics;
   version: string;
   payments: Payments | null;
 }
@@ -70,9 +71,10 @@ export function startEvents(parts: EventParts): () => Promise<void> {
       { name: 'plans', everyMs: bounds.plansWatchedMs, run: (signal) => watchPlans({ ...plans, signal }) },
       ...paymentJobs(payments, log),
     ],
-    onFailure: makeUpkeepReport(stores.events, clock),
+    onFailure: makeUpkeepReport(stores.events, parts),
   });
-  const timer = setInterval(() => void watch.round().catch(() => {}), bounds.providersWatchedMs);
+  const watchFailed = (failure: unknown) => reportInternalFailure(parts, 'provider_watch', failure);
+  const timer = setInterval(() => void watch.round().catch(watchFailed), bounds.providersWatchedMs);
   timer.unref();
   return async () => {
     clearInterval(timer);
@@ -105,12 +107,15 @@ function makeMailChannel(
 }
 
 /** Reports a task that failed as an event, once a day for each task. Never rejects: its failure is in the log. */
-export function makeUpkeepReport(events: Pick<EventStore, 'emit'>, clock: Clock) {
+export function makeUpkeepReport(
+  events: Pick<EventStore, 'emit'>,
+  parts: Pick<EventParts, 'clock' | 'log' | 'metrics'>,
+) {
   return async (task: string, failure: unknown): Promise<void> => {
-    const atMs = clock.nowMs();
+    const atMs = parts.clock.nowMs();
     const reason = describeFailure(failure).slice(0, bounds.nameCharactersMax);
     const dedupe = `upkeep.failed:${task}:${new Date(atMs).toISOString().slice(0, 10)}`;
     const event: NewEvent = { atMs, account: null, type: 'upkeep.failed', data: { task, reason }, dedupe };
-    await events.emit([event]).catch(() => {});
+    await events.emit([event]).catch((cause) => reportInternalFailure(parts, 'upkeep_event', cause));
   };
 }

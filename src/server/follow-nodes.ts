@@ -3,11 +3,11 @@
 import type { AdminMove } from '../admin-api/admin-api.ts';
 import type { CatalogHolder, CatalogStore } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
-import { TurnpikeError } from '../errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import type { NodeLedger } from '../ledger/ledger.ts';
+import { isStoreUnavailable, type NodeLedger } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import type { Change, ChangeFeed } from '../storage/postgres/postgres.ts';
+import { type Observers, reportInternalFailure } from './observe.ts';
 
 /** The node's reactions to changes. */
 export interface FollowParts {
@@ -22,6 +22,8 @@ export interface FollowParts {
   /** Throws store_unavailable, and the error of an invalid document. */
   readCatalog(): Promise<void>;
   log: Pick<LogWriter, 'writeEvent'>;
+  /** Called for every failure but that of the store, which the ledger reports. */
+  onFailure(failure: unknown): void;
 }
 
 interface Following {
@@ -32,37 +34,30 @@ interface Following {
 
 /** Starts at once. */
 export function followChanges(parts: FollowParts): Following {
-  const { feed, log } = parts;
+  const { feed } = parts;
   const stopping = Promise.withResolvers<'stopped'>();
   let { epoch } = parts;
+  /** Polls in a row in which a change could not be applied. */
+  let failedPolls = 0;
   /** The start of the last successful poll. */
   let heardMs = performance.now();
   const silentMs = () => performance.now() - heardMs;
-  /** A catalog that cannot be read, such as one sealed with an unknown secret, leaves the present one in force. */
-  const readCatalog = async () => {
-    try {
-      await parts.readCatalog();
-    } catch (failure) {
-      if (failure instanceof TurnpikeError && failure.code === 'store_unavailable') throw failure;
-      log.writeEvent('catalogue_not_taken', { cause: describeFailure(failure) });
-    }
-  };
-  const applyChange = async (change: Change) => {
-    if (change.kind === 'key') parts.forgetKey(change.id);
-    else if (change.kind === 'account') parts.forgetAccount(change.id);
-    else if (change.kind === 'cut') parts.cutKey(change.id);
-    else await readCatalog();
-  };
   const poll = async () => {
     const found = await feed.readSince(epoch);
-    for (const change of withoutRepetitions(found?.changes ?? [])) await applyChange(change);
-    if (found !== null) epoch = found.epoch;
-    else {
+    if (found === null) {
       const newest = await feed.readEpoch(); // before anything is read again
       parts.forgetAll();
-      await readCatalog();
+      await readCatalog(parts);
       epoch = newest;
+      return;
     }
+    const areApplied = await applyChanges(parts, found.changes);
+    failedPolls = areApplied ? 0 : failedPolls + 1;
+    if (areApplied || failedPolls >= bounds.changeAppliesMax) {
+      epoch = found.epoch;
+      failedPolls = 0;
+    }
+    if (!areApplied) parts.forgetAll();
   };
   const run = async () => {
     // Runs concurrently with the loop, which waits for responses.
@@ -72,8 +67,9 @@ export function followChanges(parts: FollowParts): Following {
       try {
         await poll();
         heardMs = askedMs;
-      } catch {
+      } catch (failure) {
         // Retried at the next poll; caches are invalidated meanwhile.
+        if (!isStoreUnavailable(failure)) parts.onFailure(failure);
       }
       isStopped = (await Promise.race([Bun.sleep(bounds.changesPollMs), stopping.promise])) === 'stopped';
     }
@@ -89,24 +85,58 @@ export function followChanges(parts: FollowParts): Following {
   };
 }
 
+/**
+ * Applies each change, also after one that fails: a broken change must not keep the others from this node. Returns whether
+ * all are applied.
+ */
+async function applyChanges(parts: FollowParts, changes: readonly Change[]): Promise<boolean> {
+  let areApplied = true;
+  for (const change of withoutRepetitions(changes)) {
+    try {
+      if (change.kind === 'key') parts.forgetKey(change.id);
+      else if (change.kind === 'account') parts.forgetAccount(change.id);
+      else if (change.kind === 'cut') parts.cutKey(change.id);
+      else await readCatalog(parts);
+    } catch (failure) {
+      if (isStoreUnavailable(failure)) throw failure;
+      areApplied = false;
+      parts.onFailure(failure);
+    }
+  }
+  return areApplied;
+}
+
+/** A catalog that cannot be read, such as one sealed with an unknown secret, leaves the present one in force. */
+async function readCatalog(parts: FollowParts): Promise<void> {
+  try {
+    await parts.readCatalog();
+  } catch (failure) {
+    if (isStoreUnavailable(failure)) throw failure;
+    parts.log.writeEvent('catalogue_not_taken', { cause: describeFailure(failure) });
+  }
+}
+
 /** A catalog of several documents is read once. */
 function withoutRepetitions(changes: readonly Change[]): Change[] {
   const catalogAt = changes.findLastIndex(({ kind }) => kind === 'catalog');
   return changes.filter(({ kind }, at) => kind !== 'catalog' || at === catalogAt);
 }
 
-interface FollowedParts extends Pick<FollowParts, 'feed' | 'epoch' | 'log'> {
+interface FollowedParts extends Pick<FollowParts, 'feed' | 'epoch'> {
+  observers: Pick<Observers, 'log' | 'metrics'>;
   gateway: Gateway;
   catalogReader: CatalogReader;
   moveAdmin(setting: string | null): AdminMove | null;
 }
 
 /** Starts at once. */
-export function followNodes({ gateway, catalogReader, moveAdmin, ...parts }: FollowedParts): Following {
+export function followNodes({ gateway, catalogReader, moveAdmin, observers, ...parts }: FollowedParts): Following {
   const { ledger, running, authenticator } = gateway;
   const adminListen = () => gateway.catalog().settings.adminListen;
   return followChanges({
     ...parts,
+    log: observers.log,
+    onFailure: (failure) => reportInternalFailure(observers, 'changes', failure),
     forgetKey(id) {
       authenticator.keys.forget(id);
       ledger.forgetRefusals();
@@ -130,7 +160,7 @@ export function followNodes({ gateway, catalogReader, moveAdmin, ...parts }: Fol
         move?.keep();
       } catch (failure) {
         // The port is unavailable here: the admin API of this node stays where it is.
-        parts.log.writeEvent('admin_port_not_moved', { cause: describeFailure(failure) });
+        observers.log.writeEvent('admin_port_not_moved', { cause: describeFailure(failure) });
       }
     },
   });
@@ -144,19 +174,24 @@ export function makeCatalogReader(
   holder: CatalogHolder,
   ledger: Pick<NodeLedger, 'forgetRefusals'>,
 ) {
-  let last: Promise<void> = Promise.resolve();
+  let running: Promise<void> = Promise.resolve();
+  /** Begins after the running read, and serves all who ask before that. */
+  let next: Promise<void> | null = null;
+  const readNext = async () => {
+    await running.catch(() => {}); // its callers get the error
+    running = next ?? running;
+    next = null;
+    holder.swap(await store.loadCatalog());
+    ledger.forgetRefusals();
+  };
   return {
     /**
      * When it resolves, everything stored before the call is current. Throws store_unavailable, DocumentBroken,
      * SealBroken; then the catalog is unchanged.
      */
     read(): Promise<void> {
-      const mine = last.then(async () => {
-        holder.swap(await store.loadCatalog());
-        ledger.forgetRefusals();
-      });
-      last = mine.catch(() => {}); // the caller gets the error
-      return mine;
+      next ??= readNext();
+      return next;
     },
   };
 }

@@ -5,8 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { bounds } from '../config.ts';
 import type { Dispatcher } from '../delivery/delivery.ts';
-import { TurnpikeError } from '../errors.ts';
-import { Outpaced } from '../ledger/ledger.ts';
+import { isStoreUnavailable, Outpaced } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import type { Leadership } from './leadership.ts';
 
@@ -57,7 +56,7 @@ async function deliver({ leadership, dispatcher, log }: JobParts, signal: AbortS
       if (failure instanceof Outpaced) {
         leadership.lose();
         dispatcher.forget();
-      } else if (!isUnavailable(failure)) log.writeEvent('deliveries_failed', { cause: describeFailure(failure) });
+      } else if (!isStoreUnavailable(failure)) log.writeEvent('deliveries_failed', { cause: describeFailure(failure) });
     }
     await Promise.race([dispatcher.waitForEnd(bounds.eventsPollMs), rest(bounds.eventsPollMs, signal)]);
     await rest(bounds.deliveryWritesPauseMs, signal);
@@ -75,14 +74,9 @@ async function runSeldom(parts: JobParts, job: SeldomJob, signal: AbortSignal): 
       await job.run(signal);
     } catch (failure) {
       log.writeEvent('job_failed', { job: job.name, cause: describeFailure(failure) });
-      if (!isUnavailable(failure)) await parts.onFailure(job.name, failure).catch(() => {});
+      if (!isStoreUnavailable(failure)) await parts.onFailure(job.name, failure).catch(() => {});
     }
   }
-}
-
-/** The ledger reports it already. */
-function isUnavailable(failure: unknown): boolean {
-  return failure instanceof TurnpikeError && failure.code === 'store_unavailable';
 }
 
 async function rest(ms: number, signal?: AbortSignal): Promise<void> {

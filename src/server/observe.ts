@@ -5,7 +5,10 @@ import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import type { CredentialState } from '../credentials/credentials.ts';
 import type { MessageReport } from '../gateway/gateway.ts';
+import { isStoreUnavailable } from '../ledger/ledger.ts';
 import {
+  describeFailure,
+  type FailurePlace,
   LeftOutNotices,
   type LogWriter,
   messageLine,
@@ -93,6 +96,17 @@ export function reportAnswer(
 export function reportModelList({ log }: Observers, provider: string, failure: string | null): void {
   if (failure === null) log.writeEvent('model_list_resumed', { provider });
   else log.writeEvent('model_list_failed', { provider, cause: failure });
+}
+
+/** Background work failed and is retried or passed over. The ledger reports an unavailable store. */
+export function reportInternalFailure(
+  { log, metrics }: Pick<Observers, 'log' | 'metrics'>,
+  place: FailurePlace,
+  failure: unknown,
+): void {
+  if (isStoreUnavailable(failure)) return;
+  metrics.countInternalFailure(place);
+  log.writeEvent('internal_failure', { place, cause: describeFailure(failure) });
 }
 
 /** The credential of a provider, or a setting, cannot be read, or can be read again. */

@@ -186,7 +186,7 @@ async function startOn(
   const admin: AdminApi = makeAdmin({ ...known, ...sources, findAuthFault, moveAdmin, messagesAt });
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile, stores.installation);
   const state: StopState = { isLeaving: false, isDraining: false };
-  const following = feed && followNodes({ feed, epoch, gateway, catalogReader, moveAdmin, log });
+  const following = feed && followNodes({ feed, epoch, gateway, catalogReader, moveAdmin, observers });
   closing.push(() => following?.stop());
   const publicApi = makePublic(config, gateway, state, () => following?.isHearing() ?? true, observers, closing);
   const updateOperatorFile = () => writeOperatorFile(config, http, token);
@@ -237,7 +237,7 @@ function startUpkeep({ traffic: writer, ...parts }: EventParts & { traffic: Traf
   const { retention: rows, traffic } = store.stores;
   const retention = { store: rows, traffic, settings, clock, log };
   const { runAlone, maintain } = store;
-  const failed = makeUpkeepReport(store.stores.events, clock);
+  const failed = makeUpkeepReport(store.stores.events, parts);
   const upkeep = { runAlone, maintain, failed, updatePlans: makePlanUpdates(store, gateway) };
   return [
     writer.start(),

@@ -178,6 +178,7 @@ function notifyingParts(feed: ChangeFeed, epoch: number, notifications: string[]
     cutKey: (id) => notifications.push(`cut ${id}`),
     readCatalog: async () => void notifications.push('catalogue'),
     log: { writeEvent: () => {} },
+    onFailure: (failure) => notifications.push(String(failure)),
   };
 }
 

@@ -103,6 +103,7 @@ describe('an unused service', () => {
       'le',
       'model',
       'outcome',
+      'place',
       'provider',
       'reason',
       'result',
