@@ -2,7 +2,7 @@
 // Responses of earlier versions have no account (0) and count as paid for, so that they are kept like those of an account
 // with the largest share.
 
-import type { MigrationPart } from './payments/payments.ts';
+import type { MigrationPart } from './migration-part.ts';
 
 const NANO_OF_EARLIER = 1_000_000_000;
 

@@ -1,7 +1,7 @@
 // Version 18: what nodes did to tables of PostgreSQL as their owner is done by functions, which run with the owner's rights. So a role
 // with rights on rows alone can be a node's. Only roles that `turnpike migrate --grant` names may call them.
 
-import type { MigrationPart } from './payments/payments.ts';
+import type { MigrationPart } from './migration-part.ts';
 
 const FUNCTIONS = ['make_usage_month(int)', 'drop_usage_month(int)', 'carry_entries(bigint, bigint, int)'] as const;
 

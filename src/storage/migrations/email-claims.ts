@@ -1,7 +1,7 @@
 // Version 16: `people.email` has only claimed emails. Invited and disabled people of an account claim none, so that they keep an
 // address from nobody; the document of a person still has it. Several people may have one address, which an index finds.
 
-import type { MigrationPart } from './payments/payments.ts';
+import type { MigrationPart } from './migration-part.ts';
 
 const release = `UPDATE people SET email = NULL WHERE account_id IS NOT NULL AND status <> 'enabled';`;
 

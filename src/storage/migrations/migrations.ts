@@ -2,24 +2,21 @@
 // Amounts are nanodollars, times are milliseconds since 1970, ids are integers.
 
 import { answerShares } from './answer-shares.ts';
-import { consoleTables } from './console/console.ts';
+import { baselineTables } from './baseline-tables.ts';
 import { dataRights } from './data-rights.ts';
 import { emailClaims } from './email-claims.ts';
+import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments/payments.ts';
 import { planWindowColumns } from './plan-windows.ts';
-import { postgresTables } from './postgres-tables.ts';
-import { sqliteTables } from './sqlite-tables.ts';
+import { refusalTables } from './refusals.ts';
 
-export interface Migration {
+/** Statements are separated by semicolons. */
+export interface Migration extends MigrationPart {
   version: number;
   name: string;
   /** The lowest version that a program must know to use PostgreSQL's tables at this version. Nodes of two releases may run at once. */
   leastKnown: number;
-  /** Statements for SQLite, separated by semicolons. */
-  sqlite: string;
-  /** Statements for PostgreSQL, separated by semicolons. */
-  postgres: string;
 }
 
 /** The first migration creates all tables. It continues the numbering of the development versions that it replaces. */
@@ -27,8 +24,7 @@ const baseline: Migration = {
   version: 9,
   name: 'baseline',
   leastKnown: 8,
-  sqlite: sqliteTables,
-  postgres: postgresTables,
+  ...baselineTables,
 };
 
 /** The last development version before the baseline, which has one more column. Not a step of new installations. */
@@ -53,7 +49,7 @@ const forConsole: Migration = {
   version: 11,
   name: 'console',
   leastKnown: 10,
-  ...consoleTables,
+  ...refusalTables,
 };
 
 /** Only indexes, which the database maintains for programs of any version. */

@@ -1,6 +1,6 @@
 // Version 12: indexes of accounts and keys by name, in lower case (A to Z). The expressions are those of the sorted lists.
 
-import type { MigrationPart } from './payments/payments.ts';
+import type { MigrationPart } from './migration-part.ts';
 
 export const nameIndexes: MigrationPart = {
   sqlite: `

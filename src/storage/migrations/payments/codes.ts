@@ -1,37 +1,8 @@
 // The tables of redemption codes.
 
-import type { MigrationPart } from './payments.ts';
+import { forBoth } from '../migration-part.ts';
 
-export const codesPart: MigrationPart = {
-  sqlite: `
-  CREATE TABLE code_batches (
-    id INTEGER PRIMARY KEY,
-    created_at_ms INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    amount INTEGER NOT NULL CHECK (amount > 0),
-    count INTEGER NOT NULL,
-    redeemed INTEGER NOT NULL CHECK (redeemed BETWEEN 0 AND count),
-    expires_at_ms INTEGER,
-    once_per_account INTEGER NOT NULL,
-    note TEXT,
-    status TEXT NOT NULL,
-    made_by TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX code_batches_in_order ON code_batches (created_at_ms, id);
-  CREATE TABLE codes (
-    batch_id INTEGER NOT NULL REFERENCES code_batches (id),
-    number INTEGER NOT NULL,
-    hash TEXT NOT NULL UNIQUE,
-    account_id INTEGER,
-    redeemed_by TEXT,
-    redeemed_at_ms INTEGER,
-    once_account_id INTEGER,
-    PRIMARY KEY (batch_id, number)
-  ) STRICT, WITHOUT ROWID;
-  CREATE UNIQUE INDEX codes_once_per_account ON codes (batch_id, once_account_id) WHERE once_account_id IS NOT NULL;
-`,
-  postgres: `
+export const codesPart = forBoth(`
   CREATE TABLE code_batches (
     id bigint PRIMARY KEY,
     created_at_ms bigint NOT NULL,
@@ -58,5 +29,4 @@ export const codesPart: MigrationPart = {
     PRIMARY KEY (batch_id, number)
   );
   CREATE UNIQUE INDEX codes_once_per_account ON codes (batch_id, once_account_id) WHERE once_account_id IS NOT NULL;
-`,
-};
+`);

@@ -1,62 +1,32 @@
 // Queued mails, links that are mailed, and sign-ups.
 
-import type { MigrationPart } from './payments.ts';
+import { forBoth } from '../migration-part.ts';
 
-export const mailsPart: MigrationPart = {
-  sqlite: `
-    CREATE TABLE mails (
-      id INTEGER PRIMARY KEY,
-      created_at_ms INTEGER NOT NULL,
-      next_at_ms INTEGER NOT NULL,
-      tries INTEGER NOT NULL,
-      document TEXT NOT NULL,
-      secret_sealed TEXT
-    ) STRICT;
-    CREATE INDEX mails_due ON mails (next_at_ms, id);
-    CREATE TABLE mailed_links (
-      hash TEXT PRIMARY KEY,
-      purpose TEXT NOT NULL,
-      email TEXT NOT NULL,
-      expires_at_ms INTEGER NOT NULL,
-      document TEXT NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX mailed_links_of_email ON mailed_links (purpose, email);
-    CREATE INDEX mailed_links_that_end ON mailed_links (expires_at_ms);
-    CREATE TABLE sign_ups (
-      account_id INTEGER PRIMARY KEY,
-      at_ms INTEGER NOT NULL,
-      email_key TEXT NOT NULL,
-      is_credited INTEGER NOT NULL
-    ) STRICT;
-    CREATE INDEX sign_ups_in_order ON sign_ups (at_ms);
-    CREATE UNIQUE INDEX sign_ups_credited ON sign_ups (email_key) WHERE is_credited = 1;
-  `,
-  postgres: `
-    CREATE TABLE mails (
-      id bigint PRIMARY KEY,
-      created_at_ms bigint NOT NULL,
-      next_at_ms bigint NOT NULL,
-      tries bigint NOT NULL,
-      document text NOT NULL,
-      secret_sealed text
-    );
-    CREATE INDEX mails_due ON mails (next_at_ms, id);
-    CREATE TABLE mailed_links (
-      hash text COLLATE "C" PRIMARY KEY,
-      purpose text COLLATE "C" NOT NULL,
-      email text COLLATE "C" NOT NULL,
-      expires_at_ms bigint NOT NULL,
-      document text NOT NULL
-    );
-    CREATE INDEX mailed_links_of_email ON mailed_links (purpose, email);
-    CREATE INDEX mailed_links_that_end ON mailed_links (expires_at_ms);
-    CREATE TABLE sign_ups (
-      account_id bigint PRIMARY KEY,
-      at_ms bigint NOT NULL,
-      email_key text COLLATE "C" NOT NULL,
-      is_credited bigint NOT NULL
-    );
-    CREATE INDEX sign_ups_in_order ON sign_ups (at_ms);
-    CREATE UNIQUE INDEX sign_ups_credited ON sign_ups (email_key) WHERE is_credited = 1;
-  `,
-};
+export const mailsPart = forBoth(`
+  CREATE TABLE mails (
+    id bigint PRIMARY KEY,
+    created_at_ms bigint NOT NULL,
+    next_at_ms bigint NOT NULL,
+    tries bigint NOT NULL,
+    document text NOT NULL,
+    secret_sealed text
+  );
+  CREATE INDEX mails_due ON mails (next_at_ms, id);
+  CREATE TABLE mailed_links (
+    hash text COLLATE "C" PRIMARY KEY,
+    purpose text COLLATE "C" NOT NULL,
+    email text COLLATE "C" NOT NULL,
+    expires_at_ms bigint NOT NULL,
+    document text NOT NULL
+  );
+  CREATE INDEX mailed_links_of_email ON mailed_links (purpose, email);
+  CREATE INDEX mailed_links_that_end ON mailed_links (expires_at_ms);
+  CREATE TABLE sign_ups (
+    account_id bigint PRIMARY KEY,
+    at_ms bigint NOT NULL,
+    email_key text COLLATE "C" NOT NULL,
+    is_credited bigint NOT NULL
+  );
+  CREATE INDEX sign_ups_in_order ON sign_ups (at_ms);
+  CREATE UNIQUE INDEX sign_ups_credited ON sign_ups (email_key) WHERE is_credited = 1;
+`);

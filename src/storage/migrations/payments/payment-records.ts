@@ -1,68 +1,36 @@
 // Payments, facts about accounts at the payment provider, and the webhook events that were handled.
 
-import type { MigrationPart } from './payments.ts';
+import { forBoth } from '../migration-part.ts';
 
-const indexes = `
-    CREATE INDEX payments_in_order ON payments (created_at_ms, id);
-    CREATE INDEX payments_of_account ON payments (account_id, created_at_ms, id);
-    CREATE INDEX payments_of_status ON payments (status, created_at_ms, id);
-    CREATE INDEX payments_of_kind ON payments (kind, created_at_ms, id);
-    CREATE INDEX payments_due ON payments (check_at_ms) WHERE check_at_ms IS NOT NULL;
-    CREATE UNIQUE INDEX one_pending_recharge ON payments (account_id) WHERE kind = 'auto_recharge' AND status = 'pending';
-    CREATE INDEX payment_events_in_order ON payment_events (at_ms);
-`;
-
-export const paymentRecordsPart: MigrationPart = {
-  sqlite: `
-    CREATE TABLE payments (
-      id INTEGER PRIMARY KEY,
-      account_id INTEGER NOT NULL REFERENCES accounts (id),
-      kind TEXT NOT NULL,
-      status TEXT NOT NULL,
-      source TEXT UNIQUE,
-      version INTEGER NOT NULL,
-      created_at_ms INTEGER NOT NULL,
-      check_at_ms INTEGER,
-      document TEXT NOT NULL
-    ) STRICT;
-    CREATE TABLE billing (
-      account_id INTEGER PRIMARY KEY REFERENCES accounts (id),
-      version INTEGER NOT NULL,
-      customer TEXT NOT NULL UNIQUE,
-      document TEXT NOT NULL
-    ) STRICT;
-    CREATE TABLE payment_events (
-      id TEXT PRIMARY KEY,
-      at_ms INTEGER NOT NULL,
-      type TEXT NOT NULL,
-      payment_id INTEGER
-    ) STRICT, WITHOUT ROWID;
-    ${indexes}
-  `,
-  postgres: `
-    CREATE TABLE payments (
-      id bigint PRIMARY KEY,
-      account_id bigint NOT NULL REFERENCES accounts (id),
-      kind text COLLATE "C" NOT NULL,
-      status text COLLATE "C" NOT NULL,
-      source text COLLATE "C" UNIQUE,
-      version bigint NOT NULL,
-      created_at_ms bigint NOT NULL,
-      check_at_ms bigint,
-      document text NOT NULL
-    );
-    CREATE TABLE billing (
-      account_id bigint PRIMARY KEY REFERENCES accounts (id),
-      version bigint NOT NULL,
-      customer text COLLATE "C" NOT NULL UNIQUE,
-      document text NOT NULL
-    );
-    CREATE TABLE payment_events (
-      id text COLLATE "C" PRIMARY KEY,
-      at_ms bigint NOT NULL,
-      type text NOT NULL,
-      payment_id bigint
-    );
-    ${indexes}
-  `,
-};
+export const paymentRecordsPart = forBoth(`
+  CREATE TABLE payments (
+    id bigint PRIMARY KEY,
+    account_id bigint NOT NULL REFERENCES accounts (id),
+    kind text COLLATE "C" NOT NULL,
+    status text COLLATE "C" NOT NULL,
+    source text COLLATE "C" UNIQUE,
+    version bigint NOT NULL,
+    created_at_ms bigint NOT NULL,
+    check_at_ms bigint,
+    document text NOT NULL
+  );
+  CREATE TABLE billing (
+    account_id bigint PRIMARY KEY REFERENCES accounts (id),
+    version bigint NOT NULL,
+    customer text COLLATE "C" NOT NULL UNIQUE,
+    document text NOT NULL
+  );
+  CREATE TABLE payment_events (
+    id text COLLATE "C" PRIMARY KEY,
+    at_ms bigint NOT NULL,
+    type text NOT NULL,
+    payment_id bigint
+  );
+  CREATE INDEX payments_in_order ON payments (created_at_ms, id);
+  CREATE INDEX payments_of_account ON payments (account_id, created_at_ms, id);
+  CREATE INDEX payments_of_status ON payments (status, created_at_ms, id);
+  CREATE INDEX payments_of_kind ON payments (kind, created_at_ms, id);
+  CREATE INDEX payments_due ON payments (check_at_ms) WHERE check_at_ms IS NOT NULL;
+  CREATE UNIQUE INDEX one_pending_recharge ON payments (account_id) WHERE kind = 'auto_recharge' AND status = 'pending';
+  CREATE INDEX payment_events_in_order ON payment_events (at_ms);
+`);

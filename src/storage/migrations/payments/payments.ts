@@ -1,24 +1,16 @@
 // Version 10: debts, plans, payments and events. Each part has the tables of one subject.
 
+import { joined, type MigrationPart } from '../migration-part.ts';
 import { codesPart } from './codes.ts';
 import { eventsPart } from './events.ts';
 import { ledgerPart } from './ledger.ts';
 import { mailsPart } from './mails.ts';
 import { paymentRecordsPart } from './payment-records.ts';
 
-/** The statements of one part, for each database. */
-export interface MigrationPart {
-  sqlite: string;
-  postgres: string;
-}
-
 const tableParts: readonly MigrationPart[] = [paymentRecordsPart, codesPart, eventsPart, mailsPart];
 const parts: readonly MigrationPart[] = [ledgerPart, ...tableParts];
 
-export const paymentTables: MigrationPart = {
-  sqlite: parts.map(({ sqlite }) => sqlite).join('\n'),
-  postgres: parts.map(({ postgres }) => postgres).join('\n'),
-};
+export const paymentTables = joined(parts);
 
 /** Version 17: development builds of 25 and 26 November 2026 made version 10 without some of these parts. */
 export const missingPaymentTables: MigrationPart = {

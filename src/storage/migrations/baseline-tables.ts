@@ -1,6 +1,9 @@
-// The tables of PostgreSQL as the first migration creates them. Text that is compared or ordered has the collation "C".
+// The tables as the first migration creates them. In PostgreSQL, text that is compared or ordered has the collation "C".
 
-export const postgresTables = `
+import { forBoth, type MigrationPart } from './migration-part.ts';
+
+export const baselineTables: MigrationPart = forBoth(
+  `
   CREATE TABLE accounts (
     id bigint PRIMARY KEY,
     created_at_ms bigint NOT NULL,
@@ -24,8 +27,9 @@ export const postgresTables = `
   );
   CREATE INDEX key_secrets_of_key ON key_secrets (key_id);
   CREATE INDEX key_secrets_that_end ON key_secrets (expires_at_ms) WHERE expires_at_ms IS NOT NULL;
-
+@postgres
   -- A low fillfactor leaves space on the page for HOT updates: every message updates these rows.
+@both
   CREATE TABLE account_meters (
     id bigint PRIMARY KEY,
     enabled smallint NOT NULL,
@@ -56,6 +60,15 @@ export const postgresTables = `
     rates text NOT NULL,
     last_used_at_ms bigint
   ) WITH (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.05);
+@sqlite
+  CREATE TABLE holds (
+    request_id TEXT PRIMARY KEY,
+    account_id INTEGER NOT NULL,
+    key_id INTEGER NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount >= 0),
+    document TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+@postgres
   -- node, epoch and claim duplicate the document because other nodes search by them.
   CREATE TABLE holds (
     request_id text COLLATE "C" PRIMARY KEY,
@@ -69,12 +82,12 @@ export const postgresTables = `
   ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
   -- Without request_id: the planner would use this index for look-ups by id while the table has no statistics.
   CREATE INDEX holds_of_owner ON holds (node, epoch);
+@both
   CREATE TABLE leases (
     node text COLLATE "C" PRIMARY KEY,
     epoch bigint NOT NULL,
     expires_at_ms bigint NOT NULL
   ) WITH (fillfactor = 40);
-
   CREATE TABLE entries (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     account_id bigint NOT NULL,
@@ -88,18 +101,33 @@ export const postgresTables = `
     CHECK (debit <> credit)
   );
   CREATE INDEX entries_of_account ON entries (account_id, at_ms, seq);
+@sqlite
+  -- Usage entries fail the first comparison. IN (…) would cost more than the rest of their insert.
+@both
   CREATE UNIQUE INDEX credits_once ON entries (account_id, reference)
     WHERE kind <> 'usage' AND kind <> 'write_off' AND kind <> 'correction' AND kind <> 'refund'
     AND reference IS NOT NULL;
+@sqlite
+  CREATE TRIGGER entries_are_never_updated BEFORE UPDATE ON entries
+    BEGIN SELECT RAISE(ABORT, 'a journal entry is never updated'); END;
+  -- The entries that the current transaction deletes. Empty between transactions.
+@postgres
   CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN RAISE EXCEPTION '% is never %', TG_ARGV[0], TG_ARGV[1] USING ERRCODE = 'restrict_violation'; END $$;
   CREATE TRIGGER entries_are_never_updated BEFORE UPDATE ON entries
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('a journal entry', 'updated');
   CREATE TRIGGER entries_are_never_truncated BEFORE TRUNCATE ON entries
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('a journal entry', 'deleted');
-
   -- The entries that the current transaction deletes. Empty for every other transaction.
+@both
   CREATE TABLE carried_entries (seq bigint PRIMARY KEY);
+@sqlite
+  CREATE TRIGGER entries_are_never_deleted BEFORE DELETE ON entries
+    WHEN NOT EXISTS (SELECT 1 FROM carried_entries WHERE seq = OLD.seq)
+      OR OLD.at_ms >= COALESCE(
+        (SELECT CAST(value AS INTEGER) FROM installation WHERE name = 'journal_kept_since_ms'), -9223372036854775807)
+    BEGIN SELECT RAISE(ABORT, 'a journal entry is never deleted'); END;
+@postgres
   CREATE FUNCTION refuse_to_delete_entry() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF NOT EXISTS (SELECT 1 FROM carried_entries WHERE seq = OLD.seq)
       OR OLD.at_ms >= COALESCE(
@@ -110,6 +138,7 @@ export const postgresTables = `
   END $$;
   CREATE TRIGGER entries_are_never_deleted BEFORE DELETE ON entries
     FOR EACH ROW EXECUTE FUNCTION refuse_to_delete_entry();
+@both
   CREATE INDEX carried_forward ON entries (account_id) WHERE kind = 'carried_forward';
   CREATE TABLE carried_credits (
     account_id bigint NOT NULL,
@@ -128,7 +157,30 @@ export const postgresTables = `
   -- Most entries fail the first comparison.
   CREATE INDEX entries_of_message ON entries (reference, kind, at_ms, seq)
     WHERE kind <> 'usage' AND kind <> 'write_off' AND (kind = 'correction' OR kind = 'refund');
-
+@sqlite
+  CREATE TABLE usage_records (
+    seq INTEGER PRIMARY KEY,
+    request_id TEXT NOT NULL UNIQUE,
+    at_ms INTEGER NOT NULL,
+    account_id INTEGER NOT NULL,
+    key_id INTEGER NOT NULL,
+    ended_by TEXT NOT NULL,
+    group_name TEXT NOT NULL,
+    model TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cache_read_tokens INTEGER NOT NULL,
+    cache_write_5m_tokens INTEGER NOT NULL,
+    cache_write_1h_tokens INTEGER NOT NULL,
+    web_searches INTEGER NOT NULL,
+    cost INTEGER NOT NULL,
+    written_off INTEGER NOT NULL,
+    provider_cost INTEGER,
+    details TEXT NOT NULL
+  ) STRICT;
+@postgres
   -- Partitioned by the month of at_ms, as 202611. The month is part of the primary key, so that a look-up by id prunes
   -- partitions even before a new month has statistics.
   CREATE SEQUENCE usage_records_seq;
@@ -158,13 +210,13 @@ export const postgresTables = `
   ) PARTITION BY LIST (month);
   -- Indexes end with seq, which orders rows of one millisecond. SQLite uses the rowid for that.
   CREATE INDEX usage_by_number ON usage_records (seq);
+@both
   CREATE INDEX usage_in_order ON usage_records (at_ms, seq);
   CREATE INDEX usage_of_account ON usage_records (account_id, at_ms, seq);
   CREATE INDEX usage_of_key ON usage_records (key_id, at_ms, seq);
   CREATE INDEX cut_usage ON usage_records (outcome, at_ms, seq) WHERE outcome <> 'completed';
   CREATE INDEX cut_usage_of_account ON usage_records (account_id, outcome, at_ms, seq) WHERE outcome <> 'completed';
   CREATE INDEX cut_usage_of_key ON usage_records (key_id, outcome, at_ms, seq) WHERE outcome <> 'completed';
-
   CREATE TABLE daily_totals (
     day_ms bigint NOT NULL,
     account_id bigint NOT NULL,
@@ -184,7 +236,6 @@ export const postgresTables = `
   ) WITH (fillfactor = 40);
   CREATE INDEX totals_of_account ON daily_totals (account_id, day_ms, key_id, model);
   CREATE INDEX totals_of_key ON daily_totals (key_id, day_ms, model);
-
   CREATE TABLE installation (
     name text COLLATE "C" PRIMARY KEY,
     value text NOT NULL
@@ -196,7 +247,6 @@ export const postgresTables = `
     document text NOT NULL,
     PRIMARY KEY (kind, name)
   );
-
   CREATE TABLE tokens (
     id bigint PRIMARY KEY,
     account_id bigint REFERENCES accounts (id),
@@ -206,7 +256,6 @@ export const postgresTables = `
   );
   CREATE INDEX tokens_in_order ON tokens (created_at_ms, id);
   CREATE INDEX tokens_of_account ON tokens (account_id, created_at_ms, id);
-
   CREATE TABLE audit_records (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at_ms bigint NOT NULL,
@@ -225,11 +274,17 @@ export const postgresTables = `
   CREATE INDEX audit_of_object ON audit_records (object, at_ms, seq);
   CREATE INDEX audit_of_actor ON audit_records (actor, at_ms, seq);
   CREATE INDEX audit_of_actor_in_account ON audit_records (actor, account_id, at_ms, seq);
+@sqlite
+  CREATE TRIGGER audit_is_never_updated BEFORE UPDATE ON audit_records
+    BEGIN SELECT RAISE(ABORT, 'an audit record is never updated'); END;
+  CREATE TRIGGER audit_is_never_deleted BEFORE DELETE ON audit_records
+    BEGIN SELECT RAISE(ABORT, 'an audit record is never deleted'); END;
+@postgres
   CREATE TRIGGER audit_is_never_updated BEFORE UPDATE ON audit_records
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('an audit record', 'updated');
   CREATE TRIGGER audit_is_never_deleted BEFORE DELETE OR TRUNCATE ON audit_records
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('an audit record', 'deleted');
-
+@both
   CREATE TABLE creations (
     principal text COLLATE "C" NOT NULL,
     idempotency_key text COLLATE "C" NOT NULL,
@@ -240,7 +295,6 @@ export const postgresTables = `
     PRIMARY KEY (principal, idempotency_key)
   );
   CREATE INDEX creations_in_order ON creations (at_ms);
-
   CREATE TABLE people (
     id bigint PRIMARY KEY,
     account_id bigint REFERENCES accounts (id),
@@ -254,7 +308,7 @@ export const postgresTables = `
   CREATE INDEX people_in_order ON people (created_at_ms, id);
   CREATE INDEX people_of_account ON people (account_id, created_at_ms, id);
   CREATE INDEX people_in_role ON people (role, status);
-
+@postgres
   -- One row, incremented last in a transaction, so that epochs follow the order of commits.
   CREATE TABLE change_epoch (
     is_only smallint PRIMARY KEY CHECK (is_only = 1),
@@ -272,7 +326,7 @@ export const postgresTables = `
     at_ms bigint NOT NULL,
     PRIMARY KEY (epoch, kind, object_id)
   );
-
+@both
   CREATE TABLE claims (
     key_id bigint NOT NULL,
     name text COLLATE "C" NOT NULL,
@@ -284,7 +338,15 @@ export const postgresTables = `
     PRIMARY KEY (key_id, name)
   );
   CREATE INDEX claims_in_order ON claims (at_ms);
-
+@sqlite
+  CREATE TABLE answers (
+    seq INTEGER PRIMARY KEY,
+    request_id TEXT NOT NULL UNIQUE,
+    at_ms INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    sealed TEXT NOT NULL
+  ) STRICT;
+@postgres
   -- The total size is kept in 64 rows, so that nodes do not contend for a single one.
   CREATE TABLE answers (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -294,7 +356,21 @@ export const postgresTables = `
     sealed text NOT NULL,
     slot smallint NOT NULL CHECK (slot >= 0 AND slot < 64)
   );
+@both
   CREATE INDEX answers_in_order ON answers (at_ms, bytes);
+@sqlite
+  CREATE TABLE answers_stored (
+    is_only INTEGER PRIMARY KEY CHECK (is_only = 1),
+    bytes INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO answers_stored VALUES (1, 0);
+  CREATE TRIGGER answers_added AFTER INSERT ON answers BEGIN
+    UPDATE answers_stored SET bytes = bytes + new.bytes;
+  END;
+  CREATE TRIGGER answers_removed AFTER DELETE ON answers BEGIN
+    UPDATE answers_stored SET bytes = bytes - old.bytes;
+  END;
+@postgres
   CREATE TABLE answers_stored (
     slot smallint PRIMARY KEY,
     bytes bigint NOT NULL
@@ -317,9 +393,11 @@ export const postgresTables = `
     FOR EACH STATEMENT EXECUTE FUNCTION count_answers_added();
   CREATE TRIGGER answers_removed AFTER DELETE ON answers REFERENCING OLD TABLE AS removed
     FOR EACH STATEMENT EXECUTE FUNCTION count_answers_removed();
-
+@both
   CREATE TABLE learned (
     model text COLLATE "C" PRIMARY KEY,
     document text NOT NULL
   );
-`;
+`,
+  { isBaseline: true },
+);
