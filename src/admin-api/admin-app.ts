@@ -9,7 +9,7 @@ import { formatId, newRequestId } from '../base/ids.ts';
 import { type Fault, formatFault } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { asTurnpikeError, overloaded, TurnpikeError } from '../errors.ts';
-import { bodyChunks, declaredLength, refuseCrossSite } from '../http/http.ts';
+import { parseJsonObject, readBounded, refuseCrossSite } from '../http/http.ts';
 import { scanJson } from '../wire/wire.ts';
 import { authenticate } from './authenticate.ts';
 import type { AdminDependencies, Principal } from './dependencies.ts';
@@ -53,7 +53,8 @@ async function readJsonBody(request: Request, bytesMax: number): Promise<Request
   const text = decode(await readBounded(request, bytesMax)).trim();
   if (text !== '') {
     checkContentType(request.headers);
-    checkObject(text);
+    scanJson(text); // JSON.parse would silently take the last of duplicate members
+    parseJsonObject(text);
   }
   const headers = new Headers(request.headers);
   headers.set('content-type', 'application/json');
@@ -73,37 +74,12 @@ function checkContentType(headers: Headers): void {
     throw new TurnpikeError('content_type_unsupported', 'content-type: must be application/json.');
 }
 
-async function readBounded(request: Request, bytesMax: number): Promise<Buffer> {
-  const tooLarge = () => new TurnpikeError('body_too_large', `The body must not be larger than ${bytesMax} bytes.`);
-  if ((declaredLength(request.headers) ?? 0) > bytesMax) throw tooLarge();
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of bodyChunks(request)) {
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     throw new TurnpikeError('invalid_json', 'The body is not valid UTF-8.', { cause });
   }
-}
-
-function checkObject(text: string): void {
-  scanJson(text); // JSON.parse would silently take the last of duplicate members
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new TurnpikeError('invalid_json', 'The body is not valid JSON.', { cause });
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new TurnpikeError('invalid_request', 'The body must be a JSON object.');
 }
 
 export const OPENAPI_PATH = '/api/v1/openapi.json';

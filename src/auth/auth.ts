@@ -2,6 +2,7 @@
 // thread decides whether to allow each session; rights are unknown here.
 
 import { getMigrations } from 'better-auth/db/migration';
+import { collectBytes } from '../base/collect-bytes.ts';
 import { bounds, PASSWORD_COST } from '../config.ts';
 import type { Admission, FoundSession, Proof, Refusal, SignInQuestion, SignInSettings } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
@@ -31,14 +32,8 @@ function boundFetching(): () => void {
 
 async function readBounded(answer: Response): Promise<Uint8Array<ArrayBuffer> | null> {
   if (answer.body === null || [204, 304].includes(answer.status)) return null;
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of answer.body) {
-    bytes += piece.byteLength;
-    if (bytes > bounds.issuerAnswerBytesMax) throw new Error('the response of the issuer is too large');
-    pieces.push(piece);
-  }
-  return new Uint8Array(Buffer.concat(pieces));
+  const tooLarge = () => new Error('the response of the issuer is too large');
+  return new Uint8Array(await collectBytes(answer.body, bounds.issuerAnswerBytesMax, tooLarge));
 }
 
 export interface AuthParts {

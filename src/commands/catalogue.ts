@@ -3,6 +3,7 @@
 
 import { lookup } from 'node:dns/promises';
 import { readFile, stat } from 'node:fs/promises';
+import { collectBytes } from '../base/collect-bytes.ts';
 import { findPrivateAddress } from '../catalog/catalog.ts';
 import { bounds } from '../config.ts';
 import { type AdminClient, openClient, Refused, type Row } from './admin-client.ts';
@@ -136,14 +137,8 @@ async function fetchBytes(url: string, bytesMax: number): Promise<Uint8Array<Arr
   try {
     const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(bounds.priceListWaitMs) });
     if (!answer.ok) throw new Error(`status ${answer.status}`);
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of answer.body ?? []) {
-      length += chunk.length;
-      if (length > bytesMax) throw new Error(`it is larger than ${bytesMax} bytes`);
-      chunks.push(chunk);
-    }
-    return Uint8Array.from(Buffer.concat(chunks));
+    const tooLarge = () => new Error(`it is larger than ${bytesMax} bytes`);
+    return Uint8Array.from(await collectBytes(answer.body, bytesMax, tooLarge));
   } catch (thrown) {
     throw new CommandFailed(`cannot fetch ${url}: ${(thrown as Error).message}`);
   }

@@ -1,5 +1,6 @@
 // Requests to secret managers: bounded, without redirects, answered with JSON.
 
+import { collectBytes } from '../base/collect-bytes.ts';
 import { bounds } from '../config.ts';
 import { parseObject } from './interpret-text.ts';
 import { CredentialFault, explainFault, hideTokens, type LoadContext } from './load-context.ts';
@@ -20,11 +21,13 @@ export async function requestJson(
   { fetch: send = fetch }: Pick<LoadContext, 'fetch'>,
   secrets: readonly string[],
 ): Promise<Record<string, unknown>> {
+  const { credentialBytesMax: bytesMax } = bounds;
+  const tooLarge = () => new CredentialFault(`${who} answered with more than ${bytesMax} bytes`);
   let response: Response;
   let text: string;
   try {
     response = await send(url, { method: body === null ? 'GET' : 'POST', headers, body, signal, redirect: 'manual' });
-    text = await readBody(response, who);
+    text = (await collectBytes(response.body, bytesMax, tooLarge)).toString('utf8');
   } catch (thrown) {
     throw explainFault(`${who} cannot be reached at ${new URL(url).origin}`, thrown, secrets);
   }
@@ -33,19 +36,6 @@ export async function requestJson(
   if (response.ok) throw new CredentialFault(`${who} answered with something other than JSON`);
   const reason = hideTokens(answer === null ? '' : reasonIn(answer), secrets);
   throw new CredentialFault(`${who} answered ${response.status}${reason === '' ? '' : `: ${reason}`}`);
-}
-
-async function readBody(response: Response, who: string): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > bounds.credentialBytesMax)
-      throw new CredentialFault(`${who} answered with more than ${bounds.credentialBytesMax} bytes`);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 /** The forms of AWS, of Google and Azure, and of Vault. */

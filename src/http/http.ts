@@ -2,8 +2,9 @@
 
 export { clientAddress, isOverTls } from './client-address.ts';
 export { allowOrigin, corsHeaders, preflightResponse, refuseCrossSite } from './cors.ts';
+export { type Exchanged, exchange } from './exchange.ts';
 export { LoopDelay } from './loop-delay.ts';
-export { BodiesInFlight, bodyChunks, declaredLength, RequestBody } from './read-body.ts';
+export { BodiesInFlight, parseJsonObject, RequestBody, readBounded } from './read-body.ts';
 export {
   errorResponse,
   pathOf,

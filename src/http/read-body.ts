@@ -1,6 +1,7 @@
 // Reads a request body: bounded in bytes, time and the memory of all bodies together.
 
 import { parseWholeNumber } from '../base/checked-number.ts';
+import { collectBytes } from '../base/collect-bytes.ts';
 import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { type EqualWait, EqualWaits } from '../base/timers.ts';
 import { bounds } from '../config.ts';
@@ -8,7 +9,7 @@ import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Connection } from './serve-http.ts';
 
 /** The declared bytes; null without a length. Throws invalid_request and has the connection closed. */
-export function declaredLength(headers: Headers): number | null {
+function declaredLength(headers: Headers): number | null {
   const text = headers.get('content-length');
   if (text === null) return null;
   const bytes = parseWholeNumber(text);
@@ -235,11 +236,26 @@ function lost(cause: unknown): TurnpikeError {
   return new TurnpikeError('request_timeout', 'The connection was lost before the body was complete.', { cause });
 }
 
-/** Throws request_timeout if the client disconnects midway, which is not a failure of the service. */
-export async function* bodyChunks({ body }: Pick<Request, 'body'>): AsyncGenerator<Uint8Array> {
+/** A body of at most `bytesMax` bytes. Throws body_too_large, at once if the length is declared; invalid_request; request_timeout. */
+export async function readBounded(request: Request, bytesMax: number): Promise<Buffer<ArrayBuffer>> {
+  const refuse = () => new TurnpikeError('body_too_large', `The body must not be larger than ${bytesMax} bytes.`);
+  if ((declaredLength(request.headers) ?? 0) > bytesMax) throw refuse();
   try {
-    for await (const chunk of body ?? []) yield chunk;
+    return await collectBytes(request.body, bytesMax, refuse);
   } catch (cause) {
-    throw lost(cause);
+    throw cause instanceof TurnpikeError ? cause : lost(cause);
   }
+}
+
+/** Throws invalid_json, and invalid_request for another value than an object. */
+export function parseJsonObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new TurnpikeError('invalid_json', 'The body is not valid JSON.', { cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new TurnpikeError('invalid_request', 'The body must be a JSON object.');
+  return value as Record<string, unknown>;
 }

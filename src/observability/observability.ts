@@ -5,7 +5,7 @@ import type { startTelemetry, Telemetry } from './otlp/otlp.ts';
 
 export { watchEventLoop } from './gauges.ts';
 export { LeftOutNotices } from './left-out-notices.ts';
-export { logEvents } from './log-events.ts';
+export { type LogEvent, logEvents } from './log-events.ts';
 export {
   adminLine,
   auditLine,

@@ -1,20 +1,23 @@
 // Selects the API for a request, by path and port.
 
 import type { AdminApi } from '../admin-api/admin-api.ts';
-import { newRequestId } from '../base/ids.ts';
 import { CONSOLE_PATH, type Console } from '../console/console.ts';
-import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import { type ErrorCode, TurnpikeError } from '../errors.ts';
 import {
   type Connection,
   clientAddress,
-  errorResponse,
+  type Exchanged,
+  exchange,
   findHeadFault,
   isOverTls,
   pathOf,
   type ServeOptions,
+  type SharedHeaders,
+  securityHeaders,
+  shareHeaders,
   withSecurityHeaders,
 } from '../http/http.ts';
-import { describeFailure } from '../observability/observability.ts';
+import { describeFailure, type LogEvent } from '../observability/observability.ts';
 import { handlePublic, type PublicDependencies } from '../public-api/public-api.ts';
 import { AUTH_PATH, type ConsoleAuth } from '../sign-in/sign-in.ts';
 import { type Observers, reportAnswer } from './observe.ts';
@@ -23,29 +26,19 @@ import { answerUnsubscribe, UNSUBSCRIBE_PATH } from './unsubscribe.ts';
 
 const METRICS_PATH = '/metrics';
 
-/** Never rejects: errors become responses. */
-async function handleMetrics(request: Request, address: string, admin: AdminApi, observers: Observers) {
-  const receivedAtMs = observers.clock.nowMs();
-  const requestId = newRequestId(receivedAtMs);
-  let response: Response;
-  let failure: TurnpikeError | null = null;
-  try {
-    if (!['GET', 'HEAD'].includes(request.method))
-      throw new TurnpikeError('method_not_allowed', `${METRICS_PATH} accepts only GET.`, {
-        headers: { allow: 'GET, HEAD' },
-      });
-    await admin.requireInstallation(request, address);
-    const { contentType } = observers.metrics;
-    const headers = { 'content-type': contentType, 'cache-control': 'no-store', 'request-id': requestId };
-    response = new Response(await observers.metrics.scrape(), { headers });
-  } catch (thrown) {
-    failure = asTurnpikeError(thrown);
-    response = errorResponse(failure, requestId);
-  }
-  const times = { receivedAtMs, durationMs: observers.clock.nowMs() - receivedAtMs };
-  const facts = { requestId, ...times, method: request.method, path: METRICS_PATH, address, status: response.status };
-  reportAnswer(observers, { ...facts, clientRequest: null, failure });
-  return response;
+async function answerMetrics(
+  { request, address }: Asked,
+  requestId: string,
+  admin: AdminApi,
+  metrics: Observers['metrics'],
+) {
+  if (!['GET', 'HEAD'].includes(request.method))
+    throw new TurnpikeError('method_not_allowed', `${METRICS_PATH} accepts only GET.`, {
+      headers: { allow: 'GET, HEAD' },
+    });
+  await admin.requireInstallation(request, address);
+  const headers = { 'content-type': metrics.contentType, 'cache-control': 'no-store', 'request-id': requestId };
+  return new Response(await metrics.scrape(), { headers });
 }
 
 const ADMIN_PATH = '/api/v1';
@@ -62,70 +55,79 @@ export interface OperatorParts {
 
 type Handle = ServeOptions['handle'];
 
+/** A request that is not for the public API. */
+interface Asked {
+  request: Request;
+  path: string;
+  /** The client's, through trusted proxies. */
+  address: string;
+  isOverTls: boolean;
+}
+
 /** Handlers of the message port and the admin port. `hasAdminPort` is called for each request. */
 export function routeRequests(
   dependencies: PublicDependencies,
-  { admin, auth, console: pages, webhook }: OperatorParts,
+  parts: OperatorParts,
   observers: Observers,
   hasAdminPort: () => boolean,
 ): { onMessagePort: Handle; onAdminPort: Handle } {
-  const addressOf = (request: Request, connection: Connection) =>
-    clientAddress(connection.address, request.headers, dependencies.trustedProxies);
-  const refuse = (error: TurnpikeError, request: Request, connection: Connection) =>
-    refuseRequest(error, request, addressOf(request, connection), observers);
-  const answerOperator = async (request: Request, connection: Connection): Promise<Response> => {
-    const isSecure = isOverTls(connection, request.headers, dependencies.trustedProxies);
-    const address = addressOf(request, connection);
-    const path = pathOf(request.url);
-    const fault = findHeadFault(request.headers);
-    if (fault !== null) {
-      const invalid = new TurnpikeError('invalid_request', fault);
-      return withSecurityHeaders(refuse(invalid, request, connection), isSecure);
-    }
-    if (path === METRICS_PATH)
-      return withSecurityHeaders(await handleMetrics(request, address, admin, observers), isSecure);
-    if (path === WEBHOOK_PATH && webhook !== null)
-      return withSecurityHeaders(await webhook.fetch(request, address), isSecure);
-    if (path === '/' || path === CONSOLE_PATH) {
-      const headers = { location: `${CONSOLE_PATH}/`, 'cache-control': 'no-store' };
-      return withSecurityHeaders(new Response(null, { status: 302, headers }), isSecure);
-    }
-    // Without a host there is no whole URL, which the admin API's routes need.
-    const hasHost = URL.canParse(request.url);
-    if (hasHost && path.startsWith(`${AUTH_PATH}/`)) return auth.fetch(request, { address, isOverTls: isSecure });
-    const callAdmin = (asked: Request) => admin.fetch(asked, address, isSecure);
-    if (hasHost && (path === UNSUBSCRIBE_PATH || path.startsWith(`${CONSOLE_PATH}/`))) {
-      try {
-        if (path !== UNSUBSCRIBE_PATH) return await pages.fetch(request, isSecure);
-        return withSecurityHeaders(await answerUnsubscribe(request, callAdmin), isSecure);
-      } catch (thrown) {
-        const failure = asTurnpikeError(thrown);
-        if (failure.status >= 500) observers.log.writeEvent('console_failure', { cause: describeFailure(thrown) });
-        return withSecurityHeaders(refuse(failure, request, connection), isSecure);
-      }
-    }
-    if (hasHost) return withSecurityHeaders(await callAdmin(request), isSecure);
-    const noHost = new TurnpikeError('invalid_request', 'host: must be a host name, with an optional port');
-    return withSecurityHeaders(refuse(noHost, request, connection), isSecure);
-  };
+  const askedOf = (request: Request, connection: Connection, path: string): Asked => ({
+    request,
+    path,
+    address: clientAddress(connection.address, request.headers, dependencies.trustedProxies),
+    isOverTls: isOverTls(connection, request.headers, dependencies.trustedProxies),
+  });
   return {
     onMessagePort(request, connection) {
       const path = pathOf(request.url);
       return isForOperator(request, path) && !hasAdminPort()
-        ? answerOperator(request, connection)
+        ? answerOperator(askedOf(request, connection, path), parts, observers)
         : handlePublic(request, connection, dependencies, path);
     },
     onAdminPort(request, connection) {
       const path = pathOf(request.url);
-      if (isForOperator(request, path)) return answerOperator(request, connection);
       if (PROBES.has(path)) return handlePublic(request, connection, dependencies, path);
-      return refuse(
-        new TurnpikeError('route_not_found', 'Only the admin API is served on this port.'),
-        request,
-        connection,
-      );
+      const asked = askedOf(request, connection, path);
+      return isForOperator(request, path)
+        ? answerOperator(asked, parts, observers)
+        : refuse(asked, observers, 'route_not_found', 'Only the admin API is served on this port.');
     },
   };
+}
+
+/** Never rejects. */
+async function answerOperator(asked: Asked, parts: OperatorParts, observers: Observers): Promise<Response> {
+  const { request, path, isOverTls } = asked;
+  const fault = findHeadFault(request.headers);
+  if (fault !== null) return refuse(asked, observers, 'invalid_request', fault);
+  if (URL.canParse(request.url)) {
+    if (path.startsWith(`${AUTH_PATH}/`)) return parts.auth.fetch(request, asked);
+    if (path.startsWith(`${CONSOLE_PATH}/`))
+      return answerPage(asked, observers, () => parts.console.fetch(request, isOverTls));
+  }
+  return withSecurityHeaders(await answerElse(asked, parts, observers), isOverTls);
+}
+
+/** Answers without security headers of their own. */
+function answerElse(
+  asked: Asked,
+  { admin, webhook }: OperatorParts,
+  observers: Observers,
+): Response | Promise<Response> {
+  const { request, path, address } = asked;
+  if (path === METRICS_PATH)
+    return run(asked, observers, (requestId) => answerMetrics(asked, requestId, admin, observers.metrics));
+  if (path === WEBHOOK_PATH && webhook !== null)
+    return run(asked, observers, (requestId) => webhook.answer(request, address, requestId), 'payment_event_failed');
+  if (path === '/' || path === CONSOLE_PATH)
+    return new Response(null, { status: 302, headers: { location: `${CONSOLE_PATH}/`, 'cache-control': 'no-store' } });
+  // Without a host there is no whole URL, which the other routes need.
+  if (!URL.canParse(request.url))
+    return refuse(asked, observers, 'invalid_request', 'host: must be a host name, with an optional port');
+  const callAdmin = (sent: Request) => admin.fetch(sent, address, asked.isOverTls);
+  return path === UNSUBSCRIBE_PATH
+    ? answerPage(asked, observers, () => answerUnsubscribe(request, callAdmin))
+    : callAdmin(request);
 }
 
 function isForOperator(request: Request, path: string): boolean {
@@ -140,11 +142,38 @@ function isWithin(path: string, parent: string): boolean {
   return path.startsWith(parent) && (path.length === parent.length || path[parent.length] === '/');
 }
 
-function refuseRequest(failure: TurnpikeError, request: Request, address: string, observers: Observers): Response {
-  const receivedAtMs = observers.clock.nowMs();
-  const requestId = newRequestId(receivedAtMs);
-  const { method } = request;
-  const facts = { requestId, receivedAtMs, durationMs: 0, method, path: pathOf(request.url), address };
-  reportAnswer(observers, { ...facts, status: failure.status, clientRequest: null, failure });
-  return errorResponse(failure, requestId);
+type Answer = (requestId: string) => Response | Promise<Response>;
+
+/** The `event` is logged for a failure of the service. */
+function run(asked: Asked, observers: Observers, answer: Answer, event?: LogEvent): Promise<Response> {
+  const report = (exchanged: Exchanged) => reportExchange(observers, asked, exchanged, event);
+  return exchange(observers.clock.nowMs, answer, report, headersOf(asked));
+}
+
+/** Only a failure is reported. */
+function answerPage(asked: Asked, observers: Observers, answer: Answer): Promise<Response> {
+  const report = (exchanged: Exchanged) =>
+    exchanged.failure !== null && reportExchange(observers, asked, exchanged, 'console_failure');
+  return exchange(observers.clock.nowMs, answer, report, headersOf(asked));
+}
+
+function refuse(asked: Asked, observers: Observers, code: ErrorCode, message: string): Promise<Response> {
+  return run(asked, observers, () => {
+    throw new TurnpikeError(code, message);
+  });
+}
+
+function headersOf({ isOverTls }: Asked): SharedHeaders {
+  return shareHeaders(securityHeaders('other', isOverTls));
+}
+
+function reportExchange(
+  observers: Observers,
+  { request: { method }, path, address }: Asked,
+  { thrown, ...exchanged }: Exchanged,
+  event?: LogEvent,
+): void {
+  if (event !== undefined && exchanged.status >= 500)
+    observers.log.writeEvent(event, { request_id: exchanged.requestId, cause: describeFailure(thrown) });
+  reportAnswer(observers, { ...exchanged, method, path, address, clientRequest: null });
 }

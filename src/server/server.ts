@@ -195,7 +195,7 @@ async function startOn(
     admin,
     auth: people.auth,
     console: makeConsole(messagesAt),
-    webhook: payments === null ? null : new PaymentWebhook(payments.receiver, observers),
+    webhook: payments === null ? null : new PaymentWebhook(payments.receiver),
     observers,
     adminListen: holder.current.settings.adminListen,
     onMoved: updateOperatorFile,

@@ -3,10 +3,9 @@
 
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
-import { newRequestId } from '../base/ids.ts';
 import { bounds } from '../config.ts';
-import { asTurnpikeError, type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
-import { errorResponse, pathOf, queryOf, refuseCrossSite, securityHeaders, shareHeaders } from '../http/http.ts';
+import { type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
+import { exchange, pathOf, queryOf, refuseCrossSite, securityHeaders, shareHeaders } from '../http/http.ts';
 import type { AuthResponse, FoundSession } from './messages.ts';
 import {
   CALLBACK,
@@ -193,34 +192,27 @@ export function makeConsoleAuth<Person>(parts: AnswerParts<Person>): ConsoleAuth
   };
 }
 
-async function answerAny<Person>(parts: AnswerParts<Person>, request: Request, from: Circumstances): Promise<Response> {
-  const startedMs = parts.nowMs();
-  const requestId = newRequestId(startedMs);
-  const path = pathOf(request.url);
-  const endpoint = Object.hasOwn(endpoints, path.slice(AUTH_PATH.length))
-    ? endpoints[path.slice(AUTH_PATH.length)]
-    : undefined;
-  const report = (status: number, failure: unknown, code: string | null) =>
-    parts.answered({
-      requestId,
-      method: request.method,
-      path,
-      status,
-      code,
-      address: from.address,
-      durationMs: parts.nowMs() - startedMs,
-      isFailedProof: endpoint?.isProof === true && code !== null,
-      failure,
-    });
-  try {
-    const { response, code } = await answer(parts, endpoint, request, from, requestId);
-    report(response.status, null, code);
-    return response;
-  } catch (failure) {
-    const error = asTurnpikeError(failure);
-    report(error.status, failure, error.code);
-    return errorResponse(error, requestId, shareHeaders(securityHeaders('other', from.isOverTls)));
-  }
+function answerAny<Person>(parts: AnswerParts<Person>, request: Request, from: Circumstances): Promise<Response> {
+  const { method, url } = request;
+  const path = pathOf(url);
+  const name = path.slice(AUTH_PATH.length);
+  const endpoint = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined;
+  let redirectCode: string | null = null;
+  return exchange(
+    parts.nowMs,
+    async (requestId) => {
+      const { response, code } = await answer(parts, endpoint, request, from, requestId);
+      redirectCode = code;
+      return response;
+    },
+    ({ requestId, durationMs, status, failure, thrown }) => {
+      const code = failure?.code ?? redirectCode;
+      const isFailedProof = endpoint?.isProof === true && code !== null;
+      const { address } = from;
+      parts.answered({ requestId, method, path, status, code, address, durationMs, isFailedProof, failure: thrown });
+    },
+    shareHeaders(securityHeaders('other', from.isOverTls)),
+  );
 }
 
 /** `code` says why the browser is redirected to the sign-in page. */

@@ -2,7 +2,7 @@
 
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { bodyChunks } from '../http/http.ts';
+import { parseJsonObject, readBounded } from '../http/http.ts';
 
 /** A path below /console/ that no browser interprets as another host. */
 const CONSOLE_PATH = /^\/console\/(?!auth\/)[\w\-./]*(?:\?[\w\-.=&%]*)?$/;
@@ -38,32 +38,12 @@ function isPassword(text: string): boolean {
 }
 
 async function readObject(request: Request): Promise<Record<string, unknown>> {
-  const text = await readBounded(request);
+  const text = (await readBounded(request, bounds.signInBodyBytesMax)).toString('utf8');
   if (text === '') return {};
   // A cross-site form cannot send this content type without a preflight.
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers.get('content-type') ?? ''))
     throw new TurnpikeError('content_type_unsupported', 'content-type: must be application/json.');
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new TurnpikeError('invalid_json', 'The body is not valid JSON.', { cause });
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new TurnpikeError('invalid_request', 'The body must be a JSON object.');
-  return value as Record<string, unknown>;
-}
-
-async function readBounded(request: Request): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of bodyChunks(request)) {
-    bytes += piece.byteLength;
-    if (bytes > bounds.signInBodyBytesMax)
-      throw new TurnpikeError('body_too_large', `The body must not be larger than ${bounds.signInBodyBytesMax} bytes.`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
+  return parseJsonObject(text);
 }
 
 export interface Endpoint {

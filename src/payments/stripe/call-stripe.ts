@@ -3,6 +3,7 @@
 
 import type { Stripe } from 'stripe';
 import { z } from 'zod';
+import { collectBytes } from '../../base/collect-bytes.ts';
 import { FairQueue } from '../../base/fair-queue.ts';
 import { bounds } from '../../config.ts';
 import type { Secret } from '../../secrets/secrets.ts';
@@ -105,19 +106,14 @@ function placeOf(apiUrl: string): { host: string; port: string; protocol: 'http'
 /** Follows no redirect, which would carry the key elsewhere, and reads a bounded body. */
 async function sendBounded(send: Send, url: string, init: RequestInit): Promise<Response> {
   const answer = await send(url, { ...init, redirect: 'error' });
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of answer.body ?? []) {
-    length += chunk.length;
-    if (length > bounds.stripeAnswerBytesMax) throw new Error(`an answer of more than ${length} bytes`);
-    chunks.push(chunk);
-  }
+  const { stripeAnswerBytesMax: bytesMax } = bounds;
+  const body = await collectBytes(answer.body, bytesMax, () => new Error(`an answer of more than ${bytesMax} bytes`));
   const headers = new Headers();
   for (const name of KEPT_HEADERS) {
     const value = answer.headers.get(name);
     if (value !== null) headers.set(name, value);
   }
-  return new Response(Buffer.concat(chunks), { status: answer.status, headers });
+  return new Response(body, { status: answer.status, headers });
 }
 
 /** Others do not matter; the package prints some of them. */

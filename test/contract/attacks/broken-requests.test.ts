@@ -2,7 +2,7 @@
 // like other bad input, and do not count as failures of the service.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { bodyChunks } from '../../../src/http/http.ts';
+import { readBounded } from '../../../src/http/http.ts';
 import { sharedTurnpike } from '../../support/shared-turnpike.ts';
 import type { Turnpike } from '../../support/start-turnpike.ts';
 import { exchange } from '../../unit/http/raw-socket.ts';
@@ -30,6 +30,6 @@ test('an incomplete body is a client error', async () => {
       controller.error(new Error('the socket was closed'));
     },
   });
-  const reading = Array.fromAsync(bodyChunks({ body }));
+  const reading = readBounded(new Request('http://localhost/', { method: 'POST', body }), 100);
   await expect(reading).rejects.toMatchObject({ code: 'request_timeout', status: 408 });
 });
