@@ -14,81 +14,10 @@ import type {
   NewEntry,
   OpenHold,
   StoredUsageRecord,
-  UsageRecord,
 } from '../ledger/ledger.ts';
 import { documents, readOr, type StoredDocument } from './stored-documents.ts';
 import { writeHold } from './stored-hold.ts';
 import { NO_DETAILS, readDetails, writeDetails } from './usage-details.ts';
-
-export interface AccountMetersTable {
-  id: number;
-  enabled: number;
-  credit_line: number;
-  balance: number;
-  held: number;
-  allowance: number | null;
-  allowance_period: AccountRow['allowancePeriod'];
-  allowance_used: number;
-  allowance_held: number;
-  allowance_period_start_ms: number;
-  group_rates: string;
-  month_start_ms: number;
-  month_opening: number;
-  debt: number;
-  plan: string | null;
-  low_balances: string | null;
-  past_windows: string | null;
-  reversals: string | null;
-}
-
-export interface KeyMetersTable {
-  id: number;
-  account_id: number;
-  status: KeyRow['status'];
-  expires_at_ms: number | null;
-  quota: number | null;
-  quota_period: KeyRow['quotaPeriod'];
-  quota_used: number;
-  quota_held: number;
-  quota_period_start_ms: number;
-  limits: string;
-  rates: string;
-  last_used_at_ms: number | null;
-}
-
-export interface ClaimsTable {
-  key_id: number;
-  name: string;
-  request_id: string;
-  request_hash: string;
-  at_ms: number;
-  is_answered: number;
-  /** Request ids, separated by spaces. */
-  failed_attempts: string;
-}
-
-export interface UsageTable {
-  seq: number;
-  request_id: string;
-  at_ms: number;
-  account_id: number;
-  key_id: number;
-  ended_by: Ending['endedBy'];
-  group_name: string;
-  model: string;
-  outcome: UsageRecord['outcome'];
-  status: number;
-  input_tokens: number;
-  output_tokens: number;
-  cache_read_tokens: number;
-  cache_write_5m_tokens: number;
-  cache_write_1h_tokens: number;
-  web_searches: number;
-  cost: number;
-  written_off: number;
-  provider_cost: number | null;
-  details: string;
-}
 
 export function readAccountRow(row: AccountMetersTable): AccountRow {
   const { read, unreadable } = columnReader();
@@ -241,15 +170,29 @@ export const BALANCE_PAID = "CASE WHEN kind = 'usage' AND debit = account_id THE
 
 export type Cell = number | string | null;
 
-export interface Column<Row> {
-  name: string;
+export interface Column<Row, Name extends string = string, Value extends Cell = Cell> {
+  name: Name;
   type: 'bigint' | 'text';
   /** A text made by JSON.stringify: never null, and without control characters. */
   isJson?: true;
-  of(row: Row): Cell;
+  of(row: Row): Value;
 }
 
-export const accountColumns: readonly Column<AccountRow>[] = [
+/** Keeps the name and the values of each column as types. */
+function columnsFor<Row>() {
+  return <const Columns extends readonly Column<Row>[]>(columns: Columns): Columns => columns;
+}
+
+/** A row as the database returns it. */
+type TableOf<Columns extends readonly Column<never>[]> = {
+  [One in Columns[number] as One['name']]: ReturnType<One['of']>;
+};
+export type AccountMetersTable = TableOf<typeof accountColumns>;
+export type KeyMetersTable = TableOf<typeof keyColumns>;
+export type ClaimsTable = TableOf<typeof claimColumns>;
+export type UsageTable = TableOf<typeof usageColumns> & { seq: number };
+
+export const accountColumns = columnsFor<AccountRow>()([
   whole('id', (row) => row.id),
   whole('enabled', (row) => (row.enabled ? 1 : 0)),
   whole('credit_line', (row) => row.creditLine),
@@ -268,9 +211,9 @@ export const accountColumns: readonly Column<AccountRow>[] = [
   text('low_balances', (row) => (row.lowBalances.length === 0 ? null : JSON.stringify(row.lowBalances))),
   text('past_windows', (row) => (row.pastWindows.length === 0 ? null : JSON.stringify(row.pastWindows))),
   text('reversals', (row) => (row.reversals.used === 0 ? null : JSON.stringify(row.reversals))),
-];
+]);
 
-export const keyColumns: readonly Column<KeyRow>[] = [
+export const keyColumns = columnsFor<KeyRow>()([
   whole('id', (row) => row.id),
   whole('account_id', (row) => row.account),
   text('status', (row) => row.status),
@@ -283,7 +226,7 @@ export const keyColumns: readonly Column<KeyRow>[] = [
   json('limits', (row) => JSON.stringify(row.limits)),
   json('rates', (row) => JSON.stringify(row.rates)),
   whole('last_used_at_ms', (row) => row.lastUsedAtMs),
-];
+]);
 
 export const holdColumns: readonly Column<HoldRow>[] = [
   text('request_id', (row) => row.requestId),
@@ -299,7 +242,7 @@ export const leaseColumns: readonly Column<LeaseRow>[] = [
   whole('expires_at_ms', (row) => row.expiresAtMs),
 ];
 
-export const claimColumns: readonly Column<IdempotencyRow>[] = [
+export const claimColumns = columnsFor<IdempotencyRow>()([
   whole('key_id', (row) => row.key),
   text('name', (row) => row.name),
   text('request_id', (row) => row.requestId),
@@ -307,7 +250,7 @@ export const claimColumns: readonly Column<IdempotencyRow>[] = [
   whole('at_ms', (row) => row.atMs),
   whole('is_answered', (row) => (row.isAnswered ? 1 : 0)),
   text('failed_attempts', (row) => row.failedAttempts.join(' ')),
-];
+]);
 
 export const entryColumns: readonly Column<NewEntry>[] = [
   whole('account_id', (row) => row.account),
@@ -321,7 +264,7 @@ export const entryColumns: readonly Column<NewEntry>[] = [
 ];
 
 /** The first column identifies the record. */
-export const usageColumns: readonly Column<Ending>[] = [
+export const usageColumns = columnsFor<Ending>()([
   text('request_id', ({ record }) => record.requestId),
   whole('at_ms', ({ record }) => record.atMs),
   whole('account_id', ({ record }) => record.account),
@@ -341,7 +284,7 @@ export const usageColumns: readonly Column<Ending>[] = [
   whole('written_off', ({ record }) => record.writtenOff),
   whole('provider_cost', ({ record }) => record.providerCost),
   json('details', ({ record }) => writeDetails(record)),
-];
+]);
 
 /** The first four columns identify the total; the others are added to the stored values. */
 export const totalColumns: readonly Column<DailyTotal>[] = [
@@ -384,14 +327,20 @@ export function readText<Row>(
     .join(', ');
 }
 
-export function whole<Row>(name: string, of: (row: Row) => number | null): Column<Row> {
+export function whole<Row, Name extends string, Value extends number | null>(
+  name: Name,
+  of: (row: Row) => Value,
+): Column<Row, Name, Value> {
   return { name, type: 'bigint', of };
 }
 
-export function text<Row>(name: string, of: (row: Row) => string | null): Column<Row> {
+export function text<Row, Name extends string, Value extends string | null>(
+  name: Name,
+  of: (row: Row) => Value,
+): Column<Row, Name, Value> {
   return { name, type: 'text', of };
 }
 
-export function json<Row>(name: string, of: (row: Row) => string): Column<Row> {
+export function json<Row, Name extends string>(name: Name, of: (row: Row) => string): Column<Row, Name, string> {
   return { name, type: 'text', isJson: true, of };
 }
