@@ -36,7 +36,7 @@ import {
 
 const ground = ['base', 'errors', 'config'];
 const domain = [...ground, 'audit', 'secrets', 'wire', 'events'];
-const middle = [...domain, 'accounts', 'catalog', 'ledger', 'usage', 'providers'];
+const middle = [...domain, 'accounts', 'catalog', 'ledger', 'reports', 'usage', 'providers'];
 const edge = [...middle, 'gateway', 'http'];
 
 /** Folder, or root file without its suffix → what it may import from src/. docs/imports.md has the same table. */
@@ -70,6 +70,7 @@ const mayImport: Record<string, readonly string[]> = {
   accounts: domain,
   catalog: domain,
   ledger: domain,
+  reports: [...domain, 'ledger'],
   usage: domain,
   providers: [...domain, 'model-facts'],
   credentials: [...ground, 'secrets', 'catalog'],
@@ -82,7 +83,7 @@ const mayImport: Record<string, readonly string[]> = {
   'admin-api': [...edge, 'payments', 'delivery', 'traffic'],
   'sign-in': [...ground, 'http'],
   auth: [...ground, 'sign-in', 'storage'],
-  commands: [...ground, 'wire', 'catalog', 'ledger'],
+  commands: [...ground, 'wire', 'catalog', 'ledger', 'reports'],
   'ledger-worker': [...ground, 'ledger', 'storage'],
   'report-worker': [...ground, 'ledger', 'storage'],
   'backup-worker': [...ground, 'ledger', 'storage'],
@@ -122,7 +123,7 @@ const mayImport: Record<string, readonly string[]> = {
 };
 
 /** Storage may import values of these, and only types of everything else, which it implements. */
-const storageMayCall = [...ground, 'ledger', 'storage'];
+const storageMayCall = [...ground, 'ledger', 'reports', 'storage'];
 
 /** Every file of these may be imported: base is a shelf of small parts, not a room. */
 const openFolders = ['src/base'];

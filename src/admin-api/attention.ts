@@ -9,7 +9,7 @@ import { formatUsd } from '../base/money.ts';
 import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { UsageTotal } from '../ledger/ledger.ts';
+import type { UsageTotal } from '../reports/reports.ts';
 import { type AccountWithMeters, withMeters } from './accounts.ts';
 import { type AdminDependencies, everyone, makerOf, seesBalance } from './dependencies.ts';
 import { amountShown, countShown, idField, isoTime, timeShown } from './fields.ts';

@@ -17,7 +17,7 @@ import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delive
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import type { CAPABILITIES, ListState, TargetHealth } from '../gateway/gateway.ts';
-import type { LedgerGate, LedgerReader, UsageStore } from '../ledger/ledger.ts';
+import type { LedgerGate, LedgerReader } from '../ledger/ledger.ts';
 import type {
   AutoRecharges,
   Checkouts,
@@ -27,6 +27,7 @@ import type {
   PlanSales,
 } from '../payments/payments.ts';
 import type { ProbeResult, ProviderEndpoint } from '../providers/providers.ts';
+import type { MonthStore, UsageStore } from '../reports/reports.ts';
 import type { SecretHashes, Vault } from '../secrets/secrets.ts';
 import type { RefusalStore, RouteHourStore } from '../traffic/traffic.ts';
 
@@ -137,7 +138,7 @@ export interface AdminDependencies {
   events: EventStore;
   destinations: DestinationStore;
   deliveries: DeliveryStore;
-  ledger: Pick<LedgerGate, 'submit'> & LedgerReader;
+  ledger: Pick<LedgerGate, 'submit'> & LedgerReader & MonthStore;
   /** An audit context as co-committed rows. */
   auditRows(auditContext: AuditContext): unknown[];
   /**

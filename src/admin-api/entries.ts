@@ -8,7 +8,6 @@ import { formatUsd } from '../base/money.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
-  type AccountMonth,
   besideUsageKinds,
   creditKinds,
   type Entry,
@@ -19,6 +18,7 @@ import {
   systemAccounts,
 } from '../ledger/ledger.ts';
 import { isPaid } from '../payments/payments.ts';
+import type { AccountMonth } from '../reports/reports.ts';
 import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { type AdminDependencies, holders } from './dependencies.ts';

@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config.ts';
-import { NO_FILTER, type UsageFilter, type UsagePage, type UsageSearch } from '../ledger/ledger.ts';
+import { NO_FILTER, type UsageFilter, type UsagePage, type UsageSearch } from '../reports/reports.ts';
 import { accountField, amountField, asciiLower, idField, modelFilter } from './fields.ts';
 
 export const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;

@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { DAY_MS } from '../base/clock.ts';
 import { formatUsd } from '../base/money.ts';
-import { type TotalsGrouping, totalsGroupings, type UsageFilter } from '../ledger/ledger.ts';
+import { type TotalsGrouping, totalsGroupings, type UsageFilter } from '../reports/reports.ts';
 import { everyone } from './dependencies.ts';
 import { amountShown, countShown, isoTime, timeField, timeShown } from './fields.ts';
 import { pageQuery, requesterOf } from './pages.ts';

@@ -16,7 +16,7 @@ import {
   totalsGroupings,
   type UsageBucket,
   type UsageTotal,
-} from '../ledger/ledger.ts';
+} from '../reports/reports.ts';
 import { askedAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './dependencies.ts';

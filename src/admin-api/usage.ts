@@ -4,16 +4,8 @@ import { z } from '@hono/zod-openapi';
 import { beganAtMs, formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { explainPrice, tierOfRates } from '../catalog/catalog.ts';
-import {
-  type AttemptRecord,
-  marginOf,
-  type RankingPlace,
-  type SpendingReading,
-  type StoredUsageRecord,
-  type UsageMeters,
-  type UsageRecord,
-  usageRankings,
-} from '../ledger/ledger.ts';
+import type { AttemptRecord, SpendingReading, StoredUsageRecord, UsageMeters, UsageRecord } from '../ledger/ledger.ts';
+import { marginOf, type RankingPlace, usageRankings } from '../reports/reports.ts';
 import { SERVICE_TIERS } from '../wire/wire.ts';
 import { noObject } from './admin-app.ts';
 import { everyone, maySeeAccount, maySeeKey, type Principal, seesBalance, seesProviderCost } from './dependencies.ts';

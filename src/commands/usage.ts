@@ -1,7 +1,7 @@
 // `turnpike usage`: lists usage records, or adds them up with --totals, which is another operation of the admin API.
 
 import { bounds } from '../config.ts';
-import { totalsGroupings } from '../ledger/ledger.ts';
+import { totalsGroupings } from '../reports/reports.ts';
 import { openClient, type Row } from './admin-client.ts';
 import { type FieldFlag, flag, LIST_ROWS_DEFAULT, readFields, rowLimit, sinceFlag, untilFlag } from './api-command.ts';
 import { type Command, clientFlags, type Invocation, WrongUsage } from './command.ts';

@@ -17,8 +17,8 @@ import {
   planAvailable,
   readWindows,
   type UsageRecord,
-  type UsageStore,
 } from '../ledger/ledger.ts';
+import type { UsageStore } from '../reports/reports.ts';
 
 interface SelfService {
   selfServiceReads: SelfServiceReads;

@@ -1,19 +1,5 @@
 // The door of the ledger: meters, holds, the journal and usage records.
 
-export {
-  type AccountMonth,
-  type BalancePaid,
-  besideUsageKinds,
-  creditKinds,
-  type EntryKind,
-  type MonthGrouping,
-  type MonthParts,
-  type MonthQuestion,
-  makeAccountMonth,
-  monthGroupings,
-  newestFirst,
-  type SeldomKind,
-} from './account-month.ts';
 export { applyBatch } from './apply-batch.ts';
 export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
 export { type BatchFacts, GroupCommit } from './group-commit.ts';
@@ -102,6 +88,7 @@ export type {
   CallerMeters,
   CallerQuestion,
   Entry,
+  EntryKind,
   EntryPage,
   HoldPage,
   KeyMeters,
@@ -113,14 +100,17 @@ export type {
   OpenHold,
   OpenHolds,
   ResidentStore,
+  SeldomKind,
   StoredAnswer,
   StoredUsageRecord,
-  UsageStore,
 } from './store.ts';
 export {
+  besideUsageKinds,
   type CarryPage,
+  creditKinds,
   type ForgottenTable,
   journalRetainedSinceMs,
+  newestFirst,
   type RetainedData,
   type RetentionStore,
   retainedSinceNames,
@@ -128,44 +118,3 @@ export {
 } from './store.ts';
 export { InDoubt, isStoreUnavailable, LockedForLong, NothingTaken, Outpaced, RowsLocked } from './store-failure.ts';
 export { emptyRecord, withoutItsEnd } from './usage-record.ts';
-export {
-  cutOutcomes,
-  type FoundUsage,
-  NO_FILTER,
-  type RankedUsage,
-  type RankingPlace,
-  type UsageFilter,
-  type UsagePage,
-  type UsagePosition,
-  type UsageRanking,
-  type UsageSearch,
-  usageRankings,
-} from './usage-search.ts';
-export { SummarySum, type UsageSummary, type UsageSummaryQuestion } from './usage-summary.ts';
-export {
-  stepMs,
-  type TimelinePart,
-  type TimelineQuestion,
-  type TimelineStep,
-  TimelineSum,
-  timelinePart,
-  timelineSteps,
-  type UsageBucket,
-  type UsageTimeline,
-} from './usage-timeline.ts';
-export {
-  gatherTop,
-  gatherTotals,
-  marginOf,
-  marginOfTotal,
-  partOfTotals,
-  type TopGroups,
-  type TopOfRecords,
-  type TopQuestion,
-  type TopUsage,
-  type TotalsGrouping,
-  type TotalsQuestion,
-  totalsGroupings,
-  type UsageTotal,
-  type UsageTotals,
-} from './usage-totals.ts';

@@ -3,7 +3,6 @@
 import { DAY_MS, monthStartMs, type Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import type { Requester } from '../base/timers.ts';
-import type { AccountMonth, EntryKind, MonthQuestion, SeldomKind } from './account-month.ts';
 import type {
   Admit,
   Answer,
@@ -19,11 +18,7 @@ import type {
   UsageRecord,
 } from './operation.ts';
 import type { ResidentRows } from './resident-rows.ts';
-import type { Changes, HoldRow, PlanMeter, Rows } from './rows.ts';
-import type { FoundUsage, RankedUsage, UsagePage, UsageRanking, UsageSearch } from './usage-search.ts';
-import type { UsageSummary, UsageSummaryQuestion } from './usage-summary.ts';
-import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
-import type { TopOfRecords, TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
+import type { Changes, HoldRow, NewEntry, PlanMeter, Rows } from './rows.ts';
 
 /** Where bundles are decided and made durable. */
 export interface LedgerGate {
@@ -144,6 +139,14 @@ export interface CallerQuestion {
   groups: readonly { name: string; limits: RateLimits }[];
 }
 
+export type EntryKind = NewEntry['kind'];
+export type SeldomKind = Exclude<EntryKind, 'usage'>;
+
+/** Entry kinds of money that comes in or goes back, and what it paid besides messages: debts and plans. */
+export const creditKinds = ['payment', 'promotion', 'adjustment', 'debt_write_off', 'debt', 'plan_payment'] as const;
+/** Entry kinds other than usage that change a balance. A month that is kept whole has no `carried_forward` entry. */
+export const besideUsageKinds = [...creditKinds, 'correction', 'refund'] as const;
+
 export interface Entry {
   seq: number;
   atMs: number;
@@ -153,6 +156,11 @@ export interface Entry {
   kind: EntryKind;
   reference: string | null;
   note: string | null;
+}
+
+/** Sort order of entry lists. */
+export function newestFirst(one: Pick<Entry, 'atMs' | 'seq'>, other: Pick<Entry, 'atMs' | 'seq'>): number {
+  return other.atMs - one.atMs || other.seq - one.seq;
 }
 
 export interface EntryPage {
@@ -209,11 +217,6 @@ export interface LedgerReader {
   listEntries(page: EntryPage, requester?: Requester): Promise<Entry[]>;
   /** One account's holds by id, which is in time order. Scans all open holds of the installation. */
   listHolds(page: HoldPage, requester?: Requester): Promise<OpenHold[]>;
-  /**
-   * From one point in time; null if there is no such account. Throws invalid_request if there are too many rows to
-   * add up.
-   */
-  readMonth(question: MonthQuestion, requester?: Requester): Promise<AccountMonth | null>;
 }
 
 /** One stored response. */
@@ -300,24 +303,4 @@ export function journalRetainedSinceMs(months: number, nowMs: number): number {
 
 export interface StoredUsageRecord extends UsageRecord {
   seq: number;
-}
-
-export interface UsageStore {
-  /** Newest first. Throws invalid_request if the actor created too many keys for one list. */
-  listUsage(page: UsagePage, requester?: Requester): Promise<StoredUsageRecord[]>;
-  getUsage(requestId: string): Promise<StoredUsageRecord | null>;
-  /** Sums of the daily totals, never of records. Throws invalid_request if there are too many rows to add up. */
-  totalUsage(question: TotalsQuestion, requester?: Requester): Promise<UsageTotals>;
-  /** Like totalUsage, grouped several ways in one read. */
-  topUsage(question: TopQuestion, requester?: Requester): Promise<TopUsage>;
-  /** Like topUsage, of the records between two times. Reads a bounded number of the newest, for a bounded time. */
-  topOfRecords(question: TopQuestion, requester?: Requester): Promise<TopOfRecords>;
-  /** Reads a bounded number of records. Throws like listUsage. */
-  searchUsage(search: UsageSearch, requester?: Requester): Promise<FoundUsage>;
-  /** Compares a bounded number of the newest records that match. Throws like listUsage. */
-  rankUsage(ranking: UsageRanking, requester?: Requester): Promise<RankedUsage>;
-  /** Adds up a bounded number of the newest records that match, or daily totals. Throws like totalUsage and listUsage. */
-  summarizeUsage(question: UsageSummaryQuestion, requester?: Requester): Promise<UsageSummary>;
-  /** Throws like totalUsage and listUsage. */
-  readTimeline(question: TimelineQuestion, requester?: Requester): Promise<UsageTimeline>;
 }

@@ -256,7 +256,7 @@ function installationReads(
   };
 }
 
-function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> {
+function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHolds'> {
   const account = on.prepare<AccountMetersTable>(
     `SELECT ${readText('m', accountColumns, on.number)} FROM account_meters m WHERE m.id = $1`,
   );

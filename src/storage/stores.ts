@@ -14,9 +14,9 @@ import {
   type RetainedData,
   type RetentionStore,
   retainedSinceNames,
-  type UsageStore,
 } from '../ledger/ledger.ts';
 import type { CodeStore, PaymentStore } from '../payments/payments.ts';
+import type { MonthStore, UsageStore } from '../reports/reports.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { SampleStore } from '../usage/usage.ts';
 import {
@@ -74,7 +74,7 @@ export interface Stores {
   people: PersonStore;
   audit: AuditStore;
   catalog: CatalogStore;
-  ledger: LedgerReader;
+  ledger: LedgerReader & MonthStore;
   usage: UsageStore;
   answers: AnswerStore;
   installation: InstallationStore;
@@ -94,7 +94,8 @@ export interface Stores {
 /** Lists and reports over data that grows without bound. */
 export type ReportReads = Omit<UsageStore, 'getUsage'> &
   Pick<AccountStore, 'sortAccounts' | 'sortKeys'> &
-  Pick<LedgerReader, 'listEntries' | 'listHolds' | 'readMonth'> &
+  MonthStore &
+  Pick<LedgerReader, 'listEntries' | 'listHolds'> &
   Pick<AuditStore, 'listAudit'> &
   Pick<EventStore, 'listEvents'> &
   Pick<DeliveryStore, 'listDeliveries'> &

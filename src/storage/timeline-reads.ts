@@ -3,10 +3,9 @@
 import { integerOf } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { bounds } from '../config.ts';
+import { type Outcome, retainedSinceNames } from '../ledger/ledger.ts';
 import {
   cutOutcomes,
-  type Outcome,
-  retainedSinceNames,
   stepMs,
   type TimelinePart,
   type TimelineQuestion,
@@ -14,7 +13,7 @@ import {
   timelinePart,
   type UsageStore,
   type UsageTimeline,
-} from '../ledger/ledger.ts';
+} from '../reports/reports.ts';
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { readTotal, type TotalsRow } from './totals-reads.ts';
 import {

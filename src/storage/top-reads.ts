@@ -2,7 +2,8 @@
 // and time like those of timelines; `countedSinceMs` says where counting starts.
 
 import { integerOf } from '../base/checked-number.ts';
-import { gatherTop, retainedSinceNames, type TopQuestion, type UsageStore, type UsageTotal } from '../ledger/ledger.ts';
+import { retainedSinceNames } from '../ledger/ledger.ts';
+import { gatherTop, type TopQuestion, type UsageStore, type UsageTotal } from '../reports/reports.ts';
 import { Bindings, LAST, numbers, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, TIMELINE_LIMITS, type TimelineLimits } from './timeline-reads.ts';
 import { readTotal, type TotalsRow } from './totals-reads.ts';

@@ -10,7 +10,7 @@ import {
   type TotalsGrouping,
   type UsageStore,
   type UsageTotal,
-} from '../ledger/ledger.ts';
+} from '../reports/reports.ts';
 import { Bindings, LAST, numbers, type SqlReader } from './sql-reader.ts';
 import { ownersOf, type ScopeFilter, type UsageOwner, usageScopes } from './usage-reads.ts';
 

@@ -3,7 +3,8 @@
 import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { StoredUsageRecord, UsagePage, UsageStore } from '../ledger/ledger.ts';
+import type { StoredUsageRecord } from '../ledger/ledger.ts';
+import type { UsagePage, UsageStore } from '../reports/reports.ts';
 import {
   Bindings,
   comparePositions,

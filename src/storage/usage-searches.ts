@@ -1,14 +1,14 @@
 // Searches of usage records by what no index serves, and rankings: both read a bounded number of records, a part at a time.
 
 import { bounds } from '../config.ts';
+import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import {
   cutOutcomes,
-  type StoredUsageRecord,
   type UsageFilter,
   type UsageRanking,
   type UsageSearch,
   type UsageStore,
-} from '../ledger/ledger.ts';
+} from '../reports/reports.ts';
 import {
   Bindings,
   comparePositions,

@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Key, KeyPage } from '../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../src/base/clock.ts';
-import { checkLedger, type Outcome, stepMs, totalsGroupings, type UsageBucket } from '../../src/ledger/ledger.ts';
+import { checkLedger, type Outcome } from '../../src/ledger/ledger.ts';
+import { stepMs, totalsGroupings, type UsageBucket } from '../../src/reports/reports.ts';
 import { postgresStores, readProof, sumLedger, surveyStore } from '../../src/storage/postgres/postgres.ts';
 import { ReadPool } from '../../src/storage/postgres/read-pool.ts';
 import { postgresReader } from '../../src/storage/postgres/reader.ts';

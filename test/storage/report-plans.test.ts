@@ -7,7 +7,8 @@ import { accountOrders, keyOrders, type SortedAccounts, type SortedKeys } from '
 import { DAY_MS } from '../../src/base/clock.ts';
 import type { DeliveryPage } from '../../src/delivery/delivery.ts';
 import type { EventType } from '../../src/events/events.ts';
-import type { EntryPage, TotalsGrouping } from '../../src/ledger/ledger.ts';
+import type { EntryPage } from '../../src/ledger/ledger.ts';
+import type { TotalsGrouping } from '../../src/reports/reports.ts';
 import { accessReads } from '../../src/storage/short-reads.ts';
 import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 import {

@@ -9,7 +9,7 @@ import {
   type UsageRanking,
   type UsageSearch,
   type UsageSummaryQuestion,
-} from '../../src/ledger/ledger.ts';
+} from '../../src/reports/reports.ts';
 import type { RefusalPage } from '../../src/traffic/traffic.ts';
 
 export const allUsage: UsagePage = {

@@ -3,16 +3,15 @@
 import { integerOf } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
+import { besideUsageKinds, retainedSinceNames } from '../../ledger/ledger.ts';
 import {
   type BalancePaid,
-  besideUsageKinds,
-  type LedgerReader,
   type MonthGrouping,
+  type MonthStore,
   makeAccountMonth,
   monthGroupings,
-  retainedSinceNames,
   type UsageTotal,
-} from '../../ledger/ledger.ts';
+} from '../../reports/reports.ts';
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
 import { BALANCE_PAID, CHANGE } from '../tables.ts';
 import { groupColumns, readTotal, SUMS, shown, type TotalsRow, tooManyTotals } from '../totals-reads.ts';
@@ -72,10 +71,7 @@ interface MonthTable extends Record<MonthGrouping, TotalsRow[] | null> {
   paid: { day_ms: number; count: number; paid: string }[] | null;
 }
 
-export function monthReads(
-  reader: Reader,
-  { rowsMax } = { rowsMax: bounds.statementRowsMax as number },
-): Pick<LedgerReader, 'readMonth'> {
+export function monthReads(reader: Reader, { rowsMax } = { rowsMax: bounds.statementRowsMax as number }): MonthStore {
   return {
     async readMonth(question) {
       const { account, sinceMs, untilMs, entriesMax, messagesMax } = question;

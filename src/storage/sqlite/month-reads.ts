@@ -4,15 +4,14 @@ import type { Database, Statement } from 'bun:sqlite';
 import { integerOf } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config.ts';
+import { besideUsageKinds, retainedSinceNames } from '../../ledger/ledger.ts';
 import {
   type BalancePaid,
-  besideUsageKinds,
-  type LedgerReader,
   type MonthParts,
   type MonthQuestion,
+  type MonthStore,
   makeAccountMonth,
-  retainedSinceNames,
-} from '../../ledger/ledger.ts';
+} from '../../reports/reports.ts';
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
 import { BALANCE_PAID, CHANGE } from '../tables.ts';
 import { groupColumns, readTotal, SUMS, type TotalsRow, tooManyTotals } from '../totals-reads.ts';
@@ -23,7 +22,7 @@ const ENTRY_COLUMNS = entryColumnsOn({ number: (expression) => expression });
 export function monthReads(
   database: Database,
   { rowsMax } = { rowsMax: bounds.statementRowsMax as number },
-): Pick<LedgerReader, 'readMonth'> {
+): MonthStore {
   let prepared: Statements | null = null; // at the first use: each start would otherwise wait for it
   const readParts = database.transaction((question: MonthQuestion): MonthParts | null => {
     prepared ??= prepareMonth(database);

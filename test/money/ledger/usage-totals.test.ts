@@ -2,15 +2,15 @@
 
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
+import type { DailyTotal } from '../../../src/ledger/ledger.ts';
 import {
-  type DailyTotal,
   gatherTop,
   gatherTotals,
   marginOf,
   marginOfTotal,
   partOfTotals,
   type TotalsGrouping,
-} from '../../../src/ledger/ledger.ts';
+} from '../../../src/reports/reports.ts';
 
 function dailyTotal(facts: Partial<DailyTotal>): DailyTotal {
   return {

@@ -2,7 +2,8 @@
 // opening balance and all changes add up to the closing balance, and usage equals its entries.
 
 import { expect, test } from 'bun:test';
-import type { AccountMonth, Entry } from '../../../src/ledger/ledger.ts';
+import type { Entry } from '../../../src/ledger/ledger.ts';
+import type { AccountMonth } from '../../../src/reports/reports.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allUsage } from '../../support/everything.ts';
 import { makeRandom } from '../../support/random.ts';

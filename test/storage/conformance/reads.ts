@@ -1,7 +1,7 @@
 // Lists: newest first, in pages, filtered; oldest first if ordered by creation.
 
 import { expect, test } from 'bun:test';
-import type { UsagePage } from '../../../src/ledger/ledger.ts';
+import type { UsagePage } from '../../../src/reports/reports.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allUsage } from '../../support/everything.ts';
 

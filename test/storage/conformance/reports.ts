@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
-import type { TotalsQuestion, UsagePage, UsageTotal } from '../../../src/ledger/ledger.ts';
+import type { TotalsQuestion, UsagePage, UsageTotal } from '../../../src/reports/reports.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allTotals, allUsage } from '../../support/everything.ts';
 

@@ -3,13 +3,8 @@
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { newRequestId } from '../../../src/base/ids.ts';
-import {
-  type Outcome,
-  type StoredUsageRecord,
-  stepMs,
-  type TimelineQuestion,
-  type UsageBucket,
-} from '../../../src/ledger/ledger.ts';
+import type { Outcome, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
+import { stepMs, type TimelineQuestion, type UsageBucket } from '../../../src/reports/reports.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allTimeline, allTotals, allUsage } from '../../support/everything.ts';
 import { makeRandom } from '../../support/random.ts';

@@ -2,14 +2,14 @@
 
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
+import type { StoredUsageRecord } from '../../../src/ledger/ledger.ts';
 import {
   NO_FILTER,
   type RankingPlace,
-  type StoredUsageRecord,
   type TotalsGrouping,
   type UsageFilter,
   type UsagePage,
-} from '../../../src/ledger/ledger.ts';
+} from '../../../src/reports/reports.ts';
 import { type OpenStores, openWorkbench } from '../../money/ledger/workbench.ts';
 import { allRanking, allSearch, allSummary } from '../../support/everything.ts';
 import { type Used, useAll } from './timeline.ts';

@@ -1,7 +1,7 @@
 // Reads everything that the stores return about an installation into one list, so that two installations can be
 // compared.
 
-import { totalsGroupings } from '../../../src/ledger/ledger.ts';
+import { totalsGroupings } from '../../../src/reports/reports.ts';
 import type { Stores } from '../../../src/storage/stores.ts';
 import { allChanges, allTotals, allUsage } from '../../support/everything.ts';
 

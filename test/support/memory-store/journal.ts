@@ -1,16 +1,8 @@
 // The journal of an account in memory: which of its entries a list asks for, and its months.
 
 import { DAY_MS } from '../../../src/base/clock.ts';
-import {
-  type AccountMonth,
-  type AccountRow,
-  besideUsageKinds,
-  type EntryPage,
-  type MonthQuestion,
-  makeAccountMonth,
-  type NewEntry,
-  partOfTotals,
-} from '../../../src/ledger/ledger.ts';
+import { type AccountRow, besideUsageKinds, type EntryPage, type NewEntry } from '../../../src/ledger/ledger.ts';
+import { type AccountMonth, type MonthQuestion, makeAccountMonth, partOfTotals } from '../../../src/reports/reports.ts';
 import { retainedSince } from './drop-rows.ts';
 import type { MemoryTables } from './tables.ts';
 

@@ -19,19 +19,18 @@ import {
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config.ts';
+import type { LedgerReader, NewEntry, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
 import {
   gatherTop,
   gatherTotals,
-  type LedgerReader,
-  type NewEntry,
+  type MonthStore,
   partOfTotals,
-  type StoredUsageRecord,
   SummarySum,
   type TopQuestion,
   type UsagePage,
   type UsageStore,
   type UsageTotal,
-} from '../../../src/ledger/ledger.ts';
+} from '../../../src/reports/reports.ts';
 import type { MailReads } from '../../../src/storage/mail-rows.ts';
 import {
   callerPlan,
@@ -256,7 +255,7 @@ function auditReads(tables: MemoryTables): AuditStore {
   };
 }
 
-function meterReads(tables: MemoryTables): LedgerReader {
+function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
   const numberOf = makeNumbers<NewEntry>();
   const numbered = () => tables.entries.map((row) => ({ ...row, seq: numberOf(row) }));
   return {

@@ -1,16 +1,16 @@
 // Searches, rankings and sums of usage records out of the in-memory tables: of all records, however many.
 
+import type { StoredUsageRecord } from '../../../src/ledger/ledger.ts';
 import type {
   FoundUsage,
   RankedUsage,
-  StoredUsageRecord,
   SummarySum,
   UsageFilter,
   UsagePage,
   UsageRanking,
   UsageSearch,
   UsageSummaryQuestion,
-} from '../../../src/ledger/ledger.ts';
+} from '../../../src/reports/reports.ts';
 import { newestFirst } from './read-store.ts';
 import { partOfRecord } from './timeline.ts';
 

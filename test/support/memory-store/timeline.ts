@@ -1,17 +1,16 @@
 // Usage over time out of the in-memory tables: of all records, however many.
 
 import { integerOf } from '../../../src/base/checked-number.ts';
+import { retainedSinceNames, type UsageRecord } from '../../../src/ledger/ledger.ts';
 import {
   partOfTotals,
-  retainedSinceNames,
   stepMs,
   type TimelineQuestion,
   TimelineSum,
   timelinePart,
-  type UsageRecord,
   type UsageTimeline,
   type UsageTotal,
-} from '../../../src/ledger/ledger.ts';
+} from '../../../src/reports/reports.ts';
 import type { MemoryTables } from './tables.ts';
 
 type Of = { account: number; key: number; model: string };

@@ -1,8 +1,7 @@
 // Questions for usage records: pages in the order of time, searches by what no index serves, and rankings.
 
 import type { Nano } from '../base/money.ts';
-import type { Outcome } from './operation.ts';
-import type { StoredUsageRecord } from './store.ts';
+import type { Outcome, StoredUsageRecord } from '../ledger/ledger.ts';
 
 export interface UsagePage {
   account: number | null;

@@ -2,7 +2,7 @@
 // is known only for some messages, and margins cover only those.
 
 import type { Nano } from '../base/money.ts';
-import type { DailyTotal } from './rows.ts';
+import type { DailyTotal } from '../ledger/ledger.ts';
 
 export const totalsGroupings = ['day', 'model', 'key', 'account'] as const;
 export type TotalsGrouping = (typeof totalsGroupings)[number];

@@ -2,18 +2,19 @@
 // usage. Usage is computed as the remainder, so that the parts always add up to the journal.
 
 import type { Nano } from '../base/money.ts';
-import type { NewEntry } from './rows.ts';
-import type { Entry } from './store.ts';
+import type { Requester } from '../base/timers.ts';
+import { besideUsageKinds, creditKinds, type Entry, newestFirst } from '../ledger/ledger.ts';
 import { gatherTotals, type TotalsGrouping, type UsageTotal, type UsageTotals } from './usage-totals.ts';
 
-export type EntryKind = NewEntry['kind'];
-export type SeldomKind = Exclude<EntryKind, 'usage'>;
-
-/** Entry kinds of money that comes in or goes back, and what it paid besides messages: debts and plans. */
-export const creditKinds = ['payment', 'promotion', 'adjustment', 'debt_write_off', 'debt', 'plan_payment'] as const;
-/** Entry kinds other than usage that change a balance. A month that is kept whole has no `carried_forward` entry. */
-export const besideUsageKinds = [...creditKinds, 'correction', 'refund'] as const;
 type BesideUsage = (typeof besideUsageKinds)[number];
+
+export interface MonthStore {
+  /**
+   * From one point in time; null if there is no such account. Throws invalid_request if there are too many rows to
+   * add up.
+   */
+  readMonth(question: MonthQuestion, requester?: Requester): Promise<AccountMonth | null>;
+}
 
 export interface MonthQuestion {
   account: number;
@@ -103,8 +104,3 @@ export async function makeAccountMonth(
 }
 
 const DAYS_MAX = 31;
-
-/** Sort order of entry lists. */
-export function newestFirst(one: Pick<Entry, 'atMs' | 'seq'>, other: Pick<Entry, 'atMs' | 'seq'>): number {
-  return other.atMs - one.atMs || other.seq - one.seq;
-}

@@ -1,0 +1,54 @@
+// The door of reports: what operators and account holders ask about usage and balances. No message depends on them.
+
+export {
+  type AccountMonth,
+  type BalancePaid,
+  type MonthGrouping,
+  type MonthParts,
+  type MonthQuestion,
+  type MonthStore,
+  makeAccountMonth,
+  monthGroupings,
+} from './account-month.ts';
+export {
+  cutOutcomes,
+  type FoundUsage,
+  NO_FILTER,
+  type RankedUsage,
+  type RankingPlace,
+  type UsageFilter,
+  type UsagePage,
+  type UsagePosition,
+  type UsageRanking,
+  type UsageSearch,
+  usageRankings,
+} from './usage-search.ts';
+export type { UsageStore } from './usage-store.ts';
+export { SummarySum, type UsageSummary, type UsageSummaryQuestion } from './usage-summary.ts';
+export {
+  stepMs,
+  type TimelinePart,
+  type TimelineQuestion,
+  type TimelineStep,
+  TimelineSum,
+  timelinePart,
+  timelineSteps,
+  type UsageBucket,
+  type UsageTimeline,
+} from './usage-timeline.ts';
+export {
+  gatherTop,
+  gatherTotals,
+  marginOf,
+  marginOfTotal,
+  partOfTotals,
+  type TopGroups,
+  type TopOfRecords,
+  type TopQuestion,
+  type TopUsage,
+  type TotalsGrouping,
+  type TotalsQuestion,
+  totalsGroupings,
+  type UsageTotal,
+  type UsageTotals,
+} from './usage-totals.ts';

@@ -1,0 +1,28 @@
+// The store interface of reports on usage. Implemented in storage/.
+
+import type { Requester } from '../base/timers.ts';
+import type { StoredUsageRecord } from '../ledger/ledger.ts';
+import type { FoundUsage, RankedUsage, UsagePage, UsageRanking, UsageSearch } from './usage-search.ts';
+import type { UsageSummary, UsageSummaryQuestion } from './usage-summary.ts';
+import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
+import type { TopOfRecords, TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
+
+export interface UsageStore {
+  /** Newest first. Throws invalid_request if the actor created too many keys for one list. */
+  listUsage(page: UsagePage, requester?: Requester): Promise<StoredUsageRecord[]>;
+  getUsage(requestId: string): Promise<StoredUsageRecord | null>;
+  /** Sums of the daily totals, never of records. Throws invalid_request if there are too many rows to add up. */
+  totalUsage(question: TotalsQuestion, requester?: Requester): Promise<UsageTotals>;
+  /** Like totalUsage, grouped several ways in one read. */
+  topUsage(question: TopQuestion, requester?: Requester): Promise<TopUsage>;
+  /** Like topUsage, of the records between two times. Reads a bounded number of the newest, for a bounded time. */
+  topOfRecords(question: TopQuestion, requester?: Requester): Promise<TopOfRecords>;
+  /** Reads a bounded number of records. Throws like listUsage. */
+  searchUsage(search: UsageSearch, requester?: Requester): Promise<FoundUsage>;
+  /** Compares a bounded number of the newest records that match. Throws like listUsage. */
+  rankUsage(ranking: UsageRanking, requester?: Requester): Promise<RankedUsage>;
+  /** Adds up a bounded number of the newest records that match, or daily totals. Throws like totalUsage and listUsage. */
+  summarizeUsage(question: UsageSummaryQuestion, requester?: Requester): Promise<UsageSummary>;
+  /** Throws like totalUsage and listUsage. */
+  readTimeline(question: TimelineQuestion, requester?: Requester): Promise<UsageTimeline>;
+}
