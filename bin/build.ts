@@ -8,8 +8,8 @@ import { parseArgs } from 'node:util';
 import type { BunPlugin } from 'bun';
 import type { Manifest } from '../src/console/built-files.ts';
 import { collectNotices } from '../src/licenses/licenses.ts';
+import { workerNames } from '../src/threads/threads.ts';
 import { developmentVersion, versionOfCheckout } from '../src/version.ts';
-import { workerNames } from '../src/worker-scripts.ts';
 import { bundleConsole } from './bundle-console.ts';
 
 const root = join(import.meta.dir, '..');
@@ -34,13 +34,13 @@ const forTarget =
     ? {}
     : { target: target as Bun.Build.CompileTarget, executablePath: resolve(runtime) };
 
-const workers = workerNames.map((name) => join(root, 'src', `${name}.ts`));
+const workers = workerNames.map((name) => join(root, 'src/threads', `${name}.ts`));
 mkdirSync(dirname(file), { recursive: true });
 const making = mkdtempSync(join(dirname(file), '.making-'));
 try {
   const { success, logs } = await Bun.build({
     entrypoints: [join(root, 'bin', 'executable.ts'), ...workers],
-    naming: '[name].[ext]', // in one directory, as src/worker-scripts.ts expects
+    naming: '[name].[ext]', // in one directory, as src/threads/threads.ts expects
     target: 'bun',
     format: 'esm',
     minify: true,

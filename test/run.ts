@@ -5,7 +5,7 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { workerNames } from '../src/worker-scripts.ts';
+import { workerNames } from '../src/threads/threads.ts';
 import { overBudget, used } from './budget.ts';
 import { rootDirectory, runChecks, staticChecks, tidinessTests } from './check.ts';
 import { type Report, readReport } from './report.ts';
@@ -118,7 +118,7 @@ async function runTests(testArguments: readonly string[]): Promise<Counts> {
 async function bundleWorkers(directory: string): Promise<string> {
   const outdir = join(directory, 'workers');
   await Bun.build({
-    entrypoints: workerNames.map((name) => join(rootDirectory, 'src', `${name}.ts`)),
+    entrypoints: workerNames.map((name) => join(rootDirectory, 'src/threads', `${name}.ts`)),
     naming: '[name].[ext]',
     target: 'bun',
     splitting: true,

@@ -84,25 +84,10 @@ const mayImport: Record<string, readonly string[]> = {
   'sign-in': [...ground, 'http'],
   auth: [...ground, 'sign-in', 'storage'],
   commands: [...ground, 'wire', 'catalog', 'ledger', 'reports'],
-  'ledger-worker': [...ground, 'ledger', 'storage'],
-  'report-worker': [...ground, 'ledger', 'storage'],
-  'backup-worker': [...ground, 'ledger', 'storage'],
-  'sign-in-worker': ['config', 'auth', 'sign-in', 'storage'],
-  'tokenizer-worker': ['base', 'tokenizer'],
-  'worker-scripts': [],
+  threads: [...ground, 'ledger', 'storage', 'auth', 'sign-in', 'tokenizer'],
   version: [],
   licenses: ['commands'],
-  maintenance: [
-    ...ground,
-    'secrets',
-    'catalog',
-    'ledger',
-    'providers',
-    'storage',
-    'auth',
-    'commands',
-    'worker-scripts',
-  ],
+  maintenance: [...ground, 'secrets', 'catalog', 'ledger', 'providers', 'storage', 'auth', 'commands', 'threads'],
   server: [
     ...edge,
     'public-api',
@@ -112,7 +97,7 @@ const mayImport: Record<string, readonly string[]> = {
     'sign-in',
     'storage',
     'commands',
-    'worker-scripts',
+    'threads',
     'payments',
     'delivery',
     'credentials',
@@ -217,7 +202,7 @@ describe('imports', () => {
   test('of a start need no package but the schemas of the catalog and the registry of metrics', () => {
     const early = imports.filter(({ typeOnly, isLate }) => !typeOnly && !isLate);
     const start = ['src/main.ts', 'src/commands/serve.ts', 'src/server/server.ts', 'src/server/open-sqlite.ts'];
-    const loaded = new Set([...start, 'src/ledger-worker.ts']);
+    const loaded = new Set([...start, 'src/threads/ledger-worker.ts']);
     for (const path of loaded)
       for (const { source, target } of early) if (source.path === path && target !== null) loaded.add(target);
     expect(loaded.size).toBeGreaterThan(100);

@@ -18,7 +18,7 @@ import type { BackupReport } from '../commands/commands.ts';
 import type { Config } from '../config.ts';
 import { nameDatabase } from '../storage/postgres/postgres.ts';
 import { type Copied, databasePath, type FromBackup, signInPath, type ToBackup } from '../storage/sqlite/sqlite.ts';
-import { workerScript } from '../worker-scripts.ts';
+import { workerScript } from '../threads/threads.ts';
 import { withLoss } from './check-database.ts';
 import { isPreviousNeeded, readSecretState, secretUseOf } from './secret.ts';
 

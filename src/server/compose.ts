@@ -58,9 +58,9 @@ import {
 } from '../sign-in/sign-in.ts';
 import { signInPath } from '../storage/sqlite/sqlite.ts';
 import { auditRows, spreadCut } from '../storage/storage.ts';
+import { workerScript } from '../threads/threads.ts';
 import { Tokenizer, TokenizerThread } from '../tokenizer/tokenizer.ts';
 import { Estimates, type SampleStore } from '../usage/usage.ts';
-import { workerScript } from '../worker-scripts.ts';
 import type { CatalogReader } from './follow-nodes.ts';
 import { type Observers, reportAnswer, reportInternalFailure, reportMessage, reportModelList } from './observe.ts';
 import type { OpenStore } from './open-store.ts';

@@ -14,7 +14,7 @@ import {
   sqliteLedger,
   sqliteStores,
 } from '../storage/sqlite/sqlite.ts';
-import { workerScript } from '../worker-scripts.ts';
+import { workerScript } from '../threads/threads.ts';
 import { type OpenStore, reportLedgerFaults, reportUnreadable } from './open-store.ts';
 import type { Closing } from './server.ts';
 

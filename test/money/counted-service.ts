@@ -26,8 +26,8 @@ import { providerKinds, sandboxModelNames } from '../../src/providers/providers.
 import { openVault } from '../../src/secrets/secrets.ts';
 import * as postgres from '../../src/storage/postgres/postgres.ts';
 import { databasePath, LedgerThread, sqliteLedger, sqliteStores, sumLedger } from '../../src/storage/sqlite/sqlite.ts';
+import { workerScript } from '../../src/threads/threads.ts';
 import { Estimates } from '../../src/usage/usage.ts';
-import { workerScript } from '../../src/worker-scripts.ts';
 import { inPlaceTokenizer } from '../support/in-place-tokenizer.ts';
 import { noAuditContext } from '../support/no-audit-context.ts';
 import { serveGateway, storeKey } from '../support/serve-gateway.ts';

@@ -14,7 +14,7 @@ import {
   sqliteLedger,
   sqliteStores,
 } from '../../src/storage/sqlite/sqlite.ts';
-import { workerScript } from '../../src/worker-scripts.ts';
+import { workerScript } from '../../src/threads/threads.ts';
 import { ask, failureOf } from '../money/ledger/workbench.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

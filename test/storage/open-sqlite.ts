@@ -19,7 +19,7 @@ import {
   sqliteStores,
   sumLedger,
 } from '../../src/storage/sqlite/sqlite.ts';
-import { workerScript } from '../../src/worker-scripts.ts';
+import { workerScript } from '../../src/threads/threads.ts';
 import type { OpenedStores } from '../money/ledger/workbench.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

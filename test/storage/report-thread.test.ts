@@ -8,7 +8,7 @@ import { DAY_MS } from '../../src/base/clock.ts';
 import { bounds } from '../../src/config.ts';
 import type { TotalsQuestion } from '../../src/reports/reports.ts';
 import { databasePath, openForWriting, ReportThread } from '../../src/storage/sqlite/sqlite.ts';
-import { workerScript } from '../../src/worker-scripts.ts';
+import { workerScript } from '../../src/threads/threads.ts';
 import { failureOf, openWorkbench, START_MS } from '../money/ledger/workbench.ts';
 import { allUsage } from '../support/everything.ts';
 import { type OpenedSqlite, openSqliteReports } from './open-sqlite.ts';

@@ -16,7 +16,7 @@ import {
   SqliteLedgerStore,
   sumLedger,
 } from '../../src/storage/sqlite/sqlite.ts';
-import { workerScript } from '../../src/worker-scripts.ts';
+import { workerScript } from '../../src/threads/threads.ts';
 import { failureOf, openWorkbench, START_MS } from '../money/ledger/workbench.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { noAuditContext } from '../support/no-audit-context.ts';

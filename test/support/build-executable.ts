@@ -3,8 +3,8 @@
 
 import { dirname, join } from 'node:path';
 import type { BunPlugin } from 'bun';
+import { workerNames } from '../../src/threads/threads.ts';
 import { versionOfCheckout } from '../../src/version.ts';
-import { workerNames } from '../../src/worker-scripts.ts';
 import { rootDirectory } from '../check.ts';
 
 const NAME_IN_ENVIRONMENT = 'TEST_EXECUTABLE';
@@ -13,7 +13,9 @@ const NAME_IN_ENVIRONMENT = 'TEST_EXECUTABLE';
 export async function buildExecutable(directory: string): Promise<Record<string, string>> {
   const outfile = join(directory, 'turnpike');
   await Bun.build({
-    entrypoints: ['main', ...workerNames].map((name) => join(rootDirectory, 'src', `${name}.ts`)),
+    entrypoints: ['main', ...workerNames.map((name) => `threads/${name}`)].map((name) =>
+      join(rootDirectory, 'src', `${name}.ts`),
+    ),
     naming: '[name].[ext]',
     target: 'bun',
     format: 'esm',

@@ -5,12 +5,12 @@
 import { mock } from 'bun:test';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type WorkerName, workerNames } from '../../src/worker-scripts.ts';
+import { type WorkerName, workerNames } from '../../src/threads/threads.ts';
 import { countUse } from './count-uses.ts';
 
 const workers = process.env['TEST_WORKERS'];
 if (workers !== undefined)
-  mock.module(join(import.meta.dir, '../../src/worker-scripts.ts'), () => ({
+  mock.module(join(import.meta.dir, '../../src/threads/threads.ts'), () => ({
     workerNames,
     workerScript: (name: WorkerName) => pathToFileURL(join(workers, `${name}.js`)),
   }));

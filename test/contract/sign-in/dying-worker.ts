@@ -1,7 +1,7 @@
 // The sign-in thread, which dies or hangs when it should end the sessions of certain persons. It has no tests of its
 // own.
 
-import '../../../src/sign-in-worker.ts';
+import '../../../src/threads/sign-in-worker.ts';
 
 declare const self: Worker;
 

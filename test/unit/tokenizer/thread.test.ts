@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { bounds } from '../../../src/config.ts';
+import { workerScript } from '../../../src/threads/threads.ts';
 import {
   type EndedCount,
   packSlice,
@@ -11,7 +12,6 @@ import {
   TokenizerThread,
   unpackSlice,
 } from '../../../src/tokenizer/tokenizer.ts';
-import { workerScript } from '../../../src/worker-scripts.ts';
 
 const counting = new URL('./word-worker.ts', import.meta.url);
 const missing = new URL('./no-such-file.ts', import.meta.url);

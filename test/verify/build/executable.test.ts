@@ -116,7 +116,7 @@ test('no file in its directory changes what runs', async () => {
     'tsconfig.json': '{ "compilerOptions": { "paths": { "*": ["./strange.ts"] } } }',
     'strange.ts': strange,
     'node_modules/zod/index.js': strange,
-    'src/ledger-worker.ts': strange,
+    'src/threads/ledger-worker.ts': strange,
     'ledger-worker.ts': strange,
     'ledger-worker.js': strange,
   };

@@ -4,14 +4,14 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Glob } from 'bun';
-import { workerNames } from '../../../src/worker-scripts.ts';
+import { workerNames } from '../../../src/threads/threads.ts';
 import { rootDirectory } from '../../check.ts';
 import { testFiles } from '../../selection.ts';
 
 /** More files hardly notice more mutants, and each costs a survivor a second or two. */
 const FILES_MAX = 9;
 /** Threads are started by name, not imported. */
-const STARTS_THREADS = 'src/worker-scripts.ts';
+const STARTS_THREADS = 'src/threads/threads.ts';
 /** These run for every file of the ledger, so that none of its decisions survives. */
 const LEDGER_TESTS = 'test/money/ledger/';
 const WORD = /[A-Z]?[a-z]{3,}/g;
@@ -74,7 +74,7 @@ function readGraph(): Graph {
     wordsOf.set(file, new Set(text.match(WORD)?.map((word) => word.toLowerCase())));
     const imported = transpilers[file.endsWith('x') ? 'tsx' : 'ts'].scanImports(text).map(({ path }) => path);
     const names = imported.filter((path) => path.startsWith('.')).map((path) => join(dirname(file), path));
-    if (file === STARTS_THREADS) names.push(...workerNames.map((name) => `src/${name}.ts`));
+    if (file === STARTS_THREADS) names.push(...workerNames.map((name) => `src/threads/${name}.ts`));
     for (const name of names) importersOf.set(name, [...(importersOf.get(name) ?? []), file]);
   }
   const quick = new Set(testFiles('test'));

@@ -1,8 +1,8 @@
 // The tokenizer's thread: counts slices of text, one at a time. It has a lower priority than threads that serve
 // messages, but not the lowest: bills wait for its counts.
 
-import { giveWay } from './base/give-way.ts';
-import { countSlice, type FromTokenizer, type ToTokenizer, unpackSlice } from './tokenizer/tokenizer.ts';
+import { giveWay } from '../base/give-way.ts';
+import { countSlice, type FromTokenizer, type ToTokenizer, unpackSlice } from '../tokenizer/tokenizer.ts';
 
 declare const self: Worker;
 

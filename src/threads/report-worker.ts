@@ -1,7 +1,7 @@
 // The report thread: reads over a read-only connection of its own. Reports may take long, so this thread has a lower
 // priority than every other thread.
 
-import { giveWay } from './base/give-way.ts';
+import { giveWay } from '../base/give-way.ts';
 import {
   answerReport,
   heading,
@@ -9,7 +9,7 @@ import {
   type ReportReads,
   reportReads,
   type ToReports,
-} from './storage/sqlite/sqlite.ts';
+} from '../storage/sqlite/sqlite.ts';
 
 declare const self: Worker;
 

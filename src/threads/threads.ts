@@ -1,7 +1,7 @@
-// The scripts of the threads. They are next to this file, and in the executable (bin/build.ts) next to the bundle of src/:
+// The door of threads: the places of their scripts. They are next to this file, and in the executable (bin/build.ts) next to the bundle of src/:
 // a relative path works in both only from this file.
 
-/** Entry points in src/. */
+/** Entry points in src/threads/. */
 export const workerNames = [
   'ledger-worker',
   'report-worker',

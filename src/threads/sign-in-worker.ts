@@ -1,10 +1,10 @@
 // The sign-in thread: better-auth over a database of its own. When it fails, messages go on and the main thread restarts
 // it.
 
-import { type Auth, openAuth } from './auth/auth.ts';
-import { bounds } from './config.ts';
-import type { Admission, FromSignIn, Refusal, SignInSettings, ToSignIn } from './sign-in/sign-in.ts';
-import type { SignInDatabase } from './storage/storage.ts';
+import { type Auth, openAuth } from '../auth/auth.ts';
+import { bounds } from '../config.ts';
+import type { Admission, FromSignIn, Refusal, SignInSettings, ToSignIn } from '../sign-in/sign-in.ts';
+import type { SignInDatabase } from '../storage/storage.ts';
 
 declare const self: Worker;
 
@@ -43,8 +43,8 @@ async function open(settings: SignInSettings): Promise<void> {
 
 /** Loads only the store that is used. */
 async function openDatabase(store: SignInSettings['store']): Promise<SignInDatabase> {
-  if ('path' in store) return (await import('./storage/sqlite/sqlite.ts')).openSignIn(store.path);
-  return (await import('./storage/postgres/postgres.ts')).openSignIn(store.url);
+  if ('path' in store) return (await import('../storage/sqlite/sqlite.ts')).openSignIn(store.path);
+  return (await import('../storage/postgres/postgres.ts')).openSignIn(store.url);
 }
 
 async function answer(id: number, question: Parameters<Auth['answer']>[0]): Promise<void> {

@@ -1,7 +1,7 @@
 // The ledger thread: writes commits to the SQLite database, so that a sync of the disk never stops the event loop.
 
-import { BrokenInvariant } from './base/assert.ts';
-import { InDoubt, Outpaced } from './ledger/ledger.ts';
+import { BrokenInvariant } from '../base/assert.ts';
+import { InDoubt, Outpaced } from '../ledger/ledger.ts';
 import {
   CommitMark,
   ConnectionWriter,
@@ -11,7 +11,7 @@ import {
   openForWriting,
   type RowCommit,
   type ToThread,
-} from './storage/sqlite/sqlite.ts';
+} from '../storage/sqlite/sqlite.ts';
 
 declare const self: Worker;
 

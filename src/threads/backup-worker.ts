@@ -2,7 +2,7 @@
 // thread free to handle signals.
 
 import { setPriority } from 'node:os';
-import { checkLedger } from './ledger/ledger.ts';
+import { checkLedger } from '../ledger/ledger.ts';
 import {
   copyDatabase,
   type FromBackup,
@@ -11,7 +11,7 @@ import {
   readStoredVersion,
   sumLedger,
   type ToBackup,
-} from './storage/sqlite/sqlite.ts';
+} from '../storage/sqlite/sqlite.ts';
 
 declare const self: Worker;
 
