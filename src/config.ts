@@ -410,6 +410,8 @@ export const bounds = {
   stripeEventBytesMax: 1024 * 1024,
   stripeSignatureCharactersMax: 4_096,
   // Payments
+  paymentSyncsMax: 1_024, // payments that are brought to the provider's state, or wait for it, on a node,
+  paymentSyncsPerSourceMax: 64, // and of those, of one payment
   paymentSyncTriesMax: 12, // tries to store a payment while others change it
   paymentCheckMsMin: 60_000, // shortest interval at which a pending payment is checked
   paymentCheckMsMax: 6 * 60 * 60 * 1000,

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Actor, type AuditContext, type AuditRecord, describeChange } from '../audit/audit.ts';
 import { exactNumber } from '../base/checked-number.ts';
 import type { Clock } from '../base/clock.ts';
+import { FairQueue } from '../base/fair-queue.ts';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
 import { bounds } from '../config.ts';
@@ -36,8 +37,16 @@ export const withoutEvent: SyncCause = Object.freeze({ event: null, actor: payme
 
 export class PaymentSync {
   readonly #on: PaymentDependencies;
-  /** Syncs of this node, by source: two at a time would only outpace each other. */
-  readonly #running = new Map<string, Promise<unknown>>();
+  /** Syncs of this node, one at a time for each source: two would only outpace each other. */
+  readonly #queue = new FairQueue<string>(
+    {
+      running: bounds.paymentSyncsMax,
+      runningPerOwner: 1,
+      tasks: bounds.paymentSyncsMax,
+      tasksPerOwner: bounds.paymentSyncsPerSourceMax,
+    },
+    () => overloaded('Too many changes of this payment are in progress. Try again shortly.'),
+  );
 
   constructor(dependencies: PaymentDependencies) {
     this.#on = dependencies;
@@ -45,17 +54,12 @@ export class PaymentSync {
 
   /**
    * `named`: the payment that the source's metadata is said to name. Returns the payment, or null if the source is none
-   * of this service. Throws ProviderError, store_unavailable, and overloaded if other changes always come first.
+   * of this service. Throws ProviderError, store_unavailable, and overloaded if too many wait or other changes always
+   * come first.
    */
-  sync(source: string, named: string | null = null, cause: SyncCause = withoutEvent): Promise<Payment | null> {
-    const last = this.#running.get(source) ?? Promise.resolve();
-    const mine = last.catch(() => undefined).then(() => this.#syncAtLast(source, named, cause));
-    this.#running.set(source, mine);
-    const leave = () => {
-      if (this.#running.get(source) === mine) this.#running.delete(source);
-    };
-    mine.then(leave, leave);
-    return mine;
+  async sync(source: string, named: string | null = null, cause: SyncCause = withoutEvent): Promise<Payment | null> {
+    using _turn = await this.#queue.enter(source);
+    return await this.#syncAtLast(source, named, cause);
   }
 
   /** Stores an event as handled without a change. */

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { formatId } from '../../../src/base/ids.ts';
+import { bounds } from '../../../src/config.ts';
 import { openWorkbench } from '../../money/ledger/workbench.ts';
 import { begin, type HistoryWorld, openNode } from '../../money/payments/histories.ts';
 import { openSqlite } from '../../storage/open-sqlite.ts';
@@ -47,4 +48,15 @@ test('a state that names another account credits nothing', async () => {
   const answer = { id, source: null, status: 'pending', credited: 0 };
   expect(await node.sync.sync(source, formatId('pay', id))).toMatchObject(answer);
   expect(await balance()).toBe(0);
+});
+
+test('syncs of one payment run one after another, and how many wait is bounded', async () => {
+  await using bench = await openWorkbench(openSqlite, 0);
+  const { node, id, source, balance } = await paidSession(bench);
+  const { paymentSyncsPerSourceMax: most } = bounds;
+  const syncs = await Promise.allSettled(Array.from({ length: most + 3 }, () => node.sync.sync(source)));
+  const refused = syncs.filter(({ status }) => status === 'rejected');
+  expect(refused.map((one) => 'reason' in one && one.reason.code)).toEqual(Array(3).fill('overloaded'));
+  expect(await node.sync.sync(source)).toMatchObject({ id, status: 'paid' });
+  expect(await balance()).toBe(20_000_000_000);
 });
