@@ -2,7 +2,7 @@
 // they contain: processor time of the main thread between two turns, so that other load does not count.
 
 import { openSync, readSync } from 'node:fs';
-import { bounds } from '../src/config.ts';
+import { bounds } from '../src/config/config.ts';
 import { costlyAnswers } from '../test/support/costly-answers.ts';
 import { costlyRequests } from '../test/support/costly-requests.ts';
 import { readAnswer, readRequest } from '../test/support/read-costly.ts';

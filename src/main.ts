@@ -10,7 +10,7 @@ import {
   inspectConfig,
   readClientConfig,
   readConfig,
-} from './config.ts';
+} from './config/config.ts';
 import { readVersion } from './version.ts';
 
 const given = process.argv.slice(2);

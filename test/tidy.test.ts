@@ -43,20 +43,7 @@ const edge = [...middle, 'gateway', 'http'];
 const mayImport: Record<string, readonly string[]> = {
   base: [],
   errors: ['base'],
-  config: [
-    'base',
-    'errors',
-    'credential-settings',
-    'sign-in-settings',
-    'mail-settings',
-    'payment-settings',
-    'telemetry-settings',
-  ],
-  'credential-settings': [],
-  'sign-in-settings': [],
-  'mail-settings': ['base'],
-  'payment-settings': ['sign-in-settings'],
-  'telemetry-settings': ['base'],
+  config: ['base', 'errors'],
   audit: ground,
   secrets: ground,
   events: ground,
@@ -118,7 +105,7 @@ const withoutDoor = ['src/storage', 'src/storage/migrations'];
 
 /** Packages and modules of the runtime that only one part of src/ may use. */
 const packageHomes: Record<string, RegExp> = {
-  'node:process': /^src\/config\.ts$/,
+  'node:process': /^src\/config\/config\.ts$/,
   'bun:sqlite': /^src\/storage\//,
   hono: /^src\/admin-api\//,
   '@hono/zod-openapi': /^src\/admin-api\//,
@@ -318,12 +305,12 @@ describe('in one place only stand', () => {
       (node, source) => (isUse(textOf(node, source), node) ? textOf(node, source).slice(0, 60) : null),
     );
 
-  test('reads of the environment: src/config.ts', () => {
+  test('reads of the environment: src/config/config.ts', () => {
     const names = ['process.env', 'Bun.env', 'import.meta.env', "process['env']", "Bun['env']"];
     const isUse = (text: string, node: Node) =>
       ((isPropertyAccessExpression(node) || isElementAccessExpression(node)) && names.includes(text)) ||
       (isVariableDeclaration(node) && /\benv\b.*=\s*(?:process|Bun)$/s.test(text));
-    expect(placeFaults((path) => path === 'src/config.ts', isUse)).toEqual([]);
+    expect(placeFaults((path) => path === 'src/config/config.ts', isUse)).toEqual([]);
   });
 
   test('SQL: src/storage', () => {

@@ -2,7 +2,7 @@
 // account again on admission.
 
 import { type AddressRange, isInRanges, networksOf, parseAddress, parseRange } from '../base/addresses.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Caller, Key } from './account.ts';
 import type { KeyDirectory } from './key-directory.ts';

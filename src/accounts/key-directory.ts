@@ -2,7 +2,7 @@
 // Balances, quotas and limits are never cached.
 
 import { assert } from '../base/assert.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import { hashSecret, type SecretHashes } from '../secrets/secrets.ts';
 import type { AccountStore, Caller } from './account.ts';

@@ -7,7 +7,7 @@ import { formatId, type IdKind, newNumber, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { nextTurn } from '../base/timers.ts';
 import type { Fault } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { AccountMeters } from '../ledger/ledger.ts';
 import { invalidMember, invalidRequest, noObject } from './admin-app.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';

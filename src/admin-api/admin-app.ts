@@ -7,7 +7,7 @@ import type { AuditRecord } from '../audit/audit.ts';
 import { FairQueue, type QueueBounds } from '../base/fair-queue.ts';
 import { formatId, newRequestId } from '../base/ids.ts';
 import { type Fault, formatFault } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { asTurnpikeError, overloaded, TurnpikeError } from '../errors.ts';
 import { parseJsonObject, readBounded, refuseCrossSite } from '../http/http.ts';
 import { scanJson } from '../wire/wire.ts';

@@ -7,7 +7,7 @@ import { planAt } from '../accounts/accounts.ts';
 import type { AuditContext } from '../audit/audit.ts';
 import { formatId, parseId } from '../base/ids.ts';
 import { type Fault, findPrivateProviders, type Plan, planApply } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { updatePlans } from '../payments/payments.ts';
 import { invalidRequest } from './admin-app.ts';
 import { type ChangeNote, changeNote, recordAudit } from './changes.ts';

@@ -7,7 +7,7 @@ import { DAY_MS } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { nextTurn } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { UsageTotal } from '../reports/reports.ts';
 import { type AccountWithMeters, withMeters } from './accounts.ts';

@@ -4,7 +4,7 @@ import { z } from '@hono/zod-openapi';
 import type { Account, AutoRecharge } from '../accounts/accounts.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { isSuspended, isWholeCents, latestRecharges, type Payment, type SavedMethod } from '../payments/payments.ts';
 import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';

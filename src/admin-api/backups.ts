@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { parseWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { LAST_BACKUP } from '../events/events.ts';
 import { invalidMember } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';

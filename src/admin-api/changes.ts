@@ -12,7 +12,7 @@ import {
   type RememberedCreation,
 } from '../audit/audit.ts';
 import { FairQueue } from '../base/fair-queue.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import { Secret } from '../secrets/secrets.ts';

@@ -4,7 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { NewEvent } from '../events/events.ts';
 import type { EventRow } from '../ledger/ledger.ts';

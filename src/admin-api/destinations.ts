@@ -6,7 +6,7 @@ import { isOwnAddress } from '../accounts/accounts.ts';
 import { isPrivateAddress } from '../base/addresses.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import {
   type Destination,
   destinationContext,

@@ -5,7 +5,7 @@ import { z } from '@hono/zod-openapi';
 import { parseDigits } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
   besideUsageKinds,

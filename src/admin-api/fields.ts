@@ -6,7 +6,7 @@ import { isExactOrigin, parseRange } from '../base/addresses.ts';
 import { exactNumber, parseTimeMs, parseWholeNumber } from '../base/checked-number.ts';
 import type { IdKind } from '../base/ids.ts';
 import { formatUsd, NANO_MAX, type Nano, parseDecimal } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 export function idField(kind: IdKind) {
   return z.string().openapi({ pattern: `^${kind}_[0-9A-Za-z]{9}$` });

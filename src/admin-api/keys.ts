@@ -16,7 +16,7 @@ import {
 import { formatId, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import type { Fault } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { KeyMeters } from '../ledger/ledger.ts';
 import { hashSecret } from '../secrets/secrets.ts';

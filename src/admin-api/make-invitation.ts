@@ -2,7 +2,7 @@
 
 import { makeLinkSecret, type Person } from '../accounts/accounts.ts';
 import { newNumber } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { hashSecret, type Secret } from '../secrets/secrets.ts';
 
 /** The parts of a new person that do not depend on who invites whom. */

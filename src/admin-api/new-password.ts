@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { emailKeyOf } from '../accounts/accounts.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { invalidMember } from './admin-app.ts';
 import type { AdminDependencies } from './dependencies.ts';

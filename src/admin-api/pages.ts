@@ -5,7 +5,7 @@ import { z } from '@hono/zod-openapi';
 import type { SortedRow } from '../accounts/accounts.ts';
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { nextTurn, type Requester } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import { makerOf } from './dependencies.ts';

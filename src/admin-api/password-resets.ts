@@ -4,7 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { emailKeyOf, type MailedLink, type Person } from '../accounts/accounts.ts';
 import { formatId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { emailField } from './fields.ts';

@@ -5,7 +5,7 @@ import { z } from '@hono/zod-openapi';
 import type { Account } from '../accounts/accounts.ts';
 import { formatId, parseId } from '../base/ids.ts';
 import { formatUsd, type Nano, parseUsd } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
   auditJson,

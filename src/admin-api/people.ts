@@ -6,7 +6,7 @@ import { claimsEmail, emailKeyOf, makeLinkSecret, type Person, type Role } from 
 import { DAY_MS } from '../base/clock.ts';
 import { fairShare } from '../base/fair-limits.ts';
 import { formatId, parseId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { hashSecret, type Secret } from '../secrets/secrets.ts';
 import { askedAccount } from './accounts.ts';

@@ -12,7 +12,7 @@ import {
   priceListIn,
   readPriceList,
 } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type JsonValue, objectOf } from '../wire/wire.ts';
 import { invalidRequest } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';

@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { formatId } from '../base/ids.ts';
 import type { Catalog, Credential, ProviderSettings } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { ProbeResult } from '../providers/providers.ts';
 import { noObject } from './admin-app.ts';
 import { type AdminDependencies, installation, operator } from './dependencies.ts';

@@ -1,7 +1,7 @@
 // The health of every route of the catalog in the last day: attempts of all nodes, circuits of this one.
 
 import { z } from '@hono/zod-openapi';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type Circuits, judgeRoute, type RouteHour, routeStates } from '../traffic/traffic.ts';
 import { installation } from './dependencies.ts';
 import { countShown, isoTime, modelFilter, timeShown } from './fields.ts';

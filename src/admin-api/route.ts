@@ -4,7 +4,7 @@
 import { createRoute, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Role } from '../accounts/accounts.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { AdminApp, AdminEnvironment } from './admin-app.ts';
 import type { WithChangeLock } from './changes.ts';
 import { type AdminDependencies, type Principal, roleRefusal } from './dependencies.ts';

@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { formatId, parseId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { accountOf, everyone, makerOf, maySeeAccount, maySeeKey } from './dependencies.ts';
 import { idField } from './fields.ts';
 import { requesterOf } from './pages.ts';

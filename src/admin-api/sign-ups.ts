@@ -20,7 +20,7 @@ import { countNetworks, type NetworkLimits, type ShareOf } from '../base/fair-li
 import { formatId, newNumber } from '../base/ids.ts';
 import { formatUsd, type Nano, parseDecimal } from '../base/money.ts';
 import type { Settings } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { hashSecret } from '../secrets/secrets.ts';
 import { invalidMember } from './admin-app.ts';

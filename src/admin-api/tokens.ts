@@ -4,7 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { type AccessToken, makeTokenSecret, type Role } from '../accounts/accounts.ts';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { hashSecret, type Secret } from '../secrets/secrets.ts';
 import { accountForNew } from './accounts.ts';
 import { invalidMember, noObject } from './admin-app.ts';

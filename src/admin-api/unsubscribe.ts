@@ -4,7 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { type AuditContext, describeChange } from '../audit/audit.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type Destination, openUnsubscribe } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import { isoTime } from './fields.ts';

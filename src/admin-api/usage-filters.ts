@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { parseWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { NO_FILTER, type UsageFilter, type UsagePage, type UsageSearch } from '../reports/reports.ts';
 import { accountField, amountField, asciiLower, idField, modelFilter } from './fields.ts';
 

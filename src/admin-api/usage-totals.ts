@@ -5,7 +5,7 @@ import { z } from '@hono/zod-openapi';
 import { DAY_MS } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import {
   marginOfTotal,
   stepMs,

@@ -3,7 +3,7 @@
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Count, type Counted, countNetworks, networkCounters } from '../base/fair-limits.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { AuthRequest, AuthResponse, SignInSettings } from '../sign-in/sign-in.ts';
 import type { Throttle } from '../storage/storage.ts';
 import { ADDRESS_HEADER, AUTH_PATH, type BetterAuth, INSTALLATION_HEADER, originOf } from './make-auth.ts';

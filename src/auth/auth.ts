@@ -3,7 +3,7 @@
 
 import { getMigrations } from 'better-auth/db/migration';
 import { collectBytes } from '../base/collect-bytes.ts';
-import { bounds, PASSWORD_COST } from '../config.ts';
+import { bounds, PASSWORD_COST } from '../config/config.ts';
 import type { Admission, FoundSession, Proof, Refusal, SignInQuestion, SignInSettings } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
 import { answerRequest, endSession } from './answer-request.ts';

@@ -3,7 +3,7 @@
 import { type BetterAuthOptions, betterAuth } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { genericOAuth, twoFactor } from 'better-auth/plugins';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Admission, Proof, Refusal, SignInSettings } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
 import { findPasswordFault } from './password-strength.ts';

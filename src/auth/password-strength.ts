@@ -2,7 +2,7 @@
 // as NIST SP 800-63B-4 (https://pages.nist.gov/800-63-4/sp800-63b.html, 3.1.1.2) asks. There are no rules of composition.
 
 import type { ZxcvbnFactory } from '@zxcvbn-ts/core';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { ChosenPassword } from '../sign-in/sign-in.ts';
 
 const BETTER = 'use several unrelated words, or let a password manager create one';

@@ -1,7 +1,7 @@
 // Passwords: hashed a few at a time, because each takes memory and CPU on purpose and a flood must not exhaust them;
 // set by a one-time link, and removed with a person's rights, which ends their sessions.
 
-import { bounds, type PasswordCost } from '../config.ts';
+import { bounds, type PasswordCost } from '../config/config.ts';
 import type { NewPassword } from '../sign-in/sign-in.ts';
 import type { BetterAuth } from './make-auth.ts';
 import { findPasswordFault } from './password-strength.ts';

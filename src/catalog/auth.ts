@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { findPrivateHost } from '../base/addresses.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 const text = z
   .string()

@@ -4,7 +4,7 @@ import { assert } from '../base/assert.ts';
 import { exactNumber, parseTimeMs } from '../base/checked-number.ts';
 import { parseId } from '../base/ids.ts';
 import type { Nano } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { Secret } from '../secrets/secrets.ts';
 import { PRICED_TIERS } from '../wire/wire.ts';
 import type { Auth } from './auth.ts';

@@ -5,7 +5,7 @@ import { parseListenAddress } from '../base/addresses.ts';
 import { leastDaysOf } from '../base/clock.ts';
 import { parseId } from '../base/ids.ts';
 import { formatDecimal, formatUsd, NANO_MAX, type Nano, parseDecimal, parseUsd } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, PRICED_TIERS } from '../wire/wire.ts';
 import { authInput } from './auth.ts';
 import { installationMembers } from './installation.ts';

@@ -1,7 +1,7 @@
 // How the installation presents itself to people: its name, logo, support address and how accounts get credit.
 
 import { z } from 'zod';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Settings } from './model.ts';
 
 /** As the console and mails show it. */

@@ -1,6 +1,6 @@
 // The models of entries with `*`: one for each name in the lists of their providers. Pure.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { modelName } from './document.ts';
 import { type Catalog, frozenMap, type Model, type Route } from './model.ts';
 

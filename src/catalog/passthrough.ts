@@ -2,7 +2,7 @@
 // A client never decides what a message can cost, or what the server does for other clients.
 
 import { z } from 'zod';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { isJsonObject, type JsonValue } from '../wire/wire.ts';
 
 /** Every field but those that are never passed on, and those that must be named. */

@@ -3,7 +3,7 @@
 import { assert } from '../base/assert.ts';
 import { exactNumber, isWholeNumber } from '../base/checked-number.ts';
 import { formatDecimal, type Nano, parseDecimal } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { promptTokens, SERVICE_TIERS, type ServiceTier, type TokenCounts } from '../wire/wire.ts';
 import { formatRate } from './document.ts';
 import type { ModelPrice, Rates, Route, TierPrice } from './model.ts';

@@ -1,7 +1,7 @@
 // Reads a provider and its credentials from a file: members must fit its kind; missing addresses get defaults.
 
 import { findPrivateHost, isPrivateAddress, parseAddress } from '../base/addresses.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import {
   type AuthTypeDescription,
   authInput,

@@ -1,6 +1,6 @@
 // Resolves a requested name to an offer: the model, the group whose price and limits apply, and its routes.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Serves } from './document.ts';
 import type { Catalog, Credential, Group, Model, ProviderSettings, Route } from './model.ts';

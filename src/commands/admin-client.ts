@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Fault } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { CommandFailed, type Invocation, WrongUsage } from './command.ts';
 
 export type Row = Record<string, unknown>;

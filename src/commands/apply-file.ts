@@ -16,7 +16,7 @@ import {
 } from 'yaml';
 import { exactNumber } from '../base/checked-number.ts';
 import type { Fault } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { JsonObject, JsonValue } from '../wire/wire.ts';
 import { type ApplyFile, CommandFailed } from './command.ts';
 

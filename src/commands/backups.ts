@@ -1,6 +1,6 @@
 // `turnpike backup` and `turnpike restore`. A backup is recorded in the service, so that its age is a metric, and so is a failure.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { openClient } from './admin-client.ts';
 import {
   type BackupReport,

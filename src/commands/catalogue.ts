@@ -5,7 +5,7 @@ import { lookup } from 'node:dns/promises';
 import { readFile, stat } from 'node:fs/promises';
 import { collectBytes } from '../base/collect-bytes.ts';
 import { findPrivateAddress } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type AdminClient, openClient, Refused, type Row } from './admin-client.ts';
 import { type Command, CommandFailed, clientFlags, type Invocation } from './command.ts';
 import { textFlag } from './flags.ts';

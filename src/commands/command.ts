@@ -3,7 +3,7 @@
 
 import { BrokenInvariant } from '../base/assert.ts';
 import type { Fault } from '../catalog/catalog.ts';
-import type { ClientConfig, Config, ConfigFlags } from '../config.ts';
+import type { ClientConfig, Config, ConfigFlags } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { CheckReport } from '../ledger/ledger.ts';
 import type { JsonObject } from '../wire/wire.ts';

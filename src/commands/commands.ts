@@ -1,6 +1,6 @@
 // The door of the commands: finds a command by its name, runs it, and turns its outcome into an exit code.
 
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config/config.ts';
 import { commandHelp, overallHelp, parseArguments, topicHelp } from './arguments.ts';
 import { type Command, CommandFailed, type World, WrongUsage } from './command.ts';
 

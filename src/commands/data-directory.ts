@@ -1,7 +1,7 @@
 // The commands on a data directory: `turnpike check`, `move`, `migrate` and `secret`. They open the store themselves,
 // whether the service runs or not.
 
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import {
   type Command,
   CommandFailed,

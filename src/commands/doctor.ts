@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { parseTimeMs, parseWholeNumber } from '../base/checked-number.ts';
-import { bounds, type Config } from '../config.ts';
+import { bounds, type Config } from '../config/config.ts';
 import { type Command, clientFlags, type Finding, type ServiceFacts, storeFlags } from './command.ts';
 import { storeOf, textFlag } from './flags.ts';
 

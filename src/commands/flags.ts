@@ -4,7 +4,7 @@
 import { isExactOrigin, parseRange } from '../base/addresses.ts';
 import { parseTimeMs, parseWholeNumber } from '../base/checked-number.ts';
 import { parseUsd } from '../base/money.ts';
-import { bounds, type ConfigFlags } from '../config.ts';
+import { bounds, type ConfigFlags } from '../config/config.ts';
 import { type Invocation, WrongUsage } from './command.ts';
 
 /** `name` is as the user writes it: "--quota" or "AMOUNT". */

@@ -2,7 +2,7 @@
 // SIGINT exits at once, which the ledger survives like a crash. SIGHUP reloads the TLS certificate, and drains a service
 // without one.
 
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config/config.ts';
 import {
   type Command,
   CommandFailed,

@@ -1,6 +1,6 @@
 // `turnpike usage`: lists usage records, or adds them up with --totals, which is another operation of the admin API.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { totalsGroupings } from '../reports/reports.ts';
 import { openClient, type Row } from './admin-client.ts';
 import { type FieldFlag, flag, LIST_ROWS_DEFAULT, readFields, rowLimit, sinceFlag, untilFlag } from './api-command.ts';

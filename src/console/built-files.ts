@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { embeddedFiles } from './embedded-files.ts';
 
 export interface BuiltFile {

@@ -3,7 +3,7 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import type { Auth } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { awsLoaded } from './interpret-text.ts';
 import type { Loaded } from './live-secret.ts';
 import { answerBy, explainFault, type LoadContext } from './load-context.ts';

@@ -3,7 +3,7 @@
 
 import type { TokenCredential } from '@azure/identity';
 import { isWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { checkTokenHost } from './check-token-host.ts';
 import type { Loaded } from './live-secret.ts';
 import { answerBy, CredentialFault, explainFault, type LoadContext } from './load-context.ts';

@@ -1,7 +1,7 @@
 // Finds what `auth` may not read on this host, when a catalog is applied. The loaders check it again whenever they read.
 
 import type { Auth } from '../catalog/catalog.ts';
-import type { CredentialSettings } from '../config.ts';
+import type { CredentialSettings } from '../config/config.ts';
 import { CredentialFault } from './load-context.ts';
 import { checkFilePlace } from './read-file.ts';
 

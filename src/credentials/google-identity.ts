@@ -3,7 +3,7 @@
 
 import type { AwsClientOptions, IdentityPoolClientOptions } from 'google-auth-library';
 import { isWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { checkTokenHost } from './check-token-host.ts';
 import { parseObject } from './interpret-text.ts';
 import type { Loaded } from './live-secret.ts';

@@ -1,6 +1,6 @@
 // Interprets the text of a reference: an API key, or JSON that the provider's kind knows as an identity.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Loaded } from './live-secret.ts';
 import { CredentialFault, type LoadContext } from './load-context.ts';
 

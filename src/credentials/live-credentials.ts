@@ -1,7 +1,7 @@
 // The live credentials of a node.
 
 import type { Auth, AuthHolder, Auths } from '../catalog/catalog.ts';
-import type { CredentialSettings } from '../config.ts';
+import type { CredentialSettings } from '../config/config.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import { LiveSecret, type Timer } from './live-secret.ts';
 import { loaderOf } from './loaders.ts';

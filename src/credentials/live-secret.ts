@@ -1,7 +1,7 @@
 // A credential that is read again before it expires, so that no message waits for it.
 
 import { assert } from '../base/assert.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { Secret, type SecretUse } from '../secrets/secrets.ts';
 
 export interface Loaded {

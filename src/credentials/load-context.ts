@@ -1,7 +1,7 @@
 // The context of loaders, and faults explained to operators.
 
 import type { AuthHolder } from '../catalog/catalog.ts';
-import { bounds, type CredentialSettings } from '../config.ts';
+import { bounds, type CredentialSettings } from '../config/config.ts';
 
 export interface LoadContext {
   holder: AuthHolder;

@@ -1,7 +1,7 @@
 // The loader of each type of `auth`.
 
 import type { Auth } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { variableFault } from './find-auth-fault.ts';
 import { loadText } from './interpret-text.ts';
 import type { Load } from './live-secret.ts';

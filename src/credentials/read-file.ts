@@ -3,7 +3,7 @@
 import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
-import { bounds, type CredentialSettings } from '../config.ts';
+import { bounds, type CredentialSettings } from '../config/config.ts';
 import { CredentialFault, explainFault } from './load-context.ts';
 
 /**

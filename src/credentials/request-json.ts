@@ -1,7 +1,7 @@
 // Requests to secret managers: bounded, without redirects, answered with JSON.
 
 import { collectBytes } from '../base/collect-bytes.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { parseObject } from './interpret-text.ts';
 import { CredentialFault, explainFault, hideTokens, type LoadContext } from './load-context.ts';
 

@@ -2,7 +2,7 @@
 // are read again while the service runs.
 
 import { type Auth, type AuthHolder, authInput } from '../catalog/catalog.ts';
-import { bounds, type Config, type ReferringEnvironment, readCredentialSettings } from '../config.ts';
+import { bounds, type Config, type ReferringEnvironment, readCredentialSettings } from '../config/config.ts';
 import { Secret } from '../secrets/secrets.ts';
 import { LiveCredentials, type LiveCredentialsOptions } from './live-credentials.ts';
 

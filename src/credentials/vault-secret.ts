@@ -1,6 +1,6 @@
 // Reads a secret of HashiCorp Vault, of either version of its key-value engine.
 
-import type { CredentialSettings } from '../config.ts';
+import type { CredentialSettings } from '../config/config.ts';
 import { CredentialFault, type LoadContext } from './load-context.ts';
 import { readHostFile } from './read-file.ts';
 import { requestJson } from './request-json.ts';

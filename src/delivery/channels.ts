@@ -1,6 +1,6 @@
 // One function for each kind of destination, which sends one event. It never rejects and ends within a bound.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { StoredEvent } from '../events/events.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import { type Destination, type DestinationKind, destinationContext } from './destination.ts';

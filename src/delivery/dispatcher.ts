@@ -3,7 +3,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { isEventType, type StoredEvent } from '../events/events.ts';
 import type { Channels } from './channels.ts';
 import {

@@ -1,6 +1,6 @@
 // The text of each mail to one person. Names that other people chose are shown only if they cannot contain a link.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Letter } from './render-letter.ts';
 
 /** The purpose of a mail, with its data. Links are whole URLs. */

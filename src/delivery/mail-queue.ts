@@ -5,7 +5,7 @@
 import type { MailedLink, PersonStore } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import { safeToBase62 } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { hashSecret, type Vault } from '../secrets/secrets.ts';
 import { type MailContent, writeLetter } from './letters.ts';
 import { type Prepared, prepareMail } from './prepare-mail.ts';

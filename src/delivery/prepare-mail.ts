@@ -2,7 +2,7 @@
 // request that queued the mail takes the same time whether anyone has that email.
 
 import { makeMailedSecret, type Person, type PersonStore } from '../accounts/accounts.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Secret, Vault } from '../secrets/secrets.ts';
 import type { MailContent } from './letters.ts';
 import { mailContext, type QueuedMail } from './mail-queue.ts';

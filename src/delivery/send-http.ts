@@ -3,7 +3,7 @@
 
 import { isPrivateAddress } from '../base/addresses.ts';
 import { parseWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 export interface HttpMessage {
   url: string;

@@ -3,7 +3,7 @@
 
 import type { Transporter } from 'nodemailer';
 import { FairQueue } from '../base/fair-queue.ts';
-import { bounds, type MailSettings } from '../config.ts';
+import { bounds, type MailSettings } from '../config/config.ts';
 
 export interface MailMessage {
   /** Unique and the same for every attempt, so that a repeated mail can be recognized. */

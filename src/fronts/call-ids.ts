@@ -1,7 +1,7 @@
 // Ids and arguments of the tool calls of a conversation.
 
 import { createHash } from 'node:crypto';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { InnerJson, type JsonObject, type JsonValue, parseExactly, requireText } from '../wire/wire.ts';
 import { isExactObject } from './placed.ts';
 

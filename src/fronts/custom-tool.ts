@@ -1,6 +1,6 @@
 // Custom tools of OpenAI's clients, whose input is a text: functions with one member.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { InnerJson, isJsonObject, type JsonObject, parseExactly } from '../wire/wire.ts';
 import { isExactObject, type Placed } from './placed.ts';
 

@@ -1,6 +1,6 @@
 // Bounds the texts of a message that a body had in base64, before they are written as JSON: there they may be six times as long.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import {
   type JsonObject,
   type JsonValue,

@@ -3,7 +3,7 @@
 
 import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { nextTurn } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 interface AccountQueue {
   /** The account's messages on this node whose prompts are not counted yet. */

@@ -4,7 +4,7 @@
 // short, it waits for an automatic recharge.
 
 import { priceWorstCase } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { TurnpikeError } from '../errors.ts';
 import type { Admission, Admit, Refusal } from '../ledger/ledger.ts';
 import { countByProvider } from './count-tokens.ts';

@@ -4,7 +4,7 @@
 import { assert } from '../base/assert.ts';
 import type { TraceContext } from '../base/trace-context.ts';
 import type { ProviderSettings } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
   type Attempt,

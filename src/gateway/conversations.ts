@@ -4,7 +4,7 @@
 
 import { FairCache } from '../base/fair-cache.ts';
 import { hashText } from '../base/hash-text.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, type MessageRequest } from '../wire/wire.ts';
 import type { Target } from './route-health.ts';
 

@@ -2,7 +2,7 @@
 // tokenizer. The hold stays until the count is made; without one, the upper bound is billed.
 
 import { machineTimers, sleep } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { countPromptLocally, familyOf } from '../tokenizer/tokenizer.ts';
 import { type MadeCounts, NOTHING_COUNTED, readMedia } from '../usage/usage.ts';
 import { type MessageRequest, parseMessageRequest } from '../wire/wire.ts';

@@ -1,7 +1,7 @@
 // Counts the tokens of a prompt: by the provider if it can, otherwise estimated. Takes one request of the rate limit;
 // free of charge.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { ProviderFault } from '../providers/providers.ts';
 import { isOfCredential, makeAttempt, providerOfKind } from './attempts.ts';
 import type { Gateway } from './dependencies.ts';

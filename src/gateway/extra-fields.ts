@@ -2,7 +2,7 @@
 // out. Names come from the client, so that their number and length are bounded.
 
 import { cleanPassed, type Passthrough, passes } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type Attempt, type Provider, ProviderFault } from '../providers/providers.ts';
 import {
   EXTRA_MEMBER,

@@ -1,7 +1,7 @@
 // How long a target takes to the first content of a stream: a mean that decays, so that recent streams count most and a
 // target that is not used is measured again.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 export class FirstTokenTime {
   #meanMs: number | null = null;

@@ -2,7 +2,7 @@
 // decides who holds a key, and how long (ledger/idempotency.ts). Memory use is bounded by a fair-share quota.
 
 import { FairShareQuota } from '../base/fair-share-quota.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { AnswerStore, IdempotencyClaim, IdempotencyRefusal } from '../ledger/ledger.ts';
 import { SealBroken, type Vault } from '../secrets/secrets.ts';

@@ -11,7 +11,7 @@ import {
   patternOf,
   type Serves,
 } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type Provider, type ProviderEndpoint, ProviderFault } from '../providers/providers.ts';
 

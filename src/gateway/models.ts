@@ -12,7 +12,7 @@ import {
   type Route,
   resolveModel,
 } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type Abilities, type Provider, THINKING_TYPES } from '../providers/providers.ts';
 

@@ -14,7 +14,7 @@ import {
   type Settings,
   type WorstCase,
 } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { IdempotencyClaim } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import { inputTokensUpperBound, measurePrompt, type PromptMeasure, readThinking } from '../usage/usage.ts';

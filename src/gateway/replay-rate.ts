@@ -1,7 +1,7 @@
 // How fast stored responses are replayed to one account by this node. A replay is free, but the node reads, opens and sends
 // the response again. The first replay of each response does not count, so that retries after an outage are not limited.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -2,7 +2,7 @@
 // flight. They order and limit the targets; attempts.ts decides what is tried and given up.
 
 import type { Catalog, Credential, ProviderSettings, Route } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { FaultKind, ProviderEndpoint } from '../providers/providers.ts';
 import { FirstTokenTime } from './first-token-time.ts';
 

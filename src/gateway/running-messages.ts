@@ -2,7 +2,7 @@
 
 import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { type Placed, Roster } from '../base/roster.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded } from '../errors.ts';
 
 /** Why the service ends a message early. */

@@ -7,7 +7,7 @@ import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
 import { type Catalog, explainPrice, type Group, groupUnder, type PricePart, tierOfRates } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import {
   type CallerMeters,

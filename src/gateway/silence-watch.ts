@@ -3,7 +3,7 @@
 
 import { ABSENT, type Placed, Roster } from '../base/roster.ts';
 import type { Settings } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 const LOOK_MS = 250;
 

@@ -12,7 +12,7 @@ import {
   priceDearest,
   priceWorstCase,
 } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Admitted, NodeLedger, UsageRecord } from '../ledger/ledger.ts';
 import type { MessageCounter } from '../usage/usage.ts';

@@ -10,7 +10,7 @@ import {
   type Route,
   routesWithinResidency,
 } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { isJsonObject, isThinking, type JsonObject, jsonObjects, type MessageRequest, objectOf } from '../wire/wire.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import type { BreakerState, RouteHealth, Target } from './route-health.ts';

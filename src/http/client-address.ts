@@ -1,7 +1,7 @@
 // IP address and scheme of the client: of the socket's peer, or as a trusted proxy reports them.
 
 import { type AddressRange, isInRanges, parseAddress } from '../base/addresses.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Connection } from './serve-http.ts';
 
 /** The client's address without port. Reads `x-forwarded-for` from the right, through trusted proxies only. */

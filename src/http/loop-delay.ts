@@ -1,6 +1,6 @@
 // The lasting delay of the event loop: the minimum of the last samples, because a single stall is not load.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 export class LoopDelay {
   readonly #latestMs = new Float64Array(bounds.loopDelaysSeen);

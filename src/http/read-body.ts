@@ -4,7 +4,7 @@ import { parseWholeNumber } from '../base/checked-number.ts';
 import { collectBytes } from '../base/collect-bytes.ts';
 import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { type EqualWait, EqualWaits } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Connection } from './serve-http.ts';
 

@@ -2,7 +2,7 @@
 
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { newRequestId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { errorResponse } from './reply.ts';
 
 const LONG_BODY_BYTES = 128 * 1024; // shorter bodies fit into the socket's buffers

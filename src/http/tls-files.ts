@@ -3,7 +3,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 export interface TlsPaths {
   certificatePath: string;

@@ -4,7 +4,7 @@
 
 import { BrokenInvariant } from '../base/assert.ts';
 import { machineTimers, type Timers } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { applyBatch } from './apply-batch.ts';
 import type { Answer, Bundle } from './operation.ts';

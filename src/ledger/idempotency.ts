@@ -4,7 +4,7 @@
 // is bounded.
 
 import type { Nano } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { recharged, returned, rolled, spent } from './meters.ts';
 import type { Admit, Answer, IdempotencyClaim, Outcome } from './operation.ts';
 import {

@@ -4,7 +4,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { sleep, type Timers, within } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded } from '../errors.ts';
 import type {
   Admit,

@@ -1,7 +1,7 @@
 // Remembered refusals, so that a flood of requests without money does not reach the store. Forgotten within a second,
 // and immediately when money or a slot is released.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Admit, Refusal, Take } from './operation.ts';
 
 interface Remembered {

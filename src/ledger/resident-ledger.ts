@@ -4,7 +4,7 @@
 
 import { BrokenInvariant } from '../base/assert.ts';
 import { machineTimers, sleep, type Timers, within } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import { admit, take } from './admit.ts';
 import { applyOperation } from './apply-batch.ts';

@@ -2,7 +2,7 @@
 // once. Collects what the next write must write. Memory is ahead of the disk by that, by the write in progress, and by
 // young holds.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { DailyTotals } from './daily-totals.ts';
 import { countMonth } from './month-changes.ts';
 import type {

@@ -15,7 +15,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { syncPath } from '../base/sync-path.ts';
 import type { BackupReport } from '../commands/commands.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { nameDatabase } from '../storage/postgres/postgres.ts';
 import { type Copied, databasePath, type FromBackup, signInPath, type ToBackup } from '../storage/sqlite/sqlite.ts';
 import { workerScript } from '../threads/threads.ts';

@@ -12,7 +12,7 @@ import {
   priceListIn,
   routesWithinResidency,
 } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type CatalogFacts, error, type Facts, type Findings, known, warning } from './facts.ts';
 
 const APPLY = 'with "turnpike apply"';

@@ -2,7 +2,7 @@
 // ahead of the clock.
 
 import type { Finding } from '../commands/commands.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { CheckReport } from '../ledger/ledger.ts';
 import {
   type DatabaseFailure,

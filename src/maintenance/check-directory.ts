@@ -1,7 +1,7 @@
 // Checks the data directory: present, writable, closed to other users, on a disk with free space.
 
 import { basename } from 'node:path';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { error, type Facts, type FileFacts, type Findings, warning } from './facts.ts';
 
 const MIB = 1024 * 1024;

@@ -2,7 +2,7 @@
 
 import { isInRanges, parseAddress, parseRange } from '../base/addresses.ts';
 import { DEFAULT_SETTINGS } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { error, type Facts, type Findings, failureOf, known, warning } from './facts.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -2,7 +2,7 @@
 
 import type { Catalog, CatalogDocument } from '../catalog/catalog.ts';
 import type { Finding, ServiceFacts } from '../commands/commands.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { CheckReport } from '../ledger/ledger.ts';
 import type { DatabaseFailure, ServerState, TablesState } from '../storage/postgres/postgres.ts';
 import type { CommitLoss, StoredVersion } from '../storage/sqlite/sqlite.ts';

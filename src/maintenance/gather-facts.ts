@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { isWholeNumber, parseWholeNumber } from '../base/checked-number.ts';
 import { buildCatalog, type Catalog, sealedCredentials } from '../catalog/catalog.ts';
 import type { ServiceFacts } from '../commands/commands.ts';
-import { bounds, type Config } from '../config.ts';
+import { bounds, type Config } from '../config/config.ts';
 import { checkLedger } from '../ledger/ledger.ts';
 import { providerKinds } from '../providers/providers.ts';
 import { findInstallationSecrets, openVault } from '../secrets/secrets.ts';

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { BrokenInvariant } from '../base/assert.ts';
 import type { Diagnosis, Finding, Maintenance } from '../commands/commands.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { type CheckReport, checkLedger } from '../ledger/ledger.ts';
 import * as postgres from '../storage/postgres/postgres.ts';
 import {

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { MigrationReport } from '../commands/commands.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import * as postgres from '../storage/postgres/postgres.ts';
 import * as sqlite from '../storage/sqlite/sqlite.ts';
 import type { SignInDatabase } from '../storage/storage.ts';

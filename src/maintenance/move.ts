@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { MoveReport } from '../commands/commands.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { type CheckReport, checkLedger } from '../ledger/ledger.ts';
 import {
   commitMove,

@@ -4,7 +4,7 @@ import { isWholeNumber } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { DEFAULT_SETTINGS } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { HoldRow, LeaseRow } from '../ledger/ledger.ts';
 import type { HoldsOfNodes } from '../storage/storage.ts';
 

@@ -17,7 +17,7 @@ import {
 import { join, resolve } from 'node:path';
 import { syncPath } from '../base/sync-path.ts';
 import type { RestoreFiles, RestoreReport } from '../commands/commands.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { checkLedger } from '../ledger/ledger.ts';
 import { previousSecretPath, secretPath } from '../secrets/secrets.ts';
 import {

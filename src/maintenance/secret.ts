@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type CatalogDocument, sealedCredentials } from '../catalog/catalog.ts';
 import type { MoveReport, SecretStatus } from '../commands/commands.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import {
   findInstallationSecrets,
   openVault,

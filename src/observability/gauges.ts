@@ -1,7 +1,7 @@
 // Gauges: read at scrape time, never kept up to date in between.
 
 import { NANO_PER_USD } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';
 import type { LogWriter } from './log-line.ts';
 import type { Telemetry } from './otlp/otlp.ts';

@@ -1,7 +1,7 @@
 // Which fields of requests were left out, at most once a minute for each provider and set of fields. Names are the
 // clients': the number of sets is bounded, and more are not noticed until others expire.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -6,7 +6,7 @@ import type { AuditRecord } from '../audit/audit.ts';
 import { parseHex } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { bounds, type LogFormat } from '../config.ts';
+import { bounds, type LogFormat } from '../config/config.ts';
 import type { MessageReport } from '../gateway/gateway.ts';
 import type { Answered } from '../public-api/public-api.ts';
 import type { LogEvent } from './log-events.ts';

@@ -2,7 +2,7 @@
 // ids.
 
 import { NANO_PER_USD } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { errorTable } from '../errors.ts';
 import type { Gateway, MessageReport, MessageTimes } from '../gateway/gateway.ts';
 import type { Answered } from '../public-api/public-api.ts';

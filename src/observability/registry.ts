@@ -6,7 +6,7 @@ import type { Metric, Registry } from 'prom-client';
 // The part that is needed here: the whole package has HTTP clients and a cluster, and takes 14 MB more.
 // @ts-expect-error That part has no types of its own.
 import PromRegistry from 'prom-client/lib/registry.js';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 /** Label name → all possible values; null for operators' names (models, providers, groups). */
 type LabelValues = Readonly<Record<string, readonly string[] | null>>;

@@ -8,7 +8,7 @@ import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { machineTimers, sleep, type Timers } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { NewEvent } from '../events/events.ts';
 import { type AccountMeters, type EventRow, type LedgerGate, Outpaced } from '../ledger/ledger.ts';
 import {

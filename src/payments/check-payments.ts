@@ -4,7 +4,7 @@
 import { exactNumber } from '../base/checked-number.ts';
 import { formatId, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { creditReference, type Payment } from './payment.ts';
 import type { PaymentState } from './provider.ts';
 import type { SubscriptionSync } from './receive-event.ts';

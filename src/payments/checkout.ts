@@ -5,7 +5,7 @@ import type { Account } from '../accounts/accounts.ts';
 import type { AuditContext } from '../audit/audit.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { Billing, Payment, PaymentRow } from './payment.ts';

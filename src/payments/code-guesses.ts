@@ -2,7 +2,7 @@
 // ones, until the window has passed: otherwise guessing would cost nothing.
 
 import { networksOf } from '../base/addresses.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 
 interface Window {

@@ -3,7 +3,7 @@
 import type { Account } from '../accounts/accounts.ts';
 import { DAY_MS } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { AccountMeters } from '../ledger/ledger.ts';
 import type { Billing, Payment, PaymentStore } from './payment.ts';
 

@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import type { PlanSettings } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type CheckoutSettings, RETURN_PATH } from './checkout.ts';
 import type { Billing, PaymentStore } from './payment.ts';

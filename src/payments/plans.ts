@@ -2,7 +2,7 @@
 
 import type { Nano } from '../base/money.ts';
 import type { PlanSettings } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { NewEvent } from '../events/events.ts';
 import type { LedgerGate, LedgerReader, PlanMeter, PlanTerms } from '../ledger/ledger.ts';
 

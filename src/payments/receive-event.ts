@@ -2,7 +2,7 @@
 // request is answered with success only when that is durable; otherwise the provider sends it again.
 
 import type { Actor, AuditRecord } from '../audit/audit.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { PaymentRow } from './payment.ts';
 import { ProviderError, type ProviderEvent } from './provider.ts';

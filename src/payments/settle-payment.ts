@@ -4,7 +4,7 @@
 import { exactNumber } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { EventType, NewEvent } from '../events/events.ts';
 import type { Payment, PaymentKind, StoredStatus } from './payment.ts';
 import type { PaymentState } from './provider.ts';

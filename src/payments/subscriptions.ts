@@ -8,7 +8,7 @@ import type { Actor, AuditContext, AuditRecord } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import type { PlanSettings } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded } from '../errors.ts';
 import type { NewEvent } from '../events/events.ts';
 import {

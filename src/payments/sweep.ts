@@ -1,7 +1,7 @@
 // Looks again at payments that are pending: an event may have been lost, or the process ended between two steps.
 
 import { formatId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { Payment, PaymentRow } from './payment.ts';
 import type { SubscriptionSync } from './receive-event.ts';

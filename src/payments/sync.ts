@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import { FairQueue } from '../base/fair-queue.ts';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded } from '../errors.ts';
 import type { NewEvent } from '../events/events.ts';
 import { type EventRow, type LedgerGate, type LedgerReader, type Operation, Outpaced } from '../ledger/ledger.ts';

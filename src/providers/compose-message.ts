@@ -2,7 +2,7 @@
 
 import { assert } from '../base/assert.ts';
 import { isWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import {
   InnerJson,
   isJsonObject,

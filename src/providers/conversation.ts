@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { JsonObject, JsonValue } from '../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
 import { refuseField } from './lost-fields.ts';

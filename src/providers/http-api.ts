@@ -1,7 +1,7 @@
 // HTTP for all provider kinds: headers, error responses, the connection test, and opening an answer.
 
 import { isWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import { type JsonObject, objectOf, pauseAfter, type StreamEvent, textOf, tierOf } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';

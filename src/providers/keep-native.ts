@@ -1,6 +1,6 @@
 // Answers to clients of a provider's own protocol: relayed as they come. The message and its events are only counted.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { JsonValue, MessageRequest, NativeBody, ServerSentEvent, StreamEvent } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
 import { ProviderFault, type WholeReply } from './provider.ts';

@@ -1,7 +1,7 @@
 // Parses a provider's JSON with bounded cost, because parsing blocks the event loop. Faults omit the parser's message, which
 // quotes the text.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import {
   findCost,
   isJsonObject,

@@ -1,6 +1,6 @@
 // Tests one provider for its operator, bounded in time. May quote the provider, but never the credential.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { redactCredential } from './hide-credential.ts';
 import { UNREAD } from './http-api.ts';
 import { type FaultKind, type ProbeReply, type Provider, type ProviderEndpoint, ProviderFault } from './provider.ts';

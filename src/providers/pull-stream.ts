@@ -1,7 +1,7 @@
 // Pulls a provider's stream through a converter: a chunk is read only for a call of `next`, up to the first fault.
 
 import { ownTurn } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import {
   EventStreamParser,
   isLong,

@@ -1,7 +1,7 @@
 // Reads the list of vectors in an answer, a few at a time: together they have millions of numbers.
 
 import { ownTurn } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { closingQuote, isLong, type JsonObject, type JsonValue } from '../wire/wire.ts';
 import { type Answer, parseObject, readText } from './parse-json.ts';
 import { ProviderFault } from './provider.ts';

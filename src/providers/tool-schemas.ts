@@ -1,6 +1,6 @@
 // Schemas of tools and answers within the rules of a provider. Keys keep their order, which prompt caches need.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../wire/wire.ts';
 import { refuseField } from './lost-fields.ts';
 import type { RequestRules } from './request-rules.ts';

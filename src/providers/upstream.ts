@@ -2,7 +2,7 @@
 
 import { connect } from 'node:net';
 import { parseDigits, parseWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { ProviderFault } from './provider.ts';
 
 /** The fault of an error response. Pure. */

@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { newRequestId } from '../base/ids.ts';
 import { readTraceContext, type TraceContext } from '../base/trace-context.ts';
 import type { Settings } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Front } from '../fronts/fronts.ts';
 import {

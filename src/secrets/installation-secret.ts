@@ -6,7 +6,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { syncPath } from '../base/sync-path.ts';
-import { type Config, decodeSecret } from '../config.ts';
+import { type Config, decodeSecret } from '../config/config.ts';
 import type { Vault } from './vault.ts';
 
 /** Name under which the proof of the secret is stored. */

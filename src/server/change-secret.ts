@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { type AuditContext, creationContext, type RememberedCreation } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import { type CatalogDocument, resealDocument, sealedCredentials } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type Destination, destinationContext, mailContext, type QueuedMail } from '../delivery/delivery.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';

@@ -14,7 +14,7 @@ import { parseRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import type { CatalogHolder, Settings } from '../catalog/catalog.ts';
-import { bounds, type Config, callsThroughProxy } from '../config.ts';
+import { bounds, type Config, callsThroughProxy } from '../config/config.ts';
 import {
   AdmissionQueue,
   Conversations,

@@ -3,7 +3,7 @@
 import { isOwnAddress } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import { type CatalogHolder, installationOf } from '../catalog/catalog.ts';
-import { bounds, type MailSettings } from '../config.ts';
+import { bounds, type MailSettings } from '../config/config.ts';
 import { Dispatcher, makeChannels, makeMailSender, makeNoticeSender, type Send } from '../delivery/delivery.ts';
 import type { EventStore, NewEvent } from '../events/events.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';

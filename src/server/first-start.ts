@@ -17,7 +17,7 @@ import {
   firstFamilies,
   firstKinds,
 } from '../catalog/catalog.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { sandboxModelNames } from '../providers/providers.ts';
 import { hashSecret, type InstallationStore, type Secret } from '../secrets/secrets.ts';
 import { writeFirstAccount } from '../storage/storage.ts';

@@ -2,7 +2,7 @@
 
 import type { AdminMove } from '../admin-api/admin-api.ts';
 import type { CatalogHolder, CatalogStore } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { isStoreUnavailable, type NodeLedger } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';

@@ -3,7 +3,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Dispatcher } from '../delivery/delivery.ts';
 import { isStoreUnavailable, Outpaced } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';

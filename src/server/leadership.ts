@@ -1,7 +1,7 @@
 // Which node runs the background jobs: the one named in the store, as long as its lease on the ledger is valid. Every
 // transaction of a job is refused if another node leads by then, so that a suspended node changes nothing.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type LedgerGate, type NodeLedger, Outpaced } from '../ledger/ledger.ts';
 import { takeLead } from '../storage/storage.ts';
 

@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AdminMove } from '../admin-api/admin-api.ts';
 import { type ListenAddress, parseListenAddress } from '../base/addresses.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import {
   type HttpServer,
   ListenerLost,

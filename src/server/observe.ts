@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { CredentialState } from '../credentials/credentials.ts';
 import type { MessageReport } from '../gateway/gateway.ts';
 import { isStoreUnavailable } from '../ledger/ledger.ts';

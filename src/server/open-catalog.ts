@@ -2,7 +2,7 @@
 
 import type { AdminDependencies } from '../admin-api/admin-api.ts';
 import { CatalogHolder } from '../catalog/catalog.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { type CredentialState, findAuthFault, LiveCredentials } from '../credentials/credentials.ts';
 import { prepareCatalog } from './first-start.ts';
 import { type Observers, reportCredential } from './observe.ts';

@@ -3,7 +3,7 @@
 
 import { machineTimers } from '../base/timers.ts';
 import { type CatalogHolder, installationOf } from '../catalog/catalog.ts';
-import { bounds, type Config } from '../config.ts';
+import { bounds, type Config } from '../config/config.ts';
 import { type Mailer, MailQueue, makeMailer, makeMailSender } from '../delivery/delivery.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import { type MadeSignIn, makeSignIn, type SignInParts } from './compose.ts';

@@ -5,7 +5,7 @@ import type { PaymentService } from '../admin-api/admin-api.ts';
 import { formatId } from '../base/ids.ts';
 import { parseUsd } from '../base/money.ts';
 import type { CatalogHolder, Settings } from '../catalog/catalog.ts';
-import { bounds, type Config, STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } from '../config.ts';
+import { bounds, type Config, STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } from '../config/config.ts';
 import type { SettingSecrets } from '../credentials/credentials.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import {

@@ -2,7 +2,7 @@
 // from copied images. Holds of a dead node end with its lease.
 
 import { machineTimers } from '../base/timers.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { LostHolds, NodeLedger } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { loadInstallationSecrets, openVault } from '../secrets/secrets.ts';

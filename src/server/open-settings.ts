@@ -1,6 +1,6 @@
 // The settings that may change while the service runs, because they are references to a secret.
 
-import { type Config, type MailSettings, readMailServer, SMTP_URL } from '../config.ts';
+import { type Config, type MailSettings, readMailServer, SMTP_URL } from '../config/config.ts';
 import { SettingSecrets } from '../credentials/credentials.ts';
 import { type Observers, reportCredential } from './observe.ts';
 import type { Closing } from './server.ts';

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { NodeLedger } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { loadInstallationSecrets, openVault } from '../secrets/secrets.ts';

@@ -2,7 +2,7 @@
 // an earlier run are ended here, before any request is answered.
 
 import type { Clock } from '../base/clock.ts';
-import { bounds, type Config } from '../config.ts';
+import { bounds, type Config } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { BatchFacts, NodeLedger } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';

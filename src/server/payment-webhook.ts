@@ -3,7 +3,7 @@
 
 import { FairQueue } from '../base/fair-queue.ts';
 import { machineTimers, within } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import { readBounded } from '../http/http.ts';
 import type { EventReceiver } from '../payments/payments.ts';

@@ -4,7 +4,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, DAY_MS } from '../base/clock.ts';
 import type { Settings } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import {
   type ForgottenTable,
   journalRetainedSinceMs,

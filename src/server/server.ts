@@ -8,7 +8,7 @@ import { parseWholeNumber } from '../base/checked-number.ts';
 import { systemClock } from '../base/clock.ts';
 import { machineTimers } from '../base/timers.ts';
 import type { Fault } from '../catalog/catalog.ts';
-import { bounds, type Config } from '../config.ts';
+import { bounds, type Config } from '../config/config.ts';
 import { makeConsole } from '../console/console.ts';
 import { LAST_BACKUP } from '../events/events.ts';
 import type { Gateway, RunningMessages } from '../gateway/gateway.ts';

@@ -4,7 +4,7 @@ import { exactNumber } from '../base/checked-number.ts';
 import { type Clock, DAY_MS } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { NewEvent } from '../events/events.ts';
 import type { Stores } from '../storage/storage.ts';
 

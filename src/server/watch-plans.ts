@@ -3,7 +3,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { NewEvent } from '../events/events.ts';
 import type { LedgerReader, PlanMeter } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';

@@ -3,7 +3,7 @@
 
 import { type Clock, DAY_MS } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { NewEvent } from '../events/events.ts';
 import type { Stores } from '../storage/storage.ts';
 import type { RefusalTotal } from '../traffic/traffic.ts';

@@ -1,7 +1,7 @@
 // Stores the counts of refused requests and of attempts at routes every few seconds, and before they are read here: a few rows per transaction, so
 // that no message waits for them. What a crash loses is bounded by the interval.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import type { Stores } from '../storage/storage.ts';

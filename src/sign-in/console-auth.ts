@@ -3,7 +3,7 @@
 
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
 import { exchange, pathOf, queryOf, refuseCrossSite, securityHeaders, shareHeaders } from '../http/http.ts';
 import type { AuthResponse, FoundSession } from './messages.ts';

@@ -1,6 +1,6 @@
 // Messages between the main thread and the sign-in thread: JSON text; each answer has the number of its question.
 
-import type { PasswordCost } from '../config.ts';
+import type { PasswordCost } from '../config/config.ts';
 
 /** Start settings of the thread. */
 export interface SignInSettings {

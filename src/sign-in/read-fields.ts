@@ -1,6 +1,6 @@
 // Reads the fields of a sign-in endpoint from a JSON body: texts only.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { parseJsonObject, readBounded } from '../http/http.ts';
 

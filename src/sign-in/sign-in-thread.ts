@@ -2,7 +2,7 @@
 // console has none, and restarts when it dies. Questions run concurrently: a slow issuer does not delay password
 // sign-ins.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Admission, FromSignIn, Refusal, SignInQuestion, SignInSettings, ToSignIn } from './messages.ts';
 

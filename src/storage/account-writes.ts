@@ -14,7 +14,7 @@ import type {
 } from '../accounts/accounts.ts';
 import type { AuditContext, RememberedCreation } from '../audit/audit.ts';
 import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Destination, MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';

@@ -1,6 +1,6 @@
 // Rows with stored documents, of which some cannot be read: those are reported and passed over, so that they stop no other.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { DocumentUnreadable } from './document-shape.ts';
 import type { SqlReader } from './sql-reader.ts';
 

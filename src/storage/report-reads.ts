@@ -3,7 +3,7 @@
 
 import { FairQueue } from '../base/fair-queue.ts';
 import type { Requester } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { eventLists } from './event-reads.ts';
 import { auditReads, entryReads } from './page-reads.ts';

@@ -2,7 +2,7 @@
 // the number of rows and the time are bounded.
 
 import type { NameSearch, NameSearches } from '../accounts/accounts.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { readRows } from './readable-rows.ts';
 import { Bindings, LAST, numbers, type Position, type PositionRow, type SqlReader } from './sql-reader.ts';
 import { documents, readStored, type StoredDocument } from './stored-documents.ts';

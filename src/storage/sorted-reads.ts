@@ -2,7 +2,7 @@
 // every message changes them; for these orders, and for narrowed lists, a bounded number of rows is sorted.
 
 import type { AccountStore, SortedAccounts, SortedKeys, SortedPage, SortedRow } from '../accounts/accounts.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { Bindings, type ReadValue, type SqlReader } from './sql-reader.ts';
 

@@ -1,6 +1,6 @@
 // The sums of a list of usage records: of daily totals by whole days, or of the newest records that match.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { SummarySum, type UsageStore, type UsageSummaryQuestion } from '../reports/reports.ts';
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, type RunRow } from './timeline-reads.ts';

@@ -1,7 +1,7 @@
 // Usage added up from the daily totals: a bounded run of them per statement.
 
 import { DAY_MS } from '../base/clock.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
   gatherTop,

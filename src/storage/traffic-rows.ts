@@ -1,7 +1,7 @@
 // Rows of refused requests and of attempts at routes: their statements and their reads, the same for both databases. No
 // account and no key are 0.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { LedgerGate } from '../ledger/ledger.ts';
 import type {
   RefusalCount,

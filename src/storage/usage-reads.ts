@@ -1,7 +1,7 @@
 // Lists and searches of usage records, newest first, each by the index of its scope.
 
 import { nextTurn } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import type { UsagePage, UsageStore } from '../reports/reports.ts';

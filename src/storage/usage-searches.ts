@@ -1,6 +1,6 @@
 // Searches of usage records by what no index serves, and rankings: both read a bounded number of records, a part at a time.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import {
   cutOutcomes,

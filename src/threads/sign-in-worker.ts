@@ -2,7 +2,7 @@
 // it.
 
 import { type Auth, openAuth } from '../auth/auth.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { Admission, FromSignIn, Refusal, SignInSettings, ToSignIn } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
 

@@ -1,7 +1,7 @@
 // Cuts texts into slices that a thread counts in a fraction of a second, so that accounts take turns. Cuts are where any
 // vocabulary begins a new piece; only in text without such a place can a cut add a token.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type Family, SCRIPTS } from './families.ts';
 import { loadVocabulary } from './vocabularies.ts';
 

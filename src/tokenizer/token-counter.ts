@@ -4,7 +4,7 @@
 import { FairQueue } from '../base/fair-queue.ts';
 import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { machineTimers, type Timers, within } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { overloaded } from '../errors.ts';
 import { familyOf } from './families.ts';
 import { type CountedSlice, sliceTexts } from './slices.ts';

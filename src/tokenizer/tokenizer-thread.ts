@@ -3,7 +3,7 @@
 
 import { assert } from '../base/assert.ts';
 import { machineTimers, within } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { VocabularyName } from './families.ts';
 import type { CountedSlice } from './slices.ts';
 import type { SliceCounter } from './token-counter.ts';

@@ -2,7 +2,7 @@
 // time, so pieces are bounded; those of ordinary text are shorter.
 
 import { parseDigits } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { VocabularyName } from './families.ts';
 
 export interface Vocabulary {

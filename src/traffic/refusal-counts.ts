@@ -1,7 +1,7 @@
 // Counts the requests of this node that are refused before admission, by key, code and minute. A refusal that is counted
 // already in its minute costs two lookups and allocates nothing, so that a flood of them takes no time from messages.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { storableMessage, type TurnpikeError } from '../errors.ts';
 import type { RefusalCount } from './traffic-store.ts';
 

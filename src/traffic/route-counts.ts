@@ -1,7 +1,7 @@
 // Counts the attempts of this node at routes by hour, when their message has ended. A process stores whole hours of its
 // own, so that storing them twice counts nothing twice.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { RouteCounts, RouteHour } from './traffic-store.ts';
 
 const HOUR_MS = 3_600_000;

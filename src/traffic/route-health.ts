@@ -1,7 +1,7 @@
 // The health of routes in the last day, from the attempts of all nodes and the circuits of this one. Pure.
 
 import { integerOf } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { bucketMs } from './route-counts.ts';
 import type { RouteCounts, RouteHour } from './traffic-store.ts';
 

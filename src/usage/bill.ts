@@ -1,7 +1,7 @@
 // The bill of a message: a pure function from the evidence of its usage to token counts, by who ended it. A test compares
 // it with the table of docs/ledger.md#interrupted-messages.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { TokenCounts } from '../wire/wire.ts';
 
 /** Who or what ended a message. */

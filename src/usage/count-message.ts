@@ -1,6 +1,6 @@
 // Counts the usage of one message from its events or its whole. `total` alone decides which counts are credible.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { JsonObject, JsonValue, PlainDeltas, ServiceTier, StreamEvent, TokenCounts } from '../wire/wire.ts';
 import { isJsonObject, isThinking, jsonObjects, NO_TOKENS, objectOf, textOf } from '../wire/wire.ts';
 import { billEvidence, type Ending, type Evidence, type Held, knownOf } from './bill.ts';

@@ -2,7 +2,7 @@
 // cannot be read, and counts as such.
 
 import { nextTurn } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 const STEP_MS = 10;
 const BYTES_PER_STEP = 64;

@@ -3,7 +3,7 @@
 // holds of an account without enough of its own. Never fails a message.
 
 import { FairCache } from '../base/fair-cache.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { AccountDocument, Speeds } from './account-samples.ts';
 import { AccountSamples, isAccountDocument, isEnoughText } from './account-samples.ts';
 import type { MessageCounter } from './count-message.ts';

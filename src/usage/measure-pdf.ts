@@ -2,7 +2,7 @@
 // tree, where one page may occur many times, and so may a form on a page.
 
 import { isWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
 import { readCodes } from './pdf-codes.ts';
 import { type PdfContent, readContent } from './pdf-content.ts';

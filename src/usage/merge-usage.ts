@@ -1,6 +1,6 @@
 // Evidence only rises: a later count of a message never lowers an earlier one.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { dearerTier } from '../wire/wire.ts';
 import { NAMES_MAX, type PartialCounts, type PartialUsage } from './read-usage.ts';
 

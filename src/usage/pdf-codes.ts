@@ -1,7 +1,7 @@
 // Reads the table of a PDF font that says which text its codes stand for.
 
 import { parseHex } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
 
 const TOKENS = /<([\s0-9a-fA-F]*)>|[[\]]|[A-Za-z]+/g;

@@ -1,7 +1,7 @@
 // Reads a content stream of a PDF file: its strings, and the forms that it draws by name; or its operations, one by one.
 
 import { parseDigits, parseFraction } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
 import { decodeHex } from './pdf-filters.ts';
 import { decodeName, isRegular, isSpace, tokensOfByte } from './pdf-objects.ts';

@@ -1,7 +1,7 @@
 // Decodes the data of a PDF stream by its chain of filters.
 
 import { isWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
 import { inflate } from './inflate.ts';
 import { isSpace, type PdfDictionary, PdfName, type PdfValue } from './pdf-objects.ts';

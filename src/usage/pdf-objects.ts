@@ -2,7 +2,7 @@
 // broken ones in their own ways. Every definition of an object is kept, so that a bound holds whichever one a reader uses.
 
 import { parseDigits, parseHex } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
 
 export class PdfName {

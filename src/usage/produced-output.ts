@@ -2,7 +2,7 @@
 // output, and what a hold must cover. Both include invisible thinking.
 
 import { isWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { isJsonObject, isThinking, type JsonObject, type JsonValue, type PlainDeltas, textOf } from '../wire/wire.ts';
 import { addBytes, addJson, addText, type ByteClasses, totalBytes } from './byte-classes.ts';
 import { billedText, coverText, isExact, type OutputEstimate } from './output-estimate.ts';

@@ -1,7 +1,7 @@
 // The texts of a PDF file, page by page in the order of its page tree. Where readers may see different definitions of an
 // object, the longest text counts.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type DocumentWork, UnreadableDocument } from './document-work.ts';
 import { readOperations } from './pdf-content.ts';
 import { openPdf, type PdfFile, type Resources } from './pdf-file.ts';

@@ -1,7 +1,7 @@
 // Reads a `usage` object without trusting it: lists invalid counts and unknown numbers by name.
 
 import { isWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { JsonObject, JsonValue, MessageRequest, ServiceTier } from '../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, servedTier } from '../wire/wire.ts';
 

@@ -1,6 +1,6 @@
 // The text of an answer in progress, kept so that it can be counted if the provider does not count it.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -1,6 +1,6 @@
 // JSON texts inside an answer or a signature, such as tool inputs: bounded together, because there may be many.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { JsonValue } from './message-request.ts';
 import { findCost, JsonWeight } from './scan-json.ts';
 

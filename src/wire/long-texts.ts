@@ -1,7 +1,7 @@
 // Work on long texts is done in steps, so that other requests are answered in between.
 
 import { ownTurn } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 
 export function isLong(length: number): boolean {
   return length > bounds.bodyBytesAtOnceMax;

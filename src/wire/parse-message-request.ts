@@ -2,7 +2,7 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import { ownTurn } from '../base/timers.ts';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { exactBody } from './exact-json.ts';
 import { isLong } from './long-texts.ts';

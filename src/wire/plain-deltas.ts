@@ -1,7 +1,7 @@
 // Recognizes the deltas of an answer by their bytes, so that they are relayed without decoding, parsing and encoding.
 
 import { isUtf8 } from 'node:buffer';
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import type { StreamEvent } from './fold-events.ts';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);

@@ -1,7 +1,7 @@
 // One pass over JSON text for what JSON.parse does not report: duplicate keys, depth, cost, and the positions of
 // top-level members. Malformed text is left to JSON.parse, which fails at or before the place where this pass stops.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { MemberSpan } from './message-request.ts';
 

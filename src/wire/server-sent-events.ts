@@ -1,6 +1,6 @@
 // Parses an event stream (WHATWG HTML, 9.2.6) from bytes split anywhere. Ignores `id` and `retry`.
 
-import { bounds } from '../config.ts';
+import { bounds } from '../config/config.ts';
 import { type PlainDeltas, readPlainDeltas } from './plain-deltas.ts';
 
 export interface ServerSentEvent {

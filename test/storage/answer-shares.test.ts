@@ -3,7 +3,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { answerRow } from '../../src/storage/co-committed.ts';
 import { type Migration, migrations } from '../../src/storage/migrations/migrations.ts';
 import { PostgresGate, prepareDatabase } from '../../src/storage/postgres/postgres.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { BrokenInvariant } from '../../src/base/assert.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import type { Answer, BatchFacts } from '../../src/ledger/ledger.ts';
 import {
   databasePath,

@@ -2,7 +2,7 @@
 // order, whatever crashes; and no receiver delays another.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { destinationContext, makeWebhookSecret, nextTryMs } from '../../src/delivery/delivery.ts';
 import { isEventType } from '../../src/events/events.ts';
 import { Outpaced } from '../../src/ledger/ledger.ts';

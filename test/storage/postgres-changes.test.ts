@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { NO_KEY_LIMITS } from '../../src/accounts/accounts.ts';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { spreadCut } from '../../src/storage/account-writes.ts';
 import { ChangeFeed, PostgresGate, postgresStores } from '../../src/storage/postgres/postgres.ts';
 import { failureOf, START_MS } from '../money/ledger/workbench.ts';

@@ -2,7 +2,7 @@
 // change from the node.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { type FollowParts, followChanges } from '../../src/server/follow-nodes.ts';
 import { spreadCut } from '../../src/storage/account-writes.ts';
 import { cannotStartPostgres } from '../support/start-postgres.ts';

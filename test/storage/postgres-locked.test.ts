@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { LockedForLong, NodeLedger, type Operation, type Owner } from '../../src/ledger/ledger.ts';
 import { PostgresGate } from '../../src/storage/postgres/postgres.ts';
 import { ask, failureOf, openWorkbench, type Workbench } from '../money/ledger/workbench.ts';

@@ -2,7 +2,7 @@
 // retries at its next turn.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { takeLock, tryLock } from '../../src/storage/postgres/postgres.ts';
 import { failureOf } from '../money/ledger/workbench.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';

@@ -3,7 +3,7 @@
 
 import { Database } from 'bun:sqlite';
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { migrations } from '../../src/storage/migrations/migrations.ts';
 import { leftTables, type MovedTable, movedTables } from '../../src/storage/move.ts';
 import { suitDocument, suitText } from '../../src/storage/postgres/columns.ts';

@@ -2,7 +2,7 @@
 // once.
 
 import { describe, expect, test } from 'bun:test';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import type { Admit, Answer, Operation, RateLimits } from '../../src/ledger/ledger.ts';
 import { PostgresGate } from '../../src/storage/postgres/postgres.ts';
 import { ask, NO_LIMITS, openWorkbench, START_MS, type Workbench } from '../money/ledger/workbench.ts';

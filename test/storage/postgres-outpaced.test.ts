@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { type AccessToken, NO_KEY_LIMITS } from '../../src/accounts/accounts.ts';
 import type { DecidedAt } from '../../src/audit/audit.ts';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { Outpaced } from '../../src/ledger/ledger.ts';
 import { auditRows, spreadCut } from '../../src/storage/account-writes.ts';
 import { PostgresGate } from '../../src/storage/postgres/postgres.ts';

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { DAY_MS } from '../../src/base/clock.ts';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { retentionReads } from '../../src/storage/postgres/co-committed.ts';
 import { makeMonthText, monthOf, nextMonth } from '../../src/storage/postgres/columns.ts';
 import { monthReads } from '../../src/storage/postgres/month-reads.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { migrateSignIn } from '../../src/auth/auth.ts';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { latestVersion } from '../../src/storage/migrations/migrations.ts';
 import { expected } from '../../src/storage/postgres/examine-database.ts';
 import {

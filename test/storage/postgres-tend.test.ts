@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/base/clock.ts';
 import { newRequestId } from '../../src/base/ids.ts';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { maintainDatabase, monthsAhead, PostgresGate } from '../../src/storage/postgres/postgres.ts';
 import { ask, openWorkbench, START_MS, type Workbench } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres, runOn, sharedPostgres } from '../support/start-postgres.ts';

@@ -2,7 +2,7 @@
 
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 
 class CountingDatabase extends Database {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { DAY_MS } from '../../src/base/clock.ts';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import type { TotalsQuestion } from '../../src/reports/reports.ts';
 import { databasePath, openForWriting, ReportThread } from '../../src/storage/sqlite/sqlite.ts';
 import { workerScript } from '../../src/threads/threads.ts';

@@ -1,7 +1,7 @@
 // Rows that cannot be read: each is reported and passed over, so that it stops neither lists nor jobs of the others.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { isEventType } from '../../src/events/events.ts';
 import { DocumentUnreadable } from '../../src/storage/document-shape.ts';
 import { outboxReads } from '../../src/storage/event-reads.ts';

@@ -1,6 +1,6 @@
 // Other bounds for a test, in this process.
 
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 
 /** Changes these bounds until disposed. */
 export function setBounds(changes: { [Name in keyof typeof bounds]?: number }): Disposable {

@@ -2,7 +2,7 @@
 // not timed: `npm run bench steps` has the times. The sizes and their bounds are a fraction of the real ones.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { bounds } from '../../src/config.ts';
+import { bounds } from '../../src/config/config.ts';
 import { costlyAnswers } from '../support/costly-answers.ts';
 import { costlyRequests } from '../support/costly-requests.ts';
 import { readAnswer, readRequest } from '../support/read-costly.ts';

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { assert } from '../../base/assert.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { listedModel, modelName, plainName } from '../document.ts';
 import { type Fault, formatFault, membersOf, readPart } from '../fault.ts';
 import type { CatalogDocument } from '../store.ts';

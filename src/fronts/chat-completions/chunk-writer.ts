@@ -1,6 +1,6 @@
 // Writes Chat Completions chunks from Messages events, without I/O. [DONE] follows only the end, never an error.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import {
   isThinking,
   type JsonObject,

@@ -2,7 +2,7 @@
 // Clients return signatures with their calls, and many do not return the thoughts.
 
 import { isUtf8 } from 'node:buffer';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import {
   isTooDeep,
   type JsonObject,

@@ -1,6 +1,6 @@
 // Writes chunks of GenerateContentResponse from Messages events, without I/O: as server-sent events, or as one JSON list.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import {
   InnerJson,
   isThinking,

@@ -2,7 +2,7 @@
 // https://www.openresponses.org/reference (29 November 2026).
 
 import { isWholeNumber } from '../../base/checked-number.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, requireText, wrongField } from '../../wire/wire.ts';
 import { requireObject } from '../placed.ts';
 

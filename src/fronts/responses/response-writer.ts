@@ -1,7 +1,7 @@
 // Writes the events of a response from Messages events, without I/O. The events of a provider of Responses are kept.
 
 import type { Clock } from '../../base/clock.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { InnerJson, type JsonObject, type JsonValue, objectOf, textOf, unfoldMessage } from '../../wire/wire.ts';
 import { customInput } from '../custom-tool.ts';
 import { EventWriter } from '../event-writer.ts';

@@ -20,7 +20,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { bounds, type CollectorSettings, type TelemetrySettings } from '../../config.ts';
+import { bounds, type CollectorSettings, type TelemetrySettings } from '../../config/config.ts';
 import type { MessageReport, TraceStart } from '../../gateway/gateway.ts';
 import type { Answered } from '../../public-api/public-api.ts';
 import { GenAiMetrics } from './gen-ai-metrics.ts';

@@ -3,7 +3,7 @@
 
 import { TraceFlags } from '@opentelemetry/api';
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 
 const GRACE_MS = 1_000; // the exporter gives up first, and reports why
 

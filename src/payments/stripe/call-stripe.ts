@@ -5,7 +5,7 @@ import type { Stripe } from 'stripe';
 import { z } from 'zod';
 import { collectBytes } from '../../base/collect-bytes.ts';
 import { FairQueue } from '../../base/fair-queue.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { Secret } from '../../secrets/secrets.ts';
 import { ProviderError, type ProviderFault } from '../provider.ts';
 

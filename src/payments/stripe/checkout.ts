@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Stripe } from 'stripe';
 import { z } from 'zod';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { NewCheckout, NewCustomer, SavedMethod, StartedCheckout } from '../provider.ts';
 import type { StripeCalls } from './call-stripe.ts';
 import { StripeRefusal } from './call-stripe.ts';

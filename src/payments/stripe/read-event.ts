@@ -1,7 +1,7 @@
 // Webhook requests: verified by the official package, then reduced to what must be read again.
 
 import { z } from 'zod';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { type EventSubject, ProviderError, type ProviderEvent } from '../provider.ts';
 import { metadataNames } from './checkout.ts';
 import { seconds } from './read-objects.ts';

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { isWholeNumber } from '../../base/checked-number.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 
 export const cents = z
   .number()

@@ -2,7 +2,7 @@
 // disputes, credit notes and fees.
 
 import type { z } from 'zod';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { PaymentState } from '../provider.ts';
 import type { StripeCalls } from './call-stripe.ts';
 import { StripeRefusal, unexpected } from './call-stripe.ts';

@@ -1,7 +1,7 @@
 // A recharge: an invoice that is charged to a saved method without the holder. Each step has its own idempotency key,
 // so that a recharge that is called again continues where it stopped.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { NewRecharge, PaymentFailure, PaymentState } from '../provider.ts';
 import { type StripeCalls, StripeRefusal } from './call-stripe.ts';
 import { metadataNames } from './checkout.ts';

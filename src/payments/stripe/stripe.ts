@@ -2,7 +2,7 @@
 // the API version that the package pins; every value is checked before it is used.
 
 import type { Stripe } from 'stripe';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { Secret } from '../../secrets/secrets.ts';
 import type { PaymentProvider } from '../provider.ts';
 import { makeClient, openCalls, type Send } from './call-stripe.ts';

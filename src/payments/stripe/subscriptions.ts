@@ -2,7 +2,7 @@
 // before anything else is changed.
 
 import type { Stripe } from 'stripe';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type {
   NewSubscription,
   PriceState,

@@ -2,7 +2,7 @@
 
 import { crc32 } from 'node:zlib';
 import type { EventStreamCodec } from '@smithy/eventstream-codec';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { ServerSentEvent } from '../../wire/wire.ts';
 import { ProviderFault } from '../provider.ts';
 import type { EventParser } from '../pull-stream.ts';

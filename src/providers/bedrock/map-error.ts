@@ -1,7 +1,7 @@
 // Maps Bedrock's errors to faults: by the name of the exception, by its words where the name has several meanings, and
 // otherwise by the status.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { objectOf, textOf } from '../../wire/wire.ts';
 import { contextErrorOf } from '../context-error.ts';
 import { kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';

@@ -1,7 +1,7 @@
 // Converts a JSON Schema to the schema of Gemini's functions, a small subset: resolves references, converts members with
 // an equivalent, and drops the rest, which only narrows values. Gemini refuses a request for one unknown member.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { completeSchema, findDefinition, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';

@@ -2,7 +2,7 @@
 
 import { isWholeNumber, parseFraction } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { argumentsText, countOf, MessageComposer } from '../compose-message.ts';

@@ -1,6 +1,6 @@
 // Converts Chat Completions chunks to Messages events, without I/O. A whole answer is one chunk.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { replacedToolNames } from '../client-tools.ts';

@@ -1,6 +1,6 @@
 // Orders the interleaved pieces of tool calls: the first incomplete call streams, pieces of others wait.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import {
   type JsonObject,
   objectOf,

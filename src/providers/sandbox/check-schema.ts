@@ -1,7 +1,7 @@
 // Finds what a value violates in a JSON schema. One-sided: what is rejected is surely invalid. All work on one schema,
 // however its references multiply it, is bounded by one budget.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../../wire/wire.ts';
 import { Budget } from './budget.ts';
 import { mayMatch, type Part, parsePattern } from './pattern.ts';

@@ -1,6 +1,6 @@
 // Composes the whole reply of a sandbox model. Pure: the ids are parameters.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { findClientTool, gatherTools } from '../client-tools.ts';

@@ -1,6 +1,6 @@
 // Makes a value that is valid for a JSON schema, the same each time: shallow, short, and with the required members only.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../wire/wire.ts';
 import { itemSchema, listOf, ownMember, prefixLength, SchemaCheck, typeNames } from './check-schema.ts';
 import { generate } from './pattern.ts';

@@ -1,7 +1,7 @@
 // Scripts: lines of a user's message that say what a sandbox model answers; docs/developer.md has the syntax. Only lines
 // that begin with the mark are read, and a mistake in them is refused, so that no prompt is half a script.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { isTooDeep, type JsonObject, type JsonValue, jsonObjects, parseExactly, textOf } from '../../wire/wire.ts';
 import { refuseField } from '../lost-fields.ts';
 

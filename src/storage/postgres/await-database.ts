@@ -1,6 +1,6 @@
 // Waits for a database that cannot be used yet: a start and a migration wait as long as a setting says.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { isTemporary } from './failure-words.ts';
 
 /**

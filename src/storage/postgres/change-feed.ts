@@ -2,7 +2,7 @@
 // them.
 
 import type { DecidedAt } from '../../audit/audit.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { type Changes, type NewEntry, type Operation, Outpaced } from '../../ledger/ledger.ts';
 import type { CoCommittedRow } from '../co-committed.ts';
 import { guardReads } from '../stores.ts';

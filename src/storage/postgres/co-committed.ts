@@ -3,7 +3,7 @@
 
 import { assert } from '../../base/assert.ts';
 import { integerOf } from '../../base/checked-number.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import {
   type CarryPage,
   type Changes,

@@ -3,7 +3,7 @@
 
 import type { ReservedSQL, SQL } from 'bun';
 import { machineTimers, within } from '../../base/timers.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { suitValue } from './columns.ts';
 import { openClient } from './read-pool.ts';
 

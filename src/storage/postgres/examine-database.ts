@@ -4,7 +4,7 @@
 import type { SQL } from 'bun';
 import { integerOf } from '../../base/checked-number.ts';
 import { machineTimers, within } from '../../base/timers.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { connectionLimits, settingsOf } from './connection.ts';
 import { describeLending } from './failure-words.ts';
 import { readVersion, type TablesVersion } from './open-database.ts';

@@ -1,7 +1,7 @@
 // Explains to operators why a database cannot be used. The driver says little about failed connections, and the URL may contain
 // a password, which must never appear in a message.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 
 export interface DatabaseFailure {
   /**

@@ -4,7 +4,7 @@
 import type { ReservedSQL } from 'bun';
 import { integerOf } from '../../base/checked-number.ts';
 import { machineTimers, within } from '../../base/timers.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { LedgerSums } from '../../ledger/ledger.ts';
 import {
   bytesName,

@@ -3,7 +3,7 @@
 
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { machineTimers, within } from '../../base/timers.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import {
   type Answer,
   type BatchFacts,

@@ -4,7 +4,7 @@
 import { BrokenInvariant } from '../../base/assert.ts';
 import { integerOf } from '../../base/checked-number.ts';
 import type { Clock } from '../../base/clock.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import {
   type Bundle,
   type Changes,

@@ -2,7 +2,7 @@
 // between batches.
 
 import { integerOf } from '../../base/checked-number.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type {
   AccountRow,
   Bundle,

@@ -2,7 +2,7 @@
 
 import { integerOf } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { besideUsageKinds, retainedSinceNames } from '../../ledger/ledger.ts';
 import {
   type BalancePaid,

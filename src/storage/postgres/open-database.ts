@@ -3,7 +3,7 @@
 
 import type { ReservedSQL, SQL } from 'bun';
 import { machineTimers, within } from '../../base/timers.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { Owner } from '../../ledger/ledger.ts';
 import { retainedSinceNames } from '../../ledger/ledger.ts';
 import { latestVersion as known, latestVersion, migrationsAfter } from '../migrations/migrations.ts';

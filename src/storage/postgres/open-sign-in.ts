@@ -4,7 +4,7 @@
 import type { ReservedSQL, SQL } from 'bun';
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
 import { machineTimers, within } from '../../base/timers.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { type SignInDatabase, throttleOver } from '../sign-in-database.ts';
 import { suitValue } from './columns.ts';
 import { openClient, takeLock } from './read-pool.ts';

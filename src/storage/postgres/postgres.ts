@@ -1,6 +1,6 @@
 // The door of the PostgreSQL store: one database for any number of nodes.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { LedgerGate } from '../../ledger/ledger.ts';
 import { type OutboxReads, outboxReads } from '../event-reads.ts';
 import { queueReports, reportReads } from '../report-reads.ts';

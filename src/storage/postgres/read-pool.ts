@@ -3,7 +3,7 @@
 
 import { SQL } from 'bun';
 import { machineTimers, within } from '../../base/timers.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { TurnpikeError } from '../../errors.ts';
 import type { ReadValue } from '../sql-reader.ts';
 import { suitValue } from './columns.ts';

@@ -1,7 +1,7 @@
 // The SQL of PostgreSQL. A statement cannot name an index: the columns that narrow a range are part of its order and its
 // bounds, so that only one index provides that order.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { Bindings, type IndexRange, type JsonPath, type ReadValue, type SqlReader } from '../sql-reader.ts';
 import { asFloat, earliestMonthOf, monthOf } from './columns.ts';
 import type { Reader } from './read-pool.ts';

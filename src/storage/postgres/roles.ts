@@ -1,7 +1,7 @@
 // The rights of a node's role: what nodes need on the tables that `turnpike migrate` makes, and no more. The journal and the audit log
 // take rows only; functions, which run as the owner, do what needs an owner.
 
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { Reader } from './read-pool.ts';
 
 /** The rights on the tables, by their names. */

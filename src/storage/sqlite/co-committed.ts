@@ -3,7 +3,7 @@
 
 import type { Database, Statement } from 'bun:sqlite';
 import { assert } from '../../base/assert.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import {
   type CarryPage,
   type ForgottenTable,

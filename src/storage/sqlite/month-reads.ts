@@ -3,7 +3,7 @@
 import type { Database, Statement } from 'bun:sqlite';
 import { integerOf } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { besideUsageKinds, retainedSinceNames } from '../../ledger/ledger.ts';
 import {
   type BalancePaid,

@@ -2,7 +2,7 @@
 // open for writing; triggers refuse the lease of an older release that does not know the mark.
 
 import { Database } from 'bun:sqlite';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import {
   describeMark,
   type MovedColumn,

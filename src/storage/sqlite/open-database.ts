@@ -3,7 +3,7 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { closeSync, existsSync, fsyncSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import type { CheckReport } from '../../ledger/ledger.ts';
 import { latestVersion, migrationsAfter } from '../migrations/migrations.ts';
 import { type CommitLoss, describeLoss, lossOf, readCommits, readMark } from './commit-mark.ts';

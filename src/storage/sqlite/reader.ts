@@ -1,7 +1,7 @@
 // The SQL of SQLite. Each statement names its index, so that one without its index fails.
 
 import type { Database } from 'bun:sqlite';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { Bindings, type IndexRange, type JsonPath, type ReadValue, type SqlReader } from '../sql-reader.ts';
 import { PreparedStatements } from './statements.ts';
 

@@ -3,7 +3,7 @@
 // canceled.
 
 import { nextTurn, type Requester } from '../../base/timers.ts';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import { type ErrorCode, errorTable, TurnpikeError } from '../../errors.ts';
 import { makeReports, ReportQueue } from '../report-reads.ts';
 import type { ReportReads } from '../stores.ts';

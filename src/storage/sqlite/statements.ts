@@ -1,7 +1,7 @@
 // The prepared statements of the ledger's store. Parameters are numbered $1, $2 …
 
 import type { Database, Statement } from 'bun:sqlite';
-import { bounds } from '../../config.ts';
+import { bounds } from '../../config/config.ts';
 import {
   accountColumns,
   type Column,

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test } from 'bun:test';
 import { AccountConcurrency } from '../../../src/admin-api/admin-app.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { type Installation, type Json, makeAccount, makeInstallation } from './installation.ts';
 
 const { adminAnswersPerTokenMax, adminAnswersPerAccountMax, adminWaitingPerTokenMax } = bounds;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { Hono } from 'hono';
 import type { AdminEnvironment } from '../../../src/admin-api/admin-app.ts';
 import { makeChangeLock } from '../../../src/admin-api/changes.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { asTurnpikeError } from '../../../src/errors.ts';
 
 const given = { ...bounds };

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { firstDocuments } from '../../../src/catalog/catalog.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { checkLedger } from '../../../src/ledger/ledger.ts';
 import { sumLedger } from '../../../src/storage/postgres/postgres.ts';
 import { openSqlite } from '../../storage/open-sqlite.ts';

@@ -15,7 +15,7 @@ import {
 import { findPasswordFault } from '../../../src/auth/password-strength.ts';
 import { formatId, newRequestId, parseId } from '../../../src/base/ids.ts';
 import { CatalogHolder, firstDocuments } from '../../../src/catalog/catalog.ts';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import { findAuthFault } from '../../../src/credentials/credentials.ts';
 import { type Mailer, makeMailer } from '../../../src/delivery/delivery.ts';
 import type { TurnpikeError } from '../../../src/errors.ts';

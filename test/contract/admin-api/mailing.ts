@@ -1,7 +1,7 @@
 // An installation in memory whose mails go over a real connection to a scripted SMTP server. It has no tests of its own.
 
 import { installationOf } from '../../../src/catalog/catalog.ts';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import { type MailAttempt, MailQueue, makeMailSender } from '../../../src/delivery/delivery.ts';
 import { type ReadMail, readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
 import { type Installation, type Json, makeInstallation } from './installation.ts';

@@ -1,7 +1,7 @@
 // A new password by mail: the same answer for every email, one use of each link, and a mail that tells the person.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import type { Json } from './installation.ts';
 import { type Mailing, secretIn, startMailing } from './mailing.ts';

@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { makeFirstOperator } from '../../../src/admin-api/admin-api.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation, NOW_MS } from './installation.ts';

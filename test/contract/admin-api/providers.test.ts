@@ -1,7 +1,7 @@
 // Providers: what operators see of them, and the test that checks whether one is reachable.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { type Script, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation, NOW_MS } from './installation.ts';
 

@@ -1,7 +1,7 @@
 // Checks before every resource: token, body, unknown paths, the shape of errors.
 
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation, TOKEN } from './installation.ts';
 
 let installation: Installation;

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { creditKeysOf, mailboxOf, ownedDomainOf } from '../../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { parseId } from '../../../src/base/ids.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { errorOf, type Json, makeInstallation } from './installation.ts';
 import { type Mailing, secretIn, startMailing } from './mailing.ts';
 

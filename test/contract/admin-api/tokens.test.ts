@@ -1,7 +1,7 @@
 // Tokens of the admin API: how they are created, how they end, and that no token can create one with more rights.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation, makeKey } from './installation.ts';
 
 let installation: Installation;

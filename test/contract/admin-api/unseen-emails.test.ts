@@ -1,7 +1,7 @@
 // The people of an account learn nothing of emails outside of it, and keep none from its holder.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { errorOf, type Json, makeInstallation } from './installation.ts';
 import { type Mailing, secretIn, startMailing } from './mailing.ts';
 

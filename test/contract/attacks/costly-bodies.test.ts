@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { sharedTurnpike } from '../../support/shared-turnpike.ts';
 import type { Turnpike } from '../../support/start-turnpike.ts';
 import { heldBy } from './gauges.ts';

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { includedPriceList } from '../../../src/catalog/catalog.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import type { Json } from '../admin-api/installation.ts';
 import { type CommandWorld, makeCommandWorld } from './command-world.ts';
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand, type World } from '../../../src/commands/commands.ts';
-import { inspectConfig, readClientConfig, readConfig } from '../../../src/config.ts';
+import { inspectConfig, readClientConfig, readConfig } from '../../../src/config/config.ts';
 import { type Installation, makeInstallation, TOKEN } from '../admin-api/installation.ts';
 
 export interface Ran {

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { RunningServer, ServerOptions } from '../../../src/commands/commands.ts';
-import type { Config } from '../../../src/config.ts';
+import type { Config } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { type CommandWorld, makeCommandWorld } from './command-world.ts';
 

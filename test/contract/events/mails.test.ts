@@ -1,7 +1,7 @@
 // Events as mails of a running service: to whom they are sent, and how their recipients unsubscribe.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 

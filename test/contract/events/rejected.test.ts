@@ -1,7 +1,7 @@
 // The event about many rejected requests: its recipients, and its bounds during a flood of refusals.
 
 import { beforeEach, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { RefusalWatch } from '../../../src/server/watch-refusals.ts';
 import type { RefusalCount } from '../../../src/traffic/traffic.ts';
 import { manualClock } from '../../support/manual-clock.ts';

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { IdempotencyRecords } from '../../../src/gateway/gateway.ts';
 import type { StoredAnswer } from '../../../src/ledger/ledger.ts';
 import { openVault } from '../../../src/secrets/secrets.ts';

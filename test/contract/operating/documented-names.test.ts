@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from 'bun:test';
 import { settingsInput } from '../../../src/catalog/document.ts';
-import { bounds, inspectConfig } from '../../../src/config.ts';
+import { bounds, inspectConfig } from '../../../src/config/config.ts';
 import { logEvents } from '../../../src/observability/observability.ts';
 import { projectFiles, readText } from '../../sources.ts';
 import { makeCommandWorld } from '../commands/command-world.ts';

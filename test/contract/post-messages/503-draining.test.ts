@@ -2,7 +2,7 @@
 // are ended and billed for their output so far.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
 import { EVENTS, startControlled, streamOf } from './controlled-service.ts';
 import { afterReading, bodyOf, expectError, expectErrorEvent, GOOD, startOwnWorld } from './world.ts';

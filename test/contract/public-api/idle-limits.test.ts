@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { DEFAULT_SETTINGS } from '../../../src/catalog/build-catalog.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import type { ClientRequest, Reply } from '../../../src/gateway/client-request.ts';
 import { BodiesInFlight } from '../../../src/http/http.ts';
 import { handlePublic } from '../../../src/public-api/public-api.ts';

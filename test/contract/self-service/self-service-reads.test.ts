@@ -1,7 +1,7 @@
 // Self-service reads cannot overload the store: one read per key at a time, and bounded queues.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { type SelfServiceReader, SelfServiceReads } from '../../../src/gateway/gateway.ts';
 import type { UsageRecord } from '../../../src/ledger/ledger.ts';

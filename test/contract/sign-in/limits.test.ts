@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { PasswordHashing } from '../../../src/auth/passwords.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { startOwnTurnpike, startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { Browser, signUp } from './browser.ts';
 import { changeSignIn } from './sign-in-rows.ts';

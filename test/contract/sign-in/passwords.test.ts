@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPasswordFault } from '../../../src/auth/password-strength.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
 import { spawnTurnpike, startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { acceptLink, Browser, invite, PASSWORD, signUp } from './browser.ts';

@@ -1,7 +1,7 @@
 // The settings of single sign-on: all or none, each fault with the name of its variable.
 
 import { describe, expect, test } from 'bun:test';
-import { inspectConfig } from '../../../src/config.ts';
+import { inspectConfig } from '../../../src/config/config.ts';
 
 const whole = {
   TURNPIKE_PUBLIC_URL: 'https://turnpike.example.com',

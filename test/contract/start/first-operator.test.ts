@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'bun:test';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bounds, readConfig } from '../../../src/config.ts';
+import { bounds, readConfig } from '../../../src/config/config.ts';
 import { databasePath } from '../../../src/storage/sqlite/sqlite.ts';
 import { runOn } from '../../support/start-postgres.ts';
 import { serveCommand, startCounted } from '../../support/start-turnpike.ts';

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { firstFamilies, firstKinds, listedModels } from '../../../src/catalog/catalog.ts';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import { providerKinds } from '../../../src/providers/providers.ts';
 import { scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { startCounted, startTurnpike } from '../../support/start-turnpike.ts';

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { bounds, readConfig } from '../../../src/config.ts';
+import { bounds, readConfig } from '../../../src/config/config.ts';
 import type { CheckReport } from '../../../src/ledger/ledger.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { type FollowParts, followChanges } from '../../../src/server/follow-nodes.ts';

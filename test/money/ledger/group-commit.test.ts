@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import {
   type Bundle,
   type Changes,

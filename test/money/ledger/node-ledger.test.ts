@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { machineTimers, type Timers } from '../../../src/base/timers.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import {
   type Answer,

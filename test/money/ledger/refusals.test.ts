@@ -1,7 +1,7 @@
 // Remembered refusals: repeated without asking the ledger while the ledger would refuse too.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import type { Admit, Refusal, Take } from '../../../src/ledger/ledger.ts';
 import { Refusals } from '../../../src/ledger/refusals.ts';
 import { NO_LIMITS } from './workbench.ts';

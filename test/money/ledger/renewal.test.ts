@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import type { Clock } from '../../../src/base/clock.ts';
 import { machineTimers } from '../../../src/base/timers.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { type Answer, type Bundle, type LedgerGate, NodeLedger } from '../../../src/ledger/ledger.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { memoryStores, sumMemory } from '../../support/memory-store/memory-store.ts';

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { machineTimers, type Timers } from '../../../src/base/timers.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import {
   type Answer,
   type Bundle,

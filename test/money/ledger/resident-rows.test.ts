@@ -1,7 +1,7 @@
 // Rows in memory: what is written, what is written without young holds, and what may be evicted.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { type AccountRow, type HoldRow, type KeyRow, ResidentRows } from '../../../src/ledger/ledger.ts';
 import { NO_LIMITS, START_MS, usageRecord } from './workbench.ts';
 

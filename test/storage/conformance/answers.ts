@@ -2,7 +2,7 @@
 // in total, with a fair share for each account.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import type { Answer, StoredAnswer, UsageRecord } from '../../../src/ledger/ledger.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 

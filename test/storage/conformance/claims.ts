@@ -1,7 +1,7 @@
 // Idempotency keys: whatever is tried under one, its client gets one answer and pays once.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { type Answer, systemAccounts } from '../../../src/ledger/ledger.ts';
 import { NO_LIMITS, type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
 

@@ -5,7 +5,7 @@ import { expect, test } from 'bun:test';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { newRequestId } from '../../../src/base/ids.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import {
   checkLedger,
   type Entry,

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { newNumber } from '../../../src/base/ids.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import type { RefusalCount, RefusalGrouping, RefusalPage, RouteHour } from '../../../src/traffic/traffic.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allRefusals } from '../../support/everything.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import type { Facts } from '../../../src/maintenance/facts.ts';
 import { gatherFacts } from '../../../src/maintenance/gather-facts.ts';
 import { diagnose } from '../../../src/maintenance/maintenance.ts';

@@ -3,7 +3,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { storedColumns } from '../../../src/storage/stored-columns.ts';
 import type { StoredColumn } from '../../../src/storage/unreadable-rows.ts';

@@ -2,7 +2,7 @@
 
 import { assert } from '../../../src/base/assert.ts';
 import { integerOf } from '../../../src/base/checked-number.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import {
   type ForgottenTable,
   type NewEntry,

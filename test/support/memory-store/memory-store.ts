@@ -2,7 +2,7 @@
 // everything with the process and is never used to serve.
 
 import type { Clock } from '../../../src/base/clock.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import {
   type Bundle,
   type Changes,

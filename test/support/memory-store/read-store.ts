@@ -18,7 +18,7 @@ import {
 } from '../../../src/accounts/accounts.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import type { LedgerReader, NewEntry, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
 import {
   gatherTop,

@@ -9,7 +9,7 @@ import {
   KeyDirectory,
   makeKeySecret,
 } from '../../../src/accounts/accounts.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { asTurnpikeError, TurnpikeError } from '../../../src/errors.ts';
 import { makeCaller, NOW_MS, PausedStore } from './callers.ts';
 

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { KeyDirectory } from '../../../src/accounts/accounts.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { makeCaller, PausedStore } from './callers.ts';
 
 const hash = (secret: string) => `hash of ${secret}`;

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { planApply } from '../../../src/catalog/catalog.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { planOptions } from './support.ts';
 
 const faultsOf = (settings: object) => planApply([], { settings }, planOptions()).faults.map(({ message }) => message);

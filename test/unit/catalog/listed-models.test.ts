@@ -9,7 +9,7 @@ import {
   planApply,
   resolveModel,
 } from '../../../src/catalog/catalog.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { apply, NOW_MS, planOptions, unseal } from './support.ts';
 
 const BASE_URL = 'http://127.0.0.1:11434/v1';

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { buildCatalog, describeDocuments, planApply } from '../../../src/catalog/catalog.ts';
 import { cleanPassed, PASS_PRESETS, passes, passthroughFrom } from '../../../src/catalog/passthrough.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import type { JsonValue } from '../../../src/wire/wire.ts';
 import { apply, planOptions, unseal } from './support.ts';
 

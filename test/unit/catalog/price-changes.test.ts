@@ -11,7 +11,7 @@ import {
   planApply,
   rateRecord,
 } from '../../../src/catalog/catalog.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { NO_TOKENS } from '../../../src/wire/wire.ts';
 import { apply, catalogOf, planOptions, unseal } from './support.ts';
 

@@ -12,7 +12,7 @@ import {
   priceListIn,
   readPriceList,
 } from '../../../src/catalog/catalog.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { apply, NOW_MS, planOptions } from './support.ts';
 
 const providers = { anthropic: { kind: 'anthropic' } };

@@ -1,7 +1,7 @@
 // All live credentials of a node: kept while the catalog has them, and reported by the names of their holders.
 
 import { expect, test } from 'bun:test';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import { type CredentialState, LiveCredentials } from '../../../src/credentials/credentials.ts';
 
 const { credentials: settings } = readConfig({}, { ONE_API_KEY: 'sk-1' });

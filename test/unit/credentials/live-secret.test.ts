@@ -1,7 +1,7 @@
 // Credentials that are read again: ahead of expiry, after failures and refusals, by a clock that the test moves.
 
 import { describe, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { LiveSecret, type Loaded } from '../../../src/credentials/live-secret.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 // Loads a credential for tests of loaders. It has no tests of its own.
 
 import type { Auth, AuthHolder } from '../../../src/catalog/catalog.ts';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import type { Loaded } from '../../../src/credentials/live-secret.ts';
 import type { LoadContext } from '../../../src/credentials/load-context.ts';
 import { loaderOf } from '../../../src/credentials/loaders.ts';

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bounds, readConfig } from '../../../src/config.ts';
+import { bounds, readConfig } from '../../../src/config/config.ts';
 import { findAuthFault } from '../../../src/credentials/credentials.ts';
 import { makeLoad } from './load.ts';
 

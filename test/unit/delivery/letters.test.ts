@@ -1,7 +1,7 @@
 // Mails as people read them: escaped, without anything loaded from elsewhere, and with no words of strangers.
 
 import { describe, expect, test } from 'bun:test';
-import { inspectConfig } from '../../../src/config.ts';
+import { inspectConfig } from '../../../src/config/config.ts';
 import {
   type Letter,
   type MailContent,

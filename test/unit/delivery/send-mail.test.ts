@@ -1,8 +1,8 @@
 // One mail over a real connection: what arrives, and what the sender makes of servers that refuse, are slow or silent.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { MailSettings } from '../../../src/config.ts';
-import { bounds, readConfig } from '../../../src/config.ts';
+import type { MailSettings } from '../../../src/config/config.ts';
+import { bounds, readConfig } from '../../../src/config/config.ts';
 import { type MailMessage, type MailSender, makeMailSender } from '../../../src/delivery/delivery.ts';
 import { readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
 import { selfSigned } from '../../support/self-signed.ts';

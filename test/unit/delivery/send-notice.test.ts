@@ -1,7 +1,7 @@
 // Events as mails: who can unsubscribe from which, and that a token works for its own destination only.
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import {
   makeMailSender,
   makeNoticeSender,

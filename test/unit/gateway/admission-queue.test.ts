@@ -2,7 +2,7 @@
 // wait without a reason.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { AdmissionQueue } from '../../../src/gateway/gateway.ts';
 
 const ACCOUNT = 7;

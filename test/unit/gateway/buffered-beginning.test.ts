@@ -2,7 +2,7 @@
 // connections. In every case nothing remains held.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { makeEvent } from '../../../src/wire/wire.ts';
 import {
   type ControlledService,

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { passthroughFrom } from '../../../src/catalog/catalog.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { chatCompletions } from '../../../src/fronts/chat-completions/chat-completions.ts';
 import { sortExtraFields } from '../../../src/gateway/extra-fields.ts';
 import { providerKinds } from '../../../src/providers/providers.ts';

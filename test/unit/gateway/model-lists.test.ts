@@ -3,7 +3,7 @@
 
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { type CallerScope, CatalogHolder } from '../../../src/catalog/catalog.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { ModelLists } from '../../../src/gateway/gateway.ts';
 import { providerKinds } from '../../../src/providers/providers.ts';
 import { manualClock } from '../../support/manual-clock.ts';

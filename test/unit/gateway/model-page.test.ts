@@ -1,7 +1,7 @@
 // Paging of the model list: OpenAI clients request no further pages, and a page has a maximum size.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { cutPage } from '../../../src/gateway/models.ts';
 
 const modelsOf = (count: number) => Array.from({ length: count }, (_, index) => ({ id: `m-${index}` }));

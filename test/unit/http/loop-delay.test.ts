@@ -1,7 +1,7 @@
 // The event loop counts as late when its delay lasts, not after a single stall.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { LoopDelay } from '../../../src/http/http.ts';
 
 test('one stall, however long, is not a lasting delay', () => {

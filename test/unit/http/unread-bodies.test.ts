@@ -2,7 +2,7 @@
 // are bounded in time and bytes.
 
 import { afterEach, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { type HttpServer, serveHttp } from '../../../src/http/http.ts';
 import { UnreadBodies } from '../../../src/http/serve-http.ts';
 import { exchange } from './raw-socket.ts';

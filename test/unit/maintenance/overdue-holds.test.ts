@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { formatId, newRequestId } from '../../../src/base/ids.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { findOverdueHolds } from '../../../src/maintenance/overdue-holds.ts';
 import { readHold } from '../../../src/storage/stored-hold.ts';
 

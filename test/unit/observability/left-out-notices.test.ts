@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bounds, type Config } from '../../../src/config.ts';
+import { bounds, type Config } from '../../../src/config/config.ts';
 import type { MessageReport } from '../../../src/gateway/gateway.ts';
 import { emptyRecord } from '../../../src/ledger/ledger.ts';
 import { LeftOutNotices, LogWriter } from '../../../src/observability/observability.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bounds, type LogFormat } from '../../../src/config.ts';
+import { bounds, type LogFormat } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { describeFailure, type LogLine, LogWriter, requestLine } from '../../../src/observability/observability.ts';
 import { Secret } from '../../../src/secrets/secrets.ts';

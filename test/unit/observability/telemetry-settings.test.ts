@@ -1,7 +1,7 @@
 // The standard variables of OpenTelemetry: their meaning and their faults.
 
 import { expect, test } from 'bun:test';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 
 const read = (environment: Record<string, string>) => readConfig({}, environment);
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };

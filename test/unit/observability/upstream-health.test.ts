@@ -1,7 +1,7 @@
 // The rules by which a provider counts as down.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { UpstreamHealth } from '../../../src/observability/gauges.ts';
 
 function healthAfter(...results: string[]): UpstreamHealth {

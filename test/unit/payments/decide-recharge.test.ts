@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import type { Account } from '../../../src/accounts/accounts.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import type { AccountMeters } from '../../../src/ledger/ledger.ts';
 import { decideRecharge, type RechargeFacts, type RechargeTerms } from '../../../src/payments/decide-recharge.ts';
 import type { Payment } from '../../../src/payments/payment.ts';

@@ -1,7 +1,7 @@
 // The settings of Stripe: all or none, each fault with the name of its variable, and no value in any message.
 
 import { describe, expect, test } from 'bun:test';
-import { inspectConfig } from '../../../src/config.ts';
+import { inspectConfig } from '../../../src/config/config.ts';
 
 const whole = {
   TURNPIKE_PUBLIC_URL: 'https://turnpike.example.com',

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { formatId } from '../../../src/base/ids.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { openWorkbench } from '../../money/ledger/workbench.ts';
 import { begin, type HistoryWorld, openNode } from '../../money/payments/histories.ts';
 import { openSqlite } from '../../storage/open-sqlite.ts';

@@ -1,7 +1,7 @@
 // Testing a provider: the report for each failure, the absence of cost, the time limit, and the hidden credential.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import {
   type ProbeResult,
   type ProviderEndpoint,

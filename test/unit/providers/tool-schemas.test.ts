@@ -1,7 +1,7 @@
 // Schemas of tools that are made one object: variants by reference, and the bound of what references can multiply.
 
 import { describe, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { REQUEST_RULES } from '../../../src/providers/request-rules.ts';
 import {
   completeSchema,

@@ -1,7 +1,7 @@
 // A stream whose content cannot be used is read on for its counts, because its provider bills all of it.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { ProviderFault } from '../../../src/providers/provider.ts';
 import { type EventConverter, PulledStream } from '../../../src/providers/pull-stream.ts';
 import type { JsonObject, StreamEvent } from '../../../src/wire/wire.ts';

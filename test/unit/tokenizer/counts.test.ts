@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { getTokenizer } from '@anthropic-ai/tokenizer';
 import { countTokens as countCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as countO200k } from 'gpt-tokenizer/encoding/o200k_base';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { countSlice, familyOf, sliceTexts, type VocabularyName } from '../../../src/tokenizer/tokenizer.ts';
 import { inPlaceTokenizer } from '../../support/in-place-tokenizer.ts';
 import { textsOfKinds } from './kinds.ts';

@@ -1,7 +1,7 @@
 // Counts of many accounts at once: turns, shares, time limits.
 
 import { describe, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { type CountedSlice, type EndedCount, Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
 
 const SLICE = 'x'.repeat(bounds.tokenizerSliceCharactersMax);

@@ -1,7 +1,7 @@
 // Counts of refused requests in memory: what is counted together, and what never grows.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { type RefusalBounds, RefusalCounts, type RefusedCaller, shownMessage } from '../../../src/traffic/traffic.ts';
 

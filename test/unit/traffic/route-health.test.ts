@@ -1,7 +1,7 @@
 // The health of routes: what is counted as a failure, and which attempts decide.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { bucketMs, bucketOf, judgeRoute, RouteCounter, type RouteHour } from '../../../src/traffic/traffic.ts';
 
 const HOUR_MS = 3_600_000;

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { Estimates, type SampleDocument } from '../../../src/usage/usage.ts';
 import { ACCOUNT, billed, complete, covered, MODEL } from './messages.ts';
 import { byKind, makeMixed, type Random, randomFrom, rates } from './synthetic-tokenizers.ts';

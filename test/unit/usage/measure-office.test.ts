@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { DocumentWork } from '../../../src/usage/document-work.ts';
 import { measureOffice } from '../../../src/usage/measure-office.ts';
 import { makeArchive } from '../../support/make-archive.ts';

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { DocumentWork } from '../../../src/usage/document-work.ts';
 import { measurePdf } from '../../../src/usage/measure-pdf.ts';
 import { makePdf, type PLAIN_STYLE } from '../../support/make-pdf.ts';

@@ -1,7 +1,7 @@
 // Validation of a body as a message request; the request keeps the whole body.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { parseInTurns, parseMessageRequest } from '../../../src/wire/wire.ts';
 

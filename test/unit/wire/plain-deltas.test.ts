@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { MessageCounter } from '../../../src/usage/usage.ts';
 import { EventStreamParser, encodeEvent, type JsonValue, type StreamEvent } from '../../../src/wire/wire.ts';
 

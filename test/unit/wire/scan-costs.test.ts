@@ -1,7 +1,7 @@
 // Parts of a body that slow down a parser are bounded: a body at the bound is accepted, one more part is refused.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { JsonWeight, scanJson, weighJson } from '../../../src/wire/scan-json.ts';
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { isTooDeep, scanJson } from '../../../src/wire/wire.ts';
 import { anyText } from '../../support/any-text.ts';

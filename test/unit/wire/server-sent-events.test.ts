@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { EventStreamParser, EventTooLong, encodeEvent, type ServerSentEvent } from '../../../src/wire/wire.ts';
 
 const encoder = new TextEncoder();

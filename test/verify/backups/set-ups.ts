@@ -4,7 +4,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import type { CheckReport } from '../../../src/ledger/ledger.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { databasePath, openForReading } from '../../../src/storage/sqlite/sqlite.ts';

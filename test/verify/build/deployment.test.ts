@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { DEFAULT_SETTINGS } from '../../../src/catalog/build-catalog.ts';
-import { bounds, inspectConfig } from '../../../src/config.ts';
+import { bounds, inspectConfig } from '../../../src/config/config.ts';
 import { rootDirectory } from '../../check.ts';
 import { readText } from '../../sources.ts';
 import { type BalancerName, findBalancer, readDeployed } from '../../support/start-balancer.ts';

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { latestVersion } from '../../../src/storage/migrations/migrations.ts';
 import {

@@ -2,7 +2,7 @@
 // offers; later builds must show all of it, credit the payments and deliver the events.
 
 import { expect } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { acceptLink, Browser, invite } from '../../contract/sign-in/browser.ts';
 import { ScriptedStripe, type StripeState } from '../../support/scripted-stripe.ts';
 import { startReceiver } from '../../support/start-receiver.ts';

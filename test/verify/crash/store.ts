@@ -1,7 +1,7 @@
 // Store of the killed service: the file in its data directory, or a PostgreSQL server of its own, which can be killed
 // too.
 
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import type { CheckReport } from '../../../src/ledger/ledger.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { databasePath, openForReading } from '../../../src/storage/sqlite/sqlite.ts';

@@ -1,7 +1,7 @@
 // The rules of the economy about money. Each is said in a finding as what was broken, by whom and by how much. The truth
 // is the provider's own bill.
 
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import type { UsageRecord } from '../../../src/ledger/ledger.ts';
 import { type Counts, chargeOf, countsOf, type Production, priceOfCounts } from './answers.ts';
 import { type AccountName, cast, keyOf, NANO_PER_DOLLAR, plans } from './cast.ts';

@@ -2,7 +2,7 @@
 // books agree. FAULTS_SEED and FAULTS_SECONDS select another or a longer run.
 
 import { describe, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { makeRandom } from '../../support/random.ts';
 import { cannotFault, type Fault, type Faulty, startOnDisk, until } from './faulty-disk.ts';
 import { expectBooks, isSettled, type Seen, sell, send, startProvider } from './witnesses.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { DEFAULT_SETTINGS } from '../../../src/catalog/build-catalog.ts';
-import { inspectConfig } from '../../../src/config.ts';
+import { inspectConfig } from '../../../src/config/config.ts';
 import { rootDirectory } from '../../check.ts';
 import { readText } from '../../sources.ts';
 import { type Kind, schemaLocation, writeSchemas } from './schemas.ts';

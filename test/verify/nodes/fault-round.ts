@@ -1,7 +1,7 @@
 // One fault under load: what clients saw, what the provider sent and what is in the books must agree whatever failed, and all be as it
 // was soon after.
 
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { runOn } from '../../support/start-postgres.ts';
 import { type Load, runClients, type Sighting, sendOrder } from '../crash/clients.ts';
 import { type AllNodes, callAll } from './all-nodes.ts';

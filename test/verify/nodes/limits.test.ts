@@ -2,7 +2,7 @@
 // what came back of them, never so much a node.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { type OverlapUpstream, startOverlapUpstream } from '../../money/overlap-upstream.ts';
 import type { Asked } from '../../support/held-requests.ts';
 import { cannotStartPostgres } from '../../support/start-postgres.ts';

@@ -4,7 +4,7 @@
 // NAME` is one of it. Ends with a count line.
 
 import { DAY_MS } from '../../../src/base/clock.ts';
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { findBalancer } from '../../support/start-balancer.ts';
 import { cannotStartPostgres } from '../../support/start-postgres.ts';
 import { runFaultRound } from './fault-round.ts';

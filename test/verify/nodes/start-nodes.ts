@@ -5,7 +5,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Subprocess, spawn } from 'bun';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import type { CheckReport } from '../../../src/ledger/ledger.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { rootDirectory } from '../../check.ts';

@@ -1,7 +1,7 @@
 // Whether a claim is answered once and charged once, whatever was tried under it, on however many nodes; and whether
 // nothing is given back before that.
 
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import type { Changes, Ending, HoldRow, IdempotencyRow } from '../../../src/ledger/ledger.ts';
 
 /** The messages that were ever admitted, as they stand now. */

@@ -1,7 +1,7 @@
 // One run from a seed: nodes, callers, operators and faults for so many steps, every commit held against the
 // invariants; then the faults stop, and everything must come to its end.
 
-import { bounds } from '../../../src/config.ts';
+import { bounds } from '../../../src/config/config.ts';
 import type { MemoryTables } from '../../support/memory-store/memory-store.ts';
 import { findFaultsAtEnd, hashRows } from './audit-end.ts';
 import { Chance } from './chance.ts';

@@ -1,7 +1,7 @@
 // Conversion of a message, whole or streamed: both have the same result.
 
 import { describe, expect, test } from 'bun:test';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { ChunkWriter } from '../../../../src/fronts/chat-completions/chunk-writer.ts';
 import { convertMessage } from '../../../../src/fronts/chat-completions/convert-message.ts';
 import { convertEvents } from '../../../../src/fronts/fronts.ts';

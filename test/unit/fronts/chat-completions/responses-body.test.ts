@@ -1,7 +1,7 @@
 // Bodies of Responses at the path of Chat Completions: read as at the path of Responses, answered as here.
 
 import { describe, expect, test } from 'bun:test';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { ChunkWriter } from '../../../../src/fronts/chat-completions/chunk-writer.ts';
 import { convertMessage } from '../../../../src/fronts/chat-completions/convert-message.ts';
 import { convertResponsesBody } from '../../../../src/fronts/chat-completions/responses-body.ts';

@@ -1,7 +1,7 @@
 // Translates messages to Gemini's format, whole and streamed.
 
 import { describe, expect, test } from 'bun:test';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { decodeThinking } from '../../../../src/fronts/gemini/carried-thinking.ts';
 import { ChunkWriter } from '../../../../src/fronts/gemini/chunk-writer.ts';
 import { convertMessage } from '../../../../src/fronts/gemini/convert-message.ts';

@@ -1,7 +1,7 @@
 // Conversion of a message, whole or streamed: both have the same result.
 
 import { describe, expect, test } from 'bun:test';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { encodeEvent, type JsonObject, makeEvent, PING_TEXT, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { eventsOf, type Json, lastResponse, messagesOf, translate } from './read-response.ts';
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { encodeEvent, type JsonObject, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { eventsOf, type Json, refusalOf, translate } from './read-response.ts';
 

@@ -1,7 +1,7 @@
 // Which of its targets a message tries next, and when it stops.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import type { Target } from '../../../../src/gateway/route-health.ts';
 import { AttemptIterator } from '../../../../src/gateway/targets.ts';
 import { makeTarget } from './make-target.ts';

@@ -1,7 +1,7 @@
 // Which turns belong to one conversation, and that they use the same target.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { Conversations } from '../../../../src/gateway/conversations.ts';
 import { type JsonObject, parseMessageRequest } from '../../../../src/wire/wire.ts';
 import { makeTarget } from './make-target.ts';

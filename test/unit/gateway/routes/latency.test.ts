@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { hashText } from '../../../../src/base/hash-text.ts';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { Conversations } from '../../../../src/gateway/conversations.ts';
 import { FirstTokenTime } from '../../../../src/gateway/first-token-time.ts';
 import { type Permit, RouteHealth, type Target } from '../../../../src/gateway/route-health.ts';

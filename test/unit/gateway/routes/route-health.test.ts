@@ -2,7 +2,7 @@
 // clock that the test moves.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { LiveSecret } from '../../../../src/credentials/live-secret.ts';
 import { RouteHealth, type Target } from '../../../../src/gateway/route-health.ts';
 import { ProviderFault } from '../../../../src/providers/providers.ts';

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { crc32 } from 'node:zlib';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { FrameParser, loadCodec } from '../../../../src/providers/bedrock/frame-parser.ts';
 import { ProviderFault } from '../../../../src/providers/providers.ts';
 import { converseDriver } from '../conformance/bedrock-wire.ts';

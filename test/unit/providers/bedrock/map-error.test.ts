@@ -1,7 +1,7 @@
 // Errors of Bedrock by the names of their exceptions, and what clients may see of them.
 
 import { expect, test } from 'bun:test';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { mapError, mapException, readErrorType } from '../../../../src/providers/bedrock/map-error.ts';
 import { scrubIdentifiers } from '../../../../src/providers/map-fault.ts';
 

@@ -2,7 +2,7 @@
 // Gemini refuse the request are removed.
 
 import { describe, expect, test } from 'bun:test';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { cleanSchema } from '../../../../src/providers/gemini/clean-schema.ts';
 import { convertTools } from '../../../../src/providers/gemini/convert-request.ts';
 import type { JsonObject, JsonValue } from '../../../../src/wire/wire.ts';

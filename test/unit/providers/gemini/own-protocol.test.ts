@@ -1,7 +1,7 @@
 // Answers of Gemini that are relayed as they come: which event of the message sends which chunk.
 
 import { describe, expect, test } from 'bun:test';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { convertEvents } from '../../../../src/providers/gemini/gemini.ts';
 import { keepChunk } from '../../../../src/providers/keep-native.ts';
 import { ProviderFault } from '../../../../src/providers/providers.ts';

@@ -2,7 +2,7 @@
 // in the order of the history, and must come to the same answers and the same changes.
 
 import { isDeepStrictEqual } from 'node:util';
-import { bounds } from '../../../../src/config.ts';
+import { bounds } from '../../../../src/config/config.ts';
 import { applyBatch, type HoldRow, type LeaseRow, type Rows } from '../../../../src/ledger/ledger.ts';
 import { MemoryLedgerStore } from '../../../support/memory-store/memory-store.ts';
 import { findUnlike, findUnlikeRows } from '../replay.ts';

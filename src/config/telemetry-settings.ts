@@ -1,6 +1,6 @@
 // The standard OpenTelemetry variables, as config.ts reads them from the environment.
 
-import { parseFraction } from './base/checked-number.ts';
+import { parseFraction } from '../base/checked-number.ts';
 
 /** One signal's collector. Its headers may contain a secret. */
 export interface CollectorSettings {

@@ -1,6 +1,6 @@
 // The SMTP server and the sender's address, as config.ts reads them from the environment.
 
-import { parseWholeNumber } from './base/checked-number.ts';
+import { parseWholeNumber } from '../base/checked-number.ts';
 
 /** How a connection is encrypted: always and verified; if the server offers it; never. */
 export type MailTls = 'required' | 'offered' | 'none';

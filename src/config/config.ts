@@ -1,8 +1,8 @@
 // Every bound of the service by name, and the only reader of the environment. Settings that operators change while the
 // service runs belong to the catalog (`settings:` of apply).
 
-import { type ListenAddress, parseListenAddress, parseRange } from './base/addresses.ts';
-import { parseWholeNumber } from './base/checked-number.ts';
+import { type ListenAddress, parseListenAddress, parseRange } from '../base/addresses.ts';
+import { parseWholeNumber } from '../base/checked-number.ts';
 import { type CredentialSettings, readCredentialSettings } from './credential-settings.ts';
 import { type MailSettings, readMail } from './mail-settings.ts';
 import { readStripe, type StripeCredentials } from './payment-settings.ts';
