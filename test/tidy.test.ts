@@ -101,7 +101,7 @@ const storageMayCall = [...ground, 'ledger', 'reports', 'storage'];
 const openFolders = ['src/base'];
 
 /** Folders whose subfolders have a door each: they need none of their own. */
-const withoutDoor = ['src/storage', 'src/storage/migrations'];
+const withoutDoor = ['src/storage'];
 
 /** Packages and modules of the runtime that only one part of src/ may use. */
 const packageHomes: Record<string, RegExp> = {

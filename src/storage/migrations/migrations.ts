@@ -7,7 +7,7 @@ import { dataRights } from './data-rights.ts';
 import { emailClaims } from './email-claims.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
-import { missingPaymentTables, paymentTables } from './payments/payments.ts';
+import { missingPaymentTables, paymentTables } from './payments.ts';
 import { planWindowColumns } from './plan-windows.ts';
 import { refusalTables } from './refusals.ts';
 
