@@ -169,9 +169,9 @@ describe('thinking that is turned off', () => {
 
 test('a budget is adaptive thinking for a model that refuses budgets', () => {
   const budget = { thinking: { type: 'enabled', budget_tokens: 2_000 } };
-  for (const model of ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5'])
+  for (const model of ['claude-opus-5-5', 'claude-haiku-5-5', 'claude-fable-5', 'claude-opus-5', 'claude-sonnet-4-7'])
     expect(sent(budget, model)).toMatchObject({ thinking: { type: 'adaptive' } });
-  expect(sent(budget, 'claude-opus-5')).toMatchObject(budget);
+  expect(sent(budget, 'claude-opus-4-6')).toMatchObject(budget);
 });
 
 describe('a forced call', () => {
