@@ -107,6 +107,7 @@ export const bounds = {
   changesPollMs: 250, // how often a node reads the changes of other nodes
   changesSilenceMsMax: 750, // without a response, before a node drops its caches,
   changesDeafMs: 2_000, // and before it is not ready for messages
+  holdChecksFailedMax: 8, // in a row, before a stream is stopped
   changeAppliesMax: 8, // attempts to apply a change of another node before it is passed over
   changesStatementMsMax: 2_000, // before the statement is given up; dropping caches does not wait for it
   changesKeptMs: 60 * 60 * 1000, // a node that was unavailable for longer drops its caches

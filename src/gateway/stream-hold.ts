@@ -71,6 +71,8 @@ export class StreamHold implements Placed {
   #hasCheckpoint = false;
   #isWriting = false;
   #isClosed = false;
+  /** Checks in a row that threw. */
+  #failedChecks = 0;
 
   constructor(gateway: Pick<Gateway, 'ledger' | 'recharges'>, message: HeldStream, { amount, available }: Admitted) {
     this.#gateway = gateway;
@@ -151,6 +153,17 @@ export class StreamHold implements Placed {
     return false;
   }
 
+  /** Looks once. Failures are passed on and do not end other messages; several in a row stop this one, because nothing guards its hold. */
+  check(onFailure: (failure: unknown) => void): void {
+    try {
+      this.look();
+      this.#failedChecks = 0;
+    } catch (failure) {
+      onFailure(failure);
+      if (++this.#failedChecks === bounds.holdChecksFailedMax) this.#message.stopElsewhere();
+    }
+  }
+
   /** Called once a second: checks output that is not visible, and writes a checkpoint if it changed. */
   look(): void {
     if (this.#isClosed) return;
@@ -168,9 +181,10 @@ export class StreamHold implements Placed {
   }
 
   #writeCheckpoint(): void {
+    const checkpoint = this.#message.checkpoint();
     this.#hasCheckpoint = true;
     this.#checkpointedTokens = this.#usedTokens();
-    this.#correct(this.#message.checkpoint());
+    this.#correct(checkpoint);
   }
 
   /** A store may neither answer nor fail. */
@@ -318,8 +332,14 @@ const SLICES = 10;
 
 export class StreamHolds {
   readonly #streamHolds = new Roster<StreamHold>();
+  readonly #onFailure: (failure: unknown) => void;
   #slice = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
+
+  /** `onFailure` gets internal errors of checks. */
+  constructor(onFailure: (failure: unknown) => void) {
+    this.#onFailure = onFailure;
+  }
 
   add(streamHold: StreamHold): void {
     this.#streamHolds.add(streamHold);
@@ -333,18 +353,9 @@ export class StreamHolds {
   #look(): void {
     this.#slice = (this.#slice + 1) % SLICES;
     for (const streamHold of this.#streamHolds.list())
-      if (streamHold.place % SLICES === this.#slice) lookAt(streamHold);
+      if (streamHold.place % SLICES === this.#slice) streamHold.check(this.#onFailure);
     if (this.#streamHolds.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;
-  }
-}
-
-/** An internal error in one message must not end the others; its hold is ended elsewhere. */
-function lookAt(streamHold: StreamHold): void {
-  try {
-    streamHold.look();
-  } catch {
-    // Retried in a second.
   }
 }

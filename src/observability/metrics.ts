@@ -37,7 +37,7 @@ const SOURCES = ['reported', 'estimated', 'none'] as const;
 const WRITE_OFF_REASONS = ['prompt', 'output'] as const;
 const DESTINATION_KINDS = ['webhook', 'mail', 'slack'] as const;
 /** Where failures are retried or passed over that no other metric or event counts. */
-const FAILURE_PLACES = ['changes', 'provider_watch', 'samples', 'upkeep_event'] as const;
+const FAILURE_PLACES = ['changes', 'provider_watch', 'samples', 'stream_hold', 'upkeep_event'] as const;
 export type FailurePlace = (typeof FAILURE_PLACES)[number];
 const CODES = Object.keys(errorTable);
 

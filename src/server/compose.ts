@@ -130,7 +130,7 @@ export async function makeGateway(
     admissions: new AdmissionQueue(),
     recharges,
     silence: new SilenceWatches(),
-    streamHolds: new StreamHolds(),
+    streamHolds: new StreamHolds((failure) => reportInternalFailure(observers, 'stream_hold', failure)),
     estimates: await openEstimates(stores.samples, observers, closing),
     tokenizer: openTokenizer(observers, closing),
     levels: new LastLevels(),

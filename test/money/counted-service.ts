@@ -64,7 +64,9 @@ export async function startCountedService(): Promise<CountedService> {
     admissions: new AdmissionQueue(),
     recharges: null,
     silence: new SilenceWatches(),
-    streamHolds: new StreamHolds(),
+    streamHolds: new StreamHolds((failure) => {
+      throw failure;
+    }),
     estimates: new Estimates(),
     tokenizer: inPlaceTokenizer(),
     levels: new LastLevels(),

@@ -130,7 +130,9 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     admissions: new AdmissionQueue(),
     recharges: parts.recharges?.({ ledger, stores, clock }) ?? null,
     silence: new SilenceWatches(),
-    streamHolds: new StreamHolds(),
+    streamHolds: new StreamHolds((failure) => {
+      throw failure;
+    }),
     estimates: new Estimates(),
     tokenizer: parts.tokenizer ?? inPlaceTokenizer(),
     levels: new LastLevels(),

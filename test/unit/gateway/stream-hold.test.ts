@@ -3,6 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { type Offer, resolveModel } from '../../../src/catalog/catalog.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import type { MessagePlan } from '../../../src/gateway/plan-message.ts';
 import { type HeldStream, StreamHold } from '../../../src/gateway/stream-hold.ts';
@@ -388,4 +389,33 @@ test('insufficient money for a failed attempt does not prevent the next one', as
   gate.recover();
   await stream.settle();
   expect(message.stopped).toEqual([]);
+});
+
+test('checks that fail by an internal error are passed on, and several in a row stop the message', async () => {
+  await using stream = await openStream();
+  const failures: unknown[] = [];
+  const check = (times: number) => {
+    for (let time = 0; time < times; time++) stream.streamHold.check((failure) => failures.push(failure));
+  };
+  const { message } = stream;
+  const { checkpoint } = message;
+  const broken = new Error('broken');
+  message.checkpoint = () => {
+    throw broken;
+  };
+  stream.use(10);
+  check(bounds.holdChecksFailedMax - 1);
+  expect(message.stopped).toEqual([]);
+  message.checkpoint = checkpoint;
+  check(1);
+  await stream.settle();
+  message.checkpoint = () => {
+    throw broken;
+  };
+  stream.use(20);
+  check(bounds.holdChecksFailedMax - 1);
+  expect(message.stopped).toEqual([]);
+  check(2);
+  expect(message.stopped).toEqual(['elsewhere']);
+  expect(new Set(failures)).toEqual(new Set([broken]));
 });

@@ -115,7 +115,9 @@ export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World>
     slots: new Slots(() => settings.shedOpenMessages),
     counting: new PromptCounts(),
     silence: new SilenceWatches(),
-    streamHolds: new StreamHolds(),
+    streamHolds: new StreamHolds((failure) => {
+      throw failure;
+    }),
     estimates: new Estimates(),
     tokenizer: inPlaceTokenizer(),
     levels: new LastLevels(),
