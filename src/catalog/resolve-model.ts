@@ -2,6 +2,7 @@
 
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { PricedTier } from '../wire/wire.ts';
 import type { Serves } from './document.ts';
 import type { Catalog, Credential, Group, Model, ProviderSettings, Route } from './model.ts';
 import { routesWithinResidency } from './residency.ts';
@@ -84,6 +85,8 @@ export interface Offer {
   routes: readonly Route[];
   /** Only through credentials of the caller's account, even if the catalog changes before they are used. */
   ownOnly?: true;
+  /** The service tier that the message requests; absent: standard. */
+  tier?: PricedTier;
 }
 
 export interface CallerScope {

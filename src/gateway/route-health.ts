@@ -4,6 +4,7 @@
 import type { Catalog, Credential, ProviderSettings, Route } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { FaultKind, ProviderEndpoint } from '../providers/providers.ts';
+import type { PricedTier } from '../wire/wire.ts';
 import { FirstTokenTime } from './first-token-time.ts';
 
 /** A route with one credential of its provider. */
@@ -18,8 +19,10 @@ export interface Target {
   readonly weight: number;
   /** Identifies the route of this model; its concurrency limit counts by it. */
   readonly routeKey: string;
-  /** Identifies the provider's model and credential; health is tracked by it. */
+  /** Identifies the provider's model, service tier and credential; health is tracked by it. */
   readonly healthKey: string;
+  /** Absent: standard. */
+  readonly tier?: PricedTier;
 }
 
 /**
@@ -62,6 +65,8 @@ interface TrackedTarget extends Omit<TargetHealth, 'state' | 'untilMs' | 'firstT
   baseUrl: string;
   isBearer: boolean;
   identity: unknown;
+  /** Those of other tiers are not: lists have one line for a provider's model and credential. */
+  isListed: boolean;
   /** null while the circuit is closed. */
   openUntilMs: number | null;
   /** Times opened since the circuit was last closed. */
@@ -147,10 +152,10 @@ export class RouteHealth {
     return permit;
   }
 
-  /** Targets used since the start, in order of first use. */
+  /** Targets used since the start in the standard tier, in order of first use. */
   list(): TargetHealth[] {
     const nowMs = this.#nowMs();
-    return [...this.#tracked.values()].map((tracked) => describe(tracked, nowMs));
+    return [...this.#tracked.values()].filter(({ isListed }) => isListed).map((tracked) => describe(tracked, nowMs));
   }
 
   readonly #hooks: PermitHooks = {
@@ -207,6 +212,7 @@ export class RouteHealth {
       baseUrl: settings.baseUrl,
       isBearer: settings.isBearer,
       identity: credential?.secret.identity() ?? null,
+      isListed: target.tier === undefined,
       failuresInARow: 0,
       inFlight: 0,
       lastFailure: null,

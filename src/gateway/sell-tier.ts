@@ -9,8 +9,7 @@ import type { Gateway } from './dependencies.ts';
 export function offerInTier(gateway: Gateway, catalog: Catalog, offer: Offer, tier: ServiceTier): Offer {
   if (tier === 'standard') return offer;
   const routes = routesInTier(gateway, catalog, offer, tier);
-  if (routes.length === offer.routes.length) return offer;
-  if (routes.length > 0) return { ...offer, routes };
+  if (routes.length > 0) return { ...offer, routes, tier };
   const others = SERVICE_TIERS.filter(
     (other) => other === 'standard' || routesInTier(gateway, catalog, offer, other).length > 0,
   );

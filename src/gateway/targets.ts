@@ -25,10 +25,10 @@ const shared = new WeakMap<readonly Route[], { providers: Catalog['providers']; 
 export function listTargets(catalog: Catalog, offer: Offer, account: number): readonly Target[] {
   const { providers } = catalog;
   const routes = routesWithinResidency(catalog, offer.group, offer.routes);
-  const known = shared.get(routes);
+  const known = offer.tier === undefined ? shared.get(routes) : undefined;
   if (known !== undefined && known.providers === providers) return known.targets;
   const targets = makeTargets(providers, routes, offer, account);
-  if (isForEveryone(catalog, routes, offer)) shared.set(routes, { providers, targets });
+  if (offer.tier === undefined && isForEveryone(catalog, routes, offer)) shared.set(routes, { providers, targets });
   return targets;
 }
 
@@ -43,6 +43,8 @@ function makeTargets(
     const settings = providers.get(route.provider);
     if (settings === undefined) continue; // removed meanwhile
     const place = `${route.provider}\n${route.upstreamModel}`;
+    // A provider limits each tier by itself: a refusal in one says nothing about the others.
+    const healthPlace = offer.tier === undefined ? place : `${place}\n\n${offer.tier}`;
     const { credentials: _, residency: __, ...address } = settings;
     const credentials = usableCredentials(settings, offer, account);
     for (const credential of credentials)
@@ -53,7 +55,8 @@ function makeTargets(
         endpoint: { ...address, credential: credential?.secret ?? null },
         weight: route.weight / credentials.length,
         routeKey: `${offer.model.name}\n${place}`,
-        healthKey: credential === null ? place : `${place}\n${credential.name}`,
+        healthKey: credential === null ? healthPlace : `${healthPlace}\n${credential.name}`,
+        ...(offer.tier !== undefined && { tier: offer.tier }),
       });
   }
   return targets;

@@ -113,6 +113,7 @@ export class RunningUsage {
   #isLate = true; // no content followed the last report
   #isPending = false; // no event has the counts as they are now
   #added: JsonObject = {};
+  #isAdded = false; // no event has these members yet
   readonly #fallen = new Set<string>();
 
   constructor(composer: MessageComposer, dialect: Dialect = {}) {
@@ -120,9 +121,14 @@ export class RunningUsage {
     this.#dialect = dialect;
   }
 
-  /** Members that the usage has beside its counts: the service tier of the latest report. */
+  /**
+   * Members that the usage has beside its counts: the service tier of the latest report. The next event has them, because a stream
+   * may be cut before its counts.
+   */
   add(members: JsonObject): void {
-    if (Object.keys(members).length > 0) this.#added = members;
+    if (Object.keys(members).length === 0) return;
+    this.#isAdded ||= JSON.stringify(members) !== JSON.stringify(this.#added);
+    this.#added = members;
   }
 
   /** The next piece of the answer: what it reports, and whether it has content. */
@@ -174,12 +180,14 @@ export class RunningUsage {
 
   /** Adds counts that no event has yet to the last of the events, or to an event of their own. */
   carry(events: StreamEvent[]): void {
-    if (!this.#isPending) return;
+    // The tier alone is no reason for an event: it would begin the message before its content.
+    if (!this.#isPending && !(this.#isAdded && events.length > 0)) return;
     this.#isPending = false;
+    this.#isAdded = false;
     if (events.length === 0) events.push(...this.begin());
     const last = events.pop() ?? makeEvent({ type: 'ping' });
     const contradicted = this.#fallen.size > 0 && { contradicted: [...this.#fallen] };
-    events.push({ ...last, usage: { ...this.usage, ...contradicted } });
+    events.push({ ...last, usage: { ...(this.usage ?? this.#added), ...contradicted } });
   }
 
   #merge(most: ReportedCounts, reported: ReportedCounts): void {

@@ -1,7 +1,15 @@
 // Service tiers at providers: the words that request one, and the tier that a provider says has served an answer. Tiers differ
 // in price, and an account's settings may choose one.
 
-import { type JsonObject, type JsonValue, type ServiceTier, textOf, tierOf } from '../wire/wire.ts';
+import {
+  dearerTier,
+  type JsonObject,
+  type JsonValue,
+  type ServiceTier,
+  servedTier,
+  textOf,
+  tierOf,
+} from '../wire/wire.ts';
 
 /** The words by which a provider is asked for its tiers, which are those that it has. */
 export type TierWords = Readonly<Partial<Record<ServiceTier, string>>>;
@@ -63,9 +71,20 @@ export function tierMembers(...told: readonly (JsonValue | undefined)[]): JsonOb
   for (const tier of told) {
     const name = (textOf(tier) || textOf((tier as JsonObject | null | undefined)?.['type'])).toLowerCase();
     if (UNTOLD.includes(name)) continue;
-    if (!STANDARD.includes(name))
-      members = FAST.includes(name) ? { speed: 'fast' } : { service_tier: FLEX.includes(name) ? 'flex' : name };
-    else if (members === NO_MEMBERS) members = { speed: 'standard' };
+    const named = membersOf(name);
+    if (members === NO_MEMBERS || isDearer(named, members)) members = named;
   }
   return members;
+}
+
+function membersOf(name: string): JsonObject {
+  if (STANDARD.includes(name)) return { speed: 'standard' };
+  return FAST.includes(name) ? { speed: 'fast' } : { service_tier: FLEX.includes(name) ? 'flex' : name };
+}
+
+/** A tier without a name of ours is told to the operator, whatever else is told. */
+function isDearer(one: JsonObject, other: JsonObject): boolean {
+  const [tier, otherTier] = [servedTier(one), servedTier(other)];
+  if (tier === null || otherTier === null) return tier === null;
+  return tier !== otherTier && dearerTier(tier, otherTier) === tier;
 }

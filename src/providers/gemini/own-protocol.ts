@@ -14,9 +14,14 @@ export function ownBody({ request }: Pick<Attempt, 'request'>): NativeBody | nul
 /** Google accepts both names of a field. */
 const CONFIG_NAMES = ['generationConfig', 'generation_config'];
 
-/** The body with this limit of its output and these members, which it does not have. Throws ProviderFault (rejected). */
+/** The body with this limit of its output and these members, in place of its own. Throws ProviderFault (rejected). */
 export function limitBody(own: NativeBody, maxTokens: number, added: JsonObject = {}): string {
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model requires at least 1');
+  const doubled = Object.keys(added).filter((name) => own.members.has(name));
+  if (doubled.length > 0) {
+    const text = rewriteRequest(own, Object.fromEntries(doubled.map((name) => [name, undefined])));
+    return limitBody({ ...own, text, members: scanJson(text) }, maxTokens, added);
+  }
   const span = CONFIG_NAMES.map((name) => own.members.get(name)).find((found) => isObject(own, found));
   if (span === undefined)
     return rewriteRequest(own, {

@@ -163,6 +163,7 @@ const CUSTOM_BEGINNING = '{"input":"';
 const CUSTOM_END = '"}';
 
 const ITEMS_MAX = 1_000; // per response
+const BEGUN: readonly JsonValue[] = ['queued', 'in_progress'];
 const STEP_CHARACTERS = 64; // overhead of a waiting step
 
 export class ChunkConverter {
@@ -226,7 +227,9 @@ export class ChunkConverter {
   /** Only the counts of an event, which are in its response. */
   count({ response, usage }: JsonObject, hasContent = false): void {
     const reported = isJsonObject(response) ? response['usage'] : usage;
-    if (isJsonObject(response)) this.usage.add(tierMembers(response['service_tier']));
+    // At its beginning a response has the requested tier.
+    if (isJsonObject(response) && !BEGUN.includes(response['status'] ?? null))
+      this.usage.add(tierMembers(response['service_tier']));
     this.usage.take(isJsonObject(reported) ? [readCounts(reported)] : NO_REPORTS, hasContent);
   }
 
