@@ -42,6 +42,8 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
   /** The pending answer of `StreamHold.see` for the events that `#run` gets next. */
   #covering: Promise<boolean> | null = null;
   #isRunning = false;
+  /** `#run` has events that the client gets with the next ones: nothing may pass it by. */
+  #isHolding = false;
   /** The client's pending request for a piece. */
   #asked: Asked | null = null;
   /** A piece that came after the client had a ping instead. */
@@ -71,6 +73,7 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
   /** The client disconnected. */
   return(): Promise<IteratorResult<Piece>> {
     this.leave();
+    this.#ready = null;
     return Promise.resolve(DONE);
   }
 
@@ -185,7 +188,7 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
     if (arrived === null) watch.endAttempt();
     else watch.end(nowMs);
     const events = arrived === null ? null : count(this.#message, arrived);
-    if (events !== null && this.#asked !== null && isDeltas(events)) {
+    if (events !== null && this.#asked !== null && !this.#isHolding && isDeltas(events)) {
       this.#covering = streamHold?.see() ?? null;
       this.#covering?.catch(() => undefined); // the message may end before `#run` gets to it
       if (this.#covering === null) {
@@ -234,6 +237,7 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
   async #relay(): Promise<void> {
     const message = this.#message;
     message.onCutOff = (error) => this.#cutOff(error);
+    if (message.isCutOff && !this.#isClosed) this.#cutOff(stopError(message) as TurnpikeError);
     const { events, first } = requireStream(await this.#opening);
     this.#source = events;
     let arrived: Arrived = first;
@@ -254,7 +258,9 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
       } else if (message.counter.isFinal && message.isLowered) {
         // Whether the message ends for lack of money is decided with its last event: its stop reason is held back
         // until then.
+        this.#isHolding = true;
         const next = await this.#next();
+        this.#isHolding = false;
         arrived = next && [...(arrived as StreamEvent[]), ...next];
         continue;
       } else await this.#give(encode(arrived as StreamEvent[]));

@@ -2,14 +2,15 @@
 
 import { type ClientRequest, startTimes } from '../../../src/gateway/gateway.ts';
 import type { ControlledService } from '../../contract/post-messages/controlled-service.ts';
+import type { Json } from '../../contract/post-messages/world.ts';
 
-const BODY = { model: 'm', stream: true, messages: [{ role: 'user', content: 'hi' }] };
+const BODY = { model: 'm', max_tokens: 64, stream: true, messages: [{ role: 'user', content: 'hi' }] };
 
 export function clientRequestOf(
   service: ControlledService,
   secret: string,
   signal: AbortSignal,
-  maxTokens = 64,
+  members: Json = {},
 ): ClientRequest {
   return {
     requestId: 'req_read_by_hand',
@@ -26,7 +27,7 @@ export function clientRequestOf(
     betas: null,
     bearer: null,
     selectors: null,
-    readBody: async () => Buffer.from(JSON.stringify({ ...BODY, max_tokens: maxTokens })),
+    readBody: async () => Buffer.from(JSON.stringify({ ...BODY, ...members })),
     signal,
     trace: null,
     times: startTimes(),

@@ -23,6 +23,7 @@ type Step =
   | 'return'
   | 'abort'
   | 'drain'
+  | 'revoke'
   | 'turn';
 
 const MAX_TOKENS = 4_000;
@@ -35,6 +36,7 @@ const deltaEvent = (at: number) =>
 /** Gives batches as they are put in, to one reader at a time. */
 class ScriptedSource implements EventSource {
   readonly #batches: Batch[] = [];
+  #hasBegun = false;
   #receiver: EventReceiver | null = null;
   readsAtOnce = 0;
   readonly signal: AbortSignal;
@@ -59,6 +61,13 @@ class ScriptedSource implements EventSource {
     this.readsAtOnce = Math.max(this.readsAtOnce, this.#receiver === null ? 1 : 2);
     this.#receiver = receiver;
     this.#give();
+  }
+
+  /** No effect from the second call on. */
+  begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.put([EVENTS[0] as StreamEvent, EVENTS[1] as StreamEvent, deltaEvent(0)]);
   }
 
   put(batch: Batch): void {
@@ -97,13 +106,15 @@ interface Conditions {
   /** Streams are read to their end without their clients. */
   unread: number;
   usesPull: boolean;
+  /** The provider's first events come after the reply. */
+  beginsLate: boolean;
 }
 
-async function open({ quota, tranche, unread, usesPull }: Conditions): Promise<Stream> {
+async function open({ quota, tranche, unread, usesPull, beginsLate }: Conditions): Promise<Stream> {
   const { promise, resolve } = Promise.withResolvers<ScriptedSource>();
   const answer = async (_model: string, signal: AbortSignal) => {
     const source = new ScriptedSource(signal);
-    source.put([EVENTS[0] as StreamEvent, EVENTS[1] as StreamEvent, deltaEvent(0)]);
+    if (!beginsLate) source.begin();
     resolve(source);
     const events: EventSource = usesPull ? source : { next: () => source.next() };
     return { form: 'stream' as const, events, upstreamRequestId: null };
@@ -116,7 +127,7 @@ async function open({ quota, tranche, unread, usesPull }: Conditions): Promise<S
   const secret = await service.makeKey({ quota });
   const reply = (await submitMessage(
     service.gateway,
-    clientRequestOf(service, secret, client.signal, MAX_TOKENS),
+    clientRequestOf(service, secret, client.signal, { max_tokens: MAX_TOKENS }),
   )) as Reply;
   if (reply instanceof Error) throw reply;
   const reader = (reply.body as AsyncIterable<string>)[Symbol.asyncIterator]();
@@ -150,19 +161,25 @@ function ask(stream: Stream): void {
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 async function take(stream: Stream, step: Step): Promise<void> {
-  const { source, service } = stream;
-  const isOpen = !stream.isFinished;
+  const { running } = stream.service.gateway;
   if (step === 'ask') ask(stream);
   else if (step === 'turn') await turn();
   else if (step === 'ping')
     await stream.asked; // answered by a ping if by nothing else
-  else if (step === 'drain') service.gateway.running.cutAll();
+  else if (step === 'drain') running.cutAll();
+  else if (step === 'revoke') running.cutKey(1);
   else if (step === 'abort' || step === 'return') {
     stream.hasLeft = true;
     if (step === 'abort') stream.client.abort();
     else await stream.reader.return?.();
-  } else if (!isOpen) return;
-  else if (step === 'deltas') source.put([deltaEvent(stream.deltas++)]);
+  } else if (!stream.isFinished) send(stream, step);
+}
+
+/** The provider's next step. */
+function send(stream: Stream, step: Step): void {
+  const { source } = stream;
+  source.begin();
+  if (step === 'deltas') source.put([deltaEvent(stream.deltas++)]);
   else if (step === 'plain') source.put(plain(stream.deltas++));
   else if (step === 'block') source.put([EVENTS[3] as StreamEvent, EVENTS[1] as StreamEvent]);
   else {
@@ -202,7 +219,7 @@ const steps = fc.array(
     { weight: 6, arbitrary: fc.constantFrom<Step>('deltas', 'plain') },
     { weight: 3, arbitrary: fc.constant<Step>('turn') },
     { weight: 2, arbitrary: fc.constantFrom<Step>('block', 'ping') },
-    { weight: 1, arbitrary: fc.constantFrom<Step>('finish', 'end', 'fault', 'return', 'abort', 'drain') },
+    { weight: 1, arbitrary: fc.constantFrom<Step>('finish', 'end', 'fault', 'return', 'abort', 'drain', 'revoke') },
     { weight: 1, arbitrary: fc.constant<Step>('turn') },
   ),
   { minLength: 4, maxLength: 40, size: 'max' },
@@ -213,6 +230,7 @@ const conditions: fc.Arbitrary<Conditions> = fc.record({
   tranche: fc.constantFrom(16, 400),
   unread: fc.constantFrom(0, 5),
   usesPull: fc.boolean(),
+  beginsLate: fc.oneof({ weight: 7, arbitrary: fc.constant(false) }, fc.constant(true)),
 });
 const CAUSES: Partial<Record<Step, Outcome>> = {
   end: 'upstream_cut',
@@ -220,6 +238,7 @@ const CAUSES: Partial<Record<Step, Outcome>> = {
   return: 'client_gone',
   abort: 'client_gone',
   drain: 'service_cut',
+  revoke: 'service_cut',
 };
 
 /** The outcomes that these steps may have: every one but `completed` has a cause. */
@@ -250,7 +269,7 @@ test('in any order of events, reads, faults, pings, disconnects and ends of mone
         const records = await service.records();
         expect(records).toHaveLength(1);
         const { outcome, cost, writtenOff } = records[0] as UsageRecord;
-        expect(cost - (stream.hasLeft ? writtenOff : 0)).toBeLessThanOrEqual(chosen.quota); // what arrives as a client leaves may not be paid for
+        expect(cost - (stream.hasLeft || taken.includes('revoke') ? writtenOff : 0)).toBeLessThanOrEqual(chosen.quota); // what arrives as a client leaves may not be paid for
         expect(outcomesAfter(taken, chosen)).toContain(outcome);
         if (outcome === 'completed') expect(numbers).toHaveLength(stream.deltas);
         expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { type Reply, submitMessage } from '../../../src/gateway/gateway.ts';
+import { makeEvent, type StreamEvent } from '../../../src/wire/wire.ts';
 import {
   type ControlledService,
   EVENTS,
@@ -94,4 +95,33 @@ test('a client and an upstream that both disconnect at a ping leave no unhandled
   } finally {
     process.off('unhandledRejection', record);
   }
+});
+
+test('deltas after an early stop reason come after it, also where the stop reason is held back', async () => {
+  const begun = makeEvent({
+    type: 'message_start',
+    message: { type: 'message', role: 'assistant', content: [], usage: { input_tokens: 25, output_tokens: 1 } },
+  });
+  const stop = makeEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } });
+  const batches = [
+    [begun, ...EVENTS.slice(1, 3)],
+    [EVENTS[3], stop],
+    [EVENTS[1]],
+    [EVENTS[2]],
+    [EVENTS[3]],
+    [EVENTS[5]],
+  ];
+  const events = { next: async () => (batches.shift() as StreamEvent[] | undefined) ?? null };
+  await using service = await startControlled({
+    answer: async () => ({ form: 'stream', events, upstreamRequestId: null }),
+  });
+  const members = { max_tokens: 8_000, thinking: { type: 'enabled', budget_tokens: 1_024 } };
+  const secret = await service.makeKey({ quota: 8_000_000 }); // pays for less than max_tokens
+  const request = clientRequestOf(service, secret, new AbortController().signal, members);
+  const reply = (await submitMessage(service.gateway, request)) as Reply;
+  let text = '';
+  for await (const piece of reply.body as AsyncIterable<string>) text += piece;
+  const names = [...text.matchAll(/event: (\w+)/g)].map(([, name]) => name);
+  const block = ['content_block_start', 'content_block_delta', 'content_block_stop'];
+  expect(names).toEqual(['message_start', ...block, 'message_delta', ...block, 'message_stop']);
 });
