@@ -68,8 +68,8 @@ export function recordAudit(
 export type WithChangeLock = <T>(context: Context<AdminEnvironment>, change: () => Promise<T>) => Promise<T>;
 
 /**
- * Runs changes one after another: those of one principal in arrival order, and principals take turns. A failed change does
- * not stop the next.
+ * Runs changes one after another: those of an account, or of an operator, in arrival order, and these take turns. A failed change
+ * does not stop the next.
  */
 export function makeChangeLock({ readEpoch }: Pick<AdminDependencies, 'readEpoch'>): WithChangeLock {
   const queue = new FairQueue<string>(
@@ -77,14 +77,23 @@ export function makeChangeLock({ readEpoch }: Pick<AdminDependencies, 'readEpoch
       running: 1,
       runningPerOwner: 1,
       tasks: bounds.changesWaitingMax,
-      tasksPerOwner: bounds.changesWaitingPerPrincipalMax,
+      tasksPerOwner: bounds.changesWaitingPerOwnerMax,
     },
     tooManyChanges,
   );
+  let ofMembers = 0;
   return async (context, change) => {
     const principal = context.get('principal') as Principal | undefined; // absent on open routes
-    using _turn = await enterWithin(queue, principal?.id ?? '', bounds.changeWaitMsMax);
-    return await changeAtLast(context, change, readEpoch);
+    const isOperator = principal !== undefined && principal.accountId === null;
+    const owner = isOperator ? principal.id : `account ${principal?.accountId ?? ''}`;
+    if (!isOperator && ofMembers >= bounds.changesOfMembersWaitingMax) throw tooManyChanges();
+    if (!isOperator) ofMembers++;
+    try {
+      using _turn = await enterWithin(queue, owner, bounds.changeWaitMsMax);
+      return await changeAtLast(context, change, readEpoch);
+    } finally {
+      if (!isOperator) ofMembers--;
+    }
   };
 }
 

@@ -1,7 +1,14 @@
 // The door of the catalog: models, groups, routes and prices.
 
 export { type Auth, authInput, type TokenCloud, tokenHostFault } from './auth.ts';
-export { type AuthHolder, type Auths, buildCatalog, CatalogHolder, DEFAULT_SETTINGS } from './build-catalog.ts';
+export {
+  type AuthHolder,
+  type Auths,
+  buildCatalog,
+  CatalogHolder,
+  DEFAULT_SETTINGS,
+  DocumentBroken,
+} from './build-catalog.ts';
 export { comparePrices, type PriceComparison, type PriceDifference } from './compare-prices.ts';
 export { describeDocuments } from './describe-documents.ts';
 export { describeSettings } from './describe-settings.ts';

@@ -486,8 +486,9 @@ export const bounds = {
   adminWaitingPerTokenMax: 128,
   adminWaitingPerAccountMax: 512,
   changesWaitingMax: 2_048, // changes of the admin API that run or wait on a node,
-  changesWaitingPerPrincipalMax: 1_024, // of those, for each token or person,
-  changeWaitMsMax: 60_000, // and how long one waits
+  changesWaitingPerOwnerMax: 1_024, // of those, for each account, and for each token or person of operators,
+  changesOfMembersWaitingMax: 1_536, // of those, for members of accounts together, so that operators find room,
+  changeWaitMsMax: 30_000, // and how long one waits: clients wait longer for an answer
   changeTriesMax: 30, // attempts of one change that conflicts with changes of other nodes
   changeRestMsMax: 30, // between two tries
   adminAnswerWaitMs: 60_000,

@@ -27,7 +27,7 @@ export async function requestJson(
   let text: string;
   try {
     response = await send(url, { method: body === null ? 'GET' : 'POST', headers, body, signal, redirect: 'manual' });
-    text = (await collectBytes(response.body, bytesMax, tooLarge)).toString('utf8');
+    text = new TextDecoder().decode(await collectBytes(response.body, bytesMax, tooLarge)); // without a byte order mark
   } catch (thrown) {
     throw explainFault(`${who} cannot be reached at ${new URL(url).origin}`, thrown, secrets);
   }

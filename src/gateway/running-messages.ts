@@ -73,7 +73,16 @@ export class RunningMessages {
 
   /** Ends all messages of a key. */
   cutKey(keyId: number): void {
-    for (const message of this.#running.list()) if (message.keyId === keyId) message.cut('revoked');
+    const failures: unknown[] = [];
+    for (const message of this.#running.list()) {
+      if (message.keyId !== keyId) continue;
+      try {
+        message.cut('revoked');
+      } catch (failure) {
+        failures.push(failure); // the others are cut all the same
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   }
 
   cutAll(): void {

@@ -14,7 +14,7 @@ import {
 } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { Admitted, NodeLedger, UsageRecord } from '../ledger/ledger.ts';
+import { type Admitted, isStoreUnavailable, type NodeLedger, type UsageRecord } from '../ledger/ledger.ts';
 import type { MessageCounter } from '../usage/usage.ts';
 import type { TokenCounts } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
@@ -321,10 +321,6 @@ export class StreamHold implements Placed {
 
 function storeIsSilent(): TurnpikeError {
   return new TurnpikeError('store_unavailable', 'The ledger cannot be written.');
-}
-
-function isStoreUnavailable(failure: unknown): boolean {
-  return failure instanceof TurnpikeError && failure.code === 'store_unavailable';
 }
 
 const ROUND_MS = 1_000; // a checkpoint is durable within two rounds

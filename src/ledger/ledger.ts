@@ -116,5 +116,13 @@ export {
   retainedSinceNames,
   usageRetainedSinceMs,
 } from './store.ts';
-export { InDoubt, isStoreUnavailable, LockedForLong, NothingTaken, Outpaced, RowsLocked } from './store-failure.ts';
+export {
+  InDoubt,
+  isStoreBusy,
+  isStoreUnavailable,
+  LockedForLong,
+  NothingTaken,
+  Outpaced,
+  RowsLocked,
+} from './store-failure.ts';
 export { emptyRecord, withoutItsEnd } from './usage-record.ts';

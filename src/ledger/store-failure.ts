@@ -68,6 +68,11 @@ export function storeIsSilent(): TurnpikeError {
   return new TurnpikeError('store_unavailable', 'The ledger cannot be written.');
 }
 
+/** The store fails, does not answer, or has too much to do: a retry may succeed. */
+export function isStoreBusy(failure: unknown): boolean {
+  return isStoreUnavailable(failure) || (failure instanceof TurnpikeError && failure.code === 'overloaded');
+}
+
 export function isStoreUnavailable(failure: unknown): boolean {
   return failure instanceof TurnpikeError && failure.code === 'store_unavailable';
 }

@@ -1,17 +1,19 @@
 // Applies changes of other nodes as if they had been made here.
 
 import type { AdminMove } from '../admin-api/admin-api.ts';
-import type { CatalogHolder, CatalogStore } from '../catalog/catalog.ts';
+import { type CatalogHolder, type CatalogStore, DocumentBroken } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import { isStoreUnavailable, type NodeLedger } from '../ledger/ledger.ts';
+import { isStoreBusy, type NodeLedger } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
+import { SealBroken } from '../secrets/secrets.ts';
 import type { Change, ChangeFeed } from '../storage/postgres/postgres.ts';
+import { DocumentUnreadable } from '../storage/storage.ts';
 import { type Observers, reportInternalFailure } from './observe.ts';
 
 /** The node's reactions to changes. */
 export interface FollowParts {
-  feed: ChangeFeed;
+  feed: Pick<ChangeFeed, 'readEpoch' | 'readSince'>;
   /** Read before anything was cached. */
   epoch: number;
   forgetKey(id: number): void;
@@ -49,6 +51,7 @@ export function followChanges(parts: FollowParts): Following {
       parts.forgetAll();
       await readCatalog(parts);
       epoch = newest;
+      failedPolls = 0;
       return;
     }
     const areApplied = await applyChanges(parts, found.changes);
@@ -69,7 +72,7 @@ export function followChanges(parts: FollowParts): Following {
         heardMs = askedMs;
       } catch (failure) {
         // Retried at the next poll; caches are invalidated meanwhile.
-        if (!isStoreUnavailable(failure)) parts.onFailure(failure);
+        if (!isStoreBusy(failure)) parts.onFailure(failure);
       }
       isStopped = (await Promise.race([Bun.sleep(bounds.changesPollMs), stopping.promise])) === 'stopped';
     }
@@ -98,7 +101,7 @@ async function applyChanges(parts: FollowParts, changes: readonly Change[]): Pro
       else if (change.kind === 'cut') parts.cutKey(change.id);
       else await readCatalog(parts);
     } catch (failure) {
-      if (isStoreUnavailable(failure)) throw failure;
+      if (isStoreBusy(failure)) throw failure;
       areApplied = false;
       parts.onFailure(failure);
     }
@@ -106,12 +109,14 @@ async function applyChanges(parts: FollowParts, changes: readonly Change[]): Pro
   return areApplied;
 }
 
+const UNREADABLE = [DocumentBroken, DocumentUnreadable, SealBroken] as const;
+
 /** A catalog that cannot be read, such as one sealed with an unknown secret, leaves the present one in force. */
 async function readCatalog(parts: FollowParts): Promise<void> {
   try {
     await parts.readCatalog();
   } catch (failure) {
-    if (isStoreUnavailable(failure)) throw failure;
+    if (!UNREADABLE.some((kind) => failure instanceof kind)) throw failure;
     parts.log.writeEvent('catalogue_not_taken', { cause: describeFailure(failure) });
   }
 }

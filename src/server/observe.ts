@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config/config.ts';
 import type { CredentialState } from '../credentials/credentials.ts';
 import type { MessageReport } from '../gateway/gateway.ts';
-import { isStoreUnavailable } from '../ledger/ledger.ts';
+import { isStoreBusy } from '../ledger/ledger.ts';
 import {
   describeFailure,
   type FailurePlace,
@@ -98,13 +98,13 @@ export function reportModelList({ log }: Observers, provider: string, failure: s
   else log.writeEvent('model_list_failed', { provider, cause: failure });
 }
 
-/** Background work failed and is retried or passed over. The ledger reports an unavailable store. */
+/** Background work failed and is retried or passed over. An unavailable or busy store is no fault of it: the ledger reports that. */
 export function reportInternalFailure(
   { log, metrics }: Pick<Observers, 'log' | 'metrics'>,
   place: FailurePlace,
   failure: unknown,
 ): void {
-  if (isStoreUnavailable(failure)) return;
+  if (isStoreBusy(failure)) return;
   metrics.countInternalFailure(place);
   log.writeEvent('internal_failure', { place, cause: describeFailure(failure) });
 }

@@ -8,6 +8,7 @@ export {
   writeFirstAccount,
   writeSecretChange,
 } from './account-writes.ts';
+export { DocumentUnreadable } from './document-shape.ts';
 export type { OutboxReads } from './event-reads.ts';
 export { makeOutbox, takeLead } from './event-writes.ts';
 export type { HoldsOfNodes } from './ledger-sums.ts';

@@ -3,6 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../src/config/config.ts';
+import { TurnpikeError } from '../../src/errors.ts';
 import { type FollowParts, followChanges } from '../../src/server/follow-nodes.ts';
 import { spreadCut } from '../../src/storage/account-writes.ts';
 import { cannotStartPostgres } from '../support/start-postgres.ts';
@@ -48,4 +49,31 @@ test.skipIf(cannotStartPostgres)('a change that cannot be applied is passed over
   expect(cuts.filter((id) => id === key.id)).toHaveLength(bounds.changeAppliesMax); // applied beside the broken one
   expect(forgotten).toBe(bounds.changeAppliesMax);
   expect(following.isHearing()).toBe(true);
+});
+
+test('a catalog that a busy database does not give is read again', async () => {
+  const read = Promise.withResolvers<void>();
+  let reads = 0;
+  const unexpected: unknown[] = [];
+  const parts: FollowParts = {
+    feed: {
+      readEpoch: async () => 1,
+      readSince: async (epoch) => ({ epoch: 1, changes: epoch === 0 ? [{ kind: 'catalog' }] : [] }),
+    },
+    epoch: 0,
+    forgetKey: () => {},
+    forgetAccount: () => {},
+    forgetAll: () => {},
+    cutKey: () => {},
+    async readCatalog() {
+      if (++reads < 3) throw new TurnpikeError('overloaded', 'Too many reads wait.');
+      read.resolve();
+    },
+    log: { writeEvent: (...event) => void unexpected.push(event) },
+    onFailure: (failure) => void unexpected.push(failure),
+  };
+  const following = followChanges(parts);
+  await read.promise;
+  await following.stop();
+  expect(unexpected).toEqual([]);
 });

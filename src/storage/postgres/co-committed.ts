@@ -122,7 +122,7 @@ export function writeCoCommitted(changes: Changes): CheckedAsk[] {
   return [...rows.flatMap(writeRow), ...writeAnswers(rows.filter(isAnswerRow))];
 }
 
-/** Stored responses are written together, after the others; notifications come last (raise-epoch.ts). */
+/** Stored responses are written together, after the others; notifications come last (change-feed.ts). */
 function writeRow(row: CoCommittedRow): CheckedAsk[] {
   if ('forget' in row) return forgetRows(row.table, row.forget.beforeMs);
   if ('carry' in row) return carryEntries(row.carry.account, row.carry.beforeMs);

@@ -8,7 +8,10 @@ import { bounds } from '../../../src/config/config.ts';
 import { asTurnpikeError } from '../../../src/errors.ts';
 
 const given = { ...bounds };
-beforeEach(() => void Object.assign(bounds, { changesWaitingMax: 6, changesWaitingPerPrincipalMax: 4 }));
+beforeEach(
+  () =>
+    void Object.assign(bounds, { changesWaitingMax: 6, changesWaitingPerOwnerMax: 4, changesOfMembersWaitingMax: 3 }),
+);
 afterEach(() => void Object.assign(bounds, given));
 
 /** Changes that end when the test says so. `change` resolves to the error code, or to null. */
@@ -20,7 +23,8 @@ function openLock() {
   app.onError((failure, context) => context.text(asTurnpikeError(failure).code));
   app.post('/:principal', (context) => {
     const id = context.req.param('principal');
-    context.set('principal', { id, role: 'operator', accountId: null, expiresAtMs: null });
+    const accountId = id.startsWith('member') ? Number(id.at(-1)) : null;
+    context.set('principal', { id, role: accountId === null ? 'operator' : 'member', accountId, expiresAtMs: null });
     return withChangeLock(context, async () => {
       started.push(id);
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -61,4 +65,13 @@ test('a change that waits for too long behind one that hangs is refused, and is 
   await lock.endNext();
   expect(await next).toBe('changed');
   expect(lock.started).toEqual(['a', 'b']);
+});
+
+test('changes of members leave room for those of operators', async () => {
+  const lock = openLock();
+  const made = ['member 1', 'member 2', 'member 3'].map(lock.change);
+  expect(await lock.change('member 4')).toBe('overloaded');
+  made.push(lock.change('a'));
+  for (const _ of made) await lock.endNext();
+  expect(await Promise.all(made)).toEqual(made.map(() => 'changed'));
 });

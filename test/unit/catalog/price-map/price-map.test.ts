@@ -150,6 +150,12 @@ const DIFFERENT: readonly (Rule & { rates: RegExp })[] = [
     rates: /^flex/,
     holds: ({ rates }) => rates['flex.input'] !== undefined && rates['flex.output'] === undefined,
   },
+  {
+    reason: 'the flex tier without long-context rates, where the standard one has them, is not complete',
+    rates: /^flex/,
+    holds: ({ rates }) =>
+      rates['long_context.input'] !== undefined && rates['flex.long_context.input'] === undefined,
+  },
   { reason: "xAI's threshold includes its number", rates: /above/, holds: of(/^xai$/, /./) },
   {
     reason: "Gemini has no price for writing to its cache: the map's is that of storage by the hour",
@@ -206,6 +212,13 @@ function differencesOf(row: MapRow, listed: ListedModel): string[] {
 
 const listedRows = rows.filter(({ listedAs }) => listedOf(listedAs) !== undefined);
 const missingRows = rows.filter(({ listedAs }) => listedOf(listedAs) === undefined);
+
+test('a flex tier has long-context rates where the standard one has them', () => {
+  const partial = [...list.models].filter(
+    ([, { price }]) => price.long_context != null && price.flex != null && price.flex.long_context == null,
+  );
+  expect(partial.map(([name]) => name)).toEqual([]);
+});
 
 describe('the price list and a public price map', () => {
   test('have the same rates for each model that both have', () => {
