@@ -79,3 +79,17 @@ describe('what no event has yet', () => {
     expect(events.map(({ json }) => json)).toEqual(sent);
   });
 });
+
+describe('the service tier', () => {
+  test('that a piece tells goes with the next event, before any count', () => {
+    const { running, carried, composer } = begin();
+    running.add({ speed: 'standard' });
+    expect(carried()).toEqual([]); // it is no reason for an event
+    const begun = composer.start({});
+    expect(carried(begun).at(-1)?.usage).toEqual({ speed: 'standard' });
+    running.add({ speed: 'standard' });
+    expect(carried([...begun])).toEqual(begun);
+    running.add({ service_tier: 'flex' });
+    expect(carried([...begun]).at(-1)?.usage).toEqual({ service_tier: 'flex' });
+  });
+});

@@ -157,6 +157,9 @@ test('the standard and the fast tier are speeds, and any other is named', () => 
   expect(tierMembers('ultrafast')).toEqual({ service_tier: 'ultrafast' });
   for (const flex of ['FLEX', 'ON_DEMAND_FLEX']) expect(tierMembers(undefined, flex)).toEqual({ service_tier: 'flex' });
   expect(tierMembers('PRIORITY', 'standard')).toEqual({ speed: 'fast' });
+  expect(tierMembers('ON_DEMAND_FLEX', 'standard')).toEqual({ speed: 'standard' }); // the dearer of two
+  expect(tierMembers('priority', 'flex')).toEqual({ speed: 'fast' });
+  expect(tierMembers('batch', 'priority')).toEqual({ service_tier: 'batch' });
 });
 
 test('a tier without rates is named among what is unknown, at most 64 characters of it', () => {

@@ -146,6 +146,12 @@ const cases: readonly Case[] = [
     rests: [one(`turnpike_usage_${what}_total`, lasting(5))],
   })),
   {
+    alert: 'TurnpikeInternalFailures',
+    fires: [one('turnpike_internal_failures_total', '0+1x40', 'place="changes"')],
+    labels: `${OF_A}, place="changes"`,
+    rests: [one('turnpike_internal_failures_total', lasting(3), 'place="changes"')],
+  },
+  {
     alert: 'TurnpikeCertificateExpires',
     fires: [one('turnpike_certificate_expiry_timestamp_seconds', lasting(13 * 86_400))],
     labels: OF_A,

@@ -153,8 +153,7 @@ const DIFFERENT: readonly (Rule & { rates: RegExp })[] = [
   {
     reason: 'the flex tier without long-context rates, where the standard one has them, is not complete',
     rates: /^flex/,
-    holds: ({ rates }) =>
-      rates['long_context.input'] !== undefined && rates['flex.long_context.input'] === undefined,
+    holds: ({ rates }) => rates['long_context.input'] !== undefined && rates['flex.long_context.input'] === undefined,
   },
   { reason: "xAI's threshold includes its number", rates: /above/, holds: of(/^xai$/, /./) },
   {

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { resolveModel, withOwnCredentials } from '../../../../src/catalog/catalog.ts';
 import { Conversations } from '../../../../src/gateway/conversations.ts';
-import { RouteHealth } from '../../../../src/gateway/route-health.ts';
+import { RouteHealth, type Target } from '../../../../src/gateway/route-health.ts';
 import { findTargets } from '../../../../src/gateway/targets.ts';
 import { parseMessageRequest } from '../../../../src/wire/wire.ts';
 import { catalogOf } from '../../catalog/support.ts';
@@ -69,4 +69,18 @@ test('an object stored at a provider is never requested with another credential,
   if (offer === null) throw new Error('the account has its own credential');
   expect(credentialsOf(before, offer, OWNER)).toEqual(['own']);
   expect(credentialsOf(catalogWith(SHARED), offer, OWNER)).toEqual([]);
+});
+
+test('a refusal in one service tier closes no route of another', () => {
+  const catalog = catalogWith(SHARED);
+  const parts = begin();
+  const targetIn = (tier?: 'flex') => {
+    const offer = { ...offerOf(catalog, OWNER), ...(tier !== undefined && { tier }) };
+    return findTargets(parts, catalog, { account: OWNER, key: 1, offer, request }).targets[0] as Target;
+  };
+  const flex = targetIn('flex');
+  parts.health.enter(flex)?.failed('rate_limited', 60_000);
+  expect(parts.health.breakerState(targetIn('flex'))).toBe('resting');
+  expect(parts.health.breakerState(targetIn())).toBe('ready');
+  expect(parts.health.list()).toEqual([]); // one line for a model and credential: that of the standard tier
 });
