@@ -69,16 +69,17 @@ interface Shown {
 export function describeModels({ catalog, scope, providers }: Shown, query: string): string {
   const lifecycles = readLifecycles(query);
   const all = listOffers(catalog, scope, 'messages')
+    .filter((offer) => lifecycles.includes(lifecycleOf(offer)))
     .sort(
       (one, other) => compare(other.model.createdAt, one.model.createdAt) || compare(one.model.name, other.model.name),
     )
-    .map((offer) => describeModel(offer, catalog, providers))
-    .filter(({ lifecycle }) => lifecycles.includes(lifecycle));
-  const { models, hasMore } = cutPage(all, query);
+    .map((offer) => ({ id: offer.model.name, offer }));
+  const page = cutPage(all, query);
+  const models = page.models.map(({ offer }) => describeModel(offer, catalog, providers));
   return JSON.stringify({
     object: 'list',
     data: models,
-    has_more: hasMore,
+    has_more: page.hasMore,
     first_id: models[0]?.id ?? null,
     last_id: models.at(-1)?.id ?? null,
   });
@@ -109,17 +110,26 @@ export function describeOneModel({ catalog, scope, providers }: Shown, id: strin
   }
 }
 
-/** A model that its vendor will retire is deprecated, and sold until the operator removes it. The list of this version says when. */
-function describeModel(offer: Offer, catalog: Catalog, providers: Shown['providers']) {
-  const { model, routes } = offer;
+/** The day on which its vendor retires it; null if the list of this version names none. */
+function retiresOnOf({ model, routes }: Offer): string | null {
   const listed = findListed(includedPriceList(), [model.name, ...routes.map(({ upstreamModel }) => upstreamModel)]);
-  const retiresOn = listed?.retiresOn ?? null;
+  return listed?.retiresOn ?? null;
+}
+
+/** A model that its vendor will retire is deprecated, and sold until the operator removes it. */
+function lifecycleOf(offer: Offer): 'active' | 'deprecated' {
+  return retiresOnOf(offer) === null ? 'active' : 'deprecated';
+}
+
+function describeModel(offer: Offer, catalog: Catalog, providers: Shown['providers']) {
+  const { model } = offer;
+  const retiresOn = retiresOnOf(offer);
   return {
     type: 'model',
     id: model.name,
     display_name: model.displayName,
     created_at: model.createdAt,
-    lifecycle: retiresOn === null ? 'active' : 'deprecated',
+    lifecycle: lifecycleOf(offer),
     deprecated_at: null,
     retires_at: retiresOn === null ? null : `${retiresOn}T00:00:00Z`,
     line: /claude-(?:.*-)?(haiku|sonnet|opus|fable|mythos)\b/.exec(model.name)?.[1] ?? null,
