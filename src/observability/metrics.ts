@@ -175,9 +175,10 @@ export class ServiceMetrics {
   /** All metrics in Prometheus text format. */
   scrape(): Promise<string> {
     const { providers, models } = this.#catalog?.() ?? { providers: new Map(), models: new Map() };
-    // At zero, so that the first failure or write-off is an increase.
+    // At zero, so that the first failure or write-off is an increase. A model of a list begins with its first message: all of them
+    // could fill the bound on series.
     for (const provider of providers.keys()) if (!this.#attemptsOf.has(provider)) this.#findAttempts(provider);
-    for (const model of models.keys()) for (const reason of WRITE_OFF_REASONS) this.#writtenOff.of(model, reason);
+    for (const { name, entry } of models.values()) if (entry === null) this.#beginWriteOffs(name);
     return this.#registry.scrape();
   }
 
@@ -276,11 +277,16 @@ export class ServiceMetrics {
     return this.#makeSeries(model, provider, group, stream);
   }
 
+  #beginWriteOffs(model: string): void {
+    for (const reason of WRITE_OFF_REASONS) this.#writtenOff.of(model, reason);
+  }
+
   #makeSeries(model: string, provider: string, group: string, stream: boolean): MessageSeries {
     if (this.#seriesCount++ >= bounds.metricSeriesMax) {
       this.#seriesOf.clear(); // looked up again when needed
       this.#seriesCount = 1;
     }
+    this.#beginWriteOffs(model);
     const form = stream ? 'true' : 'false';
     const series: MessageSeries = {
       provider,

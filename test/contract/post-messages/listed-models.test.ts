@@ -155,6 +155,18 @@ test('the admin API has the entry, its models, and the state of the list', async
   expect(model_list).toMatchObject({ models: expect.any(Number), read_at: expect.any(String), failure: null });
 });
 
+test('write-offs are at zero for each written model, and for those of a list that were used', async () => {
+  using _ = setBounds({ modelListGapMs: 0 });
+  const { secret } = await turnpike.makeKey();
+  expect((await turnpike.post(secret, bodyOf({ model: 'local/unknown' }))).status).toBe(400); // the list is read
+  expect(await idsOf(secret)).toContain('local/hf.co/someone/Model-GGUF:Q4_K_M');
+  expect((await turnpike.post(secret, bodyOf({ model: 'local/qwen3:8b' }))).status).toBe(200);
+  const text = await (await turnpike.scrape()).text();
+  for (const model of ['local/named', 'local/qwen3:8b'])
+    expect(text).toContain(`turnpike_written_off_usd_total{model="${model}",reason="prompt"} 0`);
+  expect(text).not.toContain('Model-GGUF');
+});
+
 test('invented names are refused before anything is sent, held or remembered', async () => {
   const caller = await turnpike.makeKey();
   await idsOf(caller.secret);
