@@ -142,11 +142,22 @@ seen('an operator creates a group, changes and resets a setting, and deletes a m
   const settings = (await turnpike.admin('GET', '/settings'))['data'] as { name: string; value: unknown }[];
   expect(settings.find(({ name }) => name === 'drain_seconds')?.value).toBe(600);
 
+  const listing = { kind: 'anthropic', base_url: upstream.url.origin, api_key: KEY, private_network: true };
+  const entry = { price: { input: '1', output: '5' }, routes: [{ provider: 'listing', model: '*' }] };
+  await turnpike.admin('POST', '/apply', { document: { providers: { listing }, models: { 'listed/*': entry } } });
+  while ((await modelNamed('listed/claude-haiku-4-5')) === undefined) await Bun.sleep(1);
   await visitor.goTo('/models/sandbox-slow');
   await press(page, 'Delete');
   await page.getByRole('dialog', { name: 'Review changes' }).getByRole('button', { name: 'Delete' }).click();
   await page.waitForURL('**/console/models');
   expect(await modelNamed('sandbox-slow')).toBeUndefined();
+  await page.getByRole('link', { name: 'listed/claude-haiku-4-5', exact: true }).click();
+  await press(page, 'Delete listed/*'); // the whole entry, so the button has its name
+  const dialog = page.getByRole('dialog', { name: 'Review changes' });
+  await dialog.getByText('Model listed/*').waitFor();
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('Entry listed/* deleted, with all of its models.').waitFor();
+  expect(await modelNamed('listed/claude-haiku-4-5')).toBeUndefined();
   expect(visitor.problems).toEqual([]);
 });
 

@@ -75,15 +75,22 @@ function Actions({ model }: { model: ModelShape }) {
   const { role } = useMe();
   const goTo = useGoTo();
   const entry = model.entry ?? model.name;
-  const apply = useReview({ done: 'Model deleted.', onDone: () => goTo('/models') });
+  const apply = useReview({
+    done: model.entry === null ? 'Model deleted.' : `Entry ${entry} deleted, with all of its models.`,
+    onDone: () => goTo('/models'),
+  });
   return (
     <>
       <CopyButton text={model.name} label="Copy name" size="sm" />
       {role === 'operator' && (
         <>
-          <ButtonLink label="Edit" to={`${pathOf.model(entry)}/edit`} icon="pencil" />
+          <ButtonLink
+            label={model.entry === null ? 'Edit' : `Edit ${entry}`}
+            to={`${pathOf.model(entry)}/edit`}
+            icon="pencil"
+          />
           <ActionButton
-            label="Delete"
+            label={model.entry === null ? 'Delete' : `Delete ${entry}`}
             color="red"
             icon="trash"
             loading={apply.isAsking}
