@@ -26,7 +26,7 @@ import {
   type TierInput,
 } from './document.ts';
 import { type Fault, formatFault, readPart } from './fault.ts';
-import { addListed, byLiteralLength, type ModelList, type ModelLists, sameList } from './listed-models.ts';
+import { addListed, byLiteralLength, isModelName, type ModelList, type ModelLists, sameList } from './listed-models.ts';
 import {
   type Catalog,
   frozenMap,
@@ -429,7 +429,8 @@ export class CatalogHolder {
   }
 
   /** The models that the provider lists now. The snapshot is replaced only if they differ from those before. */
-  setList(provider: string, list: ModelList): void {
+  setList(provider: string, { names, ...source }: ModelList): void {
+    const list = { ...source, names: names.filter(isModelName) };
     if (sameList(this.#lists.get(provider), list)) return;
     const patterned = [...this.#written.patterns.values()].flatMap(({ routes }) => routes);
     const used = [...this.#lists].filter(([name]) => patterned.some((route) => route.provider === name));

@@ -24,6 +24,10 @@ export function sameList(one: ModelList | undefined, other: ModelList): boolean 
   );
 }
 
+export function isModelName(name: string): boolean {
+  return modelName.safeParse(name).success;
+}
+
 /** Orders entries with `*`: the most literal characters first. */
 export function byLiteralLength([one]: [string, unknown], [other]: [string, unknown]): number {
   return other.length - one.length || (one < other ? -1 : 1);
@@ -43,9 +47,14 @@ function fill(pattern: string, text: string): string {
 }
 
 /** The only entry with `*` that may sell a model of this name; null: none, or the name is that of another entry. */
-export function patternOf({ models, aliases, patterns }: Catalog, name: string): Model | null {
+export function patternOf(catalog: Catalog, name: string): Model | null {
+  return isModelName(name) ? sellerOf(catalog, name) : null;
+}
+
+/** As `patternOf`, for a name without characters that no model may have. */
+function sellerOf({ models, aliases, patterns }: Catalog, name: string): Model | null {
   const isWritten = models.get(name)?.entry === null || aliases.has(name);
-  if (isWritten || !modelName.safeParse(name).success) return null;
+  if (isWritten || name.length > bounds.modelNameCharactersMax) return null;
   for (const pattern of patterns.values()) if (starText(pattern.name, name) !== null) return pattern;
   return null;
 }
@@ -57,7 +66,7 @@ export function modelOf(pattern: Model, name: string): Model {
   return { ...pattern, name, displayName: name, entry: pattern.name, routes };
 }
 
-/** The catalog with the listed models. A list of another address is none. */
+/** The catalog with the listed models. The names of a list are model names (`isModelName`); one of another address is none. */
 export function addListed(written: Catalog, lists: ModelLists): Catalog {
   if (written.patterns.size === 0) return written;
   const found = new Map<string, { pattern: Model; routes: Route[] }>();
@@ -65,16 +74,19 @@ export function addListed(written: Catalog, lists: ModelLists): Catalog {
     for (const route of pattern.routes)
       for (const upstreamModel of namesAt(written, lists, route)) {
         const text = starText(route.upstreamModel, upstreamModel);
-        const name = text === null ? null : fill(pattern.name, text);
-        if (name === null || patternOf(written, name) !== pattern) continue;
-        const listed = found.get(name) ?? { pattern, routes: [] };
-        if (listed.routes.length === 0 && found.size >= bounds.listedModelsMax) continue;
-        listed.routes.push(Object.freeze({ ...route, upstreamModel }));
-        found.set(name, listed);
+        if (text === null) continue;
+        const name = fill(pattern.name, text);
+        let listed = found.get(name);
+        if (listed === undefined) {
+          if (found.size >= bounds.listedModelsMax || sellerOf(written, name) !== pattern) continue;
+          listed = { pattern, routes: [] };
+          found.set(name, listed);
+        }
+        if (listed.pattern === pattern) listed.routes.push(Object.freeze({ ...route, upstreamModel }));
       }
   const listed = [...found].map(([name, { pattern, routes }]): [string, Model] => [
     name,
-    Object.freeze({ ...modelOf(pattern, name), routes: Object.freeze(routes) }),
+    Object.freeze({ ...pattern, name, displayName: name, entry: pattern.name, routes: Object.freeze(routes) }),
   ]);
   return Object.freeze({ ...written, models: frozenMap([...written.models, ...listed]) });
 }
