@@ -25,7 +25,7 @@ export {
 export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';
 export { installationOf } from './installation.ts';
-export { type ModelList, modelOf, patternOf } from './listed-models.ts';
+export { type ListSource, listSourceOf, type ModelList, modelOf, patternOf, sameSource } from './listed-models.ts';
 export type {
   Catalog,
   Credential,

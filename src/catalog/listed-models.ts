@@ -1,24 +1,46 @@
 // The models of entries with `*`: one for each name in the lists of their providers. Pure.
 
 import { bounds } from '../config/config.ts';
+import type { Secret } from '../secrets/secrets.ts';
 import { modelName } from './document.ts';
-import { type Catalog, frozenMap, type Model, type Route } from './model.ts';
+import { type Catalog, frozenMap, type Model, type ProviderSettings, type Route } from './model.ts';
 
-/** The models that a provider listed, and where. */
-export interface ModelList {
+/** Where a provider's list is read, and with which credential: each may see other names. */
+export interface ListSource {
   kind: string;
   baseUrl: string;
+  /** null: the provider needs none. */
+  credential: Secret | null;
+}
+
+/** The models that a provider listed, and where. */
+export interface ModelList extends ListSource {
   names: readonly string[];
 }
 
 /** By provider. */
 export type ModelLists = ReadonlyMap<string, ModelList>;
 
+/**
+ * With a credential for all accounts, because the list of another one may have names that only its account should see; null if
+ * the provider has no such credential.
+ */
+export function listSourceOf({ kind, baseUrl, credentials }: ProviderSettings): ListSource | null {
+  const shared = credentials.find(({ account, group }) => account === null && group === null);
+  if (shared === undefined && credentials.length > 0) return null;
+  return { kind, baseUrl, credential: shared?.secret ?? null };
+}
+
+export function sameSource(one: ListSource, other: ListSource): boolean {
+  const isSameCredential =
+    one.credential === other.credential || one.credential?.identity() === other.credential?.identity();
+  return isSameCredential && one.kind === other.kind && one.baseUrl === other.baseUrl;
+}
+
 export function sameList(one: ModelList | undefined, other: ModelList): boolean {
   return (
     one !== undefined &&
-    one.kind === other.kind &&
-    one.baseUrl === other.baseUrl &&
+    sameSource(one, other) &&
     one.names.length === other.names.length &&
     one.names.every((name, at) => name === other.names[at])
   );
@@ -66,7 +88,7 @@ export function modelOf(pattern: Model, name: string): Model {
   return { ...pattern, name, displayName: name, entry: pattern.name, routes };
 }
 
-/** The catalog with the listed models. The names of a list are model names (`isModelName`); one of another address is none. */
+/** The catalog with the listed models. The names of a list are model names (`isModelName`); one of another source is none. */
 export function addListed(written: Catalog, lists: ModelLists): Catalog {
   if (written.patterns.size === 0) return written;
   const found = new Map<string, { pattern: Model; routes: Route[] }>();
@@ -92,7 +114,7 @@ export function addListed(written: Catalog, lists: ModelLists): Catalog {
 }
 
 function namesAt({ providers }: Catalog, lists: ModelLists, { provider }: Route): readonly string[] {
-  const settings = providers.get(provider);
-  const list = lists.get(provider);
-  return settings?.kind === list?.kind && settings?.baseUrl === list?.baseUrl ? (list?.names ?? []) : [];
+  const [settings, list] = [providers.get(provider), lists.get(provider)];
+  const source = settings === undefined ? null : listSourceOf(settings);
+  return source !== null && list !== undefined && sameSource(source, list) ? list.names : [];
 }

@@ -4,16 +4,20 @@
 import {
   type CallerScope,
   type CatalogHolder,
+  type ListSource,
+  listSourceOf,
   type Model,
+  type ModelList,
   modelOf,
   offerOf,
   type ProviderSettings,
   patternOf,
   type Serves,
+  sameSource,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { type Provider, type ProviderEndpoint, ProviderFault } from '../providers/providers.ts';
+import { type Provider, ProviderFault } from '../providers/providers.ts';
 
 /** The last reading of a provider's list, for operators. */
 export interface ListState {
@@ -25,9 +29,8 @@ export interface ListState {
 }
 
 interface ProviderList extends ListState {
-  /** A list of another address is none. */
-  baseUrl: string;
-  kind: string;
+  /** A list of another source is none. null: it cannot be read. */
+  source: ListSource | null;
   startedMs: number;
   reading: Promise<void> | null;
 }
@@ -114,11 +117,13 @@ export class ModelLists {
     return names.flatMap((name) => providers.get(name) ?? []);
   }
 
-  #listOf({ name, kind, baseUrl }: ProviderSettings): ProviderList {
+  #listOf(settings: ProviderSettings): ProviderList {
+    const { name } = settings;
     const known = this.#lists.get(name);
-    if (known?.baseUrl === baseUrl && known.kind === kind) return known;
-    const startedMs = Number.NEGATIVE_INFINITY;
-    const list = { kind, baseUrl, startedMs, reading: null, models: null, readAtMs: null, failure: null };
+    const source = listSourceOf(settings);
+    if (known !== undefined && isSame(known.source, source)) return known;
+    const state = { models: null, readAtMs: null, failure: null };
+    const list = { ...state, source, startedMs: Number.NEGATIVE_INFINITY, reading: null };
     this.#lists.set(name, list);
     return list;
   }
@@ -138,33 +143,35 @@ export class ModelLists {
 
   /** Never rejects. */
   async #read(settings: ProviderSettings, list: ProviderList): Promise<void> {
-    const { name, kind, baseUrl } = settings;
+    const { name } = settings;
     const before = list.failure;
     const found = await this.#ask(settings).catch((thrown) =>
       thrown instanceof Error ? thrown.message : String(thrown),
     );
-    if (this.#lists.get(name) !== list) return; // the address changed meanwhile
-    if (typeof found === 'string') list.failure = found;
-    else {
-      this.#holder.setList(name, { kind, baseUrl, names: found });
-      Object.assign(list, { models: found.length, readAtMs: this.#nowMs(), failure: null });
+    if (this.#lists.get(name) !== list) return; // its source changed meanwhile
+    if (typeof found === 'string') {
+      list.failure = found;
+    } else {
+      this.#holder.setList(name, found);
+      const models = found.names.length;
+      Object.assign(list, { models, readAtMs: this.#nowMs(), failure: null });
     }
     if ((list.failure === null) !== (before === null)) this.#onState(name, list.failure);
   }
 
   /** The usable names, sorted, because some providers order them by their last use. */
-  async #ask(settings: ProviderSettings): Promise<string[]> {
+  async #ask(settings: ProviderSettings): Promise<ModelList> {
+    const source = listSourceOf(settings);
+    if (source === null) throw new ProviderFault('credentials', 'it has no credential that is for all accounts');
+    const { credentials: _, residency: __, ...address } = settings;
+    const endpoint = { ...address, credential: source.credential };
     const signal = AbortSignal.timeout(bounds.modelListMsMax);
-    const given = (await this.#kinds.get(settings.kind)?.listModels?.(endpointOf(settings), signal)) ?? [];
+    const given = (await this.#kinds.get(settings.kind)?.listModels?.(endpoint, signal)) ?? [];
     const usable = [...new Set(given)].filter((name) => name !== '' && !DOT_SEGMENT.test(name));
-    return usable.slice(0, bounds.modelListNamesMax).sort();
+    return { ...source, names: usable.slice(0, bounds.modelListNamesMax).sort() };
   }
 }
 
-/** With a credential for everybody: the list of another one may have names that only its account should see. */
-function endpointOf({ credentials, residency: _, ...address }: ProviderSettings): ProviderEndpoint {
-  const shared = credentials.find(({ account, group }) => account === null && group === null);
-  if (shared === undefined && credentials.length > 0)
-    throw new ProviderFault('credentials', 'it has no credential that is for all accounts');
-  return { ...address, credential: shared?.secret ?? null };
+function isSame(one: ListSource | null, other: ListSource | null): boolean {
+  return one === null || other === null ? one === other : sameSource(one, other);
 }

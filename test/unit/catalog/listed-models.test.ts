@@ -45,7 +45,7 @@ function holderWith(names: Record<string, string[]>, given: object = file): Cata
 }
 
 function listOf(names: readonly string[], baseUrl = BASE_URL): ModelList {
-  return { kind: 'openai', baseUrl, names };
+  return { kind: 'openai', baseUrl, credential: null, names };
 }
 
 const named = ({ current }: CatalogHolder) =>

@@ -17,13 +17,20 @@ beforeEach(() => upstream.reset());
 const caller: CallerScope = { account: 1, keyModels: null, groups: ['all'] };
 const listOf = (...ids: string[]) => scripts.json(JSON.stringify({ object: 'list', data: ids.map((id) => ({ id })) }));
 
-/** One entry `local/*` over a provider of this kind, with these credentials. */
-function makeLists(kind = 'openai', credentials: object = { api_key: 'sk-list-credential' }) {
-  const documentsAt = (path: string) => {
-    const local = { kind, base_url: `${upstream.url}/${path}`, ...credentials, private_network: true };
+const CREDENTIAL = { api_key: 'sk-list-credential' };
+const PRIVATE = { credentials: { own: { api_key: 'sk-own', group: 'all' } } };
+
+/** One entry `local/*` over providers of this kind, with these credentials. */
+function makeLists(kind = 'openai', credentials: object = CREDENTIAL, providers = ['local']) {
+  const documentsAt = (path: string, given = credentials) => {
+    const settingsOf = (name: string) => {
+      const base_url = `${upstream.url}/${name === 'local' ? path : name}`;
+      return { kind, base_url, ...given, private_network: true };
+    };
+    const routes = providers.map((provider) => ({ provider, model: '*' }));
     const file = {
-      providers: { local },
-      models: { 'local/*': { price: { input: '1', output: '2' }, routes: [{ provider: 'local', model: '*' }] } },
+      providers: Object.fromEntries(providers.map((name) => [name, settingsOf(name)])),
+      models: { 'local/*': { price: { input: '1', output: '2' }, routes } },
       groups: { all: { models: ['*'] } },
     };
     return apply([], file, { kinds: [...KINDS, 'openai-responses', 'gemini'] });
@@ -32,10 +39,21 @@ function makeLists(kind = 'openai', credentials: object = { api_key: 'sk-list-cr
   const open = (sealed: string, context: string) => unseal(sealed, context);
   const holder = new CatalogHolder(documentsAt('v1'), open, clock.nowMs);
   const states: (string | null)[] = [];
-  const lists = new ModelLists(holder, providerKinds, clock.nowMs, (_, failure) => states.push(failure));
+  const given = providerKinds.get(kind);
+  if (given?.listModels === undefined) throw new Error('no list');
+  const { listModels } = given;
+  let begun = 0;
+  const counted: typeof given = {
+    ...given,
+    listModels(...parameters) {
+      begun++;
+      return listModels(...parameters);
+    },
+  };
+  const lists = new ModelLists(holder, new Map([[kind, counted]]), clock.nowMs, (_, failure) => states.push(failure));
   const names = () => [...holder.current.models.keys()];
   const find = async (name: string, by = caller) => lists.find(by, name, 'messages');
-  return { documentsAt, clock, holder, lists, states, names, find };
+  return { documentsAt, clock, holder, lists, states, names, find, begun: () => begun };
 }
 
 describe('a list is read', () => {
@@ -105,6 +123,34 @@ test('an answer that arrives after the provider’s address changed is not its l
   expect(names()).toEqual(['local/present']);
 });
 
+describe('a list belongs to its credential', () => {
+  test('and is dropped with it, but not by another change of the catalog', async () => {
+    upstream.play(listOf('former'), listOf('present'));
+    const { documentsAt, holder, lists, names, find } = makeLists();
+    await lists.refresh();
+    holder.swap(documentsAt('v1'));
+    expect([lists.refresh(), names()]).toEqual([null, ['local/former']]);
+    holder.swap(documentsAt('v1', { api_key: 'sk-another' }));
+    expect(names()).toEqual([]);
+    await find('local/present');
+    expect(names()).toEqual(['local/present']);
+    expect(upstream.requests.map(({ headers }) => headers['authorization'])).toEqual([
+      'Bearer sk-list-credential',
+      'Bearer sk-another',
+    ]);
+  });
+
+  test('and is dropped when none is for all accounts any more', async () => {
+    upstream.play(listOf('a'));
+    const { documentsAt, holder, lists, names, find } = makeLists();
+    await lists.refresh();
+    holder.swap(documentsAt('v1', PRIVATE));
+    expect(names()).toEqual([]);
+    await expect(find('local/a')).rejects.toMatchObject({ code: 'upstream_failed' });
+    expect([upstream.requests.length, names()]).toEqual([1, []]);
+  });
+});
+
 describe('a list that cannot be read', () => {
   test('leaves the one before it, and is reported once until it can be read again', async () => {
     upstream.play(listOf('a'), scripts.error(500, 'api_error', 'out of order'), scripts.json('{}'), listOf('a', 'b'));
@@ -139,7 +185,7 @@ describe('a list that cannot be read', () => {
   });
 
   test('is that of a provider whose credentials are all for single accounts or groups: its names may be private', async () => {
-    const { lists, states, names } = makeLists('openai', { credentials: { own: { api_key: 'sk-own', group: 'all' } } });
+    const { lists, states, names } = makeLists('openai', PRIVATE);
     await lists.refresh();
     expect([upstream.requests.length, names(), states]).toEqual([
       0,
