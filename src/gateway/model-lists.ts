@@ -32,6 +32,7 @@ interface ProviderList extends ListState {
   /** A list of another source is none. null: it cannot be read. */
   source: ListSource | null;
   startedMs: number;
+  failuresInARow: number;
   reading: Promise<void> | null;
 }
 
@@ -64,7 +65,8 @@ export class ModelLists {
     const first: Promise<void>[] = [];
     for (const settings of this.#followed()) {
       const list = this.#listOf(settings);
-      const ageMs = list.readAtMs === null ? bounds.modelListGapMs : bounds.modelListAgeMsMax;
+      const gapMs = bounds.modelListGapMs * 2 ** Math.min(list.failuresInARow, 16);
+      const ageMs = list.readAtMs === null ? Math.min(gapMs, bounds.modelListAgeMsMax) : bounds.modelListAgeMsMax;
       const reading = this.#begin(settings, ageMs);
       if (list.readAtMs === null && list.failure === null && reading !== null) first.push(reading);
     }
@@ -73,7 +75,7 @@ export class ModelLists {
 
   /**
    * Looks for a model that the catalog does not have yet; null if there is nothing to wait for. Throws or rejects with
-   * upstream_failed if no provider of the name has told its models.
+   * upstream_failed if it is still missing, and one of its providers has never told its models.
    */
   find(caller: CallerScope, name: string, serves: Serves): Promise<void> | null {
     const catalog = this.#holder.current;
@@ -87,8 +89,8 @@ export class ModelLists {
       (provider) => catalog.providers.get(provider) ?? [],
     );
     const readings = providers.flatMap((settings) => this.#begin(settings, bounds.modelListGapMs) ?? []);
-    if (readings.length > 0) return Promise.all(readings).then(() => this.#requireOne(providers));
-    this.#requireOne(providers);
+    if (readings.length > 0) return Promise.all(readings).then(() => this.#requireTold(name, providers));
+    this.#requireTold(name, providers);
     return null;
   }
 
@@ -97,8 +99,9 @@ export class ModelLists {
     return this.#followed().includes(settings) ? this.#listOf(settings) : null;
   }
 
-  #requireOne(providers: readonly ProviderSettings[]): void {
-    if (providers.some((settings) => this.#listOf(settings).readAtMs !== null)) return;
+  #requireTold(name: string, providers: readonly ProviderSettings[]): void {
+    if (this.#holder.current.models.has(name)) return;
+    if (providers.every((settings) => this.#listOf(settings).readAtMs !== null)) return;
     throw new TurnpikeError(
       'upstream_failed',
       'The provider of this model does not tell at present which models it has.',
@@ -122,7 +125,7 @@ export class ModelLists {
     const known = this.#lists.get(name);
     const source = listSourceOf(settings);
     if (known !== undefined && isSame(known.source, source)) return known;
-    const state = { models: null, readAtMs: null, failure: null };
+    const state = { models: null, readAtMs: null, failure: null, failuresInARow: 0 };
     const list = { ...state, source, startedMs: Number.NEGATIVE_INFINITY, reading: null };
     this.#lists.set(name, list);
     return list;
@@ -145,22 +148,23 @@ export class ModelLists {
   async #read(settings: ProviderSettings, list: ProviderList): Promise<void> {
     const { name } = settings;
     const before = list.failure;
-    const found = await this.#ask(settings).catch((thrown) =>
+    const found = await this.#ask(settings, list).catch((thrown) =>
       thrown instanceof Error ? thrown.message : String(thrown),
     );
     if (this.#lists.get(name) !== list) return; // its source changed meanwhile
     if (typeof found === 'string') {
       list.failure = found;
+      list.failuresInARow++;
     } else {
       this.#holder.setList(name, found);
       const models = found.names.length;
-      Object.assign(list, { models, readAtMs: this.#nowMs(), failure: null });
+      Object.assign(list, { models, readAtMs: this.#nowMs(), failure: null, failuresInARow: 0 });
     }
     if ((list.failure === null) !== (before === null)) this.#onState(name, list.failure);
   }
 
   /** The usable names, sorted, because some providers order them by their last use. */
-  async #ask(settings: ProviderSettings): Promise<ModelList> {
+  async #ask(settings: ProviderSettings, { models }: ProviderList): Promise<ModelList> {
     const source = listSourceOf(settings);
     if (source === null) throw new ProviderFault('credentials', 'it has no credential that is for all accounts');
     const { credentials: _, residency: __, ...address } = settings;
@@ -168,6 +172,8 @@ export class ModelLists {
     const signal = AbortSignal.timeout(bounds.modelListMsMax);
     const given = (await this.#kinds.get(settings.kind)?.listModels?.(endpoint, signal)) ?? [];
     const usable = [...new Set(given)].filter((name) => name !== '' && !DOT_SEGMENT.test(name));
+    // Some servers have an empty list while they start.
+    if (usable.length === 0 && models !== null && models > 0) throw new ProviderFault('failed', 'its list is empty');
     return { ...source, names: usable.slice(0, bounds.modelListNamesMax).sort() };
   }
 }

@@ -184,6 +184,51 @@ describe('a list that cannot be read', () => {
     expect(names()).toEqual(['local/a']);
   });
 
+  test('is read less and less often, except for an unknown name', async () => {
+    upstream.play(scripts.error(503, 'overloaded_error', 'starting'));
+    const { clock, lists, find, begun } = makeLists();
+    await lists.refresh();
+    const gapsMs: number[] = [];
+    for (let gapMs = 0; gapsMs.length < 7; ) {
+      clock.advance(bounds.modelListGapMs);
+      gapMs += bounds.modelListGapMs;
+      const before = begun();
+      expect(lists.refresh()).toBeNull(); // nobody waits for it
+      if (begun() === before) continue;
+      await expect(find('local/a')).rejects.toMatchObject({ code: 'upstream_failed' }); // waits for the reading
+      gapsMs.push(gapMs);
+      gapMs = 0;
+    }
+    expect(gapsMs).toEqual([4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+    clock.advance(bounds.modelListGapMs);
+    await expect(find('local/a')).rejects.toMatchObject({ code: 'upstream_failed' });
+    expect([begun(), upstream.requests.length]).toEqual([9, 9]);
+  });
+
+  test('is one without a name, if it had some before: a server may have none while it starts', async () => {
+    upstream.play(listOf(), listOf('a'), listOf(), listOf('b'));
+    const { clock, lists, states, names, find } = makeLists();
+    await lists.refresh();
+    expect([names(), states]).toEqual([[], []]);
+    for (const expected of [['local/a'], ['local/a'], ['local/b']]) {
+      clock.advance(bounds.modelListGapMs);
+      await find('local/unknown');
+      expect(names()).toEqual(expected);
+    }
+    expect(states).toEqual([expect.stringContaining('empty'), null]);
+  });
+
+  test('and never was may have the name that the other providers do not have', async () => {
+    upstream.play(async (answer, request) => {
+      const isRead = request.path.startsWith('/v1/');
+      await (isRead ? listOf('a') : scripts.error(503, 'overloaded_error', 'starting'))(answer, request);
+    });
+    const { names, find } = makeLists('openai', CREDENTIAL, ['local', 'other']);
+    await find('local/a');
+    expect(names()).toEqual(['local/a']);
+    await expect(find('local/b')).rejects.toMatchObject({ code: 'upstream_failed' });
+  });
+
   test('is that of a provider whose credentials are all for single accounts or groups: its names may be private', async () => {
     const { lists, states, names } = makeLists('openai', PRIVATE);
     await lists.refresh();
