@@ -82,7 +82,7 @@ function membersOf(name: string): JsonObject {
   return FAST.includes(name) ? { speed: 'fast' } : { service_tier: FLEX.includes(name) ? 'flex' : name };
 }
 
-/** A tier without a name of ours is told to the operator, whatever else is told. */
+/** The operator learns of a tier without a name of ours, beside whatever other tier. */
 function isDearer(one: JsonObject, other: JsonObject): boolean {
   const [tier, otherTier] = [servedTier(one), servedTier(other)];
   if (tier === null || otherTier === null) return tier === null;

@@ -101,6 +101,10 @@ const START_MS = Date.UTC(2026, 10, 18, 12); // far from the start of any period
 
 const CREDIT_NANO = 10_000_000_000;
 
+function rethrow(failure: unknown): never {
+  throw failure;
+}
+
 const SHORT_WAITS = { firstEventWaitMs: 40, pingIntervalMs: 20, recountPausesMs: [1, 1] };
 
 export async function startControlled(parts: Parts = {}): Promise<ControlledService> {
@@ -130,9 +134,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     admissions: new AdmissionQueue(),
     recharges: parts.recharges?.({ ledger, stores, clock }) ?? null,
     silence: new SilenceWatches(),
-    streamHolds: new StreamHolds((failure) => {
-      throw failure;
-    }),
+    streamHolds: new StreamHolds(rethrow),
     estimates: new Estimates(),
     tokenizer: parts.tokenizer ?? inPlaceTokenizer(),
     levels: new LastLevels(),
