@@ -131,7 +131,9 @@ function asChoice(choice: JsonValue): JsonValue {
 
 /** A call of a tool that the client nests is nested, too. */
 function formsOfCustom({ called }: ResponseTerms, tools: JsonValue | undefined): CustomTools {
-  const nested = jsonObjects(tools).map((tool) => (tool['type'] === 'custom' ? nestedIn(tool)?.['name'] : null));
+  const nested = new Set(
+    jsonObjects(tools).map((tool) => (tool['type'] === 'custom' ? nestedIn(tool)?.['name'] : null)),
+  );
   const custom = [...called].filter(([, { kind }]) => kind === 'custom');
-  return new Map(custom.map(([flat, { name }]) => [flat, nested.includes(name) ? 'custom' : 'function'] as const));
+  return new Map(custom.map(([flat, { name }]) => [flat, nested.has(name) ? 'custom' : 'function'] as const));
 }
