@@ -32,6 +32,7 @@ export const bounds = {
   answerDepthMax: 1_000, // levels of a provider's JSON, far more than any tool input has
   messagesMax: 40_000,
   modelNameCharactersMax: 256,
+  toolNameCharactersMax: 512, // providers take 64 or 128; longer ones are replaced, and put back in each call
   streamIdleSecondsMax: 60,
   clientPausedSecondsMax: 3_600, // the total time that one stream waits for a client that reads slowly
   keepAliveIdleSecondsMax: 75, // longer than the 60 s of common load balancers, so that they close first

@@ -1,12 +1,12 @@
 // A function of OpenAI's clients as a tool.
 
-import { type JsonObject, requireText } from '../wire/wire.ts';
+import { type JsonObject, requireToolName } from '../wire/wire.ts';
 import { type Placed, requireObject } from './placed.ts';
 
 /** Throws invalid_request. */
 export function describeFunction(described: JsonObject, path: string): Placed {
   const { description, parameters, input_schema, strict } = described;
-  const name = requireText(described['name'], `${path}.name`);
+  const name = requireToolName(described['name'], `${path}.name`);
   const schema = requireObject(parameters ?? input_schema ?? {}, `${path}.parameters`);
   const block = {
     name,

@@ -26,6 +26,20 @@ export function requireText(value: JsonValue | undefined, path: string): string 
   return value;
 }
 
+/** The name of a tool. Throws invalid_request. */
+export function requireToolName(value: JsonValue | undefined, path: string): string {
+  const name = requireText(value, path);
+  if (isLongToolName(name)) throw wrongField(path, TOOL_NAME_TOO_LONG);
+  return name;
+}
+
+/** A name may be replaced at a provider, and is put back in each call. */
+function isLongToolName(name: JsonValue | undefined): boolean {
+  return typeof name === 'string' && name.length > bounds.toolNameCharactersMax;
+}
+
+const TOOL_NAME_TOO_LONG = `String should have at most ${bounds.toolNameCharactersMax} characters`;
+
 function textFault(value: JsonValue | undefined): string {
   return value === undefined ? REQUIRED : 'Input should be a valid string';
 }
@@ -50,8 +64,11 @@ function checkMessages(value: JsonValue | undefined): void {
 function checkOptionalFields(body: JsonObject, protocol: Protocol): void {
   checkSystem(body['system'] ?? '');
   const tools = requireList(body['tools'] ?? NONE, 'tools');
-  for (let place = 0; place < tools.length; place++)
-    if (!isJsonObject(tools[place])) throw wrongField(`tools.${place}`, DICTIONARY);
+  for (let place = 0; place < tools.length; place++) {
+    const tool = tools[place];
+    if (!isJsonObject(tool)) throw wrongField(`tools.${place}`, DICTIONARY);
+    if (isLongToolName(tool['name'])) throw wrongField(`tools.${place}.name`, TOOL_NAME_TOO_LONG);
+  }
   const toolChoice = body['tool_choice'] ?? null;
   if (toolChoice !== null) {
     if (!isJsonObject(toolChoice)) throw wrongField('tool_choice', DICTIONARY);
@@ -106,6 +123,8 @@ function findFault(blocks: JsonValue[]): string | null {
     const { type, text, content } = block;
     if (typeof type !== 'string') return `.${place}.type: ${textFault(type)}`;
     if (type === 'text' && typeof text !== 'string') return `.${place}.text.text: ${textFault(text)}`;
+    if (type === 'tool_addition' && isLongToolName(objectOf(objectOf(block['tool'])['definition'])['name']))
+      return `.${place}.tool.definition.name: ${TOOL_NAME_TOO_LONG}`;
     const inside = type === 'tool_result' && Array.isArray(content) ? findFault(content) : null;
     if (inside !== null) return `.${place}.tool_result.content${inside}`;
   }

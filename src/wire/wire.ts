@@ -44,6 +44,7 @@ export {
   parseMessageRequest,
   requireList,
   requireText,
+  requireToolName,
   rewriteRequest,
   wrongField,
 } from './parse-message-request.ts';

@@ -1,7 +1,7 @@
 // Translates tools and tool choice, also in the older `functions` form. A choice of some is made by sending only those.
 
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
-import { isJsonObject, objectOf, requireList, requireText, wrongField } from '../../wire/wire.ts';
+import { isJsonObject, objectOf, requireList, requireText, requireToolName, wrongField } from '../../wire/wire.ts';
 import { describeCustom } from '../custom-tool.ts';
 import { describeFunction } from '../function-tool.ts';
 import { isExactObject, type Placed, requireObject, withCacheControl } from '../placed.ts';
@@ -58,7 +58,7 @@ function convertCustom(given: JsonObject, toolPath: string, customTools: Map<str
   const isNested = given['custom'] !== undefined;
   const path = isNested ? `${toolPath}.custom` : toolPath;
   const custom = isNested ? requireObject(given['custom'], path) : given;
-  const name = requireText(custom['name'], `${path}.name`);
+  const name = requireToolName(custom['name'], `${path}.name`);
   customTools.set(name, isNested ? 'custom' : 'function');
   const format = objectOf(custom['format']);
   const described = describeCustom({ ...custom, format: { ...format, ...objectOf(format['grammar']) } }, name, path);

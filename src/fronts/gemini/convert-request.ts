@@ -7,6 +7,7 @@ import {
   type JsonValue,
   requireList,
   requireText,
+  requireToolName,
   wrongField,
 } from '../../wire/wire.ts';
 import { ANY_JSON, schemaFormat } from '../json-format.ts';
@@ -227,7 +228,7 @@ function convertDeclaration(value: JsonValue, path: string): Placed {
   const schema = convertSchema(requireObject(parametersJsonSchema ?? parameters ?? {}, `${path}.${own}`));
   const isTyped = isJsonObject(schema) && schema['type'] !== undefined;
   const block = {
-    name: requireText(name, `${path}.name`),
+    name: requireToolName(name, `${path}.name`),
     ...(typeof description === 'string' && { description }),
     input_schema: isTyped ? schema : { type: 'object', ...(schema as JsonObject) },
   };

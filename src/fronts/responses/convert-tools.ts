@@ -8,6 +8,7 @@ import {
   type JsonValue,
   jsonObjects,
   requireText,
+  requireToolName,
   wrongField,
 } from '../../wire/wire.ts';
 import { shownType } from '../convert-parts.ts';
@@ -99,7 +100,7 @@ function convertTool(tool: JsonObject, path: string, namespace: string | null, n
   switch (type) {
     case 'function':
     case 'custom': {
-      const name = requireText(tool['name'], `${path}.name`);
+      const name = requireToolName(tool['name'], `${path}.name`);
       const described = type === 'custom' ? describeCustom(tool, name, path) : describeFunction(tool, path);
       return named(described, names.add({ kind: type, name, namespace }));
     }

@@ -3,6 +3,7 @@
 // the vendors' documentation and refusals.
 
 import { describe, expect, test } from 'bun:test';
+import { bounds } from '../../../src/config/config.ts';
 import { chatCompletions } from '../../../src/fronts/chat-completions/chat-completions.ts';
 import type { Front } from '../../../src/fronts/front.ts';
 import { gemini } from '../../../src/fronts/gemini/gemini.ts';
@@ -168,6 +169,22 @@ describe('names of tools', () => {
 
 const A = { type: 'string' };
 const B = { type: 'integer' };
+
+test.each(WRITERS.map((writer) => [writer.front.protocol, writer] as const))(
+  'a tool of %s has a name of bounded length, and a longer one is refused with its field',
+  (_, { front, write }) => {
+    const operation = { asks: 'message', model: 'm', stream: false } as const;
+    const translate = (name: string) =>
+      translateBytes(front, new TextEncoder().encode(JSON.stringify(write({ names: [name], schema: EMPTY }))), {
+        operation,
+      });
+    const longest = 'n'.repeat(bounds.toolNameCharactersMax);
+    expect(translate(longest).message).toMatchObject({ tools: [{ name: longest }] });
+    expect(() => translate(`${longest}n`)).toThrow(
+      /^tools\.0\.(?:function\.|functionDeclarations\.0\.)?name: String should have at most 512 characters$/,
+    );
+  },
+);
 
 describe('names of properties', () => {
   /** Claude refuses those at the top, and takes any further inside. */

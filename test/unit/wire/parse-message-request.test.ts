@@ -33,6 +33,25 @@ test('a request keeps its own text and has the fields that the service needs', (
   expect(text.slice(span?.start, span?.end)).toBe('{"x":[1]}');
 });
 
+test('a tool has a name of bounded length, also one that a message adds', () => {
+  const longest = 'n'.repeat(bounds.toolNameCharactersMax);
+  const withTool = (name: string) => ({ ...plain, tools: [{ name: 'a' }, { name }] });
+  const adding = (name: string) => ({
+    ...plain,
+    messages: [
+      ...plain.messages,
+      { role: 'system', content: [{ type: 'tool_addition', tool: { definition: { name } } }] },
+    ],
+  });
+  const sentence = `String should have at most ${bounds.toolNameCharactersMax} characters`;
+  for (const body of [withTool(longest), adding(longest)]) expect(refusal(body)).toEqual(['accepted', '']);
+  expect(refusal(withTool(`${longest}n`))).toEqual(['invalid_request', `tools.1.name: ${sentence}`]);
+  expect(refusal(adding(`${longest}n`))).toEqual([
+    'invalid_request',
+    `messages.1.content.0.tool.definition.name: ${sentence}`,
+  ]);
+});
+
 test('max_tokens and stream may be absent or null', () => {
   const { max_tokens: _, ...rest } = plain;
   expect(parse(rest)).toMatchObject({ maxTokens: null, stream: false });
