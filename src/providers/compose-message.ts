@@ -112,13 +112,16 @@ export class MessageComposer {
     return events;
   }
 
-  /** The next piece of the tool's input JSON; all pieces together are one object. Throws ProviderFault (failed). */
-  toolInput(partialJson: string): StreamEvent[] {
-    if (partialJson === '') return [];
-    assert(this.#open === 'tool', 'the input of a tool belongs to the block that is open');
-    this.#inputCharacters += partialJson.length;
+  /**
+   * The next piece of the tool's input JSON; all pieces together are one object. `characters` are those that the provider
+   * sent, if names were replaced. Throws ProviderFault (failed).
+   */
+  toolInput(partialJson: string, characters = partialJson.length): StreamEvent[] {
+    this.#inputCharacters += characters;
     if (this.#inputCharacters > bounds.toolInputCharactersMax)
       throw new ProviderFault('failed', 'the provider sent too much tool input');
+    if (partialJson === '') return [];
+    assert(this.#open === 'tool', 'the input of a tool belongs to the block that is open');
     this.#inputPieces.push(partialJson);
     return [this.#delta({ type: 'input_json_delta', partial_json: partialJson })];
   }

@@ -113,7 +113,7 @@ export class ConverseConverter {
   #endCall(): StreamEvent[] {
     const rest = this.#toolIndex === undefined ? '' : (this.#renamer?.end() ?? '');
     this.#toolIndex = undefined;
-    return this.#composer.toolInput(rest);
+    return this.#composer.toolInput(rest, 0); // counted when it came
   }
 
   /** Models may repeat their ids in every answer; clients need a distinct one for each call of a conversation. */
@@ -132,7 +132,7 @@ export class ConverseConverter {
       if (this.#toolIndex === undefined || this.#toolIndex !== index)
         throw this.#fault('the provider sent input for a tool call that is not open');
       const piece = textOf(toolUse['input']);
-      return this.#composer.toolInput(this.#renamer === null ? piece : this.#renamer.push(piece));
+      return this.#composer.toolInput(this.#renamer === null ? piece : this.#renamer.push(piece), piece.length);
     }
     if (typeof text === 'string') return this.#composer.text(text);
     if (!isJsonObject(reasoningContent)) return []; // citations, which only point to the request's content

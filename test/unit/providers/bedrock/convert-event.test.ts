@@ -1,6 +1,7 @@
 // Answers of Converse: how they end, and what a provider may get wrong.
 
 import { expect, test } from 'bun:test';
+import { bounds } from '../../../../src/config/config.ts';
 import { type AnswerTerms, ConverseConverter, convertAnswer } from '../../../../src/providers/bedrock/convert-event.ts';
 import { readUsage } from '../../../../src/usage/usage.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
@@ -39,6 +40,24 @@ test('names of properties are the client’s in a call that comes in pieces, or 
   expect(events).toMatchObject({ blocks: [{ input: '{"$top":{"_top":1},"other":"_top"}' }] });
   const cut = convert([startTool('a', 'short'), toolDelta('{"_top":1,"_t'), end('max_tokens')]);
   expect(cut).toMatchObject({ blocks: [{ input: '{"$top":1,"_t' }] });
+});
+
+test('input counts with the names that the provider sent, not with the client’s longer ones', () => {
+  const longName = '$'.repeat(256);
+  const properties = new Map([['a long name', { sent: new Map(), own: new Map([['_', longName]]) }]]);
+  const callOf = (keys: number, place = 0) => [
+    startTool('a', 'short', place),
+    toolDelta(`{${Array(keys).fill('"_":1').join()}}`, place),
+    stop(place),
+  ];
+  const calls = Array.from({ length: 900 }, (_, place) => callOf(20, place)).flat();
+  expect((calls.length / 3) * 20 * longName.length).toBeGreaterThan(bounds.toolInputCharactersMax);
+  expect(convert([...calls, end('tool_use')], { properties })).toMatchObject({ stopReason: 'tool_use' });
+  const keys = Math.ceil(bounds.toolInputCharactersMax / '"_":1,'.length);
+  expect(() => convert(callOf(keys), { properties })).toThrow('too much tool input');
+  // Also of a key that is held back.
+  const held = Array(64).fill(toolDelta('k'.repeat(bounds.toolInputCharactersMax / 64)));
+  expect(() => convert([startTool('a', 'short'), toolDelta('{"'), ...held], { properties })).toThrow('too much');
 });
 
 test.each([
