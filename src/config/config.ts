@@ -33,6 +33,7 @@ export const bounds = {
   messagesMax: 40_000,
   modelNameCharactersMax: 256,
   toolNameCharactersMax: 512, // providers take 64 or 128; longer ones are replaced, and put back in each call
+  replacedPropertyCharactersMax: 256, // of a property's name in JSON that is replaced, and put back in each call
   streamIdleSecondsMax: 60,
   clientPausedSecondsMax: 3_600, // the total time that one stream waits for a client that reads slowly
   keepAliveIdleSecondsMax: 75, // longer than the 60 s of common load balancers, so that they close first

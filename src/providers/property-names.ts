@@ -1,5 +1,6 @@
 // Properties of tools whose names Claude refuses: they get other names there, and the client's again in its calls.
 
+import { bounds } from '../config/config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, textOf } from '../wire/wire.ts';
 import { gatherTools } from './client-tools.ts';
 import { REQUEST_RULES } from './request-rules.ts';
@@ -24,7 +25,8 @@ function replaceProperties({ properties }: JsonObject, schema: JsonObject): Prop
   if (!isJsonObject(properties)) return NO_PROPERTIES;
   const names = Object.keys(properties);
   const wrong = names.filter((name) => !RULES.propertyName.test(name));
-  if (wrong.length === 0 || REFERS_TO_ITSELF.test(JSON.stringify(schema))) return NO_PROPERTIES;
+  if (wrong.length === 0 || wrong.some(isTooLong) || REFERS_TO_ITSELF.test(JSON.stringify(schema)))
+    return NO_PROPERTIES;
   const used = new Set(names);
   const lastOf = new Map<string, number>();
   return new Map(
@@ -39,6 +41,11 @@ function replaceProperties({ properties }: JsonObject, schema: JsonObject): Prop
       return [name, replaced];
     }),
   );
+}
+
+/** An answer may repeat it in each call. */
+function isTooLong(name: string): boolean {
+  return JSON.stringify(name).length - 2 > bounds.replacedPropertyCharactersMax;
 }
 
 /** The schema with these names at its top. */

@@ -1,5 +1,6 @@
 // A provider of the Messages protocol: its answer is returned without translation or counting.
 
+import { bounds } from '../../config/config.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -137,8 +138,18 @@ export function requireMessage(answer: Answer<JsonValue>, { mapError = () => nul
   if (fault !== null) throw fault;
   const { value: message, text, upstreamRequestId } = requireObject(answer);
   if (message['type'] === 'error') throw mapErrorEvent(message, upstreamRequestId);
-  if (message['type'] === 'message') return { form: 'message', ...renamed(message, text, names), upstreamRequestId };
+  if (message['type'] === 'message') {
+    const shown = renamed(message, text, names);
+    if (shown.text !== text) requireShort(shown.text, bounds.upstreamBodyBytesMax, upstreamRequestId);
+    return { form: 'message', ...shown, upstreamRequestId };
+  }
   throw new ProviderFault('failed', 'the provider answered with JSON that is not a message', { upstreamRequestId });
+}
+
+/** Throws ProviderFault (failed) for an answer that the client's names made too long. */
+function requireShort(text: string, bytesMax: number, upstreamRequestId: string | null): void {
+  if (Buffer.byteLength(text) > bytesMax)
+    throw new ProviderFault('failed', 'the answer of the provider is too long', { upstreamRequestId });
 }
 
 function renamed(message: JsonObject, text: string, names: ReplacedNames): Pick<WholeReply, 'message' | 'text'> {
@@ -167,7 +178,7 @@ export function convertEvents(
   upstreamRequestId: string | null,
   { mapError = () => null, names }: Terms,
 ): EventConverter {
-  const renamer = names.tools.size + names.properties.size === 0 ? null : new CallRenamer(names);
+  const renamer = names.tools.size + names.properties.size === 0 ? null : new CallRenamer(names, upstreamRequestId);
   let isBegun = false;
   let isDone = false;
   return {
@@ -196,14 +207,24 @@ export function convertEvents(
 /** Renames calls in the events of a stream. */
 class CallRenamer {
   readonly #names: ReplacedNames;
+  readonly #upstreamRequestId: string | null;
   /** By the index of a block that is a call with replaced properties. */
   readonly #open = new Map<JsonValue, KeyRenamer>();
 
-  constructor(names: ReplacedNames) {
+  constructor(names: ReplacedNames, upstreamRequestId: string | null) {
     this.#names = names;
+    this.#upstreamRequestId = upstreamRequestId;
   }
 
+  /** Throws ProviderFault (failed) for an event that became too long. */
   take(event: StreamEvent): StreamEvent[] {
+    const events = this.#rename(event);
+    for (const made of events)
+      if (made !== event) requireShort(made.json, bounds.upstreamEventBytesMax, this.#upstreamRequestId);
+    return events;
+  }
+
+  #rename(event: StreamEvent): StreamEvent[] {
     const { name: type, value } = event;
     const { index = null } = value;
     const renamer = this.#open.get(index);

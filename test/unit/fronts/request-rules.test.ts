@@ -263,6 +263,15 @@ describe('names of properties', () => {
     },
   );
 
+  test('that are longer than an answer may repeat in each call are refused by name', async () => {
+    const [, , writer, driver] = ofClaude[0] as (typeof ofClaude)[number];
+    const sentWith = (name: string) =>
+      sentBy(driver, writer, { names: ['f'], schema: { type: 'object', properties: { [name]: A } } });
+    expect(await sentWith('$'.repeat(bounds.replacedPropertyCharactersMax))).toContain(`"${'_'.repeat(64)}"`);
+    for (const name of ['$'.repeat(bounds.replacedPropertyCharactersMax + 1), '\u0001'.repeat(64)])
+      expect(sentWith(name)).rejects.toThrow('accepts no property named');
+  });
+
   test('that a schema repeats further inside are refused by name', async () => {
     const [, , writer, driver] = ofClaude[0] as (typeof ofClaude)[number];
     for (const part of [{ $ref: '#' }, { $ref: '#/properties/$top' }])
