@@ -251,7 +251,7 @@ function planInput(
   const isCounted = counted !== null && isCredible(counted, measure);
   const sent = isCounted
     ? Math.ceil(counted * COUNT_MARGIN) + COUNT_MARGIN_TOKENS // also above the bound, which a provider may exceed
-    : Math.min(inputTokensUpperBound(measure), windowTokens);
+    : Math.min(inputTokensUpperBound(measure) + addedBytesMax(request, offer, providers), windowTokens);
   const isReadable = isCounted || measure.isBounded;
   const added = fetchedTokensMax(features);
   const limit = isReadable ? sent + added : Number.POSITIVE_INFINITY;
@@ -265,6 +265,14 @@ function planInput(
     return { most, least: most, typical, isBounded, isCounted, isCompacted };
   const payable = sent + fetchedTokensPayable(features, isBounded) + (isReadable ? 0 : UNREADABLE_TOKENS_PAYABLE);
   return { most, least: Math.min(most, payable), typical, isBounded, isCounted, isCompacted };
+}
+
+/** Each byte may be a token, as in the bound of the prompt. */
+function addedBytesMax(request: MessageRequest, { routes }: Offer, providers: readonly Provider[]): number {
+  let most = 0;
+  for (let at = 0; at < routes.length; at++)
+    most = Math.max(most, providers[at]?.addedBytesMax?.(request, routes[at] as Route) ?? 0);
+  return most;
 }
 
 /** A provider may count wrongly: nothing, or fewer tokens than any text of this length has. */

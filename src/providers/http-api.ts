@@ -56,7 +56,10 @@ export function readModelPage({ data: models, has_more: hasMore }: JsonObject): 
 
 /** Sends and reads one attempt. Faults and replies may repeat the credential. */
 interface ApiMethods
-  extends Pick<Provider, 'thinksByDefault' | 'ignores' | 'keepsCacheLifetimes' | 'abilities' | 'servesTier'>,
+  extends Pick<
+      Provider,
+      'addedBytesMax' | 'thinksByDefault' | 'ignores' | 'keepsCacheLifetimes' | 'abilities' | 'servesTier'
+    >,
     Partial<Pick<Provider, 'countTokens' | 'embed'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
   send(attempt: Attempt): Promise<Response>;
@@ -128,6 +131,7 @@ export function combinedProvider(kind: string, choose: Choose, probe: NonNullabl
     },
     countTokens: async (attempt) => chosen(attempt).countTokens(attempt),
     countLocally: () => null,
+    addedBytesMax: (request, at) => known(at.upstreamModel, at.protocol)?.addedBytesMax?.(request, at) ?? 0,
     thinksByDefault: (upstreamModel) => known(upstreamModel)?.thinksByDefault?.(upstreamModel) ?? false,
     ignores: (attempt) => chosen(attempt).ignores?.(attempt) ?? [],
     keepsCacheLifetimes: (upstreamModel, protocol) =>

@@ -18,8 +18,9 @@ const ENDING_CHARACTERS_MAX = 8;
 const REFERS_TO_ITSELF = /"\$ref":"#(?:"|\/"|\/properties)/;
 
 /**
- * The names at the provider by those of the client: readable, unique in the tool, the same for the same schema, and hardly
- * longer. Empty if none is refused, and for a schema in which they cannot be replaced.
+ * The names at the provider by those of the client: readable, unique in the tool, the same for the same schema, and no
+ * longer, because the prompt was measured with the others. Empty if none is refused, and for a schema in which they cannot
+ * be replaced.
  */
 function replaceProperties({ properties }: JsonObject, schema: JsonObject): PropertyNames {
   if (!isJsonObject(properties)) return NO_PROPERTIES;
@@ -29,23 +30,37 @@ function replaceProperties({ properties }: JsonObject, schema: JsonObject): Prop
     return NO_PROPERTIES;
   const used = new Set(names);
   const lastOf = new Map<string, number>();
-  return new Map(
-    wrong.map((name) => {
-      const plain = name.replaceAll(/[^\w.-]/g, '_').slice(0, NAME_CHARACTERS_MAX) || '_';
-      let replaced = plain;
-      const beginning = plain.slice(0, NAME_CHARACTERS_MAX - ENDING_CHARACTERS_MAX);
-      let last = lastOf.get(beginning) ?? 1;
-      while (used.has(replaced)) replaced = `${beginning}_${++last}`;
-      lastOf.set(beginning, last);
-      used.add(replaced);
-      return [name, replaced];
-    }),
-  );
+  const replacements = new Map<string, string>();
+  for (const name of wrong) {
+    const replacement = freeName(name, used, lastOf);
+    if (replacement === null) return NO_PROPERTIES;
+    used.add(replacement);
+    replacements.set(name, replacement);
+  }
+  return replacements;
 }
 
 /** An answer may repeat it in each call. */
 function isTooLong(name: string): boolean {
   return JSON.stringify(name).length - 2 > bounds.replacedPropertyCharactersMax;
+}
+
+/** A name with at most as many bytes. `lastOf` has the last number of names that begin alike. null: all are used. */
+function freeName(name: string, used: ReadonlySet<string>, lastOf: Map<string, number>): string | null {
+  const charactersMax = Math.min(NAME_CHARACTERS_MAX, Buffer.byteLength(name));
+  if (charactersMax === 0) return null;
+  const plain = name.replaceAll(/[^\w.-]/g, '_').slice(0, charactersMax);
+  const beginning = plain.slice(0, Math.max(0, charactersMax - ENDING_CHARACTERS_MAX));
+  let free = plain;
+  let last = lastOf.get(beginning) ?? 1;
+  while (used.has(free)) {
+    const number = (++last).toString(36);
+    const ending = number.length < charactersMax ? `_${number}` : number;
+    if (ending.length > charactersMax) return null;
+    free = plain.slice(0, charactersMax - ending.length) + ending;
+  }
+  lastOf.set(beginning, last);
+  return free;
 }
 
 /** The schema with these names at its top. */
@@ -71,9 +86,13 @@ export function renameProperties(schema: JsonObject, names: PropertyNames): Json
 
 /** The property, whose description begins with its name if the replaced one has none of its letters, as in Chinese. */
 function readable(name: string, part: JsonValue, names: PropertyNames): JsonValue {
-  if (!names.has(name) || /[A-Za-z0-9]/.test(name) || !isJsonObject(part)) return part;
+  if (!names.has(name) || !isUnreadable(name) || !isJsonObject(part)) return part;
   const { description } = part;
   return { ...part, description: typeof description === 'string' ? `${name}: ${description}` : name };
+}
+
+function isUnreadable(name: string): boolean {
+  return !/[A-Za-z0-9]/.test(name);
 }
 
 /** By entries, because a property may have any name, including "__proto__". */
@@ -112,6 +131,22 @@ export function replacedProperties(body: JsonObject): ReplacedProperties {
   }
   kept.set(body, replaced);
   return replaced;
+}
+
+const DESCRIPTION_BYTES = ',"description":'.length;
+
+/** The most bytes by which the descriptions of replaced names make a prompt longer than it was measured. */
+export function describedNamesBytes(body: JsonObject): number {
+  const replaced = replacedProperties(body);
+  if (replaced.size === 0) return 0;
+  const bytesOf = new Map<string, number>();
+  for (const [tool, { sent }] of replaced) {
+    let bytes = 0;
+    for (const name of sent.keys())
+      if (isUnreadable(name)) bytes += DESCRIPTION_BYTES + Buffer.byteLength(JSON.stringify(name));
+    bytesOf.set(tool, bytes);
+  }
+  return gatherTools(body).reduce((sum, { tool }) => sum + (bytesOf.get(textOf(tool['name'])) ?? 0), 0);
 }
 
 const KEY_CHARACTERS_MAX = 6 * NAME_CHARACTERS_MAX + 2; // each may be written as \uXXXX

@@ -147,6 +147,8 @@ export interface Provider {
   countLocally(request: MessageRequest): number | null;
   /** The exact tokens of a text of an answer; absent: not known here. */
   countTextLocally?(text: string): number;
+  /** The most bytes by which a prompt is longer as it is sent than as it was measured; absent: none. */
+  addedBytesMax?(request: MessageRequest, at: Pick<TierPlace, 'upstreamModel' | 'protocol'>): number;
   /** Whether the model may think by default without showing it; absent: no model of this kind does. */
   thinksByDefault?(upstreamModel: string): boolean;
   /** Whether the model gets the client's cache breakpoints with their lifetimes; absent: no model of this kind does. */

@@ -26,7 +26,7 @@ import {
   readUpstreamRequestId,
   requireObject,
 } from '../parse-json.ts';
-import { KeyRenamer, type PropertyNames, renameKeys } from '../property-names.ts';
+import { describedNamesBytes, KeyRenamer, type PropertyNames, renameKeys } from '../property-names.ts';
 import {
   type Attempt,
   type ProbeReply,
@@ -99,6 +99,7 @@ export function messagesProvider(kind: string, api: Api, platform: MessagesPlatf
   return apiProvider(kind, api, {
     abilities: claudeAbilities,
     keepsCacheLifetimes: () => true,
+    addedBytesMax: ({ protocol, body }) => (protocol === 'messages' ? 0 : describedNamesBytes(body)),
     ...(servesTier !== undefined && { servesTier }),
 
     send: async (attempt) => post(api, withBetas(attempt), url(attempt, '/v1/messages'), body(attempt)),

@@ -14,7 +14,7 @@ import {
   readObject,
   readUpstreamRequestId,
 } from '../parse-json.ts';
-import { NONE_REPLACED, replacedProperties } from '../property-names.ts';
+import { describedNamesBytes, NONE_REPLACED, replacedProperties } from '../property-names.ts';
 import {
   type Attempt,
   type ProbeReply,
@@ -52,6 +52,10 @@ const api: Api = {
 export const bedrock = apiProvider('bedrock', api, {
   abilities: bedrockAbilities,
   thinksByDefault,
+  addedBytesMax({ protocol, body }, at) {
+    const isRenamed = speaksMessages(at) ? protocol !== 'messages' : isClaude(at.upstreamModel);
+    return isRenamed ? describedNamesBytes(body) : 0;
+  },
   servesTier: (tier, at) => isCloudTier(tier) && !speaksMessages(at),
   keepsCacheLifetimes: (upstreamModel, protocol) =>
     speaksMessages({ upstreamModel, protocol }) && keepsLongCache('bedrock', upstreamModel),

@@ -2,8 +2,11 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { convertMessageBody } from '../../../src/providers/anthropic/convert-request.ts';
 import { KeyRenamer, renameKeys, replacedProperties } from '../../../src/providers/property-names.ts';
-import type { JsonObject } from '../../../src/wire/wire.ts';
+import { type Provider, providerKinds } from '../../../src/providers/providers.ts';
+import { type JsonObject, parseMessageRequest } from '../../../src/wire/wire.ts';
+import { makeAttempt } from './make-attempt.ts';
 
 const NAMES = new Map([
   ['_top', '$top'],
@@ -80,16 +83,22 @@ describe('keys in JSON that comes in pieces', () => {
 
 test('names are replaced in the form that is taken, once each, the same for the same tools', () => {
   fc.assert(
-    fc.property(fc.uniqueArray(fc.string({ maxLength: 70, unit: 'grapheme' }), { maxLength: 20 }), (names) => {
-      const tools = [{ name: 'f', input_schema: { properties: Object.fromEntries(names.map((name) => [name, {}])) } }];
-      const read = () => replacedProperties({ tools } as unknown as JsonObject).get('f');
-      const { sent = new Map(), own = new Map() } = read() ?? {};
-      const all = names.map((name) => sent.get(name) ?? name);
-      expect(all.filter((name) => !/^[\w.-]{1,64}$/.test(name))).toEqual([]);
-      expect(new Set(all).size).toBe(names.length);
-      expect(all.map((name) => own.get(name) ?? name)).toEqual(names);
-      expect(read()).toEqual(read());
-    }),
+    fc.property(
+      fc.uniqueArray(fc.string({ minLength: 1, maxLength: 70, unit: 'grapheme' }), { maxLength: 20 }),
+      (names) => {
+        const tools = [
+          { name: 'f', input_schema: { properties: Object.fromEntries(names.map((name) => [name, {}])) } },
+        ];
+        const read = () => replacedProperties({ tools } as unknown as JsonObject).get('f');
+        const { sent = new Map(), own = new Map() } = read() ?? {};
+        const all = names.map((name) => sent.get(name) ?? name);
+        expect(all.filter((name) => !/^[\w.-]{1,64}$/.test(name))).toEqual([]);
+        expect(new Set(all).size).toBe(names.length);
+        for (const [name, other] of sent) expect(other.length).toBeLessThanOrEqual(Buffer.byteLength(name));
+        expect(all.map((name) => own.get(name) ?? name)).toEqual(names);
+        expect(read()).toEqual(read());
+      },
+    ),
     { numRuns: 300 },
   );
 });
@@ -107,5 +116,45 @@ test('many names that are alike are replaced soon', () => {
     replacedProperties({ tools })
       .get('f')
       ?.sent.get(names.at(-1) ?? ''),
-  ).toBe('__20000');
+  ).toBe('ffk');
+});
+
+test('a name without a free one of its length is refused, as is an empty one', () => {
+  const read = (names: string[]) =>
+    replacedProperties({
+      tools: [{ name: 'f', input_schema: { properties: Object.fromEntries(names.map((name) => [name, {}])) } }],
+    }).get('f')?.sent;
+  const signs = [...'$%&/()=?!'];
+  expect([...(read(signs)?.values() ?? [])]).toEqual([...'_23456789']);
+  expect(read([...signs, '*', ...'abcdefghijklmnopqrstuvwxyz'])).toBeUndefined();
+  expect(read(['$', ''])).toBeUndefined();
+});
+
+test.each([
+  ['anthropic', 'claude-sonnet-4-5'],
+  ['vertex', 'claude-sonnet-4-5'],
+  ['foundry', 'claude-sonnet-4-5'],
+  ['bedrock', 'anthropic.claude-sonnet-4-5-v1:0'],
+])('a prompt for %s is no longer than it was measured, with what names add', (kind, upstreamModel) => {
+  const names = Array.from({ length: 1_500 }, (_, index) => String.fromCodePoint(0x4e00 + index));
+  const properties = Object.fromEntries(names.map((name, index) => [name, index % 2 ? {} : { description: 'd' }]));
+  const input_schema = { type: 'object', properties, required: names };
+  const calls = Array.from({ length: 20 }, (_, index) => [
+    { role: 'assistant', content: [{ type: 'tool_use', id: `a${index}`, name: 'f', input: properties }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: `a${index}`, content: 'ok' }] },
+  ]);
+  const messages = [{ role: 'user', content: 'Hi' }, ...calls.flat()];
+  const tools = [
+    { name: 'f', input_schema },
+    { name: 'f', input_schema },
+    { name: 'g', input_schema },
+  ];
+  const body = { model: 'm', max_tokens: 1, messages, tools };
+  const request = parseMessageRequest(new TextEncoder().encode(JSON.stringify(body)), 'chat-completions');
+  const { addedBytesMax } = providerKinds.get(kind) as Provider;
+  const added = addedBytesMax?.(request, { upstreamModel, protocol: null }) ?? 0;
+  const sent = convertMessageBody(makeAttempt('http://127.0.0.1:1', body, { upstreamModel, request }));
+  expect(sent).toContain('"description":"一: d"');
+  expect(Buffer.byteLength(sent)).toBeGreaterThan(request.bytes);
+  expect(Buffer.byteLength(sent)).toBeLessThanOrEqual(request.bytes + added + upstreamModel.length);
 });
