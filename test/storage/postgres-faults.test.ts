@@ -152,11 +152,11 @@ describe.skipIf(cannotStartPostgres)('a node whose database', () => {
     const { bench, gate, proxy } = faulty;
     const settle = await beginMessage(bench);
     const met = proxy.at('toServer', askingToCommit, 'hold');
-    const settled = ask(gate, settle);
+    const settled = ask(gate, settle).catch((failure: unknown) => failure); // it may fail before the server runs again
     await met;
     await server.restart('immediate');
     proxy.pass();
-    const told = await settled.catch((failure: unknown) => failure);
+    const told = await settled;
     // If its transaction number reached the disk, the transaction is known to have failed and is retried. Otherwise
     // the number belongs to another transaction by now.
     const isMade = (await faulty.costOf(settle.requestId)) !== null;
