@@ -36,7 +36,7 @@ export async function measureAgentTurns(rounds: number): Promise<Figure[]> {
     }
     const size = bytes < 1_000_000 ? `${bytes / 1_000} KB` : `${bytes / 1_000_000} MB`;
     figures.push(
-      { what: `CPU of an agent’s turn, body of ${size}`, unit: 'µs', values: ofService, aim: null },
+      { what: `CPU of an agent’s turn, body of ${size}`, unit: 'ms', values: ofService, aim: null },
       { what: '— against the runtime’s own relay', unit: 'x', values: ratios(ofService, ofNative), aim: aims.native },
       { what: '— against a relay that parses', unit: 'x', values: ratios(ofService, ofParsing), aim: aims.parsing },
     );
@@ -44,7 +44,7 @@ export async function measureAgentTurns(rounds: number): Promise<Figure[]> {
   return figures;
 }
 
-/** Microseconds of CPU time of one turn. */
+/** Milliseconds of CPU time of one turn. */
 async function turnCost(target: MeasuredProcess, secret: string, body: string, turns: number): Promise<number> {
   let left = turns;
   const beforeMs = target.cpuMs();
@@ -55,5 +55,5 @@ async function turnCost(target: MeasuredProcess, secret: string, body: string, t
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, sendAll));
-  return ((target.cpuMs() - beforeMs) * 1000) / turns;
+  return (target.cpuMs() - beforeMs) / turns;
 }
