@@ -1,7 +1,7 @@
 // The cost of a coding agent's turn: a long conversation with tools goes up, and hundreds of small events come down.
 
 import { agentBody } from './agent-body.ts';
-import { type Figure, ratios } from './figures.ts';
+import { type Figure, inTurns, ratios } from './figures.ts';
 import type { MeasuredProcess } from './measured-process.ts';
 import { post, startBareProxy, startService, startUpstream } from './processes.ts';
 
@@ -22,18 +22,11 @@ export async function measureAgentTurns(rounds: number): Promise<Figure[]> {
   for (const { bytes, aims } of BODIES) {
     const body = agentBody(bytes);
     const turns = Math.ceil(TURNS / Math.sqrt(bytes / 100_000));
-    const [ofNative, ofParsing, ofService] = [[], [], []] as [number[], number[], number[]];
-    for (let round = -1; round < rounds; round++) {
-      const values = [
-        await turnCost(native, 'none', body, turns),
-        await turnCost(parsing, 'none', body, turns),
-        await turnCost(service, key, body, turns),
-      ] as const;
-      if (round < 0) continue; // the first round warms up
-      ofNative.push(values[0]);
-      ofParsing.push(values[1]);
-      ofService.push(values[2]);
-    }
+    const [ofNative = [], ofParsing = [], ofService = []] = await inTurns(rounds, [
+      () => turnCost(native, 'none', body, turns),
+      () => turnCost(parsing, 'none', body, turns),
+      () => turnCost(service, key, body, turns),
+    ]);
     const size = bytes < 1_000_000 ? `${bytes / 1_000} KB` : `${bytes / 1_000_000} MB`;
     figures.push(
       { what: `CPU of an agent’s turn, body of ${size}`, unit: 'ms', values: ofService, aim: null },

@@ -17,6 +17,17 @@ export function quantile(values: readonly number[], share: number): number {
   return values.toSorted((one, other) => one - other)[Math.floor((values.length - 1) * share)] ?? Number.NaN;
 }
 
+/** Measures several costs in turns, so that other load affects them alike. The first round warms up. */
+export async function inTurns(rounds: number, measures: readonly (() => Promise<number>)[]): Promise<number[][]> {
+  const values: number[][] = measures.map(() => []);
+  for (let round = -1; round < rounds; round++)
+    for (const [at, measure] of measures.entries()) {
+      const value = await measure();
+      if (round >= 0) values[at]?.push(value);
+    }
+  return values;
+}
+
 /** Divides the figures of the same round, which other load affects alike. */
 export function ratios(values: readonly number[], ofOther: readonly number[]): number[] {
   return values.map((value, round) => value / (ofOther[round] ?? Number.NaN));

@@ -1,6 +1,6 @@
 // The cost of an event of a stream against proxies that relay streams without billing, and the memory of open streams.
 
-import { type Figure, ratios } from './figures.ts';
+import { type Figure, inTurns, ratios } from './figures.ts';
 import type { MeasuredProcess } from './measured-process.ts';
 import {
   bodyOf,
@@ -30,18 +30,11 @@ export async function measureEvents(rounds: number): Promise<Figure[]> {
   const key = await service.makeKey();
   const figures: Figure[] = [];
   for (const streams of STREAMS) {
-    const [ofNative, ofParsing, ofService] = [[], [], []] as [number[], number[], number[]];
-    for (let round = -1; round < rounds; round++) {
-      const values = [
-        await eventCost(native, 'none', streams),
-        await eventCost(parsing, 'none', streams),
-        await eventCost(service, key, streams),
-      ] as const;
-      if (round < 0) continue; // the first round warms up
-      ofNative.push(values[0]);
-      ofParsing.push(values[1]);
-      ofService.push(values[2]);
-    }
+    const [ofNative = [], ofParsing = [], ofService = []] = await inTurns(rounds, [
+      () => eventCost(native, 'none', streams),
+      () => eventCost(parsing, 'none', streams),
+      () => eventCost(service, key, streams),
+    ]);
     figures.push(
       { what: `CPU of an event, ${streams} streams`, unit: 'µs', values: ofService, aim: null },
       { what: '— against a relay that parses', unit: 'x', values: ratios(ofService, ofParsing), aim: 0.8 },

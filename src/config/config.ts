@@ -33,7 +33,7 @@ export const bounds = {
   messagesMax: 40_000,
   modelNameCharactersMax: 256,
   toolNameCharactersMax: 512, // providers take 64 or 128; longer ones are replaced, and put back in each call
-  replacedPropertyCharactersMax: 256, // of a property's name in JSON that is replaced, and put back in each call
+  replacedPropertyCharactersMax: 256, // of a property name that is replaced for a provider; a longer one is refused
   streamIdleSecondsMax: 60,
   clientPausedSecondsMax: 3_600, // the total time that one stream waits for a client that reads slowly
   keepAliveIdleSecondsMax: 75, // longer than the 60 s of common load balancers, so that they close first
@@ -488,8 +488,8 @@ export const bounds = {
   adminWaitingPerTokenMax: 128,
   adminWaitingPerAccountMax: 512,
   changesWaitingMax: 2_048, // changes of the admin API that run or wait on a node,
-  changesWaitingPerOwnerMax: 1_024, // of those, for each account, and for each token or person of operators,
-  changesOfMembersWaitingMax: 1_536, // of those, for members of accounts together, so that operators find room,
+  changesWaitingPerOwnerMax: 1_024, // and per account, or per token or person of an operator,
+  changesOfMembersWaitingMax: 1_536, // and for all accounts together, which leaves room for operators,
   changeWaitMsMax: 30_000, // and how long one waits: clients wait longer for an answer
   changeTriesMax: 30, // attempts of one change that conflicts with changes of other nodes
   changeRestMsMax: 30, // between two tries

@@ -1,5 +1,5 @@
 // Facts about models that are data, each with its source and day, as prices are: models.json by model names, where the first match
-// of a list applies, and claude-platforms.json by clouds. The last rows of a list are its defaults for names without one.
+// of a list applies, and claude-platforms.json by clouds. The last rows of each list are the defaults.
 
 import { z } from 'zod';
 import platformsFile from './claude-platforms.json' with { type: 'json' };

@@ -269,7 +269,7 @@ test('in any order of events, reads, faults, pings, disconnects and ends of mone
         const records = await service.records();
         expect(records).toHaveLength(1);
         const { outcome, cost, writtenOff } = records[0] as UsageRecord;
-        expect(cost - (stream.hasLeft || taken.includes('revoke') ? writtenOff : 0)).toBeLessThanOrEqual(chosen.quota); // what arrives as a client leaves may not be paid for
+        expect(cost - (stream.hasLeft || taken.includes('revoke') ? writtenOff : 0)).toBeLessThanOrEqual(chosen.quota); // output that arrives while a client leaves may be written off
         expect(outcomesAfter(taken, chosen)).toContain(outcome);
         if (outcome === 'completed') expect(numbers).toHaveLength(stream.deltas);
         expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
