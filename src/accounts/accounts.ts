@@ -19,7 +19,6 @@ export {
   groupsOf,
   groupsUnder,
   type Key,
-  type KeyPage,
   type KeyTerms,
   keyOrders,
   NO_KEY_LIMITS,
@@ -30,17 +29,10 @@ export {
   type SortedPage,
   type SortedRow,
 } from './account.ts';
-export { type Authenticated, type Authenticator, authenticate, FailureCounter, type Sender } from './authenticate.ts';
+export { type Authenticated, type Authenticator, authenticate, FailureCounter } from './authenticate.ts';
 export { KeyDirectory } from './key-directory.ts';
-export { hasKeyShape, makeKeySecret } from './key-secret.ts';
-export {
-  aliasRules,
-  creditKeysOf,
-  emailKeyOf,
-  isOfMailProvider,
-  mailboxOf,
-  ownedDomainOf,
-} from './mailboxes.ts';
+export { makeKeySecret } from './key-secret.ts';
+export { creditKeysOf, emailKeyOf, isOfMailProvider, ownedDomainOf } from './mailboxes.ts';
 export {
   hasMailedShape,
   type MailedLink,
@@ -58,5 +50,4 @@ export {
   makeLinkSecret,
   type Person,
   type PersonStore,
-  type UnclaimedSearch,
 } from './person.ts';

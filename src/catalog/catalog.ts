@@ -9,17 +9,15 @@ export {
   DEFAULT_SETTINGS,
   DocumentBroken,
 } from './build-catalog.ts';
-export { comparePrices, type PriceComparison, type PriceDifference } from './compare-prices.ts';
+export { comparePrices, type PriceDifference } from './compare-prices.ts';
 export { describeDocuments } from './describe-documents.ts';
 export { describeSettings } from './describe-settings.ts';
 export {
   DEFAULT_MAX_TOKENS,
   formatRate,
-  KINDS_WITH_LIST,
   MESSAGES_KIND,
   PREFERENCES,
   ROUTE_PROTOCOLS,
-  readDecimalRate,
   type Serves,
 } from './document.ts';
 export { type Fault, formatFault } from './fault.ts';
@@ -33,15 +31,14 @@ export type {
   Model,
   ModelPrice,
   PlanSettings,
-  PlanWindowLength,
   ProviderSettings,
   Rates,
   Route,
   Settings,
   TierPrice,
 } from './model.ts';
-export { cleanPassed, type Passthrough, passes, passthroughFrom } from './passthrough.ts';
-export { type Plan, type PlanOptions, planApply } from './plan-apply.ts';
+export { cleanPassed, type Passthrough, passes } from './passthrough.ts';
+export { type Plan, planApply } from './plan-apply.ts';
 export { type PriceUpdate, planPriceUpdate } from './plan-price-update.ts';
 export {
   explainPrice,
@@ -61,10 +58,8 @@ export {
 export { laterPrices } from './price-changes.ts';
 export {
   findListed,
-  findListedCost,
   includedPriceList,
   type ListedModel,
-  listedModels,
   type PriceList,
   priceListIn,
   readPriceList,
@@ -76,7 +71,7 @@ export {
   findPrivateProviders,
   membersOfKind,
 } from './read-provider.ts';
-export { isWithinResidency, routesWithinResidency } from './residency.ts';
+export { routesWithinResidency } from './residency.ts';
 export {
   type CallerScope,
   checkFeatures,
@@ -87,7 +82,6 @@ export {
   matchesPattern,
   type Offer,
   offerOf,
-  type PricedFeatures,
   resolveModel,
   withOwnCredentials,
 } from './resolve-model.ts';

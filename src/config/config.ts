@@ -11,8 +11,7 @@ import { readTelemetry, type TelemetrySettings } from './telemetry-settings.ts';
 
 export { type CredentialSettings, readCredentialSettings } from './credential-settings.ts';
 export { type MailSettings, readMailServer, SMTP_URL } from './mail-settings.ts';
-export { STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET, type StripeCredentials } from './payment-settings.ts';
-export type { OidcSettings } from './sign-in-settings.ts';
+export { STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } from './payment-settings.ts';
 export type { CollectorSettings, TelemetrySettings } from './telemetry-settings.ts';
 
 /** Bounds. Units come last in the names. */

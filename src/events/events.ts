@@ -3,14 +3,7 @@
 import type { Requester } from '../base/timers.ts';
 import { type EventData, type EventType, eventTypes } from './event-types.ts';
 
-export {
-  type Audience,
-  type EventData,
-  type EventType,
-  eventTypes,
-  isEventType,
-  type Severity,
-} from './event-types.ts';
+export { type EventType, eventTypes, isEventType, type Severity } from './event-types.ts';
 
 /** An event that has not been stored. Written in the transaction of what it reports. */
 export type NewEvent<Type extends EventType = EventType> = {

@@ -12,19 +12,16 @@ export {
 } from './account-month.ts';
 export {
   cutOutcomes,
-  type FoundUsage,
   NO_FILTER,
-  type RankedUsage,
   type RankingPlace,
   type UsageFilter,
   type UsagePage,
-  type UsagePosition,
   type UsageRanking,
   type UsageSearch,
   usageRankings,
 } from './usage-search.ts';
 export type { UsageStore } from './usage-store.ts';
-export { SummarySum, type UsageSummary, type UsageSummaryQuestion } from './usage-summary.ts';
+export { SummarySum, type UsageSummaryQuestion } from './usage-summary.ts';
 export {
   stepMs,
   type TimelinePart,
@@ -41,14 +38,9 @@ export {
   gatherTotals,
   marginOf,
   marginOfTotal,
-  partOfTotals,
   type TopGroups,
-  type TopOfRecords,
   type TopQuestion,
-  type TopUsage,
   type TotalsGrouping,
-  type TotalsQuestion,
   totalsGroupings,
   type UsageTotal,
-  type UsageTotals,
 } from './usage-totals.ts';

@@ -2,10 +2,8 @@
 
 export {
   type FormerHashKey,
-  type FoundSecret,
   findInstallationSecrets,
   hashSecret,
-  InstallationSecretMissing,
   type InstallationStore,
   isUnderPreviousSecret,
   loadInstallationSecrets,

@@ -2,12 +2,10 @@
 // cookies. Identifies people by email and does not know their rights.
 
 export {
-  type AnswerParts,
   AUTH_PATH,
   type ConsoleAnswered,
   type ConsoleAuth,
   hasSessionCookie,
-  type Known,
   makeConsoleAuth,
 } from './console-auth.ts';
 export type {
@@ -25,4 +23,4 @@ export type {
   ToSignIn,
 } from './messages.ts';
 export type { SessionRules } from './session-rules.ts';
-export { SignInThread, type ThreadParts } from './sign-in-thread.ts';
+export { SignInThread } from './sign-in-thread.ts';

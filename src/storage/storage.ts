@@ -1,17 +1,10 @@
 // The door of what both databases share: row shapes, and writes in one transaction.
 
-export {
-  auditRows,
-  type FirstAccount,
-  type SecretChange,
-  spreadCut,
-  writeFirstAccount,
-  writeSecretChange,
-} from './account-writes.ts';
+export { auditRows, type SecretChange, spreadCut, writeFirstAccount, writeSecretChange } from './account-writes.ts';
 export { DocumentUnreadable } from './document-shape.ts';
 export type { OutboxReads } from './event-reads.ts';
 export { makeOutbox, takeLead } from './event-writes.ts';
 export type { HoldsOfNodes } from './ledger-sums.ts';
 export type { SignInDatabase, Throttle } from './sign-in-database.ts';
 export type { StoreSurvey } from './store-survey.ts';
-export type { ReportReads, Stores } from './stores.ts';
+export type { Stores } from './stores.ts';

@@ -1,15 +1,14 @@
 // The door of usage: the tokens of a message, reported or estimated. Pure, and independent of prices.
 
-export { BILLS, type Bill, billEvidence, type Ending, type Evidence, type Held, type Known, knownOf } from './bill.ts';
+export { BILLS, type Ending, type Held, knownOf } from './bill.ts';
 export {
   type CacheLifetime,
   type CountedUsage,
-  type CounterOptions,
   type MadeCounts,
   MessageCounter,
   NOTHING_COUNTED,
 } from './count-message.ts';
 export { Estimates, type SampleDocument, type SampleStore } from './estimates.ts';
 export { inputTokensUpperBound, measurePrompt, type PromptMeasure } from './measure-prompt.ts';
-export { type MediaContent, readMedia } from './read-media.ts';
-export { isOfUnknownTier, readThinking, readUsage } from './read-usage.ts';
+export { readMedia } from './read-media.ts';
+export { isOfUnknownTier, readThinking } from './read-usage.ts';

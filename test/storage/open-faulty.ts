@@ -1,7 +1,8 @@
 // A node with one lane to PostgreSQL through a proxy that injects faults, and invariants that hold after any fault.
 
 import { expect } from 'bun:test';
-import { type LaneOptions, PostgresGate, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
+import type { LaneOptions } from '../../src/storage/postgres/ledger-store.ts';
+import { PostgresGate, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
 import { ask, openWorkbench, type Workbench } from '../money/ledger/workbench.ts';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { runOn, type TestPostgres } from '../support/start-postgres.ts';

@@ -2,7 +2,8 @@
 
 import type { Clock } from '../../src/base/clock.ts';
 import { GroupCommit, type LedgerGate } from '../../src/ledger/ledger.ts';
-import { PostgresGate, PostgresLedgerStore, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
+import { PostgresLedgerStore } from '../../src/storage/postgres/ledger-store.ts';
+import { PostgresGate, postgresStores, sumLedger } from '../../src/storage/postgres/postgres.ts';
 import type { OpenedStores } from '../money/ledger/workbench.ts';
 import { sharedPostgres } from '../support/start-postgres.ts';
 

@@ -5,12 +5,12 @@ import type { Database } from 'bun:sqlite';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { GroupCommit, type LedgerGate, type LedgerSums } from '../../src/ledger/ledger.ts';
+import type { LedgerWriter } from '../../src/storage/sqlite/ledger-writer.ts';
 import {
   ConnectionWriter,
   closeForWriting,
   databasePath,
   LedgerThread,
-  type LedgerWriter,
   openForWriting,
   ReportThread,
   type RowCommit,

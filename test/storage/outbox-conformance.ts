@@ -3,7 +3,8 @@
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../src/config/config.ts';
-import { destinationContext, makeWebhookSecret, nextTryMs } from '../../src/delivery/delivery.ts';
+import { destinationContext, makeWebhookSecret } from '../../src/delivery/delivery.ts';
+import { nextTryMs } from '../../src/delivery/retries.ts';
 import { isEventType } from '../../src/events/events.ts';
 import { Outpaced } from '../../src/ledger/ledger.ts';
 import { makeOutbox, takeLead } from '../../src/storage/event-writes.ts';

@@ -6,7 +6,7 @@ import { bounds } from '../../src/config/config.ts';
 import { postgresStores } from '../../src/storage/postgres/postgres.ts';
 import { ReadPool } from '../../src/storage/postgres/read-pool.ts';
 import { queueReports } from '../../src/storage/report-reads.ts';
-import type { ReportReads } from '../../src/storage/storage.ts';
+import type { ReportReads } from '../../src/storage/stores.ts';
 import { failureOf } from '../money/ledger/workbench.ts';
 import { allUsage } from '../support/everything.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';

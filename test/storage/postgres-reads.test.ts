@@ -1,7 +1,8 @@
 // PostgreSQL's reads return the same as SQLite's from the same rows.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Key, KeyPage } from '../../src/accounts/accounts.ts';
+import type { KeyPage } from '../../src/accounts/account.ts';
+import type { Key } from '../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../src/base/clock.ts';
 import { checkLedger, type Outcome } from '../../src/ledger/ledger.ts';
 import { stepMs, totalsGroupings, type UsageBucket } from '../../src/reports/reports.ts';

@@ -5,7 +5,7 @@ import type { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { accountOrders, keyOrders, type SortedAccounts, type SortedKeys } from '../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../src/base/clock.ts';
-import type { DeliveryPage } from '../../src/delivery/delivery.ts';
+import type { DeliveryPage } from '../../src/delivery/destination.ts';
 import type { EventType } from '../../src/events/events.ts';
 import type { EntryPage } from '../../src/ledger/ledger.ts';
 import type { TotalsGrouping } from '../../src/reports/reports.ts';
@@ -18,7 +18,8 @@ import {
   type ReportReads,
   reportReads,
 } from '../../src/storage/sqlite/sqlite.ts';
-import { type RefusalPage, refusalGroupings } from '../../src/traffic/traffic.ts';
+import { refusalGroupings } from '../../src/traffic/traffic.ts';
+import type { RefusalPage } from '../../src/traffic/traffic-store.ts';
 import {
   allChanges,
   allRanking,

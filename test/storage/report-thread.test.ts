@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { DAY_MS } from '../../src/base/clock.ts';
 import { bounds } from '../../src/config/config.ts';
-import type { TotalsQuestion } from '../../src/reports/reports.ts';
+import type { TotalsQuestion } from '../../src/reports/usage-totals.ts';
 import { databasePath, openForWriting, ReportThread } from '../../src/storage/sqlite/sqlite.ts';
 import { workerScript } from '../../src/threads/threads.ts';
 import { failureOf, openWorkbench, START_MS } from '../money/ledger/workbench.ts';

@@ -3,7 +3,8 @@
 import type { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/base/clock.ts';
-import { type TotalsQuestion, totalsGroupings, type UsageStore } from '../../src/reports/reports.ts';
+import { totalsGroupings, type UsageStore } from '../../src/reports/reports.ts';
+import type { TotalsQuestion } from '../../src/reports/usage-totals.ts';
 import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 import { databasePath, openForReading, openForWriting } from '../../src/storage/sqlite/sqlite.ts';
 import { totalsReads as totalsReadsOn } from '../../src/storage/totals-reads.ts';

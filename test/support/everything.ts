@@ -4,13 +4,13 @@ import type { AuditPage } from '../../src/audit/audit.ts';
 import {
   NO_FILTER,
   type TimelineQuestion,
-  type TotalsQuestion,
   type UsagePage,
   type UsageRanking,
   type UsageSearch,
   type UsageSummaryQuestion,
 } from '../../src/reports/reports.ts';
-import type { RefusalPage } from '../../src/traffic/traffic.ts';
+import type { TotalsQuestion } from '../../src/reports/usage-totals.ts';
+import type { RefusalPage } from '../../src/traffic/traffic-store.ts';
 
 export const allUsage: UsagePage = {
   account: null,

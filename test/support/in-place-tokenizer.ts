@@ -1,7 +1,9 @@
 // The tokenizer without its thread, for gateways that tests assemble. Its counts take no time of the machine once the
 // vocabularies are loaded, so that virtual time can pass over them.
 
-import { countSlice, loadVocabulary, Tokenizer, type VocabularyName } from '../../src/tokenizer/tokenizer.ts';
+import type { VocabularyName } from '../../src/tokenizer/families.ts';
+import { countSlice, Tokenizer } from '../../src/tokenizer/tokenizer.ts';
+import { loadVocabulary } from '../../src/tokenizer/vocabularies.ts';
 
 export function inPlaceTokenizer(): Tokenizer {
   return new Tokenizer({ count: countSlice, close() {} });

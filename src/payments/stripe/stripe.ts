@@ -12,8 +12,6 @@ import { cancelPayment, findPayment, listPayments, readPayment, refundPayment } 
 import { startRecharge } from './recharge.ts';
 import { openSubscriptions } from './subscriptions.ts';
 
-export { stripeEventTypes } from './read-event.ts';
-
 export interface StripeSettings {
   secretKey: Secret;
   webhookSecret: Secret;

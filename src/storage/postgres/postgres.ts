@@ -14,9 +14,7 @@ import { ReadPool } from './read-pool.ts';
 import { postgresReader } from './reader.ts';
 
 export { awaitDatabase } from './await-database.ts';
-export { type Change, ChangeFeed, type ChangesSince } from './change-feed.ts';
-export type { ConnectionLimits } from './connection.ts';
-export { connectionsPerNode } from './connection.ts';
+export { type Change, ChangeFeed } from './change-feed.ts';
 export {
   examineServer,
   examineTables,
@@ -25,7 +23,7 @@ export {
   type ServerState,
   type TablesState,
 } from './examine-database.ts';
-export { type DatabaseFailure, describeDatabaseFailure, isTemporary, nameDatabase } from './failure-words.ts';
+export { type DatabaseFailure, describeDatabaseFailure, nameDatabase } from './failure-words.ts';
 export {
   commitMove,
   type Filled,
@@ -37,19 +35,16 @@ export {
   refuseRows,
 } from './fill-database.ts';
 export { PostgresGate } from './ledger-gate.ts';
-export { type LaneOptions, PostgresLedgerStore } from './ledger-store.ts';
 export {
   grantRole,
   listHoldsOf,
   type MaintenanceResult,
   maintainDatabase,
   migrateDatabase,
-  monthsAhead,
   prepareDatabase,
   readTablesVersion,
-  type TablesVersion,
 } from './open-database.ts';
-export { type LockName, type SessionLock, takeLock, tryLock } from './read-pool.ts';
+export { takeLock, tryLock } from './read-pool.ts';
 export { describeMissing, listed, type RoleState } from './roles.ts';
 export { findUnreadableRows, readHoldsOfNodes, readProof, sumLedger, surveyStore } from './survey-store.ts';
 

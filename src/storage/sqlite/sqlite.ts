@@ -21,7 +21,7 @@ export type { ReportReads } from '../stores.ts';
 export { type CommitLoss, CommitMark, describeLoss } from './commit-mark.ts';
 export { SqliteLedgerStore } from './ledger-store.ts';
 export { type FromThread, LedgerThread, type ToThread } from './ledger-thread.ts';
-export { ConnectionWriter, type LedgerWriter, type RowCommit } from './ledger-writer.ts';
+export { ConnectionWriter, type RowCommit } from './ledger-writer.ts';
 export { openTables, readMoveMark, removeMoveMark, writeMoveMark } from './move.ts';
 export {
   type Copied,
@@ -45,14 +45,7 @@ export {
 } from './open-database.ts';
 export { openSignIn, signInPath } from './open-sign-in.ts';
 export { answerReport, heading, ReportThread, type ToReports } from './report-thread.ts';
-export {
-  findUnreadableRows,
-  readHoldsOfNodes,
-  readProof,
-  sumDatabase,
-  sumLedger,
-  surveyStore,
-} from './survey-store.ts';
+export { findUnreadableRows, readHoldsOfNodes, readProof, sumLedger, surveyStore } from './survey-store.ts';
 
 export function databasePath(dataDirectory: string): string {
   return join(dataDirectory, 'turnpike.db');

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config/config.ts';
-import { makeCode } from '../../../src/payments/payments.ts';
+import { makeCode } from '../../../src/payments/codes.ts';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation, NOW_MS } from './installation.ts';
 
 let installation: Installation;

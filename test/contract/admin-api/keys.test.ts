@@ -1,7 +1,7 @@
 // Keys: their secret, scope, limits and end.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { hasKeyShape } from '../../../src/accounts/accounts.ts';
+import { hasKeyShape } from '../../../src/accounts/key-secret.ts';
 import { parseId } from '../../../src/base/ids.ts';
 import { hashSecret } from '../../../src/secrets/secrets.ts';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation, makeKey } from './installation.ts';

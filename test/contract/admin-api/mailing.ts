@@ -2,7 +2,8 @@
 
 import { installationOf } from '../../../src/catalog/catalog.ts';
 import { readConfig } from '../../../src/config/config.ts';
-import { type MailAttempt, MailQueue, makeMailSender } from '../../../src/delivery/delivery.ts';
+import { MailQueue, makeMailSender } from '../../../src/delivery/delivery.ts';
+import type { MailAttempt } from '../../../src/delivery/mail-queue.ts';
 import { type ReadMail, readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
 import { type Installation, type Json, makeInstallation } from './installation.ts';
 

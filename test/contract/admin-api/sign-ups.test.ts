@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import { creditKeysOf, mailboxOf, ownedDomainOf } from '../../../src/accounts/accounts.ts';
+import { creditKeysOf, ownedDomainOf } from '../../../src/accounts/accounts.ts';
+import { mailboxOf } from '../../../src/accounts/mailboxes.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { parseId } from '../../../src/base/ids.ts';
 import { bounds } from '../../../src/config/config.ts';

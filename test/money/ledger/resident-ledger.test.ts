@@ -16,16 +16,16 @@ import {
   type Operation,
   ResidentLedger,
 } from '../../../src/ledger/ledger.ts';
+import type { LedgerWriter } from '../../../src/storage/sqlite/ledger-writer.ts';
 import {
   ConnectionWriter,
   databasePath,
-  type LedgerWriter,
   openForReading,
   type RowCommit,
   SqliteLedgerStore,
   sqliteStores,
-  sumDatabase,
 } from '../../../src/storage/sqlite/sqlite.ts';
+import { sumDatabase } from '../../../src/storage/sqlite/survey-store.ts';
 import { openEmpty } from '../../storage/open-sqlite.ts';
 import { temporaryDirectory } from '../../storage/temporary-directory.ts';
 import { makeRandom } from '../../support/random.ts';

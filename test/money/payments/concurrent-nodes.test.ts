@@ -1,7 +1,8 @@
 // Two nodes that look at one payment at the same time: the one that read the later state must not lose it.
 
 import { expect, test } from 'bun:test';
-import { type PaymentProvider, PaymentSync } from '../../../src/payments/payments.ts';
+import { PaymentSync } from '../../../src/payments/payments.ts';
+import type { PaymentProvider } from '../../../src/payments/provider.ts';
 import { openSqlite } from '../../storage/open-sqlite.ts';
 import { ScriptedStripe } from '../../support/scripted-stripe.ts';
 import { openWorkbench } from '../ledger/workbench.ts';

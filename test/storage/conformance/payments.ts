@@ -3,7 +3,8 @@
 
 import { expect, test } from 'bun:test';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
-import { type Billing, creditReference, type Payment, type PaymentRow } from '../../../src/payments/payments.ts';
+import { creditReference } from '../../../src/payments/payment.ts';
+import type { Billing, Payment, PaymentRow } from '../../../src/payments/payments.ts';
 import { failureOf, type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
 
 export function paymentOf(bench: Workbench, facts: Partial<Payment> & { id: number }): Payment {

@@ -2,7 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
-import type { TotalsQuestion, UsagePage, UsageTotal } from '../../../src/reports/reports.ts';
+import type { UsagePage, UsageTotal } from '../../../src/reports/reports.ts';
+import type { TotalsQuestion } from '../../../src/reports/usage-totals.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allTotals, allUsage } from '../../support/everything.ts';
 

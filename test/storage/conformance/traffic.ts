@@ -3,7 +3,8 @@
 import { expect, test } from 'bun:test';
 import { newNumber } from '../../../src/base/ids.ts';
 import { bounds } from '../../../src/config/config.ts';
-import type { RefusalCount, RefusalGrouping, RefusalPage, RouteHour } from '../../../src/traffic/traffic.ts';
+import type { RefusalCount, RefusalGrouping, RouteHour } from '../../../src/traffic/traffic.ts';
+import type { RefusalPage } from '../../../src/traffic/traffic-store.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allRefusals } from '../../support/everything.ts';
 

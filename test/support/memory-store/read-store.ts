@@ -1,12 +1,12 @@
 // Reads over the in-memory tables, with the same answers as the stores that last.
 
+import type { KeyPage } from '../../../src/accounts/account.ts';
 import {
   type AccessToken,
   type Account,
   type AccountStore,
   claimsEmail,
   type Key,
-  type KeyPage,
   type NameSearch,
   type NameSearches,
   type Person,
@@ -24,13 +24,13 @@ import {
   gatherTop,
   gatherTotals,
   type MonthStore,
-  partOfTotals,
   SummarySum,
   type TopQuestion,
   type UsagePage,
   type UsageStore,
   type UsageTotal,
 } from '../../../src/reports/reports.ts';
+import { partOfTotals } from '../../../src/reports/usage-totals.ts';
 import type { MailReads } from '../../../src/storage/mail-rows.ts';
 import {
   callerPlan,

@@ -2,8 +2,6 @@
 
 import type { StoredUsageRecord } from '../../../src/ledger/ledger.ts';
 import type {
-  FoundUsage,
-  RankedUsage,
   SummarySum,
   UsageFilter,
   UsagePage,
@@ -11,6 +9,7 @@ import type {
   UsageSearch,
   UsageSummaryQuestion,
 } from '../../../src/reports/reports.ts';
+import type { FoundUsage, RankedUsage } from '../../../src/reports/usage-search.ts';
 import { newestFirst } from './read-store.ts';
 import { partOfRecord } from './timeline.ts';
 

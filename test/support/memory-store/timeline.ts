@@ -3,7 +3,6 @@
 import { integerOf } from '../../../src/base/checked-number.ts';
 import { retainedSinceNames, type UsageRecord } from '../../../src/ledger/ledger.ts';
 import {
-  partOfTotals,
   stepMs,
   type TimelineQuestion,
   TimelineSum,
@@ -11,6 +10,7 @@ import {
   type UsageTimeline,
   type UsageTotal,
 } from '../../../src/reports/reports.ts';
+import { partOfTotals } from '../../../src/reports/usage-totals.ts';
 import type { MemoryTables } from './tables.ts';
 
 type Of = { account: number; key: number; model: string };

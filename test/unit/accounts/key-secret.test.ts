@@ -1,7 +1,8 @@
 // The form of key secrets.
 
 import { expect, test } from 'bun:test';
-import { hasKeyShape, makeKeySecret } from '../../../src/accounts/accounts.ts';
+import { makeKeySecret } from '../../../src/accounts/accounts.ts';
+import { hasKeyShape } from '../../../src/accounts/key-secret.ts';
 
 test('a new secret has the published form and is recognized by its prefix', () => {
   const { secret, prefix } = makeKeySecret();

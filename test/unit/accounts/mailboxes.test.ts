@@ -1,13 +1,8 @@
 // The rules by which addresses of one vendor are one mailbox, over every row of the table.
 
 import { describe, expect, test } from 'bun:test';
-import {
-  aliasRules,
-  creditKeysOf,
-  isOfMailProvider,
-  mailboxOf,
-  ownedDomainOf,
-} from '../../../src/accounts/accounts.ts';
+import { creditKeysOf, isOfMailProvider, ownedDomainOf } from '../../../src/accounts/accounts.ts';
+import { aliasRules, mailboxOf } from '../../../src/accounts/mailboxes.ts';
 
 const domains = aliasRules.flatMap((rule) => rule.domains.map((domain) => ({ domain, rule })));
 

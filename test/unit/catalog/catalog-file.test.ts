@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import { parse } from 'yaml';
-import { formatFault, planApply, readDecimalRate } from '../../../src/catalog/catalog.ts';
+import { formatFault, planApply } from '../../../src/catalog/catalog.ts';
+import { readDecimalRate } from '../../../src/catalog/document.ts';
 import { catalogOf, planOptions } from './support.ts';
 
 const EXAMPLE = `

@@ -1,7 +1,8 @@
 // Features without a price are refused.
 
 import { expect, test } from 'bun:test';
-import { checkFeatures, type PricedFeatures, resolveModel } from '../../../src/catalog/catalog.ts';
+import { checkFeatures, resolveModel } from '../../../src/catalog/catalog.ts';
+import type { PricedFeatures } from '../../../src/catalog/resolve-model.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { catalogOf } from './support.ts';
 

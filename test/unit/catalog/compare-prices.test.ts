@@ -2,7 +2,8 @@
 // and what is not compared.
 
 import { describe, expect, test } from 'bun:test';
-import { comparePrices, includedPriceList, type PriceComparison } from '../../../src/catalog/catalog.ts';
+import { comparePrices, includedPriceList } from '../../../src/catalog/catalog.ts';
+import type { PriceComparison } from '../../../src/catalog/compare-prices.ts';
 import { catalogOf } from './support.ts';
 
 const providers = { anthropic: { kind: 'anthropic' }, sandbox: { kind: 'sandbox' } };

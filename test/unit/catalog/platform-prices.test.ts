@@ -6,15 +6,14 @@ import {
   buildCatalog,
   type CatalogDocument,
   comparePrices,
-  findListedCost,
   formatFault,
   includedPriceList,
-  listedModels,
   type Model,
   planApply,
   planPriceUpdate,
   priceRoute,
 } from '../../../src/catalog/catalog.ts';
+import { findListedCost, listedModels } from '../../../src/catalog/price-list/price-list.ts';
 import { apply, NOW_MS, planOptions, unseal } from './support.ts';
 
 const kinds = ['anthropic', 'bedrock', 'vertex', 'foundry', 'openai'];

@@ -7,10 +7,10 @@ import {
   describeDocuments,
   formatFault,
   includedPriceList,
-  listedModels,
   planApply,
   rateRecord,
 } from '../../../src/catalog/catalog.ts';
+import { listedModels } from '../../../src/catalog/price-list/price-list.ts';
 import { bounds } from '../../../src/config/config.ts';
 import { NO_TOKENS } from '../../../src/wire/wire.ts';
 import { apply, catalogOf, planOptions, unseal } from './support.ts';

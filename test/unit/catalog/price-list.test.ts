@@ -7,12 +7,12 @@ import {
   firstDocuments,
   includedPriceList,
   type ListedModel,
-  listedModels,
   type Model,
   type ModelPrice,
   planApply,
   type Rates,
 } from '../../../src/catalog/catalog.ts';
+import { listedModels } from '../../../src/catalog/price-list/price-list.ts';
 import { apply, KINDS, planOptions, seal, unseal } from './support.ts';
 
 const { families } = includedPriceList();

@@ -5,12 +5,12 @@ import fc from 'fast-check';
 import {
   buildCatalog,
   describeDocuments,
-  isWithinResidency,
   listOffers,
   planApply,
   resolveModel,
   routesWithinResidency,
 } from '../../../src/catalog/catalog.ts';
+import { isWithinResidency } from '../../../src/catalog/residency.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { apply, catalogOf, planOptions, unseal } from './support.ts';
 

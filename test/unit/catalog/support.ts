@@ -5,9 +5,9 @@ import {
   type Catalog,
   type CatalogDocument,
   type ModelPrice,
-  type PlanOptions,
   planApply,
 } from '../../../src/catalog/catalog.ts';
+import type { PlanOptions } from '../../../src/catalog/plan-apply.ts';
 
 export const KINDS = ['anthropic', 'foundry', 'openai', 'sandbox'];
 export const NOW_MS = Date.UTC(2026, 10, 20);

@@ -1,12 +1,5 @@
-// One letter of each kind, for tests and for pictures. It has no tests of its own.
-
-import {
-  type Letter,
-  type MailContent,
-  type MailKind,
-  writeLetter,
-  writeNotice,
-} from '../../../src/delivery/delivery.ts';
+import { type MailContent, type MailKind, writeLetter, writeNotice } from '../../../src/delivery/letters.ts'; // One letter of each kind, for tests and for pictures. It has no tests of its own.
+import type { Letter } from '../../../src/delivery/render-letter.ts';
 
 export const PUBLIC_URL = 'https://console.example.com';
 export const URL_SHOWN = `${PUBLIC_URL}/console/invitation#tk-inv-${'a1B2'.repeat(12)}`;

@@ -2,15 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import { inspectConfig } from '../../../src/config/config.ts';
-import {
-  type Letter,
-  type MailContent,
-  plainName,
-  renderHtml,
-  renderText,
-  writeLetter,
-  writeNotice,
-} from '../../../src/delivery/delivery.ts';
+import { type MailContent, plainName, writeLetter, writeNotice } from '../../../src/delivery/letters.ts';
+import { type Letter, renderHtml, renderText } from '../../../src/delivery/render-letter.ts';
 import { allLetters, PUBLIC_URL, URL_SHOWN } from './all-letters.ts';
 
 const sender = { name: 'Acme AI', support: 'help@example.com' };

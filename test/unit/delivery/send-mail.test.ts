@@ -3,7 +3,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { MailSettings } from '../../../src/config/config.ts';
 import { bounds, readConfig } from '../../../src/config/config.ts';
-import { type MailMessage, type MailSender, makeMailSender } from '../../../src/delivery/delivery.ts';
+import { makeMailSender } from '../../../src/delivery/delivery.ts';
+import type { MailMessage, MailSender } from '../../../src/delivery/send-mail.ts';
 import { readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
 import { selfSigned } from '../../support/self-signed.ts';
 

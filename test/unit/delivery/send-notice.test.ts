@@ -2,13 +2,8 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { readConfig } from '../../../src/config/config.ts';
-import {
-  makeMailSender,
-  makeNoticeSender,
-  openUnsubscribe,
-  type SendNotice,
-  sealUnsubscribe,
-} from '../../../src/delivery/delivery.ts';
+import { makeMailSender, makeNoticeSender, openUnsubscribe } from '../../../src/delivery/delivery.ts';
+import { type SendNotice, sealUnsubscribe } from '../../../src/delivery/send-notice.ts';
 import type { StoredEvent } from '../../../src/events/events.ts';
 import { openVault } from '../../../src/secrets/secrets.ts';
 import { readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';

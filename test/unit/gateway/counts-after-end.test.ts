@@ -3,7 +3,8 @@
 
 import { expect, test } from 'bun:test';
 import { type Attempt, type Provider, ProviderFault } from '../../../src/providers/providers.ts';
-import { countSlice, type SliceCounter, Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
+import type { SliceCounter } from '../../../src/tokenizer/token-counter.ts';
+import { countSlice, Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
 import { makeEvent } from '../../../src/wire/wire.ts';
 import {
   type ControlledService,

@@ -1,7 +1,7 @@
 // Names of fields that a provider does not get: what was asked for and has no effect, in the client's words, bounded.
 
 import { expect, test } from 'bun:test';
-import { passthroughFrom } from '../../../src/catalog/catalog.ts';
+import { passthroughFrom } from '../../../src/catalog/passthrough.ts';
 import { bounds } from '../../../src/config/config.ts';
 import { chatCompletions } from '../../../src/fronts/chat-completions/chat-completions.ts';
 import { sortExtraFields } from '../../../src/gateway/extra-fields.ts';

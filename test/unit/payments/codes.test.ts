@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { codesOf, hashCode, makeCode, makeCodeSeed, readCode } from '../../../src/payments/payments.ts';
+import { makeCode } from '../../../src/payments/codes.ts';
+import { codesOf, hashCode, makeCodeSeed, readCode } from '../../../src/payments/payments.ts';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const code = makeCode(Buffer.from([...Array(19).keys()].map((at) => at * 11)));

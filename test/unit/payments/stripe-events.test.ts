@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Stripe } from 'stripe';
 import type { ProviderEvent } from '../../../src/payments/provider.ts';
-import { stripeEventTypes } from '../../../src/payments/stripe/stripe.ts';
+import { stripeEventTypes } from '../../../src/payments/stripe/read-event.ts';
 import { readText } from '../../sources.ts';
 import type { StripeEvent, WebhookRequest } from '../../support/scripted-stripe.ts';
 import { openDirectly, openScripted, readState } from './open-scripted.ts';

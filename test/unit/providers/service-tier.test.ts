@@ -14,7 +14,8 @@ import { convertOwnBody } from '../../../src/providers/openai-responses/own-prot
 import type { TierPlace } from '../../../src/providers/provider.ts';
 import { type Attempt, providerKinds } from '../../../src/providers/providers.ts';
 import { tierMembers } from '../../../src/providers/service-tier.ts';
-import { isOfUnknownTier, readUsage } from '../../../src/usage/usage.ts';
+import { readUsage } from '../../../src/usage/read-usage.ts';
+import { isOfUnknownTier } from '../../../src/usage/usage.ts';
 import { PRICED_TIERS, scanJson } from '../../../src/wire/wire.ts';
 import { makeAttempt } from './make-attempt.ts';
 

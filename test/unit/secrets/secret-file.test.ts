@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { InstallationSecretMissing } from '../../../src/secrets/installation-secret.ts';
 import {
   findInstallationSecrets,
-  InstallationSecretMissing,
   loadInstallationSecrets,
   removePreviousSecretFile,
   rotateSecretFiles,

@@ -5,7 +5,9 @@ import { getTokenizer } from '@anthropic-ai/tokenizer';
 import { countTokens as countCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as countO200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { bounds } from '../../../src/config/config.ts';
-import { countSlice, familyOf, sliceTexts, type VocabularyName } from '../../../src/tokenizer/tokenizer.ts';
+import type { VocabularyName } from '../../../src/tokenizer/families.ts';
+import { sliceTexts } from '../../../src/tokenizer/slices.ts';
+import { countSlice, familyOf } from '../../../src/tokenizer/tokenizer.ts';
 import { inPlaceTokenizer } from '../../support/in-place-tokenizer.ts';
 import { textsOfKinds } from './kinds.ts';
 

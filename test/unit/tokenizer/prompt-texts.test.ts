@@ -1,7 +1,8 @@
 // Texts of a prompt: what a model reads, and nothing that it does not.
 
 import { describe, expect, test } from 'bun:test';
-import { countPromptLocally, familyOf, promptTexts } from '../../../src/tokenizer/tokenizer.ts';
+import { promptTexts } from '../../../src/tokenizer/prompt-texts.ts';
+import { countPromptLocally, familyOf } from '../../../src/tokenizer/tokenizer.ts';
 import type { JsonObject } from '../../../src/wire/wire.ts';
 import { inPlaceTokenizer } from '../../support/in-place-tokenizer.ts';
 

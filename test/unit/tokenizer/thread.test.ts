@@ -5,13 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { bounds } from '../../../src/config/config.ts';
 import { workerScript } from '../../../src/threads/threads.ts';
-import {
-  type EndedCount,
-  packSlice,
-  Tokenizer,
-  TokenizerThread,
-  unpackSlice,
-} from '../../../src/tokenizer/tokenizer.ts';
+import { type EndedCount, Tokenizer, TokenizerThread, unpackSlice } from '../../../src/tokenizer/tokenizer.ts';
+import { packSlice } from '../../../src/tokenizer/tokenizer-thread.ts';
 
 const counting = new URL('./word-worker.ts', import.meta.url);
 const missing = new URL('./no-such-file.ts', import.meta.url);

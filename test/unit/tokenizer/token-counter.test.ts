@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import { bounds } from '../../../src/config/config.ts';
-import { type CountedSlice, type EndedCount, Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
+import type { CountedSlice } from '../../../src/tokenizer/slices.ts';
+import { type EndedCount, Tokenizer } from '../../../src/tokenizer/tokenizer.ts';
 
 const SLICE = 'x'.repeat(bounds.tokenizerSliceCharactersMax);
 

@@ -3,7 +3,8 @@
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
-import { type RefusalBounds, RefusalCounts, type RefusedCaller, shownMessage } from '../../../src/traffic/traffic.ts';
+import { type RefusalBounds, type RefusedCaller, shownMessage } from '../../../src/traffic/refusal-counts.ts';
+import { RefusalCounts } from '../../../src/traffic/traffic.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20, 10, 0, 30);
 const MINUTE_MS = Date.UTC(2026, 10, 20, 10, 0, 0);

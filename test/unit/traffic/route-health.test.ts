@@ -2,7 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../src/config/config.ts';
-import { bucketMs, bucketOf, judgeRoute, RouteCounter, type RouteHour } from '../../../src/traffic/traffic.ts';
+import { bucketMs, bucketOf } from '../../../src/traffic/route-counts.ts';
+import { judgeRoute, RouteCounter, type RouteHour } from '../../../src/traffic/traffic.ts';
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 20, 10, 30);

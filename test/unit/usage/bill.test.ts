@@ -2,15 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import {
-  BILLS,
-  billEvidence,
-  type Ending,
-  type Evidence,
-  type Held,
-  type Known,
-  knownOf,
-} from '../../../src/usage/usage.ts';
+import { billEvidence, type Evidence, type Known } from '../../../src/usage/bill.ts';
+import { BILLS, type Ending, type Held, knownOf } from '../../../src/usage/usage.ts';
 import { NO_TOKENS } from '../../../src/wire/wire.ts';
 
 const COLUMNS: readonly Known[] = ['nothing', 'hidden', 'part', 'final'];

@@ -1,6 +1,7 @@
 // Message counters for tests: fed with the pieces of a stream, complete or not.
 
-import { type CounterOptions, type Estimates, MessageCounter } from '../../../src/usage/usage.ts';
+import type { CounterOptions } from '../../../src/usage/count-message.ts';
+import { type Estimates, MessageCounter } from '../../../src/usage/usage.ts';
 import { type JsonObject, makeEvent } from '../../../src/wire/wire.ts';
 import type { Piece } from './synthetic-tokenizers.ts';
 

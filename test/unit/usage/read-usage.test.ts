@@ -4,8 +4,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bounds } from '../../../src/config/config.ts';
 import { mergeUsage } from '../../../src/usage/merge-usage.ts';
-import type { PartialUsage } from '../../../src/usage/read-usage.ts';
-import { readUsage } from '../../../src/usage/usage.ts';
+import { type PartialUsage, readUsage } from '../../../src/usage/read-usage.ts';
 import type { JsonObject, JsonValue } from '../../../src/wire/wire.ts';
 
 const nothing = {

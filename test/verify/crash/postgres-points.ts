@@ -3,7 +3,8 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { COMMIT, Connection } from '../../../src/storage/postgres/connection.ts';
-import { PostgresGate, PostgresLedgerStore } from '../../../src/storage/postgres/postgres.ts';
+import { PostgresLedgerStore } from '../../../src/storage/postgres/ledger-store.ts';
+import { PostgresGate } from '../../../src/storage/postgres/postgres.ts';
 import { batchNames, pass, watchExtensions } from './crash-points.ts';
 
 /** So long after a commit was asked for: it may have left the process or not, and be made or not. */

@@ -11,7 +11,9 @@ import {
   type LedgerStore,
   type LedgerSums,
 } from '../../../src/ledger/ledger.ts';
-import { type ConnectionLimits, PostgresLedgerStore, sumLedger } from '../../../src/storage/postgres/postgres.ts';
+import type { ConnectionLimits } from '../../../src/storage/postgres/connection.ts';
+import { PostgresLedgerStore } from '../../../src/storage/postgres/ledger-store.ts';
+import { sumLedger } from '../../../src/storage/postgres/postgres.ts';
 import { type Fault, type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
 import { sharedPostgres, type TestDatabase } from '../../support/start-postgres.ts';
 import { POSTGRES_ROWS, readPostgresRows, type StoredRows } from './stored-rows.ts';

@@ -4,7 +4,7 @@
 import { makeMailedSecret } from '../../../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../../../src/base/clock.ts';
 import { formatId, parseId } from '../../../../src/base/ids.ts';
-import { sealUnsubscribe } from '../../../../src/delivery/delivery.ts';
+import { sealUnsubscribe } from '../../../../src/delivery/send-notice.ts';
 import { hashSecret, openVault } from '../../../../src/secrets/secrets.ts';
 import { type Installation, makeInstallation, NOW_MS, TOKEN, useKey, VAULT_SECRET } from '../installation.ts';
 import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';

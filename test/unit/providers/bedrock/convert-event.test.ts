@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../../src/config/config.ts';
 import { type AnswerTerms, ConverseConverter, convertAnswer } from '../../../../src/providers/bedrock/convert-event.ts';
-import { readUsage } from '../../../../src/usage/usage.ts';
+import { readUsage } from '../../../../src/usage/read-usage.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
 import { readEvents } from '../conformance/read-events.ts';
 
