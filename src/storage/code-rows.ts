@@ -4,7 +4,7 @@ import type { LedgerGate } from '../ledger/ledger.ts';
 import type { CodeBatch, CodeStore, Redemption, StoredCode } from '../payments/payments.ts';
 import { auditRows, submit } from './account-writes.ts';
 import type { CoCommittedRow, CoCommittedStatement } from './co-committed.ts';
-import { numbers, type SqlReader } from './sql-reader.ts';
+import { columnsAs, type SqlReader } from './sql-reader.ts';
 
 export type CodeRow =
   /** A new batch, and the hash of each of its codes in order. */
@@ -94,13 +94,11 @@ export function codeWrites(gate: LedgerGate): CodeWrites {
 export type CodeReads = Omit<CodeStore, keyof CodeWrites>;
 
 export function codeReads(on: SqlReader): CodeReads {
-  const batchColumns = `r.name, r.kind, r.note, r.status, r.made_by,
-    ${numbers(on, 'id', 'created_at_ms', 'amount', 'count', 'redeemed', 'expires_at_ms', 'once_per_account')}`;
-  const columnsOfCode = (prefix: string) =>
-    ['number', 'account_id', 'redeemed_at_ms'].map((name) => `${on.number(`${prefix}.${name}`)} AS ${name}`).join(', ');
+  const integers = ['id', 'createdAtMs', 'amount', 'count', 'redeemed', 'expiresAtMs', 'oncePerAccount'];
+  const batchColumns = columnsAs(on, 'r', integers, ['name', 'kind', 'note', 'status', 'madeBy']);
+  const codeColumns = columnsAs(on, 'c', ['number', 'account', 'redeemedAtMs'], ['redeemedBy']);
   const byHash = on.prepare<BatchTable & CodeTable>(
-    `SELECT ${batchColumns}, ${columnsOfCode('c')}, c.redeemed_by
-     FROM codes c JOIN code_batches r ON r.id = c.batch_id WHERE c.hash = $1`,
+    `SELECT ${batchColumns}, ${codeColumns} FROM codes c JOIN code_batches r ON r.id = c.batch_id WHERE c.hash = $1`,
   );
   const byId = on.prepare<BatchTable>(`SELECT ${batchColumns} FROM code_batches r WHERE r.id = $1`);
   const newest = on.prepare<BatchTable>(
@@ -109,14 +107,16 @@ export function codeReads(on: SqlReader): CodeReads {
      ORDER BY r.created_at_ms DESC, r.id DESC LIMIT $3`,
   );
   const ofBatch = on.prepare<CodeTable>(
-    `SELECT ${columnsOfCode('c')}, c.redeemed_by FROM codes c
+    `SELECT ${codeColumns} FROM codes c
      WHERE c.batch_id = $1 AND c.number > $2 ORDER BY c.number LIMIT $3`,
   );
   const once = on.prepare('SELECT 1 FROM codes c WHERE c.batch_id = $1 AND c.once_account_id = $2');
   return {
     async findCode(hash) {
       const [row] = await byHash(hash);
-      return row === undefined ? null : { batch: readBatch(row), code: readCode(row.id, row) };
+      if (row === undefined) return null;
+      const { number, account, redeemedAtMs, redeemedBy, ...batch } = row;
+      return { batch: readBatch(batch), code: readCode(batch.id, { number, account, redeemedAtMs, redeemedBy }) };
     },
     async getCodeBatch(id) {
       const [row] = await byId(id);
@@ -130,47 +130,20 @@ export function codeReads(on: SqlReader): CodeReads {
   };
 }
 
-interface BatchTable {
-  id: number;
-  created_at_ms: number;
-  name: string;
-  kind: CodeBatch['kind'];
-  amount: number;
-  count: number;
-  redeemed: number;
-  expires_at_ms: number | null;
-  once_per_account: number;
-  note: string | null;
-  status: CodeBatch['status'];
-  made_by: string;
+type BatchTable = Omit<CodeBatch, 'isOncePerAccount'> & { oncePerAccount: number };
+
+function readBatch({ oncePerAccount, ...batch }: BatchTable): CodeBatch {
+  return { ...batch, isOncePerAccount: oncePerAccount === 1 };
 }
 
 interface CodeTable {
   number: number;
-  account_id: number | null;
-  redeemed_at_ms: number | null;
-  redeemed_by: string | null;
+  account: number | null;
+  redeemedAtMs: number | null;
+  redeemedBy: string | null;
 }
 
-function readBatch(row: BatchTable): CodeBatch {
-  return {
-    id: row.id,
-    name: row.name,
-    kind: row.kind,
-    amount: row.amount,
-    count: row.count,
-    redeemed: row.redeemed,
-    expiresAtMs: row.expires_at_ms,
-    isOncePerAccount: row.once_per_account === 1,
-    note: row.note,
-    status: row.status,
-    madeBy: row.made_by,
-    createdAtMs: row.created_at_ms,
-  };
-}
-
-function readCode(batch: number, row: CodeTable): StoredCode {
-  const { number, account_id: account, redeemed_at_ms: atMs, redeemed_by: by } = row;
+function readCode(batch: number, { number, account, redeemedAtMs: atMs, redeemedBy: by }: CodeTable): StoredCode {
   const isRedeemed = account !== null && atMs !== null && by !== null;
   return { batch, number, redemption: isRedeemed ? { account, atMs, by } : null };
 }

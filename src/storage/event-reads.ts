@@ -12,34 +12,26 @@ import {
   readEventRow,
 } from './event-rows.ts';
 import { readPage, readRows } from './readable-rows.ts';
-import { Bindings, newestFirst, pageStarts, type SqlReader } from './sql-reader.ts';
+import { Bindings, columnsAs, newestFirst, pageStarts, type SqlReader } from './sql-reader.ts';
 import type { ReportReads, ShortReads } from './stores.ts';
 
-function columnsOf(on: SqlReader, of: string, whole: readonly string[], texts: readonly string[], prefix = ''): string {
-  return [
-    ...whole.map((name) => `${on.number(`${of}.${name}`)} AS ${prefix}${name}`),
-    ...texts.map((name) => `${of}.${name} AS ${prefix}${name}`),
-  ].join(', ');
-}
-
-const eventColumns = (on: SqlReader, of: string) =>
-  columnsOf(on, of, ['seq', 'at_ms', 'account_id'], ['type', 'document']);
+const eventColumns = (on: SqlReader, of: string) => columnsAs(on, of, ['seq', 'atMs', 'account'], ['type', 'document']);
 
 const destinationNames = [
-  ['id', 'account_id', 'created_at_ms', 'version', 'failing_since_ms', 'delivered_at_ms'],
-  ['status', 'disabled_reason', 'document'],
+  ['id', 'accountId', 'createdAtMs', 'version', 'failingSinceMs', 'deliveredAtMs'],
+  ['status', 'disabledReason', 'document'],
 ] as const;
 
 const deliveryNames = [
-  ['seq', 'event_seq', 'destination_id', 'account_id', 'created_at_ms', 'tries', 'next_at_ms', 'done_at_ms'],
+  ['seq', 'eventSeq', 'destinationId', 'accountId', 'createdAtMs', 'tries', 'nextAtMs', 'doneAtMs'],
   ['status', 'attempts'],
 ] as const;
 
+/** Columns of the event v of a delivery. */
+const columnsOfEvent = (on: SqlReader) => columnsAs(on, 'v', ['atMs', 'account'], ['type', 'document'], 'event_');
+
 /** Columns of the delivery r with its event v. */
-function deliveryColumns(on: SqlReader): string {
-  const ofEvent = columnsOf(on, 'v', ['at_ms', 'account_id'], ['type', 'document'], 'event_');
-  return `${columnsOf(on, 'r', ...deliveryNames)}, ${ofEvent}`;
-}
+const deliveryColumns = (on: SqlReader) => `${columnsAs(on, 'r', ...deliveryNames)}, ${columnsOfEvent(on)}`;
 
 type DestinationReads = Pick<
   DestinationStore,
@@ -73,7 +65,7 @@ export function eventShortReads(on: SqlReader): Pick<ShortReads, 'getEvent'> & D
 }
 
 function destinationReads(on: SqlReader): DestinationReads {
-  const columns = columnsOf(on, 'r', ...destinationNames);
+  const columns = columnsAs(on, 'r', ...destinationNames);
   const prepare = (where: string) => on.prepare<DestinationTable>(`SELECT ${columns} FROM destinations r ${where}`);
   const last = '(SELECT COALESCE(MAX(l.created_at_ms), -1) FROM destinations l WHERE l.id = $1), $1';
   const page = `(r.created_at_ms, r.id) > (${last}) ORDER BY r.created_at_ms, r.id LIMIT $2 OFFSET $3`;
@@ -126,7 +118,7 @@ function listEvents(on: SqlReader): EventStore['listEvents'] {
 }
 
 function listDeliveries(on: SqlReader): ReportReads['listDeliveries'] {
-  const columns = columnsOf(on, 'r', ...deliveryNames);
+  const columns = columnsAs(on, 'r', ...deliveryNames);
   return async ({ accountId, destinationId, status, before, limit }) => {
     const bindings = new Bindings();
     const equal: [string, string][] = [];
@@ -151,8 +143,7 @@ function listDeliveries(on: SqlReader): ReportReads['listDeliveries'] {
       bindings,
     );
     const found = `SELECT ${columns} ${range} LIMIT ${bindings.add(limit)}`;
-    const ofEvent = columnsOf(on, 'v', ['at_ms', 'account_id'], ['type', 'document'], 'event_');
-    const text = `SELECT r.*, ${ofEvent} FROM (${found}) r JOIN events v ON v.seq = CAST(r.event_seq AS bigint) ORDER BY r.seq DESC`;
+    const text = `SELECT r.*, ${columnsOfEvent(on)} FROM (${found}) r JOIN events v ON v.seq = CAST(r."eventSeq" AS bigint) ORDER BY r.seq DESC`;
     return (await on.read<DeliveryTable>(text, ...bindings.values)).map(readDeliveryRow);
   };
 }
@@ -166,7 +157,7 @@ export function outboxReads(on: SqlReader): OutboxReads {
     `SELECT ${eventColumns(on, 'v')} FROM events v WHERE v.spread = 0 ORDER BY v.seq LIMIT $1 OFFSET $2`,
   );
   const receivers = on.prepare<DestinationTable>(
-    `SELECT ${columnsOf(on, 'r', ...destinationNames)} FROM destinations r
+    `SELECT ${columnsAs(on, 'r', ...destinationNames)} FROM destinations r
      WHERE (r.account_id IS NULL OR r.account_id = $1) AND r.status = 'enabled' LIMIT ${RECEIVERS_MAX}`,
   );
   const waiting = on.prepare<{ count: number }>(
@@ -198,7 +189,7 @@ function idOf({ id }: DestinationTable): number {
 type DueTable = DeliveryTable & Record<`to_${string}`, unknown>;
 
 function dueReads(on: SqlReader): Outbox['listDue'] {
-  const destination = columnsOf(on, 't', ...destinationNames, 'to_');
+  const destination = columnsAs(on, 't', ...destinationNames, 'to_');
   const prepare = (isFailing: string) =>
     on.prepare<DueTable>(
       `SELECT ${deliveryColumns(on)}, ${destination} FROM deliveries r
@@ -213,16 +204,20 @@ function dueReads(on: SqlReader): Outbox['listDue'] {
       on,
       limit,
       (skipped) => due(nowMs, after?.nextAtMs ?? -1, after?.seq ?? 0, limit, skipped),
-      (row) => row.destination_id,
+      (row) => row.destinationId,
       (row): DueDelivery => {
-        const delivery: ListedDelivery = readDeliveryRow(row);
-        return { delivery, event: delivery.event, destination: readDestinationRow(destinationOf(row)) };
+        const [delivery, destination] = partsOf(row);
+        const listed: ListedDelivery = readDeliveryRow(delivery);
+        return { delivery: listed, event: listed.event, destination: readDestinationRow(destination) };
       },
     );
   };
 }
 
-function destinationOf(row: DueTable): DestinationTable {
-  const members = Object.entries(row).filter(([name]) => name.startsWith('to_'));
-  return Object.fromEntries(members.map(([name, value]) => [name.slice(3), value])) as unknown as DestinationTable;
+function partsOf(row: DueTable): [DeliveryTable, DestinationTable] {
+  const isOfDestination = ([name]: [string, unknown]) => name.startsWith('to_');
+  const members = Object.entries(row);
+  const destination = members.filter(isOfDestination).map(([name, value]) => [name.slice('to_'.length), value]);
+  const delivery = members.filter((member) => !isOfDestination(member));
+  return [Object.fromEntries(delivery), Object.fromEntries(destination)] as [DeliveryTable, DestinationTable];
 }

@@ -4,7 +4,7 @@
 import type { Delivery, Destination, ListedDelivery, OutboxChange } from '../delivery/delivery.ts';
 import type { NewEvent, StoredEvent } from '../events/events.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
-import { documents, readOr, readStored } from './stored-documents.ts';
+import { type DestinationDocument, documents, readOr, readStored } from './stored-documents.ts';
 
 export type OutboxRow =
   | { table: 'events'; event: NewEvent }
@@ -203,86 +203,32 @@ function disable({ destinationId, reason }: Extract<OutboxChange, { kind: 'disab
   return [{ text, values: [destinationId, reason] }, pause(destinationId)];
 }
 
-export interface EventTable {
-  seq: number;
-  at_ms: number;
-  account_id: number | null;
-  type: string;
-  document: string;
+/** Rows with the names of members, and JSON that is not read yet. */
+export type EventTable = Omit<StoredEvent, 'data'> & { document: string };
+
+export function readEventRow({ document, ...event }: EventTable): StoredEvent {
+  return { ...event, data: readOr(documents.event, document, (unreadable) => ({ unreadable })) };
 }
 
-export function readEventRow(row: EventTable): StoredEvent {
-  return {
-    seq: row.seq,
-    atMs: row.at_ms,
-    account: row.account_id,
-    type: row.type as StoredEvent['type'],
-    data: readOr(documents.event, row.document, (unreadable) => ({ unreadable })),
-  };
+export type DestinationTable = Omit<Destination, keyof DestinationDocument> & { document: string };
+
+export function readDestinationRow({ document, ...destination }: DestinationTable): Destination {
+  return { ...destination, ...readStored(documents.destination, document) };
 }
 
-export interface DestinationTable {
-  id: number;
-  account_id: number | null;
-  created_at_ms: number;
-  status: Destination['status'];
-  disabled_reason: string | null;
-  version: number;
-  failing_since_ms: number | null;
-  delivered_at_ms: number | null;
-  document: string;
-}
-
-export function readDestinationRow(row: DestinationTable): Destination {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    createdAtMs: row.created_at_ms,
-    status: row.status,
-    disabledReason: row.disabled_reason,
-    version: row.version,
-    failingSinceMs: row.failing_since_ms,
-    deliveredAtMs: row.delivered_at_ms,
-    ...readStored(documents.destination, row.document),
-  };
-}
-
-/** With the event under names of its own. */
-export interface DeliveryTable {
-  seq: number;
-  event_seq: number;
-  destination_id: number;
-  account_id: number | null;
-  created_at_ms: number;
-  status: Delivery['status'];
-  tries: number;
-  next_at_ms: number | null;
-  done_at_ms: number | null;
+export interface DeliveryTable extends Omit<Delivery, 'attempts'> {
   attempts: string;
-  event_at_ms: number;
-  event_account_id: number | null;
-  event_type: string;
+  event_atMs: number;
+  event_account: number | null;
+  event_type: StoredEvent['type'];
   event_document: string;
 }
 
 export function readDeliveryRow(row: DeliveryTable): ListedDelivery {
+  const { event_atMs: atMs, event_account: account, event_type: type, event_document: document, ...delivery } = row;
   return {
-    seq: row.seq,
-    eventSeq: row.event_seq,
-    destinationId: row.destination_id,
-    accountId: row.account_id,
-    status: row.status,
-    tries: row.tries,
-    createdAtMs: row.created_at_ms,
-    nextAtMs: row.next_at_ms,
-    doneAtMs: row.done_at_ms,
+    ...delivery,
     attempts: readOr(documents.deliveryAttempts, row.attempts, () => []),
-    event: readEventRow({
-      seq: row.event_seq,
-      at_ms: row.event_at_ms,
-      account_id: row.event_account_id,
-      type: row.event_type,
-      document: row.event_document,
-    }),
+    event: readEventRow({ seq: row.eventSeq, atMs, account, type, document }),
   };
 }

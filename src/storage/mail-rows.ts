@@ -4,7 +4,7 @@ import type { MailedLink, SignUp } from '../accounts/accounts.ts';
 import type { QueuedMail } from '../delivery/delivery.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
 import { readPage } from './readable-rows.ts';
-import type { SqlReader } from './sql-reader.ts';
+import { columnsAs, type SqlReader } from './sql-reader.ts';
 import { documents, readStored } from './stored-documents.ts';
 
 export type MailRow =
@@ -89,25 +89,19 @@ export interface MailReads {
   countSignUps(sinceMs: number): Promise<number>;
 }
 
-interface MailTable extends Pick<QueuedMail, 'id' | 'createdAtMs' | 'nextAtMs' | 'tries' | 'secretSealed'> {
-  document: string;
-}
-
-interface LinkTable extends Pick<MailedLink, 'hash' | 'purpose' | 'email' | 'expiresAtMs'> {
-  document: string;
-}
+type MailTable = Omit<QueuedMail, 'to' | 'request'> & { document: string };
+type LinkTable = Omit<MailedLink, 'name' | 'accountName'> & { document: string };
 
 export function mailReads(on: SqlReader): MailReads {
   const mails = (rest: string) =>
     on.prepare<MailTable>(
-      `SELECT ${on.number('m.id')} AS id, ${on.number('m.created_at_ms')} AS "createdAtMs",
-         ${on.number('m.next_at_ms')} AS "nextAtMs", ${on.number('m.tries')} AS tries, m.document,
-         m.secret_sealed AS "secretSealed" FROM mails m ${rest}`,
+      `SELECT ${columnsAs(on, 'm', ['id', 'createdAtMs', 'nextAtMs', 'tries'], ['document', 'secretSealed'])}
+       FROM mails m ${rest}`,
     );
   const due = mails('WHERE m.next_at_ms <= $1 ORDER BY m.next_at_ms, m.id LIMIT $2 OFFSET $3');
   const sealed = mails('WHERE m.secret_sealed IS NOT NULL ORDER BY m.id');
   const link = on.prepare<LinkTable>(
-    `SELECT l.hash, l.purpose, l.email, ${on.number('l.expires_at_ms')} AS "expiresAtMs", l.document
+    `SELECT ${columnsAs(on, 'l', ['expiresAtMs'], ['hash', 'purpose', 'email', 'document'])}
      FROM mailed_links l WHERE l.hash = $1`,
   );
   const credited = on.prepare<{ found: number }>(

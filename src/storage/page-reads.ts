@@ -3,13 +3,13 @@
 import type { AuditStore } from '../audit/audit.ts';
 import type { Entry, EntryPage, LedgerReader } from '../ledger/ledger.ts';
 import { newestFirst as newestEntryFirst } from '../ledger/ledger.ts';
-import { Bindings, newestFirst, numbers, type Position, pageStarts, type SqlReader } from './sql-reader.ts';
+import { Bindings, columnsAs, newestFirst, numbers, type Position, pageStarts, type SqlReader } from './sql-reader.ts';
 import { type AuditTable, givenBackKinds, OF_MESSAGE_LATER, readAuditRow } from './tables.ts';
 
 export function auditReads(on: SqlReader): Pick<AuditStore, 'listAudit'> {
   const startOf = pageStarts(on, 'audit_records');
-  const columns = `${numbers(on, 'seq', 'at_ms', 'account_id')}, r.actor, r.role, r.address, r.request_id, r.action,
-    r.object, r.before, r.after`;
+  const texts = ['actor', 'role', 'address', 'requestId', 'action', 'object', 'before', 'after'];
+  const columns = columnsAs(on, 'r', ['seq', 'atMs', 'account'], texts);
   return {
     async listAudit({ object, account, actor, ...page }) {
       const bindings = new Bindings();

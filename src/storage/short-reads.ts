@@ -25,7 +25,7 @@ import { eventShortReads } from './event-reads.ts';
 import { mailReads } from './mail-rows.ts';
 import { paymentReads } from './payment-rows.ts';
 import { readPage, readRows } from './readable-rows.ts';
-import { Bindings, LAST, nextParameter, type ReadValue, type SqlReader } from './sql-reader.ts';
+import { Bindings, columnsAs, LAST, nextParameter, type ReadValue, type SqlReader } from './sql-reader.ts';
 import { type CatalogTable, documents, readCatalogRow, readStored, type StoredDocument } from './stored-documents.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
 import type { AccessReads, ShortReads } from './stores.ts';
@@ -219,11 +219,9 @@ function personReads(on: SqlReader): Pick<AccessReads, PersonReads> {
 }
 
 function creationReads(on: SqlReader): Pick<AccessReads, 'findCreation' | 'listSealedCreations'> {
+  const texts = ['principal', 'idempotencyKey', 'requestHash', 'object', 'secretSealed'];
   const prepare = (where: string) =>
-    on.prepare<RememberedCreation>(
-      `SELECT r.principal, r.idempotency_key AS "idempotencyKey", ${on.number('r.at_ms')} AS "atMs",
-         r.request_hash AS "requestHash", r.object, r.secret_sealed AS "secretSealed" FROM creations r WHERE ${where}`,
-    );
+    on.prepare<RememberedCreation>(`SELECT ${columnsAs(on, 'r', ['atMs'], texts)} FROM creations r WHERE ${where}`);
   const byName = prepare('r.principal = $1 AND r.idempotency_key = $2');
   const sealed = prepare('r.secret_sealed IS NOT NULL');
   return {
@@ -239,8 +237,7 @@ function installationReads(
   const learned = on.prepare<{ model: string; document: string }>('SELECT model, document FROM learned ORDER BY model');
   const catalog = on.prepare<CatalogTable>('SELECT kind, name, origin, document FROM catalog ORDER BY kind, name');
   const answer = on.prepare<StoredAnswer>(
-    `SELECT r.request_id AS "requestId", ${on.number('r.at_ms')} AS "atMs", ${on.number('r.bytes')} AS bytes, r.sealed
-     FROM answers r WHERE r.request_id = $1`,
+    `SELECT ${columnsAs(on, 'r', ['atMs', 'bytes'], ['requestId', 'sealed'])} FROM answers r WHERE r.request_id = $1`,
   );
   return {
     readInstallation: async (name) => first(await value(name))?.value ?? null,

@@ -95,6 +95,26 @@ export function numbers(on: Pick<SqlReader, 'number'>, ...columns: readonly stri
   return columns.map((column) => `${on.number(`r.${column}`)} AS ${column}`).join(', ');
 }
 
+/**
+ * Columns of the table or alias `of` under the names of their members, each with the prefix: `at_ms` as "atMs", `account_id` as
+ * "account" or "accountId". Integers are returned as numbers.
+ */
+export function columnsAs(
+  on: Pick<SqlReader, 'number'>,
+  of: string,
+  whole: readonly string[],
+  texts: readonly string[],
+  prefix = '',
+): string {
+  const integers = whole.map((member) => `${on.number(`${of}.${columnOf(member)}`)} AS "${prefix}${member}"`);
+  return [...integers, ...texts.map((member) => `${of}.${columnOf(member)} AS "${prefix}${member}"`)].join(', ');
+}
+
+function columnOf(member: string): string {
+  if (member === 'account' || member === 'key') return `${member}_id`;
+  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** A row's position in a list that begins with the newest; later rows are older, or of the same time with a lower number. */
 export type Position = readonly [atMs: number, seq: number];
 

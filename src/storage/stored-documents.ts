@@ -195,7 +195,7 @@ function fillWindows(value: unknown): unknown {
   return { ...others, anchorMs, windows: windows.map((window) => ({ anchorMs, sinceMs: 0, ...window })) };
 }
 
-type DestinationDocument = Pick<
+export type DestinationDocument = Pick<
   Destination,
   'kind' | 'name' | 'address' | 'types' | 'secrets' | 'unsubscribedAtMs' | 'madeBy'
 >;

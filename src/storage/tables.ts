@@ -125,30 +125,23 @@ export function readUsageRecord(row: UsageTable): StoredUsageRecord {
   };
 }
 
-export interface AuditTable {
-  seq: number;
-  at_ms: number;
-  actor: string;
-  role: Actor['role'];
-  address: string;
-  request_id: string | null;
-  action: string;
-  object: string;
-  account_id: number | null;
-  before: string | null;
-  after: string | null;
-}
+export type AuditTable = Omit<StoredAuditRecord, 'actor' | 'before' | 'after'> &
+  Omit<Actor, 'id'> & { actor: Actor['id']; before: string | null; after: string | null };
 
-export function readAuditRow(row: AuditTable): StoredAuditRecord {
+export function readAuditRow({
+  actor: id,
+  role,
+  address,
+  requestId,
+  before,
+  after,
+  ...record
+}: AuditTable): StoredAuditRecord {
   return {
-    seq: row.seq,
-    atMs: row.at_ms,
-    actor: { id: row.actor, role: row.role, address: row.address, requestId: row.request_id },
-    action: row.action,
-    object: row.object,
-    account: row.account_id,
-    before: row.before === null ? null : readOr(documents.auditBefore, row.before, whyUnreadable),
-    after: row.after === null ? null : readOr(documents.auditAfter, row.after, whyUnreadable),
+    ...record,
+    actor: { id, role, address, requestId },
+    before: before === null ? null : readOr(documents.auditBefore, before, whyUnreadable),
+    after: after === null ? null : readOr(documents.auditAfter, after, whyUnreadable),
   };
 }
 

@@ -17,7 +17,17 @@ import type {
 import type { CoCommittedStatement } from './co-committed.ts';
 import { gatherRefusals } from './gather-refusals.ts';
 import { readRows } from './readable-rows.ts';
-import { Bindings, LAST, newestFirst, numbers, type Position, pageStarts, type SqlReader } from './sql-reader.ts';
+import {
+  Bindings,
+  columnsAs,
+  LAST,
+  newestFirst,
+  numbers,
+  type Position,
+  type PositionRow,
+  pageStarts,
+  type SqlReader,
+} from './sql-reader.ts';
 import { documents, readStored } from './stored-documents.ts';
 
 export type TrafficRow = { table: 'refusals'; add: RefusalCount } | { table: 'route_hours'; put: RouteHour };
@@ -62,36 +72,17 @@ export function trafficWrites(gate: LedgerGate): Pick<TrafficStore, 'addRefusals
   };
 }
 
-interface RefusalTable {
-  seq: number;
-  at_ms: number;
-  account_id: number;
-  key_id: number;
-  code: string;
-  status: number;
-  count: number;
-  last_at_ms: number;
-  message: string;
-}
+type RefusalTable = StoredRefusal & { account: number; key: number };
 
 function readRefusal(row: RefusalTable): StoredRefusal {
-  return {
-    seq: row.seq,
-    atMs: row.at_ms,
-    account: row.account_id || null,
-    key: row.key_id || null,
-    code: row.code,
-    status: row.status,
-    count: row.count,
-    lastAtMs: row.last_at_ms,
-    message: row.message,
-  };
+  return { ...row, account: row.account || null, key: row.key || null };
 }
 
 /** All of them are reports: they read more than a page, or wait for no request. */
 export function trafficReads(on: SqlReader): TrafficReads {
   const startOf = pageStarts(on, 'refusals');
-  const columns = `${numbers(on, 'seq', 'at_ms', 'account_id', 'key_id', 'status', 'count', 'last_at_ms')}, r.code, r.message`;
+  const integers = ['seq', 'atMs', 'account', 'key', 'status', 'count', 'lastAtMs'];
+  const columns = columnsAs(on, 'r', integers, ['code', 'message']);
   return {
     async listRefusals({ limit, ...page }) {
       const bindings = new Bindings();
@@ -104,7 +95,7 @@ export function trafficReads(on: SqlReader): TrafficReads {
       const bindings = new Bindings();
       const everything = { account: null, key: null, madeBy: null, code: null };
       const range = refusalRange(on, bindings, everything, { after: [LAST, LAST], upTo: [sinceMs] });
-      const text = `SELECT ${numbers(on, 'account_id', 'key_id')}, r.code, ${SUMS} FROM (SELECT r.* ${range}) r
+      const text = `SELECT ${columnsAs(on, 'r', ['account', 'key'], ['code'])}, ${SUMS} FROM (SELECT r.* ${range}) r
         GROUP BY r.account_id, r.key_id, r.code HAVING SUM(r.count) >= ${bindings.add(least)}`;
       const rows = await on.read<TotalTable>(text, ...bindings.values);
       return rows
@@ -116,9 +107,8 @@ export function trafficReads(on: SqlReader): TrafficReads {
       const bindings = new Bindings();
       const everything = { account: null, key: null, madeBy: null, code: null };
       const range = refusalRange(on, bindings, everything, { after: [LAST, LAST], upTo: [0] });
-      const text = `SELECT ${numbers(on, 'at_ms')} ${range} LIMIT 1 OFFSET ${bindings.add(rows)}`;
-      const [row] = await on.read<{ at_ms: number }>(text, ...bindings.values);
-      return row === undefined ? null : { atMs: row.at_ms };
+      const text = `SELECT ${columnsAs(on, 'r', ['atMs'], [])} ${range} LIMIT 1 OFFSET ${bindings.add(rows)}`;
+      return (await on.read<{ atMs: number }>(text, ...bindings.values))[0] ?? null;
     },
     listRouteHours: routeHourReads(on),
   };
@@ -147,33 +137,23 @@ function refusalRange(
 }
 
 const SUMS = `CAST(SUM(r.count) AS double precision) AS count,
-  CAST(MAX(r.last_at_ms) AS double precision) AS last_at_ms`;
+  CAST(MAX(r.last_at_ms) AS double precision) AS "lastAtMs"`;
 
-/** Columns that it is not grouped by are missing. */
-interface TotalTable extends Partial<Pick<RefusalTable, 'at_ms' | 'account_id' | 'key_id' | 'code'>> {
-  count: number;
-  last_at_ms: number;
-}
+/** Members that it is not grouped by are missing. */
+type TotalTable = Partial<RefusalTotal> & Pick<RefusalTotal, 'count' | 'lastAtMs'>;
 
-function readTotal(row: TotalTable): RefusalTotal {
-  return {
-    atMs: row.at_ms ?? null,
-    account: row.account_id || null,
-    key: row.key_id || null,
-    code: row.code ?? null,
-    count: row.count,
-    lastAtMs: row.last_at_ms,
-  };
+function readTotal({ atMs = null, account, key, code = null, ...sums }: TotalTable): RefusalTotal {
+  return { ...sums, atMs, account: account || null, key: key || null, code };
 }
 
 const HOUR = '(r.at_ms / 3600000 * 3600000)'; // whole numbers are divided without a rest
 
 const GROUPS: Readonly<Record<RefusalGrouping, (on: SqlReader) => { shown: string; by: string }>> = {
   code: () => ({ shown: 'r.code', by: 'r.code' }),
-  key: (on) => ({ shown: numbers(on, 'account_id', 'key_id'), by: 'r.account_id, r.key_id' }),
-  account: (on) => ({ shown: numbers(on, 'account_id'), by: 'r.account_id' }),
-  minute: (on) => ({ shown: numbers(on, 'at_ms'), by: 'r.at_ms' }),
-  hour: (on) => ({ shown: `${on.number(HOUR)} AS at_ms`, by: HOUR }),
+  key: (on) => ({ shown: columnsAs(on, 'r', ['account', 'key'], []), by: 'r.account_id, r.key_id' }),
+  account: (on) => ({ shown: columnsAs(on, 'r', ['account'], []), by: 'r.account_id' }),
+  minute: (on) => ({ shown: columnsAs(on, 'r', ['atMs'], []), by: 'r.at_ms' }),
+  hour: (on) => ({ shown: `${on.number(HOUR)} AS "atMs"`, by: HOUR }),
 };
 
 /** Adds up a bounded run of rows per statement. The last row of a run is looked up first. */
@@ -184,7 +164,7 @@ async function* sumRuns(on: SqlReader, question: RefusalQuestion): AsyncGenerato
     const lookUp = new Bindings();
     const rows = refusalRange(on, lookUp, question, { after, upTo: end });
     const found = `SELECT ${numbers(on, 'at_ms', 'seq')} ${rows} LIMIT 1 OFFSET ${lookUp.add(bounds.refusalRunRows - 1)}`;
-    const [last] = await on.read<Pick<RefusalTable, 'at_ms' | 'seq'>>(found, ...lookUp.values);
+    const [last] = await on.read<PositionRow>(found, ...lookUp.values);
     const bindings = new Bindings();
     const upTo = last === undefined ? end : [last.at_ms, last.seq];
     const run = refusalRange(on, bindings, question, { after, upTo });
@@ -195,30 +175,16 @@ async function* sumRuns(on: SqlReader, question: RefusalQuestion): AsyncGenerato
   }
 }
 
-interface RouteHourTable {
-  at_ms: number;
-  model: string;
-  provider: string;
-  upstream_model: string;
-  source: string;
-  document: string;
-}
+type RouteHourTable = Omit<RouteHour, 'counts'> & { document: string };
 
 function routeHourReads(on: SqlReader): RouteHourStore['listRouteHours'] {
-  const columns = `${numbers(on, 'at_ms')}, r.model, r.provider, r.upstream_model, r.source, r.document`;
+  const columns = columnsAs(on, 'r', ['atMs'], ['model', 'provider', 'upstreamModel', 'source', 'document']);
   const since = on.prepare<RouteHourTable>(`SELECT ${columns} FROM route_hours r WHERE r.at_ms >= $1 LIMIT $2`);
   return async (sinceMs) =>
     readRows(
       on,
       await since(sinceMs, bounds.routeHoursReadMax),
-      ({ at_ms, model }) => `${at_ms} ${model}`,
-      (row) => ({
-        atMs: row.at_ms,
-        model: row.model,
-        provider: row.provider,
-        upstreamModel: row.upstream_model,
-        source: row.source,
-        counts: readStored(documents.routeCounts, row.document),
-      }),
+      ({ atMs, model }) => `${atMs} ${model}`,
+      ({ document, ...hour }) => ({ ...hour, counts: readStored(documents.routeCounts, document) }),
     );
 }
