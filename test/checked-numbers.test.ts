@@ -30,7 +30,6 @@ const looseNumbers: Record<string, string> = {
   'src/providers/openai/convert-chunk.ts': 'names the numbers that nobody knows',
   'src/providers/openai/gather-calls.ts': 'an index that names a call',
   'src/providers/read-vectors.ts': 'parts of vectors are relayed',
-  'src/providers/sandbox/check-schema.ts': 'bounds in a schema',
   'src/providers/sandbox/fill-schema.ts': 'bounds in a schema',
   'src/usage/account-samples.ts': 'checks that each is within its own range',
   'src/usage/read-usage.ts': 'names the numbers that nobody knows',

@@ -179,8 +179,7 @@ export const bounds = {
   schemaNodesMax: 5_000,
   requestSchemaNodesMax: 50_000, // parts in all tools of one request; a reference repeats the part that it names
   sandboxScriptCharactersMax: 64 * 1024,
-  sandboxSchemaCharactersMax: 256 * 1024,
-  sandboxSchemaStepsMax: 20_000, // values, keywords, characters and comparisons, to make one value of a schema
+  sandboxSchemaStepsMax: 20_000, // schemas, members and characters, to make one value of a schema
   sandboxSchemaDepthMax: 64, // levels of values and of alternatives
   providerCredentialsMax: 100,
   residenciesMax: 32, // names in `residency` of one provider or group

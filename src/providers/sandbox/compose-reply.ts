@@ -151,9 +151,7 @@ function composeValue(body: JsonObject): string | null {
   const { type, schema } = objectOf(format);
   if (type !== 'json_schema' || !isJsonObject(schema))
     refuseField('output_config.format', "Input should have the type 'json_schema' and a schema");
-  const filled = fillSchema(schema);
-  if ('reason' in filled) refuseField('output_config.format.schema', filled.reason);
-  return JSON.stringify(filled.value);
+  return JSON.stringify(fillSchema(schema));
 }
 
 interface CallableTool {

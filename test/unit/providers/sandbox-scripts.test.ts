@@ -246,23 +246,6 @@ test('structured output is the text of an answer, unless a script says otherwise
   expect(await refusal('Hi', { output_config: { format: { type: 'grammar' } } })).toStartWith('output_config.format:');
 });
 
-test('keywords that the official SDKs write into descriptions are obeyed', async () => {
-  const described = (type: string, description: string) => ({ type, description });
-  const properties = {
-    typescript: described('integer', 'Age\n\n{minimum: 18, maximum: 99}'),
-    python: described('string', 'A code\n\n{maxLength: 4, pattern: ^[A-Z]{2,3}$, title: Code}'),
-    quoted: described('string', '{pattern: "^\\\\d{3}$"}'),
-    list: { type: 'array', items: { type: 'integer' }, description: '{minItems: 2}' },
-    plain: described('string', 'One of {minLength: 50} or {a: b}.'),
-    broken: described('string', '{pattern: "\\q", minLength: 1e9999, maximum: no}'),
-  };
-  const schema = { type: 'object', properties, required: Object.keys(properties) };
-  const [text] = await content('Hi', { output_config: { format: { type: 'json_schema', schema } } });
-  expect(JSON.parse(String(text))).toEqual({
-    ...{ typescript: 18, python: 'AA', quoted: '000', list: [1, 1], plain: 'text', broken: 'text' },
-  });
-});
-
 test('more stop sequences than any provider accepts are refused', async () => {
   const many = Array.from({ length: 33 }, (_, place) => `stop ${place}`);
   expect(await refusal('Hi', { stop_sequences: many })).toStartWith('stop_sequences:');
