@@ -1,34 +1,35 @@
 // Network addresses as text: IP addresses and CIDR ranges, private addresses, listen addresses and browser origins.
 // An IPv4 address mapped into IPv6 (::ffff:10.0.0.1) equals the IPv4 address, in addresses and in ranges.
 
+import { isIPv4, isIPv6 } from 'node:net';
 import { parseDigits, parseHex, parseWholeNumber } from './checked-number.ts';
 
 const V4_BITS = 32;
 const V6_BITS = 128;
 const MAPPED_BITS = V6_BITS - V4_BITS;
+const MAPPED = 0xffffn;
 
-/** Four 32-bit words; an IPv4 address has only the last. */
 export interface Address {
   isV4: boolean;
-  words: readonly [number, number, number, number];
+  /** Of 32 or 128 bits. */
+  value: bigint;
 }
 
 export interface AddressRange extends Address {
-  /** The number of leading bits that count, of 32 or 128. */
-  prefixBits: number;
+  /** The number of trailing bits that do not count. */
+  freeBits: bigint;
 }
 
-/** Reads an address without brackets, port or prefix; a zone ("%eth0") is ignored. Null when it is not an address. */
+/**
+ * Reads an address without brackets, port or prefix; a zone ("%eth0") is ignored. Null when it is not an address, as with
+ * octal and short forms of IPv4 ("010.1.1.1", "10.1").
+ */
 export function parseAddress(text: string): Address | null {
-  if (!text.includes(':')) {
-    const word = parseV4(text);
-    return word === null ? null : { isV4: true, words: [0, 0, 0, word] };
-  }
-  const zoneAt = text.indexOf('%');
-  const words = parseV6(zoneAt < 0 ? text : text.slice(0, zoneAt));
-  if (words === null) return null;
-  if (isMapped(words)) return { isV4: true, words: [0, 0, 0, words[3]] };
-  return { isV4: false, words };
+  if (isIPv4(text)) return { isV4: true, value: readV4(text) };
+  const [written = ''] = text.split('%', 1);
+  if (!isIPv6(written)) return null;
+  const value = readV6(written);
+  return value >> 32n === MAPPED ? { isV4: true, value: value & 0xffff_ffffn } : { isV4: false, value };
 }
 
 /** Reads "10.0.0.0/8", "2001:db8::/32" or a single address. Null when it is neither. */
@@ -41,15 +42,17 @@ export function parseRange(text: string): AddressRange | null {
   const writtenBits = written.includes(':') ? V6_BITS : V4_BITS;
   const prefixBits = match[2] === undefined ? writtenBits : parseDigits(match[2]);
   if (prefixBits > writtenBits) return null;
-  if (!address.isV4 || writtenBits === V4_BITS) return { ...address, prefixBits };
-  if (prefixBits >= MAPPED_BITS) return { ...address, prefixBits: prefixBits - MAPPED_BITS };
+  const freeBits = BigInt(writtenBits - prefixBits);
   // Wider than the mapped addresses: an IPv6 range that contains no IPv4 address.
-  return { isV4: false, words: [0, 0, 0xffff, address.words[3]], prefixBits };
+  if (address.isV4 && writtenBits === V6_BITS && prefixBits < MAPPED_BITS)
+    return { isV4: false, value: (MAPPED << 32n) | address.value, freeBits };
+  return { ...address, freeBits };
 }
 
 export function isInRanges(address: Address, ranges: readonly AddressRange[]): boolean {
-  for (const range of ranges) if (contains(range, address)) return true;
-  return false;
+  return ranges.some(
+    ({ isV4, value, freeBits }) => isV4 === address.isV4 && value >> freeBits === address.value >> freeBits,
+  );
 }
 
 /** The networks of an address, each inside of the next one. */
@@ -62,72 +65,35 @@ export interface Networks {
   region: string;
 }
 
-/** Other text than an address is each of its networks. */
+/** Names of stored counters. Other text than an address is each of its networks. */
 export function networksOf(text: string): Networks {
   const address = parseAddress(text);
   if (address === null) return { subscriber: text, site: text, region: text };
-  const [first, second, , last] = address.words;
-  if (address.isV4) return { subscriber: `v4:${last}`, site: `v4:${last >>> 8}/24`, region: `v4:${last >>> 16}/16` };
-  return { subscriber: `v6:${first}:${second}`, site: `v6:${first}:${second >>> 16}/48`, region: `v6:${first}/32` };
+  const { isV4, value } = address;
+  if (isV4) return { subscriber: `v4:${value}`, site: `v4:${value >> 8n}/24`, region: `v4:${value >> 16n}/16` };
+  const [first, second] = [value >> 96n, (value >> 64n) & 0xffff_ffffn];
+  return { subscriber: `v6:${first}:${second}`, site: `v6:${first}:${second >> 16n}/48`, region: `v6:${first}/32` };
 }
 
-function contains(range: AddressRange, address: Address): boolean {
-  if (range.isV4 !== address.isV4) return false;
-  let bitsLeft = range.isV4 ? range.prefixBits + MAPPED_BITS : range.prefixBits;
-  for (let place = 0; bitsLeft > 0; place++, bitsLeft -= 32) {
-    const mask = bitsLeft >= 32 ? 0xffffffff : ~(0xffffffff >>> bitsLeft);
-    if ((((range.words[place] as number) ^ (address.words[place] as number)) & mask) !== 0) return false;
-  }
-  return true;
+function readV4(text: string): bigint {
+  return BigInt(text.split('.').reduce((value, byte) => value * 256 + parseDigits(byte), 0));
 }
 
-function isMapped(words: Address['words']): boolean {
-  return words[0] === 0 && words[1] === 0 && words[2] === 0xffff;
+function readV6(text: string): bigint {
+  const [head = '', tail = ''] = text.split('::');
+  const [first, last] = [readGroups(head), readGroups(tail)];
+  const zeros = new Array<bigint>(8 - first.length - last.length).fill(0n);
+  return [...first, ...zeros, ...last].reduce((value, group) => (value << 16n) | group, 0n);
 }
 
-/** Dotted decimal without leading zeros, because some systems read "010" as 8. */
-function parseV4(text: string): number | null {
-  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
-  if (match === null) return null;
-  let word = 0;
-  for (const part of match.slice(1)) {
-    const byte = parseDigits(part);
-    if (byte > 255 || (part.length > 1 && part.startsWith('0'))) return null;
-    word = word * 256 + byte;
-  }
-  return word;
-}
-
-function parseV6(text: string): [number, number, number, number] | null {
-  const halves = text.split('::');
-  if (halves.length > 2) return null;
-  const head = parseGroups(halves[0] as string, halves.length === 1);
-  const tail = halves.length === 1 ? [] : parseGroups(halves[1] as string, true);
-  if (head === null || tail === null) return null;
-  const missing = 8 - head.length - tail.length;
-  if (halves.length === 1 ? missing !== 0 : missing < 1) return null;
-  const groups = [...head, ...new Array<number>(missing).fill(0), ...tail];
-  const word = (place: number) => (groups[place] as number) * 65_536 + (groups[place + 1] as number);
-  return [word(0), word(2), word(4), word(6)];
-}
-
-/** The 16-bit groups of one side of "::"; only the last side may end in dotted decimal. */
-function parseGroups(text: string, isLast: boolean): number[] | null {
+/** The 16-bit groups of one side of "::". */
+function readGroups(text: string): bigint[] {
   if (text === '') return [];
-  const parts = text.split(':');
-  const groups: number[] = [];
-  for (const [place, part] of parts.entries()) {
-    if (isLast && place === parts.length - 1 && part.includes('.')) {
-      const word = parseV4(part);
-      if (word === null) return null;
-      groups.push(word >>> 16, word & 0xffff);
-      continue;
-    }
-    const group = part.length <= 4 ? parseHex(part) : null;
-    if (group === null) return null;
-    groups.push(group);
-  }
-  return groups;
+  return text.split(':').flatMap((group) => {
+    if (!group.includes('.')) return [BigInt(parseHex(group) ?? 0)];
+    const value = readV4(group);
+    return [value >> 16n, value & 0xffffn];
+  });
 }
 
 const PRIVATE = [
@@ -158,14 +124,15 @@ export function isPrivateAddress(ip: string): boolean {
   const bare = ip.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, ''); // without brackets and zone ("fe80::1%eth0")
   const host = URL.parse(bare.includes(':') ? `http://[${bare}]/` : `http://${bare}/`)?.hostname ?? '';
   const address = parseAddress(host.replace(/^\[(.*)\]$/, '$1'));
-  return address !== null && (isInRanges(address, PRIVATE) || (!address.isV4 && embedsPrivate(address.words)));
+  return address !== null && (isInRanges(address, PRIVATE) || (!address.isV4 && embedsPrivate(address.value)));
 }
 
-function embedsPrivate([first, second, third, last]: Address['words']): boolean {
-  const isPrivateV4 = (word: number) => isInRanges({ isV4: true, words: [0, 0, 0, word] }, PRIVATE);
-  if (first === 0 && second === 0 && (third === 0 || third === 0xffff0000)) return isPrivateV4(last); // compatible, translated
-  if (first === 0x64ff9b) return second >>> 16 !== 0 || isPrivateV4(last); // NAT64: of one network, or the well-known one
-  return first >>> 16 === 0x2002 && isPrivateV4((first & 0xffff) * 65_536 + (second >>> 16)); // 6to4
+function embedsPrivate(address: bigint): boolean {
+  const isPrivateV4 = (bits: bigint) => isInRanges({ isV4: true, value: bits & 0xffff_ffffn }, PRIVATE);
+  const network = address >> 32n;
+  if (network === 0n || network === 0xffff_0000n) return isPrivateV4(address); // compatible, translated
+  if (address >> 96n === 0x64_ff9bn) return (address >> 80n) % 0x1_0000n !== 0n || isPrivateV4(address); // NAT64: of one network, or the well-known one
+  return address >> 112n === 0x2002n && isPrivateV4(address >> 80n); // 6to4
 }
 
 /** The host of a base URL when it is `localhost` or a private address; else null. Resolves no names. */

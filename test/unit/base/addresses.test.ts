@@ -36,6 +36,10 @@ test.each([
   ['2001:db8:0:0:8000::', '2001:db8::/65', false],
   ['2001:db8:0:0:7fff::', '2001:db8::/65', true],
   ['fe80::1%eth0', 'fe80::/10', true],
+  ['::ffff:1.2.3.4', '::ffff:0:0/95', false],
+  ['::fffe:1.2.3.4', '::ffff:0:0/95', true],
+  ['1:2:3:4:5:6:7::', '1:2:3:4:5:6:7:0', true],
+  ['2001:DB8::1.2.3.4', '2001:db8::102:304', true],
 ])('%s in %s is %p', (address, range, expected) => {
   expect(isIn(address, range)).toBe(expected);
 });
@@ -46,6 +50,13 @@ test.each([
   '1.2.3.4.5',
   '256.1.1.1',
   '010.1.1.1',
+  '0x7f.0.0.1',
+  '2130706433',
+  '127.1',
+  '1.2.3.4%eth0',
+  ' 1.2.3.4',
+  '::1\n',
+  '::ffff:1.2.3.04',
   '1.2.3.4:80',
   ':::',
   '1::2::3',
@@ -58,10 +69,18 @@ test.each([
   '1:2:3:4:5:6:7::8',
 ])('"%s" is not an address', (text) => expect(parseAddress(text)).toBeNull());
 
-test.each(['10.0.0.0/33', '::/129', '10.0.0.0/', '/8', '10.0.0.0/-1', 'any', '10.0.0.0/8/8'])(
-  '"%s" is not a range',
-  (text) => expect(parseRange(text)).toBeNull(),
-);
+test.each([
+  '10.0.0.0/33',
+  '::/129',
+  'fe80::%eth0/10',
+  '10.0/8',
+  '010.0.0.0/8',
+  '10.0.0.0/',
+  '/8',
+  '10.0.0.0/-1',
+  'any',
+  '10.0.0.0/8/8',
+])('"%s" is not a range', (text) => expect(parseRange(text)).toBeNull());
 
 test.each<[shares: string, one: string, other: string]>([
   ['subscriber site region', '2001:db8:1:2::1', '2001:db8:1:2:ffff::9'],
