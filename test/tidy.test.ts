@@ -109,7 +109,6 @@ const packageHomes: Record<string, RegExp> = {
   'bun:sqlite': /^src\/storage\//,
   hono: /^src\/admin-api\//,
   '@hono/zod-openapi': /^src\/admin-api\//,
-  'prom-client': /^src\/observability\//,
   'better-auth': /^src\/(?:auth\/|storage\/sign-in-database\.ts$)/,
   'gpt-tokenizer': /^src\/tokenizer\//,
   '@anthropic-ai': /^src\/tokenizer\//,
@@ -186,14 +185,14 @@ describe('imports', () => {
     expect(faults.map(describeImport)).toEqual([]);
   });
 
-  test('of a start need no package but the schemas of the catalog and the registry of metrics', () => {
+  test('of a start need no package but the schemas of the catalog', () => {
     const early = imports.filter(({ typeOnly, isLate }) => !typeOnly && !isLate);
     const start = ['src/main.ts', 'src/commands/serve.ts', 'src/server/server.ts', 'src/server/open-sqlite.ts'];
     const loaded = new Set([...start, 'src/threads/ledger-worker.ts']);
     for (const path of loaded)
       for (const { source, target } of early) if (source.path === path && target !== null) loaded.add(target);
     expect(loaded.size).toBeGreaterThan(100);
-    const isExpected = /^(?:\.|node:|bun\b|prom-client\/lib\/|zod$)/;
+    const isExpected = /^(?:\.|node:|bun\b|zod$)/;
     const packages = early.filter(({ source, specifier }) => loaded.has(source.path) && !isExpected.test(specifier));
     expect(packages.map(describeImport)).toEqual([]);
   });

@@ -37,7 +37,13 @@ test('the output is in the format of Prometheus: cumulative buckets, escaped nam
   const registry = new MetricRegistry();
   registry.counter(TERMS).of('good', 'a "b"\\c\n').value = 0.5;
   registry.histogram({ name: 'turnpike_waits_seconds', help: 'Waits' }, [0.1, 1]).of().observe(0.5);
-  registry.reading({ name: 'turnpike_rooms', help: 'Rooms', labels: { floor: null } }, 'gauge', () => [[['first'], 3]]);
+  registry.reading({ name: 'turnpike_rooms', help: 'A "room"\nor a\\b', labels: { floor: null } }, 'gauge', () => [
+    [['first'], 3],
+    [['endless'], Number.POSITIVE_INFINITY],
+    [['below'], Number.NEGATIVE_INFINITY],
+    [['unknown'], Number.NaN],
+    [['small'], 1e-7],
+  ]);
   expect(await registry.scrape()).toBe(`# HELP turnpike_tries_total Tries
 # TYPE turnpike_tries_total counter
 turnpike_tries_total{result="good",model="other"} 0
@@ -52,9 +58,13 @@ turnpike_waits_seconds_bucket{le="+Inf"} 1
 turnpike_waits_seconds_sum 0.5
 turnpike_waits_seconds_count 1
 
-# HELP turnpike_rooms Rooms
+# HELP turnpike_rooms A "room"\\nor a\\\\b
 # TYPE turnpike_rooms gauge
 turnpike_rooms{floor="first"} 3
+turnpike_rooms{floor="endless"} Inf
+turnpike_rooms{floor="below"} -Inf
+turnpike_rooms{floor="unknown"} NaN
+turnpike_rooms{floor="small"} 1e-7
 `);
 });
 
