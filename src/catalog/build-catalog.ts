@@ -4,7 +4,6 @@ import { assert } from '../base/assert.ts';
 import { exactNumber, parseTimeMs } from '../base/checked-number.ts';
 import { parseId } from '../base/ids.ts';
 import type { Nano } from '../base/money.ts';
-import { bounds } from '../config/config.ts';
 import { Secret } from '../secrets/secrets.ts';
 import { PRICED_TIERS } from '../wire/wire.ts';
 import type { Auth } from './auth.ts';
@@ -19,10 +18,8 @@ import {
   readAmount,
   readDecimalRate,
   readMultiplier,
-  type SettingsInput,
   storedModel,
   storedProvider,
-  storedSettings,
   type TierInput,
 } from './document.ts';
 import { type Fault, formatFault, readPart } from './fault.ts';
@@ -38,66 +35,17 @@ import {
   type ProviderSettings,
   type Rates,
   type Route,
-  type Settings,
   type TierPrice,
 } from './model.ts';
 import { passthroughFrom } from './passthrough.ts';
 import { catalogAt, nextPriceChangeMs } from './price-changes.ts';
+import { DEFAULT_SETTINGS, settingsFrom, storedSettings } from './settings.ts';
 import { type CatalogDocument, type DocumentKind, storedCredentials } from './store.ts';
 
 /** A stored document that this version cannot read. Its message names the document and every fault. */
 export class DocumentBroken extends Error {
   override name = 'DocumentBroken';
 }
-
-export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
-  vendorPrefixes: Object.freeze(['vendor', 'anthropic']),
-  installationName: 'Turnpike',
-  installationLogo: null,
-  supportAddress: null,
-  rechargeInstructions: null,
-  outputTrancheTokens: 2_048,
-  outputFloorTokens: 256,
-  drainSeconds: 600,
-  drainNoticeSeconds: 0,
-  bodyBytesMax: bounds.bodyBytesMax,
-  requireBrowserHeader: false,
-  errorStatuses: 'turnpike',
-  upstreamConnectSeconds: 10,
-  upstreamFirstEventSeconds: 300,
-  upstreamStreamSeconds: 3_600,
-  upstreamSilenceSeconds: 300,
-  upstreamAnswerSeconds: 600,
-  attemptsSeconds: 600,
-  circuitFailures: 5,
-  finishWithoutCallerSeconds: 600,
-  finishStreamsWithoutCallerMax: 0,
-  settleWaitSeconds: 30,
-  reversalsPerAccountDay: '10.00',
-  adminListen: null,
-  shedLoopDelayMs: 500,
-  shedBodyBytes: 256 * 1024 * 1024,
-  shedOpenMessages: 20_000,
-  usageRetentionDays: null,
-  journalRetentionMonths: null,
-  eventRetentionDays: 30,
-  webhookPrivateNetwork: 'off',
-  priceListKey: null,
-  secondFactorRequired: 'nobody',
-  sessionLifetimeHours: 720,
-  operatorSessionLifetimeHours: 24,
-  signUp: 'off',
-  signUpDomains: Object.freeze([]),
-  signUpGroup: 'default',
-  signUpCredit: '0',
-  signUpsPerDayMax: 100,
-  rechargeAmounts: Object.freeze(['10', '25', '50', '100']),
-  rechargeMin: '5',
-  rechargeMax: '1000',
-  autoRechargesPerDayMax: 5,
-  stripeAutomaticTax: false,
-  planGraceHours: 72,
-});
 
 /** A credential with `auth`, and where it is sent. */
 export interface AuthHolder {
@@ -349,17 +297,6 @@ function amountFrom(text: string): Nano {
   const units = readAmount(text);
   assert(units !== null, 'the schema accepted an invalid amount');
   return exactNumber(units);
-}
-
-/** The settings in force, with defaults filled in: "drain_seconds" is drainSeconds here. */
-export function settingsFrom(stored: SettingsInput): Settings {
-  // A silence timeout without a first-event timeout applies to both.
-  const given: Record<string, unknown> = { upstream_first_event_seconds: stored.upstream_silence_seconds, ...stored };
-  const inForce = Object.entries(DEFAULT_SETTINGS).map(([name, byDefault]) => {
-    const value = given[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
-    return [name, value === undefined ? byDefault : Array.isArray(value) ? Object.freeze(value) : value];
-  });
-  return Object.freeze(Object.fromEntries(inForce));
 }
 
 function rateFrom(text: string): bigint {

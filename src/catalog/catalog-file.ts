@@ -1,20 +1,12 @@
 // Reads the file of `apply`: finds all faults of its members, and fills in values from the price list.
 
 import type { z } from 'zod';
-import type { CredentialInput, GroupInput, ModelInput, PlanInput, ProviderInput, SettingsInput } from './document.ts';
-import {
-  groupInput,
-  modelEntryName,
-  modelInput,
-  modelName,
-  plainName,
-  planInput,
-  settingsInput,
-  vendorPrefixes,
-} from './document.ts';
+import type { CredentialInput, GroupInput, ModelInput, PlanInput, ProviderInput } from './document.ts';
+import { groupInput, modelEntryName, modelInput, modelName, plainName, planInput } from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
 import { findListed, findListedCost, type Platform, type PriceList } from './price-list/price-list.ts';
 import { readCredentials, readProvider } from './read-provider.ts';
+import { type SettingsInput, settingsInput, vendorPrefixes } from './settings.ts';
 
 /** A model's members as if the file stated every price. */
 interface Taken {

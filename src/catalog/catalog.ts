@@ -6,7 +6,6 @@ export {
   type Auths,
   buildCatalog,
   CatalogHolder,
-  DEFAULT_SETTINGS,
   DocumentBroken,
 } from './build-catalog.ts';
 export { comparePrices, type PriceDifference } from './compare-prices.ts';
@@ -34,7 +33,6 @@ export type {
   ProviderSettings,
   Rates,
   Route,
-  Settings,
   TierPrice,
 } from './model.ts';
 export { cleanPassed, type Passthrough, passes } from './passthrough.ts';
@@ -85,5 +83,6 @@ export {
   resolveModel,
   withOwnCredentials,
 } from './resolve-model.ts';
+export { DEFAULT_SETTINGS, type Settings } from './settings.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';
 export { credentialContext, resealDocument, sealedCredentials } from './store.ts';

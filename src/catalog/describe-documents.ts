@@ -3,9 +3,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../wire/wire.ts';
 import { takeListed } from './catalog-file.ts';
-import { groupInput, planInput, storedModel, storedProvider, storedSchemas, storedSettings } from './document.ts';
+import { groupInput, planInput, storedModel, storedProvider } from './document.ts';
 import { type PriceList, priceListIn } from './price-list/price-list.ts';
-import type { CatalogDocument, DocumentKind } from './store.ts';
+import { storedSettings } from './settings.ts';
+import { type CatalogDocument, type DocumentKind, storedSchemas } from './store.ts';
 
 /**
  * Applying the result changes nothing, but prices taken from another version's list are stated as numbers. Objects that cannot be read

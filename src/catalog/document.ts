@@ -1,14 +1,11 @@
 // Schemas of applied files and stored documents. Decimals stay canonical texts; model.ts has them as integers.
 
 import { z } from 'zod';
-import { parseListenAddress } from '../base/addresses.ts';
-import { leastDaysOf } from '../base/clock.ts';
 import { parseId } from '../base/ids.ts';
-import { formatDecimal, formatUsd, NANO_MAX, type Nano, parseDecimal, parseUsd } from '../base/money.ts';
+import { formatDecimal, formatUsd, NANO_MAX, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import { isJsonObject, type JsonObject, type JsonValue, PRICED_TIERS } from '../wire/wire.ts';
 import { authInput } from './auth.ts';
-import { installationMembers } from './installation.ts';
 import { passthroughInput } from './passthrough.ts';
 
 export const SANDBOX_KIND = 'sandbox'; // the provider kind inside the service
@@ -20,9 +17,7 @@ const AMOUNT_FRACTION_DIGITS = 9;
 const MULTIPLIER_FRACTION_DIGITS = 6;
 const MULTIPLIER_MAX = 1_000n * 10n ** 6n;
 const COUNT_MAX = 1_000_000_000;
-const SECONDS_MAX = 86_400;
-const LIST_ENTRIES_MAX = 1_000;
-const SHED_BODY_BYTES_MAX = 2 ** 40;
+export const LIST_ENTRIES_MAX = 1_000;
 const CREDENTIAL_CHARACTERS_MAX = 8_192;
 
 /** A rate in units of 10^-12 USD; null unless it is a decimal from 0 to 10,000 with at most 12 fraction digits. */
@@ -295,123 +290,6 @@ export const planInput = z.strictObject({
   is_offered: z.boolean().default(false),
 });
 
-export const vendorPrefixes = z
-  .array(
-    z
-      .string()
-      .regex(/^[a-z][a-z0-9-]{0,31}$/, 'must have at most 32 characters of a-z, 0-9 and "-", and start with a letter'),
-  )
-  .min(1)
-  .max(16)
-  .refine((prefixes) => new Set(prefixes).size === prefixes.length, 'must not contain a prefix twice');
-const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
-/** Whole cents, and as much as a payment provider takes at once. */
-const rechargeAmount = z
-  .string()
-  .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{2})?$/, 'must be an amount in USD in whole cents, such as "25" or "25.50"')
-  .refine((text) => nanoOf(text) >= RECHARGE_LEAST, 'must be at least 0.50');
-const amountText = z
-  .string()
-  .regex(
-    /^(?:0|[1-9]\d{0,5})(?:\.\d{1,9})?$/,
-    'must be an amount in USD as a decimal string below 1000000, such as "5.00"',
-  );
-const RECHARGE_LEAST = 500_000_000; // the least that Stripe charges
-const seconds = z.int().min(1).max(SECONDS_MAX);
-const lifetimeHours = z.int().min(1).max(8_760);
-const settingsMembers = {
-  ...installationMembers,
-  output_tranche_tokens: z.int().min(16).max(1_000_000),
-  output_floor_tokens: z.int().min(1).max(1_000_000),
-  drain_seconds: z.int().min(0).max(SECONDS_MAX),
-  drain_notice_seconds: z.int().min(0).max(600),
-  body_bytes_max: z.int().min(1_024).max(bounds.bodyBytesMax),
-  require_browser_header: z.boolean(),
-  error_statuses: z.enum(['turnpike', 'vendor'], 'must be "turnpike" or "vendor"'),
-  upstream_connect_seconds: z.int().min(1).max(600),
-  upstream_first_event_seconds: seconds,
-  upstream_stream_seconds: seconds,
-  upstream_silence_seconds: seconds,
-  upstream_answer_seconds: seconds,
-  attempts_seconds: seconds,
-  circuit_failures: z.int().min(1).max(1_000_000).nullable(),
-  finish_without_caller_seconds: seconds,
-  finish_streams_without_caller_max: z.int().min(0).max(100_000),
-  settle_wait_seconds: z.int().min(1).max(600),
-  reversals_per_account_day: amountText,
-  admin_listen: z
-    .string()
-    .refine((text) => parseListenAddress(text) !== null, 'must be ADDRESS:PORT such as "127.0.0.1:8081"')
-    .nullable(),
-  shed_loop_delay_ms: z.int().min(20).max(60_000),
-  shed_body_bytes: z.int().min(1_024).max(SHED_BODY_BYTES_MAX),
-  shed_open_messages: z.int().min(1).max(1_000_000),
-  usage_retention_days: z.int().min(2).max(36_500).nullable(),
-  journal_retention_months: z.int().min(2).max(1_200).nullable(),
-  event_retention_days: z.int().min(7).max(3_650),
-  webhook_private_network: z.enum(['off', 'operators', 'everyone'], 'must be "off", "operators" or "everyone"'),
-  price_list_key: z
-    .string()
-    .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an Ed25519 public key: the base64 of its 32 bytes')
-    .nullable(),
-  second_factor_required: z.enum(['nobody', 'operators', 'everyone'], 'must be "nobody", "operators" or "everyone"'),
-  session_lifetime_hours: lifetimeHours,
-  operator_session_lifetime_hours: lifetimeHours,
-  sign_up: z.enum(['off', 'on'], 'must be "off" or "on"'),
-  sign_up_domains: z
-    .array(z.string().regex(DOMAIN, 'must be a domain in lower case, such as "example.com"'))
-    .max(LIST_ENTRIES_MAX),
-  sign_up_group: plainName,
-  sign_up_credit: amountText,
-  sign_ups_per_day_max: z.int().min(1).max(1_000_000),
-  recharge_amounts: z.array(rechargeAmount).min(1, 'must not be empty').max(LIST_ENTRIES_MAX),
-  recharge_min: rechargeAmount,
-  recharge_max: rechargeAmount,
-  auto_recharges_per_day_max: z.int().min(0).max(1_000),
-  stripe_automatic_tax: z.boolean(),
-  plan_grace_hours: z
-    .int()
-    .min(2, 'must be at least 2: Stripe charges a renewal about an hour after the period')
-    .max(720),
-};
-export const settingsInput = z
-  .strictObject(settingsMembers)
-  .partial()
-  .refine((settings) => (settings.shed_body_bytes ?? SHED_BODY_BYTES_MAX) >= bodyBytesMaxOf(settings), {
-    path: ['shed_body_bytes'],
-    error: (issue) =>
-      `must be at least body_bytes_max, ${bodyBytesMaxOf(issue.input as SettingsInput)}: a body of that size would always be shed`,
-  })
-  .refine(
-    ({ recharge_min: least, recharge_max: most }) => least == null || most == null || nanoOf(least) <= nanoOf(most),
-    {
-      path: ['recharge_max'],
-      error: 'must be at least recharge_min',
-    },
-  )
-  .refine(isJournalKeptWithUsage, {
-    path: ['journal_retention_months'],
-    error: (issue) => {
-      const { usage_retention_days: days } = issue.input as SettingsInput;
-      const why = 'a month whose usage records are kept cannot be dropped';
-      return days == null
-        ? `requires usage_retention_days: ${why}`
-        : `is too low for usage_retention_days, ${days}: ${why}`;
-    },
-  });
-
-function isJournalKeptWithUsage({ usage_retention_days: days, journal_retention_months: months }: SettingsInput) {
-  return months == null || (days != null && leastDaysOf(months) >= days);
-}
-
-function nanoOf(text: string): Nano {
-  return parseUsd(text) ?? 0;
-}
-
-function bodyBytesMaxOf({ body_bytes_max }: SettingsInput): number {
-  return body_bytes_max ?? bounds.bodyBytesMax;
-}
-
 const credential = z
   .string()
   .min(1, 'must not be empty: omit it if there is none')
@@ -481,7 +359,6 @@ export type PriceInput = z.output<typeof price>;
 export type PriceChangeInput = z.output<typeof priceChanges>[number];
 export type TierInput = z.output<typeof tierRates>;
 export type RatesInput = Pick<PriceInput, 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h'>;
-export type SettingsInput = z.output<typeof storedSettings>;
 
 /** A stored credential, sealed for its provider and name; an account is given by its id. */
 const storedCredential = z.strictObject({
@@ -511,11 +388,3 @@ export const storedModel = z.strictObject({
   price_source: z.strictObject({ catalogue: z.string() }).exactOptional(),
   created_at: z.string(),
 });
-export const storedSettings = z.strictObject({ vendor_prefixes: vendorPrefixes, ...settingsMembers }).partial();
-export const storedSchemas = {
-  provider: storedProvider,
-  model: storedModel,
-  group: groupInput,
-  plan: planInput,
-  settings: storedSettings,
-};

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { bounds } from '../config/config.ts';
-import type { Settings } from './model.ts';
+import type { Settings } from './settings.ts';
 
 /** As the console and mails show it. */
 export interface Installation {

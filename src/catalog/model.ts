@@ -5,8 +5,9 @@ import type { Nano } from '../base/money.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { PricedTier } from '../wire/wire.ts';
 import type { AuthType } from './auth.ts';
-import type { RouteProtocol, Serves, SettingsInput } from './document.ts';
+import type { RouteProtocol, Serves } from './document.ts';
 import type { Passthrough } from './passthrough.ts';
+import type { Settings } from './settings.ts';
 
 /** USD per million tokens, in units of 10^-12 USD. */
 export interface Rates {
@@ -144,16 +145,6 @@ export interface ProviderSettings {
   /** Empty: the provider needs none. */
   credentials: readonly Credential[];
 }
-
-type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<CamelCase<Tail>>}`
-  : Name;
-type Immutable<Value> = Value extends (infer Member)[] ? readonly Member[] : Value;
-
-/** Settings of the service, described in describe-settings.ts: "drain_seconds" is drainSeconds here. */
-export type Settings = {
-  [Name in keyof SettingsInput as CamelCase<Name>]-?: Immutable<Exclude<SettingsInput[Name], undefined>>;
-};
 
 export interface Catalog {
   providers: ReadonlyMap<string, ProviderSettings>;

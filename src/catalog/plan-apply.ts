@@ -4,17 +4,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../wire/wire.ts';
 import { type Auth, needsSecret } from './auth.ts';
 import { type CatalogFile, platformIn, readCatalogFile } from './catalog-file.ts';
-import {
-  type CredentialInput,
-  KINDS_WITH_LIST,
-  PROTOCOLS_OF_KINDS,
-  type ProviderInput,
-  storedSchemas,
-} from './document.ts';
+import { type CredentialInput, KINDS_WITH_LIST, PROTOCOLS_OF_KINDS, type ProviderInput } from './document.ts';
 import type { Fault } from './fault.ts';
 import { priceListIn } from './price-list/price-list.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
-import { credentialContext } from './store.ts';
+import { credentialContext, storedSchemas } from './store.ts';
 
 interface PlanSeals {
   seal(text: string, context: string): string;

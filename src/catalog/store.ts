@@ -2,7 +2,8 @@
 
 import type { AuditContext } from '../audit/audit.ts';
 import { type JsonObject, objectOf } from '../wire/wire.ts';
-import { DEFAULT_CREDENTIAL } from './document.ts';
+import { DEFAULT_CREDENTIAL, groupInput, planInput, storedModel, storedProvider } from './document.ts';
+import { storedSettings } from './settings.ts';
 
 /** `price_list` is a list newer than that of this version. */
 export type DocumentKind = 'provider' | 'model' | 'group' | 'plan' | 'settings' | 'price_list';
@@ -15,6 +16,15 @@ export interface CatalogDocument {
   origin: 'start' | 'file' | 'api';
   document: JsonObject;
 }
+
+/** The shapes of stored documents, but for price lists. */
+export const storedSchemas = {
+  provider: storedProvider,
+  model: storedModel,
+  group: groupInput,
+  plan: planInput,
+  settings: storedSettings,
+};
 
 export interface CatalogStore {
   loadCatalog(): Promise<CatalogDocument[]>;

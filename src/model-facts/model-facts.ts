@@ -2,6 +2,7 @@
 // of a list applies, and claude-platforms.json by clouds. The last rows of each list are the defaults.
 
 import { z } from 'zod';
+import { type CamelCase, camelCase } from '../base/member-names.ts';
 import platformsFile from './claude-platforms.json' with { type: 'json' };
 import modelsFile from './models.json' with { type: 'json' };
 
@@ -83,19 +84,13 @@ const platformSchema = z.strictObject({
 });
 const platformsSchema = z.strictObject({ bedrock: platformSchema, vertex: platformSchema, foundry: platformSchema });
 
-type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<CamelCase<Tail>>}`
-  : Name;
 type Row<Given> = { readonly [Name in keyof Given as CamelCase<Name & string>]: Given[Name] };
 type Lists = { [List in keyof z.output<typeof modelsSchema>]: Row<z.output<typeof modelsSchema>[List][number]>[] };
 export type ClaudePlatform = keyof z.output<typeof platformsSchema>;
 export type PlatformFacts = Row<z.output<typeof platformSchema>>;
 
 function rowOf<Given extends object>(given: Given): Row<Given> {
-  const members = Object.entries(given).map(([name, value]) => [
-    name.replaceAll(/_[a-z]/g, (part) => part.slice(1).toUpperCase()),
-    value,
-  ]);
+  const members = Object.entries(given).map(([name, value]) => [camelCase(name), value]);
   return Object.freeze(Object.fromEntries(members));
 }
 

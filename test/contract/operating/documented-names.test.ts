@@ -1,7 +1,7 @@
 // Names in the documentation exist in the program: commands, flags, settings, variables and bounds, on every page.
 
 import { beforeAll, expect, test } from 'bun:test';
-import { settingsInput } from '../../../src/catalog/document.ts';
+import { settingsInput } from '../../../src/catalog/settings.ts';
 import { bounds, inspectConfig } from '../../../src/config/config.ts';
 import { logEvents } from '../../../src/observability/observability.ts';
 import { projectFiles, readText } from '../../sources.ts';

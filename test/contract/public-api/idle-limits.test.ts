@@ -1,7 +1,7 @@
 // The socket's idle limit is the one that the gateway sets for a request, and is restored after it.
 
 import { expect, test } from 'bun:test';
-import { DEFAULT_SETTINGS } from '../../../src/catalog/build-catalog.ts';
+import { DEFAULT_SETTINGS } from '../../../src/catalog/settings.ts';
 import { bounds } from '../../../src/config/config.ts';
 import type { ClientRequest, Reply } from '../../../src/gateway/client-request.ts';
 import { BodiesInFlight } from '../../../src/http/http.ts';

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Glob } from 'bun';
 import { z } from 'zod';
-import { storedSchemas } from '../../../src/catalog/document.ts';
+import { storedSchemas } from '../../../src/catalog/store.ts';
 import { describeEvent, type EventType, eventTypes } from '../../../src/events/events.ts';
 import { documents, storedDocuments } from '../../../src/storage/stored-documents.ts';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
-import { DEFAULT_SETTINGS } from '../../../src/catalog/build-catalog.ts';
+import { DEFAULT_SETTINGS } from '../../../src/catalog/settings.ts';
 import { bounds, inspectConfig } from '../../../src/config/config.ts';
 import { rootDirectory } from '../../check.ts';
 import { readText } from '../../sources.ts';

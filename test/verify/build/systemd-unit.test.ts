@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { DEFAULT_SETTINGS } from '../../../src/catalog/build-catalog.ts';
+import { DEFAULT_SETTINGS } from '../../../src/catalog/settings.ts';
 import { rootDirectory } from '../../check.ts';
 import { readText } from '../../sources.ts';
 import { type Booted, bootUnit, canBoot } from '../../support/boot-unit.ts';

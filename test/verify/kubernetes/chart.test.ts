@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { DEFAULT_SETTINGS } from '../../../src/catalog/build-catalog.ts';
+import { DEFAULT_SETTINGS } from '../../../src/catalog/settings.ts';
 import { inspectConfig } from '../../../src/config/config.ts';
 import { rootDirectory } from '../../check.ts';
 import { readText } from '../../sources.ts';
