@@ -20,14 +20,16 @@ export class RecentSamples {
 
   /** Rounded to a ten-thousandth, which keeps stored documents short. */
   add(value: number): void {
-    this.#values[this.#next] = Math.round(value * 10_000) / 10_000;
+    this.#values[this.#next] = roundSample(value);
     this.#next = (this.#next + 1) % this.#values.length;
     this.#size = Math.min(this.#size + 1, this.#values.length);
   }
 
   /** Multiplies all samples, within the limits. */
   scale(factor: number, least: number, most: number): void {
-    for (const value of this.list()) this.add(Math.min(most, Math.max(least, value * factor)));
+    const values = this.#values;
+    for (let at = 0; at < this.#size; at++)
+      values[at] = roundSample(Math.min(most, Math.max(least, (values[at] as number) * factor)));
   }
 
   /** The quantile of each share (0.1); there must be a sample. */
@@ -40,8 +42,14 @@ export class RecentSamples {
   /** Oldest first. */
   list(): number[] {
     const start = this.#size < this.#values.length ? 0 : this.#next;
-    return [...this.#values.subarray(start, this.#size), ...this.#values.subarray(0, start)];
+    const list: number[] = [];
+    for (let at = 0; at < this.#size; at++) list.push(this.#values[(start + at) % this.#size] as number);
+    return list;
   }
+}
+
+function roundSample(value: number): number {
+  return Math.round(value * 10_000) / 10_000;
 }
 
 export const KINDS_MAX = 12;
