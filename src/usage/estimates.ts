@@ -13,6 +13,7 @@ const STREAM_TOKENS_LEAST = 128;
 const STREAM_MS_LEAST = 100; // shorter streams were buffered and say nothing about the model's speed
 const TOKENS_PER_SECOND_MOST = 10_000;
 const ACCOUNTS_LEAST = 3; // before other accounts' samples count: the median of three votes is not a single attacker's
+const ACCOUNTS_PER_CHANGE = 8;
 // Bounds on the thinking speed that other accounts' samples can set, in tokens per second.
 const OTHERS_LOW_SPEED_MOST = 30;
 const OTHERS_TOP_SPEED_LEAST = BASELINE_ESTIMATE.topTokensPerSecond / 2;
@@ -29,6 +30,8 @@ interface ModelSamples {
   accounts: Map<number, AccountSamples>;
   /** For accounts without enough samples; null if outdated. */
   others: OutputEstimate | null;
+  /** Changes of samples since `others` was made. */
+  changes: number;
 }
 
 const NO_VOTES: readonly TextFit[] = Object.freeze([]);
@@ -84,7 +87,7 @@ export class Estimates {
     const isChangedByText = isText && samples.addText(visible.classes, visible.tokens);
     const isChangedBySpeed =
       isTimed && samples.addSpeed(Math.min(TOKENS_PER_SECOND_MOST, (tokens * 1000) / streamedMs));
-    if (isChangedByText || isChangedBySpeed) samplesOfModel.others = null;
+    if (isChangedByText || isChangedBySpeed) outdate(samplesOfModel);
     this.#changed.add(model);
   }
 
@@ -112,7 +115,7 @@ export class Estimates {
       for (const samples of accounts.values()) this.#recent.delete(samples.account, samples);
       this.#models.delete(oldestName);
     }
-    const model: ModelSamples = { accounts: new Map(), others: null };
+    const model: ModelSamples = { accounts: new Map(), others: null, changes: 0 };
     this.#models.set(name, model);
     return model;
   }
@@ -127,8 +130,15 @@ export class Estimates {
     if (evicted === null) return;
     const [dropped, of] = evicted;
     of.accounts.delete(dropped.account);
-    of.others = null;
+    outdate(of);
   }
+}
+
+/** An estimate by many accounts costs more than a sample, and one of them changes it little: it is made again after several. */
+function outdate(model: ModelSamples): void {
+  if (++model.changes < model.accounts.size / ACCOUNTS_PER_CHANGE) return;
+  model.changes = 0;
+  model.others = null;
 }
 
 function estimateOf(own: TextFit | null, votes: readonly TextFit[], top: number, low: number): OutputEstimate {
