@@ -147,10 +147,10 @@ export async function findByIds<Row extends { id: number; createdAtMs: number }>
 
 const changeable = {
   name: nameField,
-  groups: groupsField,
-  credit_line: amountField(0),
-  allowance: amountField(0).nullable(),
-  allowance_period: periodField,
+  groups: groupsField.describe('The groups that its keys may be in.'),
+  credit_line: amountField(0).describe('How far its balance may go below zero.'),
+  allowance: amountField(0).nullable().describe('The most that it may spend in a period.'),
+  allowance_period: periodField.describe('When the allowance is reset; total: never.'),
   low_balances: z
     .array(amountField(0).refine((amount) => amount > 0, 'must be above zero'))
     .max(bounds.lowBalancesMax, `must have at most ${bounds.lowBalancesMax} thresholds`)
@@ -159,15 +159,15 @@ const changeable = {
 
 const createBody = z.strictObject({
   ...changeable,
-  groups: groupsField.default(['default']),
+  groups: changeable.groups.default(['default']),
   credit_line: changeable.credit_line.optional(),
   allowance: changeable.allowance.optional(),
   allowance_period: changeable.allowance_period.optional(),
   low_balances: changeable.low_balances.optional(),
-  credit: amountField(0).optional(),
-  credit_kind: z.enum(['payment', 'promotion']).default('payment'),
-  note: noteField.optional(),
-  reference: noteField.optional(),
+  credit: amountField(0).optional().describe('Its initial credit in USD.'),
+  credit_kind: z.enum(['payment', 'promotion']).default('payment').describe('The kind of its initial credit.'),
+  note: noteField.optional().describe('The note of its initial credit.'),
+  reference: noteField.optional().describe('The reference of its initial credit.'),
 });
 const changeBody = z.strictObject({ ...changeable, status: z.enum(['enabled', 'disabled']) }).partial();
 const params = z.object({ id: idField('acct') });

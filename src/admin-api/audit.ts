@@ -39,14 +39,17 @@ export const auditSchema = z
 export const auditRoutes: AdminRoute[] = [
   list('/audit', 'audit-list', 'List audit records', holders, {
     query: {
-      account: accountField.optional(),
+      account: accountField.optional().describe('Only changes of this account and of its objects.'),
       object: z
         .string()
         .optional()
-        .describe('The object’s ID, such as "key_…", or its kind and name, such as "model claude-…".'),
-      actor: z.string().optional(),
-      since: timeField.optional(),
-      until: timeField.optional(),
+        .describe('The ID of the object, such as "key_…", or its kind and name, such as "model claude-…".'),
+      actor: z
+        .string()
+        .optional()
+        .describe('The token or person that changed it; "local": the operator of the machine.'),
+      since: timeField.optional().describe('Only from this time.'),
+      until: timeField.optional().describe('Only up to this time.'),
     },
     page: [auditSchema, 'Audit records, newest first'],
     async handle(call) {

@@ -43,9 +43,11 @@ export const autoRechargeSchema = z
 const changeBody = z
   .strictObject({
     enabled: z.boolean(),
-    threshold: amountField(0).refine((amount) => amount > 0, 'must be above zero'),
-    amount: amountField(0).describe('USD in whole cents, within payment-options-show.'),
-    per_day_max: z.int().min(1, 'must be at least 1').max(1_000),
+    threshold: amountField(0)
+      .refine((amount) => amount > 0, 'must be above zero')
+      .describe('Recharges when less than this is available.'),
+    amount: amountField(0).describe('The credit to buy: USD in whole cents, within payment-options-show.'),
+    per_day_max: z.int().min(1, 'must be at least 1').max(1_000).describe('The most recharges in a day (UTC).'),
   })
   .partial();
 const params = z.object({ id: idField('acct') });

@@ -92,9 +92,13 @@ const createBody = z.strictObject({
   count: z
     .int({ error: 'must be a whole number' })
     .min(1, 'must be at least 1')
-    .max(bounds.codesPerBatchMax, `must be at most ${bounds.codesPerBatchMax}`),
-  expires_at: timeField.nullable().optional(),
-  once_per_account: z.boolean({ error: 'must be true or false' }).default(false),
+    .max(bounds.codesPerBatchMax, `must be at most ${bounds.codesPerBatchMax}`)
+    .describe('The number of codes.'),
+  expires_at: timeField.nullable().optional().describe('When the codes expire.'),
+  once_per_account: z
+    .boolean({ error: 'must be true or false' })
+    .default(false)
+    .describe('An account can redeem only one of the codes.'),
   note: noteField.nullable().optional().describe('The note of each credit, which the holder sees.'),
 });
 const params = z.object({ id: idField('batch') });

@@ -15,14 +15,16 @@ import { type AdminRoute, type Call, type CallWith, post } from './route.ts';
 
 const creditBody = z.strictObject({
   amount: amountField(-NANO_MAX).refine((amount) => amount !== 0, 'must not be zero'),
-  note: noteField.nullable().optional(),
-  reference: noteField.nullable().optional(),
+  note: noteField.nullable().optional().describe('A note in the journal.'),
+  reference: noteField.nullable().optional().describe('Adds the credit only once, even if the request is repeated.'),
   kind: z
     .enum(['payment', 'promotion', 'adjustment', 'write_off'], {
       error: 'must be payment, promotion, adjustment or write_off',
     })
     .optional()
-    .describe('write_off: writes off a debt, at most the amount that the account owes.'),
+    .describe(
+      'By default payment, or adjustment for a negative amount. write_off: writes off a debt, at most the amount that the account owes.',
+    ),
 });
 export const creditSchema = z
   .object({
@@ -107,7 +109,7 @@ const refundBody = z.strictObject({
     .refine((amount) => amount !== 0, 'must not be zero')
     .optional()
     .describe('At most the part of the cost that is not yet refunded; by default all of it.'),
-  note: noteField.nullable().optional(),
+  note: noteField.nullable().optional().describe('A note in the journal.'),
 });
 export const refundSchema = z
   .object({

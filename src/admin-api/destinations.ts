@@ -114,7 +114,7 @@ export async function findDestination({ destinations, principal }: Call, id: str
 
 const createBody = z.strictObject({
   kind: kindField,
-  address: addressField,
+  address: addressField.describe('Its URL or email address.'),
   types: typesField.describe('Types of events, or patterns such as "payment.*" and "*".'),
   name: nameField.optional(),
   account: accountField
@@ -124,8 +124,8 @@ const createBody = z.strictObject({
 
 const changeBody = z.strictObject({
   name: nameField.optional(),
-  types: typesField.optional(),
-  address: addressField.optional(),
+  types: typesField.optional().describe('Types of events, or patterns such as "payment.*" and "*".'),
+  address: addressField.optional().describe('Its URL or email address.'),
   status: statusField.optional(),
 });
 

@@ -132,8 +132,8 @@ export const entryRoutes: AdminRoute[] = [
         .regex(REQUEST_ID, 'must be a request id')
         .optional()
         .describe('Only entries of this message, while its usage record is kept. Cannot be combined with `kind`.'),
-      since: timeField.optional(),
-      until: timeField.optional(),
+      since: timeField.optional().describe('Only from this time.'),
+      until: timeField.optional().describe('Only up to this time.'),
     },
     page: [entrySchema, 'Journal entries, newest first'],
     async handle(call) {

@@ -149,17 +149,21 @@ const UNREADABLE: Omit<Account, 'id'> = { name: '', groups: [], status: 'disable
 const changeableKey = z
   .strictObject({
     name: nameField,
-    groups: groupsField.nullable(),
-    models: patternsField.nullable(),
-    quota: amountField(0).nullable(),
-    quota_period: periodField,
-    rpm: limitField,
-    input_tpm: limitField,
-    output_tpm: limitField,
-    concurrency: limitField,
-    expires_at: timeField.nullable(),
-    origins: originsField.nullable(),
-    addresses: addressesField.nullable(),
+    groups: groupsField
+      .nullable()
+      .describe('Its groups in order of preference, out of those of its account; by default all of them.'),
+    models: patternsField
+      .nullable()
+      .describe('The models that it may use; * matches any characters. By default all of its groups.'),
+    quota: amountField(0).nullable().describe('The most that it may spend.'),
+    quota_period: periodField.describe('When the quota is reset; total: never.'),
+    rpm: limitField.describe('Requests per minute.'),
+    input_tpm: limitField.describe('Input tokens per minute.'),
+    output_tpm: limitField.describe('Output tokens per minute.'),
+    concurrency: limitField.describe('Concurrent messages.'),
+    expires_at: timeField.nullable().describe('When it expires.'),
+    origins: originsField.nullable().describe('The browser origins that may use it.'),
+    addresses: addressesField.nullable().describe('The addresses or ranges of addresses that may use it.'),
   })
   .partial();
 
@@ -277,8 +281,8 @@ export const keyRoutes: AdminRoute[] = [
   }),
   post('/keys/{id}/revoke', 'key-revoke', 'Revoke a key permanently', everyoneWhoChanges, {
     params,
-    body: z.strictObject({ now: z.boolean().default(false) }),
-    answer: [keySchema, 'The revoked key'],
+    body: z.strictObject({ now: z.boolean().default(false).describe('Also ends its running messages.') }),
+    answer: [keySchema, 'The revoked key; its running messages may finish, unless `now` is true'],
     async handle(call) {
       const change = () => storeChange(call, call.params.id, { status: 'revoked' }, 'key.revoke');
       const revoked = await call.changeInTurn(change);

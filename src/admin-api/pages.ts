@@ -91,8 +91,11 @@ export function answerByName<Row extends { name: string }, Json>(
 export function sortQuery<const Orders extends readonly ['created', ...string[]]>(orders: Orders) {
   const words = `must be ${orders.join(' or ')}`;
   return {
-    sort: z.enum(orders, { error: words }).default('created' as never),
-    order: z.enum(['asc', 'desc'], { error: 'must be asc or desc' }).default('asc'),
+    sort: z
+      .enum(orders, { error: words })
+      .default('created' as never)
+      .describe('The column to sort by.'),
+    order: z.enum(['asc', 'desc'], { error: 'must be asc or desc' }).default('asc').describe('asc: lowest first.'),
   };
 }
 

@@ -100,8 +100,10 @@ const createBody = z.strictObject({
   amount: amountField(0).describe('USD to buy, in whole cents, within payment-options-show.'),
 });
 const checkBody = z.strictObject({
-  since: timeField.optional().describe(`By default ${bounds.paymentsCheckedDays} days ago.`),
-  until: timeField.optional().describe('By default now.'),
+  since: timeField
+    .optional()
+    .describe(`Payments created from this time; by default ${bounds.paymentsCheckedDays} days ago.`),
+  until: timeField.optional().describe('Payments created before this time; by default now.'),
   repair: z
     .boolean()
     .optional()

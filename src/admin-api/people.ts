@@ -170,10 +170,10 @@ const createBody = z.strictObject({
   account: accountField
     .optional()
     .describe('Required for the roles owner and member, except with a session or token of an account.'),
-  name: nameField.optional(),
+  name: nameField.optional().describe('Their name, until they change it.'),
 });
 const changeBody = z.strictObject({
-  name: nameField.optional(),
+  name: nameField.optional().describe('Their name.'),
   role: roleField.optional(),
   status: z.enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' }).optional(),
 });

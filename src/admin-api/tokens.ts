@@ -78,7 +78,7 @@ const createBody = z.strictObject({
     .optional()
     .describe('Required for the roles owner and member, except with a token of an account.'),
   name: nameField.optional(),
-  expires_at: timeField.nullable().optional(),
+  expires_at: timeField.nullable().optional().describe('When it expires.'),
 });
 const params = z.object({ id: idField('tok') });
 
@@ -123,7 +123,7 @@ export const tokenRoutes: AdminRoute[] = [
   post('/tokens/{id}/revoke', 'token-revoke', 'Revoke a token permanently', holdersWhoChange, {
     params,
     body: z.strictObject({}),
-    answer: [tokenSchema, 'The revoked token'],
+    answer: [tokenSchema, 'The revoked token; keys that it created stay'],
     async handle(call) {
       const { id } = call.params;
       const revoked = await call.changeInTurn(async () => {

@@ -25,7 +25,12 @@ const statusFilter = z
     least: parseWholeNumber(text.replace('xx', '00')) ?? 0,
     most: parseWholeNumber(text.replace('xx', '99')) ?? 0,
   }))
-  .openapi({ type: 'string', pattern: '^[1-5](xx|\\d\\d)$', examples: ['529', '5xx'] });
+  .openapi({
+    type: 'string',
+    pattern: '^[1-5](xx|\\d\\d)$',
+    examples: ['529', '5xx'],
+    description: 'The HTTP status, or a class of them.',
+  });
 
 const NAME_WORDS = `must have 1 to ${bounds.modelNameCharactersMax} characters`;
 const nameFilter = z.string({ error: NAME_WORDS }).min(1, NAME_WORDS).max(bounds.modelNameCharactersMax, NAME_WORDS);
@@ -41,8 +46,11 @@ export const searchFilters = {
   status: statusFilter.optional(),
   error: nameFilter.optional().describe('The code of the error that the client got; see docs/errors.md.'),
   provider: nameFilter.optional(),
-  stream: z.enum(['true', 'false'], { error: 'must be true or false' }).optional(),
-  cost_min: amountField(0).optional(),
+  stream: z
+    .enum(['true', 'false'], { error: 'must be true or false' })
+    .optional()
+    .describe('Whether the answer was streamed.'),
+  cost_min: amountField(0).optional().describe('The lowest cost in USD.'),
 };
 
 type Asked = z.output<z.ZodObject<typeof searchFilters>>;

@@ -169,15 +169,15 @@ export const usageRoutes: AdminRoute[] = [
   list('/usage', 'usage-list', 'List usage records', everyone, {
     query: {
       ...searchFilters,
-      since: timeField.optional(),
-      until: timeField.optional(),
+      since: timeField.optional().describe('Only from this time.'),
+      until: timeField.optional().describe('Only up to this time.'),
       sort: z
         .enum(['at', ...usageRankings], { error: 'must be at, cost, tokens or latency' })
         .default('at')
         .describe(
-          'By anything but `at`, only a bounded number of the newest records is compared: see `searched_since`.',
+          'The column to sort by. By anything but `at`, only a bounded number of the newest records is compared: see `searched_since`.',
         ),
-      order: z.enum(['desc', 'asc'], { error: 'must be desc or asc' }).default('desc'),
+      order: z.enum(['desc', 'asc'], { error: 'must be desc or asc' }).default('desc').describe('desc: highest first.'),
     },
     page: [usageSchema, 'Usage records, newest first by default'],
     more: {
