@@ -32,7 +32,7 @@ Bun.plugin({
 
 const signals = new BroadcastChannel('path');
 signals.onmessage = takeNotes;
-signals.unref();
+(signals as unknown as { unref(): void }).unref(); // missing in the types of Bun
 if (isMainThread) {
   startThreadsWithProbe();
   process.on('SIGUSR2', () => {

@@ -31,14 +31,14 @@ async function functionsOfMessage(): Promise<string[]> {
   });
   const key = await service.makeKey();
   const body = bodyOf(1_000, { stream: true });
-  let common: Set<string> | null = null;
+  const every: Set<string>[] = [];
   for (let messages = 0; messages < MESSAGES; messages++) {
     await takeNotes(service.pid);
     await (await post(service, key, body)).text();
     const noted = await takeNotes(service.pid);
-    if (messages > 0) common = common?.intersection(noted) ?? noted;
+    if (messages > 0) every.push(noted);
   }
-  return [...(common as Set<string>)].sort();
+  return [...every.reduce((common, noted) => common.intersection(noted))].sort();
 }
 
 /** The functions that ran since the last call. */

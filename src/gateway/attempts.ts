@@ -35,9 +35,8 @@ const OPENING_EVENTS_MAX = 64;
  * that case.
  */
 export async function openRoute(gateway: Gateway, message: OpenMessage): Promise<Opened> {
-  const { offer, caller, request } = message;
+  const { catalog, offer, caller, request } = message;
   assert(request !== null, 'the request is kept until a route answers');
-  const catalog = gateway.catalog();
   const admissionRequest = { account: caller.account.id, key: caller.key.id, offer, request };
   const { targets, conversation } = findTargets(gateway, catalog, admissionRequest);
   const attemptIterator = new AttemptIterator(targets, catalog.settings.attemptsSeconds);

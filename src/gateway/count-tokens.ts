@@ -11,7 +11,7 @@ import type { BreakerState } from './route-health.ts';
 import { AttemptIterator, findTargets } from './targets.ts';
 
 /** The request to count, and its caller. */
-export type CountRequest = Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'request' | 'offer'>;
+export type CountRequest = Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'catalog' | 'request' | 'offer'>;
 
 /** The JSON of the answer. Throws upstream_rejected if the provider rejects the prompt by a field of it. */
 export async function countPrompt(gateway: Gateway, counted: CountRequest): Promise<string> {
@@ -26,12 +26,11 @@ export async function countByProvider(
   counted: CountRequest,
   secondsMax: number,
 ): Promise<number | null> {
-  const { clientRequest, caller, request, offer } = counted;
-  const { upstreamSilenceSeconds } = gateway.catalog().settings;
+  const { clientRequest, caller, catalog, request, offer } = counted;
+  const { upstreamSilenceSeconds } = catalog.settings;
   // One short time limit for all targets: an early estimate is worth more than a late count.
   const late = AbortSignal.timeout(Math.min(upstreamSilenceSeconds, secondsMax) * 1000);
   const signal = AbortSignal.any([clientRequest.signal, late]);
-  const catalog = gateway.catalog();
   const admissionRequest = { account: caller.account.id, key: caller.key.id, offer, request };
   const attemptIterator = new AttemptIterator(findTargets(gateway, catalog, admissionRequest).targets, secondsMax);
   let refusal: ProviderFault | null = null; // by the first provider that does not support the request

@@ -105,7 +105,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     const measuring = measureFor(request, offer);
     const measure = measuring instanceof Promise ? await measuring : measuring;
     const plan = planMessage(request, offer, terms, measure);
-    const admissionRequest = { clientRequest, caller, request, offer, terms, claim, plan };
+    const admissionRequest = { clientRequest, caller, catalog, request, offer, terms, claim, plan };
     const admitting = admitMessage(gateway, admissionRequest); // 8
     const admission = admitting instanceof Promise ? await admitting : admitting;
     if (isIdempotencyRefusal(admission)) {
@@ -139,8 +139,8 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
   }
 }
 
-function heldMessage({ clientRequest, caller, request, offer }: AdmissionRequest): HeldMessage {
-  return { requestId: clientRequest.requestId, isStream: request.stream, caller, offer };
+function heldMessage({ clientRequest, caller, catalog, request, offer }: AdmissionRequest): HeldMessage {
+  return { requestId: clientRequest.requestId, isStream: request.stream, caller, catalog, offer };
 }
 
 /** The rate headers of an admission or refusal, whose levels are remembered for other answers of the key. */
@@ -158,13 +158,14 @@ function rememberLevels(
 
 /** Counts the tokens of a prompt. Takes one request of the rate limit; free of charge. */
 export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
-  return answerCaller(gateway, clientRequest, async (caller, catalog) => {
+  return answerCaller(gateway, clientRequest, async (caller, { settings }) => {
     using _seat = gateway.slots.take(caller.account.id);
-    const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id);
+    const body = await clientRequest.readBody(settings.bodyBytesMax, caller.account.id);
     const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native);
     const features = readFeatures(request, clientRequest.betas);
     await findListed(gateway, caller, request.model, 'messages');
-    const sold = sellTo(gateway.catalog(), caller, planOf(gateway, caller), request.model);
+    const catalog = gateway.catalog();
+    const sold = sellTo(catalog, caller, planOf(gateway, caller), request.model);
     const offer = requireOwn(catalog, sold, caller, clientRequest, features);
     const { name: group, limits } = offer.group;
     const { account, key } = caller;
@@ -179,7 +180,7 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
     gateway.levels.remember(caller, catalog, admission.levels);
     const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: 0 };
     if (!admission.ok) throw refusalError(admission, context);
-    return countPrompt(gateway, { clientRequest, caller, request, offer });
+    return countPrompt(gateway, { clientRequest, caller, catalog, request, offer });
   });
 }
 

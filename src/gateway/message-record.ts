@@ -2,6 +2,7 @@
 
 import type { Nano } from '../base/money.ts';
 import {
+  type Catalog,
   hasTier,
   type Offer,
   priceMessage,
@@ -259,17 +260,19 @@ function completed(usage: JsonValue | undefined, counts: TokenCounts): JsonObjec
 }
 
 /** A message with a hold and no record. */
-export type HeldMessage = Pick<RecordedMessage, 'requestId' | 'caller' | 'offer' | 'isStream'>;
+export interface HeldMessage extends Pick<RecordedMessage, 'requestId' | 'caller' | 'offer' | 'isStream'> {
+  readonly catalog: Catalog;
+}
 
 /** Releases the hold and records that the message failed. Rejects with store_unavailable. */
 export function releaseHold(
   gateway: Gateway,
-  { requestId, caller, offer, isStream }: HeldMessage,
+  { requestId, caller, catalog, offer, isStream }: HeldMessage,
 ): Promise<Settlement> {
   const { account, key } = caller;
   const { group, model } = offer;
   const known = { requestId, account: account.id, key: key.id, group: group.name, model: model.name, stream: isStream };
   const record = { ...emptyRecord(known), outcome: 'failed' as const };
-  const waitMs = gateway.catalog().settings.settleWaitSeconds * 1000;
+  const waitMs = catalog.settings.settleWaitSeconds * 1000;
   return gateway.ledger.end({ kind: 'release', requestId, record }, waitMs);
 }

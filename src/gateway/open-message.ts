@@ -5,7 +5,7 @@ import type { Caller } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
 import { parseUsd } from '../base/money.ts';
 import { ABSENT } from '../base/roster.ts';
-import { MESSAGES_KIND, type Offer, type Route } from '../catalog/catalog.ts';
+import { type Catalog, MESSAGES_KIND, type Offer, type Route } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
 import type { ProviderFault, WholeReply } from '../providers/providers.ts';
@@ -66,6 +66,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   place = ABSENT; // position in RunningMessages
   readonly clientRequest: ClientRequest;
   readonly caller: Caller;
+  readonly catalog: Catalog;
   readonly isStream: boolean;
   /** null once a target has begun to answer: a long stream must not keep its request in memory. */
   request: MessageRequest | null;
@@ -123,7 +124,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   constructor(
     gateway: Gateway,
-    { clientRequest, caller, request, offer, claim, plan }: AdmissionRequest,
+    { clientRequest, caller, catalog, request, offer, claim, plan }: AdmissionRequest,
     admitted: Admitted,
     slot: Slot,
   ) {
@@ -132,12 +133,13 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.clientRequest = clientRequest;
     this.trace = GuardedTrace.begin(gateway, clientRequest);
     this.caller = caller;
+    this.catalog = catalog;
     this.request = request;
     this.isStream = request.stream;
     this.offer = offer;
     this.plan = plan;
     this.maxTokens = request.stream ? payableMaxTokens(plan, offer, admitted.available) : plan.maxTokens;
-    const { settings } = gateway.catalog();
+    const { settings } = catalog;
     this.watch = new SilenceWatch(gateway.silence, watchBounds(settings)[request.stream ? 'stream' : 'whole'], this);
     this.counter = this.#makeCounter();
     this.answer = claim === null ? null : gateway.answers.collect(caller.account.id);
@@ -161,7 +163,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   }
 
   get settleWaitMs(): number {
-    return this.#gateway.catalog().settings.settleWaitSeconds * 1000;
+    return this.catalog.settings.settleWaitSeconds * 1000;
   }
 
   /** max_tokens was lowered to what could be paid. */
@@ -223,7 +225,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   /** Half of the connect timeout has passed; a connection must be possible within the other half. */
   onSlow(): void {
-    void this.#checkConnection(this.#gateway.catalog().settings.upstreamConnectSeconds * 500); // never rejects
+    void this.#checkConnection(this.catalog.settings.upstreamConnectSeconds * 500); // never rejects
   }
 
   /** Adjusting the socket costs as much as a header, so only long answers do it. */
@@ -415,7 +417,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   #boundFinish(): void {
     this.#gateway.running.addUnattended(this);
-    const boundMs = this.#gateway.catalog().settings.finishWithoutCallerSeconds * 1000;
+    const boundMs = this.catalog.settings.finishWithoutCallerSeconds * 1000;
     this.#finishTimer = setTimeout(() => {
       this.#isOverdue = true;
       this.stop('caller_left');
@@ -428,8 +430,8 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
    */
   #mayFinish(): boolean {
     if (this.answer !== null) return true;
-    const { catalog, running } = this.#gateway;
-    if (running.takeFinishing(this, catalog().settings.finishStreamsWithoutCallerMax)) return true;
+    const { running } = this.#gateway;
+    if (running.takeFinishing(this, this.catalog.settings.finishStreamsWithoutCallerMax)) return true;
     if (!this.counter.isHidden(this.plan.thinks)) return false;
     this.#isReadUnread = running.unread.take(this.caller.account.id, 1) === null;
     return this.#isReadUnread;
@@ -611,7 +613,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     const { answer, requestId } = this;
     if (answer !== null && (record.outcome === 'completed' || (record.outcome === 'client_gone' && answer.isWhole))) {
       const rows = this.#answerRows(answer);
-      const reversalsMax = parseUsd(this.#gateway.catalog().settings.reversalsPerAccountDay) ?? 0;
+      const reversalsMax = parseUsd(this.catalog.settings.reversalsPerAccountDay) ?? 0;
       return ledger.end({ kind: 'settle', requestId, record, isAnswer: true, reversalsMax }, this.settleWaitMs, rows);
     }
     return ledger.end({ kind: source === 'none' ? 'release' : 'settle', requestId, record }, this.settleWaitMs);

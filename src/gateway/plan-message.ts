@@ -4,6 +4,7 @@
 import type { Caller } from '../accounts/accounts.ts';
 import type { Nano } from '../base/money.ts';
 import {
+  type Catalog,
   DEFAULT_MAX_TOKENS,
   type Offer,
   outputTokensThatFit,
@@ -82,6 +83,8 @@ export interface PlanTerms {
 export interface AdmissionRequest {
   clientRequest: ClientRequest;
   caller: Caller;
+  /** The catalog of the offer. It applies until the message has ended, whatever the operator changes meanwhile. */
+  catalog: Catalog;
   request: MessageRequest;
   offer: Offer;
   terms: PlanTerms;
