@@ -49,7 +49,8 @@ const mayImport: Record<string, readonly string[]> = {
   events: ground,
   wire: ground,
   traffic: ground,
-  fronts: [...ground, 'wire', 'model-facts'],
+  fronts: [...ground, 'wire', 'model-facts', 'protocols'],
+  protocols: [...ground, 'wire', 'model-facts'],
   'model-facts': ground,
   tokenizer: [...ground, 'wire'],
   console: [...ground, 'http'],
@@ -59,7 +60,7 @@ const mayImport: Record<string, readonly string[]> = {
   ledger: domain,
   reports: [...domain, 'ledger'],
   usage: domain,
-  providers: [...domain, 'model-facts'],
+  providers: [...domain, 'model-facts', 'protocols'],
   credentials: [...ground, 'secrets', 'catalog'],
   payments: [...ground, 'audit', 'secrets', 'events', 'accounts', 'catalog', 'ledger'],
   delivery: [...ground, 'secrets', 'audit', 'events', 'accounts'],
@@ -97,8 +98,8 @@ const mayImport: Record<string, readonly string[]> = {
 /** Storage may import values of these, and only types of everything else, which it implements. */
 const storageMayCall = [...ground, 'ledger', 'reports', 'storage'];
 
-/** Every file of these may be imported: base is a shelf of small parts, not a room. */
-const openFolders = ['src/base'];
+/** Every file of these may be imported: they are shelves of small parts, not rooms. */
+const openFolders = ['src/base', 'src/protocols'];
 
 /** Folders whose subfolders have a door each: they need none of their own. */
 const withoutDoor = ['src/storage'];

@@ -1,5 +1,6 @@
 // Translates a whole message to a chat.completion. Parses exactly, so that tool inputs keep every digit.
 
+import { wordOf } from '../../protocols/stop-words.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import {
   isThinking,
@@ -26,18 +27,9 @@ export function convertUsage(usage: JsonObject): JsonObject {
   };
 }
 
-/** Any other stop reason ends the turn. */
-const FINISH_REASONS: Readonly<Record<string, string>> = {
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  tool_use: 'tool_calls',
-  refusal: 'content_filter',
-};
-
 export function finishReasonOf(stopReason: JsonValue | undefined, callsFunctions: boolean): string {
   if (stopReason === 'tool_use' && callsFunctions) return 'function_call';
-  const known = typeof stopReason === 'string' && Object.hasOwn(FINISH_REASONS, stopReason);
-  return (known ? FINISH_REASONS[stopReason] : undefined) ?? 'stop';
+  return wordOf(stopReason, 'chat') ?? 'stop';
 }
 
 /** Names no configuration. Clients accept neither null in chunks nor, in whole answers, its absence (@openrouter/sdk 1.3.19). */

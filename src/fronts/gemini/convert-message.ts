@@ -1,5 +1,6 @@
 // Translates a whole message to a GenerateContentResponse. Parses exactly, so that arguments keep every digit.
 
+import { wordOf } from '../../protocols/stop-words.ts';
 import {
   isThinking,
   type JsonObject,
@@ -80,14 +81,6 @@ export function convertUsage(usage: JsonObject): JsonObject {
   };
 }
 
-/** Any other stop reason ends the turn. */
-const FINISH_REASONS: Readonly<Record<string, string>> = {
-  max_tokens: 'MAX_TOKENS',
-  model_context_window_exceeded: 'MAX_TOKENS',
-  refusal: 'SAFETY',
-};
-
 export function finishReasonOf(stopReason: JsonValue | undefined): string {
-  const isListed = typeof stopReason === 'string' && Object.hasOwn(FINISH_REASONS, stopReason);
-  return (isListed ? FINISH_REASONS[stopReason] : undefined) ?? 'STOP';
+  return wordOf(stopReason, 'gemini') ?? 'STOP';
 }

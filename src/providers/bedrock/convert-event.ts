@@ -1,9 +1,10 @@
 // Converts the events of ConverseStream to Messages events, without I/O. A whole answer is turned into the same events.
 
+import { endingOf } from '../../protocols/stop-words.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
-import { endingOf, requireAnswer, withUsage } from '../endings.ts';
+import { requireAnswer, withUsage } from '../endings.ts';
 import { KeyRenamer, type ReplacedProperties } from '../property-names.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';

@@ -2,6 +2,7 @@
 
 import { parseFraction } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
+import { type Ending, endingOf } from '../../protocols/stop-words.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import {
   isJsonObject,
@@ -14,7 +15,7 @@ import {
 } from '../../wire/wire.ts';
 import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
 import { contextErrorOf } from '../context-error.ts';
-import { type Ending, endingOf, requireAnswer, withUsage } from '../endings.ts';
+import { requireAnswer, withUsage } from '../endings.ts';
 import { isErrorStatus, kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';

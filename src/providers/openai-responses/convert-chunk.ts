@@ -3,11 +3,12 @@
 import { isWholeNumber, parseFraction } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config/config.ts';
+import { endingOf } from '../../protocols/stop-words.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { argumentsText, countOf, MessageComposer } from '../compose-message.ts';
 import { contextErrorOf } from '../context-error.ts';
-import { endingOf, withUsage } from '../endings.ts';
+import { withUsage } from '../endings.ts';
 import { faultOf, kindOf, parseErrorJson, scrubIdentifiers } from '../map-fault.ts';
 import { type FaultKind, ProviderFault } from '../provider.ts';
 import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';

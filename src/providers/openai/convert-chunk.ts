@@ -1,11 +1,12 @@
 // Converts Chat Completions chunks to Messages events, without I/O. A whole answer is one chunk.
 
 import { bounds } from '../../config/config.ts';
+import { type Ending, endingOf, type StopReason } from '../../protocols/stop-words.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
-import { type Ending, endingOf, requireAnswer, type StopReason, withUsage } from '../endings.ts';
+import { requireAnswer, withUsage } from '../endings.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';

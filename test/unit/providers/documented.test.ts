@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { UNLISTED, VENDORS } from '../../../src/providers/endings.ts';
+import { UNLISTED, VENDORS } from '../../../src/protocols/stop-words.ts';
 import { DROPPED_MEMBERS, LOST_FIELDS, type LostFields } from '../../../src/providers/lost-fields.ts';
 
 const page = readFileSync(join(import.meta.dir, '..', '..', '..', 'docs', 'providers.md'), 'utf8');

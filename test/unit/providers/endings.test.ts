@@ -1,7 +1,8 @@
 // How answers end, word by word: a word that nobody lists is never a normal end.
 
 import { describe, expect, test } from 'bun:test';
-import { endingOf, requireAnswer, VENDORS } from '../../../src/providers/endings.ts';
+import { endingOf, VENDORS, wordOf } from '../../../src/protocols/stop-words.ts';
+import { requireAnswer } from '../../../src/providers/endings.ts';
 import { ProviderFault } from '../../../src/providers/provider.ts';
 
 test.each([
@@ -42,6 +43,19 @@ test.each([
 test('a vendor of the protocol decides about a word that others have too', () => {
   for (const { protocol, words } of VENDORS)
     for (const [word, ending] of Object.entries(words)) expect(endingOf(word.toUpperCase(), protocol)).toBe(ending);
+});
+
+test('what a front writes for a stop reason, a provider of its protocol reads as the same one', () => {
+  const reasons = ['end_turn', 'tool_use', 'max_tokens', 'refusal'] as const;
+  const inverse = (protocol: 'chat' | 'gemini' | 'responses') =>
+    reasons.filter((reason) => endingOf(wordOf(reason, protocol) ?? '', protocol) === reason);
+  expect(inverse('chat')).toEqual([...reasons]);
+  expect(inverse('gemini')).toEqual(['end_turn', 'max_tokens', 'refusal']); // a call ends the turn
+  expect(inverse('responses')).toEqual(['max_tokens', 'refusal']); // others need no word
+  for (const protocol of ['chat', 'gemini', 'responses'] as const) {
+    expect(wordOf('model_context_window_exceeded', protocol)).toBe(wordOf('max_tokens', protocol));
+    for (const other of ['pause_turn', 'unclear', 'unusable', '', null]) expect(wordOf(other, protocol)).toBeNull();
+  }
 });
 
 describe('an unclear ending', () => {

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { endingOf, VENDORS } from '../../../../src/providers/endings.ts';
+import { endingOf, VENDORS } from '../../../../src/protocols/stop-words.ts';
 import { type Ending, MessageCounter, NOTHING_COUNTED } from '../../../../src/usage/usage.ts';
 import type { StreamEvent } from '../../../../src/wire/wire.ts';
 import { type CountedAnswer, type CountWire, countWireOf, leastUsed, type Report, type Used } from './count-wires.ts';

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type Ending, endingOf, VENDORS } from '../../../../src/providers/endings.ts';
+import { type Ending, endingOf, VENDORS } from '../../../../src/protocols/stop-words.ts';
 import { type CountedAnswer, type CountWire, countWireOf, leastUsed, type Report, type Used } from './count-wires.ts';
 import { bytesOf, type Driver, type Json } from './driver.ts';
 import { drivers } from './drivers.ts';
