@@ -1,6 +1,7 @@
 // Writes Chat Completions chunks from Messages events, without I/O. [DONE] follows only the end, never an error.
 
 import { bounds } from '../../config/config.ts';
+import { tierOfAnswer } from '../../protocols/service-tiers.ts';
 import {
   isThinking,
   type JsonObject,
@@ -15,7 +16,6 @@ import { EventWriter } from '../event-writer.ts';
 import { openAiErrorOfEvent } from '../openai-error.ts';
 import type { Origins } from '../origins.ts';
 import { addCounts } from '../read-usage.ts';
-import { tierOfAnswer } from '../service-tier.ts';
 import { FIELDS } from './chat-fields.ts';
 import type { ChatTerms, UsagePlace } from './chat-request.ts';
 import { chatIdOf, convertUsage, detailOf, FINGERPRINT, finishReasonOf } from './convert-message.ts';

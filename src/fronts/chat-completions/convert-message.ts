@@ -1,5 +1,6 @@
 // Translates a whole message to a chat.completion. Parses exactly, so that tool inputs keep every digit.
 
+import { tierOfAnswer } from '../../protocols/service-tiers.ts';
 import { wordOf } from '../../protocols/stop-words.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import {
@@ -13,7 +14,6 @@ import {
 } from '../../wire/wire.ts';
 import { customInput } from '../custom-tool.ts';
 import { readUsage } from '../read-usage.ts';
-import { tierOfAnswer } from '../service-tier.ts';
 import type { ChatTerms } from './chat-request.ts';
 
 export function convertUsage(usage: JsonObject): JsonObject {

@@ -1,12 +1,12 @@
 // Writes a text completion, whole or in chunks, from a message. [DONE] follows only the end, never an error.
 
+import { tierOfAnswer } from '../../protocols/service-tiers.ts';
 import { type JsonObject, type JsonValue, jsonObjects, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
 import { convertUsage, FINGERPRINT, finishReasonOf } from '../chat-completions/chat-completions.ts';
 import { EventWriter } from '../event-writer.ts';
 import { openAiErrorOfEvent } from '../openai-error.ts';
 import type { Origins } from '../origins.ts';
 import { addCounts } from '../read-usage.ts';
-import { tierOfAnswer } from '../service-tier.ts';
 import { FIELDS } from './completion-fields.ts';
 import type { CompletionTerms } from './convert-request.ts';
 import { StopCutter } from './cut-at-stops.ts';

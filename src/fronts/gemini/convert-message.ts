@@ -1,5 +1,6 @@
 // Translates a whole message to a GenerateContentResponse. Parses exactly, so that arguments keep every digit.
 
+import { googleTierOfAnswer } from '../../protocols/service-tiers.ts';
 import { wordOf } from '../../protocols/stop-words.ts';
 import {
   isThinking,
@@ -11,7 +12,6 @@ import {
   textOf,
 } from '../../wire/wire.ts';
 import { readUsage } from '../read-usage.ts';
-import { googleTierOfAnswer } from '../service-tier.ts';
 import { ThinkingCarrier } from './carried-thinking.ts';
 import type { GeminiTerms } from './convert-request.ts';
 import { readEnum } from './enum-answer.ts';

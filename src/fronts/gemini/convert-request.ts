@@ -1,6 +1,7 @@
 // Translates a generateContent request to a Messages request. Gateway and provider validate the rest.
 
 import { isWholeNumber } from '../../base/checked-number.ts';
+import { googleTierMember } from '../../protocols/service-tiers.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -14,7 +15,6 @@ import { ANY_JSON, schemaFormat } from '../json-format.ts';
 import type { Origins } from '../origins.ts';
 import { type Placed, requireObject } from '../placed.ts';
 import { checkRanges, type Ranges } from '../sampling-ranges.ts';
-import { googleTierMember } from '../service-tier.ts';
 import { convertContents, convertSystem } from './convert-contents.ts';
 import { convertSchema } from './convert-schema.ts';
 import { ENUM_TYPE, enumSchema } from './enum-answer.ts';

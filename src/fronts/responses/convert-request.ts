@@ -1,5 +1,6 @@
 // Translates a Responses request to a Messages request. Gateway and provider validate the rest.
 
+import { askedTier, TIER_FIELD, tierMember } from '../../protocols/service-tiers.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -16,7 +17,6 @@ import { type Placed, textBlock } from '../placed.ts';
 import { type Effort, effortMembers, ON, readEffort } from '../read-effort.ts';
 import { refuseFields } from '../refused-fields.ts';
 import { checkRanges, OPENAI_RANGES } from '../sampling-ranges.ts';
-import { askedTier, TIER_FIELD, tierMember } from '../service-tier.ts';
 import { userMember } from '../user-id.ts';
 import { convertInput, type InputItem, readItems, toolListsOf } from './convert-input.ts';
 import { type CalledTool, convertTools, type ToolList } from './convert-tools.ts';

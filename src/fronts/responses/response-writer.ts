@@ -2,12 +2,12 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { bounds } from '../../config/config.ts';
+import { tierWord } from '../../protocols/service-tiers.ts';
 import { InnerJson, type JsonObject, type JsonValue, objectOf, textOf, unfoldMessage } from '../../wire/wire.ts';
 import { customInput } from '../custom-tool.ts';
 import { EventWriter } from '../event-writer.ts';
 import type { Origins } from '../origins.ts';
 import { addCounts, readUsage } from '../read-usage.ts';
-import { tierWord } from '../service-tier.ts';
 import type { ResponseTerms } from './convert-request.ts';
 import type { CalledTool } from './convert-tools.ts';
 import { callItem, messageItem, reasoningItem, searchItem, summaryPart, textPart } from './output-items.ts';

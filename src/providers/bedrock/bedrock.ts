@@ -1,5 +1,6 @@
 // A provider at Amazon Bedrock: Claude by InvokeModel, in the Messages protocol; models of other families by Converse.
 
+import { isCloudTier, tierMembers } from '../../protocols/service-tiers.ts';
 import { type JsonObject, type JsonValue, objectOf, parseExactly, unfoldMessage } from '../../wire/wire.ts';
 import { replacedNames, requireMessage } from '../anthropic/anthropic.ts';
 import { convertPlatformBody, keepsLongCache } from '../claude-platforms.ts';
@@ -25,7 +26,6 @@ import {
 import type { EventConverter } from '../pull-stream.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
-import { isCloudTier, tierMembers } from '../service-tier.ts';
 import { signRequest } from '../sign-request.ts';
 import { cancelBody, fetchUpstream, readFault } from '../upstream.ts';
 import { convertChunks, countedModel, countInput } from './claude.ts';

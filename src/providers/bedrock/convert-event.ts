@@ -1,5 +1,6 @@
 // Converts the events of ConverseStream to Messages events, without I/O. A whole answer is turned into the same events.
 
+import { tierMembers } from '../../protocols/service-tiers.ts';
 import { endingOf } from '../../protocols/stop-words.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
@@ -9,7 +10,6 @@ import { KeyRenamer, type ReplacedProperties } from '../property-names.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { type ReportedCounts, RunningUsage } from '../running-usage.ts';
-import { tierMembers } from '../service-tier.ts';
 import { mapException } from './map-error.ts';
 import { markSignature, UNSIGNED } from './reasoning-signature.ts';
 

@@ -1,5 +1,6 @@
 // Converts a message request to Converse's. Pure.
 
+import { CLOUD_TIERS, requestedWord } from '../../protocols/service-tiers.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { exactBody, isJsonObject, objectOf, textOf } from '../../wire/wire.ts';
 import { gatherTools, readFunction, shortenToolName } from '../client-tools.ts';
@@ -8,7 +9,6 @@ import { claudeGeneration, nearestEffort, readEffort, readThinking } from '../mo
 import { NONE_REPLACED, type ReplacedProperties, renameProperties, replacedProperties } from '../property-names.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
-import { CLOUD_TIERS, tierWord } from '../service-tier.ts';
 import {
   completeSchema,
   isEnforceable,
@@ -34,7 +34,7 @@ export function convertBody(attempt: Attempt): string {
   const family = familyOf(upstreamModel);
   const additionalModelRequestFields = convertOwnFields(request.body, family);
   const outputConfig = convertOutput(exact, request.body, upstreamModel);
-  const type = tierWord(CLOUD_TIERS, request.body);
+  const type = requestedWord(CLOUD_TIERS, request.body);
   return JSON.stringify({
     ...convertPrompt(exact, upstreamModel, family),
     inferenceConfig: convertInference(request.body, attempt),

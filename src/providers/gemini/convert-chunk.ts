@@ -2,6 +2,7 @@
 
 import { parseFraction } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
+import { tierMembers } from '../../protocols/service-tiers.ts';
 import { type Ending, endingOf } from '../../protocols/stop-words.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import {
@@ -20,7 +21,6 @@ import { isErrorStatus, kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifie
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { type Dialect, NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
-import { tierMembers } from '../service-tier.ts';
 import { makeCallId } from './call-ids.ts';
 
 export const DIALECT: Dialect = { isThinkingBeside: true };

@@ -1,5 +1,6 @@
 // The request for Gemini: URL, headers, body.
 
+import { CLOUD_TIERS, requestedWord } from '../../protocols/service-tiers.ts';
 import { exactBody, isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../../wire/wire.ts';
 import { gatherTools, readFunction } from '../client-tools.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
@@ -13,7 +14,6 @@ import {
 } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
-import { CLOUD_TIERS, tierWord } from '../service-tier.ts';
 import { isEnforceable, makeNodeBudget, type NodeBudget, schemaInWords } from '../tool-schemas.ts';
 import { shortenName } from './call-ids.ts';
 import { cleanSchema } from './clean-schema.ts';
@@ -102,7 +102,7 @@ function storageMembers({ provider }: Pick<Attempt, 'provider'>): JsonObject {
 
 /** Members of a request to the Gemini API that this service decides: storage, and the tier that the message requests. */
 export function ownMembers(attempt: Attempt): JsonObject {
-  const serviceTier = tierWord(CLOUD_TIERS, attempt.request.body);
+  const serviceTier = requestedWord(CLOUD_TIERS, attempt.request.body);
   return { ...storageMembers(attempt), ...(serviceTier !== null && { serviceTier }) };
 }
 

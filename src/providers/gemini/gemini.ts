@@ -1,5 +1,6 @@
 // A provider of Gemini's generateContent: one state machine translates streamed and whole answers.
 
+import { isCloudTier, tierMembers } from '../../protocols/service-tiers.ts';
 import { type JsonObject, type NativeBody, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
 import { geminiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
@@ -12,7 +13,6 @@ import type { Attempt, Provider, ProviderReply, WholeReply } from '../provider.t
 import type { EventConverter } from '../pull-stream.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
-import { isCloudTier, tierMembers } from '../service-tier.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, DIALECT, mapError, readCounts } from './convert-chunk.ts';
 import {
   convertBody,

@@ -3,6 +3,7 @@
 import { isWholeNumber, parseFraction } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config/config.ts';
+import { tierMembers } from '../../protocols/service-tiers.ts';
 import { endingOf } from '../../protocols/stop-words.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
@@ -12,7 +13,6 @@ import { withUsage } from '../endings.ts';
 import { faultOf, kindOf, parseErrorJson, scrubIdentifiers } from '../map-fault.ts';
 import { type FaultKind, ProviderFault } from '../provider.ts';
 import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
-import { tierMembers } from '../service-tier.ts';
 import type { ThinkingDisplay } from './convert-request.ts';
 import { encodeReasoning, PART_SEPARATOR, type ReasoningPart } from './reasoning-signature.ts';
 

@@ -1,5 +1,6 @@
 // Converts a message request to POST /v1/responses. Nothing is stored there: every turn sends the whole conversation.
 
+import { AZURE_TIERS, OPENAI_TIERS, requestedTier, type TierWords } from '../../protocols/service-tiers.ts';
 import { exactBody, isJsonObject, type JsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { findClientTool, gatherTools, shortenToolName } from '../client-tools.ts';
 import { BILLING_LINE, hashUserId } from '../conversation.ts';
@@ -8,7 +9,6 @@ import { refuseField, refuseFields } from '../lost-fields.ts';
 import { leastEffort, nearestEffort, type Reasoning, readEffort, readThinking, reasoningOf } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
-import { AZURE_TIERS, OPENAI_TIERS, requestedTier, type TierWords } from '../service-tier.ts';
 import { completeSchema, isStrictSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 import { convertMessages } from './convert-messages.ts';
 import { homeOf } from './reasoning-signature.ts';

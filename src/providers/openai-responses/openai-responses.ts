@@ -1,5 +1,6 @@
 // A provider of OpenAI's Responses protocol, which stores nothing: signatures of thinking blocks keep the reasoning.
 
+import { tierMembers } from '../../protocols/service-tiers.ts';
 import { type JsonObject, type NativeBody, objectOf, rewriteRequest } from '../../wire/wire.ts';
 import { openAiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
@@ -12,7 +13,6 @@ import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '
 import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
-import { tierMembers } from '../service-tier.ts';
 import {
   type AnswerTerms,
   ChunkConverter,

@@ -1,6 +1,7 @@
 // Converts Chat Completions chunks to Messages events, without I/O. A whole answer is one chunk.
 
 import { bounds } from '../../config/config.ts';
+import { tierMembers } from '../../protocols/service-tiers.ts';
 import { type Ending, endingOf, type StopReason } from '../../protocols/stop-words.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
@@ -10,7 +11,6 @@ import { requireAnswer, withUsage } from '../endings.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
-import { tierMembers } from '../service-tier.ts';
 import { sealReasoning } from './convert-messages.ts';
 import { CallGatherer, DetailGatherer } from './gather-calls.ts';
 import { chatErrorIn, mapChatError } from './map-error.ts';

@@ -1,5 +1,6 @@
 // Converts a message request to a Chat Completions request by its family's profile: URL, headers, body. Pure.
 
+import { requestedTier } from '../../protocols/service-tiers.ts';
 import type { JsonObject, JsonValue, MessageRequest } from '../../wire/wire.ts';
 import { exactBody, isJsonObject, objectOf, textOf } from '../../wire/wire.ts';
 import { findClientTool, gatherTools, shortenToolName } from '../client-tools.ts';
@@ -9,7 +10,6 @@ import { refuseField, refuseFields } from '../lost-fields.ts';
 import { leastEffort, nearestEffort, readBudget, readEffort, readThinking, thinksByDefault } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
-import { requestedTier } from '../service-tier.ts';
 import { completeSchema, isStrictSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
 import { convertMessages, nameOf } from './convert-messages.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';

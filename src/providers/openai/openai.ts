@@ -1,5 +1,6 @@
 // A provider of Chat Completions, of any family: one state machine translates streamed and whole answers.
 
+import { tierMembers } from '../../protocols/service-tiers.ts';
 import { objectOf } from '../../wire/wire.ts';
 import { openAiAbilities } from '../abilities.ts';
 import { requestEmbeddings } from '../embeddings.ts';
@@ -9,7 +10,6 @@ import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '
 import type { Attempt, Provider } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
-import { tierMembers } from '../service-tier.ts';
 import { ChunkConverter, convertAnswer, readCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
 import { mapChatError, mapChatFault, parseChat } from './map-error.ts';

@@ -1,8 +1,8 @@
 // Families of Chat Completions providers, selected by host: parameter names, limits, formats.
 
 import { createHash } from 'node:crypto';
+import { AZURE_TIERS, GROQ_TIERS, OPENAI_TIERS, type TierWords } from '../../protocols/service-tiers.ts';
 import { type ChatTraits, chatTraits, NINE_CHARACTERS } from '../models.ts';
-import { AZURE_TIERS, GROQ_TIERS, OPENAI_TIERS, type TierWords } from '../service-tier.ts';
 
 export interface Profile extends ChatTraits {
   family: string;

@@ -1,11 +1,11 @@
 // A provider of Google's Vertex AI: Claude in the Messages protocol, and Gemini.
 
+import { CLOUD_TIERS, isCloudTier, requestedWord } from '../../protocols/service-tiers.ts';
 import { messagesProvider } from '../anthropic/anthropic.ts';
 import { convertPlatformBody, convertPlatformCount, platformBetas } from '../claude-platforms.ts';
 import { convertBody, geminiProvider } from '../gemini/gemini.ts';
 import { type Api, combinedProvider, type HeaderSource, makeHeaders } from '../http-api.ts';
 import { type Attempt, type Provider, ProviderFault } from '../provider.ts';
-import { CLOUD_TIERS, isCloudTier, tierWord } from '../service-tier.ts';
 import { embed } from './embed.ts';
 import { convertCountBody, withRoles } from './gemini-body.ts';
 import { mapVertexError, mapVertexFault } from './map-error.ts';
@@ -31,7 +31,7 @@ const TIER_HEADER = 'x-vertex-ai-llm-shared-request-type';
 /** https://docs.cloud.google.com/vertex-ai/generative-ai/docs/flex-paygo (29 November 2026). */
 function convertGeminiHeaders(source: HeaderSource, accept: string): Record<string, string> {
   const headers = convertHeaders(source, accept);
-  const tier = source.request === undefined ? null : tierWord(CLOUD_TIERS, source.request.body);
+  const tier = source.request === undefined ? null : requestedWord(CLOUD_TIERS, source.request.body);
   return tier === null ? headers : { ...headers, [TIER_HEADER]: tier };
 }
 

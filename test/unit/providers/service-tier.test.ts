@@ -1,6 +1,17 @@
 // Service tiers: the request for the tier with the listed rates, and the names by which providers tell which one they served.
 
 import { expect, test } from 'bun:test';
+import {
+  CLOUD_TIERS,
+  googleTierMember,
+  googleTierOfAnswer,
+  OPENAI_TIERS,
+  requestedTier,
+  requestedWord,
+  tierMember,
+  tierMembers,
+  tierWord,
+} from '../../../src/protocols/service-tiers.ts';
 import { convertBody as convertConverse } from '../../../src/providers/bedrock/convert-request.ts';
 import { ownMembers } from '../../../src/providers/gemini/convert-request.ts';
 import { convertBody as convertChat } from '../../../src/providers/openai/convert-request.ts';
@@ -13,10 +24,9 @@ import {
 import { convertOwnBody } from '../../../src/providers/openai-responses/own-protocol.ts';
 import type { TierPlace } from '../../../src/providers/provider.ts';
 import { type Attempt, providerKinds } from '../../../src/providers/providers.ts';
-import { tierMembers } from '../../../src/providers/service-tier.ts';
 import { readUsage } from '../../../src/usage/read-usage.ts';
 import { isOfUnknownTier } from '../../../src/usage/usage.ts';
-import { PRICED_TIERS, scanJson } from '../../../src/wire/wire.ts';
+import { PRICED_TIERS, SERVICE_TIERS, scanJson, servedTier, tierOf } from '../../../src/wire/wire.ts';
 import { makeAttempt } from './make-attempt.ts';
 
 const BODY = { model: 'gpt-4.1', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] };
@@ -170,4 +180,20 @@ test('a tier without rates is named among what is unknown, at most 64 characters
   expect(unknownIn('x'.repeat(1_000))[0]).toHaveLength(64);
   expect(isOfUnknownTier(readUsage({ service_tier: 'batch' }))).toBe(true);
   expect(isOfUnknownTier(readUsage({ service_tier: 'standard', seconds: 1 }))).toBe(false);
+});
+
+test('the word by which a client asks for a tier is the word by which a provider of the protocol is asked, and both are read back', () => {
+  for (const tier of SERVICE_TIERS) {
+    const word = OPENAI_TIERS[tier];
+    const message = tierMember({ service_tier: word });
+    expect([tierOf(message), requestedTier(OPENAI_TIERS, message)]).toEqual([tier, { service_tier: word }]);
+    expect([servedTier(tierMembers(word)), tierWord(tierMembers(word), null)]).toEqual([tier, word]);
+  }
+  for (const tier of ['fast', 'flex'] as const) {
+    const serviceTier = CLOUD_TIERS[tier] as string;
+    const message = googleTierMember(`SERVICE_TIER_${serviceTier.toUpperCase()}`);
+    expect([tierOf(message), requestedWord(CLOUD_TIERS, message)]).toEqual([tier, serviceTier]);
+    expect(googleTierOfAnswer(tierMembers(serviceTier))).toEqual({ serviceTier });
+  }
+  for (const usual of [null, undefined, 0, 'UNSPECIFIED', 'STANDARD']) expect(googleTierMember(usual)).toEqual({});
 });
