@@ -1,7 +1,6 @@
 // Composes the events of a Messages stream from the content of another protocol, one open block at a time.
 
 import { assert } from '../base/assert.ts';
-import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config/config.ts';
 import {
   InnerJson,
@@ -183,10 +182,6 @@ export class MessageComposer {
     this.#inputPieces = [];
     return events;
   }
-}
-
-export function countOf(value: JsonValue | undefined): number | null {
-  return isWholeNumber(value) ? value : null;
 }
 
 const OBJECT_ARGUMENTS = /"arguments"\s*:\s*\{/;

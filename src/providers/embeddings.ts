@@ -1,8 +1,9 @@
 // Embeddings over OpenAI's POST /embeddings: the JSON of the provider is relayed as it came, with its vectors in the form that was
 // requested: many servers ignore `encoding_format`.
 
+import { countOf } from '../protocols/token-counts.ts';
 import { type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
-import { countOf, messageIdOf } from './compose-message.ts';
+import { messageIdOf } from './compose-message.ts';
 import { hashUserId } from './conversation.ts';
 import { type Api, post } from './http-api.ts';
 import { type Attempt, ProviderFault, type WholeReply } from './provider.ts';

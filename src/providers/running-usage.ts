@@ -1,25 +1,10 @@
 // Counts that a provider reports in the course of an answer. Each report may repeat, omit, lower or contradict earlier ones:
 // a count never falls, and 0 or nothing in place of a known count means "not known here".
 
+import type { ReportedCounts } from '../protocols/token-counts.ts';
 import { type JsonObject, makeEvent, type ServerSentEvent, type StreamEvent } from '../wire/wire.ts';
 import type { MessageComposer } from './compose-message.ts';
 import type { StreamCounts } from './pull-stream.ts';
-
-/** Tokens of one report; null: not reported. */
-export interface ReportedCounts {
-  /** Includes cached tokens. */
-  prompt: number | null;
-  /** Tokens that the provider's own tools added, if they are counted beside the prompt. */
-  tools: number | null;
-  cacheRead: number | null;
-  cacheWrite: number | null;
-  output: number | null;
-  thinking: number | null;
-  /** All of the above. Some providers have hidden thinking nowhere else. */
-  total: number | null;
-  /** Further members of the message's usage, such as unknown numbers. */
-  others: JsonObject;
-}
 
 export interface Dialect {
   /** Thinking is never part of the output count; absent: it is, unless the total says otherwise. */

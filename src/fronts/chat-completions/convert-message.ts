@@ -2,6 +2,7 @@
 
 import { tierOfAnswer } from '../../protocols/service-tiers.ts';
 import { wordOf } from '../../protocols/stop-words.ts';
+import { CHAT_COUNTS, countsOfMessage, writeCounts } from '../../protocols/token-counts.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import {
   isThinking,
@@ -13,18 +14,10 @@ import {
   textOf,
 } from '../../wire/wire.ts';
 import { customInput } from '../custom-tool.ts';
-import { readUsage } from '../read-usage.ts';
 import type { ChatTerms } from './chat-request.ts';
 
 export function convertUsage(usage: JsonObject): JsonObject {
-  const { prompt, cached, written, output, thinking } = readUsage(usage);
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: output,
-    total_tokens: prompt + output,
-    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
-    ...(thinking !== null && { completion_tokens_details: { reasoning_tokens: thinking } }),
-  };
+  return writeCounts(countsOfMessage(usage), CHAT_COUNTS);
 }
 
 export function finishReasonOf(stopReason: JsonValue | undefined, callsFunctions: boolean): string {

@@ -2,6 +2,7 @@
 
 import { googleTierOfAnswer } from '../../protocols/service-tiers.ts';
 import { wordOf } from '../../protocols/stop-words.ts';
+import { countsOfMessage, GEMINI_COUNTS, writeCounts } from '../../protocols/token-counts.ts';
 import {
   isThinking,
   type JsonObject,
@@ -11,7 +12,6 @@ import {
   parseExactly,
   textOf,
 } from '../../wire/wire.ts';
-import { readUsage } from '../read-usage.ts';
 import { ThinkingCarrier } from './carried-thinking.ts';
 import type { GeminiTerms } from './convert-request.ts';
 import { readEnum } from './enum-answer.ts';
@@ -69,16 +69,11 @@ export function identityOf(message: JsonObject): JsonObject {
 }
 
 export function convertUsage(usage: JsonObject): JsonObject {
-  const { prompt, cached, output, thinking } = readUsage(usage);
-  const thoughts = Math.min(thinking ?? 0, output);
-  return {
-    promptTokenCount: prompt,
-    candidatesTokenCount: output - thoughts,
-    ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
-    ...(cached > 0 && { cachedContentTokenCount: cached }),
-    totalTokenCount: prompt + output,
-    ...googleTierOfAnswer(usage),
-  };
+  const { cacheRead, cacheWrite: _, ...counts } = countsOfMessage(usage);
+  const thinking = Math.min(counts.thinking ?? 0, counts.output);
+  const output = counts.output - thinking;
+  const written = { ...counts, output, thinking: thinking || null, cacheRead: cacheRead || null };
+  return { ...writeCounts(written, GEMINI_COUNTS), ...googleTierOfAnswer(usage) };
 }
 
 export function finishReasonOf(stopReason: JsonValue | undefined): string {

@@ -29,7 +29,7 @@ import { makeUsage, streamCounts } from '../running-usage.ts';
 import { signRequest } from '../sign-request.ts';
 import { cancelBody, fetchUpstream, readFault } from '../upstream.ts';
 import { convertChunks, countedModel, countInput } from './claude.ts';
-import { type AnswerTerms, ConverseConverter, convertAnswer, readCounts } from './convert-event.ts';
+import { type AnswerTerms, ConverseConverter, convertAnswer, readConverseCounts } from './convert-event.ts';
 import { convertBody, convertCountInput } from './convert-request.ts';
 import { bedrockAbilities, thinksByDefault } from './families.ts';
 import { FRAMES_TYPE, FrameParser, loadCodec } from './frame-parser.ts';
@@ -83,7 +83,7 @@ export const bedrock = apiProvider('bedrock', api, {
       // Numbers in tool inputs keep their digits.
       whole: async (whole) => {
         const usageOf = ({ usage, serviceTier }: JsonObject) => ({
-          ...makeUsage(readCounts(objectOf(usage))),
+          ...makeUsage(readConverseCounts(objectOf(usage))),
           ...tierMembers(serviceTier),
         });
         return convertAnswer((await readObject(whole, attempt.signal, parseExactly, usageOf)).value, terms);

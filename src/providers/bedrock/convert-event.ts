@@ -2,14 +2,15 @@
 
 import { tierMembers } from '../../protocols/service-tiers.ts';
 import { endingOf } from '../../protocols/stop-words.ts';
+import { CONVERSE_COUNTS, countOf, type ReportedCounts, readCounts } from '../../protocols/token-counts.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
-import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
+import { MessageComposer, messageIdOf } from '../compose-message.ts';
 import { requireAnswer, withUsage } from '../endings.ts';
 import { KeyRenamer, type ReplacedProperties } from '../property-names.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
-import { type ReportedCounts, RunningUsage } from '../running-usage.ts';
+import { RunningUsage } from '../running-usage.ts';
 import { mapException } from './map-error.ts';
 import { markSignature, UNSIGNED } from './reasoning-signature.ts';
 
@@ -78,7 +79,7 @@ export class ConverseConverter {
   /** Only the counts of an event. */
   count({ usage, serviceTier }: JsonObject): void {
     this.usage.add(tierMembers(serviceTier));
-    if (isJsonObject(usage)) this.usage.take([readCounts(usage)], false);
+    if (isJsonObject(usage)) this.usage.take([readConverseCounts(usage)], false);
   }
 
   /** The end of the message, with its counts if they came. Throws ProviderFault if the answer did not end. */
@@ -157,21 +158,16 @@ export class ConverseConverter {
   }
 }
 
-/** Cached tokens are beside the input. Invalid cache counts stay, and are reported as such. */
-export function readCounts(usage: JsonObject): ReportedCounts {
-  const [input, read, written] = [usage['inputTokens'], usage['cacheReadInputTokens'], usage['cacheWriteInputTokens']];
-  const prompt = countOf(input);
+/** Invalid counts of cached tokens stay, and are reported as such. */
+export function readConverseCounts(usage: JsonObject): ReportedCounts {
+  const counts = readCounts(usage, CONVERSE_COUNTS);
+  const { prompt, cacheRead, cacheWrite } = counts;
   return {
-    prompt: prompt === null ? null : prompt + (countOf(read) ?? 0) + (countOf(written) ?? 0),
-    tools: null,
-    cacheRead: countOf(read),
-    cacheWrite: countOf(written),
-    output: countOf(usage['outputTokens']),
-    thinking: null,
-    total: countOf(usage['totalTokens']),
+    ...counts,
+    prompt: prompt === null ? null : prompt + (cacheRead ?? 0) + (cacheWrite ?? 0),
     others: {
-      ...invalid('cache_read_input_tokens', read),
-      ...invalid('cache_creation_input_tokens', written),
+      ...invalid('cache_read_input_tokens', usage['cacheReadInputTokens']),
+      ...invalid('cache_creation_input_tokens', usage['cacheWriteInputTokens']),
     },
   };
 }

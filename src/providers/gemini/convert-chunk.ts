@@ -4,6 +4,7 @@ import { parseFraction } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import { tierMembers } from '../../protocols/service-tiers.ts';
 import { type Ending, endingOf } from '../../protocols/stop-words.ts';
+import { GEMINI_COUNTS, readCounts } from '../../protocols/token-counts.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import {
   isJsonObject,
@@ -14,30 +15,16 @@ import {
   textOf,
   UNSIGNED_THOUGHT,
 } from '../../wire/wire.ts';
-import { countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
+import { MessageComposer, messageIdOf } from '../compose-message.ts';
 import { contextErrorOf } from '../context-error.ts';
 import { requireAnswer, withUsage } from '../endings.ts';
 import { isErrorStatus, kindOf, parseErrorJson, readRetryAfterMs, scrubIdentifiers } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
-import { type Dialect, NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
+import { type Dialect, NO_REPORTS, RunningUsage } from '../running-usage.ts';
 import { makeCallId } from './call-ids.ts';
 
 export const DIALECT: Dialect = { isThinkingBeside: true };
-
-/** Zero is omitted in JSON: without the count of candidates, only the total tells an empty output from an unknown one. */
-export function readCounts(metadata: JsonObject): ReportedCounts {
-  return {
-    prompt: countOf(metadata['promptTokenCount']),
-    tools: countOf(metadata['toolUsePromptTokenCount']),
-    cacheRead: countOf(metadata['cachedContentTokenCount']),
-    cacheWrite: null,
-    output: countOf(metadata['candidatesTokenCount']),
-    thinking: countOf(metadata['thoughtsTokenCount']),
-    total: countOf(metadata['totalTokenCount']),
-    others: {},
-  };
-}
 
 /** The fault of a response, including HTML, empty and broken bodies. Pure. */
 export function mapError(status: number, headers: Headers, bodyText: string, nowMs: number): ProviderFault {
@@ -163,7 +150,7 @@ export class ChunkConverter {
   /** Only the counts of a chunk. */
   count({ usageMetadata: metadata }: JsonObject, hasContent = false): void {
     if (isJsonObject(metadata)) this.usage.add(tierMembers(metadata['trafficType'], metadata['serviceTier']));
-    this.usage.take(isJsonObject(metadata) ? [readCounts(metadata)] : NO_REPORTS, hasContent);
+    this.usage.take(isJsonObject(metadata) ? [readCounts(metadata, GEMINI_COUNTS)] : NO_REPORTS, hasContent);
   }
 
   /** The end of the answer, with its counts. Throws ProviderFault if no chunk said that it ended, or not with an answer. */

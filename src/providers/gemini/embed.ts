@@ -1,7 +1,7 @@
 // Embeddings over Gemini's batchEmbedContents, in OpenAI's format.
 
+import { countOf } from '../../protocols/token-counts.ts';
 import { type JsonValue, objectOf } from '../../wire/wire.ts';
-import { countOf } from '../compose-message.ts';
 import {
   type EmbeddingsRequest,
   embeddingJson,

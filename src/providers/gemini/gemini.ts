@@ -1,6 +1,7 @@
 // A provider of Gemini's generateContent: one state machine translates streamed and whole answers.
 
 import { isCloudTier, tierMembers } from '../../protocols/service-tiers.ts';
+import { GEMINI_COUNTS, readCounts } from '../../protocols/token-counts.ts';
 import { type JsonObject, type NativeBody, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
 import { geminiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
@@ -13,7 +14,7 @@ import type { Attempt, Provider, ProviderReply, WholeReply } from '../provider.t
 import type { EventConverter } from '../pull-stream.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
-import { type AnswerTerms, ChunkConverter, convertAnswer, DIALECT, mapError, readCounts } from './convert-chunk.ts';
+import { type AnswerTerms, ChunkConverter, convertAnswer, DIALECT, mapError } from './convert-chunk.ts';
 import {
   convertBody,
   convertCountBody,
@@ -124,7 +125,7 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
 
 function usageOf({ usageMetadata }: JsonObject): JsonObject {
   const { trafficType, serviceTier, ...counts } = objectOf(usageMetadata);
-  return { ...makeUsage(readCounts(counts), DIALECT), ...tierMembers(trafficType, serviceTier) };
+  return { ...makeUsage(readCounts(counts, GEMINI_COUNTS), DIALECT), ...tierMembers(trafficType, serviceTier) };
 }
 
 /** A client of this protocol gets its own names and ids of calls back. */

@@ -5,14 +5,15 @@ import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config/config.ts';
 import { tierMembers } from '../../protocols/service-tiers.ts';
 import { endingOf } from '../../protocols/stop-words.ts';
+import { RESPONSES_COUNTS, readCounts } from '../../protocols/token-counts.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
-import { argumentsText, countOf, MessageComposer } from '../compose-message.ts';
+import { argumentsText, MessageComposer } from '../compose-message.ts';
 import { contextErrorOf } from '../context-error.ts';
 import { withUsage } from '../endings.ts';
 import { faultOf, kindOf, parseErrorJson, scrubIdentifiers } from '../map-fault.ts';
 import { type FaultKind, ProviderFault } from '../provider.ts';
-import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
+import { NO_REPORTS, RunningUsage } from '../running-usage.ts';
 import type { ThinkingDisplay } from './convert-request.ts';
 import { encodeReasoning, PART_SEPARATOR, type ReasoningPart } from './reasoning-signature.ts';
 
@@ -98,20 +99,6 @@ function readError(value: JsonValue | undefined): ErrorFields {
   const holder = objectOf(value);
   const { code, type, message } = isJsonObject(holder['error']) ? holder['error'] : holder;
   return { code: textOf(code) || textOf(type), message: typeof message === 'string' ? message : null };
-}
-
-export function readCounts(usage: JsonObject): ReportedCounts {
-  const details = objectOf(usage['input_tokens_details']);
-  return {
-    prompt: countOf(usage['input_tokens']),
-    tools: null,
-    cacheRead: countOf(details['cached_tokens']),
-    cacheWrite: countOf(details['cache_write_tokens']),
-    output: countOf(usage['output_tokens']),
-    thinking: countOf(objectOf(usage['output_tokens_details'])['reasoning_tokens']),
-    total: countOf(usage['total_tokens']),
-    others: {},
-  };
 }
 
 /** The parts of the request that the response depends on. */
@@ -231,7 +218,7 @@ export class ChunkConverter {
     // At its beginning a response has the requested tier.
     if (isJsonObject(response) && !BEGUN.includes(response['status'] ?? null))
       this.usage.add(tierMembers(response['service_tier']));
-    this.usage.take(isJsonObject(reported) ? [readCounts(reported)] : NO_REPORTS, hasContent);
+    this.usage.take(isJsonObject(reported) ? [readCounts(reported, RESPONSES_COUNTS)] : NO_REPORTS, hasContent);
   }
 
   /** The item of an event, begun if the provider did not announce it. */

@@ -1,6 +1,7 @@
 // A provider of OpenAI's Responses protocol, which stores nothing: signatures of thinking blocks keep the reasoning.
 
 import { tierMembers } from '../../protocols/service-tiers.ts';
+import { RESPONSES_COUNTS, readCounts } from '../../protocols/token-counts.ts';
 import { type JsonObject, type NativeBody, objectOf, rewriteRequest } from '../../wire/wire.ts';
 import { openAiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
@@ -13,14 +14,7 @@ import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '
 import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
-import {
-  type AnswerTerms,
-  ChunkConverter,
-  convertAnswer,
-  convertError,
-  readCounts,
-  refusesReasoning,
-} from './convert-chunk.ts';
+import { type AnswerTerms, ChunkConverter, convertAnswer, convertError, refusesReasoning } from './convert-chunk.ts';
 import {
   convertBody,
   convertHeaders,
@@ -108,7 +102,7 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
   };
   const readObjectOf = (from: Response) =>
     readObject(from, signal, parseWithArguments, ({ usage, service_tier: tier }) => ({
-      ...makeUsage(readCounts(objectOf(usage))),
+      ...makeUsage(readCounts(objectOf(usage), RESPONSES_COUNTS)),
       ...tierMembers(tier),
     }));
   if (isOwn && !request.stream) {

@@ -3,14 +3,15 @@
 import { bounds } from '../../config/config.ts';
 import { tierMembers } from '../../protocols/service-tiers.ts';
 import { type Ending, endingOf, type StopReason } from '../../protocols/stop-words.ts';
+import { CHAT_COUNTS, countOf, type ReportedCounts, readCounts } from '../../protocols/token-counts.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { replacedToolNames } from '../client-tools.ts';
-import { callIdsOf, countOf, MessageComposer, messageIdOf } from '../compose-message.ts';
+import { callIdsOf, MessageComposer, messageIdOf } from '../compose-message.ts';
 import { requireAnswer, withUsage } from '../endings.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
-import { NO_REPORTS, type ReportedCounts, RunningUsage } from '../running-usage.ts';
+import { NO_REPORTS, RunningUsage } from '../running-usage.ts';
 import { sealReasoning } from './convert-messages.ts';
 import { CallGatherer, DetailGatherer } from './gather-calls.ts';
 import { chatErrorIn, mapChatError } from './map-error.ts';
@@ -20,12 +21,13 @@ import { ThinkTagReader } from './split-think-tags.ts';
 
 /** Known members and details; other numbers are passed on under their own names. */
 const KNOWN: ReadonlySet<string> = new Set([
-  ...['prompt_tokens', 'completion_tokens', 'total_tokens'],
-  ...['cached_tokens', 'cache_write_tokens', 'text_tokens', 'image_tokens'].map(named('prompt_tokens_details')),
+  ...Object.values(CHAT_COUNTS).map((words) => words.join('.')),
+  ...['text_tokens', 'image_tokens'].map(named('prompt_tokens_details')),
   'prompt_tokens_details.cache_creation_tokens', // LiteLLM
   'input_tokens_details.cached_tokens', // Responses
-  ...['reasoning_tokens', 'text_tokens'].map(named('completion_tokens_details')),
-  ...['accepted_prediction_tokens', 'rejected_prediction_tokens'].map(named('completion_tokens_details')),
+  ...['text_tokens', 'accepted_prediction_tokens', 'rejected_prediction_tokens'].map(
+    named('completion_tokens_details'),
+  ),
   ...['prompt_cache_hit_tokens', 'prompt_cache_miss_tokens'], // DeepSeek
   'cached_tokens', // Moonshot
   'num_cached_tokens', // Mistral
@@ -44,31 +46,25 @@ function named(holder: string): (name: string) => string {
 }
 
 /** Also in the words of Responses and Messages, for what has no count in those of Chat Completions. */
-export function readCounts(value: JsonObject): ReportedCounts {
-  const details = objectOf(value['prompt_tokens_details']);
-  const prompt = countOf(value['prompt_tokens']);
-  const output = countOf(value['completion_tokens']);
+export function readChatCounts(value: JsonObject): ReportedCounts {
+  const counts = readCounts(value, CHAT_COUNTS);
+  const { prompt, output } = counts;
   const input = prompt ? NO_INPUT : readInput(value);
   const inner = objectOf(value['output_tokens_details']);
   return {
+    ...counts,
     prompt: input.prompt ?? prompt,
-    tools: null,
     cacheRead: firstCount(
-      ...[
-        details['cached_tokens'],
-        value['prompt_cache_hit_tokens'],
-        value['cached_tokens'],
-        value['num_cached_tokens'],
-      ],
+      ...[counts.cacheRead, value['prompt_cache_hit_tokens'], value['cached_tokens'], value['num_cached_tokens']],
       input.cacheRead,
     ),
-    cacheWrite: firstCount(details['cache_write_tokens'], details['cache_creation_tokens'], input.cacheWrite),
-    output: firstCount(output, value['output_tokens']),
-    thinking: firstCount(
-      objectOf(value['completion_tokens_details'])['reasoning_tokens'],
-      ...(output ? [] : [inner['reasoning_tokens'], inner['thinking_tokens']]),
+    cacheWrite: firstCount(
+      counts.cacheWrite,
+      objectOf(value['prompt_tokens_details'])['cache_creation_tokens'],
+      input.cacheWrite,
     ),
-    total: countOf(value['total_tokens']),
+    output: firstCount(output, value['output_tokens']),
+    thinking: firstCount(counts.thinking, ...(output ? [] : [inner['reasoning_tokens'], inner['thinking_tokens']])),
     others: unknownNumbers(value),
   };
 }
@@ -307,7 +303,7 @@ function reportsIn({ usage, x_groq: groq }: JsonObject, choice: JsonObject | und
   const { usage: ofChoice, delta, message } = choice ?? {};
   const places = [usage, ofChoice, objectOf(delta)['usage'], objectOf(message)['usage'], objectOf(groq)['usage']];
   const reports = places.filter(isJsonObject);
-  return reports.length === 0 ? NO_REPORTS : reports.map(readCounts); // none in most chunks
+  return reports.length === 0 ? NO_REPORTS : reports.map(readChatCounts); // none in most chunks
 }
 
 /** Throws ProviderFault, also for an error with status 200. */

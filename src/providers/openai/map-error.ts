@@ -1,8 +1,9 @@
 // Maps errors of Chat Completions providers, whose formats differ by family, to faults.
 
 import { parseWholeNumber } from '../../base/checked-number.ts';
+import { countOf } from '../../protocols/token-counts.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
-import { countOf, parseWithArguments } from '../compose-message.ts';
+import { parseWithArguments } from '../compose-message.ts';
 import { contextErrorOf } from '../context-error.ts';
 import { faultOf, isErrorStatus, parseErrorJson } from '../map-fault.ts';
 import { ProviderFault } from '../provider.ts';

@@ -10,7 +10,7 @@ import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '
 import type { Attempt, Provider } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
-import { ChunkConverter, convertAnswer, readCounts } from './convert-chunk.ts';
+import { ChunkConverter, convertAnswer, readChatCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
 import { mapChatError, mapChatFault, parseChat } from './map-error.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
@@ -65,7 +65,10 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
             whole,
             attempt.signal,
             parseChat,
-            ({ usage, service_tier: tier }) => ({ ...makeUsage(readCounts(objectOf(usage))), ...tierMembers(tier) }),
+            ({ usage, service_tier: tier }) => ({
+              ...makeUsage(readChatCounts(objectOf(usage))),
+              ...tierMembers(tier),
+            }),
           );
           return convertAnswer(value, attempt, profile, upstreamRequestId);
         },

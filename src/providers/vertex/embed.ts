@@ -1,7 +1,7 @@
 // Embeddings over Vertex AI's predict, in OpenAI's format.
 
+import { countOf } from '../../protocols/token-counts.ts';
 import { objectOf } from '../../wire/wire.ts';
-import { countOf } from '../compose-message.ts';
 import { convertVector, readTexts, replyWithVectors } from '../gemini/gemini.ts';
 import { type Api, post } from '../http-api.ts';
 import type { Attempt, WholeReply } from '../provider.ts';

@@ -1,8 +1,9 @@
 // Counts of an answer while it streams: they never fall, and each reaches the gateway with an event.
 
 import { describe, expect, test } from 'bun:test';
+import type { ReportedCounts } from '../../../src/protocols/token-counts.ts';
 import { MessageComposer } from '../../../src/providers/compose-message.ts';
-import { type ReportedCounts, RunningUsage } from '../../../src/providers/running-usage.ts';
+import { RunningUsage } from '../../../src/providers/running-usage.ts';
 import type { StreamEvent } from '../../../src/wire/wire.ts';
 
 const NONE: ReportedCounts = {

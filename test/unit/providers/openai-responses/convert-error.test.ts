@@ -1,15 +1,12 @@
 // The provider's errors: whose fault they are, with texts that clients know.
 
 import { describe, expect, test } from 'bun:test';
-import {
-  convertError,
-  convertErrorEvent,
-  readCounts,
-} from '../../../../src/providers/openai-responses/convert-chunk.ts';
+import { RESPONSES_COUNTS, readCounts } from '../../../../src/protocols/token-counts.ts';
+import { convertError, convertErrorEvent } from '../../../../src/providers/openai-responses/convert-chunk.ts';
 import { makeUsage } from '../../../../src/providers/running-usage.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
 
-const convertUsage = (usage: JsonObject) => makeUsage(readCounts(usage));
+const convertUsage = (usage: JsonObject) => makeUsage(readCounts(usage, RESPONSES_COUNTS));
 
 const answer = (status: number, error: object | string, headers: Record<string, string> = {}) =>
   convertError(status, new Headers(headers), typeof error === 'string' ? error : JSON.stringify({ error }), 0);

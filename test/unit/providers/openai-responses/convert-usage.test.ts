@@ -1,11 +1,11 @@
 // The provider's usage as counts of the Messages protocol: exact, nothing counted twice, nothing invented.
 
 import { expect, test } from 'bun:test';
-import { readCounts } from '../../../../src/providers/openai-responses/convert-chunk.ts';
+import { RESPONSES_COUNTS, readCounts } from '../../../../src/protocols/token-counts.ts';
 import { makeUsage } from '../../../../src/providers/running-usage.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
 
-const convertUsage = (value: JsonObject) => makeUsage(readCounts(value));
+const convertUsage = (value: JsonObject) => makeUsage(readCounts(value, RESPONSES_COUNTS));
 
 test('never has more cached tokens than the prompt', () => {
   const details = { cached_tokens: 1_000_000, cache_write_tokens: 50 };

@@ -1,11 +1,11 @@
 // Usage of Chat Completions as counts of the Messages protocol: exact, nothing counted twice, nothing invented.
 
 import { describe, expect, test } from 'bun:test';
-import { readCounts } from '../../../../src/providers/openai/convert-chunk.ts';
+import { readChatCounts } from '../../../../src/providers/openai/convert-chunk.ts';
 import { makeUsage } from '../../../../src/providers/running-usage.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
 
-const convertUsage = (value: JsonObject) => makeUsage(readCounts(value));
+const convertUsage = (value: JsonObject) => makeUsage(readChatCounts(value));
 
 describe('usage', () => {
   test('has cache reads and writes separate from the other input', () => {
