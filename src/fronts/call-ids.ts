@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { bounds } from '../config/config.ts';
+import { isExactObject } from '../protocols/placed.ts';
 import { InnerJson, type JsonObject, type JsonValue, parseExactly, requireText } from '../wire/wire.ts';
-import { isExactObject } from './placed.ts';
 
 const TAKEN = /^[a-zA-Z0-9_-]+$/;
 const MADE_CHARACTERS = 24;

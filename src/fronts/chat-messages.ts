@@ -1,6 +1,8 @@
 // Messages of Chat Completions, with the forms of Messages and Responses that clients mix into them, as turns of a
 // conversation.
 
+import { CUSTOM_INPUT, customInput } from '../protocols/custom-tool.ts';
+import { type Placed, requireObject, textBlock, withCacheControl } from '../protocols/placed.ts';
 import {
   isJsonObject,
   isThinking,
@@ -18,9 +20,7 @@ import {
 import { type CallIds, readArguments } from './call-ids.ts';
 import type { ConversationBuilder } from './conversation-builder.ts';
 import { convertContent } from './convert-parts.ts';
-import { CUSTOM_INPUT, customInput } from './custom-tool.ts';
 import { type BlockReader, readAssistantBlock, readUserBlock } from './messages-blocks.ts';
-import { type Placed, requireObject, textBlock, withCacheControl } from './placed.ts';
 import { requests } from './refused-fields.ts';
 import { thinkingBlock, thinkingOf } from './thinking-block.ts';
 

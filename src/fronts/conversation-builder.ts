@@ -1,8 +1,8 @@
 // Builds the conversation of a message: one user turn, tool results first, between two assistant turns.
 
+import { type Placed, remind, textBlock } from '../protocols/placed.ts';
 import type { JsonObject } from '../wire/wire.ts';
 import type { Origins } from './origins.ts';
-import { type Placed, textBlock } from './placed.ts';
 
 export interface Conversation {
   system: Placed[];
@@ -71,7 +71,7 @@ export class ConversationBuilder {
     if (isBegun) this.#say('user', [...results, ...said], path);
     if (reminders.length === 0) return;
     if (isBegun) this.#say('system', reminders, reminders[0]?.path ?? path);
-    else this.#say('user', reminders.map(asReminder), path);
+    else this.#say('user', reminders.map(remind), path);
   }
 
   #say(role: string, blocks: readonly Placed[], path: string): void {
@@ -84,9 +84,4 @@ export class ConversationBuilder {
     const last = this.#conversation.system.pop();
     if (last !== undefined) this.#say('user', [last], last.path);
   }
-}
-
-function asReminder({ block, path }: Placed): Placed {
-  const text = `<system-reminder>\n${String(block['text'])}\n</system-reminder>`;
-  return { block: { ...block, text }, path };
 }

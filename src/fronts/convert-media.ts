@@ -1,10 +1,10 @@
 // Images and documents from URLs, data URLs and base64. URLs stay URLs: nothing is fetched.
 
 import { TurnpikeError } from '../errors.ts';
+import { type InlineFile, readDataUrl } from '../protocols/data-url.ts';
+import type { Placed } from '../protocols/placed.ts';
 import { type JsonObject, wrongField } from '../wire/wire.ts';
-import type { Placed } from './placed.ts';
 
-const HEAD_CHARACTERS_MAX = 200; // a data URL's part before its data
 const TITLE_CHARACTERS_MAX = 500;
 const PDF = 'application/pdf';
 const ADDRESS = /^https?:\/\//i;
@@ -55,12 +55,6 @@ export function storedFile(path: string): TurnpikeError {
   return new TurnpikeError('feature_unavailable', `${path}: stored files are not supported; send the file itself`);
 }
 
-interface InlineFile {
-  /** In lower case. */
-  mediaType: string;
-  base64: string;
-}
-
 /** The block of a file, whatever the client took it for; null for one that no block can carry. Throws invalid_request. */
 export function inlineBlock({ mediaType, base64 }: InlineFile, path: string): JsonObject | null {
   const begun = mediaTypeOf(base64);
@@ -90,14 +84,4 @@ function mediaTypeOf(base64: string): string | null {
 function readInline(url: string): InlineFile | null {
   const mediaType = mediaTypeOf(url);
   return mediaType === null ? readDataUrl(url) : { mediaType, base64: url };
-}
-
-function readDataUrl(url: string): InlineFile | null {
-  const comma = url.slice(0, HEAD_CHARACTERS_MAX).indexOf(',');
-  if (comma < 0 || url.slice(0, 5).toLowerCase() !== 'data:') return null;
-  const [mediaType = '', ...parameters] = url
-    .slice(5, comma)
-    .split(';')
-    .map((part) => part.trim().toLowerCase());
-  return parameters.at(-1) === 'base64' ? { mediaType, base64: url.slice(comma + 1) } : null;
 }

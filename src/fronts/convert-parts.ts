@@ -1,6 +1,7 @@
 // Translates message content to blocks: parts of Chat Completions and of Responses, which clients mix. URLs stay URLs;
 // content that no block can carry is refused with its path.
 
+import { type Placed, requireObject, textBlock, withCacheControl } from '../protocols/placed.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -12,7 +13,6 @@ import {
 } from '../wire/wire.ts';
 import { convertDocument, convertImage, storedFile } from './convert-media.ts';
 import { type BlockReader, readUserBlock } from './messages-blocks.ts';
-import { type Placed, requireObject, textBlock, withCacheControl } from './placed.ts';
 
 const TYPE_CHARACTERS_MAX = 64;
 

@@ -1,7 +1,7 @@
 // A function of OpenAI's clients as a tool.
 
+import { type Placed, requireObject } from '../protocols/placed.ts';
 import { type JsonObject, requireToolName } from '../wire/wire.ts';
-import { type Placed, requireObject } from './placed.ts';
 
 /** Throws invalid_request. */
 export function describeFunction(described: JsonObject, path: string): Placed {

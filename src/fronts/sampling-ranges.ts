@@ -1,7 +1,7 @@
 // The ranges of sampling parameters, by protocol, so that a request is refused before it is sent and in its own words.
 
+import { isExactObject } from '../protocols/placed.ts';
 import { isJsonObject, type JsonObject, wrongField } from '../wire/wire.ts';
-import { isExactObject } from './placed.ts';
 
 export type Ranges = Readonly<Record<string, readonly [least: number, most: number]>>;
 

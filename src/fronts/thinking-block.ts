@@ -1,7 +1,7 @@
 // Thinking that a client returned, as a block.
 
+import type { Placed } from '../protocols/placed.ts';
 import { type JsonObject, jsonObjects, textOf } from '../wire/wire.ts';
-import type { Placed } from './placed.ts';
 
 /** Marks thinking of providers without signatures; other providers drop such a block. */
 const UNSIGNED = 'turnpike.chat.1.';

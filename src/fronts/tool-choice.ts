@@ -1,7 +1,8 @@
 // Tool choices of OpenAI's clients. A choice of some tools is made by sending only those.
 
+import type { Placed } from '../protocols/placed.ts';
+import { OPENAI_CHOICES, typeOfChoice } from '../protocols/tool-choice.ts';
 import { type JsonObject, type JsonValue, jsonObjects, wrongField } from '../wire/wire.ts';
-import type { Placed } from './placed.ts';
 
 export interface Choice {
   /** `tool_choice` of the Messages request; null: the default. */
@@ -12,16 +13,11 @@ export interface Choice {
 }
 
 export const USUAL: Choice = { member: null, isDemand: false, allowed: null };
-const MODES: Readonly<Record<string, Choice>> = {
-  auto: { ...USUAL, member: { type: 'auto' } },
-  none: { ...USUAL, member: { type: 'none' } },
-  required: { ...USUAL, member: { type: 'any' }, isDemand: true },
-  any: { ...USUAL, member: { type: 'any' }, isDemand: true }, // other services' name
-};
 
 /** null for anything but a mode's name. */
 export function findMode(name: JsonValue | undefined): Choice | null {
-  return typeof name === 'string' && Object.hasOwn(MODES, name) ? (MODES[name] as Choice) : null;
+  const type = typeOfChoice(name, OPENAI_CHOICES);
+  return type === null ? null : { ...USUAL, member: { type }, isDemand: type === 'any' };
 }
 
 export function demand(name: string): Choice {
@@ -37,7 +33,7 @@ export function readAllowed(
   if (mode !== 'auto' && mode !== 'required') throw wrongField(`${path}.mode`, "Input should be 'auto' or 'required'");
   const allowed = jsonObjects(tools).map((tool, index) => nameIn(tool, `${path}.tools.${index}`));
   if (allowed.length === 0) throw wrongField(`${path}.tools`, 'Input should name at least one tool');
-  return { ...(MODES[mode] as Choice), allowed: new Set(allowed) };
+  return { ...findMode(mode), allowed: new Set(allowed) };
 }
 
 interface ChosenTools {

@@ -1,6 +1,7 @@
 // Reads the body of a front's request as a message, with the bounds of any other body.
 
 import { ownTurn } from '../base/timers.ts';
+import { requireObject } from '../protocols/placed.ts';
 import {
   decodeBody,
   isLong,
@@ -12,7 +13,6 @@ import {
   scanJson,
 } from '../wire/wire.ts';
 import type { Asked, Front, Translated } from './front.ts';
-import { requireObject } from './placed.ts';
 import { requireWritable } from './require-writable.ts';
 
 /** A translated request with its message as JSON. */

@@ -3,37 +3,63 @@
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
 import { bounds } from '../config/config.ts';
+import type { Placed } from '../protocols/placed.ts';
 import type { JsonObject, JsonValue } from '../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
 import { refuseField } from './lost-fields.ts';
-
-/** A block and its path in the request, such as "messages.0.content.1". */
-export interface PlacedBlock {
-  block: JsonObject;
-  path: string;
-}
 
 export interface Turn {
   role: 'user' | 'assistant' | 'system';
   /** Path of its first message. */
   path: string;
-  blocks: PlacedBlock[];
+  blocks: Placed[];
 }
 
 /** Begins a coding agent's billing line for its own vendor, which differs in each conversation. */
-export const BILLING_LINE = 'x-anthropic-billing-header:';
+const BILLING_LINE = 'x-anthropic-billing-header:';
+
+export function isBillingLine(block: JsonObject): boolean {
+  return textOf(block['text']).startsWith(BILLING_LINE);
+}
+
 export const NO_PREFILL =
   'This model does not support assistant message prefill. The conversation must end with a user message.';
 
-export function placeBlocks(content: JsonValue | undefined, path: string): PlacedBlock[] {
+export function placeBlocks(content: JsonValue | undefined, path: string): Placed[] {
   if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path }];
   return jsonObjects(content).map((block, place) => ({ block, path: `${path}.${place}` }));
+}
+
+/** The results of tools among the blocks of a user, and the others. */
+export function partResults(blocks: readonly Placed[]): { results: Placed[]; said: Placed[] } {
+  const isResult = ({ block }: Placed) => block['type'] === 'tool_result';
+  return { results: blocks.filter(isResult), said: blocks.filter((placed) => !isResult(placed)) };
+}
+
+/** Adds the parts of a turn. Turns become neighbours if an empty one between them was dropped. */
+export function addTurn(turns: JsonObject[], role: string, member: 'content' | 'parts', parts: JsonObject[]): void {
+  const last = turns.at(-1);
+  if (parts.length === 0) return;
+  if (last?.['role'] === role) (last[member] as JsonObject[]).push(...parts);
+  else turns.push({ role, [member]: parts });
+}
+
+/** Facts about a document, one line each, before its content. */
+export function heading(facts: Record<string, JsonValue | undefined>): string {
+  const given = Object.entries(facts).filter(([, value]) => textOf(value) !== '');
+  return given.map(([name, value]) => `${name}: ${textOf(value)}`).join('\n');
+}
+
+/** The format that an answer must have; null: any. The second place is the older one. */
+export function answerFormat({ output_config: config, output_format: former }: JsonObject): JsonObject | null {
+  const format = objectOf(config)['format'] ?? former;
+  return isJsonObject(format) ? format : null;
 }
 
 /** Joins consecutive messages of a role. `convertSystem` makes system messages user blocks; null: they are turns. */
 export function joinTurns(
   messages: JsonValue | undefined,
-  convertSystem: ((blocks: PlacedBlock[]) => PlacedBlock[]) | null,
+  convertSystem: ((blocks: Placed[]) => Placed[]) | null,
 ): Turn[] {
   const turns: Turn[] = [];
   for (const [index, message] of jsonObjects(messages).entries()) {
@@ -49,14 +75,9 @@ export function joinTurns(
   return turns;
 }
 
-/** System text as user text, for models that accept system text only at the start. */
-export function asReminder(text: string): string {
-  return `<system-reminder>\n${text}\n</system-reminder>`;
-}
-
 interface PairingRules {
   /** The path to report for a call without a result in the next turn. */
-  pathOfUnanswered(call: PlacedBlock, turn: Turn, next: Turn | undefined): string;
+  pathOfUnanswered(call: Placed, turn: Turn, next: Turn | undefined): string;
   mayRepeatResults: boolean;
 }
 
@@ -88,7 +109,7 @@ export function checkCalls(turns: readonly Turn[], { pathOfUnanswered, mayRepeat
   }
 }
 
-function idOf({ block }: PlacedBlock): string {
+function idOf({ block }: Placed): string {
   return textOf(block['id']);
 }
 

@@ -1,6 +1,7 @@
 // Schemas of tools and answers within the rules of a provider. Keys keep their order, which prompt caches need.
 
 import { bounds } from '../config/config.ts';
+import { isExactObject } from '../protocols/placed.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects } from '../wire/wire.ts';
 import { refuseField } from './lost-fields.ts';
 import type { RequestRules } from './request-rules.ts';
@@ -201,12 +202,12 @@ function modernSchema(schema: JsonObject): JsonObject {
 }
 
 function modernMember(name: string, value: JsonValue): [string, JsonValue][] {
-  const modern = (one: JsonValue) => (isSchema(one) ? modernSchema(one) : one);
+  const modern = (one: JsonValue) => (isExactObject(one) ? modernSchema(one) : one);
   if (name === 'items' && Array.isArray(value)) return [['prefixItems', value.map(modern)]];
   if (typeof value === 'boolean' && (name.startsWith('exclusive') || name === 'required')) return [];
   if (PLACES.includes(name)) return [[name, modern(value)]];
   if (PLACE_LISTS.includes(name) && Array.isArray(value)) return [[name, sameOr(value, value.map(modern))]];
-  if (!PLACES_BY_NAME.includes(name) || !isSchema(value)) return [[name, value]];
+  if (!PLACES_BY_NAME.includes(name) || !isExactObject(value)) return [[name, value]];
   const made = Object.entries(value).map(([key, part]) => [key, modern(part)] as const);
   const isSame = made.every(([key, part]) => part === value[key]);
   return [[name, isSame ? value : Object.fromEntries(made)]];
@@ -351,16 +352,11 @@ function isEnforced(name: string, value: JsonValue, { notEnforced, formats }: Pa
 }
 
 function limitMember(name: string, value: JsonValue, rules: Parameters<typeof limitSchema>[1]): JsonValue {
-  const limit = (one: JsonValue) => (isSchema(one) ? limitSchema(one, rules) : one);
+  const limit = (one: JsonValue) => (isExactObject(one) ? limitSchema(one, rules) : one);
   if (SCHEMAS.includes(name)) return limit(value);
   if ((LISTS.includes(name) || name === 'oneOf') && Array.isArray(value)) return value.map(limit);
-  if (!BY_NAME.includes(name) || !isSchema(value)) return value;
+  if (!BY_NAME.includes(name) || !isExactObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, limit(part)]));
-}
-
-/** A number kept with all its digits is an object without a prototype. */
-function isSchema(value: JsonValue): value is JsonObject {
-  return isJsonObject(value) && Object.getPrototypeOf(value) !== null;
 }
 
 const TOLD_CHARACTERS_MAX = 1_024;

@@ -1,5 +1,7 @@
 // Translates a Chat Completions request to a Messages request. Gateway and provider validate the rest.
 
+import { readFormat } from '../../protocols/answer-format.ts';
+import { requireObject } from '../../protocols/placed.ts';
 import { askedTier, TIER_FIELD, tierMember } from '../../protocols/service-tiers.ts';
 import {
   isJsonObject,
@@ -11,9 +13,7 @@ import {
   wrongField,
 } from '../../wire/wire.ts';
 import { extraMember, withInner } from '../extra-fields.ts';
-import { readFormat } from '../json-format.ts';
 import type { Origins } from '../origins.ts';
-import { requireObject } from '../placed.ts';
 import { type Effort, effortMembers, OFF, ON, readEffort } from '../read-effort.ts';
 import { refuseFields } from '../refused-fields.ts';
 import { checkRanges, OPENAI_RANGES } from '../sampling-ranges.ts';

@@ -1,6 +1,7 @@
 // Writes Chat Completions chunks from Messages events, without I/O. [DONE] follows only the end, never an error.
 
 import { bounds } from '../../config/config.ts';
+import { customInput } from '../../protocols/custom-tool.ts';
 import { tierOfAnswer } from '../../protocols/service-tiers.ts';
 import {
   isThinking,
@@ -11,7 +12,6 @@ import {
   signatureMember,
   textOf,
 } from '../../wire/wire.ts';
-import { customInput } from '../custom-tool.ts';
 import { EventWriter } from '../event-writer.ts';
 import { openAiErrorOfEvent } from '../openai-error.ts';
 import type { Origins } from '../origins.ts';

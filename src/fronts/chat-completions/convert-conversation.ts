@@ -1,12 +1,12 @@
 // Translates the messages of a request to a conversation: one user message, tool results first, between two assistant
 // messages.
 
+import { type Placed, requireObject } from '../../protocols/placed.ts';
 import { type JsonObject, requireList } from '../../wire/wire.ts';
 import { CallIds } from '../call-ids.ts';
 import { addMessage, type Calls } from '../chat-messages.ts';
 import { type Conversation, ConversationBuilder } from '../conversation-builder.ts';
 import { convertContent } from '../convert-parts.ts';
-import { type Placed, requireObject } from '../placed.ts';
 import type { CustomTools } from './convert-tools.ts';
 
 /**

@@ -1,5 +1,6 @@
 // Translates a whole message to a chat.completion. Parses exactly, so that tool inputs keep every digit.
 
+import { customInput } from '../../protocols/custom-tool.ts';
 import { tierOfAnswer } from '../../protocols/service-tiers.ts';
 import { wordOf } from '../../protocols/stop-words.ts';
 import { CHAT_COUNTS, countsOfMessage, writeCounts } from '../../protocols/token-counts.ts';
@@ -13,7 +14,6 @@ import {
   signatureMember,
   textOf,
 } from '../../wire/wire.ts';
-import { customInput } from '../custom-tool.ts';
 import type { ChatTerms } from './chat-request.ts';
 
 export function convertUsage(usage: JsonObject): JsonObject {

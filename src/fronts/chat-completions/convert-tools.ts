@@ -1,10 +1,10 @@
 // Translates tools and tool choice, also in the older `functions` form. A choice of some is made by sending only those.
 
+import { describeCustom } from '../../protocols/custom-tool.ts';
+import { isExactObject, type Placed, requireObject, withCacheControl } from '../../protocols/placed.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { isJsonObject, objectOf, requireList, requireText, requireToolName, wrongField } from '../../wire/wire.ts';
-import { describeCustom } from '../custom-tool.ts';
 import { describeFunction } from '../function-tool.ts';
-import { isExactObject, type Placed, requireObject, withCacheControl } from '../placed.ts';
 import { type Choice, chooseTools, demand, findMode, readAllowed, USUAL } from '../tool-choice.ts';
 
 interface ConvertedTools {

@@ -1,9 +1,9 @@
 // Bodies of Responses, which Cursor sends to this path for models with names of OpenAI
 // (https://github.com/gabrii/Cursor-Azure-GPT-5/issues/69). They are read by that front and answered in this protocol.
 
+import { isExactObject } from '../../protocols/placed.ts';
 import { type JsonObject, type JsonValue, jsonObjects, objectOf, wrongField } from '../../wire/wire.ts';
 import { isOfChat } from '../chat-messages.ts';
-import { isExactObject } from '../placed.ts';
 import { refuseFields } from '../refused-fields.ts';
 import { RESPONSE_FIELDS, type ResponseTerms, readResponses } from '../responses/responses.ts';
 import { findMode } from '../tool-choice.ts';

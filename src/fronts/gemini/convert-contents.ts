@@ -1,5 +1,7 @@
 // Translates contents to a conversation: text, media, calls and their results, and thinking carried in signatures.
 
+import { dataUrl } from '../../protocols/data-url.ts';
+import { isExactObject, type Placed, requireObject, textBlock } from '../../protocols/placed.ts';
 import {
   isOfGoogle,
   type JsonObject,
@@ -12,7 +14,6 @@ import {
 import { CallIds } from '../call-ids.ts';
 import { type Conversation, ConversationBuilder } from '../conversation-builder.ts';
 import { convertDocument, convertImage, storedFile } from '../convert-media.ts';
-import { isExactObject, type Placed, requireObject, textBlock } from '../placed.ts';
 import { type Carried, decodeThinking } from './carried-thinking.ts';
 import { OpenCalls } from './open-calls.ts';
 
@@ -192,10 +193,10 @@ function convertInline(blob: JsonObject, path: string): Placed[] {
   const place = `${path}.data`;
   const data = requireText(blob['data'], place);
   const base64 = plainBase64(data);
-  if (IMAGE.test(type)) return [convertImage(`data:${type};base64,${base64}`, place)];
+  if (IMAGE.test(type)) return [convertImage(dataUrl(type, base64), place)];
   if (type !== PDF && !TEXT.test(type))
     throw wrongField(`${path}.mimeType`, 'Input should be an image, application/pdf or text');
-  const url = `data:${type === PDF ? PDF : 'text/plain'};base64,${base64}`;
+  const url = dataUrl(type === PDF ? PDF : 'text/plain', base64);
   return [convertDocument(url, place, textOf(blob['displayName']))];
 }
 

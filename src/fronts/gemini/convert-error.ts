@@ -1,23 +1,10 @@
 // Errors in Google's format. Our code is in `details`, where clients of Google look for a reason and for the time to wait.
 
 import { type ErrorCode, errorTable, TurnpikeError } from '../../errors.ts';
+import { googleStatusOf } from '../../protocols/google-statuses.ts';
 import { type JsonObject, objectOf, textOf } from '../../wire/wire.ts';
 import { type Origins, withClientPath } from '../origins.ts';
 
-const STATUSES: Readonly<Record<number, string>> = {
-  401: 'UNAUTHENTICATED',
-  403: 'PERMISSION_DENIED',
-  404: 'NOT_FOUND',
-  405: 'UNIMPLEMENTED',
-  408: 'DEADLINE_EXCEEDED',
-  409: 'ABORTED',
-  429: 'RESOURCE_EXHAUSTED',
-  500: 'INTERNAL',
-  502: 'UNAVAILABLE',
-  503: 'UNAVAILABLE',
-  504: 'DEADLINE_EXCEEDED',
-  529: 'UNAVAILABLE',
-};
 const BY_TYPE: Readonly<Record<string, string>> = {
   billing_error: 'FAILED_PRECONDITION',
   not_found_error: 'NOT_FOUND',
@@ -44,6 +31,6 @@ const RETRY_INFO = 'type.googleapis.com/google.rpc.RetryInfo';
 function errorJson({ status, message, type, code }: TurnpikeError, requestId: string, retry: JsonObject[]): string {
   const metadata = { code, type, request_id: requestId };
   const info = { '@type': ERROR_INFO, reason: code.toUpperCase(), domain: 'turnpike', metadata };
-  const named = BY_TYPE[type] ?? STATUSES[status] ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL');
+  const named = BY_TYPE[type] ?? googleStatusOf(status);
   return JSON.stringify({ error: { code: status, message, status: named, details: [info, ...retry] } });
 }

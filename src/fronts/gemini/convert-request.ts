@@ -1,7 +1,10 @@
 // Translates a generateContent request to a Messages request. Gateway and provider validate the rest.
 
 import { isWholeNumber } from '../../base/checked-number.ts';
+import { ANY_JSON, schemaFormat } from '../../protocols/answer-format.ts';
+import { type Placed, requireObject } from '../../protocols/placed.ts';
 import { googleTierMember } from '../../protocols/service-tiers.ts';
+import { GEMINI_CHOICES, typeOfChoice } from '../../protocols/tool-choice.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -11,9 +14,7 @@ import {
   requireToolName,
   wrongField,
 } from '../../wire/wire.ts';
-import { ANY_JSON, schemaFormat } from '../json-format.ts';
 import type { Origins } from '../origins.ts';
-import { type Placed, requireObject } from '../placed.ts';
 import { checkRanges, type Ranges } from '../sampling-ranges.ts';
 import { convertContents, convertSystem } from './convert-contents.ts';
 import { convertSchema } from './convert-schema.ts';
@@ -241,7 +242,6 @@ interface Choice {
   allowed: ReadonlySet<string> | null;
 }
 
-/** A validated call is one of the model's choice that fits its schema, which every call should. */
 function readChoice(toolConfig: JsonValue | undefined): Choice {
   const config = toolConfig === undefined ? {} : requireObject(toolConfig, 'toolConfig');
   const calling = config['functionCallingConfig'];
@@ -251,18 +251,10 @@ function readChoice(toolConfig: JsonValue | undefined): Choice {
     requireText(name, `${CHOICE}.allowedFunctionNames.${place}`),
   );
   const allowed = names.length === 0 ? null : new Set(names);
-  switch (typeof mode === 'string' ? mode.toUpperCase() : mode) {
-    case undefined:
-    case 'MODE_UNSPECIFIED':
-      return { choice: null, allowed };
-    case 'AUTO':
-    case 'VALIDATED':
-      return { choice: { type: 'auto' }, allowed };
-    case 'NONE':
-      return { choice: { type: 'none' }, allowed: null };
-    case 'ANY':
-      return { choice: names.length === 1 ? { type: 'tool', name: names[0] as string } : { type: 'any' }, allowed };
-    default:
-      throw wrongField(`${CHOICE}.mode`, "Input should be 'AUTO', 'ANY', 'NONE' or 'VALIDATED'");
-  }
+  const word = typeof mode === 'string' ? mode.toUpperCase() : mode;
+  if (word === undefined || word === 'MODE_UNSPECIFIED') return { choice: null, allowed };
+  const type = typeOfChoice(word, GEMINI_CHOICES);
+  if (type === null) throw wrongField(`${CHOICE}.mode`, "Input should be 'AUTO', 'ANY', 'NONE' or 'VALIDATED'");
+  if (type === 'any' && names.length === 1) return { choice: { type: 'tool', name: names[0] as string }, allowed };
+  return { choice: { type }, allowed: type === 'none' ? null : allowed };
 }

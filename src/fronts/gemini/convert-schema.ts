@@ -1,8 +1,8 @@
 // Converts a schema of Gemini, or a JSON Schema with Gemini's names of types, to a JSON Schema.
 
 import { parseWholeNumber } from '../../base/checked-number.ts';
+import { isExactObject } from '../../protocols/placed.ts';
 import { type JsonObject, type JsonValue, textOf } from '../../wire/wire.ts';
-import { isExactObject } from '../placed.ts';
 
 const TYPES = ['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL'];
 /** Members that are schemas, lists of schemas, or schemas by name; the older name of each, if there is one. */

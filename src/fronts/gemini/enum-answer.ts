@@ -1,8 +1,8 @@
 // Answers of the media type text/x.enum: one of the schema's texts, without quotes. Providers of other protocols have only
 // JSON whose root is an object, so the text is a member of one, and the answer is taken out of it.
 
+import { isExactObject } from '../../protocols/placed.ts';
 import { InnerJson, type JsonObject, type JsonValue, wrongField } from '../../wire/wire.ts';
-import { isExactObject } from '../placed.ts';
 
 export const ENUM_TYPE = 'text/x.enum';
 const MEMBER = 'value';

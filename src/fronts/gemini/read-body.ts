@@ -2,8 +2,8 @@
 // be free of charge or priced. The same members are passed on to a provider of Gemini's own protocol.
 
 import { TurnpikeError } from '../../errors.ts';
+import { isExactObject } from '../../protocols/placed.ts';
 import { type JsonObject, type JsonValue, wrongField } from '../../wire/wire.ts';
-import { isExactObject } from '../placed.ts';
 
 interface Refusal {
   code: 'feature_unavailable' | 'feature_not_priced' | 'invalid_request';

@@ -2,12 +2,12 @@
 // assistant are one message.
 
 import { TurnpikeError } from '../../errors.ts';
+import { isExactObject, type Placed, requireObject, textBlock } from '../../protocols/placed.ts';
 import { type JsonObject, type JsonValue, requireList, requireText, textOf, wrongField } from '../../wire/wire.ts';
 import { CallIds, readArguments } from '../call-ids.ts';
 import { addMessage, type Calls, convertAssistant, readCalled, readCustom, resultBlock } from '../chat-messages.ts';
 import { type Conversation, ConversationBuilder } from '../conversation-builder.ts';
 import { convertContent, shownType } from '../convert-parts.ts';
-import { isExactObject, type Placed, requireObject, textBlock } from '../placed.ts';
 import type { ToolList, ToolNames } from './convert-tools.ts';
 import { openThinking } from './sealed-thinking.ts';
 

@@ -2,6 +2,8 @@
 // answer's calls are named by what they were.
 
 import { createHash } from 'node:crypto';
+import { describeCustom } from '../../protocols/custom-tool.ts';
+import { type Placed, requireObject } from '../../protocols/placed.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -12,9 +14,7 @@ import {
   wrongField,
 } from '../../wire/wire.ts';
 import { shownType } from '../convert-parts.ts';
-import { describeCustom } from '../custom-tool.ts';
 import { describeFunction } from '../function-tool.ts';
-import { type Placed, requireObject } from '../placed.ts';
 import { type Choice, chooseTools, demand, findMode, readAllowed, USUAL } from '../tool-choice.ts';
 
 /** How a call of a tool is named in the answer. */

@@ -3,8 +3,8 @@
 
 import { isWholeNumber } from '../../base/checked-number.ts';
 import { bounds } from '../../config/config.ts';
+import { requireObject } from '../../protocols/placed.ts';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, requireText, wrongField } from '../../wire/wire.ts';
-import { requireObject } from '../placed.ts';
 
 /** Fields that only the response has again: nothing here acts on them. */
 export const ECHOED_FIELDS: readonly string[] = ['max_tool_calls', 'metadata', 'truncation'];

@@ -1,8 +1,8 @@
 // The output items of a response, from the blocks of a message.
 
+import { customInput, readObject } from '../../protocols/custom-tool.ts';
+import { isExactObject } from '../../protocols/placed.ts';
 import { type JsonObject, type JsonValue, textOf } from '../../wire/wire.ts';
-import { customInput, readObject } from '../custom-tool.ts';
-import { isExactObject } from '../placed.ts';
 import type { CalledTool } from './convert-tools.ts';
 import { sealThinking } from './sealed-thinking.ts';
 

@@ -2,9 +2,9 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { bounds } from '../../config/config.ts';
+import { customInput } from '../../protocols/custom-tool.ts';
 import { tierWord } from '../../protocols/service-tiers.ts';
 import { InnerJson, type JsonObject, type JsonValue, objectOf, textOf, unfoldMessage } from '../../wire/wire.ts';
-import { customInput } from '../custom-tool.ts';
 import { EventWriter } from '../event-writer.ts';
 import type { Origins } from '../origins.ts';
 import { addCounts, readUsage } from '../read-usage.ts';

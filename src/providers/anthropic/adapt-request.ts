@@ -1,10 +1,10 @@
 // Requests of other protocols within the rules of Claude: parameters that its models refuse and other services accept are
 // left out or translated.
 
+import { asReminder } from '../../protocols/placed.ts';
 import type { JsonObject, JsonValue, MessageRequest } from '../../wire/wire.ts';
 import { EXTRA_MEMBER, exactBody, isJsonObject, isThinking, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { replacedToolNames, shortenToolName } from '../client-tools.ts';
-import { asReminder } from '../conversation.ts';
 import { refuseField } from '../lost-fields.ts';
 import { claudeGeneration, type Generation } from '../models.ts';
 import {

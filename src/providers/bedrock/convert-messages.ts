@@ -1,14 +1,17 @@
 // Converts the conversation to Converse's messages: alternating turns, results before other content. Pure.
 
+import { readPlainDataUrl } from '../../protocols/data-url.ts';
+import { type Placed, remind } from '../../protocols/placed.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { shortenToolName } from '../client-tools.ts';
 import {
-  asReminder,
-  BILLING_LINE,
+  addTurn,
   CallIds,
   checkCalls,
+  heading,
+  isBillingLine,
   joinTurns,
-  type PlacedBlock,
+  partResults,
   placeBlocks,
 } from '../conversation.ts';
 import { refuseField, refuseType } from '../lost-fields.ts';
@@ -54,11 +57,7 @@ export function convertMessages(messages: JsonValue | undefined, terms: Terms): 
   const converted: JsonObject[] = [];
   for (const { role, blocks } of turns) {
     const content = role === 'assistant' ? writer.assistant(blocks) : writer.user(blocks);
-    const last = converted.at(-1);
-    if (content.length === 0) continue;
-    // Turns become neighbours if an empty one between them was dropped.
-    if (last?.['role'] === role) (last['content'] as JsonObject[]).push(...content);
-    else converted.push({ role: role === 'assistant' ? role : 'user', content });
+    addTurn(converted, role === 'assistant' ? role : 'user', 'content', content);
   }
   return converted;
 }
@@ -67,8 +66,7 @@ export function convertMessages(messages: JsonValue | undefined, terms: Terms): 
 export function convertSystem(system: JsonValue | undefined, { cachePoints }: Family): JsonObject[] {
   const content: JsonObject[] = [];
   for (const { block } of placeBlocks(system, 'system')) {
-    const text = textOf(block['text']);
-    if (!text.startsWith(BILLING_LINE)) content.push(...textContent(text));
+    if (!isBillingLine(block)) content.push(...textContent(textOf(block['text'])));
     pushCachePoint(content, cachePoints && isBreakpoint(block));
   }
   return content;
@@ -81,10 +79,6 @@ export function pushCachePoint(content: JsonObject[], isWanted: boolean): void {
 
 export function isBreakpoint(holder: JsonObject): boolean {
   return isJsonObject(holder['cache_control']);
-}
-
-function remind({ block, path }: PlacedBlock): PlacedBlock {
-  return { block: block['type'] === 'text' ? { ...block, text: asReminder(String(block['text'])) } : block, path };
 }
 
 /** Empty for a blank text, which the provider refuses. */
@@ -102,14 +96,13 @@ class TurnWriter {
   }
 
   /** Results first, as models expect them. */
-  user(blocks: readonly PlacedBlock[]): JsonObject[] {
-    const isResult = ({ block }: PlacedBlock) => block['type'] === 'tool_result';
+  user(blocks: readonly Placed[]): JsonObject[] {
+    const { results, said } = partResults(blocks);
     const content: JsonObject[] = [];
     const beside: JsonObject[] = [];
-    for (const placed of blocks.filter(isResult)) this.#addResult(content, beside, placed);
+    for (const placed of results) this.#addResult(content, beside, placed);
     content.push(...beside);
-    for (const placed of blocks) {
-      if (isResult(placed)) continue;
+    for (const placed of said) {
       content.push(...this.#convertBlock(placed));
       this.#breakAfter(content, isBreakpoint(placed.block));
     }
@@ -117,7 +110,7 @@ class TurnWriter {
     return content.some((part) => part['document'] !== undefined) && !hasText ? [...content, NO_WORDS] : content;
   }
 
-  assistant(blocks: readonly PlacedBlock[]): JsonObject[] {
+  assistant(blocks: readonly Placed[]): JsonObject[] {
     const content: JsonObject[] = [];
     for (const { block, path } of blocks) {
       if (block['type'] === 'text') content.push(...textContent(textOf(block['text'])));
@@ -145,7 +138,7 @@ class TurnWriter {
   }
 
   /** Attachments come `beside` the results if the family accepts only texts in them. */
-  #addResult(content: JsonObject[], beside: JsonObject[], { block, path }: PlacedBlock): void {
+  #addResult(content: JsonObject[], beside: JsonObject[], { block, path }: Placed): void {
     const { fullResults } = this.#terms.family;
     const inner = placeBlocks(block['content'], `${path}.content`);
     const parts = inner.flatMap((placed) => this.#convertBlock(placed));
@@ -165,7 +158,7 @@ class TurnWriter {
   }
 
   /** The content of a user's block; empty for a blank text. Throws ProviderFault (rejected). */
-  #convertBlock({ block, path }: PlacedBlock): JsonObject[] {
+  #convertBlock({ block, path }: Placed): JsonObject[] {
     switch (block['type']) {
       case 'text':
         return textContent(textOf(block['text']));
@@ -175,7 +168,7 @@ class TurnWriter {
         return this.#convertDocument(block, path);
       case 'search_result':
         return [
-          ...textContent(lines({ 'Search result': block['title'], Source: block['source'] })),
+          ...textContent(heading({ 'Search result': block['title'], Source: block['source'] })),
           ...placeBlocks(block['content'], `${path}.content`).flatMap((placed) => this.#convertBlock(placed)),
         ];
       case 'tool_reference':
@@ -191,7 +184,7 @@ class TurnWriter {
   #convertDocument(block: JsonObject, path: string): JsonObject[] {
     const source = sourceOf(block, path);
     const { type, data, content, media_type: mediaType } = source;
-    const head = textContent(lines({ Document: block['title'], Context: block['context'] }));
+    const head = textContent(heading({ Document: block['title'], Context: block['context'] }));
     if (type === 'text') return [...head, ...textContent(textOf(data))];
     if (type === 'content')
       return [
@@ -214,8 +207,8 @@ function convertImage({ type, media_type: mediaType, data, url }: JsonObject, pa
     return { image: { format, source: { bytes: bytesOf(bytes, `${path}.${field}`) } } };
   };
   if (type === 'base64') return image(mediaType, data, 'data');
-  const inside = typeof url === 'string' ? /^data:([^;,]+);base64,(.*)$/s.exec(url) : null;
-  if (inside !== null) return image(inside[1], inside[2], 'url');
+  const inside = readPlainDataUrl(url);
+  if (inside !== null) return image(inside.mediaType, inside.base64, 'url');
   if (type === 'url') return refuseField(`${path}.url`, NO_ADDRESS);
   return refuseField(`${path}.type`, 'this kind of source is not available for the provider of this model');
 }
@@ -233,11 +226,6 @@ function bytesOf(data: JsonValue | undefined, path: string): string {
 function sourceOf(block: JsonObject, path: string): JsonObject {
   const { source } = block;
   return isJsonObject(source) ? source : refuseField(`${path}.source`, 'Field required');
-}
-
-function lines(facts: Record<string, JsonValue | undefined>): string {
-  const given = Object.entries(facts).filter(([, value]) => textOf(value) !== '');
-  return given.map(([name, value]) => `${name}: ${textOf(value)}`).join('\n');
 }
 
 /** The names of the tools that the conversation has called. */

@@ -1,9 +1,11 @@
 // Converts a message request to Converse's. Pure.
 
+import { FORMAT_NAME } from '../../protocols/answer-format.ts';
 import { CLOUD_TIERS, requestedWord } from '../../protocols/service-tiers.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { exactBody, isJsonObject, objectOf, textOf } from '../../wire/wire.ts';
 import { gatherTools, readFunction, shortenToolName } from '../client-tools.ts';
+import { answerFormat } from '../conversation.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
 import { claudeGeneration, nearestEffort, readEffort, readThinking } from '../models.ts';
 import { NONE_REPLACED, type ReplacedProperties, renameProperties, replacedProperties } from '../property-names.ts';
@@ -22,7 +24,6 @@ import { calledNames, convertMessages, convertSystem, isBreakpoint, pushCachePoi
 import { type Family, familyOf } from './families.ts';
 import { homeOf, isClaude } from './model-ids.ts';
 
-const FORMAT_NAME = 'output';
 const NO_CALL = 'This answer must not call a tool.';
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
 
@@ -56,7 +57,7 @@ function convertPrompt(body: JsonObject, model: string, family: Family): JsonObj
   const { tools, choice, isForbidden } = convertTools(body, family, properties);
   const system = convertSystem(body['system'], family);
   if (isForbidden) system.push({ text: NO_CALL });
-  const { schema } = formatOf(body);
+  const schema = answerFormat(body)?.['schema'];
   if (isJsonObject(schema) && !isEnforceable(schema, REQUEST_RULES.bedrock))
     system.push({ text: schemaInWords(schema) });
   return {
@@ -160,17 +161,12 @@ function convertOwnFields(body: JsonObject, { thinking, topK, efforts }: Family)
 
 function convertOutput(exact: JsonObject, body: JsonObject, model: string): JsonObject {
   const config = objectOf(body['output_config']);
-  const format = formatOf(exact);
+  const format = answerFormat(exact) ?? {};
   const effort = isClaude(model) && claudeGeneration(model).efforts !== 'none' ? config['effort'] : undefined;
   return {
     ...(typeof effort === 'string' && { effort }),
     ...(Object.keys(format).length > 0 && convertFormat(format)),
   };
-}
-
-/** Empty without one. */
-function formatOf(body: JsonObject): JsonObject {
-  return objectOf(objectOf(body['output_config'])['format'] ?? body['output_format']); // the second is the older name
 }
 
 function convertFormat({ type, schema }: JsonObject): JsonObject {

@@ -2,6 +2,7 @@
 
 import { parseFraction } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
+import { statusOfGoogle } from '../../protocols/google-statuses.ts';
 import { tierMembers } from '../../protocols/service-tiers.ts';
 import { type Ending, endingOf } from '../../protocols/stop-words.ts';
 import { GEMINI_COUNTS, readCounts } from '../../protocols/token-counts.ts';
@@ -36,20 +37,8 @@ export function mapErrorInside(value: JsonValue): ProviderFault | null {
   const error = findError(value);
   if (error === null) return null;
   const code = error['code'];
-  return faultOf(isErrorStatus(code) ? code : (STATUS_CODES.get(String(error['status'])) ?? 500), error);
+  return faultOf(isErrorStatus(code) ? code : statusOfGoogle(String(error['status'])), error);
 }
-
-const STATUS_CODES: ReadonlyMap<string, number> = new Map([
-  ['INVALID_ARGUMENT', 400],
-  ['FAILED_PRECONDITION', 400],
-  ['OUT_OF_RANGE', 400],
-  ['UNAUTHENTICATED', 401],
-  ['PERMISSION_DENIED', 403],
-  ['NOT_FOUND', 404],
-  ['RESOURCE_EXHAUSTED', 429],
-  ['UNAVAILABLE', 503],
-  ['DEADLINE_EXCEEDED', 504],
-]);
 
 function faultOf(status: number, error: JsonObject, headerMs: number | null = null): ProviderFault {
   const kind = status === 400 && isAboutOurProject(error) ? 'credentials' : kindOf(status, null, null);

@@ -1,5 +1,7 @@
 // Converts the conversation to Gemini's contents: alternating turns, all calls of one answered by the next.
 
+import { readPlainDataUrl } from '../../protocols/data-url.ts';
+import { type Placed, remind } from '../../protocols/placed.ts';
 import {
   isJsonObject,
   isOfGoogle,
@@ -10,7 +12,7 @@ import {
   readSignature,
   textOf,
 } from '../../wire/wire.ts';
-import { asReminder, BILLING_LINE, checkCalls, joinTurns, type PlacedBlock, placeBlocks } from '../conversation.ts';
+import { addTurn, checkCalls, heading, isBillingLine, joinTurns, partResults, placeBlocks } from '../conversation.ts';
 import { refuseField, refuseType } from '../lost-fields.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { readCallId, shortenName } from './call-ids.ts';
@@ -50,8 +52,8 @@ function inline(mimeType: string, data: JsonValue | undefined, path: string): Js
 }
 
 function imageAt(url: JsonValue | undefined, path: string): JsonObject {
-  const inside = typeof url === 'string' ? /^data:([^;,]+);base64,(.*)$/s.exec(url) : null;
-  if (inside !== null) return inline(imageType(inside[1], path), inside[2], path);
+  const inside = readPlainDataUrl(url);
+  if (inside !== null) return inline(imageType(inside.mediaType, path), inside.base64, path);
   const address = readAddress(url, path);
   const suffix = /\.([A-Za-z0-9]{1,5})$/.exec(address.pathname)?.[1]?.toLowerCase();
   const type = suffix === undefined ? DEFAULT_IMAGE_TYPE : `image/${suffix === 'jpg' ? 'jpeg' : suffix}`;
@@ -68,7 +70,7 @@ function readAddress(url: JsonValue | undefined, path: string): URL {
 }
 
 /** Throws ProviderFault (rejected) for anything but a text or a list of blocks. */
-function readBlocks(content: JsonValue | undefined, path: string): PlacedBlock[] {
+function readBlocks(content: JsonValue | undefined, path: string): Placed[] {
   if (content === undefined || content === null) return [];
   if (typeof content !== 'string' && !Array.isArray(content))
     refuseField(path, 'Input should be a valid string or list');
@@ -78,7 +80,7 @@ function readBlocks(content: JsonValue | undefined, path: string): PlacedBlock[]
 }
 
 /** The parts of a user's block; empty for an empty text. Throws ProviderFault (rejected). */
-function convertBlock({ block, path }: PlacedBlock): JsonObject[] {
+function convertBlock({ block, path }: Placed): JsonObject[] {
   switch (block['type']) {
     case 'text':
       return textPart(block['text']);
@@ -107,18 +109,10 @@ function textPart(text: JsonValue | undefined): JsonObject[] {
   return typeof text === 'string' && text !== '' ? [{ text }] : [];
 }
 
-/** Facts about a document, one line each, before its content. */
-function heading(facts: Record<string, JsonValue | undefined>): string {
-  return Object.entries(facts)
-    .filter(([, value]) => typeof value === 'string' && value !== '')
-    .map(([name, value]) => `${name}: ${String(value)}`)
-    .join('\n');
-}
-
 /** The response to a call, with the result's images and documents `beside` it. Throws ProviderFault (rejected). */
 function convertResult(
-  call: PlacedBlock,
-  { block, path }: PlacedBlock,
+  call: Placed,
+  { block, path }: Placed,
   { hasCallIds }: MessageOptions,
 ): { response: JsonObject; beside: JsonObject[] } {
   const name = shortenName(String(call.block['name']));
@@ -147,56 +141,35 @@ export function convertMessages(messages: JsonValue | undefined, options: Messag
   const turns = joinTurns(messages, (blocks) => blocks.map(remind));
   checkCalls(turns, { pathOfUnanswered: ({ path }) => path.replace(/\.content.*$/, ''), mayRepeatResults: false });
   for (const [index, { role, blocks }] of turns.entries()) {
-    if (role === 'assistant') pushContent(contents, 'model', convertModelTurn(blocks, options));
-    else pushContent(contents, 'user', convertUserTurn(blocks, turns[index - 1]?.blocks ?? [], options));
+    if (role === 'assistant') addTurn(contents, 'model', 'parts', convertModelTurn(blocks, options));
+    else addTurn(contents, 'user', 'parts', convertUserTurn(blocks, turns[index - 1]?.blocks ?? [], options));
   }
   return contents;
 }
 
 export function convertSystem(system: JsonValue | undefined): JsonObject {
-  const said = readBlocks(system, 'system').filter(({ block }) => !textOf(block['text']).startsWith(BILLING_LINE));
+  const said = readBlocks(system, 'system').filter(({ block }) => !isBillingLine(block));
   const parts = said.flatMap(convertBlock);
   return parts.length === 0 ? {} : { systemInstruction: { parts } };
 }
 
-function remind({ block, path }: PlacedBlock): PlacedBlock {
-  return { block: block['type'] === 'text' ? { ...block, text: asReminder(String(block['text'])) } : block, path };
-}
-
-function pushContent(contents: JsonObject[], role: string, parts: JsonObject[]): void {
-  const last = contents.at(-1);
-  if (parts.length === 0) return;
-  // Turns become neighbours if an empty one between them was dropped.
-  if (last?.['role'] === role) (last['parts'] as JsonObject[]).push(...parts);
-  else contents.push({ role, parts });
-}
-
 /** Responses in the order of their calls, all together, as Gemini expects them. */
-function convertUserTurn(
-  blocks: readonly PlacedBlock[],
-  before: readonly PlacedBlock[],
-  options: MessageOptions,
-): JsonObject[] {
-  const results = new Map<JsonValue | undefined, PlacedBlock>(); // by the id of the call; the first one counts
-  for (const placed of blocks) {
-    const { type, tool_use_id: id } = placed.block;
-    if (type === 'tool_result' && !results.has(id)) results.set(id, placed);
-  }
+function convertUserTurn(blocks: readonly Placed[], before: readonly Placed[], options: MessageOptions): JsonObject[] {
+  const { results, said } = partResults(blocks);
+  // By the id of the call; the first one counts.
+  const resultOf = new Map(results.toReversed().map((placed) => [placed.block['tool_use_id'], placed]));
   const answered = before.flatMap((call) => {
-    const result = call.block['type'] === 'tool_use' ? results.get(call.block['id']) : undefined;
+    const result = call.block['type'] === 'tool_use' ? resultOf.get(call.block['id']) : undefined;
     return result === undefined ? [] : [convertResult(call, result, options)];
   });
   return [
     ...answered.map(({ response }) => response),
     ...answered.flatMap(({ beside }) => beside),
-    ...blocks.filter(({ block }) => block['type'] !== 'tool_result').flatMap(convertBlock),
+    ...said.flatMap(convertBlock),
   ];
 }
 
-function convertModelTurn(
-  blocks: readonly PlacedBlock[],
-  { needsSignatures, hasCallIds }: MessageOptions,
-): JsonObject[] {
+function convertModelTurn(blocks: readonly Placed[], { needsSignatures, hasCallIds }: MessageOptions): JsonObject[] {
   const parts: JsonObject[] = [];
   let forCall: string | null = null;
   let isFirstCall = true;

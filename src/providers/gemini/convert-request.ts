@@ -1,8 +1,10 @@
 // The request for Gemini: URL, headers, body.
 
 import { CLOUD_TIERS, requestedWord } from '../../protocols/service-tiers.ts';
+import { GEMINI_CHOICES, wordOfChoice } from '../../protocols/tool-choice.ts';
 import { exactBody, isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../../wire/wire.ts';
 import { gatherTools, readFunction } from '../client-tools.ts';
+import { answerFormat } from '../conversation.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
 import {
@@ -45,8 +47,9 @@ function convertTool(tool: JsonObject, path: string, nodes: NodeBudget): JsonObj
 function convertChoice(choice: JsonValue | undefined): JsonObject | null {
   if (!isJsonObject(choice)) return null;
   const { type, name } = choice;
-  if (type === 'auto' || type === 'any' || type === 'none') return { mode: type.toUpperCase() };
   if (type === 'tool') return { mode: 'ANY', allowedFunctionNames: [shortenName(String(name))] };
+  const mode = wordOfChoice(type, GEMINI_CHOICES);
+  if (mode !== null) return { mode };
   refuseField('tool_choice.type', "Input should be 'auto', 'any', 'tool' or 'none'");
 }
 
@@ -173,7 +176,7 @@ function stopSequences(sequences: JsonValue | undefined): JsonObject {
 
 /** The schema unchanged: unlike a function's, an answer's may be any JSON Schema that does not lead back to itself. */
 function outputFormat(body: JsonObject): JsonObject {
-  const format = formatOf(body);
+  const format = answerFormat(body);
   if (format === null) return {};
   const { type, schema } = format;
   if (type !== 'json_schema' || !isJsonObject(schema))
@@ -182,15 +185,10 @@ function outputFormat(body: JsonObject): JsonObject {
   return { responseMimeType: 'application/json', ...(isEnforced && { responseJsonSchema: schema }) };
 }
 
-function formatOf({ output_config: config, output_format: former }: JsonObject): JsonObject | null {
-  const format = objectOf(config)['format'] ?? former;
-  return isJsonObject(format) ? format : null;
-}
-
 /** The system prompt, with the schema of an answer that is not enforced. */
 function systemOf(body: JsonObject): JsonValue | undefined {
   const { system } = body;
-  const schema = formatOf(body)?.['schema'];
+  const schema = answerFormat(body)?.['schema'];
   if (!isJsonObject(schema) || isEnforceable(schema, REQUEST_RULES.gemini)) return system;
   const blocks = typeof system === 'string' && system !== '' ? [{ type: 'text', text: system }] : jsonObjects(system);
   return [...blocks, { type: 'text', text: schemaInWords(schema) }];

@@ -3,6 +3,7 @@
 import { isWholeNumber, parseFraction } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
 import { bounds } from '../../config/config.ts';
+import { CUSTOM_JSON } from '../../protocols/custom-tool.ts';
 import { tierMembers } from '../../protocols/service-tiers.ts';
 import { endingOf } from '../../protocols/stop-words.ts';
 import { RESPONSES_COUNTS, readCounts } from '../../protocols/token-counts.ts';
@@ -147,8 +148,6 @@ const PIECES: ReadonlyMap<string, { kind: PieceKind; member: string; place: stri
 
 /** Calls; all but functions are only of clients of this protocol, and are only counted. */
 const CALL_TYPES: readonly unknown[] = ['function_call', 'custom_tool_call', 'tool_search_call'];
-const CUSTOM_BEGINNING = '{"input":"';
-const CUSTOM_END = '"}';
 
 const ITEMS_MAX = 1_000; // per response
 const BEGUN: readonly JsonValue[] = ['queued', 'in_progress'];
@@ -271,7 +270,7 @@ export class ChunkConverter {
       case 'arguments':
         return composer.toolInput(text);
       case 'custom':
-        return composer.toolInput((isFirst ? CUSTOM_BEGINNING : '') + JSON.stringify(text).slice(1, -1));
+        return composer.toolInput((isFirst ? CUSTOM_JSON.before : '') + JSON.stringify(text).slice(1, -1));
       case 'summary':
       case 'content':
         return this.#terms.display === 'shown' ? composer.thinking(this.#show(item, kind, text, isFirst)) : [];
@@ -326,7 +325,7 @@ export class ChunkConverter {
 
   #endCustom(index: number): StreamEvent[] {
     const hasInput = this.#items.get(index)?.received.has('custom ') ?? false;
-    return hasInput ? this.#composer.toolInput(CUSTOM_END) : [];
+    return hasInput ? this.#composer.toolInput(CUSTOM_JSON.after) : [];
   }
 
   #seal(index: number, { id, encrypted_content: sealed }: JsonObject): StreamEvent[] {

@@ -1,16 +1,10 @@
 // Converts the conversation to input items: reasoning before its calls, tool results before other content. Pure.
 
+import { dataUrl } from '../../protocols/data-url.ts';
+import type { Placed } from '../../protocols/placed.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { shortenToolName } from '../client-tools.ts';
-import {
-  CallIds,
-  checkCalls,
-  joinTurns,
-  NO_PREFILL,
-  type PlacedBlock,
-  placeBlocks,
-  SignedJson,
-} from '../conversation.ts';
+import { CallIds, checkCalls, joinTurns, NO_PREFILL, partResults, placeBlocks, SignedJson } from '../conversation.ts';
 import { passAddress, refuseField } from '../lost-fields.ts';
 import { decodeReasoning } from './reasoning-signature.ts';
 
@@ -28,7 +22,7 @@ function convertContent(content: JsonValue | undefined, path: string): JsonObjec
   });
 }
 
-function convertBlock({ block, path }: PlacedBlock): JsonObject[] {
+function convertBlock({ block, path }: Placed): JsonObject[] {
   switch (block['type']) {
     case 'text':
       return textParts(textOf(block['text']));
@@ -74,7 +68,7 @@ function textParts(text: string): JsonObject[] {
 function convertImage(source: JsonObject, path: string): JsonObject {
   const { type, media_type: mediaType, data, url } = source;
   if (type === 'base64' && typeof data === 'string')
-    return { type: 'input_image', image_url: `data:${textOf(mediaType)};base64,${data}`, detail: 'auto' };
+    return { type: 'input_image', image_url: dataUrl(textOf(mediaType), data), detail: 'auto' };
   if (type === 'url') return { type: 'input_image', image_url: passAddress(url, `${path}.url`), detail: 'auto' };
   return refuseField(path, 'an image must be base64 or a URL');
 }
@@ -92,7 +86,7 @@ function convertDocument(block: JsonObject, path: string): JsonObject[] {
   if (type !== 'base64' || mediaType !== 'application/pdf' || typeof data !== 'string')
     return refuseField(`${path}.document.source`, 'a document must be text, a base64 PDF or a URL');
   const filename = title === '' ? FILE_NAME : /\.pdf$/i.test(title) ? title : `${title}.pdf`;
-  const file = { type: 'input_file', filename, file_data: `data:application/pdf;base64,${data}` };
+  const file = { type: 'input_file', filename, file_data: dataUrl(mediaType, data) };
   return [...textParts(textOf(block['context'])), file];
 }
 
@@ -130,17 +124,17 @@ export function convertMessages(body: JsonObject, home: string | null): JsonObje
   return withoutLooseReasoning(items);
 }
 
-function convertUser(placed: readonly PlacedBlock[], calls: CallIds): JsonObject[] {
-  const isResult = ({ block }: PlacedBlock) => block['type'] === 'tool_result';
-  const results = placed.filter(isResult).map(({ block, path }) => ({
+function convertUser(placed: readonly Placed[], calls: CallIds): JsonObject[] {
+  const { results, said } = partResults(placed);
+  const outputs = results.map(({ block, path }) => ({
     type: 'function_call_output',
     call_id: calls.answer(textOf(block['tool_use_id'])),
     output: convertResult(block, path),
   }));
-  return [...results, ...messageItem('user', placed.filter((one) => !isResult(one)).flatMap(convertBlock))];
+  return [...outputs, ...messageItem('user', said.flatMap(convertBlock))];
 }
 
-function convertAssistantBlock({ block, path }: PlacedBlock, calls: CallIds, reasoning: Reasoning): JsonObject[] {
+function convertAssistantBlock({ block, path }: Placed, calls: CallIds, reasoning: Reasoning): JsonObject[] {
   switch (block['type']) {
     case 'text': {
       const text = textOf(block['text']);

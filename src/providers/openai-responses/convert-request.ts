@@ -1,9 +1,11 @@
 // Converts a message request to POST /v1/responses. Nothing is stored there: every turn sends the whole conversation.
 
+import { writeFormat } from '../../protocols/answer-format.ts';
 import { AZURE_TIERS, OPENAI_TIERS, requestedTier, type TierWords } from '../../protocols/service-tiers.ts';
-import { exactBody, isJsonObject, type JsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import { OPENAI_CHOICES, wordOfChoice } from '../../protocols/tool-choice.ts';
+import { exactBody, isJsonObject, type JsonObject, objectOf, textOf } from '../../wire/wire.ts';
 import { findClientTool, gatherTools, shortenToolName } from '../client-tools.ts';
-import { BILLING_LINE, hashUserId } from '../conversation.ts';
+import { answerFormat, hashUserId, isBillingLine, placeBlocks } from '../conversation.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
 import { leastEffort, nearestEffort, type Reasoning, readEffort, readThinking, reasoningOf } from '../models.ts';
@@ -44,9 +46,9 @@ function convertTool(tool: JsonObject, path: string, nodes: NodeBudget): JsonObj
 }
 
 function convertChoice({ type, name }: JsonObject): JsonObject {
-  if (type === 'auto' || type === 'none') return { tool_choice: type };
-  if (type === 'any') return { tool_choice: 'required' };
-  return type === 'tool' ? { tool_choice: { type: 'function', name: shortenToolName(textOf(name)) } } : {};
+  if (type === 'tool') return { tool_choice: { type: 'function', name: shortenToolName(textOf(name)) } };
+  const tool_choice = wordOfChoice(type, OPENAI_CHOICES);
+  return tool_choice === null ? {} : { tool_choice };
 }
 
 /** `shown` with its signature; `sealed`: only the signature. */
@@ -118,7 +120,6 @@ function hostOf(baseUrl: string): string {
 
 // The provider refuses less. Up to here an answer may be longer than requested.
 export const OUTPUT_TOKENS_LEAST = 16;
-const FORMAT_NAME = 'output';
 
 /** The body of POST /v1/responses. Throws ProviderFault (rejected) for content that the provider does not support. */
 export function convertBody(
@@ -153,8 +154,8 @@ export function convertBody(
 }
 
 function convertSystem({ system }: JsonObject): JsonObject {
-  const texts = typeof system === 'string' ? [system] : jsonObjects(system).map(({ text }) => textOf(text));
-  const said = texts.filter((text) => text !== '' && !text.startsWith(BILLING_LINE));
+  const blocks = placeBlocks(system, 'system').filter(({ block }) => !isBillingLine(block));
+  const said = blocks.flatMap(({ block }) => textOf(block['text']) || []);
   return said.length === 0 ? {} : { instructions: said.join('\n\n') };
 }
 
@@ -166,10 +167,10 @@ function convertSampling(body: JsonObject): JsonObject {
 }
 
 function convertFormat(body: JsonObject): JsonObject {
-  const format = objectOf(body['output_config'])['format'] ?? body['output_format'];
-  if (!isJsonObject(format)) return {};
+  const format = answerFormat(body);
+  if (format === null) return {};
   const { type, schema } = format;
   if (type !== 'json_schema' || !isJsonObject(schema))
     return refuseField('output_config.format', 'the provider of this model accepts only a json_schema with a schema');
-  return { text: { format: { type, name: FORMAT_NAME, schema, strict: isStrictSchema(schema) } } };
+  return { text: { format: writeFormat(schema, isStrictSchema(schema), null) } };
 }

@@ -1,5 +1,7 @@
 // Converts the conversation to Chat Completions messages. Tool results directly follow their calls.
 
+import { dataUrl } from '../../protocols/data-url.ts';
+import { asReminder, type Placed } from '../../protocols/placed.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import {
   isJsonObject,
@@ -12,12 +14,11 @@ import {
 } from '../../wire/wire.ts';
 import { shortenToolName } from '../client-tools.ts';
 import {
-  asReminder,
-  BILLING_LINE,
   checkCalls,
+  isBillingLine,
   joinTurns,
   NO_PREFILL,
-  type PlacedBlock,
+  partResults,
   placeBlocks,
   SignedJson,
   type Turn,
@@ -28,7 +29,7 @@ import { type Profile, sentCallId } from './profile.ts';
 const PDF_NAME = 'document.pdf';
 
 /** The parts of one block of a user message or tool result. Throws ProviderFault (rejected). */
-function convertBlock({ block, path }: PlacedBlock, profile: Profile): JsonObject[] {
+function convertBlock({ block, path }: Placed, profile: Profile): JsonObject[] {
   switch (block['type']) {
     case 'text':
       return textPart(textOf(block['text']), block, profile);
@@ -75,14 +76,14 @@ export function nameOf({ type }: JsonObject): string {
 
 function imageUrl(source: JsonValue | undefined, path: string, profile: Profile): string {
   const { type, media_type: mediaType, data, url } = objectOf(source);
-  if (type === 'base64') return `data:${textOf(mediaType)};base64,${textOf(data)}`;
+  if (type === 'base64') return dataUrl(textOf(mediaType), textOf(data));
   if (type !== 'url') refuseField(`${path}.source`, 'the provider of this model accepts images as base64 or URLs');
   if (profile.imageUrls) return passAddress(url, `${path}.source.url`);
   const sentence = 'the provider of this model does not fetch URLs; send the image as base64';
   return refuseField(`${path}.source.url`, sentence);
 }
 
-function convertDocument({ block, path }: PlacedBlock, profile: Profile): JsonObject[] {
+function convertDocument({ block, path }: Placed, profile: Profile): JsonObject[] {
   const source = objectOf(block['source']);
   switch (source['type']) {
     case 'text':
@@ -95,7 +96,7 @@ function convertDocument({ block, path }: PlacedBlock, profile: Profile): JsonOb
     }
     case 'base64':
       if (profile.documents !== null && source['media_type'] === 'application/pdf')
-        return fileParts(block, `data:application/pdf;base64,${textOf(source['data'])}`, profile);
+        return fileParts(block, dataUrl('application/pdf', textOf(source['data'])), profile);
       return refuseField(`${path}.source`, 'the provider of this model does not accept PDFs; send the text');
     case 'url':
       if (profile.documents?.urls === true)
@@ -163,21 +164,21 @@ export function convertMessages(body: JsonObject, profile: Profile, model: strin
 function systemMessage(content: JsonValue | undefined, profile: Profile): JsonObject[] {
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : jsonObjects(content);
   const parts = blocks
-    .filter(({ text }) => !textOf(text).startsWith(BILLING_LINE))
+    .filter((block) => !isBillingLine(block))
     .flatMap((block) => textPart(textOf(block['text']), block, profile));
   return parts.length === 0 ? [] : [{ role: profile.systemRole, content: collapseParts(parts) }];
 }
 
 /** Mid-conversation system text for a model that reads it only at the start. */
-function remind(blocks: readonly PlacedBlock[]): PlacedBlock[] {
+function remind(blocks: readonly Placed[]): Placed[] {
   const text = joinTexts(blocks.map(({ block }) => block).filter((block) => textOf(block['text']) !== ''));
   return text === '' ? [] : [{ block: { type: 'text', text: asReminder(text) }, path: blocks[0]?.path ?? '' }];
 }
 
 function convertUser({ blocks }: Turn, profile: Profile): JsonObject[] {
-  const isResult = ({ block }: PlacedBlock) => block['type'] === 'tool_result';
-  const results = blocks.filter(isResult).map((placed) => convertResult(placed, profile));
-  const said = blocks.filter((placed) => !isResult(placed)).flatMap((placed) => convertBlock(placed, profile));
+  const parted = partResults(blocks);
+  const results = parted.results.map((placed) => convertResult(placed, profile));
+  const said = parted.said.flatMap((placed) => convertBlock(placed, profile));
   const rest = [...results.flatMap(({ beside }) => beside), ...said];
   const messages = results.map(({ message }) => message);
   const last = messages.at(-1);
@@ -190,7 +191,7 @@ function convertUser({ blocks }: Turn, profile: Profile): JsonObject[] {
 }
 
 /** Tool messages contain only text: other content of the result follows directly, `beside` it. */
-function convertResult({ block, path }: PlacedBlock, profile: Profile): { message: JsonObject; beside: JsonObject[] } {
+function convertResult({ block, path }: Placed, profile: Profile): { message: JsonObject; beside: JsonObject[] } {
   const id = sentCallId(textOf(block['tool_use_id']), profile);
   const inner = placeBlocks(block['content'], `${path}.content`);
   const parts = inner.flatMap((placed) => convertBlock(placed, profile));

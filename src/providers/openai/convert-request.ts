@@ -1,10 +1,12 @@
 // Converts a message request to a Chat Completions request by its family's profile: URL, headers, body. Pure.
 
+import { writeFormat } from '../../protocols/answer-format.ts';
 import { requestedTier } from '../../protocols/service-tiers.ts';
+import { OPENAI_CHOICES, wordOfChoice } from '../../protocols/tool-choice.ts';
 import type { JsonObject, JsonValue, MessageRequest } from '../../wire/wire.ts';
 import { exactBody, isJsonObject, objectOf, textOf } from '../../wire/wire.ts';
 import { findClientTool, gatherTools, shortenToolName } from '../client-tools.ts';
-import { hashUserId } from '../conversation.ts';
+import { answerFormat, hashUserId } from '../conversation.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
 import { leastEffort, nearestEffort, readBudget, readEffort, readThinking, thinksByDefault } from '../models.ts';
@@ -49,15 +51,14 @@ function convertTool(tool: JsonObject, path: string, profile: Profile, nodes: No
 }
 
 function convertChoice({ type, name }: JsonObject, profile: Profile): JsonObject {
-  if (type === 'none') return { tool_choice: 'none' };
-  if (type !== 'any' && type !== 'tool') return type === 'auto' ? { tool_choice: 'auto' } : {};
-  if (!profile.demandsTools)
+  if (!profile.demandsTools && (type === 'any' || type === 'tool'))
     refuseField(
       'tool_choice',
       'the provider of this model cannot be forced to use a tool; only "auto" and "none" are supported',
     );
-  if (type === 'any') return { tool_choice: 'required' };
-  return { tool_choice: { type: 'function', function: { name: shortenToolName(textOf(name)) } } };
+  if (type === 'tool') return { tool_choice: { type: 'function', function: { name: shortenToolName(textOf(name)) } } };
+  const tool_choice = wordOfChoice(type, OPENAI_CHOICES);
+  return tool_choice === null ? {} : { tool_choice };
 }
 
 function convertEffort(
@@ -93,8 +94,6 @@ function convertEffort(
     }
   }
 }
-
-const FORMAT_NAME = 'output';
 
 /** The address of a path; a bare base gets its family's root, and a query, as in Azure's older addresses, is kept. */
 export function convertUrl(baseUrl: string, path: string, choose: ChooseProfile = chooseProfile): string {
@@ -191,13 +190,12 @@ export function convertStops(stops: JsonValue | undefined, { stopMax }: Profile)
 
 /** The refusal's wording makes coding agents continue without a format. */
 function convertFormat(body: JsonObject, profile: Profile): JsonObject {
-  const format = objectOf(body['output_config'])['format'] ?? body['output_format']; // the second is the older name
-  if (!isJsonObject(format)) return {};
+  const format = answerFormat(body);
+  if (format === null) return {};
   if (!profile.jsonSchema || format['type'] !== 'json_schema')
     refuseField('output_config.format', 'Extra inputs are not permitted');
   const schema = format['schema'] ?? {};
   // Providers with strict tools refuse other schemas as strict; the rest accept any.
   const strict = !profile.strictTools || (isJsonObject(schema) && isStrictSchema(schema));
-  const json_schema = { name: FORMAT_NAME, schema, strict };
-  return { response_format: { type: 'json_schema', json_schema } };
+  return { response_format: writeFormat(schema, strict, 'json_schema') };
 }

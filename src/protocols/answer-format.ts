@@ -1,4 +1,4 @@
-// Structured output: any JSON object, or a schema.
+// Structured output: any JSON object, or a schema. Read from clients, and written for providers.
 
 import { type JsonObject, type JsonValue, requireText, wrongField } from '../wire/wire.ts';
 import { isExactObject, requireObject } from './placed.ts';
@@ -31,6 +31,15 @@ export function readFormat(value: JsonValue, path: string, holder: string | null
     default:
       throw wrongField(`${path}.type`, "Input should be 'text', 'json_object' or 'json_schema'");
   }
+}
+
+/** The name of every schema, which providers require. */
+export const FORMAT_NAME = 'output';
+
+/** A format with a schema, as `readFormat` reads it. */
+export function writeFormat(schema: JsonValue, strict: boolean, holder: string | null): JsonObject {
+  const described = { name: FORMAT_NAME, schema, strict };
+  return { type: 'json_schema', ...(holder === null ? described : { [holder]: described }) };
 }
 
 /** `output_config.format` from an object with `schema` and `strict`. Throws invalid_request. */

@@ -29,6 +29,16 @@ export function isExactObject(value: JsonValue | undefined): value is JsonObject
   return isJsonObject(value) && Object.getPrototypeOf(value) !== null;
 }
 
+/** System text as user text, for models that accept system text only at the start. */
+export function asReminder(text: string): string {
+  return `<system-reminder>\n${text}\n</system-reminder>`;
+}
+
+/** The same for a block. */
+export function remind({ block, path }: Placed): Placed {
+  return { block: block['type'] === 'text' ? { ...block, text: asReminder(String(block['text'])) } : block, path };
+}
+
 /** Empty for a blank text, which some models write before a tool call: providers refuse it when sent back. */
 export function textBlock(text: string, path: string): Placed[] {
   return SAYS.test(text) ? [{ block: { type: 'text', text }, path }] : [];
