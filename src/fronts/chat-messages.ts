@@ -1,6 +1,7 @@
 // Messages of Chat Completions, with the forms of Messages and Responses that clients mix into them, as turns of a
 // conversation.
 
+import { thinkingBlock, thinkingOf } from '../protocols/chat-thinking.ts';
 import { CUSTOM_INPUT, customInput } from '../protocols/custom-tool.ts';
 import { type Placed, requireObject, textBlock, withCacheControl } from '../protocols/placed.ts';
 import {
@@ -22,7 +23,6 @@ import type { ConversationBuilder } from './conversation-builder.ts';
 import { convertContent } from './convert-parts.ts';
 import { type BlockReader, readAssistantBlock, readUserBlock } from './messages-blocks.ts';
 import { requests } from './refused-fields.ts';
-import { thinkingBlock, thinkingOf } from './thinking-block.ts';
 
 /** The calls of a conversation. */
 export interface Calls {

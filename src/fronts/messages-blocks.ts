@@ -1,11 +1,11 @@
 // Blocks of the Messages protocol in the content of messages, as Cursor sends them for models of Anthropic
 // (https://github.com/router-for-me/CLIProxyAPI/issues/3805). Their members are those of the translated message.
 
+import { thinkingBlock } from '../protocols/chat-thinking.ts';
 import { type Placed, requireObject } from '../protocols/placed.ts';
 import { type JsonObject, requireText } from '../wire/wire.ts';
 import type { CallIds } from './call-ids.ts';
 import { convertDocument, convertImage, inlineBlock, storedFile } from './convert-media.ts';
-import { thinkingBlock } from './thinking-block.ts';
 
 /** The blocks of a part at `path`; null for a part of another type. Throws invalid_request, feature_unavailable. */
 export type BlockReader = (part: JsonObject, path: string) => Placed[] | null;

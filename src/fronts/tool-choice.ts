@@ -33,7 +33,7 @@ export function readAllowed(
   if (mode !== 'auto' && mode !== 'required') throw wrongField(`${path}.mode`, "Input should be 'auto' or 'required'");
   const allowed = jsonObjects(tools).map((tool, index) => nameIn(tool, `${path}.tools.${index}`));
   if (allowed.length === 0) throw wrongField(`${path}.tools`, 'Input should name at least one tool');
-  return { ...findMode(mode), allowed: new Set(allowed) };
+  return { ...(findMode(mode) as Choice), allowed: new Set(allowed) };
 }
 
 interface ChosenTools {

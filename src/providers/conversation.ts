@@ -2,10 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
-import { bounds } from '../config/config.ts';
 import type { Placed } from '../protocols/placed.ts';
 import type { JsonObject, JsonValue } from '../wire/wire.ts';
-import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
+import { isJsonObject, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
 import { refuseField } from './lost-fields.ts';
 
 export interface Turn {
@@ -151,15 +150,4 @@ export function hashUserId({ metadata }: JsonObject): string | null {
   const { user_id: userId } = objectOf(metadata);
   if (typeof userId !== 'string' || userId === '') return null;
   return createHash('sha256').update(userId).digest('hex');
-}
-
-/** JSON in a request's signatures, which clients may truncate or change. */
-export class SignedJson {
-  readonly #json = new InnerJson(bounds.jsonDepthMax);
-
-  /** The object in base64url; null if invalid or beyond the bounds of a body. */
-  read(encoded: string): JsonObject | null {
-    const value = this.#json.read(Buffer.from(encoded, 'base64url').toString('utf8'));
-    return isJsonObject(value) ? value : null;
-  }
 }

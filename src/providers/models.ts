@@ -2,8 +2,8 @@
 // that its model does not accept. A new model usually needs a row in src/model-facts, or a line here, and nowhere else.
 
 import { assert } from '../base/assert.ts';
-import { EFFORTS, type Effort, factsOf } from '../model-facts/model-facts.ts';
-import { isJsonObject, type JsonObject, objectOf } from '../wire/wire.ts';
+import { type Effort, factsOf } from '../model-facts/model-facts.ts';
+import type { EffortForm } from '../protocols/effort.ts';
 
 export type { Effort } from '../model-facts/model-facts.ts';
 
@@ -100,7 +100,7 @@ export interface ChatTraits {
   /** Format of call ids, and length of replacements. */
   toolIds: { form: RegExp; madeCharacters: number };
   /** The parameter for thinking; null: not configurable. */
-  thinking: 'reasoning_effort' | 'thinking' | 'reasoning' | null;
+  thinking: EffortForm | null;
   efforts: readonly Effort[];
   /** Effort with tools: some models refuse both together, and some refuse tools over this protocol. */
   effortWithTools: 'sent' | 'left out' | 'none' | 'refused';
@@ -159,46 +159,4 @@ function openAiTraits(family: string, name: string): Partial<ChatTraits> {
   // A server of another vendor may send the request over the other protocol.
   const isTranslated = withTools === 'refused' && !OPENAI.includes(family);
   return { efforts: found.efforts, effortWithTools: isTranslated ? 'sent' : withTools };
-}
-
-// Effort by name. It is a hint: an unknown one becomes the nearest known one.
-
-/** The requested effort, or that of the budget; null without either. */
-export function readEffort(body: JsonObject): Effort | null {
-  const config = objectOf(body['output_config']);
-  const named = EFFORTS.find((effort) => effort === config['effort'] && effort !== 'none');
-  if (named !== undefined) return named;
-  const budgetTokens = readBudget(body);
-  if (budgetTokens === null) return null;
-  return budgetTokens < 2_048 ? 'low' : budgetTokens < 8_192 ? 'medium' : 'high';
-}
-
-/** In tokens; null without one. */
-export function readBudget({ thinking }: JsonObject): number | null {
-  if (!isJsonObject(thinking) || thinking['type'] !== 'enabled') return null;
-  const { budget_tokens: budgetTokens } = thinking;
-  return typeof budgetTokens === 'number' ? budgetTokens : null;
-}
-
-/** `off` or `on` if requested, else null. */
-export function readThinking({ thinking }: JsonObject): 'on' | 'off' | null {
-  const type = isJsonObject(thinking) ? thinking['type'] : null;
-  if (type === 'disabled') return 'off';
-  return typeof type === 'string' ? 'on' : null;
-}
-
-/** The effort, the next lower known one, or the lowest; null if the model has none. */
-export function nearestEffort(requested: Effort | null, efforts: readonly Effort[]): Effort | null {
-  if (requested === null) return null;
-  const known = efforts.filter((effort) => effort !== 'none');
-  return known.findLast((effort) => EFFORTS.indexOf(effort) <= EFFORTS.indexOf(requested)) ?? known[0] ?? null;
-}
-
-/**
- * The setting that turns thinking off or to its minimum; null for a model that has none. `low` replaces `none` for models up
- * to `max`, by public guides to OpenAI's migration of September 2026.
- */
-export function leastEffort(efforts: readonly Effort[]): Effort | null {
-  const off = efforts.find((effort) => effort === 'none' || effort === 'minimal');
-  return off ?? (efforts.includes('max') ? (efforts[0] ?? null) : null);
 }

@@ -1,10 +1,10 @@
 // Translates a Chat Completions request to a Messages request. Gateway and provider validate the rest.
 
 import { readFormat } from '../../protocols/answer-format.ts';
+import { effortMembers, readChatEffort } from '../../protocols/effort.ts';
 import { requireObject } from '../../protocols/placed.ts';
 import { askedTier, TIER_FIELD, tierMember } from '../../protocols/service-tiers.ts';
 import {
-  isJsonObject,
   type JsonObject,
   type JsonValue,
   objectOf,
@@ -14,35 +14,12 @@ import {
 } from '../../wire/wire.ts';
 import { extraMember, withInner } from '../extra-fields.ts';
 import type { Origins } from '../origins.ts';
-import { type Effort, effortMembers, OFF, ON, readEffort } from '../read-effort.ts';
 import { refuseFields } from '../refused-fields.ts';
 import { checkRanges, OPENAI_RANGES } from '../sampling-ranges.ts';
 import { userMember } from '../user-id.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
 import { convertConversation, systemField } from './convert-conversation.ts';
 import { type CustomTools, convertTools } from './convert-tools.ts';
-
-/** Throws invalid_request. `thinking` is as in Messages and takes precedence over the other fields. */
-function convertEffort(body: JsonObject): Effort {
-  const own = body['thinking'];
-  const requested = readReasoning(body);
-  if (!isJsonObject(own)) return requested;
-  const isOpen = own['type'] === 'enabled' && (own['budget_tokens'] ?? null) === null; // as other services define it
-  const { effort, field } = requested;
-  return { effort, thinking: isOpen ? ON : own, field: effort === null ? 'thinking' : field };
-}
-
-function readReasoning(body: JsonObject): Effort {
-  if ((body['reasoning_effort'] ?? null) !== null) return readEffort(body['reasoning_effort'], 'reasoning_effort');
-  const { reasoning } = body;
-  if (!isJsonObject(reasoning)) return { effort: null, thinking: null, field: 'reasoning_effort' };
-  const { enabled, max_tokens: budget_tokens, effort } = reasoning;
-  const none = { effort: null, field: 'reasoning' };
-  if (enabled === false) return { ...none, thinking: OFF };
-  if (typeof budget_tokens === 'number') return { ...none, thinking: { type: 'enabled', budget_tokens } };
-  if ((effort ?? null) === null) return { ...none, thinking: enabled === true ? ON : null };
-  return readEffort(effort, 'reasoning.effort');
-}
 
 /** In a chunk of its own without choices, as in OpenAI's streams on request; in the last chunk with a choice; or nowhere. */
 export type UsagePlace = 'own chunk' | 'last chunk' | 'none';
@@ -105,7 +82,7 @@ export function convertRequest(given: JsonObject, listName = 'messages'): Conver
     ...(system.length > 0 && { system: system.map(({ block }) => block) }),
     messages: conversation.messages,
     ...tools.members,
-    ...effortMembers(convertEffort(body), format, formatPath, fields),
+    ...effortMembers(readChatEffort(body), format, formatPath, fields),
     ...userMember(body, USER_FIELDS, fields),
     ...extraMember(body, TRANSLATED_FIELDS),
   };

@@ -1,6 +1,7 @@
 // Writes Chat Completions chunks from Messages events, without I/O. [DONE] follows only the end, never an error.
 
 import { bounds } from '../../config/config.ts';
+import { detailOf } from '../../protocols/chat-thinking.ts';
 import { customInput } from '../../protocols/custom-tool.ts';
 import { tierOfAnswer } from '../../protocols/service-tiers.ts';
 import {
@@ -18,7 +19,7 @@ import type { Origins } from '../origins.ts';
 import { addCounts } from '../read-usage.ts';
 import { FIELDS } from './chat-fields.ts';
 import type { ChatTerms, UsagePlace } from './chat-request.ts';
-import { chatIdOf, convertUsage, detailOf, FINGERPRINT, finishReasonOf } from './convert-message.ts';
+import { chatIdOf, convertUsage, FINGERPRINT, finishReasonOf } from './convert-message.ts';
 import type { CustomTools } from './convert-tools.ts';
 
 class DetailGatherer {

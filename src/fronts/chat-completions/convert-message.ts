@@ -1,5 +1,6 @@
 // Translates a whole message to a chat.completion. Parses exactly, so that tool inputs keep every digit.
 
+import { detailOf } from '../../protocols/chat-thinking.ts';
 import { customInput } from '../../protocols/custom-tool.ts';
 import { tierOfAnswer } from '../../protocols/service-tiers.ts';
 import { wordOf } from '../../protocols/stop-words.ts';
@@ -30,13 +31,6 @@ export const FINGERPRINT = 'fp_0';
 
 export function chatIdOf(messageId: JsonValue | undefined): string {
   return `chatcmpl-${String(messageId ?? '').replace(/^msg_/, '')}`;
-}
-
-export function detailOf(block: JsonObject, index: number): JsonObject {
-  if (block['type'] === 'redacted_thinking') return { type: 'reasoning.encrypted', data: textOf(block['data']), index };
-  const signature = textOf(block['signature']);
-  const text = textOf(block['thinking']);
-  return { type: 'reasoning.text', text, ...(signature !== '' && { signature }), index };
 }
 
 export function convertMessage(

@@ -2,6 +2,7 @@
 
 import { isWholeNumber } from '../../base/checked-number.ts';
 import { ANY_JSON, schemaFormat } from '../../protocols/answer-format.ts';
+import { GEMINI_CONFIG } from '../../protocols/gemini-config.ts';
 import { type Placed, requireObject } from '../../protocols/placed.ts';
 import { googleTierMember } from '../../protocols/service-tiers.ts';
 import { GEMINI_CHOICES, typeOfChoice } from '../../protocols/tool-choice.ts';
@@ -72,17 +73,6 @@ export function convertRequest(
 
 const CONFIG = 'generationConfig';
 const CHOICE = 'toolConfig.functionCallingConfig';
-/** Names in Messages, and in the provider kinds that have fields of this front. */
-const SAMPLING: Readonly<Record<string, string>> = {
-  maxOutputTokens: 'max_tokens',
-  temperature: 'temperature',
-  topP: 'top_p',
-  topK: 'top_k',
-  stopSequences: 'stop_sequences',
-  frequencyPenalty: 'frequency_penalty',
-  presencePenalty: 'presence_penalty',
-  seed: 'seed',
-};
 
 /** https://ai.google.dev/api/generate-content#generationconfig (29 November 2026). */
 const RANGES: Ranges = {
@@ -96,7 +86,7 @@ const RANGES: Ranges = {
 const OPTIONAL = ['maxOutputTokens', 'topK', 'frequencyPenalty', 'presencePenalty'];
 
 function sampling(config: JsonObject): JsonObject {
-  const kept = Object.entries(SAMPLING).flatMap(([own, name]): [string, JsonValue][] => {
+  const kept = Object.entries(GEMINI_CONFIG).flatMap(([own, name]): [string, JsonValue][] => {
     const value = config[own];
     if (value === undefined || (value === 0 && OPTIONAL.includes(own))) return [];
     if (own === 'stopSequences') {
@@ -122,7 +112,7 @@ function fieldsOf(formatField: string): Map<string, string> {
   return new Map([
     ...WORDS,
     ['output_config.format', formatField],
-    ...Object.entries(SAMPLING).map(([own, name]): [string, string] => [name, `${CONFIG}.${own}`]),
+    ...Object.entries(GEMINI_CONFIG).map(([own, name]): [string, string] => [name, `${CONFIG}.${own}`]),
     ['messages', 'contents'],
     ['output_config', formatField],
     ['output_config.effort', `${CONFIG}.thinkingConfig`],

@@ -1,6 +1,7 @@
 // Translates a Responses request to a Messages request. Gateway and provider validate the rest.
 
 import { readFormat } from '../../protocols/answer-format.ts';
+import { type AskedEffort, effortMembers, ON, readEffortWord } from '../../protocols/effort.ts';
 import { type Placed, textBlock } from '../../protocols/placed.ts';
 import { askedTier, TIER_FIELD, tierMember } from '../../protocols/service-tiers.ts';
 import {
@@ -14,7 +15,6 @@ import {
 } from '../../wire/wire.ts';
 import { extraMember } from '../extra-fields.ts';
 import type { Origins } from '../origins.ts';
-import { type Effort, effortMembers, ON, readEffort } from '../read-effort.ts';
 import { refuseFields } from '../refused-fields.ts';
 import { checkRanges, OPENAI_RANGES } from '../sampling-ranges.ts';
 import { userMember } from '../user-id.ts';
@@ -132,7 +132,7 @@ function sameFields(body: JsonObject): JsonObject {
   return limit === null ? same : { ...same, max_tokens: limit };
 }
 
-interface RequestedReasoning extends Effort {
+interface RequestedReasoning extends AskedEffort {
   isShown: boolean;
 }
 
@@ -144,7 +144,7 @@ function readReasoning(body: JsonObject, items: readonly InputItem[]): Requested
   const { effort, summary, generate_summary } = settings;
   const isShown = isRequested(summary) || isRequested(generate_summary);
   const none = { effort: null, thinking: isShown ? ON : null, field: 'reasoning' };
-  return { ...((effort ?? null) === null ? none : readEffort(effort, 'reasoning.effort')), isShown };
+  return { ...((effort ?? null) === null ? none : readEffortWord(effort, 'reasoning.effort')), isShown };
 }
 
 function isRequested(summary: JsonValue | undefined): boolean {

@@ -1,7 +1,7 @@
 // Thinking in the `encrypted_content` of reasoning items, for the next turn. The provider itself signs it.
 
+import { thinkingBlock } from '../../protocols/chat-thinking.ts';
 import { type JsonObject, textOf } from '../../wire/wire.ts';
-import { thinkingBlock } from '../thinking-block.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }); // replacing bytes takes long
 const MARK = 'turnpike.responses.1.';

@@ -1,11 +1,11 @@
 // Claude by InvokeModel: the body and the events are those of the Messages protocol, each event in base64.
 
+import { readBudget } from '../../protocols/effort.ts';
 import { countOf } from '../../protocols/token-counts.ts';
 import type { JsonObject, JsonValue, ServerSentEvent, StreamEvent } from '../../wire/wire.ts';
 import { makeEvent, objectOf } from '../../wire/wire.ts';
 import { convertEvents, type ReplacedNames } from '../anthropic/anthropic.ts';
 import { convertPlatformBody } from '../claude-platforms.ts';
-import { readBudget } from '../models.ts';
 import { parseObject } from '../parse-json.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';

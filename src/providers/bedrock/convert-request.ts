@@ -1,13 +1,14 @@
 // Converts a message request to Converse's. Pure.
 
 import { FORMAT_NAME } from '../../protocols/answer-format.ts';
+import { nearestEffort, readEffort, readThinking } from '../../protocols/effort.ts';
 import { CLOUD_TIERS, requestedWord } from '../../protocols/service-tiers.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { exactBody, isJsonObject, objectOf, textOf } from '../../wire/wire.ts';
 import { gatherTools, readFunction, shortenToolName } from '../client-tools.ts';
 import { answerFormat } from '../conversation.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
-import { claudeGeneration, nearestEffort, readEffort, readThinking } from '../models.ts';
+import { claudeGeneration } from '../models.ts';
 import { NONE_REPLACED, type ReplacedProperties, renameProperties, replacedProperties } from '../property-names.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';

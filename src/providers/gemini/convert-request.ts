@@ -1,5 +1,6 @@
 // The request for Gemini: URL, headers, body.
 
+import { GEMINI_CONFIG } from '../../protocols/gemini-config.ts';
 import { CLOUD_TIERS, requestedWord } from '../../protocols/service-tiers.ts';
 import { GEMINI_CHOICES, wordOfChoice } from '../../protocols/tool-choice.ts';
 import { exactBody, isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../../wire/wire.ts';
@@ -158,13 +159,11 @@ function convertConfig(attempt: Attempt, exact: JsonObject): JsonObject {
 }
 
 /** Old versions of LangChain send -1 for "unset". */
-function sampling({ temperature, top_p, top_k }: JsonObject): JsonObject {
-  const isSet = (value: JsonValue | undefined): value is number => typeof value === 'number' && value >= 0;
-  return {
-    ...(isSet(temperature) && { temperature }),
-    ...(isSet(top_p) && { topP: top_p }),
-    ...(isSet(top_k) && { topK: top_k }),
-  };
+function sampling(body: JsonObject): JsonObject {
+  const given = (['temperature', 'topP', 'topK'] as const).map((own) => [own, body[GEMINI_CONFIG[own]]] as const);
+  return Object.fromEntries(
+    given.flatMap(([own, value]) => (typeof value === 'number' && value >= 0 ? [[own, value]] : [])),
+  );
 }
 
 function stopSequences(sequences: JsonValue | undefined): JsonObject {

@@ -1,5 +1,6 @@
 // A provider of Gemini's generateContent: one state machine translates streamed and whole answers.
 
+import { readThinking } from '../../protocols/effort.ts';
 import { isCloudTier, tierMembers } from '../../protocols/service-tiers.ts';
 import { GEMINI_COUNTS, readCounts } from '../../protocols/token-counts.ts';
 import { type JsonObject, type NativeBody, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
@@ -8,7 +9,7 @@ import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
 import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
 import { keepAnswer, keepChunk, keepEvents } from '../keep-native.ts';
-import { readThinking, thinksByDefault } from '../models.ts';
+import { thinksByDefault } from '../models.ts';
 import { parseJson, parseLeniently, readJson } from '../parse-json.ts';
 import type { Attempt, Provider, ProviderReply, WholeReply } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';

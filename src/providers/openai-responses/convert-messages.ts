@@ -2,9 +2,10 @@
 
 import { dataUrl } from '../../protocols/data-url.ts';
 import type { Placed } from '../../protocols/placed.ts';
+import { SignedJson } from '../../protocols/signed-json.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { shortenToolName } from '../client-tools.ts';
-import { CallIds, checkCalls, joinTurns, NO_PREFILL, partResults, placeBlocks, SignedJson } from '../conversation.ts';
+import { CallIds, checkCalls, joinTurns, NO_PREFILL, partResults, placeBlocks } from '../conversation.ts';
 import { passAddress, refuseField } from '../lost-fields.ts';
 import { decodeReasoning } from './reasoning-signature.ts';
 

@@ -1,6 +1,7 @@
 // Converts a message request to POST /v1/responses. Nothing is stored there: every turn sends the whole conversation.
 
 import { writeFormat } from '../../protocols/answer-format.ts';
+import { leastEffort, nearestEffort, readEffort, readThinking } from '../../protocols/effort.ts';
 import { AZURE_TIERS, OPENAI_TIERS, requestedTier, type TierWords } from '../../protocols/service-tiers.ts';
 import { OPENAI_CHOICES, wordOfChoice } from '../../protocols/tool-choice.ts';
 import { exactBody, isJsonObject, type JsonObject, objectOf, textOf } from '../../wire/wire.ts';
@@ -8,7 +9,7 @@ import { findClientTool, gatherTools, shortenToolName } from '../client-tools.ts
 import { answerFormat, hashUserId, isBillingLine, placeBlocks } from '../conversation.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
-import { leastEffort, nearestEffort, type Reasoning, readEffort, readThinking, reasoningOf } from '../models.ts';
+import { type Reasoning, reasoningOf } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { completeSchema, isStrictSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';

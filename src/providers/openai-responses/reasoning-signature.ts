@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { isWholeNumber } from '../../base/checked-number.ts';
+import { SignedJson } from '../../protocols/signed-json.ts';
 import { type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
-import { SignedJson } from '../conversation.ts';
 import type { ProviderEndpoint } from '../provider.ts';
 
 /** A part of a thinking block's text, from the item's summary or content. */

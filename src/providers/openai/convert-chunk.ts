@@ -1,6 +1,7 @@
 // Converts Chat Completions chunks to Messages events, without I/O. A whole answer is one chunk.
 
 import { bounds } from '../../config/config.ts';
+import { sealReasoning } from '../../protocols/chat-thinking.ts';
 import { tierMembers } from '../../protocols/service-tiers.ts';
 import { type Ending, endingOf, type StopReason } from '../../protocols/stop-words.ts';
 import { CHAT_COUNTS, countOf, type ReportedCounts, readCounts } from '../../protocols/token-counts.ts';
@@ -12,7 +13,6 @@ import { requireAnswer, withUsage } from '../endings.ts';
 import { type Attempt, ProviderFault } from '../provider.ts';
 import { endedEarly } from '../pull-stream.ts';
 import { NO_REPORTS, RunningUsage } from '../running-usage.ts';
-import { sealReasoning } from './convert-messages.ts';
 import { CallGatherer, DetailGatherer } from './gather-calls.ts';
 import { chatErrorIn, mapChatError } from './map-error.ts';
 import { type Profile, shownCallId } from './profile.ts';

@@ -1,7 +1,9 @@
 // Converts the conversation to Chat Completions messages. Tool results directly follow their calls.
 
+import { openReasoning } from '../../protocols/chat-thinking.ts';
 import { dataUrl } from '../../protocols/data-url.ts';
 import { asReminder, type Placed } from '../../protocols/placed.ts';
+import { SignedJson } from '../../protocols/signed-json.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import {
   isJsonObject,
@@ -20,7 +22,6 @@ import {
   NO_PREFILL,
   partResults,
   placeBlocks,
-  SignedJson,
   type Turn,
 } from '../conversation.ts';
 import { passAddress, refuseField } from '../lost-fields.ts';
@@ -121,21 +122,6 @@ function fileParts(block: JsonObject, url: string, profile: Profile): JsonObject
 function documentHead({ title, context }: JsonObject): string {
   const lines = [title && `Document: ${textOf(title)}`, context && `Context: ${textOf(context)}`].filter(Boolean);
   return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
-}
-
-const MARK = 'turnpike.chat.1.'; // of this protocol, version 1
-
-/** `details`: reasoning details for this model only; empty if the text is all there is. */
-export function sealReasoning(model: string, details: readonly JsonObject[]): string {
-  if (details.length === 0) return MARK;
-  return MARK + Buffer.from(JSON.stringify({ model, details })).toString('base64url');
-}
-
-/** The details in a signature for this model; empty for any other signature. */
-function openReasoning(signature: JsonValue | undefined, model: string, signed: SignedJson): JsonObject[] {
-  if (typeof signature !== 'string' || !signature.startsWith(MARK)) return [];
-  const held = signed.read(signature.slice(MARK.length));
-  return held !== null && held['model'] === model ? jsonObjects(held['details']) : [];
 }
 
 /** The model's own reasoning in a thinking block. */

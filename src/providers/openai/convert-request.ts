@@ -1,6 +1,7 @@
 // Converts a message request to a Chat Completions request by its family's profile: URL, headers, body. Pure.
 
 import { writeFormat } from '../../protocols/answer-format.ts';
+import { readThinking, writeChatEffort } from '../../protocols/effort.ts';
 import { requestedTier } from '../../protocols/service-tiers.ts';
 import { OPENAI_CHOICES, wordOfChoice } from '../../protocols/tool-choice.ts';
 import type { JsonObject, JsonValue, MessageRequest } from '../../wire/wire.ts';
@@ -9,7 +10,7 @@ import { findClientTool, gatherTools, shortenToolName } from '../client-tools.ts
 import { answerFormat, hashUserId } from '../conversation.ts';
 import { type HeaderSource, makeHeaders } from '../http-api.ts';
 import { refuseField, refuseFields } from '../lost-fields.ts';
-import { leastEffort, nearestEffort, readBudget, readEffort, readThinking, thinksByDefault } from '../models.ts';
+import { thinksByDefault } from '../models.ts';
 import type { Attempt } from '../provider.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { completeSchema, isStrictSchema, makeNodeBudget, type NodeBudget } from '../tool-schemas.ts';
@@ -66,33 +67,10 @@ function convertEffort(
   { thinking, efforts, effortWithTools }: Profile,
   hasTools: boolean,
 ): JsonObject {
-  const thinks = readThinking(body);
-  const effort = nearestEffort(readEffort(body), efforts);
-  switch (thinking) {
-    case null:
-      return {};
-    case 'reasoning_effort': {
-      const isSent = !hasTools || effortWithTools === 'sent';
-      if (!isSent) return effortWithTools === 'none' ? { reasoning_effort: 'none' } : {};
-      const reasoning_effort = thinks === 'off' ? leastEffort(efforts) : effort;
-      return reasoning_effort === null ? {} : { reasoning_effort };
-    }
-    case 'thinking': {
-      // A Messages request without thinking gets none; such a model would think by default.
-      if (thinks === 'off' || (thinks === null && readEffort(body) === null)) return { thinking: { type: 'disabled' } };
-      return {
-        ...(thinks === 'on' && { thinking: { type: 'enabled' } }),
-        ...(effort !== null && { reasoning_effort: effort }),
-      };
-    }
-    case 'reasoning': {
-      if (thinks === 'off') return { reasoning: { effort: 'none' } };
-      const max_tokens = readBudget(body);
-      if (max_tokens !== null) return { reasoning: { max_tokens } }; // as it is, but not with an effort
-      if (effort !== null) return { reasoning: { effort } };
-      return thinks === 'on' ? { reasoning: { enabled: true } } : {};
-    }
-  }
+  if (thinking === null) return {};
+  const isSent = thinking !== 'reasoning_effort' || !hasTools || effortWithTools === 'sent';
+  if (!isSent) return effortWithTools === 'none' ? { reasoning_effort: 'none' } : {};
+  return writeChatEffort(thinking, body, efforts);
 }
 
 /** The address of a path; a bare base gets its family's root, and a query, as in Azure's older addresses, is kept. */

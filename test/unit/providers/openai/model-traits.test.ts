@@ -2,7 +2,8 @@
 // vendor in its name.
 
 import { describe, expect, test } from 'bun:test';
-import { convertMessages, sealReasoning } from '../../../../src/providers/openai/convert-messages.ts';
+import { sealReasoning } from '../../../../src/protocols/chat-thinking.ts';
+import { convertMessages } from '../../../../src/providers/openai/convert-messages.ts';
 import { ignoredFields } from '../../../../src/providers/openai/convert-request.ts';
 import { chooseProfile } from '../../../../src/providers/openai/profile.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';

@@ -1,0 +1,53 @@
+// Thinking of Chat Completions: in the messages of clients, and in the signatures by which a provider gets its own back.
+
+import { type JsonObject, type JsonValue, jsonObjects, textOf } from '../wire/wire.ts';
+import type { Placed } from './placed.ts';
+import type { SignedJson } from './signed-json.ts';
+
+/** Of this protocol, version 1: alone, it marks thinking of providers without signatures. Other providers drop such a block. */
+const MARK = 'turnpike.chat.1.';
+
+export function thinkingBlock(thinking: string, signature: string): JsonObject {
+  return { type: 'thinking', thinking, signature: signature || MARK };
+}
+
+/** Thinking blocks returned in an assistant message. Details of other services are dropped. */
+export function thinkingOf(message: JsonObject, path: string): Placed[] {
+  const details = jsonObjects(message['reasoning_details']);
+  if (details.length > 0)
+    return details.flatMap((detail, place) => {
+      const block = blockOf(detail);
+      return block === null ? [] : [{ block, path: `${path}.reasoning_details.${place}` }];
+    });
+  const text = textOf(message['reasoning_content']) || textOf(message['reasoning']);
+  if (text === '') return [];
+  return [{ block: thinkingBlock(text, ''), path: `${path}.reasoning_content` }];
+}
+
+/** The detail of a thinking block, which `thinkingOf` reads. */
+export function detailOf(block: JsonObject, index: number): JsonObject {
+  if (block['type'] === 'redacted_thinking') return { type: 'reasoning.encrypted', data: textOf(block['data']), index };
+  const signature = textOf(block['signature']);
+  const text = textOf(block['thinking']);
+  return { type: 'reasoning.text', text, ...(signature !== '' && { signature }), index };
+}
+
+function blockOf(detail: JsonObject): JsonObject | null {
+  const { type, text, data, signature } = detail;
+  if (type === 'reasoning.encrypted' && typeof data === 'string') return { type: 'redacted_thinking', data };
+  if (type !== 'reasoning.text' || !(typeof text === 'string' || textOf(signature) !== '')) return null;
+  return thinkingBlock(textOf(text), textOf(signature));
+}
+
+/** `details`: reasoning details for this model only; empty if the text is all there is. */
+export function sealReasoning(model: string, details: readonly JsonObject[]): string {
+  if (details.length === 0) return MARK;
+  return MARK + Buffer.from(JSON.stringify({ model, details })).toString('base64url');
+}
+
+/** The details in a signature for this model; empty for any other signature. */
+export function openReasoning(signature: JsonValue | undefined, model: string, signed: SignedJson): JsonObject[] {
+  if (typeof signature !== 'string' || !signature.startsWith(MARK)) return [];
+  const held = signed.read(signature.slice(MARK.length));
+  return held !== null && held['model'] === model ? jsonObjects(held['details']) : [];
+}
