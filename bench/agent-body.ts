@@ -1,4 +1,4 @@
-// A coding agent's request: instructions, tools, and a conversation of calls and their results.
+// A coding agent's request: instructions, tools, and a conversation of calls and their results, in the protocols of clients.
 
 import { models } from './processes.ts';
 
@@ -51,4 +51,73 @@ export function agentBody(bytes: number): string {
   }
   Object.assign((messages.at(-1) as { content: object[] }).content[0] as object, cached);
   return JSON.stringify(body);
+}
+
+interface Block {
+  type: string;
+  text: string;
+  id: string;
+  name: string;
+  input: object;
+  tool_use_id: string;
+  content: string;
+}
+
+interface AgentRequest {
+  model: string;
+  max_tokens: number;
+  system: Block[];
+  tools: { name: string; description: string; input_schema: object }[];
+  messages: { role: string; content: string | Block[] }[];
+}
+
+/** The same request in Chat Completions. */
+export function chatBody(body: string): string {
+  const { model, max_tokens, system, tools, messages } = JSON.parse(body) as AgentRequest;
+  const said = messages.flatMap(({ role, content }): object[] => {
+    if (typeof content === 'string') return [{ role, content }];
+    const [first, call] = content as [Block, Block | undefined];
+    if (call === undefined) return [{ role: 'tool', tool_call_id: first.tool_use_id, content: first.content }];
+    const called = { name: call.name, arguments: JSON.stringify(call.input) };
+    return [{ role, content: first.text, tool_calls: [{ id: call.id, type: 'function', function: called }] }];
+  });
+  return JSON.stringify({
+    model,
+    max_completion_tokens: max_tokens,
+    stream: true,
+    messages: [{ role: 'system', content: system[0]?.text }, ...said],
+    tools: tools.map(({ name, description, input_schema: parameters }) => ({
+      type: 'function',
+      function: { name, description, parameters },
+    })),
+  });
+}
+
+/** The same request in Responses. */
+export function responsesBody(body: string): string {
+  const { model, max_tokens, system, tools, messages } = JSON.parse(body) as AgentRequest;
+  const input = messages.flatMap(({ role, content }): object[] => {
+    if (typeof content === 'string') return [{ role, content }];
+    const [first, call] = content as [Block, Block | undefined];
+    if (call === undefined)
+      return [{ type: 'function_call_output', call_id: first.tool_use_id, output: first.content }];
+    return [
+      { role, content: first.text },
+      { type: 'function_call', call_id: call.id, name: call.name, arguments: JSON.stringify(call.input) },
+    ];
+  });
+  return JSON.stringify({
+    model,
+    max_output_tokens: max_tokens,
+    stream: true,
+    store: false,
+    instructions: system[0]?.text,
+    input,
+    tools: tools.map(({ name, description, input_schema: parameters }) => ({
+      type: 'function',
+      name,
+      description,
+      parameters,
+    })),
+  });
 }

@@ -110,9 +110,9 @@ export function bodyOf(bytes: number, members: object = {}): string {
   return JSON.stringify({ model: models.quick, max_tokens: 1_000, messages, ...members });
 }
 
-export function post(target: { url: string }, secret: string, body: string): Promise<Response> {
+export function post(target: { url: string }, secret: string, body: string, path = '/v1/messages'): Promise<Response> {
   const headers = { 'content-type': 'application/json', 'x-api-key': secret, 'anthropic-version': '2023-06-01' };
-  return fetch(`${target.url}/v1/messages`, { method: 'POST', headers, body });
+  return fetch(`${target.url}${path}`, { method: 'POST', headers, body });
 }
 
 export interface Load {
