@@ -4,7 +4,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { TurnpikeError } from '../errors.ts';
 import type { JsonObject, JsonWeight, MemberSpan, NativeBody, Protocol } from '../wire/wire.ts';
-import type { EventWriter } from './event-writer.ts';
+import type { AnswerWriter } from './answer-stream.ts';
+import type { Origins } from './origins.ts';
 
 /** The operation of a path. `model` and `stream` are set where the path has them instead of the body. */
 export type Operation =
@@ -68,10 +69,10 @@ export interface Translated {
 export interface AnswerTranslator {
   /** Headers of a stream that is not one of events. */
   readonly streamHeaders?: Readonly<Record<string, string>>;
-  /** The JSON of a whole answer, from a message or from the provider's own JSON of this protocol. */
-  message(text: string): string;
+  /** For paths of errors. */
+  readonly origins: Origins;
+  /** The JSON of a whole answer. Long numbers of the message are exact. */
+  message(message: JsonObject): string;
   /** Called once, for a stream. */
-  writer(): EventWriter;
-  /** The error with paths of the client's own request. */
-  error(error: TurnpikeError): TurnpikeError;
+  writer(): AnswerWriter;
 }

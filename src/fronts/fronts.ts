@@ -8,9 +8,10 @@ import type { Front, RequestHead } from './front.ts';
 import { gemini } from './gemini/gemini.ts';
 import { responses } from './responses/responses.ts';
 
-export { convertEvents } from './event-writer.ts';
+export { AnswerStream } from './answer-stream.ts';
 export type { AnswerTranslator, Front, Operation, RequestHead } from './front.ts';
 export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
+export { withClientPaths } from './origins.ts';
 export { translateBody } from './translate-body.ts';
 
 const fronts: readonly Front[] = [chatCompletions, responses, gemini, completions, embeddings];

@@ -10,7 +10,7 @@ import {
   textOf,
   wrongField,
 } from '../wire/wire.ts';
-import type { AnswerTranslator } from './front.ts';
+import { type Origins, withClientPaths } from './origins.ts';
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -18,11 +18,11 @@ const BACKSLASH = 0x5c;
 const SHORT_ESCAPES = '\b\t\n\f\r'; // with two characters; others have six
 
 /** Throws invalid_request, with the client's path. */
-export function requireWritable(message: JsonObject, answer: Pick<AnswerTranslator, 'error'>): void {
+export function requireWritable(message: JsonObject, origins: Origins): void {
   const budget = { characters: bounds.jsonEscapedCharactersMax };
   for (const [place, { content }] of jsonObjects(message['messages']).entries()) {
     const rest = findExcess(content, budget);
-    if (rest !== null) throw answer.error(wrongField(`messages.${place}.content.${rest}`, TOO_ESCAPED));
+    if (rest !== null) throw withClientPaths(wrongField(`messages.${place}.content.${rest}`, TOO_ESCAPED), origins);
   }
 }
 

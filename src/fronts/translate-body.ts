@@ -38,7 +38,7 @@ export async function translateBody(
   await pause();
   const { message, native, answer } = front.translate(body, { ...asked, text, members });
   await pause();
-  if (isLong(text.length)) requireWritable(message, answer);
+  if (isLong(text.length)) requireWritable(message, answer.origins);
   await pause();
   const written = JSON.stringify(message);
   await pause();

@@ -16,6 +16,7 @@ import {
   type WholeReply,
 } from '../providers/providers.ts';
 import { isJsonObject, type StreamEvent } from '../wire/wire.ts';
+import type { WholeAnswer } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
 import { sortExtraFields } from './extra-fields.ts';
 import { faultError, stopError } from './message-errors.ts';
@@ -25,7 +26,9 @@ import type { Target } from './route-health.ts';
 import { AttemptIterator, findTargets } from './targets.ts';
 
 /** The answer of the target that succeeded: the first events of a stream, or the whole message as text. */
-export type Opened = { form: 'stream'; first: StreamEvent[]; events: EventSource } | { form: 'message'; text: string };
+export type Opened =
+  | { form: 'stream'; first: StreamEvent[]; events: EventSource }
+  | { form: 'message'; answer: WholeAnswer };
 
 /** Maximum number of events before the first content; real streams send far fewer. */
 const OPENING_EVENTS_MAX = 64;
@@ -150,7 +153,7 @@ function send(gateway: Gateway, message: OpenMessage, { target, signal }: OpenAt
 
 async function takeWhole(message: OpenMessage, reply: WholeReply): Promise<Opened> {
   message.watch.end();
-  return { form: 'message', text: await message.takeMessage(reply) };
+  return { form: 'message', answer: await message.takeMessage(reply) };
 }
 
 async function takeOpening(gateway: Gateway, message: OpenMessage, events: EventSource): Promise<Opened> {

@@ -3,7 +3,7 @@
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
-import type { NativeBody, Protocol, ReceivedBody } from '../wire/wire.ts';
+import type { JsonObject, NativeBody, Protocol, ReceivedBody, StreamPiece } from '../wire/wire.ts';
 
 /** Headers of the Messages protocol, without the vendor's prefix. */
 export const SELECTORS = ['workspace-id', 'user-profile-id'] as const;
@@ -92,10 +92,18 @@ export interface MessageReport {
 export interface Reply {
   status: number;
   headers: Record<string, string>;
-  /** JSON text, or the text of an event stream as it arrives. */
-  body: string | AsyncIterable<string | Uint8Array>;
+  /** JSON text, a whole answer, or events as they arrive. */
+  body: string | WholeAnswer | AsyncIterable<StreamPiece>;
   /** For streams: settles when the request's body is no longer needed. May settle after the reply begins. */
   requestInUse?: Promise<unknown>;
+}
+
+/** An answer that is not streamed. */
+export interface WholeAnswer {
+  /** Its JSON: of the message, or as the provider wrote it in the client's own protocol. */
+  text: string;
+  /** null: the text is in the client's own protocol. Long numbers are exact in the text only. */
+  message: JsonObject | null;
 }
 
 /** Milliseconds of `performance.now()`, meaningful only within this process; null until the event happens. */

@@ -27,7 +27,7 @@ import type { Provider } from '../providers/providers.ts';
 import { type MessageRequest, parseInTurns, type RequestFeatures, readFeatures } from '../wire/wire.ts';
 import { admitMessage, refuseMessage } from './admit-message.ts';
 import { type Opened, openRoute } from './attempts.ts';
-import type { ClientRequest, Reply } from './client-request.ts';
+import type { ClientRequest, Reply, WholeAnswer } from './client-request.ts';
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { checkIdempotency, replayResponse } from './idempotency-records.ts';
@@ -43,7 +43,15 @@ import { describeKey, describeUsage } from './self-service.ts';
 import { offerInTier } from './sell-tier.ts';
 
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
-export type { ClientRequest, MessageReport, MessageTrace, Reply, TracedRoute, TraceStart } from './client-request.ts';
+export type {
+  ClientRequest,
+  MessageReport,
+  MessageTrace,
+  Reply,
+  TracedRoute,
+  TraceStart,
+  WholeAnswer,
+} from './client-request.ts';
 export { type MessageTimes, SELECTORS, type Selector, startTimes } from './client-request.ts';
 export { Conversations } from './conversations.ts';
 export type { Gateway, MessageWaits } from './dependencies.ts';
@@ -125,9 +133,9 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     clientRequest.isAdmitted = true;
     opening = openMessage(gateway, message); // 9
     if (opening.relay !== null) return await replyWithStream(gateway, message, opening, headers); // 10, 11
-    const text = requireWhole(await untilCutOff(message, opening.opened));
+    const answer = requireWhole(await untilCutOff(message, opening.opened));
     requireOwnEnd(await message.complete()); // 11
-    return { status: 200, headers, body: text };
+    return { status: 200, headers, body: answer };
   } catch (thrown) {
     const error = asTurnpikeError(thrown);
     if (message?.isCutOff === true && opening !== null)
@@ -388,9 +396,8 @@ function finishCutOff(message: OpenMessage, { opened, relay }: Opening): void {
       .catch(() => undefined); // the ledger retries the settlement
 }
 
-/** The provider's JSON. */
-function requireWhole(opened: Opened): string {
-  if (opened.form === 'message') return opened.text;
+function requireWhole(opened: Opened): WholeAnswer {
+  if (opened.form === 'message') return opened.answer;
   throw new TurnpikeError('upstream_failed', 'The provider of this model returned a stream, but none was requested.');
 }
 

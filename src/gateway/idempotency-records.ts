@@ -6,11 +6,12 @@ import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { AnswerStore, IdempotencyClaim, IdempotencyRefusal } from '../ledger/ledger.ts';
 import { SealBroken, type Vault } from '../secrets/secrets.ts';
-import { encodeEvent, type MessageRequest, type StreamEvent } from '../wire/wire.ts';
+import { type MessageRequest, pauseAfter, type StreamEvent } from '../wire/wire.ts';
 import type { ClientRequest, Reply } from './client-request.ts';
 import { idempotencyError } from './message-errors.ts';
 import type { AdmissionRequest } from './plan-message.ts';
 import { ReplayRate } from './replay-rate.ts';
+import { readStoredAnswer, readStoredEvents, storedText } from './stored-answer.ts';
 
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 
@@ -53,8 +54,9 @@ export async function replayResponse(
     headers: { ...headers, 'idempotency-replayed': 'true', 'idempotency-original-request-id': requestId },
   };
   if (!request.stream) {
+    await pauseAfter(text);
     clientRequest.replayOf = requestId;
-    return { ...reply, body: text };
+    return { ...reply, body: readStoredAnswer(text, request.protocol) };
   }
   const room = answers.reserve(caller.account.id, text);
   clientRequest.replayOf = requestId;
@@ -65,12 +67,16 @@ export async function replayResponse(
 }
 
 /** The events of a stream in chunks, as fast as the client reads. */
-async function* inPieces(text: string, clientRequest: ClientRequest, room: MemoryReservation): AsyncGenerator<string> {
+async function* inPieces(
+  text: string,
+  clientRequest: ClientRequest,
+  room: MemoryReservation,
+): AsyncGenerator<StreamEvent[]> {
   try {
     for (let start = 0; start < text.length; ) {
       const end = text.indexOf('\n\n', start + bounds.replayPieceCharactersLeast);
       const next = end < 0 ? text.length : end + 2;
-      yield text.slice(start, next);
+      yield readStoredEvents(text.slice(start, next));
       start = next;
     }
   } finally {
@@ -195,7 +201,7 @@ export class ResponseCollector implements MemoryReservation {
     if (this.#hasEnd || this.#isForgotten) return;
     let text = '';
     for (const event of events) {
-      text += encodeEvent(event);
+      text += storedText(event);
       this.#hasEnd = event.name === 'message_stop';
       if (this.#hasEnd) break;
     }

@@ -34,6 +34,7 @@ import {
   type StreamEvent,
   type TokenCounts,
 } from '../wire/wire.ts';
+import type { WholeAnswer } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
 import type { StopReason } from './message-errors.ts';
 import type { MessagePlan } from './plan-message.ts';
@@ -206,11 +207,12 @@ export function completeEvents(events: StreamEvent[], message: CountingMessage):
   return events.map((event) => (isLacking(event) ? completeEvent(event.value, message.countsSoFar()) : event));
 }
 
-/** The JSON of a whole message, with missing required counts filled in. */
-export function completeText(whole: JsonObject, text: string, message: CountingMessage): string {
+/** A whole message with its JSON, and with missing required counts filled in. */
+export function completeMessage(whole: JsonObject, text: string, message: CountingMessage): WholeAnswer {
   const { usage } = whole;
-  if (!lacks(usage, 'input_tokens') && !lacks(usage, 'output_tokens')) return text;
-  return JSON.stringify({ ...whole, usage: completed(usage, message.countsSoFar()) });
+  if (!lacks(usage, 'input_tokens') && !lacks(usage, 'output_tokens')) return { text, message: whole };
+  const counted = { ...whole, usage: completed(usage, message.countsSoFar()) };
+  return { text: JSON.stringify(counted), message: counted };
 }
 
 /** The same events, with this output count in place of an estimate. */

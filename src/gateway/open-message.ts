@@ -17,7 +17,7 @@ import {
   NOTHING_COUNTED,
 } from '../usage/usage.ts';
 import type { MessageRequest, PlainDeltas, ServiceTier, StreamEvent, TokenCounts } from '../wire/wire.ts';
-import type { ClientRequest, MessageReport } from './client-request.ts';
+import type { ClientRequest, MessageReport, WholeAnswer } from './client-request.ts';
 import { countAfterEnd, countForCorrection, countPromptAfterEnd, lacks } from './count-after-end.ts';
 import type { Gateway } from './dependencies.ts';
 import { GuardedTrace } from './guarded-trace.ts';
@@ -27,7 +27,7 @@ import {
   type BilledMessage,
   billMessage,
   completeEvents,
-  completeText,
+  completeMessage,
   estimateUsage,
   makeRecord,
   needsCounts,
@@ -347,14 +347,14 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
     this.counter.observeUnusable(fault.usage);
   }
 
-  /** Counts a whole message. Returns its JSON as the client receives it. */
-  async takeMessage({ message, text, isNative }: WholeReply): Promise<string> {
+  /** Counts a whole message. Returns it as the client receives it. */
+  async takeMessage({ message, text, isNative }: WholeReply): Promise<WholeAnswer> {
     this.counter.observeMessage(message);
     this.#keepPrompt();
     const counting = countAfterEnd(this.#gateway, this);
     this.#made = counting instanceof Promise ? await counting : counting;
-    const reported = isNative === true ? text : completeText(message, text, this);
-    this.answer?.addMessage(reported);
+    const reported = isNative === true ? { text, message: null } : completeMessage(message, text, this);
+    this.answer?.addMessage(reported.text);
     return reported;
   }
 

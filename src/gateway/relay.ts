@@ -4,7 +4,7 @@
 import { assert } from '../base/assert.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type EventReceiver, type EventSource, ProviderFault } from '../providers/providers.ts';
-import { encodeEvent, PING_TEXT, PlainDeltas, type StreamEvent } from '../wire/wire.ts';
+import { PING, PlainDeltas, type StreamEvent, type StreamPiece } from '../wire/wire.ts';
 import type { Opened } from './attempts.ts';
 import { clientTooSlow, endedElsewhere, faultError, moneyError, stopError } from './message-errors.ts';
 import type { CutOutcome, OpenMessage } from './open-message.ts';
@@ -12,11 +12,11 @@ import { PingTimer } from './ping-timer.ts';
 
 const SETTLE_QUICKLY_MS = 200; // before buffered events are flushed without waiting for settlement
 
-type Piece = string | Uint8Array;
 type Arrived = StreamEvent[] | null;
-type Asked = (result: IteratorResult<Piece>) => void;
+type Asked = (result: IteratorResult<StreamPiece>) => void;
 
-const DONE: IteratorResult<Piece> = { done: true, value: undefined };
+const PINGS: readonly StreamEvent[] = [PING];
+const DONE: IteratorResult<StreamPiece> = { done: true, value: undefined };
 
 /**
  * The upstream's side: `idle`, nothing is read; `reading`, one read is pending; `arrived`, `#run` has its events, or will
@@ -29,7 +29,7 @@ type State = 'idle' | 'reading' | 'arrived' | 'ended';
  * opening, events, the ledger, the client. Deltas that are covered pass it by, from the read to the client's request. When the
  * client has left, `#run` goes on without it, as far as the message may go on.
  */
-export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
+export class Relay implements AsyncIterableIterator<StreamPiece>, EventReceiver {
   readonly #message: OpenMessage;
   readonly #opening: Promise<Opened>;
   readonly #pings: PingTimer;
@@ -47,7 +47,7 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
   /** The client's pending request for a piece. */
   #asked: Asked | null = null;
   /** A piece that came after the client had a ping instead. */
-  #ready: Piece | null = null;
+  #ready: StreamPiece | null = null;
   /** Wakes `#run` when the client asks again, or has left. */
   #onAsk: (() => void) | null = null;
   /** The client gets no more: it left, or got the end. */
@@ -63,7 +63,7 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
     return this;
   }
 
-  next(): Promise<IteratorResult<Piece>> {
+  next(): Promise<IteratorResult<StreamPiece>> {
     if (!this.#isClosed) return new Promise(this.#ask);
     const value = this.#ready; // an error that the client did not ask for yet
     this.#ready = null;
@@ -71,7 +71,7 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
   }
 
   /** The client disconnected. */
-  return(): Promise<IteratorResult<Piece>> {
+  return(): Promise<IteratorResult<StreamPiece>> {
     this.leave();
     this.#ready = null;
     return Promise.resolve(DONE);
@@ -113,7 +113,7 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
     else if (this.#state === 'idle' && this.#waiting !== null) this.#read(nowMs);
   }
 
-  #answer(piece: Piece, nowMs: number): void {
+  #answer(piece: StreamPiece, nowMs: number): void {
     const asked = this.#asked;
     this.#asked = null;
     this.#pings.end();
@@ -122,11 +122,11 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
   }
 
   #ping(): void {
-    if (this.#asked !== null) this.#answer(PING_TEXT, performance.now());
+    if (this.#asked !== null) this.#answer(PINGS, performance.now());
   }
 
   /** Sends a piece. Resolves when the client asks for the next one, or has left: nothing is read from the upstream before. */
-  #give(piece: Piece): Promise<void> | null {
+  #give(piece: StreamPiece): Promise<void> | null {
     if (this.#isClosed) return null;
     if (this.#asked === null) this.#ready = piece;
     else this.#answer(piece, performance.now());
@@ -193,7 +193,7 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
       this.#covering?.catch(() => undefined); // the message may end before `#run` gets to it
       if (this.#covering === null) {
         this.#state = 'idle';
-        this.#answer(events instanceof PlainDeltas ? events.bytes : encode(events), nowMs);
+        this.#answer(events, nowMs);
         return;
       }
     }
@@ -228,7 +228,7 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
     try {
       await this.#relay();
     } catch (thrown) {
-      await this.#give(await fail(message, thrown)); // settlement comes first, and may take long
+      await this.#give([await fail(message, thrown)]); // settlement comes first, and may take long
     }
     this.#end();
     if (!this.#isClosed) this.#close();
@@ -246,7 +246,7 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
       if (arrived === null && !this.#isClosed)
         throw new ProviderFault('failed', 'the stream ended before the message was complete');
       if (!(await this.#mayGoOn())) {
-        await this.#give(encode(payablePart(message, arrived ?? [])));
+        await this.#give(payablePart(message, arrived ?? []));
         message.stopForMoney();
         throw stopError(message);
       }
@@ -263,7 +263,7 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
         this.#isHolding = false;
         arrived = next && [...(arrived as StreamEvent[]), ...next];
         continue;
-      } else await this.#give(encode(arrived as StreamEvent[]));
+      } else await this.#give(arrived as StreamEvent[]);
       arrived = await this.#next();
     }
     await message.complete();
@@ -282,33 +282,33 @@ export class Relay implements AsyncIterableIterator<Piece>, EventReceiver {
   async #finish(arrived: StreamEvent[]): Promise<void> {
     const message = this.#message;
     if (message.hasEnded) {
-      await this.#give(encode(payablePart(message, arrived))); // it was cut while the client was not reading
+      await this.#give(payablePart(message, arrived)); // it was cut while the client was not reading
       throw stopError(message) ?? endedElsewhere();
     }
     const events = message.lacksCounts ? await message.completeLast(arrived) : arrived;
     const stopIndex = events.findIndex((event) => event.name === 'message_stop');
     const isCut = message.isCutByMoney;
     const reported = events.slice(0, stopIndex).filter((event) => !isCut || event.name !== 'message_delta');
-    let before = encode(reported);
-    let end: string;
+    let before: readonly StreamEvent[] = reported;
+    let end: StreamEvent;
     try {
       const settling = message.complete();
       if (!(await isSettledWithin(settling, SETTLE_QUICKLY_MS))) {
-        await this.#give(before === '' ? PING_TEXT : before);
-        before = '';
+        await this.#give(before.length === 0 ? PINGS : before);
+        before = [];
       }
       const settled = await settling;
       if (!settled.ok) end = errorEvent(message, endedElsewhere());
-      else end = isCut ? errorEvent(message, moneyError()) : encodeEvent(events[stopIndex] as StreamEvent);
+      else end = isCut ? errorEvent(message, moneyError()) : (events[stopIndex] as StreamEvent);
     } catch (failure) {
       end = errorEvent(message, asTurnpikeError(failure)); // the answer is complete; settlement is retried
     }
-    await this.#give(before + end);
+    await this.#give([...before, end]);
   }
 
   /** The client gets the error, and the upstream goes on for its bill. */
   #cutOff(error: TurnpikeError): void {
-    const piece = errorEvent(this.#message, error);
+    const piece = [errorEvent(this.#message, error)];
     if (this.#asked === null) this.#ready = piece;
     else this.#answer(piece, performance.now());
     this.leave();
@@ -371,7 +371,7 @@ function isSettledWithin(promise: Promise<unknown>, ms: number): Promise<boolean
 }
 
 /** Ends a message whose stream broke, and returns the error event. */
-async function fail(message: OpenMessage, thrown: unknown): Promise<string> {
+async function fail(message: OpenMessage, thrown: unknown): Promise<StreamEvent> {
   message.dropAttempt(); // if the upstream did not fail, it is still sending
   if (thrown instanceof ProviderFault && thrown.kind === 'unusable') message.takeUnusable(thrown);
   const outcome = cutBy(message, thrown);
@@ -396,12 +396,7 @@ function asCutError(thrown: unknown): TurnpikeError {
   return thrown instanceof ProviderFault ? faultError(thrown) : asTurnpikeError(thrown);
 }
 
-function errorEvent(message: OpenMessage, error: TurnpikeError): string {
-  return encodeEvent({ name: 'error', json: error.body(message.clientRequest.requestId) });
-}
-
-function encode(events: readonly StreamEvent[]): string {
-  let text = '';
-  for (const event of events) text += encodeEvent(event);
-  return text;
+function errorEvent(message: OpenMessage, error: TurnpikeError): StreamEvent {
+  const json = error.body(message.clientRequest.requestId);
+  return { name: 'error', json, value: JSON.parse(json) };
 }

@@ -1,7 +1,15 @@
 // Answers to clients of a provider's own protocol: relayed as they come. The message and its events are only counted.
 
+import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config/config.ts';
-import type { JsonValue, MessageRequest, NativeBody, ServerSentEvent, StreamEvent } from '../wire/wire.ts';
+import {
+  type JsonValue,
+  type MessageRequest,
+  type NativeBody,
+  objectOf,
+  type ServerSentEvent,
+  type StreamEvent,
+} from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
 import { ProviderFault, type WholeReply } from './provider.ts';
 import type { EventConverter, StreamCounts } from './pull-stream.ts';
@@ -11,9 +19,18 @@ export function nativeFor({ native }: Pick<MessageRequest, 'native'>, kind: stri
   return native?.kind === kind ? native : null;
 }
 
-/** A whole answer in the provider's own text, with the message that is counted. Throws ProviderFault. */
-export function keepAnswer(text: string, events: readonly StreamEvent[]): Pick<WholeReply, 'message' | 'text'> {
-  return { message: foldAnswer(events).message, text };
+/**
+ * A whole answer in the provider's own text, with the message that is counted; the message's JSON if its provider did not count it.
+ * Throws ProviderFault.
+ */
+export function keepAnswer(
+  text: string,
+  events: readonly StreamEvent[],
+): Pick<WholeReply, 'message' | 'text' | 'isNative'> {
+  const folded = foldAnswer(events);
+  const { input_tokens: input, output_tokens: output } = objectOf(folded.message['usage']);
+  const isCounted = isWholeNumber(input) && isWholeNumber(output);
+  return isCounted ? { message: folded.message, text, isNative: true } : folded;
 }
 
 /** The events, of which the last one sends `chunk` after settlement. */

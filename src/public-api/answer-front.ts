@@ -2,13 +2,14 @@
 
 import { assert } from '../base/assert.ts';
 import { TurnpikeError } from '../errors.ts';
-import { type AnswerTranslator, convertEvents, type Front, type Operation, translateBody } from '../fronts/fronts.ts';
+import { type AnswerTranslator, type Front, type Operation, translateBody, withClientPaths } from '../fronts/fronts.ts';
 import { isJsonObject, type JsonObject, type JsonValue, pauseAfter } from '../wire/wire.ts';
 import type { Call, Reply } from './call.ts';
+import { type EncodedReply, encodeReply } from './encode-reply.ts';
 import { requireJson } from './require-json.ts';
 
 /** May throw; `handlePublic` closes the call. */
-export async function answerFront(call: Call, front: Front, operation: Operation): Promise<Reply> {
+export async function answerFront(call: Call, front: Front, operation: Operation): Promise<EncodedReply> {
   const { messages } = call.dependencies;
   switch (operation.asks) {
     case 'message':
@@ -24,7 +25,7 @@ export async function answerFront(call: Call, front: Front, operation: Operation
   }
 }
 
-async function submit(call: Call, front: Front, operation: Operation): Promise<Reply> {
+async function submit(call: Call, front: Front, operation: Operation): Promise<EncodedReply> {
   const reading = readAs(call, front, operation);
   try {
     const reply = await call.dependencies.messages.submitMessage(call);
@@ -32,25 +33,20 @@ async function submit(call: Call, front: Front, operation: Operation): Promise<R
     const { answer } = reading;
     assert(answer !== null, 'a reply follows a request');
     reading.answer = null; // the relay may last much longer
-    const { body, headers } = reply;
-    if (typeof body === 'string') {
-      await pauseAfter(body);
-      return { ...reply, body: answer.message(body) };
-    }
-    const { streamHeaders } = answer;
-    return { ...reply, headers: { ...headers, ...streamHeaders }, body: convertEvents(body, answer.writer()) };
+    if (typeof reply.body === 'object' && 'text' in reply.body) await pauseAfter(reply.body.text);
+    return encodeReply(reply, answer);
   } catch (thrown) {
-    throw withClientPaths(thrown, reading);
+    throw inOwnPaths(thrown, reading);
   }
 }
 
-async function count(call: Call, front: Front, operation: Operation): Promise<Reply> {
+async function count(call: Call, front: Front, operation: Operation): Promise<EncodedReply> {
   const reading = readAs(call, front, operation);
   try {
     const reply = await call.dependencies.messages.countTokens(call);
     return convertBody(reply, front.countBody);
   } catch (thrown) {
-    throw withClientPaths(thrown, reading);
+    throw inOwnPaths(thrown, reading);
   }
 }
 
@@ -78,11 +74,11 @@ function readAs(call: Call, front: Front, operation: Operation): Reading {
   return reading;
 }
 
-function withClientPaths(thrown: unknown, { answer }: Reading): unknown {
-  return thrown instanceof TurnpikeError && answer !== null ? answer.error(thrown) : thrown;
+function inOwnPaths(thrown: unknown, { answer }: Reading): unknown {
+  return thrown instanceof TurnpikeError && answer !== null ? withClientPaths(thrown, answer.origins) : thrown;
 }
 
-function convertBody(reply: Reply, convert: ((body: JsonObject) => string) | undefined): Reply {
+function convertBody(reply: Reply, convert: ((body: JsonObject) => string) | undefined): EncodedReply {
   assert(
     typeof reply.body === 'string' && convert !== undefined,
     'the front has this operation, and its reply is JSON',

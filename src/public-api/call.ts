@@ -26,6 +26,7 @@ import {
   readApiKey,
   readBearer,
 } from '../http/http.ts';
+import type { EncodedReply } from './encode-reply.ts';
 
 export type { ClientRequest, Reply };
 
@@ -168,7 +169,7 @@ export class Call implements ClientRequest, Answered {
   }
 
   /** Releases what the request holds, or no longer holds after the first events of a stream; null: it was refused. */
-  close(reply: Reply | null): void {
+  close(reply: Pick<EncodedReply, 'body' | 'requestInUse'> | null): void {
     const body = this.#body;
     if (body === null) return;
     const inUse = reply?.requestInUse;

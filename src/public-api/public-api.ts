@@ -16,7 +16,8 @@ import {
   shareHeaders,
   toResponse,
 } from '../http/http.ts';
-import { Call, type PublicDependencies, type Reply } from './call.ts';
+import { Call, type PublicDependencies } from './call.ts';
+import type { EncodedReply } from './encode-reply.ts';
 import { describeMissing, shortenPath, type Vendor } from './not-offered.ts';
 import { allowedMethods, findRoute, type Handle, isForModels, normalPath, takesMethod } from './routes.ts';
 
@@ -77,7 +78,7 @@ function senderOf({ headers, dependencies }: Call): Vendor {
   return headers.has('authorization') && !isOfMessages ? 'openai' : 'messages';
 }
 
-async function respondLater(call: Call, answering: Promise<Reply | TurnpikeError>): Promise<Response> {
+async function respondLater(call: Call, answering: Promise<EncodedReply | TurnpikeError>): Promise<Response> {
   try {
     return respond(call, await answering);
   } catch (thrown) {
@@ -85,7 +86,7 @@ async function respondLater(call: Call, answering: Promise<Reply | TurnpikeError
   }
 }
 
-function respond(call: Call, reply: Reply | TurnpikeError): Response {
+function respond(call: Call, reply: EncodedReply | TurnpikeError): Response {
   if (reply instanceof TurnpikeError) return refuse(call, reply);
   const response = toResponse(
     call.front === null ? reply : { ...reply, headers: headersOf(call, reply.headers) },

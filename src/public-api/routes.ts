@@ -4,6 +4,7 @@ import { TurnpikeError } from '../errors.ts';
 import { type Front, findFront, type Operation, type RequestHead } from '../fronts/fronts.ts';
 import { answerFront } from './answer-front.ts';
 import type { Call, ClientRequest, MessageGateway, Reply } from './call.ts';
+import { type EncodedReply, encodeReply } from './encode-reply.ts';
 import { requireJson } from './require-json.ts';
 
 const MODELS_PATH = '/v1/models/';
@@ -40,14 +41,14 @@ function decodePath(path: string): string {
   }
 }
 
-function constant(value: object): () => Reply {
+function constant(value: object): () => EncodedReply {
   const body = JSON.stringify(value);
   return () => ({ status: 200, headers: {}, body });
 }
 
 const READY = constant({ status: 'ready' });
 
-async function getReadyz(call: Call): Promise<Reply> {
+async function getReadyz(call: Call): Promise<EncodedReply> {
   const { dependencies } = call;
   if (dependencies.isLeaving())
     throw new TurnpikeError('draining', 'This server is shutting down.', { headers: { connection: 'close' } });
@@ -61,12 +62,14 @@ async function getReadyz(call: Call): Promise<Reply> {
 }
 
 /** May also throw an error; `handlePublic` closes the call. */
-export type Handle = (call: Call) => Reply | TurnpikeError | Promise<Reply | TurnpikeError>;
+export type Handle = (call: Call) => Handled | Promise<Handled>;
+
+type Handled = EncodedReply | TurnpikeError;
 
 function ask(method: 'listModels' | 'getKey'): Handle {
   return (call) => {
     call.open();
-    return call.dependencies.messages[method](call);
+    return encodeLater(call.dependencies.messages[method](call));
   };
 }
 
@@ -77,7 +80,7 @@ function askAbout(
 ): Handle {
   return (call) => {
     call.open();
-    return send(call.dependencies.messages, call, restOf(call.path, prefix));
+    return encodeLater(send(call.dependencies.messages, call, restOf(call.path, prefix)));
   };
 }
 
@@ -85,8 +88,17 @@ function askJson(method: 'submitMessage' | 'countTokens'): Handle {
   return (call) => {
     requireJson(call.request.headers);
     call.open();
-    return call.dependencies.messages[method](call);
+    const answering = call.dependencies.messages[method](call);
+    return answering instanceof Promise ? encodeLater(answering) : encode(answering);
   };
+}
+
+async function encodeLater(answering: Promise<Reply | TurnpikeError>): Promise<Handled> {
+  return encode(await answering);
+}
+
+function encode(answered: Reply | TurnpikeError): Handled {
+  return answered instanceof TurnpikeError ? answered : encodeReply(answered, null);
 }
 
 /** Methods of a path. GET also answers HEAD. */

@@ -104,7 +104,8 @@ export class ProducedOutput {
   /** The same for deltas that are not parsed. */
   addPlain(deltas: PlainDeltas): void {
     for (const text of deltas.texts) {
-      const { from, end, isThinking, escapes } = text;
+      const { from, end, kind, escapes } = text;
+      const isThinking = kind === 'thinking';
       this.#hasThinking ||= isThinking;
       if (escapes === 'none') this.#addBytes(deltas.bytes, from, end, isThinking);
       else if (escapes === 'short' && end - from <= unescaped.length)

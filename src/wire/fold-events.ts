@@ -166,19 +166,15 @@ export interface StreamEvent {
   usage?: JsonObject;
 }
 
-/** Begins the text of a native event. Only fronts read it. */
-export const NATIVE_MARK = ': native\n';
-
-export const PING_TEXT = 'event: ping\ndata: {"type":"ping"}\n\n';
-
-export function encodeEvent(event: Pick<StreamEvent, 'name' | 'json' | 'native'>): string {
-  if (event.native !== undefined) return event.native.map(encodeNative).join('');
-  return `event: ${event.name}\ndata: ${event.json}\n\n`;
+/** The text of an event for clients of Messages. */
+export function encodeEvent({ name, json }: Pick<StreamEvent, 'name' | 'json'>): string {
+  return `event: ${name}\ndata: ${json}\n\n`;
 }
 
-function encodeNative({ name, text }: ServerSentEvent): string {
+/** The text of an event of another protocol. Its JSON is written on one line. */
+export function encodeNative({ name, text }: ServerSentEvent): string {
   const said = name === 'message' ? '' : `event: ${name}\n`;
-  return `${NATIVE_MARK}${said}data: ${onOneLine(text)}\n\n`;
+  return `${said}data: ${onOneLine(text)}\n\n`;
 }
 
 const [LINE_FEED, RETURN, SPACE] = [0x0a, 0x0d, 0x20];
@@ -194,6 +190,9 @@ export function onOneLine(json: string): string {
 export function makeEvent(value: JsonObject & { type: string }): StreamEvent {
   return { name: value.type, json: JSON.stringify(value), value };
 }
+
+/** Fills silence. */
+export const PING: StreamEvent = makeEvent({ type: 'ping' });
 
 /** The events of a message, from message_start to message_stop. Folding them gives the message again. */
 export function unfoldMessage(message: JsonObject): StreamEvent[] {

@@ -2,15 +2,15 @@
 
 import { isUtf8 } from 'node:buffer';
 import { bounds } from '../config/config.ts';
-import type { StreamEvent } from './fold-events.ts';
+import { encodeEvent, type StreamEvent } from './fold-events.ts';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const HEAD = bytesOf('event: content_block_delta\ndata: {"type":"content_block_delta","index":');
 const DELTA = bytesOf(',"delta":{"type":"');
 const KINDS = [
-  { head: bytesOf('text_delta","text":"'), isThinking: false },
-  { head: bytesOf('input_json_delta","partial_json":"'), isThinking: false },
-  { head: bytesOf('thinking_delta","thinking":"'), isThinking: true },
+  { head: bytesOf('text_delta","text":"'), kind: 'text' },
+  { head: bytesOf('input_json_delta","partial_json":"'), kind: 'input' },
+  { head: bytesOf('thinking_delta","thinking":"'), kind: 'thinking' },
 ] as const;
 const INDEX_DIGITS_MAX = 9;
 const TAIL_BYTES_MAX = 4096; // a longer incomplete delta is left to the parser
@@ -35,9 +35,12 @@ const HEX: ReadonlySet<number> = new Set(bytesOf('0123456789abcdefABCDEF'));
 export interface DeltaText {
   from: number;
   end: number;
-  isThinking: boolean;
+  kind: DeltaKind;
   escapes: Escapes;
 }
+
+/** A piece of a text, of the JSON of a tool's input, or of thinking. */
+export type DeltaKind = 'text' | 'input' | 'thinking';
 
 /** `short`: only escapes of one character, such as `\n`. */
 type Escapes = 'none' | 'short' | 'any';
@@ -67,8 +70,9 @@ export class PlainDeltas {
   }
 
   /** The text of one delta, without escapes. */
-  textOf({ from, end }: DeltaText): string {
-    return JSON.parse(`"${decoder.decode(this.bytes.subarray(from, end))}"`);
+  textOf({ from, end, escapes }: DeltaText): string {
+    const written = decoder.decode(this.bytes.subarray(from, end));
+    return escapes === 'none' ? written : JSON.parse(`"${written}"`);
   }
 
   /** Writes the text of one delta with short escapes, without them, to the start of `target`. Returns its length. */
@@ -81,6 +85,17 @@ export class PlainDeltas {
     }
     return length;
   }
+}
+
+/** Events of an answer that are sent at once. */
+export type StreamPiece = PlainDeltas | readonly StreamEvent[];
+
+/** The events for clients of Messages: the bytes that came, where there are some. */
+export function encodePiece(piece: StreamPiece): string | Uint8Array {
+  if (piece instanceof PlainDeltas) return piece.bytes;
+  let text = '';
+  for (const event of piece) text += encodeEvent(event);
+  return text;
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -131,7 +146,7 @@ class DeltaReader {
     if (bytes[at] !== BRACE || bytes[at + 1] !== LINE_FEED || bytes[at + 2] !== LINE_FEED) return null;
     this.at = at + 3;
     if (this.at - start > bounds.upstreamEventBytesMax) return null;
-    return { from, end, isThinking: kind.isThinking, escapes };
+    return { from, end, kind: kind.kind, escapes };
   }
 
   #skip(expected: Uint8Array): boolean {

@@ -4,13 +4,13 @@ export { exactBody, parseExactly } from './exact-json.ts';
 export type { StreamEvent } from './fold-events.ts';
 export {
   encodeEvent,
+  encodeNative,
   laterCounts,
   MalformedStream,
   MessageFold,
   makeEvent,
-  NATIVE_MARK,
   onOneLine,
-  PING_TEXT,
+  PING,
   splitBlock,
   unfoldMessage,
 } from './fold-events.ts';
@@ -48,7 +48,7 @@ export {
   rewriteRequest,
   wrongField,
 } from './parse-message-request.ts';
-export { PlainDeltas } from './plain-deltas.ts';
+export { type DeltaKind, encodePiece, PlainDeltas, type StreamPiece } from './plain-deltas.ts';
 export { findBlock, type RequestFeatures, readFeatures } from './read-features.ts';
 export { closingQuote, findCost, isTooDeep, JsonWeight, scanJson, TOO_ESCAPED, weighJson } from './scan-json.ts';
 export { EventStreamParser, EventTooLong, type ServerSentEvent } from './server-sent-events.ts';

@@ -1,11 +1,9 @@
 // Chat Completions: translates OpenAI requests to Messages and answers back, by docs/chat-completions.md.
 
-import type { TurnpikeError } from '../../errors.ts';
 import { weighArguments } from '../chat-messages.ts';
 import { withInner } from '../extra-fields.ts';
 import type { AnswerTranslator, Front } from '../front.ts';
 import { openAiError } from '../openai-error.ts';
-import { withClientPaths } from '../origins.ts';
 import { FIELDS } from './chat-fields.ts';
 import { type ChatTerms, convertRequest } from './chat-request.ts';
 import { ChunkWriter } from './chunk-writer.ts';
@@ -34,29 +32,15 @@ export const chatCompletions: Front = {
     const body = withInner(given);
     const { name, hasItems } = findList(body);
     const { message, terms } = (hasItems ? convertResponsesBody : convertRequest)(body, name);
-    return { message, native: null, answer: new ChatAnswer(terms, receivedAtMs) };
+    return { message, native: null, answer: answerOf(terms, receivedAtMs) };
   },
   errorBody: (error) => JSON.stringify({ error: openAiError(error, FIELDS) }),
 };
 
-class ChatAnswer implements AnswerTranslator {
-  readonly #terms: ChatTerms;
-  readonly #createdAtMs: number;
-
-  constructor(terms: ChatTerms, createdAtMs: number) {
-    this.#terms = terms;
-    this.#createdAtMs = createdAtMs;
-  }
-
-  message(text: string): string {
-    return convertMessage(text, this.#terms, this.#createdAtMs);
-  }
-
-  writer(): ChunkWriter {
-    return new ChunkWriter(this.#terms, this.#createdAtMs);
-  }
-
-  error(error: TurnpikeError): TurnpikeError {
-    return withClientPaths(error, this.#terms.origins);
-  }
+function answerOf(terms: ChatTerms, createdAtMs: number): AnswerTranslator {
+  return {
+    origins: terms.origins,
+    message: (message) => convertMessage(message, terms, createdAtMs),
+    writer: () => new ChunkWriter(terms, createdAtMs),
+  };
 }

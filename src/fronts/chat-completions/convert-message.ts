@@ -1,4 +1,4 @@
-// Translates a whole message to a chat.completion. Parses exactly, so that tool inputs keep every digit.
+// Translates a whole message to a chat.completion.
 
 import { detailOf } from '../../protocols/chat-thinking.ts';
 import { customInput } from '../../protocols/custom-tool.ts';
@@ -6,15 +6,7 @@ import { tierOfAnswer } from '../../protocols/service-tiers.ts';
 import { wordOf } from '../../protocols/stop-words.ts';
 import { CHAT_COUNTS, countsOfMessage, writeCounts } from '../../protocols/token-counts.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
-import {
-  isThinking,
-  jsonObjects,
-  objectOf,
-  parseExactly,
-  signatureForCall,
-  signatureMember,
-  textOf,
-} from '../../wire/wire.ts';
+import { isThinking, jsonObjects, objectOf, signatureForCall, signatureMember, textOf } from '../../wire/wire.ts';
 import type { ChatTerms } from './chat-request.ts';
 
 export function convertUsage(usage: JsonObject): JsonObject {
@@ -34,11 +26,10 @@ export function chatIdOf(messageId: JsonValue | undefined): string {
 }
 
 export function convertMessage(
-  text: string,
+  { id, model = '', usage, content, stop_reason: stopReason }: JsonObject,
   terms: Pick<ChatTerms, 'tier' | 'callsFunctions' | 'customTools'>,
   createdAtMs: number,
 ): string {
-  const { id, model = '', usage, content, stop_reason: stopReason } = objectOf(parseExactly(text));
   const { callsFunctions } = terms;
   const message = assistantMessage(jsonObjects(content), terms);
   return JSON.stringify({

@@ -1,19 +1,20 @@
 // Writes a text completion, whole or in chunks, from a message. [DONE] follows only the end, never an error.
 
 import { tierOfAnswer } from '../../protocols/service-tiers.ts';
-import { type JsonObject, type JsonValue, jsonObjects, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
+import { type DeltaKind, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
+import type { AnswerEnd, AnswerWriter, StreamError } from '../answer-stream.ts';
 import { convertUsage, FINGERPRINT, finishReasonOf } from '../chat-completions/chat-completions.ts';
-import { EventWriter } from '../event-writer.ts';
-import { openAiErrorOfEvent } from '../openai-error.ts';
-import type { Origins } from '../origins.ts';
-import { addCounts } from '../read-usage.ts';
+import { openAiError } from '../openai-error.ts';
 import { FIELDS } from './completion-fields.ts';
 import type { CompletionTerms } from './convert-request.ts';
 import { StopCutter } from './cut-at-stops.ts';
 
-/** The JSON of a whole answer, from the JSON of a message. Thinking is left out. */
-export function completionJson(text: string, { blankStops, tier }: CompletionTerms, createdAtMs: number): string {
-  const message = objectOf(parseExactly(text));
+/** The JSON of a whole answer. Thinking is left out. */
+export function completionJson(
+  message: JsonObject,
+  { blankStops, tier }: CompletionTerms,
+  createdAtMs: number,
+): string {
   const cutter = new StopCutter(blankStops);
   const said = jsonObjects(message['content']).map((block) => (block['type'] === 'text' ? textOf(block['text']) : ''));
   const kept = cutter.take(said.join('')) + cutter.end();
@@ -50,74 +51,55 @@ function eventOf(value: JsonObject): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
-export class CompletionWriter extends EventWriter {
+export class CompletionWriter implements AnswerWriter {
   readonly #usagePlace: CompletionTerms['usage'];
   readonly #tier: CompletionTerms['tier'];
   readonly #createdAtMs: number;
   readonly #cutter: StopCutter;
-  /** Needed until the answer begins; then released, because the request may be long. */
-  #origins: Origins | null;
   #head: JsonObject = {};
-  readonly #usage: JsonObject = {};
-  #stopReason: JsonValue = null;
 
-  constructor({ usage, tier, blankStops, origins }: CompletionTerms, createdAtMs: number) {
-    super();
+  constructor({ usage, tier, blankStops }: CompletionTerms, createdAtMs: number) {
     this.#usagePlace = usage;
     this.#tier = tier;
     this.#createdAtMs = createdAtMs;
     this.#cutter = new StopCutter(blankStops);
-    this.#origins = origins;
   }
 
-  protected override convert(event: JsonObject): string {
-    switch (event['type']) {
-      case 'ping':
-        return COMMENT;
-      case 'message_start': {
-        const message = objectOf(event['message']);
-        this.#head = headOf(message, this.#createdAtMs);
-        this.#origins = null;
-        addCounts(this.#usage, message['usage']);
-        return '';
-      }
-      case 'content_block_start': {
-        const block = objectOf(event['content_block']);
-        return block['type'] === 'text' ? this.#say(textOf(block['text'])) : '';
-      }
-      case 'content_block_delta': {
-        const delta = objectOf(event['delta']);
-        return delta['type'] === 'text_delta' ? this.#say(textOf(delta['text'])) : '';
-      }
-      case 'message_delta':
-        this.#stopReason = objectOf(event['delta'])['stop_reason'] ?? null;
-        addCounts(this.#usage, event['usage']);
-        return '';
-      case 'message_stop':
-        return this.#finish();
-      case 'error':
-        this.end();
-        return eventOf({ error: openAiErrorOfEvent(event, this.#origins, FIELDS) });
-      default:
-        return '';
-    }
+  ping(): string {
+    return COMMENT;
   }
 
-  #say(piece: string): string {
-    const text = this.#cutter.take(piece);
+  begin(message: JsonObject): string {
+    this.#head = headOf(message, this.#createdAtMs);
+    return '';
+  }
+
+  openBlock(): string {
+    return '';
+  }
+
+  grow(kind: DeltaKind, piece: string): string {
+    const text = kind === 'text' ? this.#cutter.take(piece) : '';
     return text === '' ? '' : this.#chunk(choiceOf(text, null));
+  }
+
+  closeBlock(): string {
+    return '';
+  }
+
+  finish({ usage: counts, stopReason }: AnswerEnd): string {
+    const usage = convertUsage(counts);
+    const choice = choiceOf(this.#cutter.end(), reasonOf(stopReason, this.#cutter.isCut));
+    const tier = tierOfAnswer(counts, this.#tier);
+    const last = this.#chunk(choice, { ...tier, ...(this.#usagePlace === 'last chunk' && { usage }) });
+    return `${last}${this.#usagePlace === 'own chunk' ? eventOf({ ...this.#head, choices: [], ...tier, usage }) : ''}${DONE}`;
+  }
+
+  fail(error: StreamError): string {
+    return eventOf({ error: openAiError(error, FIELDS) });
   }
 
   #chunk(choice: JsonObject, more: JsonObject = {}): string {
     return eventOf({ ...this.#head, choices: [choice], ...more });
-  }
-
-  #finish(): string {
-    this.end();
-    const usage = convertUsage(this.#usage);
-    const choice = choiceOf(this.#cutter.end(), reasonOf(this.#stopReason, this.#cutter.isCut));
-    const tier = tierOfAnswer(this.#usage, this.#tier);
-    const last = this.#chunk(choice, { ...tier, ...(this.#usagePlace === 'last chunk' && { usage }) });
-    return `${last}${this.#usagePlace === 'own chunk' ? eventOf({ ...this.#head, choices: [], ...tier, usage }) : ''}${DONE}`;
   }
 }

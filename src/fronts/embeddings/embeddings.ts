@@ -1,7 +1,6 @@
 // Embeddings in OpenAI's format. The inputs are one message without output, and the answer is not translated.
 
 import { isWholeNumber } from '../../base/checked-number.ts';
-import type { TurnpikeError } from '../../errors.ts';
 import { type JsonObject, type JsonValue, requireText, wrongField } from '../../wire/wire.ts';
 import type { AnswerTranslator, Front } from '../front.ts';
 import { openAiError } from '../openai-error.ts';
@@ -20,7 +19,7 @@ export const embeddings: Front = {
   owns: (path) => path === PATH,
   findOperation: (path) => (path === PATH ? { asks: 'message' } : null),
   weigh: () => {},
-  translate: (body) => ({ message: convertRequest(body), native: null, answer: new EmbeddingsAnswer() }),
+  translate: (body) => ({ message: convertRequest(body), native: null, answer: ANSWER }),
   errorBody: (error) => JSON.stringify({ error: openAiError(error, FIELDS) }),
 };
 
@@ -67,16 +66,13 @@ function textBlock(input: JsonValue, path: string): JsonObject {
   return { type: 'text', text };
 }
 
-class EmbeddingsAnswer implements AnswerTranslator {
-  message(text: string): string {
-    return text;
-  }
+/** Whole answers come in the format of their clients. */
+const ANSWER: AnswerTranslator = {
+  origins: { messages: [], system: [], tools: [], fields: new Map() },
+  message: neverCalled,
+  writer: neverCalled,
+};
 
-  writer(): never {
-    throw new Error('embeddings are not streamed');
-  }
-
-  error(error: TurnpikeError): TurnpikeError {
-    return error;
-  }
+function neverCalled(): never {
+  throw new Error('embeddings are not translated');
 }

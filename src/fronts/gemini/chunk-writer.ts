@@ -2,19 +2,20 @@
 
 import { bounds } from '../../config/config.ts';
 import {
+  type DeltaKind,
+  encodeNative,
   InnerJson,
   isThinking,
   type JsonObject,
   type JsonValue,
   objectOf,
+  onOneLine,
   parseExactly,
-  textOf,
+  type ServerSentEvent,
 } from '../../wire/wire.ts';
-import { EventWriter } from '../event-writer.ts';
-import type { Origins } from '../origins.ts';
-import { addCounts } from '../read-usage.ts';
+import type { AnswerEnd, AnswerWriter, StreamError } from '../answer-stream.ts';
 import { ThinkingCarrier } from './carried-thinking.ts';
-import { geminiErrorOfEvent } from './convert-error.ts';
+import { geminiStreamError } from './convert-error.ts';
 import { callPart, convertUsage, finishReasonOf, identityOf, thoughtPart } from './convert-message.ts';
 import type { GeminiTerms } from './convert-request.ts';
 import { readEnum } from './enum-answer.ts';
@@ -24,62 +25,77 @@ const KEEP_ALIVE = '\n';
 const DATA = 'data: ';
 const EVENT_END = '\n\n';
 
-export class ChunkWriter extends EventWriter {
+export class ChunkWriter implements AnswerWriter {
   readonly #includesThoughts: boolean;
   readonly #isEnum: boolean;
   readonly #isList: boolean;
   readonly #carrier = new ThinkingCarrier();
-  /** Needed until the answer begins; then released, because the request may be long. */
-  #origins: Origins | null;
   #identity: JsonObject = {};
-  readonly #usage: JsonObject = {};
   #usageSoFar: JsonObject = {};
-  #stopReason: JsonValue = null;
-  #open: JsonObject = {}; // the open block
   #pieces: string[] = []; // of the open block, if it is sent whole: a call's input, or the JSON of an enum
   #characters = 0; // of all pieces
   #isBegun = false; // the list
 
   constructor(terms: GeminiTerms, isList: boolean) {
-    super();
     this.#includesThoughts = terms.includesThoughts;
     this.#isEnum = terms.isEnum;
-    this.#origins = terms.origins;
     this.#isList = isList;
   }
 
-  protected override convert(event: JsonObject): string {
-    switch (event['type']) {
-      case 'ping':
-        return KEEP_ALIVE;
-      case 'message_start':
-        this.#begin(objectOf(event['message']));
-        return '';
-      case 'content_block_start':
-        return this.#openBlock(objectOf(event['content_block']));
-      case 'content_block_delta':
-        return this.#grow(objectOf(event['delta']));
-      case 'content_block_stop':
-        return this.#closeBlock();
-      case 'message_delta':
-        this.#stopReason = objectOf(event['delta'])['stop_reason'] ?? null;
-        addCounts(this.#usage, event['usage']);
-        return '';
-      case 'message_stop':
-        return this.#finish();
-      case 'error':
-        this.end();
-        return this.#frame(geminiErrorOfEvent(event, this.#origins));
-      default:
-        return '';
+  ping(): string {
+    return KEEP_ALIVE;
+  }
+
+  begin(message: JsonObject): string {
+    this.#identity = identityOf(message);
+    this.#usageSoFar = usageSoFar(objectOf(message['usage']));
+    return '';
+  }
+
+  openBlock(): string {
+    this.#pieces = [];
+    this.#characters = 0;
+    return '';
+  }
+
+  grow(kind: DeltaKind, piece: string, { type }: JsonObject): string {
+    switch (kind) {
+      case 'text':
+        return this.#isEnum && type === 'text' ? this.#keep(piece) : this.#textPart(piece);
+      case 'thinking':
+        this.#carrier.addPiece(piece);
+        return this.#includesThoughts ? this.#part(thoughtPart(piece)) : KEEP_ALIVE;
+      case 'input':
+        return this.#keep(piece);
     }
   }
 
-  protected override keepNative(text: string): string {
-    return this.#isList ? this.#frame(text.slice(DATA.length, -EVENT_END.length)) : text;
+  closeBlock(block: JsonObject): string {
+    if (isThinking(block)) this.#carrier.close(block);
+    const kept = this.#pieces.join('');
+    this.#pieces = [];
+    if (block['type'] === 'text' && kept !== '') return this.#textPart(readEnum(kept));
+    if (block['type'] !== 'tool_use') return '';
+    const args = kept === '' ? (block['input'] ?? {}) : readArguments(kept);
+    return args === null ? '' : this.#part(callPart(block, args, this.#carrier));
   }
 
-  override last(): string {
+  finish({ usage, stopReason }: AnswerEnd): string {
+    // Google's SDKs drop a turn from their history if a chunk of it has no part.
+    const content = { parts: [{ text: '', ...this.#carrier.takeLastMember() }], role: 'model' };
+    const end = { content, finishReason: finishReasonOf(stopReason), index: 0 };
+    return this.#frame(JSON.stringify({ candidates: [end], usageMetadata: convertUsage(usage), ...this.#identity }));
+  }
+
+  fail(error: StreamError): string {
+    return this.#frame(geminiStreamError(error));
+  }
+
+  keepNative(event: ServerSentEvent): string {
+    return this.#isList ? this.#frame(onOneLine(event.text)) : encodeNative(event);
+  }
+
+  last(): string {
     if (!this.#isList) return '';
     return this.#isBegun ? ']' : '[]';
   }
@@ -91,46 +107,9 @@ export class ChunkWriter extends EventWriter {
     return begin + json;
   }
 
-  #begin(message: JsonObject): void {
-    this.#identity = identityOf(message);
-    this.#origins = null;
-    addCounts(this.#usage, message['usage']);
-    this.#usageSoFar = usageSoFar(this.#usage);
-  }
-
   #part(part: JsonObject): string {
     const candidates = [{ content: { parts: [part], role: 'model' }, index: 0 }];
     return this.#frame(JSON.stringify({ candidates, ...this.#usageSoFar, ...this.#identity }));
-  }
-
-  #openBlock(block: JsonObject): string {
-    this.#open = block;
-    this.#pieces = [];
-    this.#characters = 0;
-    if (block['type'] === 'text') return this.#text(textOf(block['text']));
-    return block['type'] === 'thinking' ? this.#thinking(textOf(block['thinking'])) : '';
-  }
-
-  #grow(delta: JsonObject): string {
-    switch (delta['type']) {
-      case 'text_delta':
-        return this.#text(textOf(delta['text']));
-      case 'thinking_delta':
-        return this.#thinking(textOf(delta['thinking']));
-      case 'signature_delta':
-        this.#open['signature'] = delta['signature'] ?? '';
-        return '';
-      case 'input_json_delta':
-        return this.#keep(textOf(delta['partial_json']));
-      default:
-        return '';
-    }
-  }
-
-  #text(text: string): string {
-    if (text === '') return '';
-    if (this.#isEnum && this.#open['type'] === 'text') return this.#keep(text);
-    return this.#textPart(text);
   }
 
   #textPart(text: string): string {
@@ -138,37 +117,10 @@ export class ChunkWriter extends EventWriter {
     return this.#part({ text });
   }
 
-  #thinking(text: string): string {
-    if (text === '') return '';
-    this.#carrier.addPiece(text);
-    return this.#includesThoughts ? this.#part(thoughtPart(text)) : KEEP_ALIVE;
-  }
-
   #keep(piece: string): string {
     this.#characters += piece.length;
     if (this.#characters <= bounds.upstreamEventBytesMax) this.#pieces.push(piece);
     return KEEP_ALIVE;
-  }
-
-  #closeBlock(): string {
-    const block = this.#open;
-    this.#open = {};
-    if (isThinking(block)) this.#carrier.close(block);
-    const kept = this.#pieces.join('');
-    this.#pieces = [];
-    if (block['type'] === 'text' && kept !== '') return this.#textPart(readEnum(kept));
-    if (block['type'] !== 'tool_use') return '';
-    const args = kept === '' ? (block['input'] ?? {}) : readArguments(kept);
-    return args === null ? '' : this.#part(callPart(block, args, this.#carrier));
-  }
-
-  #finish(): string {
-    this.end();
-    // Google's SDKs drop a turn from their history if a chunk of it has no part.
-    const content = { parts: [{ text: '', ...this.#carrier.takeLastMember() }], role: 'model' };
-    const end = { content, finishReason: finishReasonOf(this.#stopReason), index: 0 };
-    const usageMetadata = convertUsage(this.#usage);
-    return this.#frame(JSON.stringify({ candidates: [end], usageMetadata, ...this.#identity }));
   }
 }
 

@@ -2,8 +2,8 @@
 
 import { type ErrorCode, errorTable, TurnpikeError } from '../../errors.ts';
 import { googleStatusOf } from '../../protocols/google-statuses.ts';
-import { type JsonObject, objectOf, textOf } from '../../wire/wire.ts';
-import { type Origins, withClientPath } from '../origins.ts';
+import type { JsonObject } from '../../wire/wire.ts';
+import type { StreamError } from '../answer-stream.ts';
 
 const BY_TYPE: Readonly<Record<string, string>> = {
   billing_error: 'FAILED_PRECONDITION',
@@ -17,12 +17,9 @@ export function geminiErrorBody(error: TurnpikeError, requestId: string): string
 }
 
 /** The `data` of an error within a stream. */
-export function geminiErrorOfEvent(event: JsonObject, origins: Origins | null): string {
-  const { message, type, code } = objectOf(event['error']);
-  const said = origins === null ? textOf(message) : withClientPath(textOf(message), origins);
-  const known = typeof code === 'string' && Object.hasOwn(errorTable, code) ? (code as ErrorCode) : 'internal';
-  const error = new TurnpikeError(known, said, typeof type === 'string' ? { type } : {});
-  return errorJson(error, textOf(event['request_id']), []);
+export function geminiStreamError({ message, type, code, requestId }: StreamError): string {
+  const known = code !== null && Object.hasOwn(errorTable, code) ? (code as ErrorCode) : 'internal';
+  return errorJson(new TurnpikeError(known, message, type === null ? {} : { type }), requestId, []);
 }
 
 const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo';

@@ -1,17 +1,9 @@
-// Translates a whole message to a GenerateContentResponse. Parses exactly, so that arguments keep every digit.
+// Translates a whole message to a GenerateContentResponse.
 
 import { googleTierOfAnswer } from '../../protocols/service-tiers.ts';
 import { wordOf } from '../../protocols/stop-words.ts';
 import { countsOfMessage, GEMINI_COUNTS, writeCounts } from '../../protocols/token-counts.ts';
-import {
-  isThinking,
-  type JsonObject,
-  type JsonValue,
-  jsonObjects,
-  objectOf,
-  parseExactly,
-  textOf,
-} from '../../wire/wire.ts';
+import { isThinking, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { ThinkingCarrier } from './carried-thinking.ts';
 import type { GeminiTerms } from './convert-request.ts';
 import { readEnum } from './enum-answer.ts';
@@ -19,10 +11,7 @@ import { readEnum } from './enum-answer.ts';
 /** Terms that decide the parts of an answer. */
 export type PartTerms = Pick<GeminiTerms, 'includesThoughts' | 'isEnum'>;
 
-/** A provider of this protocol has answered with such a response itself, which is kept. */
-export function convertMessage(text: string, terms: PartTerms): string {
-  const message = objectOf(parseExactly(text));
-  if (message['type'] !== 'message') return text;
+export function convertMessage(message: JsonObject, terms: PartTerms): string {
   const parts = convertBlocks(jsonObjects(message['content']), terms);
   const content = { ...(parts.length > 0 && { parts }), role: 'model' };
   return JSON.stringify({

@@ -1,7 +1,6 @@
 // Gemini: translates requests of Google's generateContent to Messages and answers back, by docs/gemini.md.
 
 import { isWholeNumber } from '../../base/checked-number.ts';
-import type { TurnpikeError } from '../../errors.ts';
 import {
   type JsonObject,
   jsonObjects,
@@ -13,7 +12,6 @@ import {
   textOf,
 } from '../../wire/wire.ts';
 import type { AnswerTranslator, Asked, Front, Operation } from '../front.ts';
-import { withClientPaths } from '../origins.ts';
 import { isCarried, weighThinking } from './carried-thinking.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { geminiErrorBody } from './convert-error.ts';
@@ -101,7 +99,7 @@ function translate(body: JsonObject, asked: Asked): ReturnType<Front['translate'
   return {
     message,
     native: nativeBody(read.body, read.isWhole && given === body ? asked : null),
-    answer: new GeminiAnswer(terms, isList),
+    answer: answerOf(terms, isList),
   };
 }
 
@@ -150,26 +148,11 @@ function describeModel(model: JsonObject): JsonObject {
 const LIST_HEADERS = { 'content-type': 'application/json' };
 const EVENT_HEADERS = {};
 
-class GeminiAnswer implements AnswerTranslator {
-  readonly streamHeaders: Readonly<Record<string, string>>;
-  readonly #terms: GeminiTerms;
-  readonly #isList: boolean;
-
-  constructor(terms: GeminiTerms, isList: boolean) {
-    this.#terms = terms;
-    this.#isList = isList;
-    this.streamHeaders = isList ? LIST_HEADERS : EVENT_HEADERS;
-  }
-
-  message(text: string): string {
-    return convertMessage(text, this.#terms);
-  }
-
-  writer(): ChunkWriter {
-    return new ChunkWriter(this.#terms, this.#isList);
-  }
-
-  error(error: TurnpikeError): TurnpikeError {
-    return withClientPaths(error, this.#terms.origins);
-  }
+function answerOf(terms: GeminiTerms, isList: boolean): AnswerTranslator {
+  return {
+    streamHeaders: isList ? LIST_HEADERS : EVENT_HEADERS,
+    origins: terms.origins,
+    message: (message) => convertMessage(message, terms),
+    writer: () => new ChunkWriter(terms, isList),
+  };
 }

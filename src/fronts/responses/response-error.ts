@@ -1,9 +1,8 @@
 // Errors of Responses: OpenAI's format, with the codes by which its clients decide.
 
-import type { TurnpikeError } from '../../errors.ts';
 import { type JsonObject, textOf } from '../../wire/wire.ts';
-import { openAiError, openAiErrorOfEvent } from '../openai-error.ts';
-import type { Origins } from '../origins.ts';
+import type { StreamError } from '../answer-stream.ts';
+import { openAiError } from '../openai-error.ts';
 import { FIELDS } from './response-fields.ts';
 
 const TOO_LONG = /prompt is too long|context (?:length|window|limit)/i;
@@ -38,19 +37,19 @@ function withCode(error: JsonObject): JsonObject {
   return { ...error, code: codeFor(error), details: { error_code: error['code'] ?? null } };
 }
 
-export function responseErrorBody(error: Pick<TurnpikeError, 'message' | 'type' | 'code'>): string {
+export function responseErrorBody(error: Pick<StreamError, 'message' | 'type' | 'code'>): string {
   return JSON.stringify({ error: withCode(openAiError(error, FIELDS)) });
 }
 
-interface StreamError {
+interface ResponseErrors {
   /** The members of the error. */
   error: JsonObject;
   /** `error` of the failed response. */
   failure: JsonObject;
 }
 
-/** The errors for an `error` event. `origins` is null once the answer began. */
-export function responseErrorOfEvent(event: JsonObject, origins: Origins | null): StreamError {
-  const error = withCode(openAiErrorOfEvent(event, origins, FIELDS));
+/** The errors within a stream. */
+export function responseErrors(failed: StreamError): ResponseErrors {
+  const error = withCode(openAiError(failed, FIELDS));
   return { error, failure: { code: codeOfFailure(error), message: error['message'] ?? '' } };
 }

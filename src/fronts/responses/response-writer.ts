@@ -4,14 +4,22 @@ import type { Clock } from '../../base/clock.ts';
 import { bounds } from '../../config/config.ts';
 import { customInput } from '../../protocols/custom-tool.ts';
 import { tierWord } from '../../protocols/service-tiers.ts';
-import { InnerJson, type JsonObject, type JsonValue, objectOf, textOf, unfoldMessage } from '../../wire/wire.ts';
-import { EventWriter } from '../event-writer.ts';
-import type { Origins } from '../origins.ts';
-import { addCounts, readUsage } from '../read-usage.ts';
+import {
+  type DeltaKind,
+  encodeNative,
+  InnerJson,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  type ServerSentEvent,
+  textOf,
+} from '../../wire/wire.ts';
+import type { AnswerEnd, AnswerWriter, StreamError } from '../answer-stream.ts';
+import { readUsage } from '../read-usage.ts';
 import type { ResponseTerms } from './convert-request.ts';
 import type { CalledTool } from './convert-tools.ts';
 import { callItem, messageItem, reasoningItem, searchItem, summaryPart, textPart } from './output-items.ts';
-import { responseErrorOfEvent } from './response-error.ts';
+import { responseErrors } from './response-error.ts';
 
 const COMMENT = ': ping\n\n';
 /** Open Responses requires it, and OpenAI's SDKs end at it: https://www.openresponses.org/specification (29 November 2026). */
@@ -29,14 +37,16 @@ export interface ResponseHead {
 interface OpenItem {
   kind: 'text' | 'thinking' | 'call' | 'search';
   id: string;
-  /** The block's members that are not gathered. */
   block: JsonObject;
   pieces: string[];
 }
 
 /** Items are repeated at their end, and the whole output at the end of the response. */
-const TOO_LONG: JsonObject = {
-  error: { type: 'api_error', code: 'upstream_failed', message: 'The answer is too long to be repeated at its end.' },
+const TOO_LONG: StreamError = {
+  message: 'The answer is too long to be repeated at its end.',
+  type: 'api_error',
+  code: 'upstream_failed',
+  requestId: '',
 };
 
 const INCOMPLETE: Readonly<Record<string, string>> = {
@@ -45,85 +55,102 @@ const INCOMPLETE: Readonly<Record<string, string>> = {
   refusal: 'content_filter',
 };
 
-export class ResponseWriter extends EventWriter {
+export class ResponseWriter implements AnswerWriter {
   readonly #called: ReadonlyMap<string, CalledTool>;
   readonly #showsThinking: boolean;
   readonly #settings: string;
   readonly #tier: ResponseTerms['tier'];
   readonly #createdAt: number;
   readonly #clock: Clock;
-  /** Needed until the answer begins; then released, because the request may be long. */
-  #origins: Origins | null;
   #id: string;
   #model: JsonValue;
-  readonly #usage: JsonObject = {};
-  #stopReason = '';
   #sequence = 0;
   readonly #output: JsonObject[] = [];
   #index = 0; // position of the open item, otherwise of the next one
   #open: OpenItem | null = null;
-  #charactersMax = bounds.responseOutputCharactersMax; // that may still follow
+  #charactersMax: number; // that may still follow
 
-  constructor(terms: ResponseTerms, { requestId, createdAtMs, clock }: ResponseHead) {
-    super();
+  /** `charactersMax` bounds the output, because its end repeats it. */
+  constructor(
+    terms: ResponseTerms,
+    { requestId, createdAtMs, clock }: ResponseHead,
+    charactersMax: number = bounds.responseOutputCharactersMax,
+  ) {
     this.#called = terms.called;
     this.#showsThinking = terms.showsThinking;
     this.#settings = terms.settings;
     this.#tier = terms.tier;
     this.#model = terms.model;
-    this.#origins = terms.origins;
     this.#id = requestId.replace(/^req_/, '');
     this.#createdAt = secondsOf(createdAtMs);
     this.#clock = clock;
+    this.#charactersMax = charactersMax;
   }
 
-  /** The JSON of a whole answer. */
-  ofMessage(message: JsonObject): string {
-    this.#charactersMax = Number.POSITIVE_INFINITY; // the message is in memory
-    for (const { value } of unfoldMessage(message)) this.convert(value);
-    return this.#response(this.#status());
+  ping(): string {
+    return COMMENT;
   }
 
-  protected override keepNative(text: string): string {
-    if (this.#sequence === 0) this.#id = NATIVE_ID.exec(text)?.[1]?.slice(RESPONSE.length) ?? this.#id;
-    this.#sequence++;
-    this.#origins = null;
-    return text;
+  begin(message: JsonObject): string {
+    this.#id = textOf(message['id']).replace(/^msg_/, '') || this.#id;
+    this.#model = message['model'] ?? this.#model;
+    const response = this.#response('in_progress', objectOf(message['usage']));
+    return this.#responseEvent('response.created', response) + this.#responseEvent('response.in_progress', response);
   }
 
-  protected override convert(event: JsonObject): string {
-    switch (event['type']) {
-      case 'ping':
-        return COMMENT;
-      case 'message_start':
-        return this.#begin(objectOf(event['message']));
-      case 'content_block_start':
-        return this.#openBlock(objectOf(event['content_block']));
-      case 'content_block_delta':
-        return this.#grow(objectOf(event['delta']));
-      case 'content_block_stop':
-        // Texts in a row are one message: clients read the last part of the last one as the answer.
-        return this.#open?.kind === 'text' ? '' : this.#close('completed');
-      case 'message_delta':
-        this.#stopReason = textOf(objectOf(event['delta'])['stop_reason']);
-        addCounts(this.#usage, event['usage']);
-        return this.#close(this.#status());
-      case 'message_stop':
-        return this.#finish();
-      case 'error':
-        return this.#fail(event);
+  openBlock(block: JsonObject): string {
+    switch (block['type']) {
+      case 'text':
+        return this.#open?.kind === 'text' ? '' : this.#close('completed') + this.#openText();
+      case 'thinking':
+      case 'redacted_thinking':
+        return this.#close('completed') + this.#openThinking(block);
+      case 'tool_use':
+        return this.#close('completed') + this.#openCall(block);
       default:
-        return '';
+        return this.#close('completed') + (isSearch(block) ? this.#openSearch(block) : '');
     }
   }
 
-  #begin(message: JsonObject): string {
-    this.#origins = null;
-    this.#id = textOf(message['id']).replace(/^msg_/, '') || this.#id;
-    this.#model = message['model'] ?? this.#model;
-    addCounts(this.#usage, message['usage']);
-    const response = this.#response('in_progress');
-    return this.#responseEvent('response.created', response) + this.#responseEvent('response.in_progress', response);
+  grow(kind: DeltaKind, piece: string): string | StreamError {
+    const item = this.#open;
+    if (item === null || kind !== GROWS[item.kind]) return '';
+    const isFirst = item.pieces.length === 0;
+    item.pieces.push(piece);
+    this.#charactersMax -= piece.length;
+    return this.#charactersMax < 0 ? TOO_LONG : this.#piece(item, piece, isFirst);
+  }
+
+  /** Texts in a row are one message: clients read the last part of the last one as the answer. */
+  closeBlock(): string {
+    return this.#open?.kind === 'text' ? '' : this.#close('completed');
+  }
+
+  stop(stopReason: string): string {
+    return this.#close(statusOf(stopReason));
+  }
+
+  finish(end: AnswerEnd): string {
+    const status = statusOf(end.stopReason);
+    return this.#close(status) + this.#responseEvent(`response.${status}`, this.whole(end)) + DONE;
+  }
+
+  /** Some clients read only `error`, others only `response.failed`. */
+  fail(failed: StreamError, { usage }: AnswerEnd): string {
+    const { error, failure } = responseErrors(failed);
+    const told = this.#event('error', { error });
+    return told + this.#responseEvent('response.failed', this.#response('failed', usage, failure)) + DONE;
+  }
+
+  keepNative(event: ServerSentEvent): string {
+    if (this.#sequence === 0) this.#id = NATIVE_ID.exec(event.text)?.[1]?.slice(RESPONSE.length) ?? this.#id;
+    this.#sequence++;
+    return encodeNative(event);
+  }
+
+  /** The JSON of the whole answer, at its end. */
+  whole({ usage, stopReason }: AnswerEnd): string {
+    return this.#response(statusOf(stopReason), usage, null, INCOMPLETE[stopReason] ?? null);
   }
 
   #event(type: string, members: JsonObject): string {
@@ -138,17 +165,6 @@ export class ResponseWriter extends EventWriter {
   /** An event about the open item. */
   #itemEvent(type: string, members: JsonObject): string {
     return this.#event(type, { item_id: this.#open?.id ?? '', output_index: this.#index, ...members });
-  }
-
-  #openBlock(block: JsonObject): string {
-    const type = block['type'];
-    const isText = type === 'text';
-    if (isText && this.#open?.kind === 'text') return this.#piece(block['text']);
-    const closed = this.#close('completed');
-    if (isText) return closed + this.#openText() + this.#piece(block['text']);
-    if (type === 'thinking' || type === 'redacted_thinking') return closed + this.#openThinking(block);
-    if (type === 'tool_use') return closed + this.#openCall(block);
-    return type === 'server_tool_use' && block['name'] === 'web_search' ? closed + this.#openSearch(block) : closed;
   }
 
   #add(kind: OpenItem['kind'], prefix: string, block: JsonObject): OpenItem {
@@ -168,7 +184,7 @@ export class ResponseWriter extends EventWriter {
 
   #openThinking(block: JsonObject): string {
     const { id } = this.#add('thinking', 'rs', block);
-    return this.#added({ id, type: 'reasoning', summary: [] }) + this.#piece(block['thinking']);
+    return this.#added({ id, type: 'reasoning', summary: [] });
   }
 
   #openCall(block: JsonObject): string {
@@ -186,30 +202,7 @@ export class ResponseWriter extends EventWriter {
     return this.#called.get(name) ?? { kind: 'function', name, namespace: null };
   }
 
-  #grow(delta: JsonObject): string {
-    const kind = this.#open?.kind;
-    switch (delta['type']) {
-      case 'text_delta':
-        return kind === 'text' ? this.#piece(delta['text']) : '';
-      case 'thinking_delta':
-        return kind === 'thinking' ? this.#piece(delta['thinking']) : '';
-      case 'signature_delta':
-        if (this.#open !== null) this.#open.block['signature'] = delta['signature'] ?? '';
-        return '';
-      case 'input_json_delta':
-        return kind === 'call' || kind === 'search' ? this.#piece(delta['partial_json']) : '';
-      default:
-        return '';
-    }
-  }
-
-  #piece(piece: JsonValue | undefined): string {
-    const item = this.#open;
-    if (item === null || typeof piece !== 'string' || piece === '') return '';
-    const isFirst = item.pieces.length === 0;
-    item.pieces.push(piece);
-    this.#charactersMax -= piece.length;
-    if (this.#charactersMax < 0) return this.#fail(TOO_LONG);
+  #piece(item: OpenItem, piece: string, isFirst: boolean): string {
     switch (item.kind) {
       case 'text':
         return this.#itemEvent('response.output_text.delta', { content_index: 0, delta: piece, logprobs: [] });
@@ -280,26 +273,13 @@ export class ResponseWriter extends EventWriter {
     return [delta + this.#itemEvent('response.custom_tool_call_input.done', { input }), item];
   }
 
-  #status(): 'completed' | 'incomplete' {
-    return Object.hasOwn(INCOMPLETE, this.#stopReason) ? 'incomplete' : 'completed';
-  }
-
-  #finish(): string {
-    this.end();
-    const status = this.#status();
-    return this.#close(status) + this.#responseEvent(`response.${status}`, this.#response(status)) + DONE;
-  }
-
-  /** Some clients read only `error`, others only `response.failed`. */
-  #fail(event: JsonObject): string {
-    this.end();
-    const { error, failure } = responseErrorOfEvent(event, this.#origins);
-    const told = this.#event('error', { error });
-    return told + this.#responseEvent('response.failed', this.#response('failed', failure)) + DONE;
-  }
-
   /** Its JSON. */
-  #response(status: 'in_progress' | 'completed' | 'incomplete' | 'failed', error: JsonObject | null = null): string {
+  #response(
+    status: 'in_progress' | 'completed' | 'incomplete' | 'failed',
+    usage: JsonObject,
+    error: JsonObject | null = null,
+    reason: string | null = null,
+  ): string {
     const isOver = status === 'completed' || status === 'incomplete';
     const own: JsonObject = {
       id: RESPONSE + this.#id,
@@ -308,14 +288,30 @@ export class ResponseWriter extends EventWriter {
       completed_at: status === 'completed' ? Math.max(this.#createdAt, secondsOf(this.#clock.nowMs())) : null,
       status,
       error,
-      incomplete_details: status === 'incomplete' ? { reason: INCOMPLETE[this.#stopReason] ?? null } : null,
+      incomplete_details: status === 'incomplete' ? { reason } : null,
       model: this.#model,
       output: isOver ? this.#output : [],
-      usage: isOver ? convertUsage(this.#usage) : null,
-      service_tier: tierWord(this.#usage, this.#tier),
+      usage: isOver ? convertUsage(usage) : null,
+      service_tier: tierWord(usage, this.#tier),
     };
     return `${JSON.stringify(own).slice(0, -1)},${this.#settings}}`;
   }
+}
+
+/** The pieces that an item gathers. */
+const GROWS: Readonly<Record<OpenItem['kind'], DeltaKind>> = {
+  text: 'text',
+  thinking: 'thinking',
+  call: 'input',
+  search: 'input',
+};
+
+function isSearch({ type, name }: JsonObject): boolean {
+  return type === 'server_tool_use' && name === 'web_search';
+}
+
+function statusOf(stopReason: string): 'completed' | 'incomplete' {
+  return Object.hasOwn(INCOMPLETE, stopReason) ? 'incomplete' : 'completed';
 }
 
 function secondsOf(ms: number): number {

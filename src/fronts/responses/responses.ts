@@ -1,16 +1,14 @@
 // Responses: translates OpenAI requests to Messages and answers back, by docs/responses.md.
 
-import type { Clock } from '../../base/clock.ts';
-import type { TurnpikeError } from '../../errors.ts';
-import { objectOf, parseExactly } from '../../wire/wire.ts';
+import { unfoldMessage } from '../../wire/wire.ts';
+import { AnswerStream } from '../answer-stream.ts';
 import { weighArguments } from '../chat-messages.ts';
-import type { AnswerTranslator, Asked, Front, Operation } from '../front.ts';
-import { withClientPaths } from '../origins.ts';
+import type { AnswerTranslator, Front, Operation } from '../front.ts';
 import { codexModelsBody, isForCodex } from './codex-models.ts';
 import { convertRequest, type ResponseTerms } from './convert-request.ts';
 import { nativeBody } from './native-body.ts';
 import { responseErrorBody } from './response-error.ts';
-import { ResponseWriter } from './response-writer.ts';
+import { type ResponseHead, ResponseWriter } from './response-writer.ts';
 
 export { convertRequest as readResponses, type ResponseTerms } from './convert-request.ts';
 export { FIELDS as RESPONSE_FIELDS } from './response-fields.ts';
@@ -29,7 +27,8 @@ export const responses: Front = {
   weigh: (body, weight) => weighArguments(body['input'], 'input', weight),
   translate(body, asked) {
     const { message, terms } = convertRequest(body);
-    return { message, native: nativeBody(body, asked), answer: new ResponseAnswer(terms, asked) };
+    const { requestId, receivedAtMs: createdAtMs, clock } = asked;
+    return { message, native: nativeBody(body, asked), answer: answerOf(terms, { requestId, createdAtMs, clock }) };
   },
   errorBody: responseErrorBody,
   countBody: ({ input_tokens = 0 }) => JSON.stringify({ object: 'response.input_tokens', input_tokens }),
@@ -49,30 +48,16 @@ function findOperation(path: string): Operation | null {
   }
 }
 
-class ResponseAnswer implements AnswerTranslator {
-  readonly #terms: ResponseTerms;
-  readonly #requestId: string;
-  readonly #createdAtMs: number;
-  readonly #clock: Clock;
-
-  constructor(terms: ResponseTerms, { requestId, receivedAtMs, clock }: Asked) {
-    this.#terms = terms;
-    this.#requestId = requestId;
-    this.#createdAtMs = receivedAtMs;
-    this.#clock = clock;
-  }
-
-  message(text: string): string {
-    const answer = objectOf(parseExactly(text));
-    return answer['object'] === 'response' ? text : this.writer().ofMessage(answer);
-  }
-
-  writer(): ResponseWriter {
-    const head = { requestId: this.#requestId, createdAtMs: this.#createdAtMs, clock: this.#clock };
-    return new ResponseWriter(this.#terms, head);
-  }
-
-  error(error: TurnpikeError): TurnpikeError {
-    return withClientPaths(error, this.#terms.origins);
-  }
+function answerOf(terms: ResponseTerms, head: ResponseHead): AnswerTranslator {
+  const { origins } = terms;
+  return {
+    origins,
+    message(message) {
+      const writer = new ResponseWriter(terms, head, Number.POSITIVE_INFINITY); // the message is in memory
+      const stream = new AnswerStream({ origins, writer: () => writer });
+      stream.take(unfoldMessage(message));
+      return writer.whole(stream.end);
+    },
+    writer: () => new ResponseWriter(terms, head),
+  };
 }

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'bun:test';
 import { TurnpikeError } from '../../../src/errors.ts';
 import type { ClientRequest, Reply } from '../../../src/gateway/client-request.ts';
 import type { PublicDependencies } from '../../../src/public-api/public-api.ts';
-import { decodeBody } from '../../../src/wire/wire.ts';
+import { decodeBody, makeEvent, PING } from '../../../src/wire/wire.ts';
 import { exchange } from '../../unit/http/raw-socket.ts';
 import { type Front, OK, openFront } from './front.ts';
 
@@ -293,16 +293,16 @@ test('a bug in the service is a 500 without its cause, which is in the report', 
 
 test('an event stream is relayed immediately, with CORS headers', async () => {
   async function* events() {
-    yield 'event: a\ndata: 1\n\n';
+    yield [makeEvent({ type: 'a' })];
     await Bun.sleep(5);
-    yield 'event: b\ndata: 2\n\n';
+    yield [makeEvent({ type: 'b' })];
   }
   open(async () => ({ status: 200, headers: { 'x-own': '1' }, body: events() }));
   const response = await post('/v1/messages');
   expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
   expect(response.headers.get('access-control-allow-origin')).toBe('*');
   expect(response.headers.get('x-own')).toBe('1');
-  expect(await response.text()).toBe('event: a\ndata: 1\n\nevent: b\ndata: 2\n\n');
+  expect(await response.text()).toBe('event: a\ndata: {"type":"a"}\n\nevent: b\ndata: {"type":"b"}\n\n');
 });
 
 test('the gateway is notified when the client disconnects', async () => {
@@ -398,7 +398,7 @@ test('the body of a streamed message counts as held until its request is no long
   const front = openFront(async (clientRequest) => {
     await clientRequest.readBody(1_000_000, 1);
     const body = (async function* () {
-      yield 'event: ping\ndata: {}\n\n';
+      yield [PING];
     })();
     return { status: 200, headers: {}, body, requestInUse: kept.promise };
   });

@@ -6,6 +6,7 @@ import { TurnpikeError } from '../../../src/errors.ts';
 import { chatCompletions } from '../../../src/fronts/chat-completions/chat-completions.ts';
 import type { Front, Translated } from '../../../src/fronts/front.ts';
 import { gemini } from '../../../src/fronts/gemini/gemini.ts';
+import { withClientPaths } from '../../../src/fronts/origins.ts';
 import { responses } from '../../../src/fronts/responses/responses.ts';
 import { refusalError } from '../../../src/gateway/message-errors.ts';
 import { kinds } from '../providers/conformance/drivers.ts';
@@ -167,10 +168,11 @@ async function refusalsOf(one: Case, members: Json): Promise<string[]> {
       const attempt = attemptOf(driver, body);
       const maxTokens = typeof message['max_tokens'] === 'number' ? message['max_tokens'] : 64;
       const { fault } = await ask(driver, { ...attempt, maxTokens }, () => json(driver.whole(replyOf([text('.')]))));
-      if (fault !== null) found.push(answer.error(new TurnpikeError('upstream_rejected', fault.message)).message);
+      if (fault !== null)
+        found.push(withClientPaths(new TurnpikeError('upstream_rejected', fault.message), answer.origins).message);
     } catch (thrown) {
       if (!(thrown instanceof TurnpikeError)) throw thrown;
-      found.push(answer.error(thrown).message);
+      found.push(withClientPaths(thrown, answer.origins).message);
     }
   }
   return found;
@@ -187,7 +189,7 @@ describe.each(CASES.map((one) => [one.front.protocol, one] as const))('%s', (_, 
     // One protocol has no stop sequences.
     const reachable = SENTENCES.filter((sentence) => one.front !== responses || !sentence.startsWith('stop_sequences'));
     for (const sentence of reachable) {
-      const { message } = answer.error(new TurnpikeError('upstream_rejected', sentence));
+      const { message } = withClientPaths(new TurnpikeError('upstream_rejected', sentence), answer.origins);
       expect([message, foreignWords(one, message)]).toEqual([message, []]);
     }
   });
@@ -203,7 +205,7 @@ describe.each(CASES.map((one) => [one.front.protocol, one] as const))('%s', (_, 
       ofKey: false,
     };
     const context = { nowMs: 0, amount: 2, isLeast: false, headers: {}, maxTokensThatFit: 5 };
-    const { message } = read(one, {}).answer.error(refusalError(refusal as never, context));
+    const { message } = withClientPaths(refusalError(refusal as never, context), read(one, {}).answer.origins);
     expect(message).toEndWith(
       `, or send ${{ 'chat-completions': 'max_tokens', responses: 'max_output_tokens', gemini: 'generationConfig.maxOutputTokens' }[one.front.protocol as string]} of at most 5.`,
     );

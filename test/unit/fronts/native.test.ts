@@ -1,29 +1,36 @@
 // A native body beside the translated message, and native events in place of translated ones.
 
 import { expect, test } from 'bun:test';
-import { EventWriter } from '../../../src/fronts/event-writer.ts';
-import { encodeEvent, type JsonObject, makeEvent, PING_TEXT, parseInTurns } from '../../../src/wire/wire.ts';
+import { AnswerStream, type AnswerWriter } from '../../../src/fronts/answer-stream.ts';
+import { makeEvent, PING, parseInTurns } from '../../../src/wire/wire.ts';
 
-class NamesWriter extends EventWriter {
-  protected override convert(event: JsonObject): string {
-    return `${String(event['type'])};`;
-  }
-}
+const NAMES: AnswerWriter = {
+  ping: () => 'ping;',
+  begin: () => 'begin;',
+  openBlock: () => 'open;',
+  grow: () => 'grow;',
+  closeBlock: () => 'close;',
+  finish: () => 'finish;',
+  fail: () => 'fail;',
+};
 
-const native = { name: 'response.created', text: '{"a":\n1}' };
-const stream = [
-  PING_TEXT,
-  encodeEvent({ ...makeEvent({ type: 'message_start' }), native: [native, { name: 'message', text: '{}' }] }),
-  encodeEvent({ ...makeEvent({ type: 'content_block_stop' }), native: [] }),
-  encodeEvent(makeEvent({ type: 'error' })),
-].join('');
-
-test('native events are kept as they were sent, and others are translated, wherever the text is split', () => {
-  const written = 'ping;event: response.created\ndata: {"a": 1}\n\ndata: {}\n\nerror;';
-  for (let at = 0; at <= stream.length; at++) {
-    const writer = new NamesWriter();
-    expect(writer.push(stream.slice(0, at)) + writer.push(stream.slice(at))).toBe(written);
-  }
+test('native events are kept as they were sent, and others are translated', () => {
+  const stream = new AnswerStream({
+    origins: { messages: [], system: [], tools: [], fields: new Map() },
+    writer: () => NAMES,
+  });
+  const native = [
+    { name: 'response.created', text: '{"a":\n1}' },
+    { name: 'message', text: '{}' },
+  ];
+  const events = [
+    PING,
+    { ...makeEvent({ type: 'message_start' }), native },
+    { ...makeEvent({ type: 'content_block_stop' }), native: [] },
+    makeEvent({ type: 'error' }),
+    PING,
+  ];
+  expect(stream.take(events)).toBe('ping;event: response.created\ndata: {"a": 1}\n\ndata: {}\n\nfail;');
 });
 
 test('the longer of message and native body counts', async () => {

@@ -1,7 +1,7 @@
 // A client gets counts at the beginning and at the end of every message, even if its provider does not report them.
 
 import { describe, expect, test } from 'bun:test';
-import { completeEvents, completeText } from '../../../src/gateway/message-record.ts';
+import { completeEvents, completeMessage } from '../../../src/gateway/message-record.ts';
 import { type JsonObject, makeEvent, NO_TOKENS } from '../../../src/wire/wire.ts';
 
 const message = { countsSoFar: () => ({ ...NO_TOKENS, input: 11, output: 7 }) };
@@ -35,12 +35,12 @@ describe('usage that the provider did not report', () => {
 
   test('is added to a whole message, which is otherwise unchanged', () => {
     const partial = { id: 'msg_1', usage: { input_tokens: 5 } };
-    expect(JSON.parse(completeText(partial, '{}', message))).toMatchObject({
+    expect(JSON.parse(completeMessage(partial, '{}', message).text)).toMatchObject({
       id: 'msg_1',
       usage: { input_tokens: 5, output_tokens: 7 },
     });
     const whole = { usage: { input_tokens: 5, output_tokens: 0 } };
-    expect(completeText(whole, 'as it came', message)).toBe('as it came');
-    expect(completeText({ usage: null }, 'as it came', message)).toBe('as it came');
+    for (const complete of [whole, { usage: null }])
+      expect(completeMessage(complete, 'as it came', message)).toEqual({ text: 'as it came', message: complete });
   });
 });

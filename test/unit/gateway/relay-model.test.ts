@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { type Reply, submitMessage } from '../../../src/gateway/gateway.ts';
 import type { Outcome, UsageRecord } from '../../../src/ledger/ledger.ts';
 import { type EventReceiver, type EventSource, ProviderFault } from '../../../src/providers/providers.ts';
+import { encodeReply } from '../../../src/public-api/encode-reply.ts';
 import { makeEvent, PlainDeltas, type StreamEvent } from '../../../src/wire/wire.ts';
 import { type ControlledService, EVENTS, startControlled } from '../../contract/post-messages/controlled-service.ts';
 import { clientRequestOf } from './client-request-of.ts';
@@ -130,7 +131,7 @@ async function open({ quota, tranche, unread, usesPull, beginsLate }: Conditions
     clientRequestOf(service, secret, client.signal, { max_tokens: MAX_TOKENS }),
   )) as Reply;
   if (reply instanceof Error) throw reply;
-  const reader = (reply.body as AsyncIterable<string>)[Symbol.asyncIterator]();
+  const reader = (encodeReply(reply, null).body as AsyncIterable<string>)[Symbol.asyncIterator]();
   const source = await promise;
   return {
     service,
@@ -199,7 +200,7 @@ function plain(at: number): PlainDeltas {
   const { json } = deltaEvent(at);
   const bytes = new TextEncoder().encode(`event: content_block_delta\ndata: ${json}\n\n`);
   const from = bytes.length - deltaText(at).length - '"}}\n\n'.length;
-  return new PlainDeltas(bytes, [{ from, end: from + deltaText(at).length, isThinking: false, escapes: 'none' }]);
+  return new PlainDeltas(bytes, [{ from, end: from + deltaText(at).length, kind: 'text', escapes: 'none' }]);
 }
 
 /** Lets the stream come to its end, whether its client reads on or has left. */

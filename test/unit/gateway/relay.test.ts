@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { type Reply, submitMessage } from '../../../src/gateway/gateway.ts';
+import { encodeReply } from '../../../src/public-api/encode-reply.ts';
 import { makeEvent, type StreamEvent } from '../../../src/wire/wire.ts';
 import {
   type ControlledService,
@@ -23,7 +24,7 @@ async function openPaused(settings: Json) {
   const service = await startControlled({ settings, answer });
   const left = new AbortController();
   const reply = await submit(service, left.signal);
-  const reader = (reply.body as AsyncIterable<string>)[Symbol.asyncIterator]();
+  const reader = (encodeReply(reply, null).body as AsyncIterable<string>)[Symbol.asyncIterator]();
   const read = async () => ((await reader.next()).value as string | undefined) ?? null;
   while (!(await read())?.startsWith('event: ping'));
   return { service, goOn, read, left, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
@@ -54,7 +55,7 @@ test('a client that pauses at a ping while its message is ended gets the error',
   const answer = async () => ({ form: 'stream' as const, events: { next }, upstreamRequestId: null });
   await using service = await startControlled({ answer });
   const reply = await submit(service, new AbortController().signal);
-  const reader = (reply.body as AsyncIterable<string>)[Symbol.asyncIterator]();
+  const reader = (encodeReply(reply, null).body as AsyncIterable<string>)[Symbol.asyncIterator]();
   for (let text = ''; !text.startsWith('event: ping'); text = (await reader.next()).value as string);
   goOn();
   await Bun.sleep(20);
@@ -120,7 +121,7 @@ test('deltas after an early stop reason come after it, also where the stop reaso
   const request = clientRequestOf(service, secret, new AbortController().signal, members);
   const reply = (await submitMessage(service.gateway, request)) as Reply;
   let text = '';
-  for await (const piece of reply.body as AsyncIterable<string>) text += piece;
+  for await (const piece of encodeReply(reply, null).body as AsyncIterable<string>) text += piece;
   const names = [...text.matchAll(/event: (\w+)/g)].map(([, name]) => name);
   const block = ['content_block_start', 'content_block_delta', 'content_block_stop'];
   expect(names).toEqual(['message_start', ...block, 'message_delta', ...block, 'message_stop']);

@@ -8,7 +8,7 @@ import { Relay } from '../../../src/gateway/relay.ts';
 import { type LedgerGate, NodeLedger, type Operation, ResidentLedger } from '../../../src/ledger/ledger.ts';
 import { type EventSource, type Provider, providerKinds } from '../../../src/providers/providers.ts';
 import { ConnectionWriter, type RowCommit } from '../../../src/storage/sqlite/sqlite.ts';
-import { PING_TEXT } from '../../../src/wire/wire.ts';
+import { PING, PlainDeltas, type StreamEvent, type StreamPiece } from '../../../src/wire/wire.ts';
 import { LATE_STREAM_MS, LOAD_BEGINS } from './points.ts';
 
 const wanted = process.env['CRASH_LABEL'];
@@ -122,8 +122,6 @@ function watchFirst(events: EventSource): EventSource {
 
 const FLUSH_MS = 1; // The runtime sends the last piece only once it knows that no other follows.
 
-const decoder = new TextDecoder();
-
 interface Stream {
   startedMs: number;
   /** Relayed pieces, without pings. */
@@ -140,13 +138,20 @@ function watchRelay(): void {
     streams.set(this, stream);
     passPiece(stream);
     const piece = await next.call(this);
-    if (!piece.done && piece.value !== PING_TEXT) {
+    if (!piece.done && !isPing(piece.value)) {
       stream.pieces++;
-      const text = typeof piece.value === 'string' ? piece.value : decoder.decode(piece.value);
-      stream.hasEnded = text.includes('event: message_stop\n');
+      stream.hasEnded = !(piece.value instanceof PlainDeltas) && piece.value.some(isEnd);
     }
     return piece;
   };
+}
+
+function isPing(piece: StreamPiece): boolean {
+  return !(piece instanceof PlainDeltas) && piece.length === 1 && piece[0] === PING;
+}
+
+function isEnd({ name }: StreamEvent): boolean {
+  return name === 'message_stop';
 }
 
 function passPiece({ startedMs, pieces, hasEnded }: Stream): void {

@@ -1,6 +1,6 @@
 // A message as its client sees it: sent, read chunk by chunk, rested, left.
 
-import type { Reply } from '../../../src/gateway/gateway.ts';
+import type { EncodedReply } from '../../../src/public-api/encode-reply.ts';
 import type { Wanted } from './answers.ts';
 import type { AccountName } from './cast.ts';
 import type { LeavePoint } from './moves.ts';
@@ -50,7 +50,7 @@ export class ClientMessage {
     this.#chunksLeft = reads ?? Number.POSITIVE_INFINITY;
   }
 
-  takeReply({ status, headers, body }: Reply): void {
+  takeReply({ status, headers, body }: EncodedReply): void {
     this.status = status;
     this.replayOf = headers['idempotency-original-request-id'] ?? null;
     if (typeof body === 'string') this.#takeWhole(body);

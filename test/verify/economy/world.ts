@@ -18,7 +18,6 @@ import {
   LastLevels,
   listModels,
   PromptCounts,
-  type Reply,
   RouteHealth,
   RunningMessages,
   SelfServiceReads,
@@ -29,9 +28,11 @@ import {
 } from '../../../src/gateway/gateway.ts';
 import { BodiesInFlight } from '../../../src/http/http.ts';
 import { NodeLedger, type PlanTerms } from '../../../src/ledger/ledger.ts';
+import { type EncodedReply, encodeReply } from '../../../src/public-api/encode-reply.ts';
 import type { PublicDependencies } from '../../../src/public-api/public-api.ts';
 import { openVault } from '../../../src/secrets/secrets.ts';
 import { Estimates } from '../../../src/usage/usage.ts';
+import type { StreamPiece } from '../../../src/wire/wire.ts';
 import { inPlaceTokenizer, loadVocabularies } from '../../support/in-place-tokenizer.ts';
 import { type MemoryTables, memoryStores } from '../../support/memory-store/memory-store.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
@@ -47,7 +48,7 @@ export interface Hooks {
   /** A request reached the gateway under this id; `mark` is the query that its client gave it. */
   onSubmitted(mark: string, requestId: string): void;
   /** The reply, before it becomes a Response: a stream is read by hand. */
-  onReply(mark: string, reply: Reply): void;
+  onReply(mark: string, reply: EncodedReply): void;
   wantedOf(requestId: string): Wanted;
   onProduction(requestId: string, production: Production): void;
 }
@@ -170,8 +171,9 @@ function publicOver(gateway: Gateway, bodies: BodiesInFlight, hooks: Hooks): Pub
     hooks.onSubmitted(mark, clientRequest.requestId);
     const reply = await submit(gateway, clientRequest);
     if (reply instanceof TurnpikeError) throw reply;
-    hooks.onReply(mark, reply);
-    return typeof reply.body === 'string' ? reply : { ...reply, body: unread() };
+    const encoded = encodeReply(reply, null);
+    hooks.onReply(mark, encoded);
+    return typeof encoded.body === 'string' ? reply : { ...reply, body: unread() };
   };
   return {
     messages: {
@@ -196,7 +198,7 @@ function publicOver(gateway: Gateway, bodies: BodiesInFlight, hooks: Hooks): Pub
 }
 
 /** In the place of a stream that is read by hand. */
-async function* unread(): AsyncGenerator<string> {}
+async function* unread(): AsyncGenerator<StreamPiece> {}
 
 async function openAccount(
   accounts: ReturnType<typeof memoryStores>['accounts'],

@@ -3,11 +3,10 @@
 
 import { expect, test } from 'bun:test';
 import { z } from 'zod';
-import { ChunkWriter } from '../../../../src/fronts/chat-completions/chunk-writer.ts';
 import { convertMessage } from '../../../../src/fronts/chat-completions/convert-message.ts';
-import { encodeEvent, type JsonObject, unfoldMessage } from '../../../../src/wire/wire.ts';
+import { type JsonObject, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { chunksOf } from './chunks.ts';
-import { termsOf } from './read-as-messages.ts';
+import { streamWith, termsOf } from './read-as-messages.ts';
 
 const usage = z.strictObject({
   prompt_tokens: z.int(),
@@ -121,11 +120,8 @@ test.each(requests)('answers and chunks for %j', (members) => {
         stop_reason,
         usage: counts,
       };
-      whole.parse(JSON.parse(convertMessage(JSON.stringify(message), terms, 0)));
-      const text = unfoldMessage(message as JsonObject)
-        .map(encodeEvent)
-        .join('');
-      const chunks = chunksOf(new ChunkWriter(terms, 0).push(text));
+      whole.parse(JSON.parse(convertMessage(message as JsonObject, terms, 0)));
+      const chunks = chunksOf(streamWith(terms).take(unfoldMessage(message as JsonObject)));
       expect(chunks.length).toBeGreaterThan(1);
       for (const one of chunks) chunk.parse(one);
     }

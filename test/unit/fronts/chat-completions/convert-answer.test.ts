@@ -2,12 +2,17 @@
 
 import { describe, expect, test } from 'bun:test';
 import { bounds } from '../../../../src/config/config.ts';
-import { ChunkWriter } from '../../../../src/fronts/chat-completions/chunk-writer.ts';
 import { convertMessage } from '../../../../src/fronts/chat-completions/convert-message.ts';
-import { convertEvents } from '../../../../src/fronts/fronts.ts';
-import { encodeEvent, type JsonObject, makeEvent, PING_TEXT, unfoldMessage } from '../../../../src/wire/wire.ts';
+import {
+  type JsonObject,
+  makeEvent,
+  PING,
+  parseExactly,
+  type StreamEvent,
+  unfoldMessage,
+} from '../../../../src/wire/wire.ts';
 import { chunksOf, foldChunks } from './chunks.ts';
-import { type Json, termsOf } from './read-as-messages.ts';
+import { type Json, streamWith, termsOf } from './read-as-messages.ts';
 
 const AT_MS = 1_700_000_000_999;
 const message = {
@@ -37,12 +42,9 @@ const terms = termsOf({ stream: true });
 const withUsage = termsOf({ stream: true, stream_options: { include_usage: true } });
 
 const answerOf = (members: Json = {}, of = terms) =>
-  JSON.parse(convertMessage(JSON.stringify({ ...message, ...members }), of, AT_MS)) as Json & { choices: Json[] };
-const streamOf = (members: Json = {}) =>
-  unfoldMessage({ ...message, ...members } as JsonObject)
-    .map(encodeEvent)
-    .join('');
-const write = (text: string, of = terms) => new ChunkWriter(of, AT_MS).push(text);
+  JSON.parse(convertMessage({ ...message, ...members } as JsonObject, of, AT_MS)) as Json & { choices: Json[] };
+const streamOf = (members: Json = {}) => unfoldMessage({ ...message, ...members } as JsonObject);
+const write = (events: readonly StreamEvent[], of = terms) => streamWith(of, AT_MS).take(events);
 
 test('a message becomes a response with its text, thinking, calls, finish reason and usage', () => {
   expect(answerOf()).toEqual({
@@ -109,11 +111,13 @@ test('tool inputs keep every digit, streamed or not', () => {
     '"days":3',
     '"days":12345678901234567890',
   );
-  expect(convertMessage(text, terms, AT_MS)).toContain('\\"days\\":12345678901234567890');
-  const start =
-    'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{"a":12345678901234567890}}}\n\n' +
-    'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n';
-  expect(write(start)).toContain('"arguments":"{\\"a\\":12345678901234567890}"');
+  expect(convertMessage(parseExactly(text) as JsonObject, terms, AT_MS)).toContain('\\"days\\":12345678901234567890');
+  const json =
+    '{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{"a":12345678901234567890}}}';
+  const start = { name: 'content_block_start', json, value: JSON.parse(json) };
+  expect(write([start, makeEvent({ type: 'content_block_stop', index: 0 })])).toContain(
+    '"arguments":"{\\"a\\":12345678901234567890}"',
+  );
 });
 
 test('a client that uses the older functions field gets the call as a function call, streamed or not', () => {
@@ -156,8 +160,8 @@ describe('a stream', () => {
         delta: { type: 'input_json_delta', partial_json },
       })),
       { type: 'content_block_stop', index: 0 },
-    ].map((event) => encodeEvent(makeEvent(event)));
-    const deltas = chunksOf(write(events.join(''))).map(({ choices }) => choices[0]?.delta['tool_calls']);
+    ].map((event) => makeEvent(event));
+    const deltas = chunksOf(write(events)).map(({ choices }) => choices[0]?.delta['tool_calls']);
     expect(deltas).toEqual([
       [{ index: 0, id: 't', type: 'function', function: { name: 'f', arguments: '' } }],
       ...pieces.map((piece) => [{ index: 0, function: { arguments: piece } }]),
@@ -180,42 +184,30 @@ describe('a stream', () => {
   });
 
   test('sends no finish reason before the message has its own', () => {
-    const events = unfoldMessage(message as JsonObject).map(encodeEvent);
-    const writer = new ChunkWriter(withUsage, AT_MS);
-    const before = writer.push(events.slice(0, -1).join(''));
+    const events = streamOf();
+    const writer = streamWith(withUsage, AT_MS);
+    const before = writer.take(events.slice(0, -1));
     expect(before).not.toMatch(/DONE|"finish_reason":"|prompt_tokens/);
-    expect(writer.push(events.at(-1) as string)).toEndWith('data: [DONE]\n\n');
+    expect(writer.take(events.slice(-1))).toEndWith('data: [DONE]\n\n');
   });
 
   test('sends a ping as a comment', () => {
-    expect(write(PING_TEXT + PING_TEXT)).toBe(': ping\n\n: ping\n\n');
+    expect(write([PING, PING])).toBe(': ping\n\n: ping\n\n');
   });
 
   test('that breaks off ends with an error, and sends nothing more', () => {
     const error = { type: 'error', error: { type: 'api_error', code: 'upstream_failed', message: 'It failed.' } };
-    const events = unfoldMessage(message as JsonObject).map(encodeEvent);
-    const text = [...events.slice(0, 4), encodeEvent(makeEvent(error)), ...events.slice(4)].join('');
-    const streamText = write(text, withUsage);
+    const events = streamOf();
+    const streamText = write([...events.slice(0, 4), makeEvent(error), ...events.slice(4)], withUsage);
     expect(streamText).toEndWith(
       'data: {"error":{"message":"It failed.","type":"api_error","param":null,"code":"upstream_failed"}}\n\n',
     );
     expect(streamText).not.toContain('DONE');
   });
 
-  test('is the same however its text is split', () => {
-    const text = PING_TEXT + streamOf();
-    const whole = write(text, withUsage);
-    for (let at = 1; at < text.length; at++) {
-      const writer = new ChunkWriter(withUsage, AT_MS);
-      expect(writer.push(text.slice(0, at)) + writer.push(text.slice(at))).toBe(whole);
-    }
-    const writer = new ChunkWriter(withUsage, AT_MS);
-    expect([...text].map((sign) => writer.push(sign)).join('')).toBe(whole);
-  });
-
   test('that is cut off at any place has no finish reason', () => {
-    const text = streamOf();
-    for (let at = 0; at < text.length; at += 7) expect(write(text.slice(0, at))).not.toContain('DONE');
+    const events = streamOf();
+    for (let at = 0; at < events.length; at++) expect(write(events.slice(0, at))).not.toContain('DONE');
   });
 
   test('with very long thinking relays all of it, without repeating it at the end', () => {
@@ -232,36 +224,5 @@ describe('a stream', () => {
       expect(streamText).not.toContain('reasoning_details');
       expect(streamText).toEndWith('data: [DONE]\n\n');
     }
-  });
-
-  test('whose client disconnects cancels its source', async () => {
-    let isLeft = false;
-    async function* events() {
-      try {
-        for (;;) yield PING_TEXT;
-      } finally {
-        isLeft = true;
-      }
-    }
-    for await (const text of convertEvents(events(), new ChunkWriter(terms, AT_MS))) {
-      expect(text).toBe(': ping\n\n');
-      break;
-    }
-    expect(isLeft).toBe(true);
-  });
-
-  test('is read from its source no faster than its client reads it', async () => {
-    let readCount = 0;
-    async function* events() {
-      for (;;) {
-        readCount++;
-        yield PING_TEXT;
-      }
-    }
-    const chunks = convertEvents(events(), new ChunkWriter(terms, AT_MS));
-    await chunks.next();
-    await chunks.next();
-    expect(readCount).toBe(2);
-    await chunks.return(undefined);
   });
 });

@@ -1,11 +1,10 @@
 // Custom tools, whose input is a text: as OpenAI documents them here, and as Cursor writes them, in the form of Responses.
 
 import { expect, test } from 'bun:test';
-import { ChunkWriter } from '../../../../src/fronts/chat-completions/chunk-writer.ts';
 import { convertMessage } from '../../../../src/fronts/chat-completions/convert-message.ts';
-import { encodeEvent, type JsonObject, unfoldMessage } from '../../../../src/wire/wire.ts';
+import { type JsonObject, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { type Chunk, chunksOf } from './chunks.ts';
-import { type Json, readAsMessages, termsOf, user } from './read-as-messages.ts';
+import { type Json, readAsMessages, streamWith, termsOf, user } from './read-as-messages.ts';
 
 const words = '*** Begin "Patch"\n+é';
 const grammar = { syntax: 'lark', definition: 'start: patch' };
@@ -55,10 +54,9 @@ test.each(FORMS)('a call of a %s one has its text, whole and streamed', (_, tool
     { id: 'a', ...call },
     { id: 'b', type: 'function', function: { name: 'look', arguments: '{"x":1}' } },
   ];
-  const { choices } = JSON.parse(convertMessage(JSON.stringify(message), terms, 0));
+  const { choices } = JSON.parse(convertMessage(message as JsonObject, terms, 0));
   expect(choices[0].message.tool_calls).toEqual(calls);
-  const events = unfoldMessage(message as JsonObject).map(encodeEvent);
-  expect(callsIn(chunksOf(new ChunkWriter(terms, 0).push(events.join(''))))).toEqual(calls);
+  expect(callsIn(chunksOf(streamWith(terms).take(unfoldMessage(message as JsonObject))))).toEqual(calls);
 });
 
 /** The calls that the chunks add up to, as OpenAI's SDK adds them: texts of a member are joined. */

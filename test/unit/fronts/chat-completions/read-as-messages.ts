@@ -1,8 +1,10 @@
 // Shared by the tests of this translation: reads a request, or its refusal. It has no tests of its own.
 
 import { TurnpikeError } from '../../../../src/errors.ts';
+import { AnswerStream } from '../../../../src/fronts/answer-stream.ts';
 import { chatCompletions } from '../../../../src/fronts/chat-completions/chat-completions.ts';
 import { type ChatTerms, convertRequest } from '../../../../src/fronts/chat-completions/chat-request.ts';
+import { ChunkWriter } from '../../../../src/fronts/chat-completions/chunk-writer.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
 import { translateBytes } from '../translate-bytes.ts';
 
@@ -36,6 +38,11 @@ export function termsOf(members: Json): ChatTerms {
 
 export function bytesOf(request: Json | string): Uint8Array {
   return new TextEncoder().encode(typeof request === 'string' ? request : JSON.stringify(request));
+}
+
+/** A stream for these terms. */
+export function streamWith(terms: ChatTerms, createdAtMs = 0): AnswerStream {
+  return new AnswerStream({ origins: terms.origins, writer: () => new ChunkWriter(terms, createdAtMs) });
 }
 
 /** The code and message of a refusal. Throws if the request is accepted. */

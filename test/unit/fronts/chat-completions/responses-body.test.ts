@@ -2,13 +2,12 @@
 
 import { describe, expect, test } from 'bun:test';
 import { bounds } from '../../../../src/config/config.ts';
-import { ChunkWriter } from '../../../../src/fronts/chat-completions/chunk-writer.ts';
 import { convertMessage } from '../../../../src/fronts/chat-completions/convert-message.ts';
 import { convertResponsesBody } from '../../../../src/fronts/chat-completions/responses-body.ts';
-import { encodeEvent, type JsonObject, makeEvent, unfoldMessage } from '../../../../src/wire/wire.ts';
+import { type JsonObject, makeEvent, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { readAsMessages as readAtOwnPath } from '../responses/read-response.ts';
 import { chunksOf, foldChunks } from './chunks.ts';
-import { type Json, readAsMessages, refusalOf, user } from './read-as-messages.ts';
+import { type Json, readAsMessages, refusalOf, streamWith, user } from './read-as-messages.ts';
 
 const text = (words: string) => ({ type: 'input_text', text: words });
 const patch = { type: 'custom', name: 'ApplyPatch', description: 'Edits files.', format: { type: 'grammar' } };
@@ -351,26 +350,23 @@ describe('an answer', () => {
     { id: 'a', type: 'function', function: { name: 'ApplyPatch', arguments: words } },
     { id: 'b', type: 'function', function: { name: 'look', arguments: '{"x":1}' } },
   ];
-  const stream = () =>
-    unfoldMessage(message as JsonObject)
-      .map(encodeEvent)
-      .join('');
+  const stream = () => unfoldMessage(message as JsonObject);
 
   test('has the text of a custom tool as the arguments of a function, whole and streamed', () => {
-    const { choices } = JSON.parse(convertMessage(JSON.stringify(message), terms, 0)) as { choices: Json[] };
+    const { choices } = JSON.parse(convertMessage(message as JsonObject, terms, 0)) as { choices: Json[] };
     expect(choices[0]?.['message']).toMatchObject({ content: 'So.', tool_calls: calls });
-    const written = new ChunkWriter(terms, 0).push(stream());
+    const written = streamWith(terms).take(stream());
     expect(written).toEndWith('data: [DONE]\n\n');
     expect(foldChunks(chunksOf(written))['message']).toMatchObject({ content: 'So.', tool_calls: calls });
   });
 
   test('ends with an error where the text of a custom tool is too long to be kept', () => {
-    const writer = new ChunkWriter(terms, 0);
+    const writer = streamWith(terms);
     const block = { type: 'tool_use', id: 'a', name: 'ApplyPatch', input: {} };
-    writer.push(encodeEvent(makeEvent({ type: 'content_block_start', index: 0, content_block: block })));
+    writer.take([makeEvent({ type: 'content_block_start', index: 0, content_block: block })]);
     const partial_json = 'x'.repeat(bounds.responseOutputCharactersMax + 1);
     const delta = { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json } };
-    expect(writer.push(encodeEvent(makeEvent(delta)))).toContain('"code":"upstream_failed"');
-    expect(writer.push(stream())).toBe('');
+    expect(writer.take([makeEvent(delta)])).toContain('"code":"upstream_failed"');
+    expect(writer.take(stream())).toBe('');
   });
 });

@@ -5,10 +5,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { TurnpikeError } from '../../../../src/errors.ts';
+import { AnswerStream } from '../../../../src/fronts/answer-stream.ts';
 import { CHAT_FIELDS, REFUSED_FIELDS } from '../../../../src/fronts/completions/completion-fields.ts';
 import { completions } from '../../../../src/fronts/completions/completions.ts';
 import { StopCutter } from '../../../../src/fronts/completions/cut-at-stops.ts';
-import { encodeEvent, type JsonObject, parseMessageRequest, unfoldMessage } from '../../../../src/wire/wire.ts';
+import { type JsonObject, parseMessageRequest, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { translateBytes } from '../translate-bytes.ts';
 
 type Json = Record<string, unknown>;
@@ -54,11 +55,8 @@ const answerOf = (members: Json, message: Json) => {
     ...message,
   };
   const { answer } = translate(members);
-  const whole = JSON.parse(answer.message(JSON.stringify(said))) as Json & { choices: Json[] };
-  const stream = unfoldMessage(said as JsonObject)
-    .map(encodeEvent)
-    .join('');
-  return { whole, streamed: answer.writer().push(stream) };
+  const whole = JSON.parse(answer.message(said as JsonObject)) as Json & { choices: Json[] };
+  return { whole, streamed: new AnswerStream(answer).take(unfoldMessage(said as JsonObject)) };
 };
 const text = (words: string) => ({ type: 'text', text: words });
 

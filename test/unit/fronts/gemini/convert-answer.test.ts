@@ -2,10 +2,11 @@
 
 import { describe, expect, test } from 'bun:test';
 import { bounds } from '../../../../src/config/config.ts';
+import { AnswerStream } from '../../../../src/fronts/answer-stream.ts';
 import { decodeThinking } from '../../../../src/fronts/gemini/carried-thinking.ts';
 import { ChunkWriter } from '../../../../src/fronts/gemini/chunk-writer.ts';
 import { convertMessage } from '../../../../src/fronts/gemini/convert-message.ts';
-import { encodeEvent, type JsonObject, makeEvent, unfoldMessage } from '../../../../src/wire/wire.ts';
+import { type JsonObject, makeEvent, type StreamEvent, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { chunksOf } from './chunks.ts';
 import type { Json } from './read-gemini.ts';
 
@@ -26,7 +27,7 @@ const message = (content: object[], more: object = {}): JsonObject => ({
   ...more,
 });
 const whole = (content: object[], includesThoughts = true, more: object = {}): Json =>
-  JSON.parse(convertMessage(JSON.stringify(message(content, more)), { includesThoughts, isEnum: false }));
+  JSON.parse(convertMessage(message(content, more), { includesThoughts, isEnum: false }));
 const partsOf = (answer: Json) => (answer['candidates'] as { content: { parts?: Json[] } }[])[0]?.content.parts ?? [];
 
 const thought = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' };
@@ -67,19 +68,17 @@ describe('an answer', () => {
   ])('that ended by %s has the finish reason %s', (stop_reason, finishReason) => {
     expect(whole([text], true, { stop_reason })).toMatchObject({ candidates: [{ finishReason }] });
   });
-
-  test('of a provider of the same protocol is kept', () => {
-    const own = '{ "candidates" : [] }';
-    expect(convertMessage(own, { includesThoughts: true, isEnum: false })).toBe(own);
-  });
 });
 
 describe('a stream', () => {
-  const written = (texts: string[], isList = false) => {
-    const writer = new ChunkWriter(terms(true), isList);
-    return texts.map((one) => writer.push(one)).join('') + writer.last();
+  const written = (events: StreamEvent[], isList = false) => {
+    const stream = new AnswerStream({
+      origins: terms(true).origins,
+      writer: () => new ChunkWriter(terms(true), isList),
+    });
+    return stream.take(events) + stream.last();
   };
-  const eventsOf = (content: object[]) => unfoldMessage(message(content)).map(encodeEvent);
+  const eventsOf = (content: object[]) => unfoldMessage(message(content));
 
   test.each([
     [
@@ -95,7 +94,7 @@ describe('a stream', () => {
   ])(
     'names itself in each chunk, with the prompt of %j, and only the last has an end and the output',
     (usage, shown) => {
-      const begun = encodeEvent(makeEvent({ type: 'message_start', message: message([], { usage }) }));
+      const begun = makeEvent({ type: 'message_start', message: message([], { usage }) });
       const chunks = chunksOf(written([begun, ...eventsOf([thought, text, call]).slice(1)]));
       expect(chunks).toHaveLength(4);
       for (const [place, chunk] of chunks.entries()) {
@@ -122,30 +121,29 @@ describe('a stream', () => {
   });
 
   test('has no part of a call that was cut', () => {
-    const events = eventsOf([text, call]).filter((event) => !event.includes('content_block_stop'));
-    const cut = events.map((event) => event.replace('{\\"a\\":1}', '{\\"a\\":'));
-    cut.splice(-2, 0, encodeEvent(makeEvent({ type: 'content_block_stop', index: 1 })));
+    const events = eventsOf([text, call]).filter(({ name }) => name !== 'content_block_stop');
+    const cutJson = (json: string) => json.replace('{\\"a\\":1}', '{\\"a\\":');
+    const cut = events.map(({ json }) => makeEvent(JSON.parse(cutJson(json))));
+    cut.splice(-2, 0, makeEvent({ type: 'content_block_stop', index: 1 }));
     expect(chunksOf(written(cut)).flatMap(partsOf)).toEqual([{ text: 'Hello' }, { text: '' }]);
   });
 
   test('sends chunks of a provider of the same protocol as they are', () => {
     const native = [{ name: 'message', text: '{ "a": 1 }' }];
-    const texts = [encodeEvent({ name: 'x', json: '{}', native }), encodeEvent({ name: 'x', json: '{}', native })];
-    expect(written(texts)).toBe('data: { "a": 1 }\n\ndata: { "a": 1 }\n\n');
-    expect(JSON.parse(written(texts, true))).toEqual([{ a: 1 }, { a: 1 }]);
+    const event = { ...makeEvent({ type: 'content_block_start' }), native };
+    expect(written([event, event])).toBe('data: { "a": 1 }\n\ndata: { "a": 1 }\n\n');
+    expect(JSON.parse(written([event, event], true))).toEqual([{ a: 1 }, { a: 1 }]);
     expect(JSON.parse(written([], true))).toEqual([]);
   });
 
   test('names the field of the client in an error before the answer', () => {
-    const writer = new ChunkWriter(
-      { ...terms(true), origins: { ...terms(true).origins, tools: ['tools.0.functionDeclarations.3'] } },
-      false,
-    );
+    const origins = { ...terms(true).origins, tools: ['tools.0.functionDeclarations.3'] };
+    const stream = new AnswerStream({ origins, writer: () => new ChunkWriter(terms(true), false) });
     const error = { type: 'invalid_request_error', code: 'upstream_rejected', message: 'tools.0.name: is too long' };
-    const event = encodeEvent(makeEvent({ type: 'error', error, request_id: 'req_1' }));
-    expect(chunksOf(writer.push(event))).toMatchObject([
+    const event = makeEvent({ type: 'error', error, request_id: 'req_1' });
+    expect(chunksOf(stream.take([event]))).toMatchObject([
       { error: { code: 400, message: 'tools.0.functionDeclarations.3.name: is too long' } },
     ]);
-    expect(writer.push(event)).toBe('');
+    expect(stream.take([event])).toBe('');
   });
 });

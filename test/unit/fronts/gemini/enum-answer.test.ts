@@ -1,7 +1,8 @@
 // Answers of the media type text/x.enum are one of the schema's texts, from every kind of provider, whole and streamed.
 
 import { describe, expect, test } from 'bun:test';
-import { encodeEvent, type JsonObject, unfoldMessage } from '../../../../src/wire/wire.ts';
+import { AnswerStream } from '../../../../src/fronts/answer-stream.ts';
+import { type JsonObject, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { kinds } from '../../providers/conformance/drivers.ts';
 import { answerOf } from '../../providers/conformance/exchange.ts';
 import { replyOf, text } from '../../providers/conformance/model-reply.ts';
@@ -33,10 +34,9 @@ const message = (texts: readonly string[]) => ({
 /** The text of an answer to the request: whole, and streamed in pieces of one character. */
 function readings(answer: JsonObject): string[] {
   const { answer: translator } = translate(request);
-  const events = unfoldMessage(answer).map(encodeEvent).join('');
   return [
-    textOf([JSON.parse(translator.message(JSON.stringify(answer))) as Json]),
-    textOf(chunksOf(translate(request).answer.writer().push(events))),
+    textOf([JSON.parse(translator.message(answer)) as Json]),
+    textOf(chunksOf(new AnswerStream(translate(request).answer).take(unfoldMessage(answer)))),
   ];
 }
 
@@ -79,8 +79,8 @@ test.each([
 });
 
 test('the chunks of a stream have no part of the JSON', () => {
-  const events = unfoldMessage(message(['{"value":"sour"}']) as unknown as JsonObject).map(encodeEvent);
-  const chunks = chunksOf(translate(request).answer.writer().push(events.join('')));
+  const events = unfoldMessage(message(['{"value":"sour"}']) as unknown as JsonObject);
+  const chunks = chunksOf(new AnswerStream(translate(request).answer).take(events));
   expect(chunks.map((chunk) => candidateOf(chunk).content.parts)).toEqual([[{ text: 'sour' }], [{ text: '' }]]);
 });
 

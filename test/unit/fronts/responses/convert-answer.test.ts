@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import { bounds } from '../../../../src/config/config.ts';
-import { encodeEvent, type JsonObject, makeEvent, PING_TEXT, unfoldMessage } from '../../../../src/wire/wire.ts';
+import { AnswerStream } from '../../../../src/fronts/answer-stream.ts';
+import { type JsonObject, makeEvent, PING, type StreamEvent, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { eventsOf, type Json, lastResponse, messagesOf, translate } from './read-response.ts';
 
 const fn = (name: string) => ({ type: 'function', name, parameters: { type: 'object', properties: {} } });
@@ -48,12 +49,10 @@ const message = {
 } as unknown as JsonObject;
 
 const answerOf = (members: Json = {}, of: Json = request) =>
-  JSON.parse(translate(of).answer.message(JSON.stringify({ ...message, ...members }))) as Json & { output: Json[] };
-const streamOf = (members: Json = {}) =>
-  unfoldMessage({ ...message, ...members } as JsonObject)
-    .map(encodeEvent)
-    .join('');
-const write = (text: string, of: Json = request) => translate(of).answer.writer().push(text);
+  JSON.parse(translate(of).answer.message({ ...message, ...members } as JsonObject)) as Json & { output: Json[] };
+const streamOf = (members: Json = {}) => unfoldMessage({ ...message, ...members } as JsonObject);
+const write = (events: readonly StreamEvent[], of: Json = request) =>
+  new AnswerStream(translate(of).answer).take(events);
 
 test('a message becomes a response with reasoning, text, calls as the client named them, and usage', () => {
   const { output, ...rest } = answerOf();
@@ -116,15 +115,6 @@ test('a stream has every item as it grows, and the same response at its end', ()
   expect(joined('response.custom_tool_call_input.delta')).toBe('*** "Begin"\n');
 });
 
-test('a stream may be cut at every byte', () => {
-  const text = streamOf();
-  const expected = write(text);
-  for (let at = 1; at < text.length; at++) {
-    const writer = translate(request).answer.writer();
-    expect(writer.push(text.slice(0, at)) + writer.push(text.slice(at))).toBe(expected);
-  }
-});
-
 test('thinking that was not asked for is not shown, but returned for the next turn', () => {
   const hidden = { ...request, reasoning: { effort: 'high' } };
   const [reasoning] = answerOf({}, hidden).output;
@@ -161,24 +151,20 @@ describe('the end', () => {
   test('a call that was cut is incomplete', () => {
     const start = { index: 0, content_block: { type: 'tool_use', id: 'a', name: 'weather', input: {} } };
     const delta = { type: 'input_json_delta', partial_json: '{"ci' };
-    const written = write(
-      [
-        makeEvent({ type: 'message_start', message: { id: 'msg_1', model: 'm', usage: {} } }),
-        makeEvent({ type: 'content_block_start', ...start }),
-        makeEvent({ type: 'content_block_delta', index: 0, delta }),
-        makeEvent({ type: 'content_block_stop', index: 0 }),
-        makeEvent({ type: 'message_delta', delta: { stop_reason: 'max_tokens' }, usage: {} }),
-        makeEvent({ type: 'message_stop' }),
-      ]
-        .map(encodeEvent)
-        .join(''),
-    );
+    const written = write([
+      makeEvent({ type: 'message_start', message: { id: 'msg_1', model: 'm', usage: {} } }),
+      makeEvent({ type: 'content_block_start', ...start }),
+      makeEvent({ type: 'content_block_delta', index: 0, delta }),
+      makeEvent({ type: 'content_block_stop', index: 0 }),
+      makeEvent({ type: 'message_delta', delta: { stop_reason: 'max_tokens' }, usage: {} }),
+      makeEvent({ type: 'message_stop' }),
+    ]);
     expect(lastResponse(written)).toMatchObject({ status: 'incomplete', output: [{ arguments: '{"ci' }] });
   });
 });
 
 describe('an error in a stream', () => {
-  const failure = (error: Json) => `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`;
+  const failure = (error: JsonObject) => makeEvent({ type: 'error', error });
 
   test.each([
     ['insufficient_user_quota', 'billing_error', 'insufficient_quota', 'insufficient_quota'],
@@ -186,11 +172,7 @@ describe('an error in a stream', () => {
     ['upstream_failed', 'api_error', 'upstream_failed', 'server_error'],
     ['upstream_rejected', 'invalid_request_error', 'upstream_rejected', 'invalid_prompt'],
   ])('%s is sent twice, for clients that read only one of them', (code, type, own, failed) => {
-    const events = eventsOf(
-      write(
-        streamOf().slice(0, streamOf().indexOf('event: content_block_delta')) + failure({ type, code, message: 'No.' }),
-      ),
-    );
+    const events = eventsOf(write([...streamOf().slice(0, 2), failure({ type, code, message: 'No.' })]));
     expect(events.at(-2)).toMatchObject({
       type: 'error',
       error: { type, code: own, message: 'No.', param: null, details: { error_code: code } },
@@ -207,11 +189,11 @@ describe('an error in a stream', () => {
       code: 'upstream_rejected',
       message: 'prompt is too long: 3 > 2',
     });
-    expect(eventsOf(write(text)).at(-1)).toMatchObject({ response: { error: { code: 'context_length_exceeded' } } });
+    expect(eventsOf(write([text])).at(-1)).toMatchObject({ response: { error: { code: 'context_length_exceeded' } } });
   });
 
   test('nothing follows it', () => {
-    expect(write(failure({ type: 'api_error', code: 'internal', message: '' }) + streamOf())).not.toContain(
+    expect(write([failure({ type: 'api_error', code: 'internal', message: '' }), ...streamOf()])).not.toContain(
       'response.created',
     );
   });
@@ -219,23 +201,16 @@ describe('an error in a stream', () => {
 
 test('a stream ends with [DONE], which nothing follows, however it ends', () => {
   const failure = { type: 'error', error: { type: 'api_error', code: 'upstream_failed', message: 'No.' } };
-  const failed = `event: error\ndata: ${JSON.stringify(failure)}\n\n`;
-  const texts = [
-    streamOf(),
-    streamOf({ stop_reason: 'max_tokens' }),
-    failed,
-    streamOf()
-      .slice(0, 1000)
-      .replace(/[^\n]*$/, '') + failed,
-  ];
-  for (const text of texts) {
-    const written = write(text + streamOf());
+  const failed = makeEvent(failure);
+  const streams = [streamOf(), streamOf({ stop_reason: 'max_tokens' }), [failed], [...streamOf().slice(0, 8), failed]];
+  for (const events of streams) {
+    const written = write([...events, ...streamOf()]);
     expect(written.split('data: [DONE]\n\n')).toEqual([expect.stringMatching(/\n\n$/), '']);
   }
 });
 
 test('a ping is a comment', () => {
-  expect(write(PING_TEXT)).toBe(': ping\n\n');
+  expect(write([PING])).toBe(': ping\n\n');
 });
 
 test('output that is too long to be repeated ends the stream', () => {
@@ -243,9 +218,4 @@ test('output that is too long to be repeated ends the stream', () => {
   const written = write(streamOf({ content: [{ type: 'text', text: long }] }));
   expect(eventsOf(written).at(-1)).toMatchObject({ type: 'response.failed' });
   expect(answerOf({ content: [{ type: 'text', text: long }] })['status']).toBe('completed');
-});
-
-test('the answer of a provider of Responses is passed on as it came', () => {
-  const own = '{ "object":"response", "id":"resp_1", "n":12345678901234567890 }';
-  expect(translate(request).answer.message(own)).toBe(own);
 });

@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bounds } from '../../../../src/config/config.ts';
-import { encodeEvent, type JsonObject, unfoldMessage } from '../../../../src/wire/wire.ts';
+import { AnswerStream } from '../../../../src/fronts/answer-stream.ts';
+import { type JsonObject, makeEvent, type StreamEvent, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { eventsOf, type Json, refusalOf, translate } from './read-response.ts';
 
 /** Without settings; the shape of `ResponseResource`, https://www.openresponses.org/reference (29 November 2026). */
@@ -57,26 +58,26 @@ const message = (stop_reason: string) =>
     usage: { input_tokens: 1, output_tokens: 1 },
   }) as unknown as JsonObject;
 const error = { type: 'api_error', code: 'upstream_failed', message: 'It failed.' };
-const FAILURE = `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`;
+const FAILURE = makeEvent({ type: 'error', error });
 
 /** Every response for a request, by where it is. */
 function responsesOf(settings: Json): [place: string, response: Json][] {
   const request = { model: 'm', input: 'Hi', ...settings };
-  const streamOf = (text: string) =>
-    eventsOf(translate(request).answer.writer().push(text))
+  const streamOf = (events: StreamEvent[]) =>
+    eventsOf(new AnswerStream(translate(request).answer).take(events))
       .filter((event) => 'response' in event)
       .map(({ type, response }): [string, Json] => [type, response as Json]);
   const whole = ['end_turn', 'max_tokens'].map((stop): [string, Json] => [
     stop,
-    JSON.parse(translate(request).answer.message(JSON.stringify(message(stop)))),
+    JSON.parse(translate(request).answer.message(message(stop))),
   ]);
-  const events = unfoldMessage(message('end_turn')).map(encodeEvent);
+  const events = unfoldMessage(message('end_turn'));
   return [
     ...whole,
-    ...streamOf(events.join('')),
-    ...streamOf(unfoldMessage(message('max_tokens')).map(encodeEvent).join('')),
-    ...streamOf(events.slice(0, 3).join('') + FAILURE),
-    ...streamOf(FAILURE),
+    ...streamOf(events),
+    ...streamOf(unfoldMessage(message('max_tokens'))),
+    ...streamOf([...events.slice(0, 3), FAILURE]),
+    ...streamOf([FAILURE]),
   ];
 }
 

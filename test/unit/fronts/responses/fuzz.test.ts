@@ -3,7 +3,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { TurnpikeError } from '../../../../src/errors.ts';
-import { encodeEvent, type JsonObject, parseMessageRequest, unfoldMessage } from '../../../../src/wire/wire.ts';
+import { AnswerStream } from '../../../../src/fronts/answer-stream.ts';
+import { type JsonObject, parseMessageRequest, unfoldMessage } from '../../../../src/wire/wire.ts';
 import { lastResponse, translate } from './read-response.ts';
 
 const anything = fc.jsonValue({ maxDepth: 2 });
@@ -131,9 +132,9 @@ test('an answer of any content is the same whole and streamed, and its thinking 
   fc.assert(
     fc.property(anyMessage, (message) => {
       const { answer } = translate(asked);
-      const whole = JSON.parse(answer.message(JSON.stringify(message)));
-      const events = unfoldMessage(message as unknown as JsonObject).map(encodeEvent);
-      expect(lastResponse(answer.writer().push(events.join('')))).toEqual(whole);
+      const whole = JSON.parse(answer.message(message as unknown as JsonObject));
+      const events = unfoldMessage(message as unknown as JsonObject);
+      expect(lastResponse(new AnswerStream(answer).take(events))).toEqual(whole);
       const input = [{ role: 'user', content: 'Hi' }, ...whole.output];
       const { messages } = translate({ ...asked, input }).message as { messages: { content: JsonObject[] }[] };
       const thoughts = (blocks: readonly object[]) =>
