@@ -9,14 +9,9 @@ export function fillSchema(schema: JsonObject): JsonValue {
   return new Filler(schema).fill([schema], START) ?? null;
 }
 
-/** The arguments of a call. If the schema as a whole cannot be filled, the required ones that can, and null for others. */
+/** The arguments of a call; none where the schema has no value, or another than an object. */
 export function fillArguments(schema: JsonObject): JsonObject {
-  const filler = new Filler(schema);
-  const whole = filler.fill([schema, { type: 'object' }], START);
-  if (isJsonObject(whole)) return whole;
-  const properties = objectOf(schema['properties']);
-  const fill = (name: string) => filler.fill([ownMember(properties, name) ?? {}], START) ?? null;
-  return Object.fromEntries([...namesIn(schema['required'])].map((name) => [name, fill(name)]));
+  return objectOf(new Filler(schema).fill([schema, { type: 'object' }], START));
 }
 
 interface Place {
@@ -79,7 +74,7 @@ class Filler {
   }
 
   #make(schemas: readonly JsonObject[], place: Place): JsonValue | undefined {
-    const fixed = schemas.map((schema) => schema['const'] ?? listOf(schema['enum'])[0]);
+    const fixed = schemas.map((schema) => ('const' in schema ? schema['const'] : listOf(schema['enum'])[0]));
     const value = fixed.find((one) => one !== undefined);
     if (value !== undefined) return this.#spend(JSON.stringify(value).length) ? value : undefined;
     switch (typeOf(schemas)) {
@@ -108,7 +103,8 @@ class Filler {
 
   #makeObject(schemas: readonly JsonObject[], place: Place): JsonObject | undefined {
     const members: [string, JsonValue][] = [];
-    for (const name of new Set(schemas.flatMap(({ required }) => [...namesIn(required)]))) {
+    for (const name of new Set(schemas.flatMap(({ required }) => listOf(required)))) {
+      if (typeof name !== 'string') continue;
       if (!this.#spend(schemas.length)) return undefined;
       const own = schemas.flatMap(({ properties }) => ownMember(properties, name) ?? []);
       const others = schemas.flatMap(({ additionalProperties }) => additionalProperties ?? []);
@@ -144,10 +140,6 @@ function resolve(root: JsonObject, reference: string): JsonValue {
 
 function listOf(value: JsonValue | undefined): JsonValue[] {
   return Array.isArray(value) ? value : [];
-}
-
-function* namesIn(names: JsonValue | undefined): Iterable<string> {
-  for (const name of listOf(names)) if (typeof name === 'string') yield name;
 }
 
 function ownMember(value: JsonValue | undefined, name: string): JsonValue | undefined {

@@ -115,6 +115,7 @@ const FILLED: Readonly<Record<string, readonly [schema: object, value: unknown]>
     { properties: { a: { const: 1 } }, required: ['a'], anyOf: [{ required: ['b'] }, { required: ['c'] }] },
     { a: 1, b: 'text' },
   ],
+  'a constant that is null': [{ const: null }, null],
   'whole numbers': [{ type: 'integer', minimum: 2.5 }, 3],
   'positive numbers': [{ type: 'number', exclusiveMinimum: 0 }, 1],
   'long texts': [{ type: 'string', minLength: 6 }, 'textte'],
