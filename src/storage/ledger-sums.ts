@@ -3,28 +3,16 @@
 
 import { integerOf } from '../base/checked-number.ts';
 import { earliestRequestId, formatId } from '../base/ids.ts';
-import { type HoldRow, type LeaseRow, type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
+import { type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
+import { HOLDS, type Statements } from './store-survey.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
-import { holdColumns, leaseColumns, namesOf } from './tables.ts';
-
-export const HOLDS = `SELECT ${namesOf(holdColumns)} FROM holds`;
-export const LEASES = `SELECT ${namesOf(leaseColumns)} FROM leases`;
-
-export const SETTINGS = "SELECT document FROM catalog WHERE kind = 'settings'";
-
-/** Which node each open hold belongs to, which nodes are alive, and the settings as JSON, by which messages end. */
-export interface HoldsOfNodes {
-  holds: HoldRow[];
-  leases: LeaseRow[];
-  settings: string | null;
-}
 
 export const FAULTS_MAX = 100;
 
 type Whole = bigint | string;
 type RowOf<Column extends string> = Record<Column, Whole>;
 
-/** The rows of the statements below, and of three statements that differ between the databases. */
+/** The rows of the statements below. */
 export interface SumRows {
   accounts: RowOf<
     'id' | 'balance' | 'held' | 'credit_line' | 'allowance_held' | 'plan_held' | 'entries' | 'holds' | 'plan_holds'
@@ -44,8 +32,8 @@ export interface SumRows {
 
 /** Start of the retained usage records and journal. */
 export interface RetentionTimes {
-  usage: bigint | null;
-  journal: bigint | null;
+  usage: number | null;
+  journal: number | null;
 }
 
 export const KEPT_TIMES = `
@@ -54,20 +42,40 @@ export const KEPT_TIMES = `
 export function readRetentionTimes(rows: readonly { name: string; value: string }[]): RetentionTimes {
   const since = (name: string) => {
     const row = rows.find((one) => one.name === name);
-    return row === undefined ? null : BigInt(row.value);
+    return row === undefined ? null : integerOf(row.value);
   };
   return { usage: since(retainedSinceNames.usage), journal: since(retainedSinceNames.journal) };
 }
 
-/** Parameters of the statements. */
-export function sumValues({ usage, journal }: RetentionTimes) {
+/** How a database writes what the statements need. */
+export interface SumSyntax {
+  /** The JSON document of a column; NULL where the sums cannot read it. `place` names table and column, `key` the row. */
+  json(place: string, key: string, column: string): string;
+  /** Of the group `g`, whose value is a part of a document: the member `running`. */
+  runningOfGroup: string;
+  /** The beginning of the month of day number `day`, in milliseconds. */
+  monthOfDay: string;
+  /** Of the hold `h` with the document `h.hold`: further columns that differ from the document, as ` OR …`. */
+  strangeHold: string;
+}
+
+export function sumStatements(syntax: SumSyntax, { usage, journal }: RetentionTimes): Statements<SumRows> {
+  // Ids of messages that began earlier may belong to dropped records; before all ids if none was dropped.
+  const earliestId = usage === null ? '' : earliestRequestId(usage);
   return {
-    // Ids of messages that began earlier may belong to dropped records; before all ids if none was dropped.
-    unbalanced: [usage ?? 0n, usage === null ? '' : earliestRequestId(integerOf(usage))],
-    strangeEntries: [journal ?? 0n],
-    unequalTotals: [usage ?? 0n],
-    wrongMonths: [journal ?? 0n],
-  } as const;
+    accounts: [accountsText(syntax)],
+    keys: [KEYS],
+    counts: [COUNTS],
+    unbalanced: [UNBALANCED, usage ?? 0, earliestId],
+    strangeEntries: [STRANGE_ENTRIES, journal ?? 0],
+    carried: [CARRIED],
+    unequalTotals: [UNEQUAL_TOTALS, usage ?? 0],
+    withoutMeters: [WITHOUT_METERS],
+    wrongMonths: [wrongMonthsText(syntax), journal ?? 0],
+    holds: [HOLDS],
+    strangeHolds: [strangeHoldsText(syntax)],
+    miscounted: [miscountedText(syntax)],
+  };
 }
 
 export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
@@ -99,8 +107,8 @@ export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
     })),
     entries: integerOf(counts?.entries),
     openHolds: integerOf(counts?.open_holds),
-    usageSinceMs: usage === null ? null : integerOf(usage),
-    journalSinceMs: journal === null ? null : integerOf(journal),
+    usageSinceMs: usage,
+    journalSinceMs: journal,
     unbalancedRequests: rows.unbalanced.map((row) => row.request_id),
     strangeEntries: [
       ...rows.strangeEntries.map((row) => `entry ${row.seq}: its amount, kind, time or accounts are invalid`),
@@ -144,8 +152,9 @@ function formatDay(dayMs: Whole): string {
   return new Date(integerOf(dayMs)).toISOString().slice(0, 10);
 }
 
-/** `fromPlan` and `planHeld`: SQL for the plan's part of a hold, and for what a plan holds, as integers. */
-export function accountsText(fromPlan: string, planHeld: string): string {
+function accountsText({ json }: SumSyntax): string {
+  const fromPlan = `CAST(${json('holds.document', 'request_id', 'document')} ->> 'fromPlan' AS bigint)`;
+  const planHeld = `CAST(${json('account_meters.plan', 'm.id', 'm.plan')} ->> 'held' AS bigint)`;
   return `
   SELECT m.id, m.balance, m.held, m.credit_line, m.allowance_held, COALESCE(${planHeld}, 0) AS plan_held,
     COALESCE(e.total, 0) AS entries, COALESCE(h.total, 0) AS holds, COALESCE(h.from_plan, 0) AS plan_holds
@@ -229,11 +238,8 @@ const UNEQUAL_TOTALS = `
     SELECT * FROM (SELECT ${TOTALS} FROM totals EXCEPT SELECT ${TOTALS} FROM records) added_up) unequal
   LIMIT ${FAULTS_MAX}`;
 
-/**
- * Compares each retained month with its entries, and the sum of everything with the balance (month 0). `monthOfDay`:
- * SQL for the beginning of the month of day number `day`, in milliseconds.
- */
-export function wrongMonthsText(monthOfDay: string): string {
+/** Compares each retained month with its entries, and the sum of everything with the balance (month 0). */
+function wrongMonthsText({ monthOfDay }: SumSyntax): string {
   return `
   WITH days AS (
     SELECT account_id, at_ms / 86400000 AS day,
@@ -261,14 +267,38 @@ const WITHOUT_METERS = `
   SELECT 'key', id FROM key_meters WHERE account_id NOT IN (SELECT id FROM account_meters)
   LIMIT ${FAULTS_MAX}`;
 
-/** Parameters are numbered $1, $2 …, in the order of sumValues. */
-export const sumTexts = {
-  keys: KEYS,
-  holds: HOLDS,
-  counts: COUNTS,
-  unbalanced: UNBALANCED,
-  strangeEntries: STRANGE_ENTRIES,
-  carried: CARRIED,
-  unequalTotals: UNEQUAL_TOTALS,
-  withoutMeters: WITHOUT_METERS,
-} as const;
+/** Columns that duplicate members of the document must equal them. */
+function strangeHoldsText({ json, strangeHold }: SumSyntax): string {
+  return `
+  SELECT h.request_id FROM (SELECT *, ${json('holds.document', 'request_id', 'document')} AS hold FROM holds) h
+  LEFT JOIN account_meters m ON m.id = h.account_id
+  LEFT JOIN key_meters k ON k.id = h.key_id AND k.account_id = h.account_id
+  LEFT JOIN usage_records r ON r.request_id = h.request_id
+  WHERE m.id IS NULL OR k.id IS NULL OR r.request_id IS NOT NULL
+    OR (h.hold ->> 'requestId') IS DISTINCT FROM h.request_id
+    OR CAST(h.hold ->> 'account' AS numeric) IS DISTINCT FROM h.account_id
+    OR CAST(h.hold ->> 'key' AS numeric) IS DISTINCT FROM h.key_id
+    OR CAST(h.hold ->> 'amount' AS numeric) IS DISTINCT FROM h.amount${strangeHold}
+  LIMIT ${FAULTS_MAX}`;
+}
+
+/** SQLite returns false of a document as 0. */
+function miscountedText({ json, runningOfGroup }: SumSyntax): string {
+  const hold = json('holds.document', 'request_id', 'document');
+  const running = `CAST(${json('key_meters.rates', 'k.id', 'k.rates')} ->> 'running' AS bigint)`;
+  return `
+  WITH present AS (
+    SELECT account_id, key_id, ${hold} ->> 'group' AS group_name FROM holds
+    WHERE CAST(${hold} ->> 'left' AS text) IN ('false', '0')),
+  in_groups AS (
+    SELECT m.id, g.key AS group_name, CAST(${runningOfGroup} AS bigint) AS running
+    FROM account_meters m CROSS JOIN json_each(${json('account_meters.group_rates', 'm.id', 'm.group_rates')}) g)
+  SELECT 'acct' AS kind, g.id, g.running, COUNT(p.account_id) AS open FROM in_groups g
+  LEFT JOIN present p ON p.account_id = g.id AND p.group_name = g.group_name
+  GROUP BY g.id, g.group_name, g.running HAVING g.running IS DISTINCT FROM COUNT(p.account_id)
+  UNION ALL
+  SELECT 'key', k.id, ${running}, COUNT(p.key_id) FROM key_meters k
+  LEFT JOIN present p ON p.key_id = k.id
+  GROUP BY k.id HAVING ${running} IS DISTINCT FROM COUNT(p.key_id)
+  LIMIT ${FAULTS_MAX}`;
+}

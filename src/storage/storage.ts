@@ -4,7 +4,6 @@ export { auditRows, type SecretChange, spreadCut, writeFirstAccount, writeSecret
 export { DocumentUnreadable } from './document-shape.ts';
 export type { OutboxReads } from './event-reads.ts';
 export { makeOutbox, takeLead } from './event-writes.ts';
-export type { HoldsOfNodes } from './ledger-sums.ts';
 export type { SignInDatabase, Throttle } from './sign-in-database.ts';
-export type { StoreSurvey } from './store-survey.ts';
+export type { HoldsOfNodes, StoreSurvey } from './store-survey.ts';
 export type { Stores } from './stores.ts';

@@ -1,9 +1,16 @@
-// A survey of a store for operators, with the SQL that counts. The same for both databases, except how a member of a
-// document is written.
+// A survey of a store for operators, with the SQL that counts. The same for both databases, except how a document is read.
 
+import { integerOf } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
+import type { HoldRow, LeaseRow } from '../ledger/ledger.ts';
+import type { ReadValue } from './sql-reader.ts';
 import { type CatalogTable, readCatalogRow } from './stored-documents.ts';
+import { type HoldsTable, readHold } from './stored-hold.ts';
+import { holdColumns, leaseColumns, namesOf, readLeaseRow } from './tables.ts';
+
+/** A statement for each list of rows. Parameters are numbered $1, $2 … */
+export type Statements<Rows> = { readonly [Name in keyof Rows]: readonly [text: string, ...values: ReadValue[]] };
 
 const LISTED_MAX = 100;
 
@@ -25,11 +32,12 @@ export interface StoreSurvey {
   documents: CatalogDocument[];
 }
 
-/** How a database writes a member of a row's document: `alias.document`. */
-export interface DocumentSyntax {
-  text(alias: string, member: string): string;
-  /** A table of the texts in a list, with the given alias, as `value`. */
-  listed(alias: string, member: string, as: string): string;
+/** How a database writes what the statements need. */
+export interface SurveySyntax {
+  /** The JSON document `a.document`. */
+  document: string;
+  /** A table `g` of the texts in its list `groups`, as `value`. */
+  groups: string;
 }
 
 export interface SurveyRows {
@@ -46,13 +54,14 @@ export interface SurveyRows {
 }
 
 export const PROOF = "SELECT value FROM installation WHERE name = 'secret_proof'";
-export const INSTALLATION = 'SELECT name, value FROM installation';
 
-/** The statements; integers are returned as floating-point numbers. $1 is the time. */
-export function surveyTexts(of: DocumentSyntax) {
+/** Integers are returned as floating-point numbers. */
+export function surveyStatements({ document, groups }: SurveySyntax, nowMs: number): Statements<SurveyRows> {
   const number = (expression: string) => `CAST(${expression} AS double precision)`;
   return {
-    counts: `
+    installation: ['SELECT name, value FROM installation'],
+    counts: [
+      `
       SELECT ${number('(SELECT COUNT(*) FROM accounts)')} AS accounts,
         (SELECT ${number('COUNT(*)')} FROM key_meters k JOIN account_meters a ON a.id = k.account_id
           WHERE k.status = 'enabled' AND a.enabled = 1
@@ -63,12 +72,16 @@ export function surveyTexts(of: DocumentSyntax) {
           SELECT MAX(at_ms) AS at_ms FROM usage_records
           UNION ALL SELECT last.at_ms FROM (SELECT at_ms FROM entries ORDER BY seq DESC LIMIT 1) last
           UNION ALL SELECT MAX(at_ms) FROM audit_records) newest) AS newest_at_ms`,
-    lostGroups: `
-      SELECT ${number('a.id')} AS id, ${of.text('a', 'name')} AS name, g.value AS group_name
-      FROM accounts a, ${of.listed('a', 'groups', 'g')}
+      nowMs,
+    ],
+    lostGroups: [
+      `
+      SELECT ${number('a.id')} AS id, ${document} ->> 'name' AS name, g.value AS group_name
+      FROM accounts a, ${groups}
       WHERE NOT EXISTS (SELECT 1 FROM catalog c WHERE c.kind = 'group' AND c.name = g.value)
       ORDER BY a.created_at_ms, a.id LIMIT ${LISTED_MAX}`,
-    documents: 'SELECT kind, name, origin, document FROM catalog ORDER BY kind, name',
+    ],
+    documents: ['SELECT kind, name, origin, document FROM catalog ORDER BY kind, name'],
   };
 }
 
@@ -88,5 +101,43 @@ export function describeSurvey(rows: SurveyRows): StoreSurvey {
       group: row.group_name,
     })),
     documents: rows.documents.map(readCatalogRow),
+  };
+}
+
+/** Which node each open hold belongs to, which nodes are alive, and the settings as JSON, by which messages end. */
+export interface HoldsOfNodes {
+  holds: HoldRow[];
+  leases: LeaseRow[];
+  settings: string | null;
+}
+
+interface NodeRows {
+  holds: HoldsTable[];
+  leases: Parameters<typeof readLeaseRow>[0][];
+  settings: { document: string }[];
+}
+
+export const HOLDS = `SELECT ${namesOf(holdColumns)} FROM holds`;
+
+export const nodeStatements: Statements<NodeRows> = {
+  holds: [HOLDS],
+  leases: [`SELECT ${namesOf(leaseColumns)} FROM leases`],
+  settings: ["SELECT document FROM catalog WHERE kind = 'settings'"],
+};
+
+export function describeNodes({ holds, leases, settings }: NodeRows): HoldsOfNodes {
+  return {
+    holds: holds.map((row) =>
+      readHold({
+        ...row,
+        account_id: integerOf(row.account_id),
+        key_id: integerOf(row.key_id),
+        amount: integerOf(row.amount),
+      }),
+    ),
+    leases: leases.map((row) =>
+      readLeaseRow({ ...row, epoch: integerOf(row.epoch), expires_at_ms: integerOf(row.expires_at_ms) }),
+    ),
+    settings: settings[0]?.document ?? null,
   };
 }

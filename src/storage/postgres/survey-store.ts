@@ -4,58 +4,54 @@
 import { integerOf } from '../../base/checked-number.ts';
 import type { LedgerSums } from '../../ledger/ledger.ts';
 import {
-  accountsText,
   describeSums,
   FAULTS_MAX,
-  HOLDS,
-  type HoldsOfNodes,
   KEPT_TIMES,
-  LEASES,
   readRetentionTimes,
-  SETTINGS,
-  type SumRows,
-  sumTexts,
-  sumValues,
-  wrongMonthsText,
+  type SumSyntax,
+  sumStatements,
 } from '../ledger-sums.ts';
 import {
+  describeNodes,
   describeSurvey,
-  INSTALLATION,
+  type HoldsOfNodes,
+  nodeStatements,
   PROOF,
+  type Statements,
   type StoreSurvey,
   type SurveyRows,
-  surveyTexts,
+  surveyStatements,
 } from '../store-survey.ts';
 import { storedColumns, summedColumns } from '../stored-columns.ts';
-import { type HoldsTable, readHold } from '../stored-hold.ts';
-import { readLeaseRow } from '../tables.ts';
 import { findUnreadable, type StoredText } from '../unreadable-rows.ts';
 import { type Reader, readSnapshot } from './read-pool.ts';
 
-const texts = surveyTexts({
-  text: (alias, name) => `(${alias}.document::json ->> '${name}')`,
-  listed: (alias, name, as) => `json_array_elements_text(${alias}.document::json -> '${name}') ${as} (value)`,
-});
+const surveySyntax = {
+  document: 'a.document::json',
+  groups: "json_array_elements_text(a.document::json -> 'groups') g (value)",
+};
+
+async function readAll<Rows>({ read }: Reader, statements: Statements<Rows>): Promise<Rows> {
+  const rows: [keyof Rows, unknown][] = [];
+  for (const name of Object.keys(statements) as (keyof Rows)[]) {
+    const [text, ...values] = statements[name];
+    rows.push([name, await read(text, ...values)]);
+  }
+  return Object.fromEntries(rows) as Rows;
+}
 
 /** Surveys the database, whether nodes are running on it or not. Throws the driver's error. */
 export async function surveyStore(url: string, nowMs: number, statementMsMax?: number): Promise<StoreSurvey> {
-  const lostGroups = await readLostGroups(url, statementMsMax);
-  const look = async ({ read }: Reader) => {
-    const rows: SurveyRows = {
-      installation: await read(INSTALLATION),
-      counts: await read(texts.counts, nowMs),
-      lostGroups,
-      documents: await read(texts.documents),
-    };
-    return describeSurvey(rows);
-  };
-  return readSnapshot(url, look, statementMsMax);
+  const { lostGroups, ...statements } = surveyStatements(surveySyntax, nowMs);
+  const lost = await readLostGroups(url, lostGroups[0], statementMsMax);
+  const read = (reader: Reader) => readAll<Omit<SurveyRows, 'lostGroups'>>(reader, statements);
+  return describeSurvey({ ...(await readSnapshot(url, read, statementMsMax)), lostGroups: lost });
 }
 
 /** None if a document cannot be read, which is reported on its own: one such document fails the whole statement. */
-async function readLostGroups(url: string, statementMsMax?: number): Promise<SurveyRows['lostGroups']> {
+async function readLostGroups(url: string, text: string, statementMsMax?: number): Promise<SurveyRows['lostGroups']> {
   try {
-    return await readSnapshot(url, ({ read }) => read(texts.lostGroups), statementMsMax);
+    return await readSnapshot(url, ({ read }) => read(text), statementMsMax);
   } catch (failure) {
     if (isOfData(failure)) return [];
     throw failure;
@@ -140,26 +136,9 @@ export async function findUnreadableRows(url: string, statementMsMax?: number): 
 
 /** Open holds and leases, and the time, by the database's clock. */
 export function readHoldsOfNodes(url: string, statementMsMax?: number): Promise<HoldsOfNodes & { nowMs: number }> {
-  const look = async ({ read }: Reader) => {
-    const [clock] = await read<{ now_ms: number }>(CLOCK);
-    const holds = await read<HoldsTable>(HOLDS);
-    const [settings] = await read<{ document: string }>(SETTINGS);
-    const leases = await read<Parameters<typeof readLeaseRow>[0]>(LEASES);
-    return {
-      nowMs: integerOf(clock?.now_ms),
-      settings: settings?.document ?? null,
-      holds: holds.map((row) =>
-        readHold({
-          ...row,
-          account_id: integerOf(row.account_id),
-          key_id: integerOf(row.key_id),
-          amount: integerOf(row.amount),
-        }),
-      ),
-      leases: leases.map((row) =>
-        readLeaseRow({ ...row, epoch: integerOf(row.epoch), expires_at_ms: integerOf(row.expires_at_ms) }),
-      ),
-    };
+  const look = async (reader: Reader) => {
+    const [clock] = await reader.read<{ now_ms: number }>(CLOCK);
+    return { ...describeNodes(await readAll(reader, nodeStatements)), nowMs: integerOf(clock?.now_ms) };
   };
   return readSnapshot(url, look, statementMsMax);
 }
@@ -168,82 +147,30 @@ const CLOCK = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float
 
 /** Sums up what a reader sees, which must be one snapshot. */
 export async function sumReader(reader: Reader, unsummed: Unsummed = new Map()): Promise<LedgerSums> {
-  const texts = sumsWithout(unsummed);
-  const all = <Row>(text: string, values: readonly (bigint | string)[] = []) =>
-    reader.read<Row>(text, ...values.map((value) => (typeof value === 'bigint' ? integerOf(value) : value)));
-  const kept = readRetentionTimes(await all(KEPT_TIMES));
-  const values = sumValues(kept);
-  const rows: SumRows = {
-    accounts: await all(texts.accounts),
-    keys: await all(sumTexts.keys),
-    counts: await all(sumTexts.counts),
-    unbalanced: await all(sumTexts.unbalanced, values.unbalanced),
-    strangeEntries: await all(sumTexts.strangeEntries, values.strangeEntries),
-    carried: await all(sumTexts.carried),
-    unequalTotals: await all(sumTexts.unequalTotals, values.unequalTotals),
-    withoutMeters: await all(sumTexts.withoutMeters),
-    wrongMonths: await all(WRONG_MONTHS, values.wrongMonths),
-    holds: await all(sumTexts.holds),
-    strangeHolds: await all(texts.strangeHolds),
-    miscounted: await all(texts.miscounted),
-  };
-  const sums = describeSums(rows, kept);
-  const misplaced = await all<{ request_id: string }>(MISPLACED_RECORDS);
+  const kept = readRetentionTimes(await reader.read(KEPT_TIMES));
+  const sums = describeSums(await readAll(reader, sumStatements(sumSyntax(unsummed), kept)), kept);
+  const misplaced = await reader.read<{ request_id: string }>(MISPLACED_RECORDS);
   const faults = misplaced.map(
     (row) => `${row.request_id}: its usage record is stored twice, or under the wrong month`,
   );
   return { ...sums, strangeEntries: [...sums.strangeEntries, ...faults] };
 }
 
-const WRONG_MONTHS = wrongMonthsText(
-  "extract(epoch FROM date_trunc('month', to_timestamp(day * 86400) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::bigint * 1000",
-);
-
-/** The statements that take JSON apart, which is NULL where the sums cannot take it. */
-function sumsWithout(unsummed: Unsummed) {
-  const json = (place: string, key: string, column: string) => {
-    const keys = (unsummed.get(place) ?? []).map((text) => `'${text.replaceAll("'", "''")}'`);
-    return keys.length === 0
-      ? `${column}::json`
-      : `(CASE WHEN CAST(${key} AS text) IN (${keys.join(', ')}) THEN NULL ELSE ${column}::json END)`;
-  };
-  const hold = json('holds.document', 'request_id', 'document');
-  const rates = json('key_meters.rates', 'k.id', 'k.rates');
+function sumSyntax(unsummed: Unsummed): SumSyntax {
   return {
-    accounts: accountsText(
-      `(${hold} ->> 'fromPlan')::bigint`,
-      `(${json('account_meters.plan', 'm.id', 'm.plan')} ->> 'held')::bigint`,
-    ),
-    // Columns that duplicate members of the document must equal them.
-    strangeHolds: `
-  SELECT h.request_id FROM (SELECT *, ${hold} AS hold FROM holds) h
-  LEFT JOIN account_meters m ON m.id = h.account_id
-  LEFT JOIN key_meters k ON k.id = h.key_id AND k.account_id = h.account_id
-  LEFT JOIN usage_records r ON r.request_id = h.request_id
-  WHERE m.id IS NULL OR k.id IS NULL OR r.request_id IS NOT NULL
-    OR h.hold ->> 'requestId' IS DISTINCT FROM h.request_id
-    OR (h.hold ->> 'account')::numeric IS DISTINCT FROM h.account_id
-    OR (h.hold ->> 'key')::numeric IS DISTINCT FROM h.key_id
-    OR (h.hold ->> 'amount')::numeric IS DISTINCT FROM h.amount
+    json(place, key, column) {
+      const keys = (unsummed.get(place) ?? []).map((text) => `'${text.replaceAll("'", "''")}'`);
+      return keys.length === 0
+        ? `${column}::json`
+        : `(CASE WHEN CAST(${key} AS text) IN (${keys.join(', ')}) THEN NULL ELSE ${column}::json END)`;
+    },
+    runningOfGroup: "g.value ->> 'running'",
+    monthOfDay:
+      "extract(epoch FROM date_trunc('month', to_timestamp(day * 86400) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::bigint * 1000",
+    strangeHold: `
     OR h.hold #>> '{owner,node}' IS DISTINCT FROM h.node
     OR (h.hold #>> '{owner,epoch}')::numeric IS DISTINCT FROM h.epoch
-    OR h.hold ->> 'claim' IS DISTINCT FROM h.claim
-  LIMIT ${FAULTS_MAX}`,
-    miscounted: `
-  WITH present AS (
-    SELECT account_id, key_id, ${hold} ->> 'group' AS group_name FROM holds
-    WHERE NOT (${hold} ->> 'left')::boolean),
-  in_groups AS (
-    SELECT m.id, g.key AS group_name, (g.value ->> 'running')::bigint AS running
-    FROM account_meters m CROSS JOIN LATERAL json_each(${json('account_meters.group_rates', 'm.id', 'm.group_rates')}) g)
-  SELECT 'acct' AS kind, g.id, g.running, COUNT(p.account_id) AS open FROM in_groups g
-  LEFT JOIN present p ON p.account_id = g.id AND p.group_name = g.group_name
-  GROUP BY g.id, g.group_name, g.running HAVING g.running IS DISTINCT FROM COUNT(p.account_id)
-  UNION ALL
-  SELECT 'key', k.id, (${rates} ->> 'running')::bigint, COUNT(p.key_id) FROM key_meters k
-  LEFT JOIN present p ON p.key_id = k.id
-  GROUP BY k.id HAVING (${rates} ->> 'running')::bigint IS DISTINCT FROM COUNT(p.key_id)
-  LIMIT ${FAULTS_MAX}`,
+    OR h.hold ->> 'claim' IS DISTINCT FROM h.claim`,
   };
 }
 
