@@ -12,6 +12,7 @@ import type { AccountMeters } from '../ledger/ledger.ts';
 import { invalidMember, invalidRequest, noObject } from './admin-app.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import { type AdminDependencies, holders, holdersWhoChange, maySeeAccount, operator } from './dependencies.ts';
+import { encoderOf } from './encode.ts';
 import {
   amountField,
   amountShown,
@@ -19,7 +20,6 @@ import {
   groupsField,
   idField,
   idsFilter,
-  isoTime,
   nameField,
   noteField,
   periodField,
@@ -61,36 +61,27 @@ export interface AccountWithMeters {
   meters: AccountMeters;
 }
 
+const encodeAccount = encoderOf(accountSchema);
+
 function accountJson({ account, meters }: AccountWithMeters): z.infer<typeof accountSchema> {
-  return {
-    id: formatId('acct', account.id),
-    name: account.name,
-    groups: [...account.groups],
-    status: account.status,
-    balance: formatUsd(meters.balance),
-    held: formatUsd(meters.held),
-    available: formatUsd(meters.available),
-    debt: formatUsd(meters.debt),
-    credit_line: formatUsd(meters.creditLine),
-    allowance: meters.allowance === null ? null : formatUsd(meters.allowance),
-    allowance_period: meters.allowancePeriod,
-    allowance_used: formatUsd(meters.allowanceUsed),
-    low_balances: meters.lowBalances.map((threshold) => formatUsd(threshold)),
-    created_at: isoTime(account.createdAtMs),
-  };
+  return encodeAccount({ ...meters, ...account });
 }
+
+const encodeTerms = encoderOf(
+  accountSchema.pick({
+    name: true,
+    groups: true,
+    status: true,
+    credit_line: true,
+    allowance: true,
+    allowance_period: true,
+    low_balances: true,
+  }),
+);
 
 /** The members that a change can touch, for the audit log: without balances, which change by themselves. */
 function accountTermsJson({ account, meters }: { account: Account; meters: Omit<AccountTerms, 'enabled'> }) {
-  return {
-    name: account.name,
-    groups: [...account.groups],
-    status: account.status,
-    credit_line: formatUsd(meters.creditLine),
-    allowance: meters.allowance === null ? null : formatUsd(meters.allowance),
-    allowance_period: meters.allowancePeriod,
-    low_balances: (meters.lowBalances ?? []).map((threshold) => formatUsd(threshold)),
-  };
+  return encodeTerms({ lowBalances: [], ...meters, ...account });
 }
 
 /** The account with this id "acct_…" and its meters, if the principal may see it. Throws object_not_found. */

@@ -5,7 +5,7 @@ import { OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { AuditRecord } from '../audit/audit.ts';
 import { FairQueue, type QueueBounds } from '../base/fair-queue.ts';
-import { formatId, newRequestId } from '../base/ids.ts';
+import { formatId, type IdKind, newRequestId, parseId } from '../base/ids.ts';
 import { type Fault, formatFault } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { asTurnpikeError, overloaded, TurnpikeError } from '../errors.ts';
@@ -199,6 +199,20 @@ export function invalidMember(member: string, message: string): TurnpikeError {
 /** A 404, also for an object that the principal may not see. */
 export function noObject(kind: string, name: string): TurnpikeError {
   return new TurnpikeError('object_not_found', `There is no ${kind} "${name}".`);
+}
+
+/** The object with this id, unless `isSeen` is false for it. Throws object_not_found. */
+export async function findObject<Row>(
+  kind: IdKind,
+  noun: string,
+  id: string,
+  get: (number: number) => Promise<Row | null>,
+  isSeen: (row: Row) => boolean = () => true,
+): Promise<Row> {
+  const number = parseId(kind, id);
+  const row = number === null ? null : await get(number);
+  if (row === null || !isSeen(row)) throw noObject(noun, id);
+  return row;
 }
 
 /** A token takes precedence over a session. */

@@ -3,19 +3,10 @@
 
 import { z } from '@hono/zod-openapi';
 import type { StoredAuditRecord } from '../audit/audit.ts';
-import { formatId } from '../base/ids.ts';
 import { askedAccount } from './accounts.ts';
 import { accountOf, holders, type Principal } from './dependencies.ts';
-import {
-  accountField,
-  actorShown,
-  countShown,
-  idField,
-  isoTime,
-  requestIdField,
-  timeField,
-  timeShown,
-} from './fields.ts';
+import { encoderOf } from './encode.ts';
+import { accountField, actorShown, countShown, idField, requestIdField, timeField, timeShown } from './fields.ts';
 import { after, answerPage, requesterOf } from './pages.ts';
 import { type AdminRoute, list } from './route.ts';
 
@@ -70,20 +61,11 @@ export const auditRoutes: AdminRoute[] = [
   }),
 ];
 
+const encodeRecord = encoderOf(auditSchema);
+
 function auditJson(record: StoredAuditRecord, principal: Principal): z.infer<typeof auditSchema> {
-  const { actor } = record;
-  const isOfAccount = actor.role === 'owner' || actor.role === 'member';
-  return {
-    seq: record.seq,
-    at: isoTime(record.atMs),
-    actor: actor.id,
-    role: actor.role,
-    address: principal.accountId === null || isOfAccount ? actor.address : null,
-    request_id: actor.requestId,
-    action: record.action,
-    object: record.object,
-    account: record.account === null ? null : formatId('acct', record.account),
-    before: record.before,
-    after: record.after,
-  };
+  const { id: actor, role, address, requestId } = record.actor;
+  const isOfAccount = role === 'owner' || role === 'member';
+  const isShown = principal.accountId === null || isOfAccount;
+  return encodeRecord({ ...record, actor, role, address: isShown ? address : null, requestId });
 }

@@ -2,14 +2,13 @@
 
 import { z } from '@hono/zod-openapi';
 import type { Account, AutoRecharge } from '../accounts/accounts.ts';
-import { formatId } from '../base/ids.ts';
-import { formatUsd } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import { isSuspended, isWholeCents, latestRecharges, type Payment, type SavedMethod } from '../payments/payments.ts';
 import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { holders, holdersWhoChange } from './dependencies.ts';
+import { encoderOf } from './encode.ts';
 import { amountField, amountShown, countShown, idField, isoTime, timeShown } from './fields.ts';
 import { nanoOf, requirePayments, shownAmount } from './payments.ts';
 import { type AdminRoute, type CallWith, get, patch } from './route.ts';
@@ -39,6 +38,11 @@ export const autoRechargeSchema = z
       .describe('Of the last automatic recharge; null if it did not fail.'),
   })
   .openapi('AutoRecharge');
+
+const encodeRecharge = encoderOf(autoRechargeSchema);
+const encodeTerms = encoderOf(
+  autoRechargeSchema.pick({ enabled: true, threshold: true, amount: true, per_day_max: true }),
+);
 
 const changeBody = z
   .strictObject({
@@ -127,16 +131,12 @@ const PER_DAY_DEFAULT = 3;
 /** Enabling it again is a change, too: earlier failures no longer count. */
 function auditJson(account: Account) {
   const { autoRecharge = null } = account;
-  return { ...termsJson(account), enabled_at: autoRecharge && isoTime(autoRecharge.sinceMs) };
+  return { ...encodeTerms(termsOf(account)), enabled_at: autoRecharge && isoTime(autoRecharge.sinceMs) };
 }
 
-function termsJson({ autoRecharge = null }: Account) {
-  return {
-    enabled: autoRecharge !== null,
-    threshold: autoRecharge && formatUsd(autoRecharge.threshold),
-    amount: autoRecharge && formatUsd(autoRecharge.amount),
-    per_day_max: autoRecharge?.perDayMax ?? null,
-  };
+function termsOf({ autoRecharge = null }: Account) {
+  const { threshold = null, amount = null, perDayMax = null } = autoRecharge ?? {};
+  return { enabled: autoRecharge !== null, threshold, amount, perDayMax };
 }
 
 function autoRechargeJson(
@@ -144,24 +144,15 @@ function autoRechargeJson(
   latest: readonly Payment[],
   method: SavedMethod | null,
 ): z.infer<typeof autoRechargeSchema> {
-  const is_suspended = isSuspended(account, latest);
-  const { enabled, ...terms } = termsJson(account);
+  const isOff = isSuspended(account, latest);
+  const { enabled, ...terms } = termsOf(account);
   const [last] = latest;
-  return {
-    account: formatId('acct', account.id),
-    enabled: enabled && !is_suspended,
+  return encodeRecharge({
     ...terms,
-    is_suspended,
-    payment_method: method && {
-      kind: method.kind,
-      brand: method.brand,
-      last4: method.last4,
-      expires_year: method.expiresYear,
-      expires_month: method.expiresMonth,
-    },
-    last_failure:
-      last?.failure == null
-        ? null
-        : { payment: formatId('pay', last.id), at: isoTime(last.updatedAtMs), ...last.failure },
-  };
+    account: account.id,
+    enabled: enabled && !isOff,
+    isSuspended: isOff,
+    paymentMethod: method,
+    lastFailure: last?.failure == null ? null : { ...last.failure, payment: last.id, atMs: last.updatedAtMs },
+  });
 }

@@ -22,9 +22,7 @@ import {
   membersOfKind,
   PREFERENCES,
   type PriceDifference,
-  type PriceList,
   priceListIn,
-  type Rates,
   ROUTE_PROTOCOLS,
   type Route,
   routesWithinResidency,
@@ -33,7 +31,18 @@ import {
 import { CAPABILITIES } from '../gateway/gateway.ts';
 import { PRICED_TIERS } from '../wire/wire.ts';
 import { everyone, installation, seesProviderCost } from './dependencies.ts';
-import { amountShown, countShown, dayShown, idField, isoTime, rateShown, timeShown } from './fields.ts';
+import { encoded, encoderOf, type ValueOf } from './encode.ts';
+import {
+  amountShown,
+  countShown,
+  dayShown,
+  idField,
+  limitsOf,
+  rateShown,
+  rateText,
+  timeShown,
+  timeText,
+} from './fields.ts';
 import { answerByName } from './pages.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
 
@@ -62,13 +71,8 @@ async function visibleCatalog({
   };
 }
 
-const ratesShown = {
-  input: rateShown,
-  output: rateShown,
-  cache_read: rateShown,
-  cache_write_5m: rateShown,
-  cache_write_1h: rateShown,
-};
+const rate = encoded(rateText(), formatRate);
+const ratesShown = { input: rate, output: rate, cache_read: rate, cache_write_5m: rate, cache_write_1h: rate };
 const tierShown = {
   ...ratesShown,
   long_context: z.object({ above: countShown, ...ratesShown }).optional(),
@@ -78,7 +82,7 @@ const priceShown = {
   fast: z.object(tierShown).optional().describe('Rates of this service tier; absent if it is not sold.'),
   flex: z.object(tierShown).optional().describe('As `fast`.'),
   ultrafast: z.object(tierShown).optional().describe('As `fast`.'),
-  web_search_per_thousand: rateShown.optional(),
+  web_search_per_thousand: rate.optional(),
 };
 const priceSchema = z.object(priceShown);
 const priceChangesShown = z.array(z.object({ from: timeShown, ...priceShown })).describe('Later versions, in order.');
@@ -91,7 +95,7 @@ const routeSchema = z.object({
   cost: priceSchema.nullable().describe('The provider’s price that is in force; null if unknown.'),
   cost_changes: priceChangesShown,
   margin: z
-    .object({ input: rateShown, output: rateShown })
+    .object({ input: rate, output: rate })
     .nullable()
     .describe('Price minus cost, before the price multiplier of a group; null if the cost is unknown.'),
 });
@@ -129,7 +133,7 @@ export const modelSchema = z
       .array(z.string())
       .describe('The groups that offer it; for a token of an account, only the account’s groups.'),
     routes: z.array(routeSchema).describe('Empty for a token of one account.'),
-    created_at: timeShown,
+    created_at: timeText(),
   })
   .openapi('Model');
 
@@ -154,20 +158,17 @@ export const groupSchema = z
   .openapi('Group');
 
 /** Which price lists there are. */
-const priceListsShown = z.array(z.object({ family: z.string(), as_of: dayShown, source: z.string() }));
-
-function priceListsJson({ families }: PriceList): z.infer<typeof priceListsShown> {
-  return families.map(({ family, asOf, source }) => ({ family, as_of: asOf, source }));
-}
+const priceListShown = z.object({ family: z.string(), as_of: dayShown, source: z.string() });
+const encodeList = encoderOf(priceListShown);
 
 export const differenceSchema = z
   .object({
     model: z.string(),
     route: z.string().nullable().describe('"provider/model" for a cost; null for the price.'),
     part: z.string().openapi({ examples: ['long_context.output'] }),
-    from: timeShown.nullable().describe('When the difference begins; null: now.'),
     configured: z.string().nullable().describe('The configured price or cost; null if it has no such part.'),
     listed: z.string().nullable().describe('The price of the list; null if it has no such part.'),
+    from: timeShown.nullable().describe('When the difference begins; null: now.'),
     as_of: dayShown.describe('The date of the list.'),
     price_source: z
       .object({ catalogue: dayShown })
@@ -176,13 +177,15 @@ export const differenceSchema = z
   })
   .openapi('PriceDifference');
 export const comparisonSchema = z.object({
-  price_lists: priceListsShown,
+  price_lists: z.array(priceListShown),
   differences: z.array(differenceSchema),
   unknown: z.array(z.string()).describe('Models that are not in the list.'),
   retiring: z
     .array(z.object({ model: z.string(), route: z.string(), retires_on: dayShown }))
     .describe('Routes to models whose retirement the provider has announced.'),
 });
+
+const encodeComparison = encoderOf(comparisonSchema);
 
 export const modelRoutes: AdminRoute[] = [
   list('/models', 'model-list', 'List models', everyone, {
@@ -205,12 +208,12 @@ export const modelRoutes: AdminRoute[] = [
     async handle({ catalog, clock }) {
       const list = priceListIn(await catalog.documents());
       const { differences, unknown, retiring } = comparePrices(catalog.current(), list, clock.nowMs());
-      return {
-        price_lists: priceListsJson(list),
-        differences: differences.map(differenceJson),
+      return encodeComparison({
+        priceLists: list.families,
+        differences: differences.map(differenceOf),
         unknown,
-        retiring: retiring.map(({ model, route, retiresOn }) => ({ model, route, retires_on: retiresOn })),
-      };
+        retiring,
+      });
     },
   }),
   list('/groups', 'group-list', 'List groups', everyone, {
@@ -219,107 +222,71 @@ export const modelRoutes: AdminRoute[] = [
   }),
 ];
 
+const encodeModel = encoderOf(modelSchema);
+
 function modelJson(
   model: Model,
   groups: string[],
   showsRoutes: boolean,
   capabilities: z.infer<typeof modelSchema>['capabilities'],
 ): z.infer<typeof modelSchema> {
-  return {
-    name: model.name,
+  const { fromMs } = model.price;
+  return encodeModel({
+    ...model,
     entry: showsRoutes ? model.entry : null,
-    display_name: model.displayName,
-    aliases: [...model.aliases],
-    serves: model.serves,
-    price: priceJson(model.price),
-    price_from: model.price.fromMs === 0 ? null : isoTime(model.price.fromMs),
-    price_changes: changesJson(model.price),
-    price_source: model.priceListedOn === null ? null : { catalogue: model.priceListedOn },
-    max_input_tokens: model.maxInputTokens,
-    max_output_tokens: model.maxOutputTokens,
-    default_max_tokens: model.defaultMaxTokens,
+    price: priceOf(model.price),
+    priceFromMs: fromMs === 0 ? null : fromMs,
+    priceChanges: changesOf(model.price),
+    priceSource: model.priceListedOn === null ? null : { catalogue: model.priceListedOn },
     capabilities,
     prefer: model.prefersLatency ? 'latency' : 'weight',
     groups,
-    routes: showsRoutes ? model.routes.map((route) => routeJson(model, route)) : [],
-    created_at: model.createdAt,
-  };
+    routes: showsRoutes ? model.routes.map((route) => routeOf(model, route)) : [],
+  });
 }
 
-function routeJson(model: Model, route: Route): z.infer<typeof routeSchema> {
-  const { provider, upstreamModel, priority, weight, concurrency, cost } = route;
-  const { standard } = model.price;
+function routeOf(model: Model, route: Route): ValueOf<typeof routeSchema> {
+  const { cost, upstreamModel } = route;
+  const { input, output } = model.price.standard;
   return {
-    provider,
+    ...route,
     model: upstreamModel,
-    priority,
-    weight,
-    concurrency,
-    cost: cost && priceJson(cost),
-    cost_changes: cost === null ? [] : changesJson(cost),
-    margin: cost && {
-      input: formatRate(standard.input - cost.standard.input),
-      output: formatRate(standard.output - cost.standard.output),
-    },
+    cost: cost && priceOf(cost),
+    costChanges: cost === null ? [] : changesOf(cost),
+    margin: cost && { input: input - cost.standard.input, output: output - cost.standard.output },
   };
 }
 
-function priceJson(price: ModelPrice): z.infer<typeof priceSchema> {
+function priceOf(price: ModelPrice): ValueOf<typeof priceSchema> {
   const { tiers, webSearchPerThousand } = price;
   return {
-    ...tierJson(price),
-    ...Object.fromEntries(Object.entries(tiers).map(([tier, rates]) => [tier, tierJson(rates)])),
-    ...(webSearchPerThousand !== null && { web_search_per_thousand: formatRate(webSearchPerThousand) }),
+    ...tierOf(price),
+    fast: tiers.fast && tierOf(tiers.fast),
+    flex: tiers.flex && tierOf(tiers.flex),
+    ultrafast: tiers.ultrafast && tierOf(tiers.ultrafast),
+    webSearchPerThousand: webSearchPerThousand ?? undefined,
   };
 }
 
-function tierJson({ standard, longContext }: TierPrice) {
+function tierOf({ standard, longContext }: TierPrice) {
   return {
-    ...ratesJson(standard),
-    ...(longContext && { long_context: { above: longContext.aboveTokens, ...ratesJson(longContext.rates) } }),
+    ...standard,
+    longContext: longContext ? { above: longContext.aboveTokens, ...longContext.rates } : undefined,
   };
 }
 
-function changesJson(price: ModelPrice): z.infer<typeof priceChangesShown> {
-  return laterPrices(price).map((later) => ({ from: isoTime(later.fromMs), ...priceJson(later) }));
+function changesOf(price: ModelPrice) {
+  return laterPrices(price).map((later) => ({ fromMs: later.fromMs, ...priceOf(later) }));
 }
 
-function ratesJson(rates: Rates): Record<keyof typeof ratesShown, string> {
-  return {
-    input: formatRate(rates.input),
-    output: formatRate(rates.output),
-    cache_read: formatRate(rates.cacheRead),
-    cache_write_5m: formatRate(rates.cacheWrite5m),
-    cache_write_1h: formatRate(rates.cacheWrite1h),
-  };
+const encodeGroup = encoderOf(groupSchema);
+
+function groupJson({ limits, multiplierMillionths, ...group }: Group): z.infer<typeof groupSchema> {
+  return encodeGroup({ ...group, ...limitsOf(limits), multiplier: formatDecimal(multiplierMillionths, 6) });
 }
 
-function groupJson(group: Group): z.infer<typeof groupSchema> {
-  return {
-    name: group.name,
-    models: [...group.models],
-    multiplier: formatDecimal(group.multiplierMillionths, 6),
-    rpm: group.limits.requestsPerMinute,
-    input_tpm: group.limits.inputTokensPerMinute,
-    output_tpm: group.limits.outputTokensPerMinute,
-    concurrency: group.limits.concurrency,
-    residency: group.residency && [...group.residency],
-    tiers: group.tiers && [...group.tiers],
-  };
-}
-
-function differenceJson({
-  asOf,
-  fromMs,
-  configuredAsOf,
-  ...difference
-}: PriceDifference): z.infer<typeof differenceSchema> {
-  return {
-    ...difference,
-    from: isoTime(fromMs),
-    as_of: asOf,
-    price_source: configuredAsOf === null ? null : { catalogue: configuredAsOf },
-  };
+function differenceOf({ configuredAsOf, ...difference }: PriceDifference): ValueOf<typeof differenceSchema> {
+  return { ...difference, priceSource: configuredAsOf === null ? null : { catalogue: configuredAsOf } };
 }
 
 const ratesWritten = {
@@ -511,12 +478,12 @@ export const catalogRoutes: AdminRoute[] = [
   }),
   get('/prices', 'price-list', 'List the models of the price list', installation, {
     answer: [
-      z.object({ price_lists: priceListsShown, data: z.array(listedModelSchema) }),
+      z.object({ price_lists: z.array(priceListShown), data: z.array(listedModelSchema) }),
       'The whole price list in use: that of this version, or a newer one',
     ],
     async handle({ catalog }) {
       const list = priceListIn(await catalog.documents());
-      return { price_lists: priceListsJson(list), data: [...list.models.values()].map(listedJson) };
+      return { price_lists: list.families.map(encodeList), data: [...list.models.values()].map(listedJson) };
     },
   }),
 ];

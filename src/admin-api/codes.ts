@@ -2,7 +2,7 @@
 // their account: it is credited in the transaction that marks the code, so that a code is credited once.
 
 import { z } from '@hono/zod-openapi';
-import { formatId, newNumber, parseId } from '../base/ids.ts';
+import { formatId, newNumber } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -20,10 +20,11 @@ import {
   type StoredCode,
 } from '../payments/payments.ts';
 import { findAccount } from './accounts.ts';
-import { invalidMember, noObject } from './admin-app.ts';
+import { findObject, invalidMember } from './admin-app.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import { credited } from './credits.ts';
 import { holdersWhoChange, installation, operator } from './dependencies.ts';
+import { encoderOf } from './encode.ts';
 import {
   actorShown,
   amountField,
@@ -33,6 +34,7 @@ import {
   isoTime,
   nameField,
   noteField,
+  statusAt,
   timeField,
   timeShown,
 } from './fields.ts';
@@ -185,40 +187,23 @@ export function redemptionRoutes(): AdminRoute[] {
   ];
 }
 
+const encodeBatch = encoderOf(codeBatchSchema);
+
 function batchJson({ clock }: Call, batch: CodeBatch): z.infer<typeof codeBatchSchema> {
-  const isPast = batch.expiresAtMs !== null && batch.expiresAtMs <= clock.nowMs();
-  return {
-    id: formatId('batch', batch.id),
-    name: batch.name,
-    kind: batch.kind,
-    amount: formatUsd(batch.amount),
-    count: batch.count,
-    redeemed: batch.redeemed,
-    expires_at: isoTime(batch.expiresAtMs),
-    once_per_account: batch.isOncePerAccount,
-    status: batch.status === 'enabled' && isPast ? 'expired' : batch.status,
-    note: batch.note,
-    made_by: batch.madeBy,
-    created_at: isoTime(batch.createdAtMs),
-  };
+  const status = statusAt(batch, clock.nowMs());
+  return encodeBatch({ ...batch, oncePerAccount: batch.isOncePerAccount, status });
 }
 
+const encodeCode = encoderOf(codeSchema);
+
 function codeJson(code: StoredCode): z.infer<typeof codeSchema> {
-  const { redemption } = code;
-  return {
-    id: codeName(code),
-    account: redemption && formatId('acct', redemption.account),
-    redeemed_at: redemption && isoTime(redemption.atMs),
-    redeemed_by: redemption?.by ?? null,
-  };
+  const { account = null, atMs: redeemedAtMs = null, by: redeemedBy = null } = code.redemption ?? {};
+  return encodeCode({ id: codeName(code), account, redeemedAtMs, redeemedBy });
 }
 
 /** Throws object_not_found. */
-async function findBatch({ codes }: Call, id: string): Promise<CodeBatch> {
-  const number = parseId('batch', id);
-  const batch = number === null ? null : await codes.getCodeBatch(number);
-  if (batch === null) throw noObject('batch of codes', id);
-  return batch;
+function findBatch({ codes }: Call, id: string): Promise<CodeBatch> {
+  return findObject('batch', 'batch of codes', id, codes.getCodeBatch);
 }
 
 async function storeBatch(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {

@@ -1,14 +1,14 @@
 // The types of events, the events that happened, and their deliveries with every attempt.
 
 import { z } from '@hono/zod-openapi';
-import { formatId, parseId } from '../base/ids.ts';
+import { formatId } from '../base/ids.ts';
 import { eventJson, type ListedDelivery } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import { describeEvent, type EventType, eventTypes, isEventType, type StoredEvent } from '../events/events.ts';
 import { askedAccount } from './accounts.ts';
-import { noObject } from './admin-app.ts';
+import { findObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
-import { accountOf, holders, holdersWhoChange, type Principal } from './dependencies.ts';
+import { accountOf, holders, holdersWhoChange, maySeeAccount, type Principal } from './dependencies.ts';
 import { boundSending, findDestination } from './destinations.ts';
 import { accountField, countShown, idField, isoTime, timeShown } from './fields.ts';
 import { after, answerPage, requesterOf } from './pages.ts';
@@ -92,12 +92,9 @@ function deliveryJson(delivery: ListedDelivery): z.infer<typeof deliverySchema> 
 }
 
 /** Throws object_not_found, also for a delivery to a destination that the principal may not see. */
-async function findDelivery({ deliveries, principal }: Call, id: string): Promise<ListedDelivery> {
-  const seq = parseId('dlv', id);
-  const delivery = seq === null ? null : await deliveries.getDelivery(seq);
-  const isSeen = delivery !== null && (principal.accountId === null || principal.accountId === delivery.accountId);
-  if (!isSeen) throw noObject('delivery', id);
-  return delivery;
+function findDelivery({ deliveries, principal }: Call, id: string): Promise<ListedDelivery> {
+  const isSeen = ({ accountId }: ListedDelivery) => maySeeAccount(principal, accountId);
+  return findObject('dlv', 'delivery', id, deliveries.getDelivery, isSeen);
 }
 
 const params = z.object({ id: idField('dlv') });

@@ -224,8 +224,8 @@ export function makerOf(principal: Principal): string | null {
   return principal.role === 'member' ? principal.id : null;
 }
 
-/** Whether the principal may see objects of this account. Others are reported as not found. */
-export function maySeeAccount(principal: Principal, accountId: number): boolean {
+/** Whether the principal may see objects of this account, or of the installation: null. Others are reported as not found. */
+export function maySeeAccount(principal: Principal, accountId: number | null): boolean {
   return principal.accountId === null || principal.accountId === accountId;
 }
 

@@ -5,7 +5,7 @@ import { z } from '@hono/zod-openapi';
 import { isOwnAddress } from '../accounts/accounts.ts';
 import { isPrivateAddress } from '../base/addresses.ts';
 import { DAY_MS } from '../base/clock.ts';
-import { formatId, newNumber, parseId } from '../base/ids.ts';
+import { formatId, newNumber } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import {
   type Destination,
@@ -19,11 +19,12 @@ import { TurnpikeError } from '../errors.ts';
 import { type EventType, eventTypes, matchesType } from '../events/events.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import { accountForNew, askedAccount } from './accounts.ts';
-import { invalidMember, noObject } from './admin-app.ts';
+import { findObject, invalidMember } from './admin-app.ts';
 import { rememberLookups } from './apply.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
-import { accountOf, holders, holdersWhoChange, refuseBeyond } from './dependencies.ts';
-import { accountField, actorShown, emailField, idField, isoTime, nameField, timeShown } from './fields.ts';
+import { accountOf, holders, holdersWhoChange, maySeeAccount, refuseBeyond } from './dependencies.ts';
+import { encoderOf } from './encode.ts';
+import { accountField, accountShown, actorShown, emailField, idField, nameField, timeShown } from './fields.ts';
 import { after, answerPage } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 import { refuseMore } from './sign-ups.ts';
@@ -58,7 +59,7 @@ const statusField = z.enum(['enabled', 'disabled'], { error: 'must be enabled or
 export const destinationSchema = z
   .object({
     id: idField('dest'),
-    account: idField('acct').nullable().describe('null: the operators.'),
+    account: accountShown.nullable().describe('null: the operators.'),
     kind: kindField,
     name: z.string(),
     address: z
@@ -82,34 +83,18 @@ export const destinationWithSecret = destinationSchema.extend({
 
 type DestinationJson = z.infer<typeof destinationSchema>;
 
+const encodeDestination = encoderOf(destinationSchema);
+
 function destinationJson(destination: Destination, nowMs: number): DestinationJson {
   const former = destination.secrets.map(({ endsAtMs }) => endsAtMs).find((endsAtMs) => (endsAtMs ?? 0) > nowMs);
-  return {
-    id: formatId('dest', destination.id),
-    account: destination.accountId === null ? null : formatId('acct', destination.accountId),
-    kind: destination.kind,
-    name: destination.name,
-    address: destination.address,
-    types: [...destination.types],
-    status: destination.status,
-    disabled_reason: destination.disabledReason,
-    failing_since: isoTime(destination.failingSinceMs),
-    last_delivered_at: isoTime(destination.deliveredAtMs),
-    former_secret_expires_at: isoTime(former ?? null),
-    unsubscribed_at: isoTime(destination.unsubscribedAtMs),
-    made_by: destination.madeBy,
-    created_at: isoTime(destination.createdAtMs),
-  };
+  const times = { lastDeliveredAtMs: destination.deliveredAtMs, formerSecretExpiresAtMs: former ?? null };
+  return encodeDestination({ ...destination, ...times });
 }
 
 /** The destination, if the principal may see it. Throws object_not_found. */
-export async function findDestination({ destinations, principal }: Call, id: string): Promise<Destination> {
-  const number = parseId('dest', id);
-  const destination = number === null ? null : await destinations.getDestination(number);
-  const isSeen =
-    destination !== null && (principal.accountId === null || principal.accountId === destination.accountId);
-  if (!isSeen) throw noObject('destination', id);
-  return destination;
+export function findDestination({ destinations, principal }: Call, id: string): Promise<Destination> {
+  const isSeen = ({ accountId }: Destination) => maySeeAccount(principal, accountId);
+  return findObject('dest', 'destination', id, destinations.getDestination, isSeen);
 }
 
 const createBody = z.strictObject({

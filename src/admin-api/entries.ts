@@ -4,7 +4,6 @@
 import { z } from '@hono/zod-openapi';
 import { parseDigits } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
-import { formatUsd } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
@@ -22,11 +21,12 @@ import type { AccountMonth } from '../reports/reports.ts';
 import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { type AdminDependencies, holders } from './dependencies.ts';
-import { amountShown, countShown, dayShown, idField, isoTime, requestIdField, timeField, timeShown } from './fields.ts';
+import { encoderOf, type ValueOf } from './encode.ts';
+import { amountShown, countShown, dayShown, idField, isoDay, requestIdField, timeField, timeShown } from './fields.ts';
 import { after, afterText, answerPage, requesterOf } from './pages.ts';
-import { paymentJson, paymentSchema } from './payments.ts';
+import { paymentOf, paymentSchema } from './payments.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
-import { used, usedJson } from './usage-totals.ts';
+import { used, usedOf } from './usage-totals.ts';
 
 const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
   [systemAccounts.payments, 'payments'],
@@ -53,18 +53,12 @@ export const entrySchema = z
   })
   .openapi('Entry');
 
-function entryJson(entry: Entry, account: number): z.infer<typeof entrySchema> {
-  return {
-    seq: entry.seq,
-    at: isoTime(entry.atMs),
-    kind: entry.kind,
-    debit: partyName(entry.debit),
-    credit: partyName(entry.credit),
-    amount: formatUsd(entry.amount),
-    change: formatUsd(changeOf(entry, account)),
-    reference: entry.reference,
-    note: entry.note,
-  };
+const encodeEntry = encoderOf(entrySchema);
+
+/** Values for `entrySchema`. */
+function entryOf(entry: Entry, account: number): ValueOf<typeof entrySchema> {
+  const { debit, credit } = entry;
+  return { ...entry, debit: partyName(debit), credit: partyName(credit), change: changeOf(entry, account) };
 }
 
 /** Write-offs move between system accounts: the entry belongs to the account but leaves its balance unchanged. */
@@ -107,17 +101,11 @@ export const holdSchema = z
   })
   .openapi('Hold');
 
-function holdJson(hold: OpenHold): z.infer<typeof holdSchema> {
-  return {
-    request_id: hold.requestId,
-    key: formatId('key', hold.key),
-    group: hold.group,
-    model: hold.draft.model,
-    stream: hold.draft.stream,
-    amount: formatUsd(hold.amount),
-    since: isoTime(hold.openedAtMs),
-    caller_left: hold.left,
-  };
+const encodeHold = encoderOf(holdSchema);
+
+function holdJson({ draft, openedAtMs, left, ...hold }: OpenHold): z.infer<typeof holdSchema> {
+  const { model, stream } = draft;
+  return encodeHold({ ...hold, model, stream, sinceMs: openedAtMs, callerLeft: left });
 }
 
 const params = z.object({ id: idField('acct') });
@@ -153,7 +141,7 @@ export const entryRoutes: AdminRoute[] = [
         limit,
       };
       const rows = message === null ? [] : await call.ledger.listEntries(page, requesterOf(call));
-      const json = (row: Entry) => entryJson(row, account.id);
+      const json = (row: Entry) => encodeEntry(entryOf(row, account.id));
       return answerPage(call, rows, json, ({ seq }) => seq);
     },
   }),
@@ -223,14 +211,16 @@ export const statementSchema = z
     entries: z
       .array(entrySchema)
       .describe('Changes of the balance other than usage: credits, refunds and corrections, newest first.'),
+    has_more_entries: z.boolean().describe('entry-list with kind=beside_usage lists all of them.'),
     payments: z
       .array(paymentSchema)
       .describe(
         'Payments that were created in this month and paid, newest first, as they are now: with tax, refunds, disputes and fee.',
       ),
-    has_more_entries: z.boolean().describe('entry-list with kind=beside_usage lists all of them.'),
   })
   .openapi('Statement');
+
+const encodeStatement = encoderOf(statementSchema);
 
 const MONTH_WORDS = 'must be a month, such as "2026-11"';
 const MONTH = /^(19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])$/;
@@ -264,7 +254,7 @@ export const statementRoutes: AdminRoute[] = [
       if (month.journalSinceMs !== null && span.sinceMs < month.journalSinceMs)
         throw new TurnpikeError('object_not_found', `The journal is kept only since ${nameOf(month.journalSinceMs)}.`);
       const payments = await listPaid(call, account.id, span);
-      return { account: id, month: name, ...statementJson(month, span, nowMs, account.id), payments };
+      return encodeStatement({ ...statementOf(month, span, nowMs, account.id), month: name, payments });
     },
   }),
 ];
@@ -272,7 +262,7 @@ export const statementRoutes: AdminRoute[] = [
 async function listPaid(call: Call, accountId: number, span: Span) {
   const page = { accountId, status: null, kind: null, after: null, limit: bounds.statementEntriesMax, ...span };
   const rows = await call.paymentStore.listPayments(page);
-  return rows.filter(({ status }) => isPaid(status)).map((payment) => paymentJson(call, payment));
+  return rows.filter(({ status }) => isPaid(status)).map((payment) => paymentOf(call, payment));
 }
 
 interface Span {
@@ -289,39 +279,28 @@ function nameOf(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 7);
 }
 
-function statementJson(
-  month: AccountMonth,
-  { sinceMs, untilMs }: Span,
-  nowMs: number,
-  account: number,
-): Omit<z.infer<typeof statementSchema>, 'account' | 'month' | 'payments'> {
+/** Values for `statementSchema`, but for the payments. */
+function statementOf(month: AccountMonth, { sinceMs, untilMs }: Span, nowMs: number, account: number) {
   const { day, model, key } = month.totals;
   const paid = month.balancePaid && new Map(month.balancePaid.map((one) => [one.dayMs, one.paid]));
   return {
-    since: isoTime(sinceMs),
-    until: isoTime(untilMs),
-    is_over: nowMs >= untilMs,
-    opening_balance: formatUsd(month.opening),
-    closing_balance: formatUsd(month.closing),
-    credited: formatUsd(month.credited),
-    used: formatUsd(month.used),
-    refunded: formatUsd(month.refunded),
-    corrected: formatUsd(month.corrected),
-    usage: usedJson(day.whole),
-    by_day: day.rows.toReversed().map((row) => ({
-      day: dayOf(row.dayMs),
-      ...usedJson(row),
-      balance_paid: paid && formatUsd(paid.get(row.dayMs ?? 0) ?? 0n),
+    ...month,
+    account,
+    sinceMs,
+    untilMs,
+    isOver: nowMs >= untilMs,
+    openingBalance: month.opening,
+    closingBalance: month.closing,
+    usage: usedOf(day.whole),
+    byDay: day.rows.toReversed().map((row) => ({
+      ...usedOf(row),
+      day: isoDay(row.dayMs ?? 0),
+      balancePaid: paid && (paid.get(row.dayMs ?? 0) ?? 0n),
     })),
-    by_model: model.rows.map((row) => ({ model: row.model ?? '', ...usedJson(row) })),
+    byModel: model.rows.map((row) => ({ ...usedOf(row), model: row.model ?? '' })),
     models: model.groups,
-    by_key: key.rows.map((row) => ({ key: formatId('key', row.key ?? 0), ...usedJson(row) })),
+    byKey: key.rows.map((row) => ({ ...usedOf(row), key: row.key ?? 0 })),
     keys: key.groups,
-    entries: month.entries.map((entry) => entryJson(entry, account)),
-    has_more_entries: month.hasMoreEntries,
+    entries: month.entries.map((entry) => entryOf(entry, account)),
   };
-}
-
-function dayOf(dayMs: number | null): string {
-  return new Date(dayMs ?? 0).toISOString().slice(0, 10);
 }

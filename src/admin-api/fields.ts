@@ -4,24 +4,45 @@
 import { z } from '@hono/zod-openapi';
 import { isExactOrigin, parseRange } from '../base/addresses.ts';
 import { exactNumber, parseTimeMs, parseWholeNumber } from '../base/checked-number.ts';
-import type { IdKind } from '../base/ids.ts';
+import { formatId, type IdKind } from '../base/ids.ts';
 import { formatUsd, NANO_MAX, type Nano, parseDecimal } from '../base/money.ts';
+import type { Group } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
+import { encoded } from './encode.ts';
 
 export function idField(kind: IdKind) {
+  return encoded(idText(kind), (id: number) => formatId(kind, id));
+}
+
+function idText(kind: IdKind) {
   return z.string().openapi({ pattern: `^${kind}_[0-9A-Za-z]{9}$` });
 }
 
+/** The account of an object, its `accountId`. */
+export const accountShown = encoded(idText('acct'), (id: number) => formatId('acct', id), 'Id');
+
 export const requestIdField = z.string().openapi({ pattern: '^req_[0-9A-Za-z]{25}$' });
-export const amountShown = z.string().openapi({
-  pattern: '^-?(0|[1-9]\\d*)(\\.\\d{2,9})?$',
-  description: 'USD, as a decimal string.',
-  examples: ['9.99'],
-});
-/** A rate of a price or cost. */
-export const rateShown = z.string().openapi({ pattern: '^-?(0|[1-9]\\d*)(\\.\\d{1,12})?$', examples: ['3.75'] });
+export const amountShown = encoded(
+  z.string().openapi({
+    pattern: '^-?(0|[1-9]\\d*)(\\.\\d{2,9})?$',
+    description: 'USD, as a decimal string.',
+    examples: ['9.99'],
+  }),
+  (amount: Nano | bigint) => formatUsd(amount),
+);
+/** A rate of a price or cost, which the code has as a text, too. */
+export function rateText() {
+  return z.string().openapi({ pattern: '^-?(0|[1-9]\\d*)(\\.\\d{1,12})?$', examples: ['3.75'] });
+}
+
+export const rateShown = rateText();
 export const countShown = z.int().min(0);
-export const timeShown = z.string().openapi({ format: 'date-time', description: 'UTC.' });
+
+export function timeText() {
+  return z.string().openapi({ format: 'date-time', description: 'UTC.' });
+}
+
+export const timeShown = encoded(timeText(), (atMs: number) => isoTime(atMs), 'Ms');
 export const dayShown = z.string().openapi({ format: 'date', examples: ['2026-07-24'] });
 /** The actor of a change. */
 export const actorShown = z.string().openapi({
@@ -217,4 +238,28 @@ export function asciiLower(text: string): string {
 
 export function isoTime<At extends number | null>(atMs: At) {
   return (atMs === null ? null : new Date(atMs).toISOString()) as At extends null ? null : string;
+}
+
+/** Limits with the names that the API has for them. */
+export function limitsOf(limits: Group['limits']) {
+  const {
+    requestsPerMinute: rpm,
+    inputTokensPerMinute: inputTpm,
+    outputTokensPerMinute: outputTpm,
+    concurrency,
+  } = limits;
+  return { rpm, inputTpm, outputTpm, concurrency };
+}
+
+/** `expired` for what is enabled and has ended. */
+export function statusAt<Status extends string>(
+  { status, expiresAtMs }: { status: Status; expiresAtMs: number | null },
+  nowMs: number,
+): Status | 'expired' {
+  return status === 'enabled' && expiresAtMs !== null && expiresAtMs <= nowMs ? 'expired' : status;
+}
+
+/** The day of a time in UTC, such as "2026-07-24". */
+export function isoDay(atMs: number): string {
+  return isoTime(atMs).slice(0, 10);
 }

@@ -11,7 +11,8 @@ import { TurnpikeError } from '../errors.ts';
 import { type AdminEnvironment, invalidMember } from './admin-app.ts';
 import { recordAudit, type WithChangeLock } from './changes.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import { emailField, idField, isoTime, nameField, timeShown } from './fields.ts';
+import { encoderOf } from './encode.ts';
+import { emailField, idField, nameField, timeShown } from './fields.ts';
 import { passwordField, refuseWeakPassword } from './new-password.ts';
 import { personNote, refuseClaimed } from './people.ts';
 import { type AdminRoute, type Call, type CallWith, get, post } from './route.ts';
@@ -106,18 +107,15 @@ async function findInvited(
   throw countFailure(context.env.address) ?? new TurnpikeError('object_not_found', UNKNOWN_LINK);
 }
 
+const encodeInvitation = encoderOf(invitationSchema);
+
 async function invitationJson(
   { accounts }: AdminDependencies,
   { email, role, accountId, status, linkExpiresAtMs }: Person & { linkExpiresAtMs: number },
 ): Promise<z.infer<typeof invitationSchema>> {
   const found = accountId === null ? null : await accounts.getAccount(accountId);
-  return {
-    email,
-    role,
-    account: found && { id: formatId('acct', found.id), name: found.name },
-    purpose: status === 'invited' ? 'invitation' : 'recovery',
-    expires_at: isoTime(linkExpiresAtMs),
-  };
+  const purpose = status === 'invited' ? 'invitation' : 'recovery';
+  return encodeInvitation({ email, role, account: found, purpose, expiresAtMs: linkExpiresAtMs });
 }
 
 /** The password first: if interrupted, the link still works. */

@@ -13,15 +13,14 @@ import {
   newKey,
   planAt,
 } from '../accounts/accounts.ts';
-import { formatId, parseId } from '../base/ids.ts';
-import { formatUsd } from '../base/money.ts';
+import { formatId } from '../base/ids.ts';
 import type { Fault } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { KeyMeters } from '../ledger/ledger.ts';
 import { hashSecret } from '../secrets/secrets.ts';
 import { accountForNew, askedAccount, findByIds } from './accounts.ts';
-import { invalidRequest, noObject } from './admin-app.ts';
+import { findObject, invalidRequest } from './admin-app.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import {
   type AdminDependencies,
@@ -32,8 +31,10 @@ import {
   maySeeKey,
   refuseBeyond,
 } from './dependencies.ts';
+import { encoderOf } from './encode.ts';
 import {
   accountField,
+  accountShown,
   actorShown,
   addressesField,
   amountField,
@@ -44,10 +45,12 @@ import {
   idsFilter,
   isoTime,
   limitField,
+  limitsOf,
   nameField,
   originsField,
   patternsField,
   periodField,
+  statusAt,
   timeField,
   timeShown,
 } from './fields.ts';
@@ -58,7 +61,7 @@ import { shownSecret } from './tokens.ts';
 export const keySchema = z
   .object({
     id: idField('key'),
-    account: idField('acct'),
+    account: accountShown,
     name: z.string(),
     prefix: z.string().describe('The first characters of its secret, for identification.'),
     groups: z.array(z.string()),
@@ -86,31 +89,12 @@ interface KeyWithMeters {
   meters: KeyMeters;
 }
 
+const encodeKey = encoderOf(keySchema);
+
 /** A key without its own `groups` has all groups of its account. */
 export function keyJson({ key, account, meters }: KeyWithMeters, nowMs: number): z.infer<typeof keySchema> {
-  const isPast = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
-  return {
-    id: formatId('key', key.id),
-    account: formatId('acct', key.accountId),
-    name: key.name,
-    prefix: key.prefix,
-    groups: [...(key.groups ?? account.groups)],
-    models: key.models && [...key.models],
-    quota: meters.quota === null ? null : formatUsd(meters.quota),
-    quota_period: meters.quotaPeriod,
-    quota_used: formatUsd(meters.quotaUsed),
-    rpm: meters.requestsPerMinute,
-    input_tpm: meters.inputTokensPerMinute,
-    output_tpm: meters.outputTokensPerMinute,
-    concurrency: meters.concurrency,
-    origins: key.origins && [...key.origins],
-    addresses: key.addresses && [...key.addresses],
-    status: key.status === 'enabled' && isPast ? 'expired' : key.status,
-    expires_at: isoTime(key.expiresAtMs),
-    last_used_at: isoTime(meters.lastUsedAtMs),
-    made_by: key.madeBy,
-    created_at: isoTime(key.createdAtMs),
-  };
+  const groups = key.groups ?? account.groups;
+  return encodeKey({ ...meters, ...limitsOf(meters), ...key, groups, status: statusAt(key, nowMs) });
 }
 
 /** The members that a change can touch, for the audit log. */
@@ -122,9 +106,7 @@ function keyTermsJson(found: KeyWithMeters) {
 
 /** The key with this id "key_…", its account and meters, if the principal may see it. Throws object_not_found. */
 export async function findKey(call: Call, id: string): Promise<KeyWithMeters> {
-  const number = parseId('key', id);
-  const key = number === null ? null : await call.accounts.getKey(number);
-  if (key === null || !maySeeKey(call.principal, key)) throw noObject('key', id);
+  const key = await findObject('key', 'key', id, call.accounts.getKey, (one) => maySeeKey(call.principal, one));
   return withKeyMeters(call, key);
 }
 

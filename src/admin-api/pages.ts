@@ -155,7 +155,7 @@ export async function answerRows<Row, Json>(
   for (let at = 0; at < rows.length; at += bounds.rowsAtOnce) {
     if (at > 0) await nextTurn();
     const written = await Promise.all(rows.slice(at, at + bounds.rowsAtOnce).map(json));
-    parts.push(written.map((one) => JSON.stringify(one)).join(','));
+    if (written.length > 0) parts.push(JSON.stringify(written).slice(1, -1));
   }
   const others = JSON.stringify({ next_cursor: next, ...more }).slice(1);
   const body = `{"data":[${parts.join(',')}],${others}`;

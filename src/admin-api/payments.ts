@@ -18,11 +18,13 @@ import {
   paymentStatuses,
 } from '../payments/payments.ts';
 import { accountForNew, askedAccount, findAccount } from './accounts.ts';
-import { invalidMember, noObject } from './admin-app.ts';
+import { findObject, invalidMember } from './admin-app.ts';
 import { changeNote, createOnce, recordAudit } from './changes.ts';
 import { accountOf, holders, holdersWhoChange, maySeeAccount, operator, type PaymentService } from './dependencies.ts';
+import { encoderOf, type ValueOf } from './encode.ts';
 import {
   accountField,
+  accountShown,
   amountField,
   amountShown,
   countShown,
@@ -50,7 +52,7 @@ export const paymentOptionsSchema = z
 export const paymentSchema = z
   .object({
     id: idField('pay'),
-    account: idField('acct'),
+    account: accountShown,
     kind: z.enum(paymentKinds),
     status: z.enum(paymentStatuses),
     amount: amountShown.describe('The amount asked for, without taxes.'),
@@ -71,28 +73,16 @@ export const paymentSchema = z
   })
   .openapi('Payment');
 
-export function paymentJson({ principal }: Pick<Call, 'principal'>, payment: Payment): z.infer<typeof paymentSchema> {
-  return {
-    id: formatId('pay', payment.id),
-    account: formatId('acct', payment.accountId),
-    kind: payment.kind,
-    status: payment.status,
-    amount: formatUsd(payment.amount),
-    credited: formatUsd(payment.credited),
-    total: formatUsd(payment.total),
-    tax: formatUsd(payment.tax),
-    refunded: formatUsd(payment.refunded),
-    disputed: formatUsd(payment.disputed),
-    fee: payment.fee === null || principal.accountId !== null ? null : formatUsd(payment.fee),
-    currency: 'usd',
-    provider: payment.provider,
-    checkout_url: payment.actionUrl,
-    receipt_url: payment.receiptUrl,
-    failure: payment.failure,
-    mismatch: payment.mismatch,
-    created_at: isoTime(payment.createdAtMs),
-    updated_at: isoTime(payment.updatedAtMs),
-  };
+const encodePayment = encoderOf(paymentSchema);
+
+/** Values for `paymentSchema`. */
+export function paymentOf({ principal }: Pick<Call, 'principal'>, payment: Payment): ValueOf<typeof paymentSchema> {
+  const fee = principal.accountId === null ? payment.fee : null;
+  return { ...payment, fee, currency: 'usd', checkoutUrl: payment.actionUrl };
+}
+
+function paymentJson(call: Call, payment: Payment): z.infer<typeof paymentSchema> {
+  return encodePayment(paymentOf(call, payment));
 }
 
 const createBody = z.strictObject({
@@ -267,11 +257,9 @@ export async function customerOf(call: Call, { checkouts }: PaymentService, acco
   });
 }
 
-async function findPayment({ paymentStore, principal }: Call, id: string): Promise<Payment> {
-  const number = parseId('pay', id);
-  const payment = number === null ? null : await paymentStore.getPayment(number);
-  if (payment !== null && maySeeAccount(principal, payment.accountId)) return payment;
-  throw noObject('payment', id);
+function findPayment({ paymentStore, principal }: Call, id: string): Promise<Payment> {
+  const isSeen = ({ accountId }: Payment) => maySeeAccount(principal, accountId);
+  return findObject('pay', 'payment', id, paymentStore.getPayment, isSeen);
 }
 
 export function refuseDisabled({ id, status }: Account): void {

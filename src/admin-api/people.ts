@@ -10,17 +10,28 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { hashSecret, type Secret } from '../secrets/secrets.ts';
 import { askedAccount } from './accounts.ts';
-import { invalidMember, noObject } from './admin-app.ts';
+import { findObject, invalidMember } from './admin-app.ts';
 import { type ChangeNote, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import {
   type AdminDependencies,
   accountOf,
   holders,
   holdersWhoChange,
+  maySeeAccount,
   type Principal,
   refuseBeyond,
 } from './dependencies.ts';
-import { accountField, actorShown, emailField, idField, isoTime, nameField, timeShown } from './fields.ts';
+import { encoderOf } from './encode.ts';
+import {
+  accountField,
+  accountShown,
+  actorShown,
+  emailField,
+  idField,
+  isoTime,
+  nameField,
+  timeShown,
+} from './fields.ts';
 import { makeInvitation } from './make-invitation.ts';
 import { after, answerPage } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
@@ -30,7 +41,7 @@ export const personSchema = z
   .object({
     id: idField('person'),
     role: roleField,
-    account: idField('acct').nullable().describe('null: the whole installation.'),
+    account: accountShown.nullable().describe('null: the whole installation.'),
     email: z
       .string()
       .nullable()
@@ -45,27 +56,11 @@ export const personSchema = z
   })
   .openapi('Person');
 
-function personJson(person: Person): z.infer<typeof personSchema> {
-  return {
-    id: formatId('person', person.id),
-    role: person.role,
-    account: person.accountId === null ? null : formatId('acct', person.accountId),
-    email: person.email,
-    name: person.name,
-    status: person.status,
-    link_expires_at: isoTime(person.linkExpiresAtMs),
-    made_by: person.madeBy,
-    created_at: isoTime(person.createdAtMs),
-  };
-}
+const encodePerson = encoderOf(personSchema);
 
 /** The person with this id "person_…", if the principal may see them. Throws object_not_found. */
-async function findPerson({ people, principal }: Call, id: string): Promise<Person> {
-  const number = parseId('person', id);
-  const person = number === null ? null : await people.getPerson(number);
-  if (person === null || (principal.accountId !== null && person.accountId !== principal.accountId))
-    throw noObject('person', id);
-  return person;
+function findPerson({ people, principal }: Call, id: string): Promise<Person> {
+  return findObject('person', 'person', id, people.getPerson, (person) => maySeeAccount(principal, person.accountId));
 }
 
 /**
@@ -107,7 +102,7 @@ function taken(email: string): TurnpikeError {
 }
 
 export function personNote(action: string, before: Person, after: Person): ChangeNote {
-  return changeNote(action, formatId('person', before.id), before.accountId, personJson(before), personJson(after));
+  return changeNote(action, formatId('person', before.id), before.accountId, encodePerson(before), encodePerson(after));
 }
 
 interface PersonChange {
@@ -197,7 +192,7 @@ export const personRoutes: AdminRoute[] = [
     links: ['person-show', 'person-update', 'person-link'],
     async handle(call) {
       const created = await createOnce(call, (remember) => storePerson(call, remember));
-      return { ...personJson(await findPerson(call, created.object)), link_secret: created.secret?.reveal() ?? null };
+      return { ...encodePerson(await findPerson(call, created.object)), link_secret: created.secret?.reveal() ?? null };
     },
   }),
   list('/people', 'person-list', 'List people', holders, {
@@ -207,13 +202,13 @@ export const personRoutes: AdminRoute[] = [
       const { limit, account } = call.query;
       const accountId = accountOf(call.principal, await askedAccount(call, account));
       const rows = await call.people.listPeople({ accountId, after: after(call), limit });
-      return answerPage(call, rows, personJson, ({ id }) => id);
+      return answerPage(call, rows, encodePerson, ({ id }) => id);
     },
   }),
   get('/people/{id}', 'person-show', 'Retrieve a person', holders, {
     params,
     answer: [personSchema, 'The person'],
-    handle: async (call) => personJson(await findPerson(call, call.params.id)),
+    handle: async (call) => encodePerson(await findPerson(call, call.params.id)),
   }),
   patch('/people/{id}', 'person-update', 'Update a person', holdersWhoChange, {
     params,
@@ -221,7 +216,7 @@ export const personRoutes: AdminRoute[] = [
     conflict: 'The person is yourself, the last operator, or has no email address yet, or another person has it',
     answer: [personSchema, 'The updated person'],
     async handle(call) {
-      return personJson(await call.changeInTurn(() => storeChange(call, call.params.id, call.body)));
+      return encodePerson(await call.changeInTurn(() => storeChange(call, call.params.id, call.body)));
     },
   }),
   post('/people/{id}/link', 'person-link', 'Create a new one-time link for a person', holdersWhoChange, {
@@ -232,7 +227,7 @@ export const personRoutes: AdminRoute[] = [
     answer: [invitedSchema, 'The person with the secret of their new link, which is shown only once, or only mailed'],
     async handle(call) {
       const linked = await createOnce(call, (remember) => storeLink(call, call.params.id, remember));
-      return { ...personJson(await findPerson(call, linked.object)), link_secret: linked.secret?.reveal() ?? null };
+      return { ...encodePerson(await findPerson(call, linked.object)), link_secret: linked.secret?.reveal() ?? null };
     },
   }),
 ];
@@ -248,7 +243,7 @@ async function storePerson(call: CallWith<typeof createBody>, remember: Remember
   const { secret, linkHash, ...link } = makeInvitation(call.clock.nowMs());
   const person: Person = { ...link, accountId, role, email, name, madeBy: principal.id };
   const object = formatId('person', person.id);
-  const note = changeNote('person.create', object, accountId, null, personJson(person));
+  const note = changeNote('person.create', object, accountId, null, encodePerson(person));
   const shown = isOnlyMailed(call, person) ? null : secret;
   const auditContext = recordAudit(call, freed === null ? [note] : [freed.note, note], remember(object, shown));
   const rows = await linkMail(call, person, secret);

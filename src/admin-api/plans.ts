@@ -3,7 +3,6 @@
 import { z } from '@hono/zod-openapi';
 import { planAt } from '../accounts/accounts.ts';
 import { formatId } from '../base/ids.ts';
-import { formatUsd } from '../base/money.ts';
 import type { PlanSettings } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
 import { planJson } from '../gateway/gateway.ts';
@@ -13,7 +12,8 @@ import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { everyone, holders, holdersWhoChange } from './dependencies.ts';
-import { amountShown, countShown, idField, isoTime, timeField, timeShown } from './fields.ts';
+import { encoderOf } from './encode.ts';
+import { amountShown, countShown, idField, isoTime, limitsOf, timeField, timeShown } from './fields.ts';
 import { answerByName } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch } from './route.ts';
 
@@ -219,29 +219,16 @@ function subscriptionJson(billing: Billing | null): z.infer<typeof accountPlanSc
   return { cancels_at: isoTime(cancelsAtMs), next_plan: nextPlan };
 }
 
+const encodePlan = encoderOf(planSchema);
+
 function settingsJson(plan: PlanSettings, showsPrices: boolean): z.infer<typeof planSchema> {
-  const { limits } = plan;
-  const limitOf = (length: string) => plan.windows.find((window) => window.length === length)?.limit;
-  const shown = (limit: number | undefined) => (limit === undefined ? null : formatUsd(limit));
-  return {
-    name: plan.name,
-    title: plan.title,
-    price: formatUsd(plan.price),
-    windows: {
-      '5h': shown(limitOf('5h')),
-      day: shown(limitOf('day')),
-      week: shown(limitOf('week')),
-      month: shown(limitOf('month')),
-    },
-    groups: [...plan.groups],
-    limits: {
-      rpm: limits.requestsPerMinute,
-      input_tpm: limits.inputTokensPerMinute,
-      output_tpm: limits.outputTokensPerMinute,
-      concurrency: limits.concurrency,
-    },
+  const limitOf = (length: string) => plan.windows.find((window) => window.length === length)?.limit ?? null;
+  return encodePlan({
+    ...plan,
+    windows: { '5h': limitOf('5h'), day: limitOf('day'), week: limitOf('week'), month: limitOf('month') },
+    limits: limitsOf(plan.limits),
     offered: plan.isOffered,
-    for_sale: plan.stripePrice !== null,
-    stripe_price: showsPrices ? plan.stripePrice : null,
-  };
+    forSale: plan.stripePrice !== null,
+    stripePrice: showsPrices ? plan.stripePrice : null,
+  });
 }

@@ -17,7 +17,8 @@ import { type JsonValue, objectOf } from '../wire/wire.ts';
 import { invalidRequest } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { operator } from './dependencies.ts';
-import { dayShown, isoTime, rateShown, timeShown } from './fields.ts';
+import { encoderOf } from './encode.ts';
+import { dayShown, rateShown, timeShown } from './fields.ts';
 import { type AdminRoute, type CallWith, post } from './route.ts';
 
 const body = z.strictObject({
@@ -54,6 +55,8 @@ const answer = z
   })
   .openapi('PriceUpdate');
 
+const encodeUpdate = encoderOf(answer);
+
 export const priceUpdateRoutes: AdminRoute[] = [
   post('/prices/update', 'price-update', 'Take the prices of a newer price list', operator, {
     body,
@@ -66,15 +69,11 @@ export const priceUpdateRoutes: AdminRoute[] = [
         const list = readNewer(call, inUse);
         const update = planPriceUpdate(documents, list, call.clock.nowMs(), names ?? null);
         if (!dry_run) await save(call, documents, update, list === inUse ? null : list);
-        return { as_of: list.asOf, models: update.models, changes: update.changes.map(changeJson), dry_run };
+        return encodeUpdate({ ...update, asOf: list.asOf, dryRun: dry_run });
       });
     },
   }),
 ];
-
-function changeJson({ fromMs, asOf, ...change }: PriceUpdate['changes'][number]) {
-  return { ...change, from: isoTime(fromMs), as_of: asOf };
-}
 
 /** The list of the body; the one in use without it, or if both have the same date. Throws invalid_request. */
 function readNewer({ body: { list: given }, clock }: CallWith<typeof body>, inUse: PriceList): PriceList {

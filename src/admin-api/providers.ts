@@ -1,13 +1,13 @@
 // Providers with their health. Credentials are never shown, only that they exist and for whom.
 
 import { z } from '@hono/zod-openapi';
-import { formatId } from '../base/ids.ts';
 import type { Catalog, Credential, ProviderSettings } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { ProbeResult } from '../providers/providers.ts';
 import { noObject } from './admin-app.ts';
 import { type AdminDependencies, installation, operator } from './dependencies.ts';
-import { countShown, idField, isoTime, timeShown } from './fields.ts';
+import { encoderOf } from './encode.ts';
+import { countShown, idField, timeShown } from './fields.ts';
 import { answerByName } from './pages.ts';
 import { type AdminRoute, get, list, post } from './route.ts';
 
@@ -105,12 +105,12 @@ export const providerSchema = z
           until: timeShown.nullable(),
           failures_in_a_row: countShown,
           in_flight: countShown,
-          last_failure: z.object({ fault: z.string(), at: timeShown }).nullable(),
           first_token_ms: countShown
             .nullable()
             .describe(
               'Mean first-token time of recent streams; null unless a model with `prefer: latency` measured it.',
             ),
+          last_failure: z.object({ fault: z.string(), at: timeShown }).nullable(),
         }),
       )
       .describe(
@@ -171,45 +171,41 @@ function findProvider({ providers }: Catalog, name: string): ProviderSettings {
   return provider;
 }
 
+const encodeProvider = encoderOf(providerSchema);
+
 function providerJson(dependencies: AdminDependencies, settings: ProviderSettings): z.infer<typeof providerSchema> {
   const { name: provider, kind, baseUrl, residency, passthrough, credentials } = settings;
-  const list = dependencies.listState(settings);
   const health = dependencies.health(provider);
   const models = [...dependencies.catalog.current().models.values()];
   const states = dependencies.routeStates().filter((state) => state.provider === provider);
-  return {
+  return encodeProvider({
     name: provider,
     kind,
-    base_url: baseUrl === '' ? null : baseUrl,
-    residency: residency && [...residency],
+    baseUrl: baseUrl === '' ? null : baseUrl,
+    residency,
     passthrough: passthrough && [...passthrough.given],
-    has_credential: credentials.length > 0,
+    hasCredential: credentials.length > 0,
     credentials: credentials.map(({ name, secret, authType = null, account, group }) => ({
       name,
       auth: authType,
       failure: secret.failure,
-      account: account === null ? null : formatId('acct', account),
+      account,
       group,
     })),
     models: models
       .filter(({ routes }) => routes.some((route) => route.provider === provider))
       .map(({ name }) => name)
       .sort(),
-    model_list: list && { models: list.models, read_at: isoTime(list.readAtMs), failure: list.failure },
+    modelList: dependencies.listState(settings),
     health: health && {
       up: health.isUp,
-      last_success_at: isoTime(health.lastSuccessMs),
-      last_failure_at: isoTime(health.lastFailureMs),
+      lastSuccessAtMs: health.lastSuccessMs,
+      lastFailureAtMs: health.lastFailureMs,
     },
     routes: states.map((state) => ({
-      model: state.model,
-      credential: state.credential,
-      state: state.state,
-      until: isoTime(state.untilMs),
-      failures_in_a_row: state.failuresInARow,
-      in_flight: state.inFlight,
-      first_token_ms: state.firstTokenMs === null ? null : Math.round(state.firstTokenMs),
-      last_failure: state.lastFailure && { fault: state.lastFailure.kind, at: isoTime(state.lastFailure.atMs) },
+      ...state,
+      firstTokenMs: state.firstTokenMs === null ? null : Math.round(state.firstTokenMs),
+      lastFailure: state.lastFailure && { fault: state.lastFailure.kind, atMs: state.lastFailure.atMs },
     })),
-  };
+  });
 }

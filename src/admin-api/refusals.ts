@@ -1,11 +1,11 @@
 // Requests that were refused before admission: counts by key, code and minute, newest first, and their totals.
 
 import { z } from '@hono/zod-openapi';
-import { formatId } from '../base/ids.ts';
 import { type ErrorCode, errorTable } from '../errors.ts';
-import { type RefusalFilter, type RefusalTotal, refusalGroupings, type StoredRefusal } from '../traffic/traffic.ts';
+import { type RefusalFilter, refusalGroupings } from '../traffic/traffic.ts';
 import { everyone } from './dependencies.ts';
-import { accountField, countShown, idField, isoTime, timeField, timeShown } from './fields.ts';
+import { encoderOf } from './encode.ts';
+import { accountField, countShown, idField, timeField, timeShown } from './fields.ts';
 import { after, answerPage, pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
 import { narrowTo } from './usage-totals.ts';
@@ -45,6 +45,9 @@ export const refusalTotalSchema = z
   })
   .openapi('RefusalTotal');
 
+const encodeRefusal = encoderOf(refusalSchema);
+const encodeTotal = encoderOf(refusalTotalSchema);
+
 export const refusalTotalsSchema = z.object({
   data: z.array(refusalTotalSchema).describe('The latest minutes or hours, or the other groups with most refusals.'),
   groups: countShown.describe('Total number of groups; `data` has at most `limit` of them.'),
@@ -65,7 +68,12 @@ export const refusalRoutes: AdminRoute[] = [
     page: [refusalSchema, 'Refused requests by key, code and minute, newest first'],
     async handle(call) {
       const page = { ...(await narrow(call, call.query)), before: after(call), limit: call.query.limit };
-      return answerPage(call, await call.traffic.listRefusals(page, requesterOf(call)), refusalJson, ({ seq }) => seq);
+      return answerPage(
+        call,
+        await call.traffic.listRefusals(page, requesterOf(call)),
+        encodeRefusal,
+        ({ seq }) => seq,
+      );
     },
   }),
   get('/refusals/totals', 'refusal-total', 'Retrieve totals of refused requests', everyone, {
@@ -79,7 +87,7 @@ export const refusalRoutes: AdminRoute[] = [
       const { limit, group_by: groupBy } = call.query;
       const question = { ...(await narrow(call, call.query)), groupBy, limit };
       const { rows, groups, whole } = await call.traffic.totalRefusals(question, requesterOf(call));
-      return { data: rows.map(totalJson), groups, total: totalJson(whole) };
+      return { data: rows.map(encodeTotal), groups, total: encodeTotal(whole) };
     },
   }),
 ];
@@ -93,29 +101,5 @@ async function narrow(call: Call, { account, key, code, since, until }: Filters)
     code: code ?? null,
     sinceMs: since === undefined ? null : Math.floor(since / MINUTE_MS) * MINUTE_MS,
     untilMs: until ?? null,
-  };
-}
-
-function refusalJson(row: StoredRefusal): z.infer<typeof refusalSchema> {
-  return {
-    at: isoTime(row.atMs),
-    ...ownerJson(row),
-    code: row.code,
-    status: row.status,
-    count: row.count,
-    last_at: isoTime(row.lastAtMs),
-    message: row.message,
-  };
-}
-
-function totalJson(total: RefusalTotal): z.infer<typeof refusalTotalSchema> {
-  const { atMs, code, count, lastAtMs } = total;
-  return { at: isoTime(atMs), ...ownerJson(total), code, count, last_at: isoTime(lastAtMs) };
-}
-
-function ownerJson({ account, key }: Pick<RefusalTotal, 'account' | 'key'>) {
-  return {
-    account: account === null ? null : formatId('acct', account),
-    key: key === null ? null : formatId('key', key),
   };
 }

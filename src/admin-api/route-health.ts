@@ -4,6 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { bounds } from '../config/config.ts';
 import { type Circuits, judgeRoute, type RouteHour, routeStates } from '../traffic/traffic.ts';
 import { installation } from './dependencies.ts';
+import { encoderOf } from './encode.ts';
 import { countShown, isoTime, modelFilter, timeShown } from './fields.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
 
@@ -31,6 +32,8 @@ export const routeHealthSchema = z
     p95_ms: timeToAnswer,
   })
   .openapi('RouteHealth');
+
+const encodeRoute = encoderOf(routeHealthSchema);
 
 export const routeHealthListSchema = z.object({
   since: timeShown.describe('Start of the first hour that is counted.'),
@@ -69,18 +72,8 @@ function listRoutes(
       if (listed.has(name)) continue;
       const report = judgeRoute(hours.get(name) ?? [], circuitsOf(provider, upstreamModel), nowMs);
       const attempts = report.answered + report.failed;
-      listed.set(name, {
-        model,
-        provider,
-        upstream_model: upstreamModel,
-        state: report.state,
-        attempts,
-        success_rate: attempts === 0 ? null : report.answered / attempts,
-        faults: report.faults,
-        rejected: report.rejected,
-        p50_ms: report.p50Ms,
-        p95_ms: report.p95Ms,
-      });
+      const successRate = attempts === 0 ? null : report.answered / attempts;
+      listed.set(name, encodeRoute({ ...report, model, provider, upstreamModel, attempts, successRate }));
     }
   return [...listed.values()];
 }

@@ -1,10 +1,11 @@
 // Search over accounts, keys and people, for the command palette of the console: each as far as the principal may list them.
 
 import { z } from '@hono/zod-openapi';
-import { formatId, parseId } from '../base/ids.ts';
+import { parseId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { accountOf, everyone, makerOf, maySeeAccount, maySeeKey } from './dependencies.ts';
-import { idField } from './fields.ts';
+import { encoderOf } from './encode.ts';
+import { accountShown, idField } from './fields.ts';
 import { requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
 
@@ -13,17 +14,19 @@ const TEXT_WORDS = `must have at most ${bounds.nameSearchCharactersMax} characte
 export const searchSchema = z
   .object({
     accounts: z.array(z.object({ id: idField('acct'), name: z.string() })),
-    keys: z.array(z.object({ id: idField('key'), account: idField('acct'), name: z.string(), prefix: z.string() })),
+    keys: z.array(z.object({ id: idField('key'), account: accountShown, name: z.string(), prefix: z.string() })),
     people: z.array(
       z.object({
         id: idField('person'),
-        account: idField('acct').nullable(),
+        account: accountShown.nullable(),
         name: z.string(),
         email: z.string().nullable(),
       }),
     ),
   })
   .openapi('SearchResults');
+
+const encodeFound = encoderOf(searchSchema);
 
 export const searchRoutes: AdminRoute[] = [
   get('/search', 'search-show', 'Search accounts, keys and people', everyone, {
@@ -54,21 +57,7 @@ export const searchRoutes: AdminRoute[] = [
         names.searchKeyNames(search, requester),
         principal.role === 'member' ? [] : names.searchPersonNames(search, requester),
       ]);
-      return {
-        accounts: [...byId.accounts, ...accounts].map(({ id, name }) => ({ id: formatId('acct', id), name })),
-        keys: [...byId.keys, ...keys].map(({ id, accountId, name, prefix }) => ({
-          id: formatId('key', id),
-          account: formatId('acct', accountId),
-          name,
-          prefix,
-        })),
-        people: people.map(({ id, accountId, name, email }) => ({
-          id: formatId('person', id),
-          account: accountId === null ? null : formatId('acct', accountId),
-          name,
-          email,
-        })),
-      };
+      return encodeFound({ accounts: [...byId.accounts, ...accounts], keys: [...byId.keys, ...keys], people });
     },
   }),
 ];

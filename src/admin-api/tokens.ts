@@ -7,10 +7,28 @@ import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { hashSecret, type Secret } from '../secrets/secrets.ts';
 import { accountForNew } from './accounts.ts';
-import { invalidMember, noObject } from './admin-app.ts';
+import { findObject, invalidMember } from './admin-app.ts';
 import { type Created, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
-import { accountOf, everyone, holders, holdersWhoChange, type Principal, refuseBeyond } from './dependencies.ts';
-import { accountField, actorShown, idField, isoTime, nameField, timeField, timeShown } from './fields.ts';
+import {
+  accountOf,
+  everyone,
+  holders,
+  holdersWhoChange,
+  maySeeAccount,
+  type Principal,
+  refuseBeyond,
+} from './dependencies.ts';
+import { encoderOf } from './encode.ts';
+import {
+  accountField,
+  accountShown,
+  actorShown,
+  idField,
+  nameField,
+  statusAt,
+  timeField,
+  timeShown,
+} from './fields.ts';
 import { after, answerPage } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, post } from './route.ts';
 
@@ -38,7 +56,7 @@ export const tokenSchema = z
   .object({
     id: idField('tok'),
     role: roleField,
-    account: idField('acct').nullable().describe('null: the whole installation.'),
+    account: accountShown.nullable().describe('null: the whole installation.'),
     name: z.string(),
     prefix: z.string(),
     status: z.enum(['enabled', 'expired', 'revoked']),
@@ -48,28 +66,15 @@ export const tokenSchema = z
   })
   .openapi('Token');
 
+const encodeToken = encoderOf(tokenSchema);
+
 function tokenJson({ clock }: Call, token: AccessToken): z.infer<typeof tokenSchema> {
-  const isPast = token.expiresAtMs !== null && token.expiresAtMs <= clock.nowMs();
-  return {
-    id: formatId('tok', token.id),
-    role: token.role,
-    account: token.accountId === null ? null : formatId('acct', token.accountId),
-    name: token.name,
-    prefix: token.prefix,
-    status: token.status === 'enabled' && isPast ? 'expired' : token.status,
-    expires_at: isoTime(token.expiresAtMs),
-    made_by: token.madeBy,
-    created_at: new Date(token.createdAtMs).toISOString(),
-  };
+  return encodeToken({ ...token, status: statusAt(token, clock.nowMs()) });
 }
 
 /** The token with this id "tok_…", if the principal may see it. Throws object_not_found. */
-async function findToken({ tokens, principal }: Call, id: string): Promise<AccessToken> {
-  const number = parseId('tok', id);
-  const token = number === null ? null : await tokens.getToken(number);
-  const isSeen = token !== null && (principal.accountId === null || token.accountId === principal.accountId);
-  if (!isSeen) throw noObject('token', id);
-  return token;
+function findToken({ tokens, principal }: Call, id: string): Promise<AccessToken> {
+  return findObject('tok', 'token', id, tokens.getToken, (token) => maySeeAccount(principal, token.accountId));
 }
 
 const createBody = z.strictObject({
@@ -94,6 +99,8 @@ export const meSchema = z
     base_url: z.string().nullable().describe('The public URL of this service for API clients; null if not configured.'),
   })
   .openapi('Me');
+
+const encodeMe = encoderOf(meSchema);
 
 export const tokenRoutes: AdminRoute[] = [
   post('/tokens', 'token-create', 'Create a token for this API', holdersWhoChange, {
@@ -145,10 +152,8 @@ export const meRoutes: AdminRoute[] = [
     answer: [meSchema, 'The token or person that sent the request'],
     async handle(call) {
       const { id, role, accountId, expiresAtMs } = call.principal;
-      const found = accountId === null ? null : await call.accounts.getAccount(accountId);
-      const account = found && { id: formatId('acct', found.id), name: found.name, groups: [...found.groups] };
-      const base_url = call.messagesAt();
-      return { id, ...(await describeWho(call)), role, account, expires_at: isoTime(expiresAtMs), base_url };
+      const account = accountId === null ? null : await call.accounts.getAccount(accountId);
+      return encodeMe({ id, ...(await describeWho(call)), role, account, expiresAtMs, baseUrl: call.messagesAt() });
     },
   }),
 ];

@@ -2,14 +2,14 @@
 
 import { z } from '@hono/zod-openapi';
 import { DAY_MS } from '../base/clock.ts';
-import { formatUsd } from '../base/money.ts';
 import { type TotalsGrouping, totalsGroupings, type UsageFilter } from '../reports/reports.ts';
 import { everyone } from './dependencies.ts';
-import { amountShown, countShown, isoTime, timeField, timeShown } from './fields.ts';
+import { encoderOf } from './encode.ts';
+import { amountShown, countShown, timeField, timeShown } from './fields.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, get } from './route.ts';
 import { filterOf, isEmptyFilter, searchFilters } from './usage-filters.ts';
-import { narrowTo, totalJson, totalSchema } from './usage-totals.ts';
+import { narrowTo, totalOf, totalSchema } from './usage-totals.ts';
 
 export const summarySchema = z
   .object({
@@ -36,6 +36,8 @@ export const summarySchema = z
   })
   .openapi('UsageSummary');
 
+const encodeSummary = encoderOf(summarySchema);
+
 /** Shorter periods are counted from records: to the millisecond, and with the failed messages. */
 const EXACT_MS = 2 * DAY_MS;
 
@@ -58,21 +60,14 @@ export const summaryRoutes: AdminRoute[] = [
       const narrowed = await narrowTo(call, account, key);
       const question = { ...narrowed, ...filter, sinceMs, untilMs, groupBy, isOfDays, limit };
       const summary = await call.usage.summarizeUsage(question, requesterOf(call));
-      return {
-        is_of_days: isOfDays,
-        counted_since: summary.countedSinceMs === 0 ? null : isoTime(summary.countedSinceMs),
-        total: totalJson(summary.whole, principal),
-        failed: summary.failed,
-        step_seconds: summary.stepMs / 1000,
-        buckets: summary.buckets.map(({ atMs, messages, failed, cost }) => ({
-          at: isoTime(atMs),
-          messages,
-          failed,
-          cost: formatUsd(cost),
-        })),
-        data: summary.rows.map((row) => totalJson(row, principal)),
-        groups: summary.groups,
-      };
+      return encodeSummary({
+        ...summary,
+        isOfDays,
+        countedSinceMs: summary.countedSinceMs === 0 ? null : summary.countedSinceMs,
+        total: totalOf(summary.whole, principal),
+        stepSeconds: summary.stepMs / 1000,
+        data: summary.rows.map((row) => totalOf(row, principal)),
+      });
     },
   }),
 ];

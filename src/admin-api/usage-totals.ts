@@ -3,8 +3,6 @@
 
 import { z } from '@hono/zod-openapi';
 import { DAY_MS } from '../base/clock.ts';
-import { formatId } from '../base/ids.ts';
-import { formatUsd } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import {
   marginOfTotal,
@@ -20,7 +18,8 @@ import {
 import { askedAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './dependencies.ts';
-import { amountShown, countShown, dayShown, idField, isoTime, timeField, timeShown } from './fields.ts';
+import { encoderOf, type ValueOf } from './encode.ts';
+import { amountShown, countShown, dayShown, idField, isoDay, timeField, timeShown } from './fields.ts';
 import { askedKey } from './keys.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
@@ -63,10 +62,10 @@ export const totalSchema = z
 export const bucketSchema = z
   .object({
     at: timeShown.describe('Start of the bucket.'),
-    messages: countShown,
     failed: countShown
       .nullable()
       .describe('Number of these messages that were not completed; null for a day where this is not counted.'),
+    messages: countShown,
     ...counted,
     ...marginShown,
     first_token_ms_p50: z
@@ -124,6 +123,16 @@ export const topSchema = z
   })
   .openapi('UsageTop');
 
+const totalsSchema = z.object({
+  data: z.array(totalSchema).describe('The latest days, or the other groups with the highest cost.'),
+  groups: countShown.describe('Total number of groups; `data` has at most `limit` of them.'),
+  total: totalSchema.describe('The total of all groups, including those not listed.'),
+});
+
+const encodeTimeline = encoderOf(timelineSchema);
+const encodeTop = encoderOf(topSchema);
+const encodeTotals = encoderOf(totalsSchema);
+
 export const totalRoutes: AdminRoute[] = [
   get('/usage/timeline', 'usage-timeline', 'Retrieve usage over time', everyone, {
     query: {
@@ -144,13 +153,12 @@ export const totalRoutes: AdminRoute[] = [
       const span = spanOf(step, since, until ?? call.clock.nowMs());
       const question = { step, ...(await narrowTo(call, account, key)), model, ...span };
       const { countedSinceMs, buckets } = await call.usage.readTimeline(question, requesterOf(call));
-      return {
+      return encodeTimeline({
         step,
-        since: isoTime(span.sinceMs),
-        until: isoTime(span.untilMs),
-        counted_since: isoTime(countedSinceMs),
-        data: buckets.map((bucket) => bucketJson(bucket, principal)),
-      };
+        ...span,
+        countedSinceMs,
+        data: buckets.map((bucket) => bucketOf(bucket, principal)),
+      });
     },
   }),
   get('/usage/top', 'usage-top', 'List the models, keys and accounts with the highest cost', everyone, {
@@ -169,10 +177,9 @@ export const totalRoutes: AdminRoute[] = [
         query.exact === 'true'
           ? await usage.topOfRecords(question, requesterOf(call))
           : { ...(await usage.topUsage(question, requesterOf(call))), countedSinceMs: null };
-      const shown = ({ rows, groups }: TopGroups) => ({ data: rows.map((row) => totalJson(row, principal)), groups });
+      const shown = ({ rows, groups }: TopGroups) => ({ data: rows.map((row) => totalOf(row, principal)), groups });
       const lists = { models: shown(models), keys: shown(keys), accounts: shown(accounts) };
-      const countedSince = countedSinceMs === null ? null : isoTime(countedSinceMs);
-      return { ...lists, total: totalJson(whole, principal), counted_since: countedSince };
+      return encodeTop({ ...lists, total: totalOf(whole, principal), countedSinceMs });
     },
   }),
   get('/usage/totals', 'usage-total', 'Retrieve usage totals', everyone, {
@@ -180,20 +187,13 @@ export const totalRoutes: AdminRoute[] = [
       ...totalsNarrowing,
       group_by: z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` }).default('day'),
     },
-    answer: [
-      z.object({
-        data: z.array(totalSchema).describe('The latest days, or the other groups with the highest cost.'),
-        groups: countShown.describe('Total number of groups; `data` has at most `limit` of them.'),
-        total: totalSchema.describe('The total of all groups, including those not listed.'),
-      }),
-      'Usage totals',
-    ],
+    answer: [totalsSchema, 'Usage totals'],
     async handle(call) {
       const { principal, usage, query } = call;
       const question = { ...(await narrowTotals(call, query)), groupBy: query.group_by };
       const { rows, groups, whole } = await usage.totalUsage(question, requesterOf(call));
-      const data = rows.map((row) => totalJson(row, principal));
-      return { data, groups, total: totalJson(whole, principal) };
+      const data = rows.map((row) => totalOf(row, principal));
+      return encodeTotals({ data, groups, total: totalOf(whole, principal) });
     },
   }),
 ];
@@ -226,47 +226,30 @@ function spanOf(step: TimelineStep, since: number | undefined, until: number): {
   throw invalidMember('step', message);
 }
 
-function bucketJson(bucket: UsageBucket, principal: Principal): z.infer<typeof bucketSchema> {
-  return {
-    at: isoTime(bucket.atMs),
-    failed: bucket.failed,
-    ...totalFigures(bucket.total, principal),
-    first_token_ms_p50: bucket.firstTokens?.p50 ?? null,
-    first_token_ms_p95: bucket.firstTokens?.p95 ?? null,
-  };
+function bucketOf({ total, firstTokens, ...bucket }: UsageBucket, principal: Principal): ValueOf<typeof bucketSchema> {
+  const { p50: firstTokenMsP50 = null, p95: firstTokenMsP95 = null } = firstTokens ?? {};
+  return { ...figuresOf(total, principal), ...bucket, firstTokenMsP50, firstTokenMsP95 };
 }
 
-export function totalJson(total: UsageTotal, principal: Principal): z.infer<typeof totalSchema> {
-  return {
-    day: total.dayMs === null ? null : new Date(total.dayMs).toISOString().slice(0, 10),
-    account: total.account === null ? null : formatId('acct', total.account),
-    key: total.key === null ? null : formatId('key', total.key),
-    model: total.model,
-    ...totalFigures(total, principal),
-  };
+/** Values for `totalSchema`. */
+export function totalOf(total: UsageTotal, principal: Principal): ValueOf<typeof totalSchema> {
+  return { ...figuresOf(total, principal), day: total.dayMs === null ? null : isoDay(total.dayMs) };
 }
 
-export function usedJson(total: UsageTotal) {
-  return {
-    messages: total.messages,
-    input_tokens: total.inputTokens,
-    output_tokens: total.outputTokens,
-    cache_read_input_tokens: total.cacheReadTokens,
-    cache_creation_input_tokens: total.cacheWriteTokens,
-    cost: formatUsd(total.cost),
-    written_off: formatUsd(total.writtenOff),
-  };
+/** Values for `used`. */
+export function usedOf(total: UsageTotal) {
+  const { cacheReadTokens: cacheReadInputTokens, cacheWriteTokens: cacheCreationInputTokens } = total;
+  return { ...total, cacheReadInputTokens, cacheCreationInputTokens };
 }
 
 /** The figures of a total, with the margin for those who see provider costs. */
-function totalFigures(total: UsageTotal, principal: Principal) {
-  if (!seesProviderCost(principal))
-    return { ...usedJson(total), provider_cost: null, margin: null, revenue_without_margin: null };
-  const margin = marginOfTotal(total);
+function figuresOf(total: UsageTotal, principal: Principal) {
+  const isShown = seesProviderCost(principal);
+  const margin = isShown ? marginOfTotal(total) : null;
   return {
-    ...usedJson(total),
-    provider_cost: margin === null ? null : formatUsd(total.providerCost),
-    margin: margin === null ? null : formatUsd(margin),
-    revenue_without_margin: formatUsd(total.cost - total.writtenOff - total.costedRevenue),
+    ...usedOf(total),
+    providerCost: margin === null ? null : total.providerCost,
+    margin,
+    revenueWithoutMargin: isShown ? total.cost - total.writtenOff - total.costedRevenue : null,
   };
 }

@@ -1,14 +1,14 @@
 // Usage: one record per admitted message, newest first.
 
 import { z } from '@hono/zod-openapi';
-import { beganAtMs, formatId } from '../base/ids.ts';
-import { formatUsd } from '../base/money.ts';
+import { beganAtMs } from '../base/ids.ts';
 import { explainPrice, tierOfRates } from '../catalog/catalog.ts';
-import type { AttemptRecord, SpendingReading, StoredUsageRecord, UsageMeters, UsageRecord } from '../ledger/ledger.ts';
+import type { StoredUsageRecord, UsageRecord } from '../ledger/ledger.ts';
 import { marginOf, type RankingPlace, usageRankings } from '../reports/reports.ts';
 import { SERVICE_TIERS } from '../wire/wire.ts';
 import { noObject } from './admin-app.ts';
 import { everyone, maySeeAccount, maySeeKey, type Principal, seesBalance, seesProviderCost } from './dependencies.ts';
+import { encoderOf } from './encode.ts';
 import {
   amountShown,
   countShown,
@@ -40,22 +40,6 @@ export const metersSchema = z
   })
   .openapi('Meters');
 
-function metersJson(meters: UsageMeters, principal: Principal): z.infer<typeof metersSchema> {
-  const isShown = seesBalance(principal);
-  const { before, after } = meters.balance;
-  return {
-    balance: isShown ? { before: formatUsd(before), after: formatUsd(after) } : null,
-    quota: spendingJson(meters.quota),
-    allowance: isShown ? spendingJson(meters.allowance) : null,
-  };
-}
-
-function spendingJson(reading: SpendingReading | null): z.infer<typeof spendingSchema> | null {
-  if (reading === null) return null;
-  const { limit, period, before, after } = reading;
-  return { limit: formatUsd(limit), period, before: formatUsd(before), after: formatUsd(after) };
-}
-
 const exactShown = z.string().openapi({ pattern: '^(0|[1-9]\\d*)(\\.\\d{1,24})?$', description: 'USD, exact.' });
 
 const priceSchema = z
@@ -77,6 +61,8 @@ const priceSchema = z
   })
   .openapi('Price');
 
+const encodePrice = encoderOf(priceSchema);
+
 /** null if nothing was priced, or the record's rates do not add up to its cost. */
 function priceJson(record: UsageRecord): z.infer<typeof priceSchema> | null {
   const price = explainPrice(record.rates, {
@@ -88,13 +74,7 @@ function priceJson(record: UsageRecord): z.infer<typeof priceSchema> | null {
     webSearches: record.webSearches,
   });
   if (price === null || price.afterRounding < record.cost) return null;
-  return {
-    parts: price.parts,
-    multiplier: price.multiplier,
-    before_rounding: price.beforeRounding,
-    after_rounding: formatUsd(price.afterRounding),
-    given_back: formatUsd(price.afterRounding - record.cost),
-  };
+  return encodePrice({ ...price, givenBack: price.afterRounding - record.cost });
 }
 
 function sinceReceived(description: string) {
@@ -242,62 +222,31 @@ async function maySeeRecord({ accounts, principal }: Call, record: StoredUsageRe
   return key !== null && maySeeKey(principal, key);
 }
 
-function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typeof usageSchema> {
-  const providerCost = seesProviderCost(principal) ? record.providerCost : null;
-  const margin = marginOf({ ...record, providerCost });
-  return {
-    request_id: record.requestId,
-    at: isoTime(record.atMs),
-    account: formatId('acct', record.account),
-    key: formatId('key', record.key),
-    group: record.group,
-    model: record.model,
-    provider: record.provider,
-    upstream_model: record.upstreamModel,
-    stream: record.stream,
-    outcome: record.outcome,
-    status: record.status,
-    error: record.error,
-    input_tokens: record.inputTokens,
-    output_tokens: record.outputTokens,
-    cache_read_input_tokens: record.cacheReadTokens,
-    cache_creation_input_tokens: record.cacheWrite5mTokens + record.cacheWrite1hTokens,
-    cache_creation: {
-      ephemeral_5m_input_tokens: record.cacheWrite5mTokens,
-      ephemeral_1h_input_tokens: record.cacheWrite1hTokens,
-    },
-    web_searches: record.webSearches,
-    usage_source: record.usageSource,
-    service_tier: tierOfRates(record.rates),
-    cost: formatUsd(record.cost),
-    written_off: formatUsd(record.writtenOff),
-    plan_paid: formatUsd(record.planPaid),
-    provider_cost: providerCost === null ? null : formatUsd(providerCost),
-    margin: margin === null ? null : formatUsd(margin),
-    rates: record.rates,
-    attempts: record.attempts.map((attempt) => attemptJson(attempt, principal)),
-    received_at: isoTime(beganAtMs(record.requestId)),
-    admitted_ms: record.admittedMs,
-    latency_ms: record.latencyMs,
-    first_token_ms: record.firstTokenMs,
-    meters: record.meters === null ? null : metersJson(record.meters, principal),
-  };
-}
+const encodeUsage = encoderOf(usageSchema);
 
-/** Credentials and provider messages are visible only to operators. */
-function attemptJson(
-  { provider, model, credential = null, result, status, reason = null, startedMs = null, ms }: AttemptRecord,
-  principal: Principal,
-): z.infer<typeof usageSchema>['attempts'][number] {
+/** Provider costs, credentials and messages of providers are visible only to operators. */
+function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typeof usageSchema> {
   const isShown = seesProviderCost(principal);
-  return {
-    provider,
-    model,
-    credential: isShown ? credential : null,
-    result,
-    status,
-    reason: isShown ? reason : null,
-    started_ms: startedMs,
-    ms,
-  };
+  const providerCost = isShown ? record.providerCost : null;
+  const { cacheWrite5mTokens, cacheWrite1hTokens, attempts, meters } = record;
+  return encodeUsage({
+    ...record,
+    cacheReadInputTokens: record.cacheReadTokens,
+    cacheCreationInputTokens: cacheWrite5mTokens + cacheWrite1hTokens,
+    cacheCreation: {
+      ephemeral5mInputTokens: cacheWrite5mTokens,
+      ephemeral1hInputTokens: cacheWrite1hTokens,
+    },
+    serviceTier: tierOfRates(record.rates),
+    providerCost,
+    margin: marginOf({ ...record, providerCost }),
+    attempts: attempts.map(({ credential = null, reason = null, startedMs = null, ...attempt }) => ({
+      ...attempt,
+      startedMs,
+      credential: isShown ? credential : null,
+      reason: isShown ? reason : null,
+    })),
+    receivedAtMs: beganAtMs(record.requestId),
+    meters: meters === null || seesBalance(principal) ? meters : { ...meters, balance: null, allowance: null },
+  });
 }

@@ -5,5 +5,5 @@ export type CamelCase<Name extends string> = Name extends `${infer Head}_${infer
   : Name;
 
 export function camelCase<Name extends string>(name: Name): CamelCase<Name> {
-  return name.replaceAll(/_[a-z]/g, (part) => part.slice(1).toUpperCase()) as CamelCase<Name>;
+  return name.replaceAll(/_[a-z0-9]/g, (part) => part.slice(1).toUpperCase()) as CamelCase<Name>;
 }
