@@ -7,7 +7,7 @@ import { columns, onePage, printObject, printRows } from './output.ts';
 
 export const apply: Command = {
   name: 'apply',
-  summary: 'makes providers, models, groups and settings match a YAML file; an invalid file changes nothing',
+  summary: 'Make providers, models, groups and settings match a YAML file; an invalid file changes nothing',
   positionals: ['FILE'],
   flags: {
     'dry-run': { help: 'prints what would change without changing anything' },

@@ -19,7 +19,7 @@ import { columns, printObject } from './output.ts';
 
 const backup: Command = {
   name: 'backup',
-  summary: 'writes a consistent copy of a SQLite store to a new file; works with the server running or stopped',
+  summary: 'Write a consistent copy of a SQLite store to a new file; works with the server running or stopped',
   positionals: ['[FILE]'],
   flags: {
     ...clientFlags,
@@ -119,7 +119,7 @@ function secretPlace(source: string): string {
 
 const restore: Command = {
   name: 'restore',
-  summary: 'restores a backup of a SQLite store into an empty data directory, verified and complete, or not at all',
+  summary: 'Restore a backup of a SQLite store into an empty data directory, verified and complete, or not at all',
   positionals: ['FILE'],
   flags: {
     ...dataFlag,

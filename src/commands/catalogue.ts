@@ -17,7 +17,7 @@ const KEY_SETTING = 'price_list_key';
 
 const update: Command = {
   name: 'catalogue update',
-  summary: 'takes the prices of a newer price list, for models whose price comes from a list, after confirmation',
+  summary: 'Take the prices of a newer price list, for models whose price comes from a list, after confirmation',
   flags: {
     from: { value: 'FILE|URL', help: 'the list; a URL needs a signature (default: the list that the service uses)' },
     'dry-run': { help: 'prints what would change without changing anything' },
@@ -48,7 +48,7 @@ const update: Command = {
 
 const exportList: Command = {
   name: 'catalogue export',
-  summary: 'prints the price list that the service uses, in the form that "catalogue update --from" reads',
+  summary: 'Print the price list that the service uses, in the form that "catalogue update --from" reads',
   flags: clientFlags,
   async run(invocation) {
     const client = await openClient(invocation);

@@ -17,7 +17,7 @@ import { columns, printObject, yesNo } from './output.ts';
 
 const check: Command = {
   name: 'check',
-  summary: 'verifies every ledger invariant from the stored rows; works with the server running or stopped',
+  summary: 'Verify every ledger invariant from the stored rows; works with the server running or stopped',
   flags: storeFlags,
   async run(invocation) {
     const { flags, world, json } = invocation;
@@ -57,7 +57,7 @@ async function failCheck(invocation: Invocation, thrown: unknown): Promise<never
 const move: Command = {
   name: 'move',
   summary:
-    'moves the installation in a data directory to an empty PostgreSQL database, completely or not at all; the service must be stopped',
+    'Move the installation in a data directory to an empty PostgreSQL database, completely or not at all; the service must be stopped',
   flags: {
     from: { value: 'DIRECTORY', help: 'the data directory to move from (TURNPIKE_DATA, default ./data)' },
     to: {
@@ -158,7 +158,7 @@ async function takeBack(invocation: Invocation): Promise<number> {
 const migrate: Command = {
   name: 'migrate',
   summary:
-    'brings the tables up to date under the role that owns them, then exits; running nodes go on, and need rights on rows only',
+    'Bring the tables up to date under the role that owns them, then exit; running nodes go on, and need rights on rows only',
   flags: {
     ...storeFlags,
     grant: { value: 'ROLE', help: 'gives this role of PostgreSQL the rights of a node, and no others' },
@@ -192,7 +192,7 @@ const STATES: Record<string, string> = {
 
 const status: Command = {
   name: 'secret status',
-  summary: 'shows which secret is in force, and whether the previous one is still needed',
+  summary: 'Show which secret is in force, and whether the previous one is still needed',
   flags: storeFlags,
   async run(invocation) {
     const found = await ask(invocation, (maintenance, config) => maintenance.secretStatus(config));
@@ -207,7 +207,7 @@ const status: Command = {
 
 const rotate: Command = {
   name: 'secret rotate',
-  summary: 'creates a new secret, in force from the next start; the current one is accepted until you forget it',
+  summary: 'Create a new secret, in force from the next start; the current one is accepted until you forget it',
   flags: storeFlags,
   async run(invocation) {
     const made = await ask(invocation, (maintenance, config) => maintenance.rotateSecret(config));
@@ -221,7 +221,7 @@ const rotate: Command = {
 
 const forget: Command = {
   name: 'secret forget-previous',
-  summary: 'removes the previous secret; refused while the service needs it',
+  summary: 'Remove the previous secret; refused while the service needs it',
   flags: storeFlags,
   async run(invocation) {
     const done = await ask(invocation, (maintenance, config) => maintenance.forgetPreviousSecret(config));

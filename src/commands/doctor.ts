@@ -17,7 +17,7 @@ interface ServiceAddress {
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'reports problems with this installation and how to fix them; exits 1 when there is an error',
+  summary: 'Report problems with this installation and how to fix them; exits 1 when there is an error',
   flags: { ...clientFlags, ...storeFlags },
   async run({ flags, world, json }) {
     const [url, token] = [textFlag(flags, 'url'), textFlag(flags, 'token')];

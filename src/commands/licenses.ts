@@ -7,7 +7,7 @@ const RULE = '-'.repeat(78);
 
 export const licenses: Command = {
   name: 'licenses',
-  summary: 'prints the licenses of the software that this program contains',
+  summary: 'Print the licenses of the software that this program contains',
   flags: {},
   async run({ world, json }) {
     const notices = await world.readNotices();

@@ -20,7 +20,7 @@ const EXIT_INTERRUPTED = 130;
 
 export const serve: Command = {
   name: 'serve',
-  summary: 'starts the service',
+  summary: 'Start the service',
   flags: {
     listen: { value: 'ADDRESS:PORT', help: 'the address to listen on (TURNPIKE_LISTEN, default 127.0.0.1:8080)' },
     'admin-listen': {
