@@ -12,14 +12,21 @@ export interface Check {
 }
 
 /** Tests of the sources, in one process: each parse of all of them takes seconds. */
-export const tidinessTests = ['tidy', 'checked-numbers', 'errors', 'plain-language', 'stored-shapes', 'budget'].map(
-  (name) => `test/${name}.test.ts`,
-);
+export const tidinessTests = [
+  'tidy',
+  'checked-numbers',
+  'errors',
+  'plain-language',
+  'stored-shapes',
+  'budget',
+  'operations',
+].map((name) => `test/${name}.test.ts`);
 
-/** Format and lint, types, tidiness. `fix` writes what Biome can mend before it is checked. */
+/** Format and lint, types, tidiness. `fix` writes what a machine can before it is checked. */
 export function staticChecks(fix: boolean): Check[] {
   const biome = ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', ...(fix ? ['--write'] : [])];
   return [
+    ...(fix ? [{ name: 'operations of commands', bunArguments: ['test/operations.ts'] }] : []),
     { name: 'format and lint', bunArguments: biome },
     // Each checker checks the types of packages anew.
     { name: 'types', bunArguments: ['node_modules/typescript/bin/tsc', '--noEmit', '-p', '.', '--checkers', '1'] },

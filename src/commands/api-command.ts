@@ -1,129 +1,128 @@
-// Makes a command from a row of the table in resources.ts: one operation of the admin API, the flags that
-// fill its fields, and the columns that are printed.
+// Makes a command from an operation of the admin API: its path, flags, checks and help are those of the OpenAPI document,
+// of which operations.json is an extract. `npm run fix` writes that file, and `npm run check` compares it.
 
 import { type AdminClient, openClient, type Row } from './admin-client.ts';
 import { type Command, clientFlags, type Flag, type Invocation, WrongUsage } from './command.ts';
-import { amount, count, text, textFlag, time, type ValueReader } from './flags.ts';
+import { count, type FieldFlag, readFields, readValue, textFlag } from './flags.ts';
+import operations from './operations.json' with { type: 'json' };
 import { type Column, printObject, printRows } from './output.ts';
 
-/** A flag that fills a query parameter (GET) or a member of the body (POST, PATCH). */
-export interface FieldFlag extends Flag {
-  field: string;
-  read: ValueReader;
-  isRequired?: true;
-  /** Another flag that must be given with it. */
-  needs?: string;
+export type OperationId = keyof typeof operations;
+
+interface Operation {
+  method: string;
+  path: string;
+  summary: string;
+  /** Describes the response. */
+  result: string;
+  /** Answers in pages. */
+  isList: boolean;
+  flags: Readonly<Record<string, FieldFlag>>;
 }
 
-export interface ApiCommand {
-  name: string;
-  summary: string;
-  operation: `${'GET' | 'POST' | 'PATCH'} /${string}`;
-  /** The first ones fill the `{…}` of the path, the others `fields`. */
-  positionals: readonly string[];
-  fields: readonly { field: string; read: ValueReader }[];
-  flags?: Readonly<Record<string, FieldFlag>>;
-  /** Flags without a value that are sent as true or false, in the field of their name unless they say which. */
-  switches?: Readonly<Record<string, Flag & { field?: string }>>;
+/** Facts about a command that the OpenAPI document cannot say. */
+export interface CommandDetails {
+  /** Absent: that of the operation. */
+  summary?: string;
+  /** Changes of flags, by their names. */
+  flags?: Readonly<Record<string, Partial<FieldFlag>>>;
   /** Members of the body that are always the same. */
   body?: Row;
-  /** Makes the command fail when no flag is given. */
-  needsChange?: true;
   /** The request, where it takes more than one. */
   send?(client: AdminClient, path: string, body: Row): Promise<Row>;
-  columns?: readonly Column[];
-  /** Printed on stderr when a list has no rows. A command with it prints a list. */
+  /** Printed on stderr when a list has no rows. Absent: made of the path. */
   whenEmpty?: string;
-  /** How many rows a list prints by default; `--limit` changes it. Absent: all. */
-  rowsDefault?: number;
+  /** Prints LIST_ROWS_DEFAULT rows of a list, or as many as `--limit` says. Absent: all. */
+  isLimited?: true;
   /** Printed on stderr after the object, but not with --json, nor where the secret that it is about is null. */
   advice?: string;
-  /** Prints the response in place of `columns`. Resolves to the exit code. */
-  print?(invocation: Invocation, answer: Row): Promise<number>;
 }
 
-export const LIST_ROWS_DEFAULT = 100;
+/** The columns of a response, or a function that prints it and resolves to the exit code. */
+type Output = readonly Column[] | ((invocation: Invocation, answer: Row) => Promise<number>);
 
-export function flag(value: string, field: string, read: FieldFlag['read'], help: string): FieldFlag {
-  return { value, field, read, help };
+/** A command with the operation that it calls. */
+export interface ApiCommand extends Command {
+  operation: OperationId;
+  output: Output;
 }
 
-export const sinceFlag = flag('TIME', 'since', time, 'only from this time, such as 2026-12-01T00:00:00Z');
-export const untilFlag = flag('TIME', 'until', time, 'only up to this time');
+const LIST_ROWS_DEFAULT = 100;
+export const limitFlag: Flag = {
+  value: 'N',
+  help: `the maximum number of rows to print (default: ${LIST_ROWS_DEFAULT})`,
+};
 
-type Operation = ApiCommand['operation'];
-type Details = Omit<ApiCommand, 'name' | 'summary' | 'operation' | 'positionals' | 'fields'>;
+/** The flags of an operation, by their names. */
+export function flagsOf(operation: OperationId): Operation['flags'] {
+  return operationOf(operation).flags;
+}
+
+function operationOf(id: OperationId): Operation {
+  return operations[id] as Operation;
+}
 
 /**
- * Describes a command. `usage` is its name and its positionals, "credit ACCOUNT AMOUNT": the first ones fill the path,
- * the others the fields with their names.
+ * Makes a command. `usage` is its name and its positionals, "credit ACCOUNT AMOUNT": the first ones fill the path, the
+ * others the fields with their names.
  */
-export function describe(usage: string, summary: string, operation: Operation, details: Details = {}): ApiCommand {
+export function apiCommand(usage: string, id: OperationId, output: Output, details: CommandDetails = {}): ApiCommand {
+  const operation = operationOf(id);
   const words = usage.split(' ');
   const positionals = words.filter((word) => word !== word.toLowerCase());
-  const inPath = operation.split('{').length - 1;
-  const fields = positionals.slice(inPath).map((positional) => {
-    const field = bare(positional).toLowerCase();
-    return { field, read: field === 'amount' ? amount : text };
-  });
+  const inPath = operation.path.split('{').length - 1;
+  const fields = positionals.slice(inPath).map(fieldOf);
+  const given = [...fields, ...Object.keys(details.body ?? {})];
+  const flags = Object.fromEntries(
+    Object.entries(operation.flags)
+      .filter(([, { field }]) => !given.includes(field))
+      .map(([name, flag]) => [name, { ...flag, ...details.flags?.[name] }]),
+  );
+  const isUpdate = operation.method === 'PATCH' && Object.keys(flags).length > 0;
   return {
     name: words.slice(0, words.length - positionals.length).join(' '),
-    summary,
-    operation,
+    summary: details.summary ?? operation.summary,
+    result: isUpdate ? `${operation.result}; settings without a flag stay unchanged` : operation.result,
     positionals,
-    fields,
-    ...details,
-  };
-}
-
-/** "[AMOUNT]" without its brackets. */
-function bare(positional: string): string {
-  return positional.replace(/[[\]]/g, '');
-}
-
-export function apiCommand(spec: ApiCommand): Command {
-  const limitFlag = {
-    limit: { value: 'N', help: `the maximum number of rows to print (default: ${spec.rowsDefault})` },
-  };
-  return {
-    name: spec.name,
-    summary: spec.summary,
-    positionals: spec.positionals,
-    flags: {
-      ...spec.flags,
-      ...spec.switches,
-      ...(spec.rowsDefault !== undefined && limitFlag),
-      ...clientFlags,
+    flags: { ...flags, ...(details.isLimited && { limit: limitFlag }), ...clientFlags },
+    operation: id,
+    output,
+    async run(invocation) {
+      const values = [...invocation.positionals];
+      const path = operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(values.shift() as string));
+      const body = {
+        ...details.body,
+        ...readPositionals(operation, fields, values),
+        ...readFields(flags, invocation.flags),
+      };
+      if (operation.method === 'PATCH' && Object.keys(body).length === 0)
+        throw new WrongUsage('nothing to change: specify at least one flag');
+      const rows = details.isLimited === true ? rowLimit(invocation) : undefined;
+      const client = await openClient(invocation);
+      if (operation.isList && typeof output !== 'function') {
+        const pages = client.pages(path, body as Record<string, string>, rows);
+        await printRows(invocation, pages, output, details.whenEmpty ?? `There are no ${path.slice(1)}.`);
+        return 0;
+      }
+      const answer = await (details.send?.(client, path, body) ?? sendTo(client, operation.method, path, body));
+      return printAnswer(invocation, answer, output, details);
     },
-    run: (invocation) => runOperation(spec, invocation),
   };
 }
 
-async function runOperation(spec: ApiCommand, invocation: Invocation): Promise<number> {
-  const [method, template = ''] = spec.operation.split(' ');
-  const values = [...invocation.positionals];
-  const path = template.replace(/\{\w+\}/g, () => encodeURIComponent(values.shift() as string));
-  const inPath = invocation.positionals.length - values.length;
-  const rest = spec.fields.flatMap(({ field, read }, at) => {
-    const value = values[at];
-    return value === undefined ? [] : [[field, read(value, bare(spec.positionals[inPath + at] ?? ''))]];
+/** "amount" for "[AMOUNT]". */
+function fieldOf(positional: string): string {
+  return positional.replace(/[[\]]/g, '').toLowerCase();
+}
+
+/** Amounts are checked here, other values by the service. */
+function readPositionals({ flags }: Operation, fields: readonly string[], values: readonly string[]): Row {
+  const given = fields.slice(0, values.length).map((field, at) => {
+    const flag = flags[field];
+    const value = values[at] as string;
+    return [field, flag?.kind === 'amount' ? readValue(flag, value, field.toUpperCase()) : value];
   });
-  const flagged = readFields(spec.flags ?? {}, invocation.flags);
-  const switched = Object.entries(spec.switches ?? {}).map(([name, { field = name }]) => [
-    field,
-    invocation.flags[name] === true,
-  ]);
-  const body: Row = { ...spec.body, ...Object.fromEntries(rest), ...flagged, ...Object.fromEntries(switched) };
-  if (spec.needsChange === true && Object.keys(flagged).length === 0)
-    throw new WrongUsage('nothing to change: specify at least one flag');
-  if (spec.whenEmpty !== undefined) return printList(spec, invocation, path, body as Record<string, string>);
-  const client = await openClient(invocation);
-  const answer = await (spec.send?.(client, path, body) ?? sendTo(client, method as string, path, body));
-  if (spec.print !== undefined) return spec.print(invocation, answer);
-  await printObject(invocation, answer, spec.columns ?? []);
-  if (spec.advice !== undefined && answer['secret'] !== null && !invocation.json)
-    await invocation.world.writeError(spec.advice);
-  return 0;
+  return Object.fromEntries(given);
 }
 
 function sendTo(client: AdminClient, method: string, path: string, body: Row): Promise<Row> {
@@ -131,32 +130,20 @@ function sendTo(client: AdminClient, method: string, path: string, body: Row): P
   return method === 'POST' ? client.post(path, body) : client.patch(path, body);
 }
 
-async function printList(
-  { columns = [], whenEmpty = '', rowsDefault }: ApiCommand,
+async function printAnswer(
   invocation: Invocation,
-  path: string,
-  query: Record<string, string>,
+  answer: Row,
+  output: Output,
+  { advice }: CommandDetails,
 ): Promise<number> {
-  const rows = rowsDefault === undefined ? undefined : rowLimit(invocation, rowsDefault);
-  const client = await openClient(invocation);
-  await printRows(invocation, client.pages(path, query, rows), columns, whenEmpty);
+  if (typeof output === 'function') return output(invocation, answer);
+  await printObject(invocation, answer, output);
+  if (advice !== undefined && answer['secret'] !== null && !invocation.json) await invocation.world.writeError(advice);
   return 0;
 }
 
-export function rowLimit({ flags }: Invocation, byDefault: number): number {
+/** The value of --limit. Throws WrongUsage. */
+export function rowLimit({ flags }: Invocation): number {
   const given = textFlag(flags, 'limit');
-  return given === undefined ? byDefault : count(given, '--limit');
-}
-
-/** The fields that the given flags fill. Throws WrongUsage. */
-export function readFields(specs: Readonly<Record<string, FieldFlag>>, flags: Invocation['flags']): Row {
-  const fields: Row = {};
-  for (const [name, { field, read, isRequired, needs }] of Object.entries(specs)) {
-    const value = textFlag(flags, name);
-    if (value === undefined && isRequired === true) throw new WrongUsage(`--${name} is missing`);
-    if (value === undefined) continue;
-    fields[field] = read(value, `--${name}`);
-    if (needs !== undefined && flags[needs] === undefined) throw new WrongUsage(`--${name} needs --${needs}`);
-  }
-  return fields;
+  return given === undefined ? LIST_ROWS_DEFAULT : count(given, '--limit');
 }

@@ -82,8 +82,10 @@ export function commandHelp(command: Command): string {
     `--${name}${value === undefined ? '' : ` ${value}`}`,
     help,
   ]);
-  const summary = `${command.summary[0]?.toUpperCase()}${command.summary.slice(1)}.`;
-  return [`usage: ${usageLine(command)} [flags]`, '', summary, '', ...aligned(rows), ''].join('\n');
+  const result = command.result === undefined ? [] : [`Result: ${command.result}.`];
+  return [`usage: ${usageLine(command)} [flags]`, '', `${command.summary}.`, ...result, '', ...aligned(rows), ''].join(
+    '\n',
+  );
 }
 
 function usageLine(command: Command): string {

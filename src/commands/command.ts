@@ -17,8 +17,10 @@ export interface Flag {
 export interface Command {
   /** One word or two: "account create". */
   name: string;
-  /** Completes the sentence "this command …". */
+  /** In the imperative, without a period: "Create a key". */
   summary: string;
+  /** Describes what is printed. */
+  result?: string;
   /** Required, except those in brackets, which come last. */
   positionals?: readonly string[];
   flags: Readonly<Record<string, Flag>>;

@@ -30,75 +30,56 @@ interface Topic {
   load(): Promise<readonly Command[]>;
 }
 
+const onResources = async () => (await import('./resources.ts')).resourceCommands;
+const onData = async () => (await import('./data-directory.ts')).dataCommands;
+const onBackups = async () => (await import('./backups.ts')).backupCommands;
+
 const topics: readonly Topic[] = [
-  topic('serve', 'starts the service', async () => [(await import('./serve.ts')).serve]),
-  topic('apply', 'makes providers, models, groups and settings match a file', async () => [
+  topic('serve', 'Start the service', async () => [(await import('./serve.ts')).serve]),
+  topic('apply', 'Make providers, models, groups and settings match a file', async () => [
     (await import('./apply.ts')).apply,
   ]),
   topic(
     'catalogue',
-    'takes prices of a newer price list, and prints the list in use',
+    'Take prices of a newer price list, and print the list in use',
     async () => (await import('./catalogue.ts')).catalogueCommands,
   ),
-  resource('account', 'creates, lists, shows, updates, disables and enables accounts'),
-  resource('credit', 'adds credit to an account, or writes off its debt'),
-  resource('code-batch', 'creates, lists, shows, disables and enables batches of redemption codes'),
-  resource('payments', "lists and shows payments, and compares them with the payment provider's list"),
-  resource('auto-recharge', 'shows, enables and disables the automatic recharge of an account'),
-  resource('code', 'redeems a code for an account'),
-  resource('key', 'creates, lists, shows, updates, disables, enables, rotates and revokes keys'),
-  resource('token', 'creates, lists and revokes tokens for the admin API'),
-  resource('person', 'invites, lists, disables and enables people, and creates their one-time links'),
-  listing('model', 'lists and shows models, and compares their prices with the price list'),
-  listing('group', 'lists groups'),
-  topic('plan', 'lists plans, and shows, gives, sells, updates and ends those of accounts', async () => [
-    ...(await import('./listings.ts')).listingCommands,
-    ...(await import('./resources.ts')).resourceCommands,
-  ]),
-  listing('provider', 'lists, shows and tests providers'),
-  topic('usage', 'lists usage records', async () => [(await import('./usage.ts')).usage]),
-  resource('refund', 'refunds the cost of a message'),
-  resource('ledger', "lists an account's journal entries"),
-  listing('audit', 'lists changes and who made them'),
-  ofEvents('event', 'lists events'),
-  ofEvents('destination', 'creates, lists, shows, updates, rotates and tests destinations of events'),
-  ofEvents('delivery', 'lists, shows and repeats deliveries of events'),
-  onData('check', 'verifies the ledger from its stored rows'),
-  ofBackups('backup', 'writes a consistent copy of the store, also while the service runs'),
-  ofBackups('restore', 'restores a backup into an empty data directory'),
-  onData('move', 'moves the installation in a data directory to PostgreSQL'),
-  onData('migrate', 'brings the tables up to date'),
-  onData('secret', "replaces the installation's secret"),
-  topic('doctor', 'reports problems with this installation and how to fix them', async () => [
+  topic('account', 'Create, list, show, update, disable and enable accounts', onResources),
+  topic('credit', 'Add credit to an account, or write off its debt', onResources),
+  topic('code-batch', 'Create, list, show, disable and enable batches of redemption codes', onResources),
+  topic('payments', "List and show payments, and compare them with the payment provider's list", onResources),
+  topic('auto-recharge', 'Show, enable and disable the automatic recharge of an account', onResources),
+  topic('code', 'Redeem a code for an account', onResources),
+  topic('key', 'Create, list, show, update, disable, enable, rotate and revoke keys', onResources),
+  topic('token', 'Create, list and revoke tokens for the admin API', onResources),
+  topic('person', 'Invite, list, disable and enable people, and create their one-time links', onResources),
+  topic('model', 'List and show models, and compare their prices with the price list', onResources),
+  topic('group', 'List groups', onResources),
+  topic('plan', 'List plans, and show, give, sell, update and end those of accounts', onResources),
+  topic('provider', 'List, show and test providers', onResources),
+  topic('usage', 'List usage records, or add them up', onResources),
+  topic('refund', 'Refund the cost of a message', onResources),
+  topic('ledger', "List an account's journal entries", onResources),
+  topic('audit', 'List changes and who made them', onResources),
+  topic('event', 'List events', onResources),
+  topic('destination', 'Create, list, show, update, rotate and test destinations of events', onResources),
+  topic('delivery', 'List, show and repeat deliveries of events', onResources),
+  topic('check', 'Verify the ledger from its stored rows', onData),
+  topic('backup', 'Write a consistent copy of the store, also while the service runs', onBackups),
+  topic('restore', 'Restore a backup into an empty data directory', onBackups),
+  topic('move', 'Move the installation in a data directory to PostgreSQL', onData),
+  topic('migrate', 'Bring the tables up to date', onData),
+  topic('secret', "Replace the installation's secret", onData),
+  topic('doctor', 'Report problems with this installation and how to fix them', async () => [
     (await import('./doctor.ts')).doctor,
   ]),
-  topic('licenses', 'prints the licenses of the software that this program contains', async () => [
+  topic('licenses', 'Print the licenses of the software that this program contains', async () => [
     (await import('./licenses.ts')).licenses,
   ]),
 ];
 
 function topic(name: string, summary: string, load: Topic['load']): Topic {
   return { name, summary, load };
-}
-
-function resource(name: string, summary: string): Topic {
-  return topic(name, summary, async () => (await import('./resources.ts')).resourceCommands);
-}
-
-function listing(name: string, summary: string): Topic {
-  return topic(name, summary, async () => (await import('./listings.ts')).listingCommands);
-}
-
-function ofEvents(name: string, summary: string): Topic {
-  return topic(name, summary, async () => (await import('./events.ts')).eventCommands);
-}
-
-function onData(name: string, summary: string): Topic {
-  return topic(name, summary, async () => (await import('./data-directory.ts')).dataCommands);
-}
-
-function ofBackups(name: string, summary: string): Topic {
-  return topic(name, summary, async () => (await import('./backups.ts')).backupCommands);
 }
 
 const EXIT_FAILED = 1;

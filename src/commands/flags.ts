@@ -4,11 +4,43 @@
 import { isExactOrigin, parseRange } from '../base/addresses.ts';
 import { parseTimeMs, parseWholeNumber } from '../base/checked-number.ts';
 import { parseUsd } from '../base/money.ts';
-import { bounds, type ConfigFlags } from '../config/config.ts';
-import { type Invocation, WrongUsage } from './command.ts';
+import type { ConfigFlags } from '../config/config.ts';
+import { type Flag, type Invocation, WrongUsage } from './command.ts';
 
-/** `name` is as the user writes it: "--quota" or "AMOUNT". */
-export type ValueReader = (text: string, name: string) => unknown;
+/** Texts of these forms are checked; all others by the service. */
+const forms = {
+  duration: {
+    isRight: (text: string) => /^\d{1,9}[smhd]$/.test(text),
+    words: 'a number with its unit (s, m, h, d), such as 24h',
+  },
+  origin: { isRight: isExactOrigin, words: 'origins such as https://app.example.com' },
+  'address-range': {
+    isRight: (text: string) => parseRange(text) !== null,
+    words: 'addresses or CIDR ranges such as 203.0.113.0/24',
+  },
+};
+
+/** How the text of a field of the admin API is read and checked. */
+export interface FieldReader {
+  kind: 'text' | 'choice' | 'list' | 'time' | 'amount' | 'count' | 'yes-or-no' | 'switch' | keyof typeof forms;
+  choices?: readonly string[];
+  /** Reads each member of a list. */
+  member?: FieldReader;
+  /** The largest count. */
+  maximum?: number;
+  /** The amount may be negative. */
+  maySubtract?: boolean;
+  /** Values of words that stand for them, such as null for "none". */
+  words?: Readonly<Record<string, unknown>>;
+}
+
+/** A flag that fills a field: a query parameter, or a member of the body. */
+export interface FieldFlag extends Flag, FieldReader {
+  field: string;
+  isRequired?: boolean;
+  /** Another flag that must be given with it. */
+  needs?: string;
+}
 
 /** The text of a flag; undefined when it is absent. Throws WrongUsage when it is empty. */
 export function textFlag(flags: Invocation['flags'], name: string): string | undefined {
@@ -24,68 +56,63 @@ export function storeOf(flags: Invocation['flags']): ConfigFlags {
   return { ...(data !== undefined && { data }), ...(database !== undefined && { database }) };
 }
 
-export const text: ValueReader = (value) => value;
+/** The values of the flags that are given, by field. Throws WrongUsage. */
+export function readFields(specs: Readonly<Record<string, FieldFlag>>, flags: Invocation['flags']) {
+  const fields: Record<string, unknown> = {};
+  for (const [name, spec] of Object.entries(specs)) {
+    if (flags[name] === true) fields[spec.field] = true;
+    const value = textFlag(flags, name);
+    if (value === undefined && spec.isRequired === true) throw new WrongUsage(`--${name} is missing`);
+    if (value === undefined) continue;
+    fields[spec.field] = readValue(spec, value, `--${name}`);
+    if (spec.needs !== undefined && flags[spec.needs] === undefined)
+      throw new WrongUsage(`--${name} needs --${spec.needs}`);
+  }
+  return fields;
+}
+
+/** `name` is as the user writes it: "--quota" or "AMOUNT". */
+export function readValue(spec: FieldReader, text: string, name: string): unknown {
+  const { kind, words = {}, member = { kind: 'text' }, choices = [] } = spec;
+  if (Object.hasOwn(words, text)) return words[text];
+  if (kind === 'list') return members(text, name).map((one) => readValue(member, one, name));
+  if (kind === 'time') return time(text, name);
+  if (kind === 'amount') return amount(text, name, spec.maySubtract === true);
+  if (kind === 'count') return count(text, name, spec.maximum);
+  if (kind === 'yes-or-no') return choice(['yes', 'no'], text, name) === 'yes';
+  if (kind === 'choice') return choice(choices, text, name);
+  return kind === 'text' || kind === 'switch' ? text : formedText(kind, text, name);
+}
 
 /** Members separated by commas. */
-export function list(value: string, name: string): string[] {
+function members(value: string, name: string): string[] {
   const members = value.split(',').map((member) => member.trim());
   if (members.includes('')) throw new WrongUsage(`${name} has an empty value between two commas`);
   return members;
 }
 
-/** Accepts `word` in place of a value; it reads as null, which removes the bound. */
-export function orNull(word: 'none' | 'any', read: ValueReader): ValueReader {
-  return (value, name) => (value === word ? null : read(value, name));
+function formedText(form: keyof typeof forms, value: string, name: string): string {
+  const { isRight, words } = forms[form];
+  if (!isRight(value)) throw new WrongUsage(`${name} must be ${words}, not "${value}"`);
+  return value;
 }
 
-export function addresses(value: string, name: string): string[] {
-  const ranges = list(value, name);
-  const wrong = ranges.find((range) => parseRange(range) === null);
-  if (wrong !== undefined)
-    throw new WrongUsage(`${name} must be addresses or CIDR ranges such as 203.0.113.0/24, not "${wrong}"`);
-  return ranges;
-}
-
-export function origins(value: string, name: string): string[] {
-  const members = list(value, name);
-  const wrong = members.find((origin) => !isExactOrigin(origin));
-  if (wrong !== undefined)
-    throw new WrongUsage(`${name} must be origins such as https://app.example.com, not "${wrong}"`);
-  return members;
-}
-
-/** An amount in USD, returned as text so that no digit is lost. It may be negative. */
-export function amount(value: string, name: string): string {
+/** An amount in USD, returned as text so that no digit is lost. */
+function amount(value: string, name: string, maySubtract: boolean): string {
   if (parseUsd(value) === null)
     throw new WrongUsage(
       `${name} must be an amount in USD with at most 9 fraction digits, such as 10.00, not "${value}"`,
     );
-  return value.trim();
-}
-
-export function amountNotNegative(value: string, name: string): string {
-  const checked = amount(value, name);
-  if (checked.startsWith('-')) throw new WrongUsage(`${name} must not be negative`);
+  const checked = value.trim();
+  if (checked.startsWith('-') && !maySubtract) throw new WrongUsage(`${name} must not be negative`);
   return checked;
 }
 
-/** Amounts separated by commas; "none" is an empty list. */
-export function amounts(value: string, name: string): string[] {
-  return value === 'none' ? [] : list(value, name).map((member) => amountNotNegative(member, name));
-}
-
 /** A whole number, at least 1. */
-export function count(value: string, name: string): number {
+export function count(value: string, name: string, maximum = Number.MAX_SAFE_INTEGER): number {
   const parsed = value.startsWith('0') ? null : parseWholeNumber(value);
   if (parsed === null) throw new WrongUsage(`${name} must be a whole number of at least 1, not "${value}"`);
-  return parsed;
-}
-
-/** A rate limit or a concurrency limit. */
-export function limit(value: string, name: string): number {
-  const parsed = count(value, name);
-  if (parsed > bounds.rateLimitMax)
-    throw new WrongUsage(`${name} must be at most ${bounds.rateLimitMax}; leave it out for no limit`);
+  if (parsed > maximum) throw new WrongUsage(`${name} must be at most ${maximum}`);
   return parsed;
 }
 
@@ -100,22 +127,7 @@ export function time(value: string, name: string): string {
   return new Date(atMs).toISOString();
 }
 
-/** A duration such as 24h, returned as text. */
-export function duration(value: string, name: string): string {
-  if (!/^\d{1,9}[smhd]$/.test(value))
-    throw new WrongUsage(`${name} must be a number with its unit (s, m, h, d), such as 24h, not "${value}"`);
+function choice(choices: readonly string[], value: string, name: string): string {
+  if (!choices.includes(value)) throw new WrongUsage(`${name} must be ${choices.join(' or ')}, not "${value}"`);
   return value;
-}
-
-export function yesOrNo(value: string, name: string): boolean {
-  if (value !== 'yes' && value !== 'no') throw new WrongUsage(`${name} must be yes or no, not "${value}"`);
-  return value === 'yes';
-}
-
-export function choice<Choice extends string>(choices: readonly Choice[]) {
-  return (value: string, name: string): Choice => {
-    if (!choices.includes(value as Choice))
-      throw new WrongUsage(`${name} must be ${choices.join(' or ')}, not "${value}"`);
-    return value as Choice;
-  };
 }

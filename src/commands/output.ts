@@ -4,7 +4,7 @@
 import type { Row } from './admin-client.ts';
 import type { Invocation } from './command.ts';
 
-/** A heading with a member of the row, or with a function that makes the cell. */
+/** A heading with a member of the row, "health.up" for one inside another, or with a function that makes the cell. */
 export type Column = readonly [heading: string, cell: string | ((row: Row) => unknown)];
 
 const HEADINGS: Readonly<Record<string, string>> = {
@@ -19,11 +19,22 @@ const HEADINGS: Readonly<Record<string, string>> = {
   usage_source: 'COUNTS',
   revenue_without_margin: 'WITHOUT MARGIN',
   grace_ends_at: 'OLD SECRET ENDS',
+  has_credential: 'CREDENTIAL',
+  payment_method: 'METHOD',
+  'event.id': 'EVENT',
+  'failure.message': 'FAILURE',
+  'last_failure.message': 'LAST FAILURE',
+  'price_source.catalogue': 'TAKEN FROM LIST OF',
 };
 
 /** Columns for members, with headings made of their names: "created_at" becomes CREATED. */
 export function columns(members: string): Column[] {
-  const heading = (member: string) => HEADINGS[member] ?? member.replace(/_at$/, '').replaceAll('_', ' ').toUpperCase();
+  const heading = (member: string) =>
+    HEADINGS[member] ??
+    member
+      .replace(/^.*\.|_at$/g, '')
+      .replaceAll('_', ' ')
+      .toUpperCase();
   return members.split(' ').map((member) => [heading(member), member]);
 }
 
@@ -79,10 +90,15 @@ function alignedLine(cells: readonly string[], widths: readonly number[]): strin
 
 /** A value as text: "-" for none, lists joined by commas, control characters of terminals removed. */
 function cellText(row: Row, cell: Column[1]): string {
-  const value = typeof cell === 'string' ? row[cell] : cell(row);
+  const value = typeof cell === 'string' ? memberOf(row, cell) : cell(row);
   if (value === null || value === undefined || value === '') return '-';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
   const text = Array.isArray(value) ? value.join(',') : String(value);
   return text.replace(/\p{Cc}+/gu, ' ');
+}
+
+function memberOf(row: Row, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, member) => (value as Row | null)?.[member], row);
 }
 
 function characters(text: string): number {

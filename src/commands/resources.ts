@@ -1,49 +1,21 @@
-// The table of the commands on accounts, keys, tokens, people and the journal: which operation of the admin API
-// each calls, which flag fills which field, and what it prints. A test holds it equal to the OpenAPI document.
+// The table of the commands on resources: the operation of the admin API that each calls, and what the OpenAPI document
+// cannot say about it, such as its columns. Its flags and their checks are made from the document.
 
+import { integerOf } from '../base/checked-number.ts';
 import type { AdminClient, Row } from './admin-client.ts';
-import {
-  type ApiCommand,
-  apiCommand,
-  describe,
-  type FieldFlag,
-  flag,
-  LIST_ROWS_DEFAULT,
-  sinceFlag,
-  untilFlag,
-} from './api-command.ts';
+import { type ApiCommand, apiCommand, type CommandDetails, type OperationId } from './api-command.ts';
 import type { Command, Invocation } from './command.ts';
-import {
-  addresses,
-  amountNotNegative,
-  amounts,
-  choice,
-  count,
-  duration,
-  limit,
-  list,
-  origins,
-  orNull,
-  text,
-  time,
-  yesOrNo,
-} from './flags.ts';
-import { type Column, columns, printObject, yesNo } from './output.ts';
-import { paymentTable } from './payments.ts';
+import { type Column, columns, printObject } from './output.ts';
+import { printDifferences, printProvider, printTest, ratesOfRoutes, showModel } from './show-catalog.ts';
+import { usage } from './usage.ts';
 
-export const periods = ['total', 'day', 'week', 'month'] as const;
-export const roles = ['operator', 'viewer', 'owner', 'member'] as const;
-export const codeKinds = ['payment', 'promotion'] as const;
-export const creditKinds = ['payment', 'promotion', 'adjustment', 'write_off'] as const;
+const CHANGE_CHARACTERS_MAX = 160; // fits on two lines of a terminal
 
-const KEEP_KEY = 'Keep the key now: it is not shown again.\n';
-const KEEP_LINK = 'Give this link to that person only: it works once and is not shown again.\n';
-
-const accountColumns: readonly Column[] = columns('id name status groups balance held available created_at');
+const accountColumns = columns('id name status groups balance held available created_at');
 const accountDetails: readonly Column[] = [
   ...accountColumns,
   ...columns('credit_line'),
-  ['ALLOWANCE', (row) => (row['allowance'] === null ? null : `${row['allowance']} (${row['allowance_period']})`)],
+  ['ALLOWANCE', (row) => row['allowance'] && `${row['allowance']} (${row['allowance_period']})`],
   ...columns('allowance_used'),
 ];
 const keyColumns: readonly Column[] = [
@@ -59,371 +31,245 @@ const keyDetails: readonly Column[] = [
   ['ADDRESSES', (row) => row['addresses'] ?? 'any'],
   ...columns('expires_at created_at'),
 ];
-const tokenColumns: readonly Column[] = columns('id role account name prefix status expires_at made_by created_at');
+const withKey: CommandDetails = { advice: 'Keep the key now: it is not shown again.\n' };
+const tokenColumns = columns('id role account name prefix status expires_at made_by created_at');
 const personColumns: readonly Column[] = [
   ...columns('id email role account name status link_expires_at'),
   ['INVITED BY', 'made_by'],
   ...columns('created_at'),
 ];
-
-const roleFlags: Record<string, FieldFlag> = {
-  role: {
-    ...flag(
-      'ROLE',
-      'role',
-      choice(roles),
-      'operator or viewer of the installation; owner or member of an account (required)',
-    ),
-    isRequired: true,
-  },
-  account: flag('ID', 'account', text, 'the account of an owner or a member'),
-};
-
-const noteFlag = flag('TEXT', 'note', text, 'a note in the journal');
-const expiresFlag = flag('TIME', 'expires_at', time, 'when it expires, such as 2027-01-31T00:00:00Z');
-
-const accountFlags: Record<string, FieldFlag> = {
-  name: flag('N', 'name', text, 'its name'),
-  group: flag('G[,G2]', 'groups', list, 'the groups that its keys may be in (default: default)'),
-  allowance: flag('AMOUNT', 'allowance', amountNotNegative, 'the maximum that it may spend in a period'),
-  'allowance-period': {
-    ...flag(
-      'PERIOD',
-      'allowance_period',
-      choice(periods),
-      'when the allowance is reset: day, week, month or total (never)',
-    ),
-    needs: 'allowance',
-  },
-  'low-balances': flag(
-    'A,B',
-    'low_balances',
-    amounts,
-    'emits an event when less than one of these amounts is left, or none',
-  ),
-  'credit-line': flag('AMOUNT', 'credit_line', amountNotNegative, 'how far below zero its balance may go (default: 0)'),
-};
-
-const keyFlags: Record<string, FieldFlag> = {
-  name: flag('N', 'name', text, 'a name for the key'),
-  group: flag(
-    'G[,G2]',
-    'groups',
-    list,
-    "its groups in order of preference, from the account's groups (default: all of them)",
-  ),
-  models: flag(
-    'A,B*',
-    'models',
-    list,
-    'the models that it may use; * matches any characters (default: all models of its groups)',
-  ),
-  quota: flag('AMOUNT', 'quota', amountNotNegative, 'the maximum that it may spend'),
-  'quota-period': {
-    ...flag(
-      'PERIOD',
-      'quota_period',
-      choice(periods),
-      'when the quota is reset: total (never), day, week or month (default: total)',
-    ),
-    needs: 'quota',
-  },
-  rpm: flag('N', 'rpm', limit, 'requests per minute'),
-  'input-tpm': flag('N', 'input_tpm', limit, 'input tokens per minute'),
-  'output-tpm': flag('N', 'output_tpm', limit, 'output tokens per minute'),
-  concurrency: flag('N', 'concurrency', limit, 'concurrent messages'),
-  expires: expiresFlag,
-  origins: flag('A,B', 'origins', origins, 'the browser origins that may use it, such as https://app.example.com'),
-  addresses: flag('CIDR,…', 'addresses', addresses, 'the addresses that may use it, such as 203.0.113.0/24'),
-};
-
-/** The same flags for an update: without defaults, and with a word that removes each bound that is `removable`. */
-function forUpdate(flags: Record<string, FieldFlag>, removable: string): Record<string, FieldFlag> {
-  const entries = Object.entries(flags).map(([name, { needs: _, ...spec }]) => {
-    const help = spec.help.replace(/ \(default: .*\)$/, '');
-    if (!removable.split(' ').includes(name)) return [name, { ...spec, help }];
-    const word = [list, origins, addresses].some((read) => read === spec.read) ? 'any' : 'none';
-    return [name, { ...spec, read: orNull(word, spec.read), help: `${help}; ${word} removes the limit` }];
-  });
-  return Object.fromEntries(entries);
-}
+const batchColumns: readonly Column[] = [
+  ...columns('id name kind amount'),
+  ['REDEEMED', (row) => `${row['redeemed']} of ${row['count']}`],
+  ...columns('status expires_at created_at'),
+];
+const batchDetails: readonly Column[] = [...batchColumns, ...columns('once_per_account note made_by')];
+const planColumns: readonly Column[] = [
+  ...columns('name title price'),
+  ['WINDOWS', windowsText],
+  ...columns('groups offered for_sale'),
+];
+const planDetails: readonly Column[] = [
+  ...columns('account plan overflow'),
+  ['WINDOWS', (row) => (row['windows'] as Row[]).map(({ used, limit, length }) => `${used} of ${limit} per ${length}`)],
+  ...columns('groups paid_until ends_at'),
+  ['SUBSCRIPTION', subscriptionText],
+];
+const paymentColumns = columns('id account kind status amount credited refunded disputed created_at');
+const paymentDetails: readonly Column[] = [
+  ...paymentColumns,
+  ...columns('total tax fee checkout_url receipt_url failure.message mismatch updated_at'),
+];
+const rechargeColumns: readonly Column[] = [
+  ...columns('account enabled threshold amount per_day_max'),
+  ['METHOD', methodText],
+  ...columns('last_failure.message'),
+];
+const destinationColumns = columns('id account kind name address types status failing_since');
+const destinationDetails: readonly Column[] = [
+  ...destinationColumns,
+  ...columns('disabled_reason last_delivered_at former_secret_expires_at created_at'),
+];
+const modelColumns: readonly Column[] = [
+  ...columns('name price.input price.output aliases'),
+  ['ROUTES', ({ routes }) => (routes as Row[]).map(({ provider, model }) => `${provider}/${model}`)],
+  ['COSTS', ratesOfRoutes('cost')],
+  ['MARGINS', ratesOfRoutes('margin')],
+];
+const groupColumns = columns('name models multiplier rpm input_tpm output_tpm concurrency residency');
+const providerColumns: readonly Column[] = [
+  ...columns('name kind base_url has_credential'),
+  ['MODELS', (row) => (row['models'] as string[]).length],
+  ...columns('health.up'),
+  ['ROUTES', (row) => stateCounts(row['routes'] as Row[])],
+];
+const auditColumns: readonly Column[] = [...columns('at actor role address action object'), ['CHANGE', changeText]];
+const withSecret: CommandDetails = { advice: 'Keep the secret now: it is not shown again.\n' };
+const deliveryColumns = columns('id destination event.id event.type status tries created_at next_attempt_at done_at');
 
 /** For a command whose response has a one-time secret: prints it as a link into the console. */
-const withLink = {
-  async send(client: AdminClient, path: string, body: Row): Promise<Row> {
+const withLink: CommandDetails = {
+  async send(client, path, body) {
     const { base_url: baseUrl } = await client.get('/me'); // first: once made, the link must be printed
     const person = await client.post(path, body);
     const { link_secret: secret } = person; // null: the link is only mailed
     // Behind the #: browsers do not send that part to servers.
     return { ...person, link: secret === null ? null : `${baseUrl ?? client.url}/console/invitation#${secret}` };
   },
-  columns: [['LINK', 'link'], ...personColumns] as readonly Column[],
-  advice: KEEP_LINK,
+  advice: 'Give this link to that person only: it works once and is not shown again.\n',
 };
-
-/** The list of all objects of a kind, oldest first. */
-function listOf(
-  noun: string,
-  plural: string,
-  words: string,
-  columns: readonly Column[],
-  flags: ApiCommand['flags'] = {},
-) {
-  const whenEmpty = `There are no ${plural}.`;
-  return describe(`${noun} list`, `lists ${words}, oldest first`, `GET /${plural}`, { columns, flags, whenEmpty });
-}
+const linkColumns: readonly Column[] = [...columns('link'), ...personColumns];
 
 /** Disables an object, and enables it again. */
-function statusCommands(noun: string, plural: string, disableSummary: string, columns: readonly Column[]) {
+function statusCommands(noun: string, operation: OperationId, summary: string, columns: readonly Column[]) {
   const change = (verb: string, summary: string, status: string) =>
-    describe(`${noun} ${verb} ID`, summary, `PATCH /${plural}/{id}`, { body: { status }, columns });
-  return [change('disable', disableSummary, 'disabled'), change('enable', `enables a disabled ${noun}`, 'enabled')];
+    apiCommand(`${noun} ${verb} ID`, operation, columns, { summary, body: { status } });
+  return [change('disable', summary, 'disabled'), change('enable', `Enable a disabled ${noun}`, 'enabled')];
 }
 
-const { name: accountName, ...accountTerms } = accountFlags;
 const accounts: readonly ApiCommand[] = [
-  describe('account create NAME', 'creates an account', 'POST /accounts', {
-    flags: {
-      ...accountTerms,
-      credit: flag('AMOUNT', 'credit', amountNotNegative, 'its initial credit in USD, such as 10.00'),
-    },
-    columns: accountDetails,
+  apiCommand('account create NAME', 'account-create', accountDetails, {
+    flags: { 'allowance-period': { needs: 'allowance' } },
   }),
-  listOf('account', 'accounts', 'all accounts', accountColumns),
-  describe('account show ID', 'shows an account', 'GET /accounts/{id}', { columns: accountDetails }),
-  describe('account update ID', 'changes an account; settings without a flag stay unchanged', 'PATCH /accounts/{id}', {
-    flags: forUpdate(accountFlags, 'allowance'),
-    needsChange: true,
-    columns: accountDetails,
+  apiCommand('account list', 'account-list', accountColumns),
+  apiCommand('account show ID', 'account-show', accountDetails),
+  apiCommand('account update ID', 'account-change', accountDetails, { summary: 'Update an account' }),
+  ...statusCommands('account', 'account-change', 'Disable an account: its keys get a 401', accountDetails),
+  apiCommand('credit ACCOUNT AMOUNT', 'credit-create', printCredit, {
+    summary: 'Credit an account; a negative amount is a correction, refused below what is available',
   }),
-  ...statusCommands('account', 'accounts', 'disables an account: its keys get a 401', accountDetails),
-  describe(
-    'credit ACCOUNT AMOUNT',
-    'adds credit to an account; a negative amount is a correction, refused below what is available',
-    'POST /accounts/{id}/credits',
-    {
-      flags: {
-        kind: flag(
-          'KIND',
-          'kind',
-          choice(creditKinds),
-          'payment, promotion, adjustment, or write_off for an unpaid debt (default: payment; adjustment for a negative amount)',
-        ),
-        note: noteFlag,
-        reference: flag('R', 'reference', text, 'adds the credit only once, even if the command is repeated'),
-      },
-      print: printCredit,
-    },
-  ),
-  describe(
-    'refund REQUEST_ID [AMOUNT]',
-    'refunds the cost of a message: AMOUNT, or everything not refunded yet',
-    'POST /usage/{request_id}/refunds',
-    { flags: { note: noteFlag }, columns: columns('request_id account amount balance note') },
-  ),
-  describe('ledger ACCOUNT', 'lists the journal entries of an account, newest first', 'GET /accounts/{id}/entries', {
-    flags: { since: sinceFlag, until: untilFlag },
-    rowsDefault: LIST_ROWS_DEFAULT,
-    columns: columns('at kind change debit credit reference note'),
+  apiCommand('refund REQUEST_ID [AMOUNT]', 'refund-create', columns('request_id account amount balance note')),
+  apiCommand('ledger ACCOUNT', 'entry-list', columns('at kind change debit credit reference note'), {
+    isLimited: true,
     whenEmpty: 'No entries match.',
   }),
 ];
 
 const keys: readonly ApiCommand[] = [
-  describe('key create', 'creates a key; its secret is shown only once', 'POST /keys', {
+  apiCommand('key create', 'key-create', [...columns('key'), ...keyDetails], {
+    ...withKey,
     flags: {
-      account: { ...flag('ID', 'account', text, 'the account that pays (required)'), isRequired: true },
-      ...keyFlags,
+      account: { isRequired: true, help: 'the account that pays (required)' },
+      'quota-period': { needs: 'quota' },
     },
-    columns: [...columns('key'), ...keyDetails],
-    advice: KEEP_KEY,
   }),
-  listOf('key', 'keys', 'keys', keyColumns, { account: flag('ID', 'account', text, 'only keys of this account') }),
-  describe('key show ID', 'shows a key, without its secret', 'GET /keys/{id}', { columns: keyDetails }),
-  describe('key update ID', 'changes a key; settings without a flag stay unchanged', 'PATCH /keys/{id}', {
-    flags: forUpdate(keyFlags, 'group models quota rpm input-tpm output-tpm concurrency expires origins addresses'),
-    needsChange: true,
-    columns: keyDetails,
-  }),
-  ...statusCommands('key', 'keys', 'disables a key: it gets a 401', keyDetails),
-  describe('key revoke ID', 'permanently revokes a key; its running messages may finish', 'POST /keys/{id}/revoke', {
-    switches: { now: { help: 'also ends its running messages' } },
-    columns: keyDetails,
-  }),
-  describe('key rotate ID', 'gives a key a new secret, which is shown only once', 'POST /keys/{id}/rotate', {
-    flags: {
-      grace: flag('TIME', 'grace', duration, 'how long the old secret stays valid, such as 1h or 0s (default: 24h)'),
-    },
-    columns: [...columns('key grace_ends_at'), ...keyDetails],
-    advice: KEEP_KEY,
-  }),
-];
-
-const tokens: readonly ApiCommand[] = [
-  describe('token create', 'creates a token for the admin API; its secret is shown only once', 'POST /tokens', {
-    flags: { ...roleFlags, name: flag('N', 'name', text, 'a name for the token'), expires: expiresFlag },
-    columns: [...columns('token'), ...tokenColumns],
-    advice: 'Keep the token now: it is not shown again.\n',
-  }),
-  listOf('token', 'tokens', 'tokens', tokenColumns),
-  describe('token revoke ID', 'permanently revokes a token; keys that it created stay', 'POST /tokens/{id}/revoke', {
-    columns: tokenColumns,
-  }),
+  apiCommand('key list', 'key-list', keyColumns),
+  apiCommand('key show ID', 'key-show', keyDetails),
+  apiCommand('key update ID', 'key-change', keyDetails),
+  ...statusCommands('key', 'key-change', 'Disable a key: it gets a 401', keyDetails),
+  apiCommand('key revoke ID', 'key-revoke', keyDetails),
+  apiCommand('key rotate ID', 'key-rotate', [...columns('key grace_ends_at'), ...keyDetails], withKey),
 ];
 
 const people: readonly ApiCommand[] = [
-  describe(
-    'person invite EMAIL',
-    'invites a person; the link for their first sign-in is shown only once',
-    'POST /people',
-    { flags: { ...roleFlags, name: flag('N', 'name', text, 'their name, until they change it') }, ...withLink },
-  ),
-  listOf('person', 'people', 'people', personColumns),
-  ...statusCommands('person', 'people', 'disables a person; their link and sessions end', personColumns),
-  describe(
-    'person link ID',
-    'creates a link to set a new password; accepting it ends their sessions and removes their second factor',
-    'POST /people/{id}/link',
-    withLink,
-  ),
+  apiCommand('token create', 'token-create', [...columns('token'), ...tokenColumns], {
+    advice: 'Keep the token now: it is not shown again.\n',
+  }),
+  apiCommand('token list', 'token-list', tokenColumns),
+  apiCommand('token revoke ID', 'token-revoke', tokenColumns),
+  apiCommand('person invite EMAIL', 'person-create', linkColumns, withLink),
+  apiCommand('person list', 'person-list', personColumns),
+  ...statusCommands('person', 'person-update', 'Disable a person; their link and sessions end', personColumns),
+  apiCommand('person link ID', 'person-link', linkColumns, {
+    ...withLink,
+    summary: 'Create a link to set a new password; accepting it ends their sessions and removes their second factor',
+  }),
 ];
 
-const batchColumns: readonly Column[] = [
-  ...columns('id name kind amount'),
-  ['REDEEMED', (row) => `${row['redeemed']} of ${row['count']}`],
-  ...columns('status expires_at created_at'),
-];
-const batchDetails: readonly Column[] = [
-  ...batchColumns,
-  yesNo('ONCE PER ACCOUNT', 'once_per_account'),
-  ...columns('note made_by'),
-];
 const codes: readonly ApiCommand[] = [
-  describe(
-    'code-batch create NAME AMOUNT',
-    'creates redemption codes that are worth AMOUNT each, and prints them as CSV; they are shown only once',
-    'POST /code-batches',
-    {
-      flags: {
-        count: { ...flag('N', 'count', count, 'the number of codes (required)'), isRequired: true },
-        kind: flag(
-          'KIND',
-          'kind',
-          choice(codeKinds),
-          'the kind of the credits: payment for codes that are sold, or promotion (default: promotion)',
-        ),
-        expires: flag('TIME', 'expires_at', time, 'when the codes expire, such as 2027-01-31T00:00:00Z'),
-        note: flag('TEXT', 'note', text, 'the note of each credit, which the holder sees'),
-      },
-      switches: {
-        'once-per-account': { field: 'once_per_account', help: 'an account can redeem only one of the codes' },
-      },
-      print: printCodes,
-    },
-  ),
-  describe('code-batch list', 'lists the batches of redemption codes, newest first', 'GET /code-batches', {
-    columns: batchColumns,
-    whenEmpty: 'There are no batches of codes.',
+  apiCommand('code-batch create NAME AMOUNT', 'code-batch-create', printCodes, {
+    summary: 'Create redemption codes that are worth AMOUNT each, and print them as CSV',
   }),
-  describe('code-batch show ID', 'shows a batch, without its codes', 'GET /code-batches/{id}', {
-    columns: batchDetails,
+  apiCommand('code-batch list', 'code-batch-list', batchColumns, { whenEmpty: 'There are no batches of codes.' }),
+  apiCommand('code-batch show ID', 'code-batch-show', batchDetails),
+  apiCommand('code-batch redemptions ID', 'code-list', columns('id account redeemed_at redeemed_by'), {
+    whenEmpty: 'The batch has no codes.',
   }),
-  describe(
-    'code-batch redemptions ID',
-    'lists the codes of a batch, each with the account that redeemed it',
-    'GET /code-batches/{id}/codes',
-    { columns: columns('id account redeemed_at redeemed_by'), whenEmpty: 'The batch has no codes.' },
-  ),
-  ...statusCommands('code-batch', 'code-batches', 'disables a batch: its codes cannot be redeemed', batchDetails),
-  describe('code redeem ACCOUNT CODE', 'redeems a code for an account', 'POST /accounts/{id}/redemptions', {
-    print: printRedemption,
-  }),
+  ...statusCommands('code-batch', 'code-batch-change', 'Disable a batch: its codes cannot be redeemed', batchDetails),
+  apiCommand('code redeem ACCOUNT CODE', 'redemption-create', printRedemption),
 ];
 
-const planDetails: readonly Column[] = [
-  ...columns('account plan overflow'),
-  [
-    'WINDOWS',
-    (row) => (row['windows'] as Row[]).map((one) => `${one['used']} of ${one['limit']} per ${one['length']}`),
-  ],
-  ...columns('groups paid_until ends_at'),
-  ['SUBSCRIPTION', (row) => subscriptionText(row['subscription'] as Row | null)],
-];
-function subscriptionText(subscription: Row | null): string | null {
-  if (subscription === null) return null;
-  const { cancels_at: cancelsAt, next_plan: nextPlan } = subscription;
-  if (cancelsAt !== null) return `canceled, ends ${cancelsAt}`;
-  return nextPlan === null ? 'renews' : `becomes ${nextPlan}`;
-}
-
-async function printSubscribed({ world, json }: Invocation, answer: Row): Promise<number> {
-  const { url } = answer;
-  if (json) await world.write(`${JSON.stringify(answer, null, 2)}\n`);
-  else await world.write(url === null ? 'The subscription was changed.\n' : `To be paid at: ${url}\n`);
-  return 0;
-}
-
-const planFlags: Record<string, FieldFlag> = {
-  overflow: flag('yes|no', 'overflow', yesOrNo, 'whether the wallet pays for what the plan does not (default: yes)'),
-  ends: flag('TIME', 'ends_at', time, 'when the plan ends, such as 2027-01-31T00:00:00Z (default: never)'),
-};
 const plans: readonly ApiCommand[] = [
-  describe('plan show ACCOUNT', 'shows the plan of an account and what is left of it', 'GET /accounts/{id}/plan', {
-    columns: planDetails,
+  apiCommand('plan list', 'plan-list', planColumns, { whenEmpty: noneApplied('plans') }),
+  apiCommand('plan show ACCOUNT', 'plan-show', planDetails),
+  apiCommand('plan give ACCOUNT PLAN', 'plan-change', planDetails, {
+    summary: 'Give an account a plan without payment',
   }),
-  describe('plan give ACCOUNT PLAN', 'gives an account a plan without payment', 'PATCH /accounts/{id}/plan', {
-    flags: planFlags,
-    columns: planDetails,
+  apiCommand('plan update ACCOUNT', 'plan-change', planDetails, {
+    summary: 'Change the plan of an account',
+    flags: { plan: { help: 'gives the account another plan without payment' } },
   }),
-  describe('plan update ACCOUNT', 'changes the plan of an account', 'PATCH /accounts/{id}/plan', {
-    flags: forUpdate(planFlags, 'ends'),
-    needsChange: true,
-    columns: planDetails,
-  }),
-  describe(
-    'plan subscribe ACCOUNT PLAN',
-    'begins the subscription of an account, to be paid by its holder, or changes it to another plan',
-    'POST /accounts/{id}/subscription',
-    { print: printSubscribed },
-  ),
-  describe(
-    'plan cancel ACCOUNT',
-    'cancels the subscription of an account with its paid period',
-    'POST /accounts/{id}/subscription/cancel',
-    { columns: planDetails },
-  ),
-  describe(
-    'plan resume ACCOUNT',
-    'undoes the cancellation, or a planned change, of a subscription',
-    'POST /accounts/{id}/subscription/resume',
-    { columns: planDetails },
-  ),
-  describe('plan end ACCOUNT', 'ends the plan of an account at once', 'PATCH /accounts/{id}/plan', {
+  apiCommand('plan subscribe ACCOUNT PLAN', 'subscription-create', printSubscribed),
+  apiCommand('plan cancel ACCOUNT', 'subscription-cancel', planDetails),
+  apiCommand('plan resume ACCOUNT', 'subscription-resume', planDetails),
+  apiCommand('plan end ACCOUNT', 'plan-change', planDetails, {
+    summary: 'End the plan of an account at once',
     body: { plan: null },
-    columns: planDetails,
   }),
 ];
 
-/** Every command of this table, as data. */
-export const resourceTable: readonly ApiCommand[] = [
-  ...paymentTable,
+const payments: readonly ApiCommand[] = [
+  apiCommand('auto-recharge show ACCOUNT', 'auto-recharge-show', rechargeColumns),
+  apiCommand('auto-recharge enable ACCOUNT', 'auto-recharge-change', rechargeColumns, {
+    summary: 'Recharge an account automatically, or change how',
+    body: { enabled: true },
+  }),
+  apiCommand('auto-recharge disable ACCOUNT', 'auto-recharge-change', rechargeColumns, {
+    summary: 'Stop recharging an account',
+    body: { enabled: false },
+  }),
+  apiCommand('payments list', 'payment-list', paymentColumns, { isLimited: true }),
+  apiCommand('payments show ID', 'payment-show', paymentDetails),
+  apiCommand('payments check', 'payment-check', printCheck, {
+    summary: "Compare the journal with the payment provider's list; exits 1 when anything differs",
+    send: checkAll,
+  }),
+];
+
+const events: readonly ApiCommand[] = [
+  apiCommand('event list', 'event-list', columns('id timestamp account type description'), { isLimited: true }),
+  apiCommand('destination create', 'destination-create', [...destinationDetails, ...columns('secret')], withSecret),
+  apiCommand('destination list', 'destination-list', destinationColumns, {
+    isLimited: true,
+    whenEmpty: 'There are no destinations: create one with "turnpike destination create".',
+  }),
+  apiCommand('destination show DESTINATION', 'destination-show', destinationDetails),
+  apiCommand('destination update DESTINATION', 'destination-update', destinationDetails),
+  apiCommand(
+    'destination rotate DESTINATION',
+    'destination-rotate',
+    [...destinationDetails, ...columns('secret')],
+    withSecret,
+  ),
+  apiCommand('destination test DESTINATION', 'destination-test', destinationDetails),
+  apiCommand('delivery list', 'delivery-list', deliveryColumns, { isLimited: true }),
+  apiCommand('delivery show DELIVERY', 'delivery-show', [
+    ...deliveryColumns,
+    ['ATTEMPTS', (row) => JSON.stringify(row['attempts'])],
+  ]),
+  apiCommand('delivery redeliver DELIVERY', 'delivery-redeliver', deliveryColumns),
+];
+
+const catalog: readonly ApiCommand[] = [
+  apiCommand('model list', 'model-list', modelColumns, {
+    summary: 'List models with their prices, costs and margins in USD per million tokens (input/output)',
+    whenEmpty: noneApplied('models'),
+  }),
+  apiCommand('model compare', 'model-compare', printDifferences),
+  apiCommand('group list', 'group-list', groupColumns, { whenEmpty: noneApplied('groups') }),
+  apiCommand('provider list', 'provider-list', providerColumns, { whenEmpty: noneApplied('providers') }),
+  apiCommand('provider show NAME', 'provider-show', printProvider),
+  apiCommand('provider test NAME', 'provider-test', printTest, {
+    summary: 'Test whether a provider answers and accepts its credentials, without cost; exits 1 if not',
+  }),
+  apiCommand('audit', 'audit-list', auditColumns, {
+    isLimited: true,
+    whenEmpty: 'No changes match.',
+  }),
+];
+
+/** Every command that is made from one operation. */
+export const apiCommands: readonly ApiCommand[] = [
   ...accounts,
+  ...keys,
+  ...people,
   ...codes,
   ...plans,
-  ...keys,
-  ...tokens,
-  ...people,
+  ...payments,
+  ...events,
+  ...catalog,
 ];
 
-export const resourceCommands: readonly Command[] = resourceTable.map(apiCommand);
+export const resourceCommands: readonly Command[] = [...apiCommands, showModel, usage];
 
-/** The codes on stdout, so that they can be sent to a file, and the batch on stderr. */
-async function printCodes({ json, world }: Invocation, batch: Row): Promise<number> {
-  if (json) await world.write(`${JSON.stringify(batch, null, 2)}\n`);
-  if (json) return 0;
-  const rows = (batch['codes'] as string[]).map((code, at) => `${batch['id']}:${at + 1},${code},${batch['amount']}\n`);
-  await world.write(`id,code,amount\n${rows.join('')}`);
-  await world.writeError(`Created ${batch['id']}. Keep the codes now: they are not shown again.\n`);
+function noneApplied(plural: string): string {
+  return `There are no ${plural}: add some with "turnpike apply".`;
+}
+
+async function printCredit(invocation: Invocation, credited: Row): Promise<number> {
+  if (credited['repeated'] === true)
+    await invocation.world.writeError('This reference was credited before: no credit was added.\n');
+  await printObject(invocation, credited, columns('account amount balance reference note'));
   return 0;
 }
 
@@ -434,9 +280,96 @@ async function printRedemption(invocation: Invocation, redemption: Row): Promise
   return 0;
 }
 
-async function printCredit(invocation: Invocation, credited: Row): Promise<number> {
-  if (credited['repeated'] === true)
-    await invocation.world.writeError('This reference was credited before: no credit was added.\n');
-  await printObject(invocation, credited, columns('account amount balance reference note'));
+/** The codes on stdout, so that they can be sent to a file, and the batch on stderr. */
+async function printCodes(invocation: Invocation, batch: Row): Promise<number> {
+  const { json, world } = invocation;
+  if (json) await printObject(invocation, batch, []);
+  if (json) return 0;
+  const rows = (batch['codes'] as string[]).map((code, at) => `${batch['id']}:${at + 1},${code},${batch['amount']}\n`);
+  await world.write(`id,code,amount\n${rows.join('')}`);
+  await world.writeError(`Created ${batch['id']}. Keep the codes now: they are not shown again.\n`);
   return 0;
+}
+
+async function printSubscribed(invocation: Invocation, answer: Row): Promise<number> {
+  const { url } = answer;
+  if (invocation.json) await printObject(invocation, answer, []);
+  else await invocation.world.write(url === null ? 'The subscription was changed.\n' : `To be paid at: ${url}\n`);
+  return 0;
+}
+
+/** Compares all parts of the range, as one response. */
+async function checkAll(client: AdminClient, path: string, body: Row): Promise<Row> {
+  const differences: unknown[] = [];
+  let compared = 0;
+  let asked = body;
+  for (;;) {
+    const part = await client.post(path, asked);
+    differences.push(...(part['differences'] as unknown[]));
+    compared += integerOf(part['compared']);
+    if (part['is_complete'] === true) return { ...part, ok: differences.length === 0, compared, differences };
+    asked = { ...asked, since: part['checked_until'] };
+  }
+}
+
+async function printCheck(invocation: Invocation, check: Row): Promise<number> {
+  const differences = check['differences'] as Row[];
+  const line = ({ kind, payment, source, account, message }: Row) =>
+    `${kind}: ${[payment, source, account].filter((name) => name !== null).join(' ')}: ${message}\n`;
+  if (invocation.json) await printObject(invocation, check, []);
+  else {
+    const result = differences.length === 0 ? 'no differences' : `differences: ${differences.length}`;
+    await invocation.world.write(
+      `${differences.map(line).join('')}compared ${check['compared']} payments: ${result}\n`,
+    );
+  }
+  return differences.length === 0 ? 0 : 1;
+}
+
+function subscriptionText(plan: Row): string | null {
+  const subscription = plan['subscription'] as Row | null;
+  if (subscription === null) return null;
+  const { cancels_at: cancelsAt, next_plan: nextPlan } = subscription;
+  if (cancelsAt !== null) return `canceled, ends ${cancelsAt}`;
+  return nextPlan === null ? 'renews' : `becomes ${nextPlan}`;
+}
+
+function methodText({ payment_method: method }: Row): string | null {
+  const { brand, kind, last4 } = (method ?? {}) as Row;
+  return method === null ? null : [brand ?? kind, last4].filter((part) => part !== null).join(' ');
+}
+
+/** Such as "2.00 per 5h, 20.00 per week". */
+function windowsText({ windows }: Row): string {
+  const limits = Object.entries(windows as Row).filter(([, limit]) => limit !== null);
+  return limits.map(([length, limit]) => `${limit} per ${length}`).join(', ');
+}
+
+/** Such as "3 ready, 1 open". */
+function stateCounts(routes: readonly Row[]): string {
+  const byState = Map.groupBy(routes, ({ state }) => state);
+  return [...byState].map(([state, ofState]) => `${ofState.length} ${state}`).join(', ');
+}
+
+/** "status: enabled → disabled" for each member that changed; for a new object, its members. JSON has all of it. */
+function changeText(row: Row): string {
+  const before = (row['before'] ?? {}) as Row;
+  const after = (row['after'] ?? {}) as Row;
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const parts = names
+    .filter((name) => !isEmpty(before[name]) || !isEmpty(after[name]))
+    .map(
+      (name) => `${name}: ${row['before'] === null ? '' : `${valueText(before[name])} → `}${valueText(after[name])}`,
+    );
+  const joined = parts.join('; ');
+  return joined.length <= CHANGE_CHARACTERS_MAX ? joined : `${joined.slice(0, CHANGE_CHARACTERS_MAX)}…`;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+}
+
+function valueText(value: unknown): string {
+  if (isEmpty(value)) return '-';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -19,6 +19,7 @@ export interface DocumentOperation {
   responses: Record<string, DocumentResponse>;
 }
 export interface DocumentResponse {
+  description: string;
   content: Record<string, { schema: Schema }>;
   headers?: Record<string, { required: boolean; schema: Schema }>;
   links?: Record<string, { operationId: string; parameters: Record<string, string> }>;
