@@ -28,6 +28,8 @@ export interface CommandDetails {
   flags?: Readonly<Record<string, Partial<FieldFlag>>>;
   /** Members of the body that are always the same. */
   body?: Row;
+  /** Sends nothing but `body`. */
+  hasNoFlags?: true;
   /** The request, where it takes more than one. */
   send?(client: AdminClient, path: string, body: Row): Promise<Row>;
   /** Printed on stderr when a list has no rows. Absent: made of the path. */
@@ -75,7 +77,7 @@ export function apiCommand(usage: string, id: OperationId, output: Output, detai
   const given = [...fields, ...Object.keys(details.body ?? {})];
   const flags = Object.fromEntries(
     Object.entries(operation.flags)
-      .filter(([, { field }]) => !given.includes(field))
+      .filter(([, { field }]) => !given.includes(field) && !details.hasNoFlags)
       .map(([name, flag]) => [name, { ...flag, ...details.flags?.[name] }]),
   );
   const isUpdate = operation.method === 'PATCH' && Object.keys(flags).length > 0;

@@ -103,7 +103,7 @@ const linkColumns: readonly Column[] = [...columns('link'), ...personColumns];
 /** Disables an object, and enables it again. */
 function statusCommands(noun: string, operation: OperationId, summary: string, columns: readonly Column[]) {
   const change = (verb: string, summary: string, status: string) =>
-    apiCommand(`${noun} ${verb} ID`, operation, columns, { summary, body: { status } });
+    apiCommand(`${noun} ${verb} ID`, operation, columns, { summary, body: { status }, hasNoFlags: true });
   return [change('disable', summary, 'disabled'), change('enable', `Enable a disabled ${noun}`, 'enabled')];
 }
 
@@ -185,6 +185,7 @@ const plans: readonly ApiCommand[] = [
   apiCommand('plan end ACCOUNT', 'plan-change', planDetails, {
     summary: 'End the plan of an account at once',
     body: { plan: null },
+    hasNoFlags: true,
   }),
 ];
 
@@ -197,6 +198,7 @@ const payments: readonly ApiCommand[] = [
   apiCommand('auto-recharge disable ACCOUNT', 'auto-recharge-change', rechargeColumns, {
     summary: 'Stop recharging an account',
     body: { enabled: false },
+    hasNoFlags: true,
   }),
   apiCommand('payments list', 'payment-list', paymentColumns, { isLimited: true }),
   apiCommand('payments show ID', 'payment-show', paymentDetails),

@@ -113,6 +113,34 @@ describe('turnpike', () => {
   });
 });
 
+test('the help of a command has the description, choices and defaults of each field of its operation', async () => {
+  const { out } = await world.run('account', 'create', '--help');
+  expect(out.split('\n').slice(0, 4)).toEqual([
+    'usage: turnpike account create NAME [flags]',
+    '',
+    'Create an account.',
+    'Result: the account.',
+  ]);
+  expect(out).toMatch(/^ {2}--group A,B +the groups that its keys may be in \(default: default\)$/m);
+  expect(out).toMatch(/^ {2}--credit-kind payment\|promotion +the kind of its initial credit \(default: payment\)$/m);
+  const update = (await world.run('key', 'update', '--help')).out;
+  expect(update).toMatch(/^ {2}--rpm N +requests per minute \(none removes it\)$/m);
+  expect(update).toMatch(/^ {2}--models A,B .*\(any removes it\)$/m);
+});
+
+test('a command that changes one member has no flags for others', async () => {
+  for (const command of ['account disable', 'key enable', 'person disable', 'plan end', 'auto-recharge disable']) {
+    const { out } = await world.run(...command.split(' '), '--help');
+    expect([...out.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, flag]) => flag)).toEqual([
+      'url',
+      'token',
+      'data',
+      'json',
+      'help',
+    ]);
+  }
+});
+
 test('an invalid value is refused with the name of its flag, before any request', async () => {
   world.requests.length = 0;
   const wrong: [string[], string][] = [

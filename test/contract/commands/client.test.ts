@@ -264,6 +264,20 @@ test('usage reads as many pages as its limit needs, newest first', async () => {
   expect(((await world.runJson('ledger', String(id), '--limit', '2000')) as unknown as Json[]).length).toBe(1_204);
 });
 
+test('lists are filtered and sorted by the parameters of their operations', async () => {
+  const ids: unknown[] = [];
+  for (const name of ['beta', 'alpha'])
+    ids.push((await world.runJson('account', 'create', name, '--credit', '1'))['id']);
+  expect(await world.runJson('account', 'list', '--name', 'LPH')).toMatchObject([{ id: ids[1] }]);
+  expect(await world.runJson('account', 'list', '--sort', 'name', '--order', 'desc')).toMatchObject([
+    { id: ids[0] },
+    { id: ids[1] },
+  ]);
+  expect(await world.runJson('ledger', String(ids[0]), '--kind', 'payment')).toHaveLength(1);
+  expect(await world.runJson('ledger', String(ids[0]), '--kind', 'refund')).toHaveLength(0);
+  expect((await world.run('account', 'list', '--order', 'up')).error).toContain('--order must be asc or desc');
+});
+
 describe('a failure', () => {
   test("of the service exits 1, with the service's message on stderr and nothing on stdout", async () => {
     const account = String((await world.runJson('account', 'create', 'acme'))['id']);

@@ -63,6 +63,7 @@ test('refuses filters that totals do not have', async () => {
     ['--totals', 'hour'],
     ['--totals', 'day', '--limit', '1001'],
     ['--totals', 'day', '--outcome', 'failed'],
+    ['--totals', 'day', '--provider', 'sandbox'],
   ])
     expect((await world.run('usage', ...wrong)).exitCode).toBe(2);
   expect((await world.run('usage', '--totals', 'day', '--since', '2027-01-01')).error).toBe('No usage matches.\n');
