@@ -17,7 +17,7 @@ import { faultsOf, readSources, type Source, textOf, walk } from './sources.ts';
 const looseNumbers: Record<string, string> = {
   'src/fronts/chat-completions/chat-request.ts':
     'a budget of thinking is passed on, and read by usage/read-thinking.ts',
-  'src/fronts/sampling-ranges.ts': 'ranges of sampling for the provider',
+  'src/fronts/request-fields.ts': 'ranges of sampling for the provider',
   'src/gateway/message-record.ts': 'asks only whether a count was reported',
   'src/providers/anthropic/adapt-request.ts': 'sampling for the provider',
   'src/providers/anthropic/convert-request.ts': 'sampling for the provider',

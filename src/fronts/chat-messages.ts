@@ -22,7 +22,7 @@ import { type CallIds, readArguments } from './call-ids.ts';
 import type { ConversationBuilder } from './conversation-builder.ts';
 import { convertContent } from './convert-parts.ts';
 import { type BlockReader, readAssistantBlock, readUserBlock } from './messages-blocks.ts';
-import { requests } from './refused-fields.ts';
+import { requests } from './request-fields.ts';
 
 /** The calls of a conversation. */
 export interface Calls {

@@ -1,9 +1,9 @@
 // Chat Completions: translates OpenAI requests to Messages and answers back, by docs/chat-completions.md.
 
 import { weighArguments } from '../chat-messages.ts';
-import { withInner } from '../extra-fields.ts';
 import type { AnswerTranslator, Front } from '../front.ts';
 import { openAiError } from '../openai-error.ts';
+import { withInner } from '../request-fields.ts';
 import { FIELDS } from './chat-fields.ts';
 import { type ChatTerms, convertRequest } from './chat-request.ts';
 import { ChunkWriter } from './chunk-writer.ts';

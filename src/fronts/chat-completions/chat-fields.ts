@@ -1,6 +1,6 @@
 // Fields of Chat Completions that are refused or dropped, and all names for the `param` of an error.
 
-import type { RefusedField } from '../refused-fields.ts';
+import type { RefusedField } from '../request-fields.ts';
 import { RESPONSE_FIELDS } from '../responses/responses.ts';
 
 const STORED = 'nothing is stored here; send the whole conversation';

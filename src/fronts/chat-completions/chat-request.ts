@@ -12,11 +12,8 @@ import {
   type ServiceTier,
   wrongField,
 } from '../../wire/wire.ts';
-import { extraMember, withInner } from '../extra-fields.ts';
 import type { Origins } from '../origins.ts';
-import { refuseFields } from '../refused-fields.ts';
-import { checkRanges, OPENAI_RANGES } from '../sampling-ranges.ts';
-import { userMember } from '../user-id.ts';
+import { checkRanges, extraMember, OPENAI_RANGES, refuseFields, userMember, withInner } from '../request-fields.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
 import { convertConversation, systemField } from './convert-conversation.ts';
 import { type CustomTools, convertTools } from './convert-tools.ts';

@@ -4,8 +4,7 @@ import { describeCustom } from '../../protocols/custom-tool.ts';
 import { isExactObject, type Placed, requireObject, withCacheControl } from '../../protocols/placed.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { isJsonObject, objectOf, requireList, requireText, requireToolName, wrongField } from '../../wire/wire.ts';
-import { describeFunction } from '../function-tool.ts';
-import { type Choice, chooseTools, demand, findMode, readAllowed, USUAL } from '../tool-choice.ts';
+import { type Choice, chooseTools, demand, describeFunction, findMode, readAllowed, USUAL } from '../openai-tools.ts';
 
 interface ConvertedTools {
   /** `tools` and `tool_choice` of the Messages request, if any. */

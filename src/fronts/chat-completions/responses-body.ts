@@ -4,9 +4,9 @@
 import { isExactObject } from '../../protocols/placed.ts';
 import { type JsonObject, type JsonValue, jsonObjects, objectOf, wrongField } from '../../wire/wire.ts';
 import { isOfChat } from '../chat-messages.ts';
-import { refuseFields } from '../refused-fields.ts';
+import { findMode } from '../openai-tools.ts';
+import { refuseFields } from '../request-fields.ts';
 import { RESPONSE_FIELDS, type ResponseTerms, readResponses } from '../responses/responses.ts';
-import { findMode } from '../tool-choice.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
 import { type ConvertedRequest, maxTokensMember, sameFields, stopMember, usagePlace } from './chat-request.ts';
 import { readSystem } from './convert-conversation.ts';

@@ -1,6 +1,6 @@
 // Fields of text completions that are read or refused, and all names for the `param` of an error.
 
-import type { RefusedField } from '../refused-fields.ts';
+import type { RefusedField } from '../request-fields.ts';
 
 /** Fields that are refused when they request anything. */
 export const REFUSED_FIELDS: Readonly<Record<string, RefusedField>> = {

@@ -9,9 +9,8 @@ import {
   wrongField,
 } from '../../wire/wire.ts';
 import { type ChatTerms, readChat, TRANSLATED_FIELDS } from '../chat-completions/chat-completions.ts';
-import { withInner } from '../extra-fields.ts';
 import type { Origins } from '../origins.ts';
-import { refuseFields } from '../refused-fields.ts';
+import { refuseFields, withInner } from '../request-fields.ts';
 import { CHAT_FIELDS, FIELDS, REFUSED_FIELDS } from './completion-fields.ts';
 
 /** The facts that the response needs. Small, because a stream may last much longer than its request is kept. */

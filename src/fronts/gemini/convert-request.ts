@@ -16,7 +16,7 @@ import {
   wrongField,
 } from '../../wire/wire.ts';
 import type { Origins } from '../origins.ts';
-import { checkRanges, type Ranges } from '../sampling-ranges.ts';
+import { checkRanges, type Ranges } from '../request-fields.ts';
 import { convertContents, convertSystem } from './convert-contents.ts';
 import { convertSchema } from './convert-schema.ts';
 import { ENUM_TYPE, enumSchema } from './enum-answer.ts';

@@ -13,11 +13,8 @@ import {
   type ServiceTier,
   wrongField,
 } from '../../wire/wire.ts';
-import { extraMember } from '../extra-fields.ts';
 import type { Origins } from '../origins.ts';
-import { refuseFields } from '../refused-fields.ts';
-import { checkRanges, OPENAI_RANGES } from '../sampling-ranges.ts';
-import { userMember } from '../user-id.ts';
+import { checkRanges, extraMember, OPENAI_RANGES, refuseFields, userMember } from '../request-fields.ts';
 import { convertInput, type InputItem, readItems, toolListsOf } from './convert-input.ts';
 import { type CalledTool, convertTools, type ToolList } from './convert-tools.ts';
 import { echoSettings } from './echoed-settings.ts';

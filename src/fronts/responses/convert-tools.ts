@@ -14,8 +14,7 @@ import {
   wrongField,
 } from '../../wire/wire.ts';
 import { shownType } from '../convert-parts.ts';
-import { describeFunction } from '../function-tool.ts';
-import { type Choice, chooseTools, demand, findMode, readAllowed, USUAL } from '../tool-choice.ts';
+import { type Choice, chooseTools, demand, describeFunction, findMode, readAllowed, USUAL } from '../openai-tools.ts';
 
 /** How a call of a tool is named in the answer. */
 export interface CalledTool {

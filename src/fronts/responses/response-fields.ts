@@ -1,6 +1,6 @@
 // Fields of Responses that are refused, dropped or passed on, and all names for the `param` of an error.
 
-import type { RefusedField } from '../refused-fields.ts';
+import type { RefusedField } from '../request-fields.ts';
 import { ECHOED_FIELDS } from './echoed-settings.ts';
 
 const STORED = 'nothing is stored here; send the whole conversation as `input`';

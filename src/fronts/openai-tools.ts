@@ -1,8 +1,22 @@
-// Tool choices of OpenAI's clients. A choice of some tools is made by sending only those.
+// Functions and tool choices of OpenAI's clients. A choice of some tools is made by sending only those.
 
-import type { Placed } from '../protocols/placed.ts';
+import { type Placed, requireObject } from '../protocols/placed.ts';
 import { OPENAI_CHOICES, typeOfChoice } from '../protocols/tool-choice.ts';
-import { type JsonObject, type JsonValue, jsonObjects, wrongField } from '../wire/wire.ts';
+import { type JsonObject, type JsonValue, jsonObjects, requireToolName, wrongField } from '../wire/wire.ts';
+
+/** A function as a tool. Throws invalid_request. */
+export function describeFunction(described: JsonObject, path: string): Placed {
+  const { description, parameters, input_schema, strict } = described;
+  const name = requireToolName(described['name'], `${path}.name`);
+  const schema = requireObject(parameters ?? input_schema ?? {}, `${path}.parameters`);
+  const block = {
+    name,
+    ...(typeof description === 'string' && { description }),
+    input_schema: schema['type'] === undefined ? { type: 'object', ...schema } : schema,
+    ...(strict === true && { strict }),
+  };
+  return { block, path };
+}
 
 export interface Choice {
   /** `tool_choice` of the Messages request; null: the default. */
