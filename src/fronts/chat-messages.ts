@@ -1,9 +1,9 @@
 // Messages of Chat Completions, with the forms of Messages and Responses that clients mix into them, as turns of a
 // conversation.
 
-import { thinkingBlock, thinkingOf } from '../protocols/chat-thinking.ts';
 import { CUSTOM_INPUT, customInput } from '../protocols/custom-tool.ts';
 import { type Placed, requireObject, textBlock, withCacheControl } from '../protocols/placed.ts';
+import { thinkingBlock, thinkingOf } from '../protocols/thinking.ts';
 import {
   isJsonObject,
   isThinking,

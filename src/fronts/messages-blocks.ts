@@ -1,8 +1,8 @@
 // Blocks of the Messages protocol in the content of messages, as Cursor sends them for models of Anthropic
 // (https://github.com/router-for-me/CLIProxyAPI/issues/3805). Their members are those of the translated message.
 
-import { thinkingBlock } from '../protocols/chat-thinking.ts';
 import { type Placed, requireObject } from '../protocols/placed.ts';
+import { thinkingBlock } from '../protocols/thinking.ts';
 import { type JsonObject, requireText } from '../wire/wire.ts';
 import type { CallIds } from './call-ids.ts';
 import { convertDocument, convertImage, inlineBlock, storedFile } from './convert-media.ts';

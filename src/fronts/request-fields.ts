@@ -48,14 +48,21 @@ export function checkRanges(holder: JsonObject, ranges: Ranges, parent = ''): vo
   }
 }
 
-const USER_CHARACTERS_MAX = 256; // the lowest limit of all providers
+/** The fields with these names that the body has, but for penalties of zero, which are the default. */
+export function givenFields(body: JsonObject, names: readonly string[]): JsonObject {
+  const given = names.map((name): [string, JsonValue] => [name, body[name] ?? null]);
+  return Object.fromEntries(
+    given.filter(([name, value]) => value !== null && !(value === 0 && name.endsWith('_penalty'))),
+  );
+}
 
-/**
- * The end user or conversation, which keeps a conversation on its route: `metadata` from the first of `names` that the body
- * has. Throws invalid_request.
- */
-export function userMember(body: JsonObject, names: readonly string[], fields: Map<string, string>): JsonObject {
-  const name = names.find((one) => (body[one] ?? null) !== null && body[one] !== '');
+const USER_CHARACTERS_MAX = 256; // the lowest limit of all providers
+/** Fields that identify the conversation or the end user, most specific first. */
+const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
+
+/** The end user or conversation, which keeps a conversation on its route: `metadata`. Throws invalid_request. */
+export function userMember(body: JsonObject, fields: Map<string, string>): JsonObject {
+  const name = USER_FIELDS.find((one) => (body[one] ?? null) !== null && body[one] !== '');
   if (name === undefined) return {};
   fields.set('metadata', name);
   const user = requireText(body[name], name);

@@ -13,7 +13,15 @@ import {
   wrongField,
 } from '../../wire/wire.ts';
 import type { Origins } from '../origins.ts';
-import { checkRanges, extraMember, OPENAI_RANGES, refuseFields, userMember, withInner } from '../request-fields.ts';
+import {
+  checkRanges,
+  extraMember,
+  givenFields,
+  OPENAI_RANGES,
+  refuseFields,
+  userMember,
+  withInner,
+} from '../request-fields.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
 import { convertConversation, systemField } from './convert-conversation.ts';
 import { type CustomTools, convertTools } from './convert-tools.ts';
@@ -36,8 +44,6 @@ export interface ChatTerms {
 const SAME_FIELDS = ['model', 'temperature', 'top_p', 'top_k', 'stream', 'cache_control'];
 /** Fields that Messages does not have and some providers do; other providers drop them. */
 const MORE_FIELDS = ['frequency_penalty', 'presence_penalty', 'seed'];
-/** Fields that identify the end user, most specific first. */
-const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 
 /** Names of Messages in sentences. */
 const WORDS: readonly [string, string][] = [
@@ -80,7 +86,7 @@ export function convertRequest(given: JsonObject, listName = 'messages'): Conver
     messages: conversation.messages,
     ...tools.members,
     ...effortMembers(readChatEffort(body), format, formatPath, fields),
-    ...userMember(body, USER_FIELDS, fields),
+    ...userMember(body, fields),
     ...extraMember(body, TRANSLATED_FIELDS),
   };
   return {
@@ -106,12 +112,7 @@ function readOwnFormat(body: JsonObject): ReturnType<typeof readFormat> & { path
 
 /** Fields with the same name in Messages, and those that only some providers have. */
 export function sameFields(body: JsonObject): JsonObject {
-  const same: JsonObject = {};
-  for (const name of [...SAME_FIELDS, ...MORE_FIELDS]) {
-    const value = body[name] ?? null;
-    if (value !== null && !(value === 0 && name.endsWith('_penalty'))) same[name] = value;
-  }
-  return same;
+  return givenFields(body, [...SAME_FIELDS, ...MORE_FIELDS]);
 }
 
 /** Newest first; the last one is that of Responses. */

@@ -1,9 +1,9 @@
 // Writes Chat Completions chunks from Messages events, without I/O. [DONE] follows only the end, never an error.
 
 import { bounds } from '../../config/config.ts';
-import { detailOf } from '../../protocols/chat-thinking.ts';
 import { customInput } from '../../protocols/custom-tool.ts';
 import { tierOfAnswer } from '../../protocols/service-tiers.ts';
+import { detailOf } from '../../protocols/thinking.ts';
 import {
   type DeltaKind,
   isThinking,

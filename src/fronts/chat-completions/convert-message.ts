@@ -1,9 +1,9 @@
 // Translates a whole message to a chat.completion.
 
-import { detailOf } from '../../protocols/chat-thinking.ts';
 import { customInput } from '../../protocols/custom-tool.ts';
 import { tierOfAnswer } from '../../protocols/service-tiers.ts';
 import { wordOf } from '../../protocols/stop-words.ts';
+import { detailOf } from '../../protocols/thinking.ts';
 import { CHAT_COUNTS, countsOfMessage, writeCounts } from '../../protocols/token-counts.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { isThinking, jsonObjects, objectOf, signatureForCall, signatureMember, textOf } from '../../wire/wire.ts';

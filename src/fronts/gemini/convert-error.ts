@@ -1,7 +1,7 @@
 // Errors in Google's format. Our code is in `details`, where clients of Google look for a reason and for the time to wait.
 
 import { type ErrorCode, errorTable, TurnpikeError } from '../../errors.ts';
-import { googleStatusOf } from '../../protocols/google-statuses.ts';
+import { googleStatusOf } from '../../protocols/gemini.ts';
 import type { JsonObject } from '../../wire/wire.ts';
 import type { StreamError } from '../answer-stream.ts';
 

@@ -2,7 +2,7 @@
 
 import { isWholeNumber } from '../../base/checked-number.ts';
 import { ANY_JSON, schemaFormat } from '../../protocols/answer-format.ts';
-import { GEMINI_CONFIG } from '../../protocols/gemini-config.ts';
+import { GEMINI_CONFIG } from '../../protocols/gemini.ts';
 import { type Placed, requireObject } from '../../protocols/placed.ts';
 import { googleTierMember } from '../../protocols/service-tiers.ts';
 import { GEMINI_CHOICES, typeOfChoice } from '../../protocols/tool-choice.ts';

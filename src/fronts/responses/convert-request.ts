@@ -14,7 +14,7 @@ import {
   wrongField,
 } from '../../wire/wire.ts';
 import type { Origins } from '../origins.ts';
-import { checkRanges, extraMember, OPENAI_RANGES, refuseFields, userMember } from '../request-fields.ts';
+import { checkRanges, extraMember, givenFields, OPENAI_RANGES, refuseFields, userMember } from '../request-fields.ts';
 import { convertInput, type InputItem, readItems, toolListsOf } from './convert-input.ts';
 import { type CalledTool, convertTools, type ToolList } from './convert-tools.ts';
 import { echoSettings } from './echoed-settings.ts';
@@ -36,8 +36,6 @@ export interface ResponseTerms {
 
 /** Messages has no penalties; some providers have them, others drop them. */
 const SAME_FIELDS = ['model', 'temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'stream'];
-/** Fields that identify the conversation or the end user, most specific first. */
-const USER_FIELDS = ['prompt_cache_key', 'safety_identifier', 'user'];
 
 /** Names of Messages in sentences. */
 const WORDS: readonly [string, string][] = [
@@ -84,7 +82,7 @@ export function convertRequest(body: JsonObject, listName = 'input'): ConvertedR
     messages: conversation.messages,
     ...tools.members,
     ...effortMembers(reasoning, format, 'text.format', fields),
-    ...userMember(body, USER_FIELDS, fields),
+    ...userMember(body, fields),
     ...extraMember(body, FIELDS),
   };
   const origins = {
@@ -120,11 +118,7 @@ function readInstructions(instructions: JsonValue): Placed[] {
 }
 
 function sameFields(body: JsonObject): JsonObject {
-  const same: JsonObject = {};
-  for (const name of SAME_FIELDS) {
-    const value = body[name] ?? null;
-    if (value !== null && !(value === 0 && name.endsWith('_penalty'))) same[name] = value;
-  }
+  const same = givenFields(body, SAME_FIELDS);
   const limit = body['max_output_tokens'] ?? null;
   return limit === null ? same : { ...same, max_tokens: limit };
 }

@@ -1,6 +1,6 @@
 // Thinking in the `encrypted_content` of reasoning items, for the next turn. The provider itself signs it.
 
-import { thinkingBlock } from '../../protocols/chat-thinking.ts';
+import { thinkingBlock } from '../../protocols/thinking.ts';
 import { type JsonObject, textOf } from '../../wire/wire.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }); // replacing bytes takes long

@@ -2,7 +2,7 @@
 
 import { parseFraction } from '../../base/checked-number.ts';
 import { DAY_MS } from '../../base/clock.ts';
-import { statusOfGoogle } from '../../protocols/google-statuses.ts';
+import { statusOfGoogle } from '../../protocols/gemini.ts';
 import { tierMembers } from '../../protocols/service-tiers.ts';
 import { type Ending, endingOf } from '../../protocols/stop-words.ts';
 import { GEMINI_COUNTS, readCounts } from '../../protocols/token-counts.ts';

@@ -1,6 +1,6 @@
 // The request for Gemini: URL, headers, body.
 
-import { GEMINI_CONFIG } from '../../protocols/gemini-config.ts';
+import { GEMINI_CONFIG } from '../../protocols/gemini.ts';
 import { CLOUD_TIERS, requestedWord } from '../../protocols/service-tiers.ts';
 import { GEMINI_CHOICES, wordOfChoice } from '../../protocols/tool-choice.ts';
 import { exactBody, isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../../wire/wire.ts';

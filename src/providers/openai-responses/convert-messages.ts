@@ -2,7 +2,7 @@
 
 import { dataUrl } from '../../protocols/data-url.ts';
 import type { Placed } from '../../protocols/placed.ts';
-import { SignedJson } from '../../protocols/signed-json.ts';
+import { SignedJson } from '../../protocols/thinking.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { shortenToolName } from '../client-tools.ts';
 import { CallIds, checkCalls, joinTurns, NO_PREFILL, partResults, placeBlocks } from '../conversation.ts';

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { isWholeNumber } from '../../base/checked-number.ts';
-import { SignedJson } from '../../protocols/signed-json.ts';
+import { SignedJson } from '../../protocols/thinking.ts';
 import { type JsonObject, type JsonValue, jsonObjects } from '../../wire/wire.ts';
 import type { ProviderEndpoint } from '../provider.ts';
 

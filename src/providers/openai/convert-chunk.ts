@@ -1,9 +1,9 @@
 // Converts Chat Completions chunks to Messages events, without I/O. A whole answer is one chunk.
 
 import { bounds } from '../../config/config.ts';
-import { sealReasoning } from '../../protocols/chat-thinking.ts';
 import { tierMembers } from '../../protocols/service-tiers.ts';
 import { type Ending, endingOf, type StopReason } from '../../protocols/stop-words.ts';
+import { sealReasoning } from '../../protocols/thinking.ts';
 import { CHAT_COUNTS, countOf, type ReportedCounts, readCounts } from '../../protocols/token-counts.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import { InnerJson, isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';

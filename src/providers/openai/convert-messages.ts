@@ -1,9 +1,8 @@
 // Converts the conversation to Chat Completions messages. Tool results directly follow their calls.
 
-import { openReasoning } from '../../protocols/chat-thinking.ts';
 import { dataUrl } from '../../protocols/data-url.ts';
 import { asReminder, type Placed } from '../../protocols/placed.ts';
-import { SignedJson } from '../../protocols/signed-json.ts';
+import { openReasoning, SignedJson } from '../../protocols/thinking.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import {
   isJsonObject,

@@ -2,9 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { EFFORTS } from '../../../src/model-facts/model-facts.ts';
-import { detailOf, openReasoning, sealReasoning, thinkingOf } from '../../../src/protocols/chat-thinking.ts';
 import { effortMembers, readChatEffort, writeChatEffort } from '../../../src/protocols/effort.ts';
-import { SignedJson } from '../../../src/protocols/signed-json.ts';
+import { detailOf, openReasoning, SignedJson, sealReasoning, thinkingOf } from '../../../src/protocols/thinking.ts';
 import type { JsonObject } from '../../../src/wire/wire.ts';
 
 const messageOf = (chat: JsonObject) => effortMembers(readChatEffort(chat), null, '', new Map());

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { FORMAT_NAME, readFormat, writeFormat } from '../../../src/protocols/answer-format.ts';
 import { CUSTOM_JSON, customInput } from '../../../src/protocols/custom-tool.ts';
 import { dataUrl, readDataUrl, readPlainDataUrl } from '../../../src/protocols/data-url.ts';
-import { googleStatusOf, statusOfGoogle } from '../../../src/protocols/google-statuses.ts';
+import { googleStatusOf, statusOfGoogle } from '../../../src/protocols/gemini.ts';
 import { GEMINI_CHOICES, OPENAI_CHOICES, typeOfChoice, wordOfChoice } from '../../../src/protocols/tool-choice.ts';
 
 test('a tool choice that is written is read as the same one', () => {

@@ -2,7 +2,7 @@
 // with the path of the field.
 
 import { describe, expect, test } from 'bun:test';
-import { sealReasoning } from '../../../../src/protocols/chat-thinking.ts';
+import { sealReasoning } from '../../../../src/protocols/thinking.ts';
 import { convertBody } from '../../../../src/providers/openai/convert-request.ts';
 import { chooseProfile } from '../../../../src/providers/openai/profile.ts';
 import { ProviderFault } from '../../../../src/providers/providers.ts';

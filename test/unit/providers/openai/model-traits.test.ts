@@ -2,7 +2,7 @@
 // vendor in its name.
 
 import { describe, expect, test } from 'bun:test';
-import { sealReasoning } from '../../../../src/protocols/chat-thinking.ts';
+import { sealReasoning } from '../../../../src/protocols/thinking.ts';
 import { convertMessages } from '../../../../src/providers/openai/convert-messages.ts';
 import { ignoredFields } from '../../../../src/providers/openai/convert-request.ts';
 import { chooseProfile } from '../../../../src/providers/openai/profile.ts';

@@ -1,8 +1,9 @@
-// Thinking of Chat Completions: in the messages of clients, and in the signatures by which a provider gets its own back.
+// Thinking in messages and in signatures: that of Chat Completions, of clients and of the provider that gets its own back, and what
+// signatures of other converters are read with.
 
-import { type JsonObject, type JsonValue, jsonObjects, textOf } from '../wire/wire.ts';
+import { bounds } from '../config/config.ts';
+import { InnerJson, isJsonObject, type JsonObject, type JsonValue, jsonObjects, textOf } from '../wire/wire.ts';
 import type { Placed } from './placed.ts';
-import type { SignedJson } from './signed-json.ts';
 
 /** Of this protocol, version 1: alone, it marks thinking of providers without signatures. Other providers drop such a block. */
 const MARK = 'turnpike.chat.1.';
@@ -50,4 +51,15 @@ export function openReasoning(signature: JsonValue | undefined, model: string, s
   if (typeof signature !== 'string' || !signature.startsWith(MARK)) return [];
   const held = signed.read(signature.slice(MARK.length));
   return held !== null && held['model'] === model ? jsonObjects(held['details']) : [];
+}
+
+/** JSON in a request's signatures, which clients may truncate or change. */
+export class SignedJson {
+  readonly #json = new InnerJson(bounds.jsonDepthMax);
+
+  /** The object in base64url; null if invalid or beyond the bounds of a body. */
+  read(encoded: string): JsonObject | null {
+    const value = this.#json.read(Buffer.from(encoded, 'base64url').toString('utf8'));
+    return isJsonObject(value) ? value : null;
+  }
 }

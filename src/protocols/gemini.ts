@@ -1,4 +1,16 @@
-// The statuses of Google's errors and those of HTTP: read from Google, and written for its clients.
+// Names of Gemini: of the settings of a request, and of the statuses of errors.
+
+/** Members of generationConfig by their names in Messages, and in the provider kinds that have fields of the front. */
+export const GEMINI_CONFIG = {
+  maxOutputTokens: 'max_tokens',
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  stopSequences: 'stop_sequences',
+  frequencyPenalty: 'frequency_penalty',
+  presencePenalty: 'presence_penalty',
+  seed: 'seed',
+} as const;
 
 /** A name, the HTTP status of an error that has only that name (null: it is not read), and the statuses that are written so. */
 const STATUSES: readonly [name: string, read: number | null, ...written: number[]][] = [
