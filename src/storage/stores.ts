@@ -130,51 +130,29 @@ export function assembleStores(
   reports: ReportReads,
   retentionReads: RetentionReads,
 ): Stores {
-  const { listAudit, listEntries, listHolds, readMonth, listEvents, listDeliveries } = reports;
-  const { listUsage, searchUsage, rankUsage, summarizeUsage, topUsage, topOfRecords, totalUsage, readTimeline } =
-    reports;
-  const { searchAccountNames, searchKeyNames, searchPersonNames } = reports;
-  const { listRefusals, totalRefusals, listFrequentRefusals, findRefusalsBeyond, listRouteHours } = reports;
-  const refusals = { listRefusals, totalRefusals, listFrequentRefusals, findRefusalsBeyond };
-  const { sortAccounts, sortKeys } = reports;
-  const { readInstallation } = reads;
+  const all = { ...reads, ...reports };
   return {
     gate,
-    accounts: { ...reads, sortAccounts, sortKeys, ...accountWrites(gate) },
-    tokens: { ...reads, ...tokenWrites(gate) },
-    people: { ...reads, ...personWrites(gate) },
-    audit: { ...reads, listAudit },
-    catalog: { loadCatalog: reads.loadCatalog, ...catalogWrites(gate) },
-    ledger: { ...reads, listEntries, listHolds, readMonth },
-    usage: {
-      ...reads,
-      listUsage,
-      searchUsage,
-      rankUsage,
-      summarizeUsage,
-      topUsage,
-      topOfRecords,
-      totalUsage,
-      readTimeline,
-    },
-    names: { searchAccountNames, searchKeyNames, searchPersonNames },
-    answers: { findAnswer: reads.findAnswer, answerRow },
-    installation: { readInstallation, ...installationWrites(gate) },
-    payments: reads,
-    samples: { loadSamples: reads.loadSamples, ...sampleWrites(gate) },
-    codes: { ...reads, ...codeWrites(gate) },
-    events: {
-      getEvent: reads.getEvent,
-      listEvents,
-      readFact: async (name) => (await readInstallation(name)) ?? '',
-      ...eventWrites(gate),
-    },
-    destinations: { ...reads, ...destinationWrites(gate) },
-    deliveries: { ...reads, listDeliveries, ...deliveryWrites(gate) },
-    mails: { ...reads, ...mailWrites(gate) },
-    signUps: { ...reads, ...signUpWrites(gate) },
-    traffic: { ...refusals, listRouteHours, ...trafficWrites(gate) },
-    retention: retentionStore(gate, { ...retentionReads, readInstallation }),
+    accounts: { ...all, ...accountWrites(gate) },
+    tokens: { ...all, ...tokenWrites(gate) },
+    people: { ...all, ...personWrites(gate) },
+    audit: all,
+    catalog: { ...all, ...catalogWrites(gate) },
+    ledger: all,
+    usage: all,
+    names: all,
+    answers: { ...all, answerRow },
+    installation: { ...all, ...installationWrites(gate) },
+    payments: all,
+    samples: { ...all, ...sampleWrites(gate) },
+    codes: { ...all, ...codeWrites(gate) },
+    events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },
+    destinations: { ...all, ...destinationWrites(gate) },
+    deliveries: { ...all, ...deliveryWrites(gate) },
+    mails: { ...all, ...mailWrites(gate) },
+    signUps: { ...all, ...signUpWrites(gate) },
+    traffic: { ...all, ...trafficWrites(gate) },
+    retention: retentionStore(gate, { ...all, ...retentionReads }),
   };
 }
 
