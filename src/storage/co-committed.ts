@@ -102,50 +102,39 @@ export function checkChanged({ refusal, race }: CoCommittedStatement, changes: n
   assert(refusal === undefined, refusal ?? '');
 }
 
+type Written = CoCommittedStatement | CoCommittedStatement[];
+
+const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) => Written } = {
+  accounts: writeAccount,
+  keys: writeKey,
+  key_secrets: writeKeySecret,
+  tokens: writeToken,
+  people: writePerson,
+  catalog: writeCatalog,
+  installation: writeInstallation,
+  learned: writeLearned,
+  payments: paymentStatement,
+  billing: paymentStatement,
+  payment_events: paymentStatement,
+  audit_records: writeAudit,
+  creations: writeCreation,
+  code_batches: codeStatements,
+  codes: codeStatements,
+  events: eventStatements,
+  destinations: eventStatements,
+  deliveries: eventStatements,
+  leader: eventStatements,
+  facts: eventStatements,
+  mails: mailStatements,
+  mailed_links: mailStatements,
+  sign_ups: mailStatements,
+  refusals: trafficStatement,
+  route_hours: trafficStatement,
+};
+
 /** The statements that write one row, in order. */
 export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {
-  switch (row.table) {
-    case 'accounts':
-      return [writeAccount(row)];
-    case 'keys':
-      return [writeKey(row)];
-    case 'key_secrets':
-      return writeKeySecret(row);
-    case 'tokens':
-      return [writeToken(row)];
-    case 'people':
-      return [writePerson(row)];
-    case 'catalog':
-      return [writeCatalog(row)];
-    case 'installation':
-      return [writeInstallation(row)];
-    case 'learned':
-      return [writeLearned(row)];
-    case 'payments':
-    case 'billing':
-    case 'payment_events':
-      return [paymentStatement(row)];
-    case 'audit_records':
-      return [writeAudit(row)];
-    case 'creations':
-      return writeCreation(row);
-    case 'code_batches':
-    case 'codes':
-      return codeStatements(row);
-    case 'events':
-    case 'destinations':
-    case 'deliveries':
-    case 'leader':
-    case 'facts':
-      return eventStatements(row);
-    case 'mails':
-    case 'mailed_links':
-    case 'sign_ups':
-      return mailStatements(row);
-    case 'refusals':
-    case 'route_hours':
-      return [trafficStatement(row)];
-  }
+  return [(writers[row.table] as (row: WrittenRow) => Written)(row)].flat();
 }
 
 function writeAccount({ account }: RowOf<'accounts'>): CoCommittedStatement {
