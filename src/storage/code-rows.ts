@@ -4,6 +4,7 @@ import type { LedgerGate } from '../ledger/ledger.ts';
 import type { CodeBatch, CodeStore, Redemption, StoredCode } from '../payments/payments.ts';
 import { auditRows, submit } from './account-writes.ts';
 import type { CoCommittedRow, CoCommittedStatement } from './co-committed.ts';
+import { prepareOne } from './readable-rows.ts';
 import { columnsAs, type SqlReader } from './sql-reader.ts';
 
 export type CodeRow =
@@ -97,10 +98,7 @@ export function codeReads(on: SqlReader): CodeReads {
   const integers = ['id', 'createdAtMs', 'amount', 'count', 'redeemed', 'expiresAtMs', 'oncePerAccount'];
   const batchColumns = columnsAs(on, 'r', integers, ['name', 'kind', 'note', 'status', 'madeBy']);
   const codeColumns = columnsAs(on, 'c', ['number', 'account', 'redeemedAtMs'], ['redeemedBy']);
-  const byHash = on.prepare<BatchTable & CodeTable>(
-    `SELECT ${batchColumns}, ${codeColumns} FROM codes c JOIN code_batches r ON r.id = c.batch_id WHERE c.hash = $1`,
-  );
-  const byId = on.prepare<BatchTable>(`SELECT ${batchColumns} FROM code_batches r WHERE r.id = $1`);
+  const byHash = `SELECT ${batchColumns}, ${codeColumns} FROM codes c JOIN code_batches r ON r.id = c.batch_id WHERE c.hash = $1`;
   const newest = on.prepare<BatchTable>(
     `SELECT ${batchColumns} FROM code_batches r
      WHERE (r.created_at_ms, r.id) < (COALESCE((SELECT l.created_at_ms FROM code_batches l WHERE l.id = $1), $2), $1)
@@ -112,16 +110,8 @@ export function codeReads(on: SqlReader): CodeReads {
   );
   const once = on.prepare('SELECT 1 FROM codes c WHERE c.batch_id = $1 AND c.once_account_id = $2');
   return {
-    async findCode(hash) {
-      const [row] = await byHash(hash);
-      if (row === undefined) return null;
-      const { number, account, redeemedAtMs, redeemedBy, ...batch } = row;
-      return { batch: readBatch(batch), code: readCode(batch.id, { number, account, redeemedAtMs, redeemedBy }) };
-    },
-    async getCodeBatch(id) {
-      const [row] = await byId(id);
-      return row === undefined ? null : readBatch(row);
-    },
+    findCode: prepareOne(on, byHash, readFound),
+    getCodeBatch: prepareOne(on, `SELECT ${batchColumns} FROM code_batches r WHERE r.id = $1`, readBatch),
     listCodeBatches: async ({ before, limit }) =>
       (await newest(before ?? 0, Number.MAX_SAFE_INTEGER, limit)).map(readBatch),
     listCodes: async ({ batch, after, limit }) =>
@@ -134,6 +124,10 @@ type BatchTable = Omit<CodeBatch, 'isOncePerAccount'> & { oncePerAccount: number
 
 function readBatch({ oncePerAccount, ...batch }: BatchTable): CodeBatch {
   return { ...batch, isOncePerAccount: oncePerAccount === 1 };
+}
+
+function readFound({ number, account, redeemedAtMs, redeemedBy, ...batch }: BatchTable & CodeTable) {
+  return { batch: readBatch(batch), code: readCode(batch.id, { number, account, redeemedAtMs, redeemedBy }) };
 }
 
 interface CodeTable {

@@ -11,7 +11,7 @@ import {
   readDestinationRow,
   readEventRow,
 } from './event-rows.ts';
-import { readPage, readRows } from './readable-rows.ts';
+import { prepareCount, prepareOne, readPage, readRows } from './readable-rows.ts';
 import { Bindings, columnsAs, newestFirst, pageStarts, type SqlReader } from './sql-reader.ts';
 import type { ReportReads, ShortReads } from './stores.ts';
 
@@ -41,10 +41,8 @@ type DestinationReads = Pick<
 type DeliveryShortReads = Pick<DeliveryStore, 'getDelivery' | 'countDeliveries'>;
 
 export function eventShortReads(on: SqlReader): Pick<ShortReads, 'getEvent'> & DeliveryShortReads & DestinationReads {
-  const event = on.prepare<EventTable>(`SELECT ${eventColumns(on, 'v')} FROM events v WHERE v.seq = $1`);
-  const delivery = on.prepare<DeliveryTable>(
-    `SELECT ${deliveryColumns(on)} FROM deliveries r JOIN events v ON v.seq = r.event_seq WHERE r.seq = $1`,
-  );
+  const event = `SELECT ${eventColumns(on, 'v')} FROM events v WHERE v.seq = $1`;
+  const delivery = `SELECT ${deliveryColumns(on)} FROM deliveries r JOIN events v ON v.seq = r.event_seq WHERE r.seq = $1`;
   // Two parts, so that each has its index.
   const counts = on.prepare<{ waiting: number; dueSinceMs: number | null }>(
     `SELECT (SELECT ${on.number('count(*)')} FROM deliveries d WHERE d.status = 'pending') AS waiting,
@@ -52,36 +50,25 @@ export function eventShortReads(on: SqlReader): Pick<ShortReads, 'getEvent'> & D
   );
   return {
     countDeliveries: async () => (await counts())[0] ?? { waiting: 0, dueSinceMs: null },
-    async getEvent(seq) {
-      const [row] = await event(seq);
-      return row === undefined ? null : readEventRow(row);
-    },
-    async getDelivery(seq) {
-      const [row] = await delivery(seq);
-      return row === undefined ? null : readDeliveryRow(row);
-    },
+    getEvent: prepareOne(on, event, readEventRow),
+    getDelivery: prepareOne(on, delivery, readDeliveryRow),
     ...destinationReads(on),
   };
 }
 
 function destinationReads(on: SqlReader): DestinationReads {
   const columns = columnsAs(on, 'r', ...destinationNames);
-  const prepare = (where: string) => on.prepare<DestinationTable>(`SELECT ${columns} FROM destinations r ${where}`);
+  const text = (where: string) => `SELECT ${columns} FROM destinations r ${where}`;
+  const prepare = (where: string) => on.prepare<DestinationTable>(text(where));
   const last = '(SELECT COALESCE(MAX(l.created_at_ms), -1) FROM destinations l WHERE l.id = $1), $1';
   const page = `(r.created_at_ms, r.id) > (${last}) ORDER BY r.created_at_ms, r.id LIMIT $2 OFFSET $3`;
-  const byId = prepare('WHERE r.id = $1');
   const all = prepare(`WHERE ${page}`);
   const ofAccount = prepare(`WHERE r.account_id = $4 AND ${page}`);
   const ofOperators = prepare(`WHERE r.account_id IS NULL AND ${page}`);
   const sealed = prepare('ORDER BY r.id');
-  const count = on.prepare<{ count: number }>(
-    `SELECT ${on.number('count(*)')} AS count FROM destinations r WHERE COALESCE(r.account_id, 0) = $1`,
-  );
+  const count = prepareCount(on, 'destinations r', 'COALESCE(r.account_id, 0) = $1');
   return {
-    async getDestination(id) {
-      const [row] = await byId(id);
-      return row === undefined ? null : readDestinationRow(row);
-    },
+    getDestination: prepareOne(on, text('WHERE r.id = $1'), readDestinationRow),
     listDestinations({ accountId, after, limit }) {
       const ask = (skipped: number) => {
         const page = [after ?? 0, limit, skipped] as const;
@@ -90,7 +77,7 @@ function destinationReads(on: SqlReader): DestinationReads {
       };
       return readPage(on, limit, ask, idOf, readDestinationRow);
     },
-    countDestinations: async (accountId) => (await count(accountId ?? 0))[0]?.count ?? 0,
+    countDestinations: (accountId) => count(accountId ?? 0),
     listSealedDestinations: async () =>
       (await sealed()).map(readDestinationRow).filter(({ secrets }) => secrets.length > 0),
   };

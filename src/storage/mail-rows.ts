@@ -3,7 +3,7 @@
 import type { MailedLink, SignUp } from '../accounts/accounts.ts';
 import type { QueuedMail } from '../delivery/delivery.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
-import { readPage } from './readable-rows.ts';
+import { prepareCount, prepareOne, readPage } from './readable-rows.ts';
 import { columnsAs, type SqlReader } from './sql-reader.ts';
 import { documents, readStored } from './stored-documents.ts';
 
@@ -100,15 +100,10 @@ export function mailReads(on: SqlReader): MailReads {
     );
   const due = mails('WHERE m.next_at_ms <= $1 ORDER BY m.next_at_ms, m.id LIMIT $2 OFFSET $3');
   const sealed = mails('WHERE m.secret_sealed IS NOT NULL ORDER BY m.id');
-  const link = on.prepare<LinkTable>(
-    `SELECT ${columnsAs(on, 'l', ['expiresAtMs'], ['hash', 'purpose', 'email', 'document'])}
-     FROM mailed_links l WHERE l.hash = $1`,
-  );
+  const link = `SELECT ${columnsAs(on, 'l', ['expiresAtMs'], ['hash', 'purpose', 'email', 'document'])}
+    FROM mailed_links l WHERE l.hash = $1`;
   const credited = on.prepare<{ found: number }>(
     `SELECT ${on.number('1')} AS found FROM sign_ups s WHERE s.email_key = $1 AND s.is_credited = 1`,
-  );
-  const since = on.prepare<{ count: number }>(
-    `SELECT ${on.number('COUNT(*)')} AS count FROM sign_ups s WHERE s.at_ms > $1`,
   );
   return {
     listDueMails: (nowMs, limit) =>
@@ -120,17 +115,16 @@ export function mailReads(on: SqlReader): MailReads {
         readMail,
       ),
     listSealedMails: async () => (await sealed()).map(readMail),
-    async findMailedLink(hash) {
-      const [row] = await link(hash);
-      if (row === undefined) return null;
-      const { document, ...rest } = row;
-      return { ...rest, ...readStored(documents.mailedLink, document) };
-    },
+    findMailedLink: prepareOne(on, link, readLink),
     wasCredited: async (emailKey) => (await credited(emailKey)).length > 0,
-    countSignUps: async (sinceMs) => (await since(sinceMs))[0]?.count ?? 0,
+    countSignUps: prepareCount(on, 'sign_ups s', 's.at_ms > $1'),
   };
 }
 
 function readMail({ document, ...rest }: MailTable): QueuedMail {
   return { ...rest, ...readStored(documents.mail, document) };
+}
+
+function readLink({ document, ...rest }: LinkTable): MailedLink {
+  return { ...rest, ...readStored(documents.mailedLink, document) };
 }

@@ -4,7 +4,7 @@
 import { exactNumber } from '../base/checked-number.ts';
 import type { Billing, HandledEvent, Payment, PaymentPage, PaymentRow, PaymentStore } from '../payments/payments.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
-import { readPage } from './readable-rows.ts';
+import { prepareCount, prepareDocument, prepareOne, readPage } from './readable-rows.ts';
 import { Bindings, nextParameter, type ReadValue, type SqlReader } from './sql-reader.ts';
 import { documents, readStored } from './stored-documents.ts';
 import { CHANGE } from './tables.ts';
@@ -64,38 +64,30 @@ function writeHandledEvent({ id, atMs, type, payment }: HandledEvent): CoCommitt
 }
 
 export function paymentReads(on: SqlReader): PaymentStore {
-  const prepareOne = (where: string) => {
-    const ask = on.prepare<{ document: string }>(`SELECT document FROM payments WHERE ${where} = $1`);
-    return async (value: ReadValue) => {
-      const [row] = await ask(value);
-      return row === undefined ? null : readStored(documents.payment, row.document);
-    };
-  };
   const preparePage = (rest: string) => {
     const text = `SELECT id, document FROM payments WHERE ${rest} LIMIT $1`;
     const ask = on.prepare<PaymentTable>(`${text} OFFSET ${nextParameter(text)}`);
     return (limit: number, ...values: readonly ReadValue[]) =>
       readPayments(on, limit, (skipped) => ask(limit, ...values, skipped));
   };
-  const prepareCount = (where: string) => {
-    const ask = on.prepare<{ count: number }>(`SELECT ${on.number('count(*)')} AS count FROM payments WHERE ${where}`);
-    return async (...values: readonly ReadValue[]) => (await ask(...values))[0]?.count ?? 0;
-  };
   const due = preparePage('check_at_ms <= $2 ORDER BY check_at_ms');
   const inRange = preparePage('created_at_ms < $2 AND (created_at_ms, id) > ($3, $4) ORDER BY created_at_ms, id');
   return {
-    getPayment: prepareOne('id'),
-    findPaymentBySource: prepareOne('source'),
+    getPayment: prepareDocument(on, documents.payment, 'SELECT document FROM payments WHERE id = $1'),
+    findPaymentBySource: prepareDocument(on, documents.payment, 'SELECT document FROM payments WHERE source = $1'),
     listPayments: (page) => listPayments(on, page),
     listDuePayments: (nowMs, limit) => due(limit, nowMs),
     listPaymentsInRange: ({ sinceMs, untilMs }, after, limit) =>
       inRange(limit, untilMs, after?.createdAtMs ?? sinceMs, after?.id ?? 0),
-    countPending: prepareCount(`account_id = $1 AND status = 'pending'`),
+    countPending: prepareCount(on, 'payments', `account_id = $1 AND status = 'pending'`),
     countRechargesSince: prepareCount(
+      on,
+      'payments',
       `account_id = $1 AND kind = 'auto_recharge' AND created_at_ms >= $2 AND status NOT IN ('failed', 'canceled')`,
     ),
-    countPaymentsSince: prepareCount('account_id = $1 AND kind = $2 AND created_at_ms >= $3'),
-    ...billingReads(on),
+    countPaymentsSince: prepareCount(on, 'payments', 'account_id = $1 AND kind = $2 AND created_at_ms >= $3'),
+    getBilling: prepareDocument(on, documents.billing, 'SELECT document FROM billing WHERE account_id = $1'),
+    findBillingByCustomer: prepareDocument(on, documents.billing, 'SELECT document FROM billing WHERE customer = $1'),
     ...eventReads(on),
     sumCredits: sumCredits(on),
     countByStatus: on.prepare(
@@ -104,24 +96,11 @@ export function paymentReads(on: SqlReader): PaymentStore {
   };
 }
 
-function billingReads(on: SqlReader): Pick<PaymentStore, 'getBilling' | 'findBillingByCustomer'> {
-  const prepare = (where: string) => {
-    const ask = on.prepare<{ document: string }>(`SELECT document FROM billing WHERE ${where} = $1`);
-    return async (value: ReadValue) => {
-      const [row] = await ask(value);
-      return row === undefined ? null : readStored(documents.billing, row.document);
-    };
-  };
-  return { getBilling: prepare('account_id'), findBillingByCustomer: prepare('customer') };
-}
-
 function eventReads(on: SqlReader): Pick<PaymentStore, 'findHandledEvent' | 'lastEventAtMs'> {
-  const byId = on.prepare<HandledEvent>(
-    `SELECT id, ${on.number('at_ms')} AS "atMs", type, ${on.number('payment_id')} AS payment FROM payment_events WHERE id = $1`,
-  );
+  const columns = `id, ${on.number('at_ms')} AS "atMs", type, ${on.number('payment_id')} AS payment`;
   const last = on.prepare<{ atMs: number | null }>(`SELECT ${on.number('max(at_ms)')} AS "atMs" FROM payment_events`);
   return {
-    findHandledEvent: async (id) => (await byId(id))[0] ?? null,
+    findHandledEvent: prepareOne(on, `SELECT ${columns} FROM payment_events WHERE id = $1`, (row: HandledEvent) => row),
     lastEventAtMs: async () => (await last())[0]?.atMs ?? null,
   };
 }

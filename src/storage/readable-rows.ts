@@ -2,10 +2,39 @@
 
 import { bounds } from '../config/config.ts';
 import { DocumentUnreadable } from './document-shape.ts';
-import type { SqlReader } from './sql-reader.ts';
+import type { ReadValue, SqlReader } from './sql-reader.ts';
+import { readStored, type StoredDocument } from './stored-documents.ts';
 
 type Reporter = Pick<SqlReader, 'onUnreadable'>;
 type KeyOf<Row> = (row: Row) => string | number;
+
+/** One row; null without one. Rejects if it cannot be read. */
+export function prepareOne<Row, Value, Values extends readonly ReadValue[]>(
+  on: SqlReader,
+  text: string,
+  read: (row: Row) => Value,
+): (...values: Values) => Promise<Value | null> {
+  const ask = on.prepare<Row>(text);
+  return async (...values) => {
+    const [row] = await ask(...values);
+    return row === undefined ? null : read(row);
+  };
+}
+
+/** The document of one row; null without one. Rejects if it cannot be read. */
+export function prepareDocument<Value, Values extends readonly ReadValue[]>(
+  on: SqlReader,
+  stored: StoredDocument<Value>,
+  text: string,
+): (...values: Values) => Promise<Value | null> {
+  return prepareOne(on, text, ({ document }: { document: string }) => readStored(stored, document));
+}
+
+/** The number of rows of a table that match. */
+export function prepareCount<Values extends readonly ReadValue[]>(on: SqlReader, table: string, where: string) {
+  const ask = on.prepare<{ count: number }>(`SELECT ${on.number('count(*)')} AS count FROM ${table} WHERE ${where}`);
+  return async (...values: Values) => (await ask(...values))[0]?.count ?? 0;
+}
 
 export function readRows<Row, Value>(
   on: Reporter,

@@ -24,7 +24,7 @@ import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
 import { mailReads } from './mail-rows.ts';
 import { paymentReads } from './payment-rows.ts';
-import { readPage, readRows } from './readable-rows.ts';
+import { prepareCount, prepareDocument, readPage, readRows } from './readable-rows.ts';
 import { Bindings, columnsAs, LAST, nextParameter, type ReadValue, type SqlReader } from './sql-reader.ts';
 import { type CatalogTable, documents, readCatalogRow, readStored, type StoredDocument } from './stored-documents.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
@@ -173,7 +173,7 @@ function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
 function tokenReads(
   on: SqlReader,
 ): Pick<AccessReads, 'findTokenBySecretHash' | 'getToken' | 'listTokens' | 'countTokens'> {
-  const byHash = prepareOne(on, documents.token, 'SELECT document FROM tokens WHERE secret_hash IN ($1, $2, $3)');
+  const byHash = prepareDocument(on, documents.token, 'SELECT document FROM tokens WHERE secret_hash IN ($1, $2, $3)');
   return {
     findTokenBySecretHash: (hashes) => byHash(...three(hashes)),
     getToken: prepareById(on, documents.token, 'SELECT document FROM tokens WHERE id = $1'),
@@ -203,9 +203,9 @@ function personReads(on: SqlReader): Pick<AccessReads, PersonReads> {
        AND r.account_id BETWEEN $3 AND $4
      ORDER BY r.created_at_ms, r.id LIMIT $5`,
   );
-  const byLink = prepareOne(on, documents.person, 'SELECT document FROM people WHERE link_hash IN ($1, $2, $3)');
+  const byLink = prepareDocument(on, documents.person, 'SELECT document FROM people WHERE link_hash IN ($1, $2, $3)');
   return {
-    findPersonByEmail: prepareOne(on, documents.person, 'SELECT document FROM people WHERE email = $1'),
+    findPersonByEmail: prepareDocument(on, documents.person, 'SELECT document FROM people WHERE email = $1'),
     async listUnclaimed({ email, status, accountId, limit }) {
       const rows = await unclaimed(email, status, accountId ?? 0, accountId ?? LAST, limit);
       return rows.map(({ document }) => readStored(documents.person, document));
@@ -349,30 +349,12 @@ function prepareList<Value>(on: SqlReader, document: StoredDocument<Value>, tabl
     accountId === null ? all(after ?? 0, limit) : ofAccount(after ?? 0, limit, accountId);
 }
 
-function prepareCount(on: SqlReader, table: ListedTable, where: string) {
-  const count = on.prepare<{ count: number }>(`SELECT ${on.number('count(*)')} AS count FROM ${table} WHERE ${where}`);
-  return async (...values: (string | number)[]) => first(await count(...values))?.count ?? 0;
-}
-
 /** The document of one row; null without one, and for one that cannot be read, as in lists. */
 function prepareById<Value>(on: SqlReader, stored: StoredDocument<Value>, text: string) {
   const ask = on.prepare<{ document: string }>(text);
   return async (id: number): Promise<Value | null> => {
     const keyOf = () => id;
     return first(readRows(on, await ask(id), keyOf, ({ document }) => readStored(stored, document)));
-  };
-}
-
-/** The document of one row; null without one. Rejects if it cannot be read: who signs in is known, or not. */
-function prepareOne<Value, Values extends readonly ReadValue[]>(
-  on: SqlReader,
-  stored: StoredDocument<Value>,
-  text: string,
-): (...values: Values) => Promise<Value | null> {
-  const ask = on.prepare<{ document: string }>(text);
-  return async (...values) => {
-    const row = first(await ask(...values));
-    return row === null ? null : readStored(stored, row.document);
   };
 }
 
