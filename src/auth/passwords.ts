@@ -1,6 +1,7 @@
 // Passwords: hashed a few at a time, because each takes memory and CPU on purpose and a flood must not exhaust them;
 // set by a one-time link, and removed with a person's rights, which ends their sessions.
 
+import { FairQueue } from '../base/fair-queue.ts';
 import { bounds, type PasswordCost } from '../config/config.ts';
 import type { NewPassword } from '../sign-in/sign-in.ts';
 import type { BetterAuth } from './make-auth.ts';
@@ -18,10 +19,7 @@ export class HashingCrowded extends Error {
 
 export class PasswordHashing {
   readonly #cost: PasswordCost;
-  readonly #atOnce: number;
-  readonly #waitingMax: number;
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #queue: FairQueue<null>;
 
   constructor(
     cost: PasswordCost,
@@ -29,35 +27,22 @@ export class PasswordHashing {
     waitingMax: number = bounds.passwordsWaitingMax,
   ) {
     this.#cost = cost;
-    this.#atOnce = atOnce;
-    this.#waitingMax = waitingMax;
+    const tasks = atOnce + waitingMax;
+    const crowded = () => new HashingCrowded('too many passwords are waiting to be hashed');
+    this.#queue = new FairQueue({ running: atOnce, runningPerOwner: atOnce, tasks, tasksPerOwner: tasks }, crowded);
   }
 
   /** Costs the same as `verify`. Throws HashingCrowded. */
-  hash(password: string): Promise<string> {
+  async hash(password: string): Promise<string> {
     const { memoryKib: memoryCost, rounds: timeCost } = this.#cost;
-    return this.#inTurn(() => Bun.password.hash(asTyped(password), { algorithm: 'argon2id', memoryCost, timeCost }));
+    using _slot = await this.#queue.enter(null);
+    return await Bun.password.hash(asTyped(password), { algorithm: 'argon2id', memoryCost, timeCost }); // outside of this thread
   }
 
   /** Throws HashingCrowded. */
-  verify(password: string, hash: string): Promise<boolean> {
-    return this.#inTurn(() => Bun.password.verify(asTyped(password), hash));
-  }
-
-  /** The runtime hashes outside of this thread. */
-  async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (this.#running >= this.#atOnce) {
-      if (this.#waiting.length >= this.#waitingMax)
-        throw new HashingCrowded('too many passwords are waiting to be hashed');
-      await new Promise<void>((resolve) => this.#waiting.push(resolve)); // the slot is handed over when a hash is done
-    } else this.#running++;
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#running--;
-      else next();
-    }
+  async verify(password: string, hash: string): Promise<boolean> {
+    using _slot = await this.#queue.enter(null);
+    return await Bun.password.verify(asTyped(password), hash);
   }
 }
 
