@@ -3,12 +3,11 @@
 
 import type { SQL } from 'bun';
 import { integerOf } from '../../base/checked-number.ts';
-import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config/config.ts';
 import { connectionLimits, settingsOf } from './connection.ts';
 import { describeLending } from './failure-words.ts';
 import { readVersion, type TablesVersion } from './open-database.ts';
-import { openClient, READ_SETTINGS, type Reader, readSnapshot } from './read-pool.ts';
+import { answerIn, openClient, READ_SETTINGS, type Reader, readSnapshot } from './read-pool.ts';
 import { type RoleState, readRole, requireRights, tableNames } from './roles.ts';
 
 /** The state of the installation's tables. */
@@ -144,12 +143,9 @@ async function withSession<Value>(
   use: (ask: Ask) => Promise<Value>,
 ): Promise<Value> {
   const client: SQL = openClient(url, { application_name: 'turnpike doctor', ...settings });
-  const late = () => new Error('the database does not answer');
   try {
-    const session = await within(machineTimers, bounds.doctorAnswerWaitMs, client.reserve(), late);
-    return await use(async (text) => [
-      ...(await within(machineTimers, bounds.doctorAnswerWaitMs, session.unsafe(text).simple(), late)),
-    ]);
+    const session = await answerIn(bounds.doctorAnswerWaitMs, client.reserve());
+    return await use(async (text) => [...(await answerIn(bounds.doctorAnswerWaitMs, session.unsafe(text).simple()))]);
   } finally {
     await client.close({ timeout: 0 });
   }

@@ -2,17 +2,17 @@
 // start at the same time take turns; running nodes continue meanwhile. A node under another role only verifies that it can work.
 
 import type { ReservedSQL, SQL } from 'bun';
-import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config/config.ts';
 import type { Owner } from '../../ledger/ledger.ts';
 import { retainedSinceNames } from '../../ledger/ledger.ts';
 import { latestVersion as known, latestVersion, migrationsAfter } from '../migrations/migrations.ts';
 import { dropMonthText, LIST_MONTHS, makeMonthText, monthOf, nextMonth } from './columns.ts';
-import { openClient, type Reader, readSnapshot } from './read-pool.ts';
+import { answerIn, openClient, type Reader, readSnapshot } from './read-pool.ts';
 import { grantRights, quoted, type RoleState, readRole, requireRights } from './roles.ts';
 
 const LOCK = 'pg_advisory_lock(7416, 0)';
 const LOCK_NOT_HAD = '55P03';
+const ANSWER_MS_MAX = bounds.reportStatementMsMax + bounds.storeSilenceMsMax;
 
 /**
  * For the start of a node: migrates the tables if its role owns them, or if there are none and it may create some. Otherwise throws an
@@ -212,7 +212,7 @@ export async function maintainDatabase(url: string): Promise<MaintenanceResult> 
     timezone: 'UTC',
   });
   try {
-    const session = await inTime(client.reserve());
+    const session = await answerIn(ANSWER_MS_MAX, client.reserve());
     const found = await readMonths(session);
     const isTooOld = isBefore(found.retainedSinceMs);
     const wanted = monthsAhead(found.nowMs).filter((month) => !isTooOld(month) && !found.months.includes(month));
@@ -294,11 +294,6 @@ async function dropLeases(session: ReservedSQL): Promise<number> {
 }
 
 /** Runs a statement without parameters over the simple protocol, which prepares nothing. */
-async function runInTime(session: ReservedSQL, text: string): Promise<unknown[]> {
-  return await inTime(session.unsafe(text).simple() as Promise<unknown[]>);
-}
-
-function inTime<Value>(answer: Promise<Value>): Promise<Value> {
-  const silent = () => new Error('the database does not answer');
-  return within(machineTimers, bounds.reportStatementMsMax + bounds.storeSilenceMsMax, answer, silent);
+function runInTime(session: ReservedSQL, text: string): Promise<unknown[]> {
+  return answerIn(ANSWER_MS_MAX, session.unsafe(text).simple() as Promise<unknown[]>);
 }

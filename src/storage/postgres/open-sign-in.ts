@@ -7,10 +7,11 @@ import { machineTimers, within } from '../../base/timers.ts';
 import { bounds } from '../../config/config.ts';
 import { type SignInDatabase, throttleOver } from '../sign-in-database.ts';
 import { suitValue } from './columns.ts';
-import { openClient, takeLock } from './read-pool.ts';
+import { answerIn, openClient, takeLock } from './read-pool.ts';
 import { SIGN_IN_SCHEMA } from './roles.ts';
 
 const FORBIDDEN = '42501';
+const ANSWER_MS_MAX = bounds.signInStatementMsMax + bounds.storeSilenceMsMax;
 
 /** Connects at the first statement. */
 export function openSignIn(url: string): SignInDatabase {
@@ -79,7 +80,7 @@ class SignInPool implements PostgresPool {
     if (this.#shared !== null) return this.#shared;
     const client = await this.#take();
     try {
-      const session = await inTime(client.reserve());
+      const session = await answerIn(ANSWER_MS_MAX, client.reserve());
       return new SignInClient(session, (isWell) => this.#giveBack(isWell ? client : this.#replace(client)));
     } catch (failure) {
       this.#giveBack(this.#replace(client));
@@ -143,7 +144,7 @@ class SignInClient implements PostgresPoolClient {
   // Kysely's second form, with a cursor, is not used.
   query = (async (text: string, values: readonly unknown[]) => {
     try {
-      const rows = (await inTime(this.#session.unsafe(text, values.map(suit)))) as Answered;
+      const rows = (await answerIn(ANSWER_MS_MAX, this.#session.unsafe(text, values.map(suitValue)))) as Answered;
       return { command: rows.command, rowCount: rows.count, rows: [...rows] };
     } catch (failure) {
       // An error of the server does not concern the connection.
@@ -159,12 +160,3 @@ class SignInClient implements PostgresPoolClient {
 }
 
 type Answered = Record<string, unknown>[] & { command: 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE'; count: number };
-
-function suit(value: unknown): unknown {
-  return typeof value === 'string' ? suitValue(value) : value;
-}
-
-function inTime<Value>(answer: Promise<Value>): Promise<Value> {
-  const limitMs = bounds.signInStatementMsMax + bounds.storeSilenceMsMax;
-  return within(machineTimers, limitMs, answer, () => new Error('the database does not answer'));
-}

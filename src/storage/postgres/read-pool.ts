@@ -123,25 +123,19 @@ class ReadConnection {
     if (this.#client !== null && performance.now() - this.#answeredMs > bounds.readRestMs)
       await this.#wake(this.#client);
     this.#client ??= openClient(this.#url, { ...READ_SETTINGS, statement_timeout: this.#statementMsMax });
-    const silentMs = this.#statementMsMax + bounds.storeSilenceMsMax;
-    const rows = await within(
-      machineTimers,
-      silentMs,
-      this.#client.unsafe(text, values.map(suitValue)) as Promise<Row[]>,
-      () => {
-        void this.#giveUp(); // a silent connection cannot be waited for
-        return new Error('the database does not answer');
-      },
-    );
+    const answer = this.#client.unsafe(text, values.map(suitValue)) as Promise<Row[]>;
+    const rows = await within(machineTimers, this.#statementMsMax + bounds.storeSilenceMsMax, answer, () => {
+      void this.#giveUp(); // a silent connection cannot be waited for
+      return silent();
+    });
     this.#answeredMs = performance.now();
     return rows;
   }
 
   /** An idle connection may have been lost silently: a quick statement tests it, with a short timeout. */
   async #wake(client: SQL): Promise<void> {
-    const silent = () => new Error('the database does not answer');
     try {
-      await within(machineTimers, bounds.storeSilenceMsMax, client.unsafe('SELECT 1') as Promise<unknown>, silent);
+      await answerIn(bounds.storeSilenceMsMax, client.unsafe('SELECT 1') as Promise<unknown>);
     } catch {
       await this.#giveUp(); // another one is opened
     }
@@ -164,6 +158,15 @@ export function openClient(url: string, settings: Record<string, string | number
     maxLifetime: 0,
     connection: settings,
   });
+}
+
+/** Rejects if there is no answer within `ms`, such as that of a statement that the server should have cancelled before. */
+export function answerIn<Value>(ms: number, answer: Promise<Value>): Promise<Value> {
+  return within(machineTimers, ms, answer, silent);
+}
+
+function silent(): Error {
+  return new Error('the database does not answer');
 }
 
 /** Whether the connection ended: the server restarted or failed over, or the connection was idle for too long. */
@@ -191,9 +194,7 @@ export async function readSnapshot<Value>(
   statementMsMax: number = bounds.snapshotStatementMsMax,
 ): Promise<Value> {
   const client = openClient(url, { ...SETTINGS, statement_timeout: statementMsMax });
-  const silentMs = statementMsMax + bounds.storeSilenceMsMax;
-  const inTime = <Answer>(answer: Promise<Answer>) =>
-    within(machineTimers, silentMs, answer, () => new Error('the database does not answer'));
+  const inTime = <Answer>(answer: Promise<Answer>) => answerIn(statementMsMax + bounds.storeSilenceMsMax, answer);
   try {
     // Reserved, because a client continues on another connection after losing one, even within a transaction.
     const reserved = await client.reserve();
@@ -229,9 +230,7 @@ export function tryLock(url: string, name: LockName): Promise<SessionLock | null
 async function lock(url: string, text: string, waitMsMax: number): Promise<SessionLock | null> {
   const client = openClient(url, { application_name: 'turnpike lock', lock_timeout: waitMsMax });
   const close = () => client.close({ timeout: 0 });
-  const silent = () => new Error('the database does not answer');
-  const inTime = <Value>(answer: Promise<Value>) =>
-    within(machineTimers, waitMsMax + bounds.storeSilenceMsMax, answer, silent);
+  const inTime = <Value>(answer: Promise<Value>) => answerIn(waitMsMax + bounds.storeSilenceMsMax, answer);
   try {
     const session = await inTime(client.reserve());
     const [row] = (await inTime(session.unsafe(text) as Promise<unknown>)) as { had: boolean }[];
