@@ -61,12 +61,8 @@ export function findCommitLoss(path: string): CommitLoss | null {
   const mark = readMark(path); // first: a running server only adds to both
   if (mark === null) return null;
   if (!existsSync(path)) return lossOf(path, mark, 0);
-  const database = openForReading(path);
-  try {
-    return lossOf(path, mark, readCommits(database));
-  } finally {
-    database.close();
-  }
+  using database = openForReading(path);
+  return lossOf(path, mark, readCommits(database));
 }
 
 /** Throws before a missing file is created. */
@@ -148,13 +144,8 @@ export function copyDatabase(path: string, target: string): void {
 
 /** Throws if the file is not a database. */
 export function readStoredVersion(path: string): StoredVersion {
-  const database = openForReading(path);
-  try {
-    const { user_version } = database.query('PRAGMA user_version').get() as { user_version: number };
-    return { stored: user_version, known: latestVersion };
-  } finally {
-    database.close();
-  }
+  using database = openForReading(path);
+  return { stored: readVersion(database), known: latestVersion };
 }
 
 const FAULTS_MAX = 20;
