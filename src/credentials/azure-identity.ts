@@ -2,11 +2,10 @@
 // identity). None of them asks a person.
 
 import type { TokenCredential } from '@azure/identity';
-import { isWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config/config.ts';
 import { checkTokenHost } from './check-token-host.ts';
+import { bearerLoaded } from './interpret-text.ts';
 import type { Loaded } from './live-secret.ts';
-import { answerBy, CredentialFault, explainFault, type LoadContext } from './load-context.ts';
+import { answerBy, CredentialFault, explainFault, type LoadContext, messageOf } from './load-context.ts';
 
 export interface AzureClient {
   tenantId: string;
@@ -93,14 +92,7 @@ async function requestToken(credential: TokenCredential, scope: string, signal: 
 }
 
 function loadedOf({ token, expiresOnTimestamp }: AzureToken, inputs: readonly string[]): Loaded {
-  const isKnown = isWholeNumber(expiresOnTimestamp);
-  return {
-    text: token,
-    use: 'bearer',
-    parts: [token, ...inputs],
-    expiresAtMs: isKnown ? expiresOnTimestamp : null,
-    rereadMs: isKnown ? null : bounds.credentialRereadMs,
-  };
+  return bearerLoaded(token, expiresOnTimestamp, inputs);
 }
 
 /** An authority that the environment names is trusted: the library would ask the public cloud about it. */
@@ -116,8 +108,4 @@ export function scopeOf(baseUrl: string): string {
   if (sovereign !== undefined) return `https://cognitiveservices.azure.${sovereign}/.default`;
   const isOlder = /\.(?:openai|cognitiveservices)\.azure\.com$/.test(host);
   return `https://${isOlder ? 'cognitiveservices' : 'ai'}.azure.com/.default`;
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : '';
 }

@@ -2,12 +2,10 @@
 // credentials, workload identity federation, the metadata server).
 
 import type { AwsClientOptions, IdentityPoolClientOptions } from 'google-auth-library';
-import { isWholeNumber } from '../base/checked-number.ts';
-import { bounds } from '../config/config.ts';
 import { checkTokenHost } from './check-token-host.ts';
-import { parseObject } from './interpret-text.ts';
+import { bearerLoaded, parseObject } from './interpret-text.ts';
 import type { Loaded } from './live-secret.ts';
-import { answerBy, CredentialFault, explainFault, type LoadContext } from './load-context.ts';
+import { answerBy, CredentialFault, explainFault, type LoadContext, messageOf } from './load-context.ts';
 import { readCredentialFile } from './read-file.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
@@ -94,20 +92,9 @@ export async function loadGoogleKey(text: string, context: LoadContext, signal: 
 async function tokenOf(client: Client, inputs: readonly string[], signal: AbortSignal): Promise<Loaded> {
   const { token } = await answerBy(client.getAccessToken(), signal, 'the server of tokens did not answer');
   if (typeof token !== 'string' || token === '') throw new CredentialFault('Google answered without a token');
-  const expiresAtMs = client.credentials.expiry_date;
-  return {
-    text: token,
-    use: 'bearer',
-    parts: [token, ...inputs],
-    expiresAtMs: isWholeNumber(expiresAtMs) ? expiresAtMs : null,
-    rereadMs: isWholeNumber(expiresAtMs) ? null : bounds.credentialRereadMs,
-  };
+  return bearerLoaded(token, client.credentials.expiry_date, inputs);
 }
 
 function optionsOf({ fetch: send }: LoadContext) {
   return send === undefined ? {} : { transporterOptions: { fetchImplementation: send } };
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : '';
 }

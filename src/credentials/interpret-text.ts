@@ -1,5 +1,6 @@
 // Interprets the text of a reference: an API key, or JSON that the provider's kind knows as an identity.
 
+import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config/config.ts';
 import type { Loaded } from './live-secret.ts';
 import { CredentialFault, type LoadContext } from './load-context.ts';
@@ -95,6 +96,18 @@ export function awsLoaded(
   const text = JSON.stringify(keys);
   const parts = [text, secretAccessKey, ...(sessionToken === undefined ? [] : [sessionToken]), ...inputs];
   return { text, use: 'aws', parts, expiresAtMs, rereadMs: bounds.credentialRereadMs };
+}
+
+/** A token that requests carry. `expiresAtMs` is what a library says of it. */
+export function bearerLoaded(token: string, expiresAtMs: number | null | undefined, inputs: readonly string[]): Loaded {
+  const isKnown = isWholeNumber(expiresAtMs);
+  return {
+    text: token,
+    use: 'bearer',
+    parts: [token, ...inputs],
+    expiresAtMs: isKnown ? expiresAtMs : null,
+    rereadMs: isKnown ? null : bounds.credentialRereadMs,
+  };
 }
 
 type AwsKeyName = 'accessKeyId' | 'secretAccessKey' | 'sessionToken';

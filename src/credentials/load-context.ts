@@ -26,6 +26,10 @@ export function explainFault(what: string, thrown: unknown, secrets: readonly st
   return new CredentialFault(reason === '' ? what : `${what}: ${reason}`);
 }
 
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : '';
+}
+
 /** One line of bounded length. */
 export function hideTokens(text: string, secrets: readonly string[]): string {
   const known = secrets.filter((secret) => secret.length >= SECRET_CHARACTERS_LEAST);
