@@ -2,14 +2,14 @@
 // changed without `isRepairing`. A range is compared in parts, and a call ends with the time up to which it came.
 
 import { exactNumber } from '../base/checked-number.ts';
-import { formatId, parseId } from '../base/ids.ts';
+import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import { creditReference, type Payment } from './payment.ts';
 import type { PaymentState } from './provider.ts';
 import type { SubscriptionSync } from './receive-event.ts';
 import { creditOf, findForeign } from './settle-payment.ts';
-import type { PaymentDependencies, PaymentSync } from './sync.ts';
+import { findStored, type PaymentDependencies, type PaymentSync } from './sync.ts';
 
 /**
  * `not_credited`: paid, and less was credited. `not_paid`: credited, and less was paid. `mismatched`: the provider's
@@ -93,7 +93,7 @@ export class PaymentChecker {
       if (difference !== null) check.differences.push(difference);
     };
     for await (const { source, metadata } of provider.listPayments(range)) {
-      const payment = await this.#find(source, metadata.payment);
+      const payment = await findStored(store, source, metadata.payment);
       if (payment !== null) seen.add(payment.id);
       await add(() => this.#compareSource(source, metadata.payment), source);
     }
@@ -112,15 +112,9 @@ export class PaymentChecker {
     if (payment?.subscription != null) await this.#subscriptions?.sync(payment.subscription);
   }
 
-  async #find(source: string, named: string | null): Promise<Payment | null> {
-    const { store } = this.#on;
-    const id = named === null ? null : parseId('pay', named);
-    return (id === null ? null : await store.getPayment(id)) ?? store.findPaymentBySource(source);
-  }
-
   /** The row is read before the state, and the journal with it. */
   async #compareSource(source: string, named: string | null): Promise<PaymentDifference | null> {
-    const payment = await this.#find(source, named);
+    const payment = await findStored(this.#on.store, source, named);
     if (payment !== null) return this.#compare(payment, source);
     const state = await this.#on.provider.readPayment(source);
     return state === null ? null : this.#unknown(state);

@@ -4,7 +4,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { planAt } from '../accounts/accounts.ts';
-import type { Actor, AuditContext, AuditRecord } from '../audit/audit.ts';
+import type { AuditContext, AuditRecord } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import type { PlanSettings } from '../catalog/catalog.ts';
@@ -22,6 +22,7 @@ import {
 import type { Billing, PaymentRow, PaymentStore } from './payment.ts';
 import { endedEvent, planEvent, planTerms } from './plans.ts';
 import type { PaymentProvider, PaymentState, SubscriptionState } from './provider.ts';
+import { paymentActor } from './sync.ts';
 
 export interface SubscriptionDependencies {
   provider: Pick<PaymentProvider, 'readPayment' | 'cancelPayment' | 'refundPayment' | 'subscriptions'>;
@@ -35,8 +36,6 @@ export interface SubscriptionDependencies {
   /** The plan of this account has changed. */
   changed(account: number): void;
 }
-
-const actor: Actor = Object.freeze({ id: 'stripe', role: 'service', address: '', requestId: null });
 
 /** A subscription with the facts about its account. */
 interface Found {
@@ -174,7 +173,7 @@ export class PlanSubscriptions {
       const object = formatId('acct', account);
       const after = { subscription: state.id, reason };
       const audit: AuditRecord[] = [
-        { atMs: nowMs, actor, action: 'subscription.refuse', object, account, before: null, after },
+        { atMs: nowMs, actor: paymentActor, action: 'subscription.refuse', object, account, before: null, after },
       ];
       const event: NewEvent = { atMs: nowMs, account, type: 'subscription.refused', data: after, dedupe: state.id };
       const next = { ...billing, version: billing.version + 1, refusedSubscription: state.id };
@@ -230,7 +229,7 @@ export class PlanSubscriptions {
       const event = isEnded ? endedEvent(account, present, nowMs) : planEvent(account, before, after, nowMs);
       const record: AuditRecord = {
         atMs: nowMs,
-        actor,
+        actor: paymentActor,
         action: 'plan.update',
         object: formatId('acct', account),
         account,

@@ -70,13 +70,13 @@ export class PaymentSync {
   async #syncAtLast(source: string, named: string | null, cause: SyncCause): Promise<Payment | null> {
     let name = named;
     for (let tries = 0; tries < bounds.paymentSyncTriesMax; tries++) {
-      const payment = await this.#find(source, name);
+      const payment = await findStored(this.#on.store, source, name);
       const state = await this.#on.provider.readPayment(source); // after the row, never before
       try {
         if (payment !== null) return await this.#settle(payment, state, cause);
         // The row must be read before the state.
         const other = state?.metadata.payment ?? null;
-        if (other !== null && other !== name && (await this.#find(source, other)) !== null) {
+        if (other !== null && other !== name && (await findStored(this.#on.store, source, other)) !== null) {
           name = other;
           continue;
         }
@@ -89,13 +89,6 @@ export class PaymentSync {
       }
     }
     throw overloaded('Other changes of this payment always came first. Try again shortly.');
-  }
-
-  async #find(source: string, named: string | null): Promise<Payment | null> {
-    const { store } = this.#on;
-    const id = named === null ? null : parseId('pay', named);
-    const payment = id === null ? null : await store.getPayment(id);
-    return payment ?? store.findPaymentBySource(source);
   }
 
   async #settle(payment: Payment, state: PaymentState | null, cause: SyncCause): Promise<Payment> {
@@ -203,6 +196,13 @@ export class PaymentSync {
     await ledger.submit({ operations: [], coCommitted: [{ table: 'payments', payment }] satisfies PaymentRow[] });
     return true;
   }
+}
+
+/** The payment of a source; `named` is the one that its metadata is said to name. */
+export async function findStored(store: PaymentStore, source: string, named: string | null): Promise<Payment | null> {
+  const id = named === null ? null : parseId('pay', named);
+  const payment = id === null ? null : await store.getPayment(id);
+  return payment ?? store.findPaymentBySource(source);
 }
 
 /** An event about a subscription's payment is handled once the subscription is looked at, too: then its receiver notes it. */

@@ -19,10 +19,7 @@ import { listOf, type Price, price, type Schedule, type Subscription, schedule, 
 const EXPANDED = ['latest_invoice', 'schedule'];
 
 export function openSubscriptions(calls: StripeCalls): SubscriptionProvider {
-  const read = (id: string) =>
-    calls
-      .ask('read a subscription', subscription, (client) => client.subscriptions.retrieve(id, { expand: EXPANDED }))
-      .catch(nullIfMissing);
+  const read = (id: string) => readSubscription(calls, id).catch(nullIfMissing);
   return {
     readPrice: async (id) => {
       const found = await readPrice(calls, id).catch(nullIfMissing);
@@ -131,10 +128,13 @@ async function changeLater(
       ],
     }),
   );
-  const changed = await calls.ask('read a subscription', subscription, (client) =>
+  return { state: subscriptionState(await readSubscription(calls, id)), actionUrl: null };
+}
+
+function readSubscription(calls: StripeCalls, id: string): Promise<Subscription> {
+  return calls.ask('read a subscription', subscription, (client) =>
     client.subscriptions.retrieve(id, { expand: EXPANDED }),
   );
-  return { state: subscriptionState(changed), actionUrl: null };
 }
 
 function makeSchedule(calls: StripeCalls, id: string): Promise<Schedule> {
