@@ -120,8 +120,6 @@ export interface PaymentStore {
   getBilling(accountId: number): Promise<Billing | null>;
   findBillingByCustomer(customer: string): Promise<Billing | null>;
   findHandledEvent(id: string): Promise<HandledEvent | null>;
-  /** When the last event was handled; null if none is stored. */
-  lastEventAtMs(): Promise<number | null>;
   /** Number of payments by status. */
   countByStatus(): Promise<{ status: StoredStatus; count: number }[]>;
 }

@@ -6,8 +6,6 @@ import { TurnpikeError } from '../errors.ts';
 export interface PaymentProvider {
   /** As it is stored with payments. */
   readonly name: 'stripe';
-  /** False with keys of a test mode or sandbox. */
-  readonly isLive: boolean;
   /** Creates the provider's record of an account, and returns its id. */
   createCustomer(customer: NewCustomer): Promise<string>;
   /** Opens a page of the provider on which the holder pays once. */
@@ -88,7 +86,6 @@ export interface StartedCheckout {
   source: string;
   /** Where the browser goes. */
   url: string;
-  expiresAtMs: number;
 }
 
 export interface NewRecharge {
@@ -142,7 +139,6 @@ export interface PaymentState {
   subscription: string | null;
   /** Ids that this service wrote: "pay_…" and "acct_…". A subscription's invoice has no payment. */
   metadata: { payment: string | null; account: string | null };
-  createdAtMs: number;
   failure: PaymentFailure | null;
   /** Where the holder can still pay: the checkout page, or an invoice that needs authentication. */
   actionUrl: string | null;
@@ -158,7 +154,6 @@ export interface PaymentFailure {
 export interface ProviderEvent {
   id: string;
   type: string;
-  createdAtMs: number;
   subject: EventSubject;
 }
 

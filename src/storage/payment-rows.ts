@@ -70,6 +70,8 @@ export function paymentReads(on: SqlReader): PaymentStore {
     return (limit: number, ...values: readonly ReadValue[]) =>
       readPayments(on, limit, (skipped) => ask(limit, ...values, skipped));
   };
+  const handledEvent = `SELECT id, ${on.number('at_ms')} AS "atMs", type, ${on.number('payment_id')} AS payment
+    FROM payment_events WHERE id = $1`;
   const due = preparePage('check_at_ms <= $2 ORDER BY check_at_ms');
   const inRange = preparePage('created_at_ms < $2 AND (created_at_ms, id) > ($3, $4) ORDER BY created_at_ms, id');
   return {
@@ -88,20 +90,11 @@ export function paymentReads(on: SqlReader): PaymentStore {
     countPaymentsSince: prepareCount(on, 'payments', 'account_id = $1 AND kind = $2 AND created_at_ms >= $3'),
     getBilling: prepareDocument(on, documents.billing, 'SELECT document FROM billing WHERE account_id = $1'),
     findBillingByCustomer: prepareDocument(on, documents.billing, 'SELECT document FROM billing WHERE customer = $1'),
-    ...eventReads(on),
+    findHandledEvent: prepareOne(on, handledEvent, (row: HandledEvent) => row),
     sumCredits: sumCredits(on),
     countByStatus: on.prepare(
       `SELECT status, ${on.number('count(*)')} AS count FROM payments GROUP BY status ORDER BY status`,
     ),
-  };
-}
-
-function eventReads(on: SqlReader): Pick<PaymentStore, 'findHandledEvent' | 'lastEventAtMs'> {
-  const columns = `id, ${on.number('at_ms')} AS "atMs", type, ${on.number('payment_id')} AS payment`;
-  const last = on.prepare<{ atMs: number | null }>(`SELECT ${on.number('max(at_ms)')} AS "atMs" FROM payment_events`);
-  return {
-    findHandledEvent: prepareOne(on, `SELECT ${columns} FROM payment_events WHERE id = $1`, (row: HandledEvent) => row),
-    lastEventAtMs: async () => (await last())[0]?.atMs ?? null,
   };
 }
 

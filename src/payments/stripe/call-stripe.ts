@@ -13,8 +13,6 @@ import { ProviderError, type ProviderFault } from '../provider.ts';
 export type Send = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface StripeCalls {
-  readonly client: Stripe;
-  readonly isLive: boolean;
   /** Awaits one call and checks its answer. `what` names the call for operators: "create a customer". */
   ask<Value>(what: string, schema: z.ZodType<Value>, call: (client: Stripe) => Promise<unknown>): Promise<Value>;
 }
@@ -62,7 +60,7 @@ export function makeClient(
   });
 }
 
-export function openCalls(client: Stripe, isLive: boolean): StripeCalls {
+export function openCalls(client: Stripe): StripeCalls {
   const queue = new FairQueue<null>(
     {
       running: bounds.stripeCallsAtOnceMax,
@@ -73,8 +71,6 @@ export function openCalls(client: Stripe, isLive: boolean): StripeCalls {
     () => new ProviderError('unavailable', UNAVAILABLE, 'too many calls of Stripe wait'),
   );
   return {
-    client,
-    isLive,
     async ask(what, schema, call) {
       using _slot = await queue.enter(null);
       const answer = await call(client).catch((error: unknown) => {

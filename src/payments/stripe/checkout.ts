@@ -7,7 +7,7 @@ import { bounds } from '../../config/config.ts';
 import type { NewCheckout, NewCustomer, SavedMethod, StartedCheckout } from '../provider.ts';
 import type { StripeCalls } from './call-stripe.ts';
 import { StripeRefusal } from './call-stripe.ts';
-import { customer, link, listOf, savedMethod, seconds, withId, withUrl } from './read-objects.ts';
+import { customer, link, listOf, savedMethod, withId, withUrl } from './read-objects.ts';
 
 /** Names in Stripe's metadata. `checkout` marks the invoice that Checkout makes as a receipt. */
 export const metadataNames = {
@@ -32,7 +32,7 @@ export async function createCustomer(calls: StripeCalls, { account, name, email 
   return created.id;
 }
 
-const startedSession = z.object({ id: z.string(), url: link, expires_at: seconds });
+const startedSession = z.object({ id: z.string(), url: link });
 
 export async function startCheckout(calls: StripeCalls, checkout: NewCheckout): Promise<StartedCheckout> {
   const { payment, account, amountCents, description } = checkout;
@@ -92,10 +92,10 @@ export async function openSession(
   idempotencyKey: string,
   params: Stripe.Checkout.SessionCreateParams,
 ): Promise<StartedCheckout> {
-  const { id, url, expires_at } = await calls.ask('create a Checkout session', startedSession, (client) =>
+  const { id, url } = await calls.ask('create a Checkout session', startedSession, (client) =>
     client.checkout.sessions.create(params, { idempotencyKey }),
   );
-  return { source: id, url, expiresAtMs: expires_at * 1000 };
+  return { source: id, url };
 }
 
 export async function openPortal(calls: StripeCalls, customerId: string, returnUrl: string): Promise<string> {

@@ -38,7 +38,6 @@ export function stateOfSession(
     customer: session.customer,
     subscription: session.subscription,
     metadata: ourMetadata(session.metadata),
-    createdAtMs: session.created * 1000,
     failure: status === 'failed' ? failureOf(intents) : null,
     actionUrl: session.status === 'open' ? (session.url ?? null) : null,
   };
@@ -77,7 +76,6 @@ export function stateOfInvoice(
     customer: invoice.customer,
     subscription: subscription?.subscription ?? null,
     metadata: ourMetadata({ ...subscription?.metadata, ...invoice.metadata }),
-    createdAtMs: invoice.created * 1000,
     failure: status === 'failed' ? (finalizationFailure(invoice) ?? failureOf(intents)) : null,
     actionUrl: canAct ? (invoice.hosted_invoice_url ?? null) : null,
   };

@@ -106,11 +106,11 @@ export async function readEvent(
     const [issue] = parsed.error.issues;
     throw invalid(`a signed body that is no event: ${issue?.path.join('.')}: ${issue?.message}`);
   }
-  const { id, type, created, livemode, account, data } = parsed.data;
+  const { id, type, livemode, account, data } = parsed.data;
   if (livemode !== isLive)
     throw invalid(`an event of ${livemode ? 'live' : 'test'} mode, with a key of ${isLive ? 'live' : 'test'} mode`);
   const isConnected = account != null;
-  return { id, type, createdAtMs: created * 1000, subject: isConnected ? NONE : subjectOf(type, data.object) };
+  return { id, type, subject: isConnected ? NONE : subjectOf(type, data.object) };
 }
 
 const NONE: EventSubject = { kind: 'none' };

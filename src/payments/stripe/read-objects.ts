@@ -81,8 +81,6 @@ export const session = z.object({
   total_details: z.object({ amount_tax: cents }).nullish(),
   customer: idOrNull,
   subscription: idOrNull,
-  created: seconds,
-  expires_at: seconds,
   url: optionalLink,
   metadata,
   payment_intent: z.union([paymentIntent, id]).nullish(),
@@ -114,7 +112,6 @@ export const invoice = z.object({
   total: signedCents,
   total_taxes: z.array(z.object({ amount: signedCents })).nullish(),
   customer: idOrNull,
-  created: seconds,
   metadata,
   parent: z
     .object({

@@ -49,10 +49,9 @@ export function providerOver(
   nowMs: () => number,
   verify: (body: Uint8Array, signature: string, atMs: number) => Promise<unknown>,
 ): PaymentProvider {
-  const calls = openCalls(client, isLive);
+  const calls = openCalls(client);
   return {
     name: 'stripe',
-    isLive,
     createCustomer: (customer) => createCustomer(calls, customer),
     startCheckout: (checkout) => startCheckout(calls, checkout),
     openPortal: (customer, returnUrl) => openPortal(calls, customer, returnUrl),

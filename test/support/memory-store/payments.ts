@@ -94,10 +94,6 @@ export function paymentReads(tables: MemoryTables): PaymentStore {
     getBilling: async (accountId) => billing.get(accountId) ?? null,
     findBillingByCustomer: async (customer) => [...billing.values()].find((one) => one.customer === customer) ?? null,
     findHandledEvent: async (id) => paymentEvents.get(id) ?? null,
-    async lastEventAtMs() {
-      const times = [...paymentEvents.values()].map(({ atMs }) => atMs);
-      return times.length === 0 ? null : Math.max(...times);
-    },
     async countByStatus() {
       const counts = new Map<Payment['status'], number>();
       for (const { status } of all()) counts.set(status, (counts.get(status) ?? 0) + 1);
