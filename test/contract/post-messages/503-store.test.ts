@@ -5,7 +5,7 @@ import { expect, test } from 'bun:test';
 import { TurnpikeError } from '../../../src/errors.ts';
 import type { LedgerGate } from '../../../src/ledger/ledger.ts';
 import { EVENTS, messageReply, startControlled, streamOf } from './controlled-service.ts';
-import { eventsOf, expectError, expectErrorEvent } from './world.ts';
+import { allEventsOf, expectError, expectErrorEvent } from './world.ts';
 
 const unavailable = () => new TurnpikeError('store_unavailable', 'The ledger cannot be written.');
 const BILLED = { outcome: 'completed', inputTokens: 25, outputTokens: 12, cost: 255_000 };
@@ -50,7 +50,7 @@ test('an end that cannot be billed waits with pings, and is sent once it is bill
     gateOver: closableGate((kind) => kind === 'settle' && failures-- > 0),
   });
   const response = await service.post(await service.makeKey(), { stream: true });
-  const names = eventsOf(await response.text()).map(({ name }) => name);
+  const names = allEventsOf(await response.text()).map(({ name }) => name);
   expect(names.filter((name) => name !== 'ping')).toEqual(EVENTS.map(({ name }) => name));
   expect(names.slice(0, -1)).toContain('ping');
   expect(await service.records()).toMatchObject([BILLED]);
@@ -64,7 +64,9 @@ test('the error of a broken stream also waits with pings until the output is bil
     gateOver: closableGate((kind) => kind === 'settle' && failures-- > 0),
   });
   const response = await service.post(await service.makeKey(), { stream: true });
-  const events = await expectErrorEvent(response, 'api_error', 'upstream_failed');
+  const copy = response.clone();
+  await expectErrorEvent(response, 'api_error', 'upstream_failed');
+  const events = allEventsOf(await copy.text());
   expect(events.slice(3, -1).map(({ name }) => name)).toContain('ping');
   expect(await service.records()).toMatchObject([
     { outcome: 'upstream_cut', inputTokens: 25, usageSource: 'estimated' },

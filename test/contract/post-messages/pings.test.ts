@@ -4,10 +4,10 @@
 import { expect, test } from 'bun:test';
 import { ProviderFault } from '../../../src/providers/providers.ts';
 import { type ControlledService, EVENTS, startControlled, streamOf } from './controlled-service.ts';
-import { eventsOf, expectErrorEvent, expectHeadersOfAll } from './world.ts';
+import { allEventsOf, expectErrorEvent, expectHeadersOfAll } from './world.ts';
 
 const NAMES = EVENTS.map(({ name }) => name);
-const namesOf = (text: string) => eventsOf(text).map(({ name }) => name);
+const namesOf = (text: string) => allEventsOf(text).map(({ name }) => name);
 const withoutPings = (names: readonly string[]) => names.filter((name) => name !== 'ping');
 
 /** Reads the text of a stream until `isEnough`, and later the rest of it. */

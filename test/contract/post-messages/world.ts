@@ -140,8 +140,13 @@ export interface Event {
   json: Json;
 }
 
-/** The events of a stream's text, including pings. Throws if the stream does not consist of whole events. */
+/** The events of a stream's text but pings, which any stream has whose end is slow to settle. Throws if the stream does not consist of whole events. */
 export function eventsOf(text: string): Event[] {
+  return allEventsOf(text).filter(({ name }) => name !== 'ping');
+}
+
+/** The same with pings. */
+export function allEventsOf(text: string): Event[] {
   if (!text.endsWith('\n\n')) throw new Error(`the stream ends within an event: ${text.slice(-100)}`);
   return text
     .slice(0, -2)
