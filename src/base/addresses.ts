@@ -11,7 +11,7 @@ const MAPPED = 0xffffn;
 
 export interface Address {
   isV4: boolean;
-  /** Of 32 or 128 bits. */
+  /** Has 32 or 128 bits. */
   value: bigint;
 }
 

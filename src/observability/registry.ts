@@ -164,7 +164,9 @@ export class MetricRegistry {
 function writeMetric({ terms: { name, help }, type }: Metric, samples: readonly Sample[]): string {
   const lines = [`# HELP ${name} ${escapeText(help)}`, `# TYPE ${name} ${type}`];
   for (const { labels, value, suffix = '' } of samples) {
-    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeText(text).replaceAll('"', '\\"')}"`);
+    const pairs = Object.entries(labels).map(
+      ([label, text]) => `${label}="${escapeText(text).replaceAll('"', '\\"')}"`,
+    );
     lines.push(`${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${writeNumber(value)}`);
   }
   return lines.join('\n');

@@ -51,11 +51,11 @@ export function readRetentionTimes(rows: readonly { name: string; value: string 
 export interface SumSyntax {
   /** The JSON document of a column; NULL where the sums cannot read it. `place` names table and column, `key` the row. */
   json(place: string, key: string, column: string): string;
-  /** Of the group `g`, whose value is a part of a document: the member `running`. */
+  /** The member `running` of the group `g`, whose value is a part of a document. */
   runningOfGroup: string;
   /** The beginning of the month of day number `day`, in milliseconds. */
   monthOfDay: string;
-  /** Of the hold `h` with the document `h.hold`: further columns that differ from the document, as ` OR …`. */
+  /** Further columns of the hold `h` that differ from its document `h.hold`, as ` OR …`. */
   strangeHold: string;
 }
 

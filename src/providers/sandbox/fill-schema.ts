@@ -129,7 +129,7 @@ class Filler {
   }
 }
 
-/** What a local reference points to; a reference to anything else allows any value. */
+/** The target of a local reference. A reference to anything else allows any value. */
 function resolve(root: JsonObject, reference: string): JsonValue {
   if (!/^#(?:\/|$)/.test(reference)) return true;
   let found: JsonValue | undefined = root;
