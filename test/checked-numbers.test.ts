@@ -15,20 +15,19 @@ import { faultsOf, readSources, type Source, textOf, walk } from './sources.ts';
 
 /** Files that take any JSON number, none of which is counted, held or priced. */
 const looseNumbers: Record<string, string> = {
-  'src/fronts/chat-completions/chat-request.ts':
-    'a budget of thinking is passed on, and read by usage/read-thinking.ts',
   'src/fronts/request-fields.ts': 'ranges of sampling for the provider',
   'src/gateway/message-record.ts': 'asks only whether a count was reported',
   'src/providers/anthropic/adapt-request.ts': 'sampling for the provider',
   'src/providers/anthropic/convert-request.ts': 'sampling for the provider',
   'src/providers/bedrock/convert-request.ts': 'sampling for the provider',
-  'src/providers/models.ts': 'a budget of thinking is compared, and becomes a word',
   'src/providers/gemini/clean-schema.ts': 'bounds in the schema of a tool',
   'src/providers/gemini/convert-request.ts': 'sampling and a budget of thinking for the provider',
   'src/providers/openai-responses/convert-request.ts': 'sampling for the provider',
   'src/providers/openai/convert-request.ts': 'sampling for the provider',
   'src/providers/openai/convert-chunk.ts': 'names the numbers that nobody knows',
   'src/providers/openai/gather-calls.ts': 'an index that names a call',
+  'src/protocols/effort.ts':
+    'a budget of thinking is passed on, and read by usage/read-thinking.ts, or compared, and becomes a word',
   'src/providers/read-vectors.ts': 'parts of vectors are relayed',
   'src/providers/sandbox/fill-schema.ts': 'bounds in a schema',
   'src/usage/account-samples.ts': 'checks that each is within its own range',
@@ -45,7 +44,9 @@ test('only src/base/checked-number.ts parses external numbers from text', () => 
 });
 
 test('a number of a body or a provider is a whole number, or stands here with its reason', () => {
-  const among = sources.filter(({ path }) => /^src\/(?:fronts|gateway|ledger|providers|usage|wire)\//.test(path));
+  const among = sources.filter(({ path }) =>
+    /^src\/(?:fronts|gateway|ledger|protocols|providers|usage|wire)\//.test(path),
+  );
   const isUse = (node: Node) => isTypeOfExpression(node) && /^\s*[!=]==\s*'number'/.test(textAfter(node));
   const found = among.filter(({ tree }) => {
     let isFound = false;

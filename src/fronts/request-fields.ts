@@ -25,7 +25,7 @@ export function requests(value: JsonValue | undefined): boolean {
   return Array.isArray(value) ? value.length > 0 : true;
 }
 
-/** Of sampling parameters, by protocol, so that a request is refused before it is sent and in its own words. */
+/** Ranges of sampling parameters, by protocol, so that a request is refused before it is sent and in its own words. */
 export type Ranges = Readonly<Record<string, readonly [least: number, most: number]>>;
 
 /** https://www.openresponses.org/reference, and https://platform.openai.com/docs/api-reference/chat/create (29 November 2026). */

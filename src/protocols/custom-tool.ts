@@ -24,7 +24,7 @@ export function describeCustom(tool: JsonObject, name: string, path: string): Pl
 
 /** The one member of a custom tool's input. */
 export const CUSTOM_INPUT = 'input';
-/** What is around the characters of the text in the JSON of the input. */
+/** The JSON of the input around the characters of its text. */
 export const CUSTOM_JSON = { before: `{"${CUSTOM_INPUT}":"`, after: '"}' };
 
 /** The text of a custom tool's input; of one that was cut, or is not as described, its JSON. */

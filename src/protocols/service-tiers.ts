@@ -59,7 +59,7 @@ function membersOf(name: string): JsonObject {
 
 // Requests
 
-/** What a client may ask for. Google's names have no second one for the fast tier. */
+/** Names that a client may ask for. Google's names have no second one for the fast tier. */
 const ASKED_OF_OPENAI: readonly string[] = ['auto', 'standard', 'fast', ...Object.values(OPENAI_TIERS)];
 const ASKED_OF_GOOGLE: readonly string[] = [
   ...['unspecified', 'auto', 'default', 'standard', ...Object.values(CLOUD_TIERS)],

@@ -5,7 +5,7 @@ import { bounds } from '../config/config.ts';
 import { InnerJson, isJsonObject, type JsonObject, type JsonValue, jsonObjects, textOf } from '../wire/wire.ts';
 import type { Placed } from './placed.ts';
 
-/** Of this protocol, version 1: alone, it marks thinking of providers without signatures. Other providers drop such a block. */
+/** This protocol's, version 1: alone, it marks thinking of providers without signatures. Other providers drop such a block. */
 const MARK = 'turnpike.chat.1.';
 
 export function thinkingBlock(thinking: string, signature: string): JsonObject {

@@ -65,7 +65,7 @@ export function countOf(value: JsonValue | undefined): number | null {
   return isWholeNumber(value) ? value : null;
 }
 
-/** What a usage reports in these words. */
+/** The counts of a usage in these words. */
 export function readCounts(usage: JsonObject, words: CountWords): ReportedCounts {
   const count = (name: Count): number | null => {
     const [member = '', inner] = words[name] ?? [];

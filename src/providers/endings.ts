@@ -1,4 +1,4 @@
-// What becomes of an answer that ended: a stop reason, or a fault.
+// The result of an answer that ended: a stop reason, or a fault.
 
 import type { Ending, StopReason } from '../protocols/stop-words.ts';
 import type { JsonObject } from '../wire/wire.ts';
