@@ -38,6 +38,8 @@ export interface CommandDetails {
   isLimited?: true;
   /** Printed on stderr after the object, but not with --json, nor where the secret that it is about is null. */
   advice?: string;
+  /** Printed on stderr before an object that an earlier request made. */
+  repetition?: string;
 }
 
 /** The columns of a response, or a function that prints it and resolves to the exit code. */
@@ -136,9 +138,10 @@ async function printAnswer(
   invocation: Invocation,
   answer: Row,
   output: Output,
-  { advice }: CommandDetails,
+  { advice, repetition }: CommandDetails,
 ): Promise<number> {
   if (typeof output === 'function') return output(invocation, answer);
+  if (repetition !== undefined && answer['repeated'] === true) await invocation.world.writeError(repetition);
   await printObject(invocation, answer, output);
   if (advice !== undefined && answer['secret'] !== null && !invocation.json) await invocation.world.writeError(advice);
   return 0;

@@ -13,7 +13,7 @@ import {
   WrongUsage,
 } from './command.ts';
 import { storeOf, textFlag } from './flags.ts';
-import { columns, printObject, yesNo } from './output.ts';
+import { columns, printObject } from './output.ts';
 
 const check: Command = {
   name: 'check',
@@ -24,8 +24,7 @@ const check: Command = {
     const config = await world.readConfig(storeOf(flags));
     const report = await world.checkStore(config).catch((thrown) => failCheck(invocation, thrown));
     await printObject(invocation, { ...report }, [
-      yesNo('OK', 'ok'),
-      ...columns('accounts entries open_holds'),
+      ...columns('ok accounts entries open_holds'),
       ['USAGE SINCE', (row) => row['usage_since'] ?? 'the beginning'],
       ['JOURNAL SINCE', (row) => row['journal_since'] ?? 'the beginning'],
       ['FAULTS', () => report.faults.length],
@@ -147,7 +146,7 @@ async function takeBack(invocation: Invocation): Promise<number> {
   const from = textFlag(flags, 'from');
   const config = await world.readConfig(from === undefined ? {} : { data: from });
   const done = await (await world.maintain()).takeBack(config).catch(failCommand);
-  await printObject(invocation, done, [yesNo('TAKEN BACK', 'taken_back', 'it was not moved')]);
+  await printObject(invocation, done, [['TAKEN BACK', () => (done.taken_back ? 'yes' : 'it was not moved')]]);
   if (done.taken_back)
     await world.writeError(
       'The data directory can be served again, as it was at the time of the move. Make sure that no node serves from the database: changes there do not reach the data directory. To move again, use an empty database.\n',
@@ -225,7 +224,7 @@ const forget: Command = {
   flags: storeFlags,
   async run(invocation) {
     const done = await ask(invocation, (maintenance, config) => maintenance.forgetPreviousSecret(config));
-    await printObject(invocation, done, [yesNo('FORGOTTEN', 'forgotten', 'there was none')]);
+    await printObject(invocation, done, [['FORGOTTEN', () => (done.forgotten ? 'yes' : 'there was none')]]);
     if (done.forgotten) await invocation.world.writeError('A running service accepts it until it is restarted.\n');
     return 0;
   },

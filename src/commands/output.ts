@@ -38,11 +38,6 @@ export function columns(members: string): Column[] {
   return members.split(' ').map((member) => [heading(member), member]);
 }
 
-/** A column that says yes or no. */
-export function yesNo(heading: string, member: string, no = 'no'): Column {
-  return [heading, (row) => (row[member] === true ? 'yes' : no)];
-}
-
 /** Prints one object: as JSON, or one line per column with the heading on the left. */
 export async function printObject({ json, world }: Invocation, row: Row, columns: readonly Column[]): Promise<void> {
   if (json) return world.write(`${JSON.stringify(row, null, 2)}\n`);

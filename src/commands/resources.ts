@@ -115,7 +115,8 @@ const accounts: readonly ApiCommand[] = [
   apiCommand('account show ID', 'account-show', accountDetails),
   apiCommand('account update ID', 'account-change', accountDetails, { summary: 'Update an account' }),
   ...statusCommands('account', 'account-change', 'Disable an account: its keys get a 401', accountDetails),
-  apiCommand('credit ACCOUNT AMOUNT', 'credit-create', printCredit, {
+  apiCommand('credit ACCOUNT AMOUNT', 'credit-create', columns('account amount balance reference note'), {
+    repetition: 'This reference was credited before: no credit was added.\n',
     summary: 'Credit an account; a negative amount is a correction, refused below what is available',
   }),
   apiCommand('refund REQUEST_ID [AMOUNT]', 'refund-create', columns('request_id account amount balance note')),
@@ -166,7 +167,9 @@ const codes: readonly ApiCommand[] = [
     whenEmpty: 'The batch has no codes.',
   }),
   ...statusCommands('code-batch', 'code-batch-change', 'Disable a batch: its codes cannot be redeemed', batchDetails),
-  apiCommand('code redeem ACCOUNT CODE', 'redemption-create', printRedemption),
+  apiCommand('code redeem ACCOUNT CODE', 'redemption-create', columns('account code amount balance'), {
+    repetition: 'The account redeemed this code before: no credit was added.\n',
+  }),
 ];
 
 const plans: readonly ApiCommand[] = [
@@ -266,20 +269,6 @@ export const resourceCommands: readonly Command[] = [...apiCommands, showModel, 
 
 function noneApplied(plural: string): string {
   return `There are no ${plural}: add some with "turnpike apply".`;
-}
-
-async function printCredit(invocation: Invocation, credited: Row): Promise<number> {
-  if (credited['repeated'] === true)
-    await invocation.world.writeError('This reference was credited before: no credit was added.\n');
-  await printObject(invocation, credited, columns('account amount balance reference note'));
-  return 0;
-}
-
-async function printRedemption(invocation: Invocation, redemption: Row): Promise<number> {
-  if (redemption['repeated'] === true)
-    await invocation.world.writeError('The account redeemed this code before: no credit was added.\n');
-  await printObject(invocation, redemption, columns('account code amount balance'));
-  return 0;
 }
 
 /** The codes on stdout, so that they can be sent to a file, and the batch on stderr. */

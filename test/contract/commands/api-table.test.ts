@@ -2,6 +2,7 @@
 // made from the OpenAPI document.
 
 import { expect, test } from 'bun:test';
+import { flagsOf } from '../../../src/commands/api-command.ts';
 import { apiCommands } from '../../../src/commands/resources.ts';
 import { type Document, resolveSchema, type Schema } from '../admin-api/documented.ts';
 import { makeInstallation } from '../admin-api/installation.ts';
@@ -27,6 +28,12 @@ test('every member that a command prints belongs to its response', async () => {
   });
   expect(faults).toEqual([]);
   expect(apiCommands.length).toBeGreaterThan(50);
+});
+
+test('no field has a flag with the name of one that every command has', () => {
+  const common = ['url', 'token', 'data', 'json', 'help', 'limit'];
+  const flags = apiCommands.flatMap(({ operation }) => Object.keys(flagsOf(operation)));
+  expect(flags.filter((flag) => common.includes(flag))).toEqual([]);
 });
 
 /** Whether the members have one at a path such as "health.up". */
