@@ -38,39 +38,25 @@ export interface FirstAccount {
 /** The writing half of AccountStore, over a gate of the ledger. */
 export function accountWrites(gate: LedgerGate): AccountWrites {
   return {
-    async createAccount(account, terms, credit, auditContext) {
+    createAccount(account, terms, credit, auditContext) {
       const operations = [setAccount(account, terms)];
       if (credit !== null && credit.amount !== 0) operations.push(firstCredit(account, credit));
-      await submit(gate, operations, [{ table: 'accounts', account }, ...auditRows(auditContext)]);
+      return submit(gate, operations, [{ table: 'accounts', account }], auditContext);
     },
-    async updateAccount(account, terms, auditContext) {
-      await submit(gate, [setAccount(account, terms)], [{ table: 'accounts', account }, ...auditRows(auditContext)]);
+    updateAccount: (account, terms, auditContext) =>
+      submit(gate, [setAccount(account, terms)], [{ table: 'accounts', account }], auditContext),
+    createKey(key, secretHash, terms, auditContext) {
+      const events = eventRows(eventsOfKey(key, auditContext));
+      return submit(gate, [setKey(key, terms)], [...newKeyRows(key, secretHash), ...events], auditContext);
     },
-    async createKey(key, secretHash, terms, auditContext) {
-      await submit(
-        gate,
-        [setKey(key, terms)],
-        [...newKeyRows(key, secretHash), ...eventRows(eventsOfKey(key, auditContext)), ...auditRows(auditContext)],
-      );
+    updateKey(key, terms, auditContext) {
+      const events = eventRows(eventsOfKey(key, auditContext));
+      return submit(gate, [setKey(key, terms)], [{ table: 'keys', key }, ...events], auditContext);
     },
-    async updateKey(key, terms, auditContext) {
-      await submit(
-        gate,
-        [setKey(key, terms)],
-        [{ table: 'keys', key }, ...eventRows(eventsOfKey(key, auditContext)), ...auditRows(auditContext)],
-      );
-    },
-    async rotateKey(key, secretHash, graceEndsAtMs, auditContext) {
-      await submit(
-        gate,
-        [],
-        [
-          { table: 'keys', key },
-          { table: 'key_secrets', keyId: key.id, secretHash, othersEndAtMs: graceEndsAtMs },
-          ...eventRows(eventsOfKey(key, auditContext)),
-          ...auditRows(auditContext),
-        ],
-      );
+    rotateKey(key, secretHash, graceEndsAtMs, auditContext) {
+      const secret: CoCommittedRow = { table: 'key_secrets', keyId: key.id, secretHash, othersEndAtMs: graceEndsAtMs };
+      const events = eventRows(eventsOfKey(key, auditContext));
+      return submit(gate, [], [{ table: 'keys', key }, secret, ...events], auditContext);
     },
   };
 }
@@ -78,28 +64,26 @@ export function accountWrites(gate: LedgerGate): AccountWrites {
 /** The writing half of TokenStore. */
 export function tokenWrites(gate: LedgerGate): Pick<TokenStore, 'createToken' | 'updateToken'> {
   return {
-    async createToken(token, secretHash, auditContext) {
+    createToken(token, secretHash, auditContext) {
       const events = eventRows(eventsOfToken(token, auditContext));
-      await submit(gate, [], [{ table: 'tokens', token, secretHash }, ...events, ...auditRows(auditContext)]);
+      return submit(gate, [], [{ table: 'tokens', token, secretHash }, ...events], auditContext);
     },
-    async updateToken(token, auditContext) {
-      await submit(gate, [], [{ table: 'tokens', token, secretHash: null }, ...auditRows(auditContext)]);
-    },
+    updateToken: (token, auditContext) =>
+      submit(gate, [], [{ table: 'tokens', token, secretHash: null }], auditContext),
   };
 }
 
 /** The writing half of PersonStore. */
 export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson' | 'updatePerson'> {
   return {
-    async createPerson(person, linkHash, auditContext, former = null) {
+    createPerson(person, linkHash, auditContext, former = null) {
       const freed: CoCommittedRow[] =
         former === null ? [] : [{ table: 'people', person: former, link: { hash: null } }];
-      const made: CoCommittedRow = { table: 'people', person, link: { hash: linkHash } };
-      await submit(gate, [], [...freed, made, ...auditRows(auditContext)]);
+      return submit(gate, [], [...freed, { table: 'people', person, link: { hash: linkHash } }], auditContext);
     },
-    async updatePerson(person, link, auditContext) {
+    updatePerson(person, link, auditContext) {
       const events = eventRows(eventsOfPerson(person, auditContext));
-      await submit(gate, [], [{ table: 'people', person, link }, ...events, ...auditRows(auditContext)]);
+      return submit(gate, [], [{ table: 'people', person, link }, ...events], auditContext);
     },
   };
 }
@@ -107,13 +91,10 @@ export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson'
 /** The writing half of CatalogStore. */
 export function catalogWrites(gate: LedgerGate): Pick<CatalogStore, 'saveCatalog'> {
   return {
-    async saveCatalog(put, remove, auditContext) {
-      const rows: CoCommittedRow[] = [
-        ...put.map((document: CatalogDocument) => ({ table: 'catalog' as const, put: document })),
-        ...remove.map((name) => ({ table: 'catalog' as const, remove: name })),
-        ...auditRows(auditContext),
-      ];
-      await submit(gate, [], rows);
+    saveCatalog(put, remove, auditContext) {
+      const kept = put.map((document: CatalogDocument) => ({ table: 'catalog' as const, put: document }));
+      const removed = remove.map((name) => ({ table: 'catalog' as const, remove: name }));
+      return submit(gate, [], [...kept, ...removed], auditContext);
     },
   };
 }
@@ -121,18 +102,17 @@ export function catalogWrites(gate: LedgerGate): Pick<CatalogStore, 'saveCatalog
 /** The writing half of InstallationStore. */
 export function installationWrites(gate: LedgerGate): Pick<InstallationStore, 'writeInstallation'> {
   return {
-    async writeInstallation(name, value, replaces = null) {
-      await submit(gate, [], [{ table: 'installation', name, value, replaces }]);
-    },
+    writeInstallation: (name, value, replaces = null) =>
+      submit(gate, [], [{ table: 'installation', name, value, replaces }]),
   };
 }
 
 /** The writing half of SampleStore. */
 export function sampleWrites(gate: LedgerGate): Pick<SampleStore, 'saveSamples'> {
   return {
-    async saveSamples(learned) {
+    saveSamples(learned) {
       const rows = learned.map(([model, document]) => ({ table: 'learned' as const, model, document }));
-      await submit(gate, [], rows);
+      return submit(gate, [], rows);
     },
   };
 }
@@ -152,11 +132,11 @@ export function mailWrites(gate: LedgerGate): Omit<MailStore, keyof MailReads> {
 /** The writing half of SignUpStore. */
 export function signUpWrites(gate: LedgerGate): Omit<SignUpStore, keyof MailReads> {
   return {
-    async createSignUp(signUp, link, auditContext) {
+    createSignUp(signUp, link, auditContext) {
       const { account, terms, owner, credit: amount } = signUp;
       const { createdAtMs: nowMs } = account;
       const credit: FirstCredit = { amount, kind: 'promotion', reference: `sign-up:${owner.id}`, note: 'sign-up' };
-      await submit(
+      return submit(
         gate,
         [setAccount(account, terms), ...(amount > 0 ? [firstCredit(account, credit)] : [])],
         [
@@ -164,18 +144,17 @@ export function signUpWrites(gate: LedgerGate): Omit<SignUpStore, keyof MailRead
           { table: 'accounts', account },
           { table: 'people', person: owner, link: { hash: null } },
           { table: 'sign_ups', put: signUp },
-          ...auditRows(auditContext),
         ],
+        auditContext,
       );
     },
-    async useLink(link, nowMs, auditContext) {
-      await submit(gate, [], [{ table: 'mailed_links', use: { link, nowMs } }, ...auditRows(auditContext)]);
-    },
-    async restoreLink(link, auditContext) {
-      await submit(gate, [], [{ table: 'mailed_links', put: link }, ...auditRows(auditContext)]);
-    },
+    useLink: (link, nowMs, auditContext) =>
+      submit(gate, [], [{ table: 'mailed_links', use: { link, nowMs } }], auditContext),
+    restoreLink: (link, auditContext) => submit(gate, [], [{ table: 'mailed_links', put: link }], auditContext),
   };
 }
+
+const NO_AUDIT: AuditContext = { audit: [], creation: null };
 
 /** The co-committed rows of a change's audit context. */
 export function auditRows({ audit, creation, since = null, rows: more = [] }: AuditContext): CoCommittedRow[] {
@@ -197,16 +176,13 @@ function newKeyRows(key: Key, secretHash: string): CoCommittedRow[] {
 }
 
 /** An account with its first credit and key, in one transaction. */
-export async function writeFirstAccount(
-  gate: LedgerGate,
-  first: FirstAccount,
-  auditContext: AuditContext,
-): Promise<void> {
+export function writeFirstAccount(gate: LedgerGate, first: FirstAccount, auditContext: AuditContext): Promise<void> {
   const { account, key } = first;
-  await submit(
+  return submit(
     gate,
     [setAccount(account, first.accountTerms), firstCredit(account, first.credit), setKey(key, first.keyTerms)],
-    [{ table: 'accounts', account }, ...newKeyRows(key, first.secretHash), ...auditRows(auditContext)],
+    [{ table: 'accounts', account }, ...newKeyRows(key, first.secretHash)],
+    auditContext,
   );
 }
 
@@ -229,9 +205,14 @@ function firstCredit(account: Account, credit: FirstCredit): Operation {
   };
 }
 
-/** Throws an error for the client if the bundle is refused. */
-export async function submit(gate: LedgerGate, operations: Operation[], coCommitted: CoCommittedRow[]): Promise<void> {
-  const bundle: Bundle = { operations, coCommitted };
+/** With the rows of the audit context. Throws an error for the client if the bundle is refused. */
+export async function submit(
+  gate: LedgerGate,
+  operations: Operation[],
+  rows: readonly CoCommittedRow[],
+  auditContext: AuditContext = NO_AUDIT,
+): Promise<void> {
+  const bundle: Bundle = { operations, coCommitted: [...rows, ...auditRows(auditContext)] };
   const refused = (await gate.submit(bundle)).filter((answer) => !answer.ok);
   // The others are refused only because of this one.
   const cause = refused.find((answer) => answer.reason !== 'bundle_refused') ?? refused[0];

@@ -2,7 +2,7 @@
 
 import type { LedgerGate } from '../ledger/ledger.ts';
 import type { CodeBatch, CodeStore, Redemption, StoredCode } from '../payments/payments.ts';
-import { auditRows, submit } from './account-writes.ts';
+import { submit } from './account-writes.ts';
 import type { CoCommittedRow, CoCommittedStatement } from './co-committed.ts';
 import { prepareOne } from './readable-rows.ts';
 import { columnsAs, type SqlReader } from './sql-reader.ts';
@@ -83,9 +83,9 @@ type CodeWrites = Pick<CodeStore, 'createCodeBatch' | 'setCodeBatchStatus' | 're
 export function codeWrites(gate: LedgerGate): CodeWrites {
   return {
     createCodeBatch: (batch, hashes, auditContext) =>
-      submit(gate, [], [{ table: 'code_batches', batch, hashes }, ...auditRows(auditContext)]),
+      submit(gate, [], [{ table: 'code_batches', batch, hashes }], auditContext),
     setCodeBatchStatus: (id, status, auditContext) =>
-      submit(gate, [], [{ table: 'code_batches', id, status }, ...auditRows(auditContext)]),
+      submit(gate, [], [{ table: 'code_batches', id, status }], auditContext),
     redemptionRows: (batch, { number }, redemption): CoCommittedRow[] => [
       { table: 'codes', batch, number, redemption },
     ],
