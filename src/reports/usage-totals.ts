@@ -2,7 +2,6 @@
 // is known only for some messages, and margins cover only those.
 
 import type { Nano } from '../base/money.ts';
-import type { DailyTotal } from '../ledger/ledger.ts';
 
 export const totalsGroupings = ['day', 'model', 'key', 'account'] as const;
 export type TotalsGrouping = (typeof totalsGroupings)[number];
@@ -148,17 +147,6 @@ function namesOf({ dayMs, account, key, model }: Names, groupBy: TotalsGrouping)
     account: groupBy === 'key' || groupBy === 'account' ? account : null,
     key: groupBy === 'key' ? key : null,
     model: groupBy === 'model' ? model : null,
-  };
-}
-
-/** One day's total of a key and model, as a part. */
-export function partOfTotals(total: DailyTotal): UsageTotal {
-  return {
-    ...total,
-    cost: BigInt(total.cost),
-    writtenOff: BigInt(total.writtenOff),
-    providerCost: BigInt(total.providerCost),
-    costedRevenue: BigInt(total.costedRevenue),
   };
 }
 

@@ -228,11 +228,3 @@ function silent(): ConnectionLost {
 function lost(message: string, cause?: unknown): ConnectionLost {
   return new ConnectionLost(message, { cause, isSilent: false });
 }
-
-const LANES = 2; // for messages and for leases
-const CHANGES = 1;
-const UPKEEP = 1; // at the start, while old rows are dropped, and months are made
-
-/** Connections of one node. Maintenance commands use a few more while they run. */
-export const connectionsPerNode =
-  bounds.signInConnections + LANES + bounds.readConnections + bounds.reportConnections + CHANGES + UPKEEP;

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import type { DailyTotal } from '../../../src/ledger/ledger.ts';
 import { gatherTop, gatherTotals, marginOf, marginOfTotal, type TotalsGrouping } from '../../../src/reports/reports.ts';
-import { partOfTotals } from '../../../src/reports/usage-totals.ts';
+import { partOfTotals } from '../../support/part-of-totals.ts';
 
 function dailyTotal(facts: Partial<DailyTotal>): DailyTotal {
   return {

@@ -3,7 +3,7 @@
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { type AccountRow, besideUsageKinds, type EntryPage, type NewEntry } from '../../../src/ledger/ledger.ts';
 import { type AccountMonth, type MonthQuestion, makeAccountMonth } from '../../../src/reports/reports.ts';
-import { partOfTotals } from '../../../src/reports/usage-totals.ts';
+import { partOfTotals } from '../part-of-totals.ts';
 import { retainedSince } from './drop-rows.ts';
 import type { MemoryTables } from './tables.ts';
 

@@ -30,7 +30,7 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../../../src/reports/reports.ts';
-import { partOfTotals } from '../../../src/reports/usage-totals.ts';
+import { partOfTotals } from '../part-of-totals.ts';
 import type { MailReads } from '../../../src/storage/mail-rows.ts';
 import {
   callerPlan,

@@ -10,7 +10,7 @@ import {
   type UsageTimeline,
   type UsageTotal,
 } from '../../../src/reports/reports.ts';
-import { partOfTotals } from '../../../src/reports/usage-totals.ts';
+import { partOfTotals } from '../part-of-totals.ts';
 import type { MemoryTables } from './tables.ts';
 
 type Of = { account: number; key: number; model: string };

@@ -1,0 +1,14 @@
+// One day's total of a key and model, as a part of usage totals.
+
+import type { DailyTotal } from '../../src/ledger/ledger.ts';
+import type { UsageTotal } from '../../src/reports/reports.ts';
+
+export function partOfTotals(total: DailyTotal): UsageTotal {
+  return {
+    ...total,
+    cost: BigInt(total.cost),
+    writtenOff: BigInt(total.writtenOff),
+    providerCost: BigInt(total.providerCost),
+    costedRevenue: BigInt(total.costedRevenue),
+  };
+}
