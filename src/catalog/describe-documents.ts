@@ -40,23 +40,14 @@ function isReadable({ kind, document }: CatalogDocument): boolean {
 
 /** Without `base_url` inside the service; further credentials without their secrets. */
 function describeProvider(document: JsonObject) {
-  const { kind, base_url, private_network, bearer = false, credentials, ...stored } = storedProvider.parse(document);
-  const { allow_storage = false, auth, region, project, workspace, residency, passthrough } = stored;
+  const { kind, base_url, api_key_sealed: _, credentials, ...others } = storedProvider.parse(document);
   const further = Object.entries(credentials).map(
     ([name, { auth, account, group }]) => [name, { ...(auth !== undefined && { auth }), account, group }] as const,
   );
   return {
     kind,
     ...(base_url !== '' && { base_url }),
-    private_network,
-    ...(bearer && { bearer }),
-    ...(allow_storage && { allow_storage }),
-    ...(auth !== undefined && { auth }),
-    ...(region !== undefined && { region }),
-    ...(project !== undefined && { project }),
-    ...(workspace !== undefined && { workspace }),
-    ...(residency !== undefined && { residency }),
-    ...(passthrough !== undefined && { passthrough }),
+    ...others,
     ...(further.length > 0 && { credentials: Object.fromEntries(further) }),
   };
 }

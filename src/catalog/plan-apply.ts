@@ -382,8 +382,7 @@ function* wantedDocuments(
 ): Generator<Omit<ObjectDocument, 'origin'>> {
   for (const [name, provider] of read.providers) {
     if (provider === null) continue;
-    const { kind, base_url, private_network, bearer, allow_storage, auth } = provider;
-    const { region, project, workspace, residency, passthrough } = provider;
+    const { kind, base_url, private_network, bearer, allow_storage, api_key: _, ...others } = provider;
     const before = standing.get(keyOf('provider', name))?.document;
     const sealed = credentialMembers(name, provider, read.credentials.get(name), before, options);
     yield {
@@ -395,12 +394,7 @@ function* wantedDocuments(
         private_network,
         ...(bearer && { bearer: true as const }),
         ...(allow_storage && { allow_storage: true as const }),
-        ...(auth !== undefined && { auth }),
-        ...(region !== undefined && { region }),
-        ...(project !== undefined && { project }),
-        ...(workspace !== undefined && { workspace }),
-        ...(residency !== undefined && { residency }),
-        ...(passthrough !== undefined && { passthrough }),
+        ...others,
         ...sealed,
       },
     };
