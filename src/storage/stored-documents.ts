@@ -38,15 +38,10 @@ import {
 } from './document-shape.ts';
 import type { MoveMark } from './move.ts';
 import { holdShape, readDocument } from './stored-hold.ts';
+import type { StoredColumn } from './unreadable-rows.ts';
 import { convertEarly, detailsShape, outcome, period } from './usage-details.ts';
 
-export interface StoredDocument<Value = unknown> {
-  table: string;
-  /** The columns that identify the row, as an SQL expression. */
-  key: string;
-  column: string;
-  /** The rows that have it, as an SQL condition; null: all whose column has a value. */
-  where: string | null;
+export interface StoredDocument<Value = unknown> extends StoredColumn {
   /** Throws DocumentUnreadable with the reason. */
   read(text: string): Value;
   /** The shape that is written, as a JSON schema. */

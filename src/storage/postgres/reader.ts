@@ -14,10 +14,7 @@ export function postgresReader(reader: Reader, onUnreadable: SqlReader['onUnread
       <Row>(text: string) =>
       (...values: readonly ReadValue[]) =>
         read<Row>(text, ...values),
-    async readEach<Row>(
-      rows: readonly (readonly number[])[],
-      write: (members: string[], bindings: Bindings) => string,
-    ): Promise<Row[]> {
+    async readEach<Row>(...[rows, write]: Parameters<SqlReader['readEach']>) {
       const [first] = rows;
       if (first === undefined) return [];
       const bindings = new Bindings();

@@ -24,10 +24,7 @@ export function sqliteReader(database: Database, onUnreadable: SqlReader['onUnre
       <Row>(text: string) =>
       (...values) =>
         read<Row>(text, ...values),
-    async readEach<Row>(
-      rows: readonly (readonly number[])[],
-      write: (members: string[], bindings: Bindings) => string,
-    ): Promise<Row[]> {
+    async readEach<Row>(...[rows, write]: Parameters<SqlReader['readEach']>) {
       const found: Row[] = [];
       for (const row of rows) {
         await rest();
