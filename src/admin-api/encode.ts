@@ -52,18 +52,16 @@ export function encoderOf<Schema extends z.ZodObject>(schema: Schema): (value: V
   return membersEncoder(schema) as (value: unknown) => z.output<Schema>;
 }
 
-/** A function written for the schema, as fast as one written by hand. Its text has no values, only names of members. */
+/** A function made for the schema, as fast as one written by hand: lists have a thousand rows. Its text has names of members, no values. */
 function membersEncoder(schema: z.ZodObject): Encode {
-  const members = Object.entries(schema.shape).map(([name, member]) => {
+  const members = Object.entries(schema.shape).map(([name, member], at) => {
     const { encode, suffix } = formOf(member as z.ZodType);
-    return { name, from: `${camelCase(name)}${suffix}`, encode };
+    const json = encode === asItIs ? `value${at}` : `value${at} == null ? value${at} : encode${at}(value${at})`;
+    return { encode, read: `"${camelCase(name)}${suffix}": value${at}`, written: `"${name}": ${json}` };
   });
-  const texts = members.map(({ name, from, encode }, at) => {
-    const value = `value[${JSON.stringify(from)}]`;
-    return `${JSON.stringify(name)}: ${encode === asItIs ? value : `${value} == null ? ${value} : encode[${at}](${value})`}`;
-  });
-  const make = new Function('encode', `return (value) => ({ ${texts.join()} })`);
-  return make(members.map(({ encode }) => encode));
+  const [read, written] = [members.map((one) => one.read).join(), members.map((one) => one.written).join()];
+  const make = new Function(...members.map((_, at) => `encode${at}`), `return ({ ${read} }) => ({ ${written} });`);
+  return make(...members.map(({ encode }) => encode));
 }
 
 const asItIs: Encode = (value) => value;

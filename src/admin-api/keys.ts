@@ -45,7 +45,6 @@ import {
   idsFilter,
   isoTime,
   limitField,
-  limitsOf,
   nameField,
   originsField,
   patternsField,
@@ -94,7 +93,8 @@ const encodeKey = encoderOf(keySchema);
 /** A key without its own `groups` has all groups of its account. */
 export function keyJson({ key, account, meters }: KeyWithMeters, nowMs: number): z.infer<typeof keySchema> {
   const groups = key.groups ?? account.groups;
-  return encodeKey({ ...meters, ...limitsOf(meters), ...key, groups, status: statusAt(key, nowMs) });
+  const { requestsPerMinute: rpm, inputTokensPerMinute: inputTpm, outputTokensPerMinute: outputTpm } = meters;
+  return encodeKey({ ...meters, ...key, groups, rpm, inputTpm, outputTpm, status: statusAt(key, nowMs) });
 }
 
 /** The members that a change can touch, for the audit log. */

@@ -38,13 +38,16 @@ export function formatId(kind: IdKind, value: number): string {
 export function safeToBase62(value: number, digits: number): string {
   let rest = value;
   let text = '';
-  for (let place = 0; place < digits; place++) {
-    const next = Math.floor(rest / 62);
-    text = BASE62[rest - next * 62] + text;
+  for (let place = digits; place > 1; place -= 2) {
+    const next = Math.floor(rest / PAIRS.length);
+    text = PAIRS[rest - next * PAIRS.length] + text;
     rest = next;
   }
-  return text;
+  return digits % 2 === 0 ? text : BASE62[rest % 62] + text;
 }
+
+/** All pairs of digits, in order. */
+const PAIRS = [...BASE62].flatMap((high) => [...BASE62].map((low) => high + low));
 
 /** The number behind "acct_…", "key_…" and so on, or null when the text is not an id of this kind. */
 export function parseId(kind: IdKind, text: string): number | null {
