@@ -30,7 +30,6 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../../../src/reports/reports.ts';
-import { partOfTotals } from '../part-of-totals.ts';
 import type { MailReads } from '../../../src/storage/mail-rows.ts';
 import {
   callerPlan,
@@ -40,6 +39,7 @@ import {
 } from '../../../src/storage/short-reads.ts';
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
+import { partOfTotals } from '../part-of-totals.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
 import { isEntryAsked, readMonth } from './journal.ts';

@@ -1,4 +1,6 @@
-import { type MailContent, type MailKind, writeLetter, writeNotice } from '../../../src/delivery/letters.ts'; // One letter of each kind, for tests and for pictures. It has no tests of its own.
+// One letter of each kind, for tests and for pictures. It has no tests of its own.
+
+import { type MailContent, type MailKind, writeLetter, writeNotice } from '../../../src/delivery/letters.ts';
 import type { Letter } from '../../../src/delivery/render-letter.ts';
 
 export const PUBLIC_URL = 'https://console.example.com';
