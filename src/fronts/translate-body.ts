@@ -1,26 +1,27 @@
 // Reads the body of a front's request as a message, with the bounds of any other body.
 
-import { ownTurn } from '../base/timers.ts';
+import { TurnpikeError } from '../errors.ts';
 import { requireObject } from '../protocols/placed.ts';
 import {
   decodeBody,
   isLong,
   type JsonObject,
   JsonWeight,
+  type MessageRequest,
+  makeMessageRequest,
   parseExactly,
   parseJson,
+  pauseAfter,
   type ReceivedBody,
   scanJson,
 } from '../wire/wire.ts';
 import type { Asked, Front, Translated } from './front.ts';
+import { withClientPaths } from './origins.ts';
 import { requireWritable } from './require-writable.ts';
 
-/** A translated request with its message as JSON. */
-export interface TranslatedBody extends Pick<Translated, 'native' | 'answer'> {
-  text: string;
+export interface TranslatedBody extends Pick<Translated, 'answer'> {
+  request: MessageRequest;
 }
-
-const unchanged = async () => {};
 
 /** Yields to the event loop between the steps of a long body. Throws as `Front.translate`, and invalid_json. */
 export async function translateBody(
@@ -29,20 +30,21 @@ export async function translateBody(
   asked: Omit<Asked, 'text' | 'members'>,
 ): Promise<TranslatedBody> {
   const text = await decodeBody(received);
-  const pause = isLong(text.length) ? ownTurn : unchanged;
-  await pause();
+  await pauseAfter(text);
   const weight = new JsonWeight();
   const members = scanJson(text, weight); // before parsing: bounds depth and cost
-  await pause();
+  await pauseAfter(text);
   const body = parseBody(front, text, weight);
-  await pause();
+  await pauseAfter(text);
   const { message, native, answer } = front.translate(body, { ...asked, text, members });
-  await pause();
+  await pauseAfter(text);
   if (isLong(text.length)) requireWritable(message, answer.origins);
-  await pause();
-  const written = JSON.stringify(message);
-  await pause();
-  return { text: written, native, answer };
+  await pauseAfter(text);
+  try {
+    return { request: await makeMessageRequest(message, front.protocol, native), answer };
+  } catch (thrown) {
+    throw thrown instanceof TurnpikeError ? withClientPaths(thrown, answer.origins) : thrown;
+  }
 }
 
 /** Throws invalid_json and invalid_request. */

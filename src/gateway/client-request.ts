@@ -3,7 +3,7 @@
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
-import type { JsonObject, NativeBody, Protocol, ReceivedBody, StreamPiece } from '../wire/wire.ts';
+import type { JsonObject, MessageRequest, ReceivedBody, StreamPiece } from '../wire/wire.ts';
 
 /** Headers of the Messages protocol, without the vendor's prefix. */
 export const SELECTORS = ['workspace-id', 'user-profile-id'] as const;
@@ -14,6 +14,8 @@ export interface Selector {
   value: string;
 }
 
+export type BodyParser = (received: ReceivedBody) => Promise<MessageRequest>;
+
 /** One request as received. Nothing in it has been verified. */
 export interface ClientRequest {
   requestId: string;
@@ -22,8 +24,6 @@ export interface ClientRequest {
   readonly secret: string | null;
   /** The key sent in `authorization: Bearer`, which may be the same; null if absent. */
   readonly bearer: string | null;
-  /** The protocol of the original body, before translation to Messages. */
-  readonly protocol: Protocol;
   /** The `origin` header; null if absent. */
   readonly origin: string | null;
   /** Whether `<vendor>-dangerous-direct-browser-access: true` was sent. */
@@ -47,8 +47,8 @@ export interface ClientRequest {
    * overloaded, request_timeout. Called once, after authentication.
    */
   readBody(bytesMax: number, accountId: number): Promise<ReceivedBody>;
-  /** The body before translation, for providers of its protocol; null: none. Known after `readBody`. */
-  readonly native: NativeBody | null;
+  /** Reads a message in the body, in the client's protocol. Throws invalid_json, invalid_request, feature_unavailable. */
+  readonly parseBody: BodyParser;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** The client's trace context; null if absent. */

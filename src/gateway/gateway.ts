@@ -24,7 +24,7 @@ import { bounds } from '../config/config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Admission, Levels, Settlement } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
-import { type MessageRequest, parseInTurns, type RequestFeatures, readFeatures } from '../wire/wire.ts';
+import { type MessageRequest, type RequestFeatures, readFeatures } from '../wire/wire.ts';
 import { admitMessage, refuseMessage } from './admit-message.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import type { ClientRequest, Reply, WholeAnswer } from './client-request.ts';
@@ -44,6 +44,7 @@ import { offerInTier } from './sell-tier.ts';
 
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
 export type {
+  BodyParser,
   ClientRequest,
   MessageReport,
   MessageTrace,
@@ -104,7 +105,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     slot = gateway.slots.take(caller.account.id); // 3
     const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
-    const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native); // 5
+    const request = await clientRequest.parseBody(body); // 5
     const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
     const listing = findListed(gateway, caller, request.model, servesOf(request)); // 6
     if (listing !== null) await listing;
@@ -169,7 +170,7 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
   return answerCaller(gateway, clientRequest, async (caller, { settings }) => {
     using _seat = gateway.slots.take(caller.account.id);
     const body = await clientRequest.readBody(settings.bodyBytesMax, caller.account.id);
-    const request = await parseInTurns(body, clientRequest.protocol, clientRequest.native);
+    const request = await clientRequest.parseBody(body);
     const features = readFeatures(request, clientRequest.betas);
     await findListed(gateway, caller, request.model, 'messages');
     const catalog = gateway.catalog();

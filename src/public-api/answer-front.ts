@@ -58,19 +58,14 @@ interface Reading {
 /** The gateway reads the body of an authenticated request as a message. */
 function readAs(call: Call, front: Front, operation: Operation): Reading {
   requireJson(call.request.headers);
-  call.open();
-  call.protocol = front.protocol;
   const reading: Reading = { answer: null };
-  const readBody = call.readBody.bind(call);
-  call.readBody = async (bytesMax, accountId) => {
-    const { query, requestId, receivedAtMs, request, dependencies } = call;
-    const { clock } = dependencies;
-    const asked = { operation, query, headers: request.headers, requestId, receivedAtMs, clock };
-    const { text, native, answer } = await translateBody(front, await readBody(bytesMax, accountId), asked);
+  call.open(async (received) => {
+    const { query, headers, requestId, receivedAtMs, dependencies } = call;
+    const asked = { operation, query, headers, requestId, receivedAtMs, clock: dependencies.clock };
+    const { request, answer } = await translateBody(front, received, asked);
     reading.answer = answer;
-    call.native = native;
-    return text;
-  };
+    return request;
+  });
   return reading;
 }
 

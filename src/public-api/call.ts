@@ -10,6 +10,7 @@ import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Front } from '../fronts/fronts.ts';
 import {
+  type BodyParser,
   type ClientRequest,
   type MessageTimes,
   type Reply,
@@ -26,6 +27,7 @@ import {
   readApiKey,
   readBearer,
 } from '../http/http.ts';
+import { parseInTurns } from '../wire/wire.ts';
 import type { EncodedReply } from './encode-reply.ts';
 
 export type { ClientRequest, Reply };
@@ -99,8 +101,7 @@ export class Call implements ClientRequest, Answered {
   trace: TraceContext | null = null;
   /** null: the Messages protocol. */
   front: Front | null = null;
-  protocol: ClientRequest['protocol'] = 'messages';
-  native: ClientRequest['native'] = null;
+  parseBody: BodyParser = parseInTurns;
   caller: ClientRequest['caller'] = null;
   isAdmitted = false;
   replayOf: string | null = null;
@@ -150,8 +151,12 @@ export class Call implements ClientRequest, Answered {
     return this;
   }
 
-  /** Prepares the request for the gateway. Throws invalid_request, and draining and overloaded before anything is read. */
-  open(): void {
+  /**
+   * Prepares the request for the gateway, which reads its body by `parseBody`. Throws invalid_request, and draining and overloaded
+   * before anything is read.
+   */
+  open(parseBody: BodyParser = parseInTurns): void {
+    this.parseBody = parseBody;
     const { connection, dependencies, request } = this;
     this.#body = new RequestBody(request, connection, dependencies.bodies);
     refuseWhileDraining(dependencies); // earlier requests continue, even if their bodies are still arriving

@@ -72,3 +72,8 @@ function digitsOf(source: string): number {
 export function exactBody({ text, body }: Pick<MessageRequest, 'text' | 'body'>): JsonObject {
   return mayLose(text) ? (parseExactly(text) as JsonObject) : body;
 }
+
+/** The same for a body with every digit: numbers are numbers again. */
+export function plainBody({ text, body }: Pick<MessageRequest, 'text' | 'body'>): JsonObject {
+  return mayLose(text) ? (JSON.parse(text) as JsonObject) : body;
+}

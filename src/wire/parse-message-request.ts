@@ -4,9 +4,17 @@ import { isWholeNumber } from '../base/checked-number.ts';
 import { ownTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { exactBody } from './exact-json.ts';
-import { isLong } from './long-texts.ts';
-import type { JsonObject, JsonValue, MessageRequest, NativeBody, Protocol, ReceivedBody } from './message-request.ts';
+import { exactBody, plainBody } from './exact-json.ts';
+import { isLong, pauseAfter } from './long-texts.ts';
+import type {
+  JsonObject,
+  JsonValue,
+  MemberSpan,
+  MessageRequest,
+  NativeBody,
+  Protocol,
+  ReceivedBody,
+} from './message-request.ts';
 import { decodeBody, decodeBytes, isJsonObject, jsonObjects, objectOf, parseJson, sizeOf } from './message-request.ts';
 import { scanJson } from './scan-json.ts';
 
@@ -145,34 +153,58 @@ function checkSystem(system: JsonValue): void {
 /** Throws invalid_json, invalid_request (the message begins with the field's path), thread_unsupported_request. */
 export function parseMessageRequest(bytes: Uint8Array, protocol: Protocol = 'messages'): MessageRequest {
   const text = decodeBytes(bytes);
-  return parseText(text, bytesOf(text, bytes.byteLength), protocol, null);
+  const members = scanJson(text); // first, because it bounds the depth for JSON.parse
+  return checkRequest({ ...sized(text, bytes.byteLength), members, body: parseJson(text), protocol, native: null });
 }
 
 /** The length in UTF-8, without a byte order mark. A text with as many characters as bytes were received is ASCII. */
-function bytesOf(text: string, bytesReceived: number | null): number {
-  return text.length === bytesReceived ? bytesReceived : Buffer.byteLength(text);
+function sized(text: string, bytesReceived: number | null): Pick<MessageRequest, 'text' | 'bytes'> {
+  return { text, bytes: text.length === bytesReceived ? bytesReceived : Buffer.byteLength(text) };
 }
 
 /** Like parseMessageRequest, yielding to the event loop between the steps of a long body. */
-export async function parseInTurns(
-  received: ReceivedBody,
-  protocol: Protocol = 'messages',
-  native: NativeBody | null = null,
-): Promise<MessageRequest> {
+export async function parseInTurns(received: ReceivedBody): Promise<MessageRequest> {
   const text = await decodeBody(received);
-  const bytes = bytesOf(text, sizeOf(received));
-  if (!isLong(bytes)) return parseText(text, bytes, protocol, native);
-  await ownTurn();
+  const size = sized(text, sizeOf(received));
+  const isInTurns = isLong(size.bytes);
+  if (isInTurns) await ownTurn();
   const members = scanJson(text);
-  await ownTurn();
+  if (isInTurns) await ownTurn();
   const body = parseJson(text);
-  await ownTurn();
-  return checkRequest({ text, bytes, members, body, protocol, native });
+  if (isInTurns) await ownTurn();
+  return checkRequest({ ...size, members, body, protocol: 'messages', native: null });
 }
 
-function parseText(text: string, bytes: number, protocol: Protocol, native: NativeBody | null): MessageRequest {
-  const members = scanJson(text); // first, because it bounds the depth for JSON.parse
-  return checkRequest({ text, bytes, members, body: parseJson(text), protocol, native });
+/**
+ * The request of a message that was translated from a body of another protocol, with every digit of its numbers. That body was
+ * scanned, so the message is neither scanned nor parsed: its JSON is written, because holds and fingerprints count it.
+ * Yields and throws like parseInTurns, but not invalid_json.
+ */
+export async function makeMessageRequest(
+  message: JsonObject,
+  protocol: Protocol,
+  native: NativeBody | null,
+): Promise<MessageRequest> {
+  const { text, members } = writeMembers(message);
+  await pauseAfter(text);
+  const body = plainBody({ text, body: message });
+  await pauseAfter(text);
+  return checkRequest({ ...sized(text, null), members, body, protocol, native });
+}
+
+/** The JSON of an object, as JSON.stringify writes it, with the places of its members. */
+function writeMembers(object: JsonObject): Pick<MessageRequest, 'text' | 'members'> {
+  const members = new Map<string, MemberSpan>();
+  const parts: string[] = [];
+  let from = 1;
+  for (const [name, value] of Object.entries(object)) {
+    const key = `${JSON.stringify(name)}:`;
+    const json = JSON.stringify(value);
+    members.set(name, { from, start: from + key.length, end: from + key.length + json.length });
+    parts.push(key + json);
+    from += key.length + json.length + 1;
+  }
+  return { text: `{${parts.join()}}`, members };
 }
 
 interface Parsed extends Pick<MessageRequest, 'text' | 'bytes' | 'members' | 'protocol' | 'native'> {

@@ -40,6 +40,7 @@ export {
   textOf,
 } from './message-request.ts';
 export {
+  makeMessageRequest,
   parseInTurns,
   parseMessageRequest,
   requireList,

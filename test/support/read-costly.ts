@@ -12,9 +12,10 @@ export async function readRequest(path: string, bytes: Uint8Array): Promise<void
   const front = findFront(path, { headers, query: '' });
   const operation = front?.findOperation(path) ?? null;
   const asked = { query: '', headers, requestId: 'req_1', receivedAtMs: 0, clock: { nowMs: () => 0 } };
-  const translated =
-    front === null || operation === null ? null : await translateBody(front, bytes, { ...asked, operation });
-  const request = await parseInTurns(translated?.text ?? bytes, front?.protocol, translated?.native);
+  const request =
+    front === null || operation === null
+      ? await parseInTurns(bytes)
+      : (await translateBody(front, bytes, { ...asked, operation })).request;
   await measurePrompt(request, ['claude-sonnet-5-5']);
   readFeatures(request, null);
 }

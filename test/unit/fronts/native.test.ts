@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { AnswerStream, type AnswerWriter } from '../../../src/fronts/answer-stream.ts';
-import { makeEvent, PING, parseInTurns } from '../../../src/wire/wire.ts';
+import { makeEvent, makeMessageRequest, PING } from '../../../src/wire/wire.ts';
 
 const NAMES: AnswerWriter = {
   ping: () => 'ping;',
@@ -34,9 +34,9 @@ test('native events are kept as they were sent, and others are translated', () =
 });
 
 test('the longer of message and native body counts', async () => {
-  const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"é"}]}');
+  const message = { model: 'm', messages: [{ role: 'user', content: 'é' }] };
   const lengthOf = async (text: string) =>
-    (await parseInTurns(body, 'messages', { kind: 'gemini', text, members: new Map() })).bytes;
-  expect(await lengthOf('{}')).toBe(body.length);
+    (await makeMessageRequest(message, 'gemini', { kind: 'gemini', text, members: new Map() })).bytes;
+  expect(await lengthOf('{}')).toBe(Buffer.byteLength(JSON.stringify(message)));
   expect(await lengthOf('é'.repeat(100))).toBe(200);
 });

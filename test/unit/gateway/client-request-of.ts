@@ -1,6 +1,7 @@
 // A streamed request as the public API hands it to the gateway, for tests that read the answer by hand.
 
 import { type ClientRequest, startTimes } from '../../../src/gateway/gateway.ts';
+import { parseInTurns } from '../../../src/wire/wire.ts';
 import type { ControlledService } from '../../contract/post-messages/controlled-service.ts';
 import type { Json } from '../../contract/post-messages/world.ts';
 
@@ -15,8 +16,6 @@ export function clientRequestOf(
   return {
     requestId: 'req_read_by_hand',
     receivedAtMs: service.gateway.clock.nowMs(),
-    protocol: 'messages',
-    native: null,
     secret,
     origin: null,
     browserDeclared: false,
@@ -28,6 +27,7 @@ export function clientRequestOf(
     bearer: null,
     selectors: null,
     readBody: async () => Buffer.from(JSON.stringify({ ...BODY, ...members })),
+    parseBody: parseInTurns,
     signal,
     trace: null,
     times: startTimes(),
