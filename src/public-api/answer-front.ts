@@ -3,32 +3,31 @@
 import { assert } from '../base/assert.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type AnswerTranslator, type Front, type Operation, translateBody, withClientPaths } from '../fronts/fronts.ts';
+import type { ClientRequest, Reply } from '../gateway/gateway.ts';
 import { isJsonObject, type JsonObject, type JsonValue, pauseAfter } from '../wire/wire.ts';
-import type { Call, Reply } from './call.ts';
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
+import type { Exchange } from './exchange.ts';
 import { requireJson } from './require-json.ts';
 
-/** May throw; `handlePublic` closes the call. */
-export async function answerFront(call: Call, front: Front, operation: Operation): Promise<EncodedReply> {
-  const { messages } = call.dependencies;
+/** May throw; `handlePublic` closes the exchange. */
+export async function answerFront(exchange: Exchange, front: Front, operation: Operation): Promise<EncodedReply> {
+  const { messages } = exchange.dependencies;
   switch (operation.asks) {
     case 'message':
-      return submit(call, front, operation);
+      return submit(exchange, front, operation);
     case 'count':
-      return count(call, front, operation);
+      return count(exchange, front, operation);
     case 'models':
-      call.open();
-      return convertBody(await messages.listModels(call), front.modelsBody);
+      return convertBody(await messages.listModels(exchange.open()), front.modelsBody);
     case 'model':
-      call.open();
-      return convertBody(await messages.getModel(call, operation.id), front.modelBody);
+      return convertBody(await messages.getModel(exchange.open(), operation.id), front.modelBody);
   }
 }
 
-async function submit(call: Call, front: Front, operation: Operation): Promise<EncodedReply> {
-  const reading = readAs(call, front, operation);
+async function submit(exchange: Exchange, front: Front, operation: Operation): Promise<EncodedReply> {
+  const reading = readAs(exchange, front, operation);
   try {
-    const reply = await call.dependencies.messages.submitMessage(call);
+    const reply = await exchange.dependencies.messages.submitMessage(reading.clientRequest);
     if (reply instanceof TurnpikeError) throw reply;
     const { answer } = reading;
     assert(answer !== null, 'a reply follows a request');
@@ -40,32 +39,33 @@ async function submit(call: Call, front: Front, operation: Operation): Promise<E
   }
 }
 
-async function count(call: Call, front: Front, operation: Operation): Promise<EncodedReply> {
-  const reading = readAs(call, front, operation);
+async function count(exchange: Exchange, front: Front, operation: Operation): Promise<EncodedReply> {
+  const reading = readAs(exchange, front, operation);
   try {
-    const reply = await call.dependencies.messages.countTokens(call);
+    const reply = await exchange.dependencies.messages.countTokens(reading.clientRequest);
     return convertBody(reply, front.countBody);
   } catch (thrown) {
     throw inOwnPaths(thrown, reading);
   }
 }
 
-/** The translation of a request's answer, once its body was read. */
 interface Reading {
+  clientRequest: ClientRequest;
+  /** The translation of the answer, once the body was read. */
   answer: AnswerTranslator | null;
 }
 
 /** The gateway reads the body of an authenticated request as a message. */
-function readAs(call: Call, front: Front, operation: Operation): Reading {
-  requireJson(call.request.headers);
-  const reading: Reading = { answer: null };
-  call.open(async (received) => {
-    const { query, headers, requestId, receivedAtMs, dependencies } = call;
+function readAs(exchange: Exchange, front: Front, operation: Operation): Reading {
+  requireJson(exchange.request.headers);
+  const clientRequest = exchange.open(async (received) => {
+    const { query, headers, requestId, receivedAtMs, dependencies } = exchange;
     const asked = { operation, query, headers, requestId, receivedAtMs, clock: dependencies.clock };
     const { request, answer } = await translateBody(front, received, asked);
     reading.answer = answer;
     return request;
   });
+  const reading: Reading = { clientRequest, answer: null };
   return reading;
 }
 

@@ -16,12 +16,13 @@ import {
   shareHeaders,
   toResponse,
 } from '../http/http.ts';
-import { Call, type PublicDependencies } from './call.ts';
+import type { PublicDependencies } from './dependencies.ts';
 import type { EncodedReply } from './encode-reply.ts';
+import { Exchange } from './exchange.ts';
 import { describeMissing, shortenPath, type Vendor } from './not-offered.ts';
 import { allowedMethods, findRoute, type Handle, isForModels, normalPath, takesMethod } from './routes.ts';
 
-export type { Answered, PublicDependencies } from './call.ts';
+export type { Answered, PublicDependencies } from './dependencies.ts';
 
 /**
  * Answers every request that is not for the admin API or the console; a refusal before the body is read needs no promise.
@@ -33,99 +34,95 @@ export function handlePublic(
   dependencies: PublicDependencies,
   path: string = pathOf(request.url),
 ): Response | Promise<Response> {
-  const call = new Call(request, path, connection, dependencies);
+  const exchange = new Exchange(request, path, connection, dependencies);
   if (request.method === 'OPTIONS' && isForBrowsers(path) && findHeadFault(request.headers) === null)
-    return preflightResponse(request.headers, call.requestId, securityHeaders(kindOf(path), isSecure(call)));
+    return preflightResponse(request.headers, exchange.requestId, securityHeaders(kindOf(path), isSecure(exchange)));
   try {
-    const answer = answerCall(call, request.method);
-    return answer instanceof Promise ? respondLater(call, answer) : respond(call, answer);
+    const answer = answerCall(exchange, request.method);
+    return answer instanceof Promise ? respondLater(exchange, answer) : respond(exchange, answer);
   } catch (thrown) {
-    return refuse(call, asTurnpikeError(thrown));
+    return refuse(exchange, asTurnpikeError(thrown));
   }
 }
 
-function answerCall(call: Call, method: string): ReturnType<Handle> {
-  const route = findRoute(call.path, call);
-  call.front = route === null ? findFront(normalPath(call.path), call) : route.front;
-  const fault = findHeadFault(call.request.headers);
+function answerCall(exchange: Exchange, method: string): ReturnType<Handle> {
+  const route = findRoute(exchange.path, exchange);
+  exchange.front = route === null ? findFront(normalPath(exchange.path), exchange) : route.front;
+  const fault = findHeadFault(exchange.request.headers);
   if (fault !== null) throw new TurnpikeError('invalid_request', fault);
-  if (route === null) throw missing(call);
+  if (route === null) throw missing(exchange);
   if (!takesMethod(route, method)) {
-    if (call.request.headers.get('upgrade')?.toLowerCase() === 'websocket')
-      throw new TurnpikeError('websocket_unsupported', `${shortenPath(call.path)} does not accept WebSockets.`, {
+    if (exchange.request.headers.get('upgrade')?.toLowerCase() === 'websocket')
+      throw new TurnpikeError('websocket_unsupported', `${shortenPath(exchange.path)} does not accept WebSockets.`, {
         headers: { upgrade: 'HTTP/1.1' },
       });
-    throw new TurnpikeError('method_not_allowed', `${method} is not allowed for ${shortenPath(call.path)}.`, {
+    throw new TurnpikeError('method_not_allowed', `${method} is not allowed for ${shortenPath(exchange.path)}.`, {
       headers: { allow: allowedMethods(route) },
     });
   }
-  return route.handle(call);
+  return route.handle(exchange);
 }
 
 /** Sets the front of the error's format, too. */
-function missing(call: Call): TurnpikeError {
-  const path = normalPath(call.path);
-  const { message, protocol } = describeMissing(path, () => senderOf(call));
-  call.front = findFront(path, call) ?? frontOf(protocol);
+function missing(exchange: Exchange): TurnpikeError {
+  const path = normalPath(exchange.path);
+  const { message, protocol } = describeMissing(path, () => senderOf(exchange));
+  exchange.front = findFront(path, exchange) ?? frontOf(protocol);
   return new TurnpikeError('route_not_found', message);
 }
 
 /** The API that the client speaks, by its headers. */
-function senderOf({ headers, dependencies }: Call): Vendor {
+function senderOf({ headers, dependencies }: Exchange): Vendor {
   if (headers.has('x-goog-api-key')) return 'gemini';
   const { vendorPrefixes } = dependencies.settings();
   const isOfMessages = vendorPrefixes.some((prefix) => headers.has(`${prefix}-version`));
   return headers.has('authorization') && !isOfMessages ? 'openai' : 'messages';
 }
 
-async function respondLater(call: Call, answering: Promise<EncodedReply | TurnpikeError>): Promise<Response> {
+async function respondLater(exchange: Exchange, answering: Promise<EncodedReply | TurnpikeError>): Promise<Response> {
   try {
-    return respond(call, await answering);
+    return respond(exchange, await answering);
   } catch (thrown) {
-    return refuse(call, asTurnpikeError(thrown));
+    return refuse(exchange, asTurnpikeError(thrown));
   }
 }
 
-function respond(call: Call, reply: EncodedReply | TurnpikeError): Response {
-  if (reply instanceof TurnpikeError) return refuse(call, reply);
+function respond(exchange: Exchange, reply: EncodedReply | TurnpikeError): Response {
+  if (reply instanceof TurnpikeError) return refuse(exchange, reply);
   const response = toResponse(
-    call.front === null ? reply : { ...reply, headers: headersOf(call, reply.headers) },
-    call.requestId,
-    sharedHeaders(call),
+    exchange.front === null ? reply : { ...reply, headers: headersOf(exchange, reply.headers) },
+    exchange.requestId,
+    sharedHeaders(exchange),
   );
-  call.close(reply);
-  return finish(call, response, null);
+  exchange.close(reply);
+  return finish(exchange, response, null);
 }
 
 /** A front's requests get errors in its format. */
-function refuse(call: Call, refused: TurnpikeError): Response {
-  call.close(null);
-  const { dependencies, front, requestId } = call;
+function refuse(exchange: Exchange, refused: TurnpikeError): Response {
+  exchange.close(null);
+  const { dependencies, front, requestId } = exchange;
   const failure = dependencies.settings().errorStatuses === 'vendor' ? withVendorStatus(refused) : refused;
-  const shared = sharedHeaders(call);
-  if (front === null) return finish(call, errorResponse(failure, requestId, shared), failure);
-  const headers = headersOf(call, failure.headers());
+  const shared = sharedHeaders(exchange);
+  if (front === null) return finish(exchange, errorResponse(failure, requestId, shared), failure);
+  const headers = headersOf(exchange, failure.headers());
   const reply = { status: failure.status, headers, body: front.errorBody(failure, requestId) };
-  return finish(call, toResponse(reply, requestId, shared), failure);
+  return finish(exchange, toResponse(reply, requestId, shared), failure);
 }
 
-function headersOf({ front, vendorPrefix, dependencies }: Call, headers: Record<string, string>) {
+function headersOf({ front, vendorPrefix, dependencies }: Exchange, headers: Record<string, string>) {
   if (front?.hasOpenAiHeaders !== true) return headers;
   return { ...headers, ...openAiRateHeaders(headers, vendorPrefix, dependencies.clock.nowMs()) };
 }
 
 /** Adds the headers that differ between requests, and reports the answer. */
-function finish(call: Call, response: Response, failure: TurnpikeError | null): Response {
-  const { path, origin, requestId, dependencies } = call;
+function finish(exchange: Exchange, response: Response, failure: TurnpikeError | null): Response {
+  const { path, origin, requestId, dependencies } = exchange;
   if (isForBrowsers(path)) {
     if (origin !== null) allowOrigin(response.headers, origin);
-    if (call.front?.hasOpenAiHeaders === true || isForModels(path)) response.headers.set('x-request-id', requestId); // OpenAI clients read the request id here
+    if (exchange.front?.hasOpenAiHeaders === true || isForModels(path)) response.headers.set('x-request-id', requestId); // OpenAI clients read the request id here
   }
-  if (call.isAdmitted) return response;
-  call.durationMs = dependencies.clock.nowMs() - call.receivedAtMs;
-  call.status = response.status;
-  call.failure = failure;
-  dependencies.report(call);
+  if (!exchange.isAdmitted) dependencies.report(exchange.answered(response.status, failure));
   return response;
 }
 
@@ -139,19 +136,19 @@ function kindOf(path: string): 'api' | 'other' {
   return path.startsWith('/v1/') || /^\/v1(?:beta)?\//.test(normalPath(path)) ? 'api' : 'other';
 }
 
-function isSecure({ connection, request, dependencies }: Call): boolean {
+function isSecure({ connection, request, dependencies }: Exchange): boolean {
   return isOverTls(connection, request.headers, dependencies.trustedProxies);
 }
 
 /** By vendor prefix; in each, by what `sharedHeaders` distinguishes. */
 const sharedByPrefix = new Map<string, (SharedHeaders | undefined)[]>();
 
-function sharedHeaders(call: Call): SharedHeaders {
-  const { path, vendorPrefix } = call;
+function sharedHeaders(exchange: Exchange): SharedHeaders {
+  const { path, vendorPrefix } = exchange;
   const kind = kindOf(path);
-  const isTls = isSecure(call);
+  const isTls = isSecure(exchange);
   const isCors = isForBrowsers(path);
-  const hasOpenAiHeaders = call.front?.hasOpenAiHeaders === true;
+  const hasOpenAiHeaders = exchange.front?.hasOpenAiHeaders === true;
   const place = (kind === 'api' ? 1 : 0) + (isTls ? 2 : 0) + (isCors ? 4 : 0) + (hasOpenAiHeaders ? 8 : 0);
   let made = sharedByPrefix.get(vendorPrefix);
   if (made === undefined) {

@@ -2,9 +2,11 @@
 
 import { TurnpikeError } from '../errors.ts';
 import { type Front, findFront, type Operation, type RequestHead } from '../fronts/fronts.ts';
+import type { ClientRequest, Reply } from '../gateway/gateway.ts';
 import { answerFront } from './answer-front.ts';
-import type { Call, ClientRequest, MessageGateway, Reply } from './call.ts';
+import type { MessageGateway } from './dependencies.ts';
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
+import type { Exchange } from './exchange.ts';
 import { requireJson } from './require-json.ts';
 
 const MODELS_PATH = '/v1/models/';
@@ -48,8 +50,8 @@ function constant(value: object): () => EncodedReply {
 
 const READY = constant({ status: 'ready' });
 
-async function getReadyz(call: Call): Promise<EncodedReply> {
-  const { dependencies } = call;
+async function getReadyz(exchange: Exchange): Promise<EncodedReply> {
+  const { dependencies } = exchange;
   if (dependencies.isLeaving())
     throw new TurnpikeError('draining', 'This server is shutting down.', { headers: { connection: 'close' } });
   let cause: unknown;
@@ -61,15 +63,15 @@ async function getReadyz(call: Call): Promise<EncodedReply> {
   throw new TurnpikeError('store_unavailable', 'The store is not responding.', cause === undefined ? {} : { cause });
 }
 
-/** May also throw an error; `handlePublic` closes the call. */
-export type Handle = (call: Call) => Handled | Promise<Handled>;
+/** May also throw an error; `handlePublic` closes the exchange. */
+export type Handle = (exchange: Exchange) => Handled | Promise<Handled>;
 
 type Handled = EncodedReply | TurnpikeError;
 
 function ask(method: 'listModels' | 'getKey'): Handle {
-  return (call) => {
-    call.open();
-    return encodeLater(call.dependencies.messages[method](call));
+  return (exchange) => {
+    const clientRequest = exchange.open();
+    return encodeLater(exchange.dependencies.messages[method](clientRequest));
   };
 }
 
@@ -78,17 +80,17 @@ function askAbout(
   prefix: string,
   send: (messages: MessageGateway, request: ClientRequest, rest: string) => Promise<Reply>,
 ): Handle {
-  return (call) => {
-    call.open();
-    return encodeLater(send(call.dependencies.messages, call, restOf(call.path, prefix)));
+  return (exchange) => {
+    const clientRequest = exchange.open();
+    return encodeLater(send(exchange.dependencies.messages, clientRequest, restOf(exchange.path, prefix)));
   };
 }
 
 function askJson(method: 'submitMessage' | 'countTokens'): Handle {
-  return (call) => {
-    requireJson(call.request.headers);
-    call.open();
-    const answering = call.dependencies.messages[method](call);
+  return (exchange) => {
+    requireJson(exchange.request.headers);
+    const clientRequest = exchange.open();
+    const answering = exchange.dependencies.messages[method](clientRequest);
     return answering instanceof Promise ? encodeLater(answering) : encode(answering);
   };
 }
@@ -145,7 +147,7 @@ export function findRoute(path: string, head: RequestHead): Route | null {
 function routeOfFront(path: string, front: Front): Route | null {
   const operation = front.findOperation(decodePath(path));
   if (operation === null) return null;
-  return { method: METHODS[operation.asks], handle: (call) => answerFront(call, front, operation), front };
+  return { method: METHODS[operation.asks], handle: (exchange) => answerFront(exchange, front, operation), front };
 }
 
 const METHODS: Readonly<Record<Operation['asks'], Route['method']>> = {

@@ -1,0 +1,57 @@
+// The gateway, settings and observers that the public API is given.
+
+import type { AddressRange } from '../base/addresses.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Settings } from '../catalog/catalog.ts';
+import type { TurnpikeError } from '../errors.ts';
+import type { ClientRequest, Reply } from '../gateway/gateway.ts';
+import type { BodiesInFlight } from '../http/http.ts';
+
+/** The gateway with its dependencies bound. All methods throw or reject with TurnpikeError; `submitMessage` also returns it. */
+export interface MessageGateway {
+  submitMessage(clientRequest: ClientRequest): Reply | TurnpikeError | Promise<Reply | TurnpikeError>;
+  countTokens(clientRequest: ClientRequest): Promise<Reply>;
+  listModels(clientRequest: ClientRequest): Promise<Reply>;
+  getModel(clientRequest: ClientRequest, id: string): Promise<Reply>;
+  getKey(clientRequest: ClientRequest): Promise<Reply>;
+  getUsage(clientRequest: ClientRequest, requestId: string): Promise<Reply>;
+}
+
+/** The record of one answered request, for logs and metrics. For streams: when they began. */
+export interface Answered {
+  requestId: string;
+  receivedAtMs: number;
+  durationMs: number;
+  method: string;
+  path: string;
+  /** The client's IP address, through trusted proxies. */
+  address: string;
+  status: number;
+  /** null for a request that is not for the public API. */
+  clientRequest: Pick<ClientRequest, 'trace' | 'times' | 'caller' | 'replayOf'> | null;
+  /** The refusal or failure, with its cause for operators. */
+  failure: TurnpikeError | null;
+}
+
+export interface PublicDependencies {
+  messages: MessageGateway;
+  bodies: BodiesInFlight;
+  /** Read for every request, so it must not compute anything; `openMessages` includes streams. */
+  load: { loopDelayMs(): number; openMessages(): number };
+  clock: Clock;
+  settings(): Pick<
+    Settings,
+    'vendorPrefixes' | 'errorStatuses' | 'bodyBytesMax' | 'shedLoopDelayMs' | 'shedOpenMessages'
+  >;
+  trustedProxies: readonly AddressRange[];
+  /** Whether reports need the client's address, which the runtime forgets when the client disconnects. */
+  reportsAddress: boolean;
+  /** Whether load balancers should send messages elsewhere: true from the start of a shutdown. */
+  isLeaving(): boolean;
+  /** Whether messages are refused, which may begin later. */
+  isDraining(): boolean;
+  /** Whether the store responds; a rejection counts as no. */
+  isStoreAvailable(): boolean | Promise<boolean>;
+  /** Called once per response, except for preflights and admitted messages, which the gateway reports. */
+  report(answered: Answered): void;
+}
