@@ -4,8 +4,10 @@ import {
   type DeltaKind,
   encodeNative,
   exactBody,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
+  laterCounts,
   objectOf,
   PlainDeltas,
   type ServerSentEvent,
@@ -15,7 +17,6 @@ import {
 } from '../wire/wire.ts';
 import type { AnswerTranslator } from './front.ts';
 import { type Origins, withClientPath } from './origins.ts';
-import { addCounts } from './read-usage.ts';
 
 /** Writes an answer in another protocol, without I/O. Each method returns the text to send, possibly none. */
 export interface AnswerWriter {
@@ -164,4 +165,9 @@ export class AnswerStream {
       requestId: textOf(value['request_id']),
     };
   }
+}
+
+/** Adds later counts of a stream, which are cumulative. A stream may begin with estimates. */
+function addCounts(usage: JsonObject, counts: JsonValue | undefined): void {
+  if (isJsonObject(counts)) Object.assign(usage, laterCounts(usage, counts, true));
 }

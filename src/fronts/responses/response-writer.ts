@@ -4,6 +4,8 @@ import type { Clock } from '../../base/clock.ts';
 import { bounds } from '../../config/config.ts';
 import { customInput } from '../../protocols/custom-tool.ts';
 import { tierWord } from '../../protocols/service-tiers.ts';
+import { wordOf } from '../../protocols/stop-words.ts';
+import { countsOfMessage, RESPONSES_COUNTS, writeCounts } from '../../protocols/token-counts.ts';
 import {
   type DeltaKind,
   encodeNative,
@@ -15,7 +17,6 @@ import {
   textOf,
 } from '../../wire/wire.ts';
 import type { AnswerEnd, AnswerWriter, StreamError } from '../answer-stream.ts';
-import { readUsage } from '../read-usage.ts';
 import type { ResponseTerms } from './convert-request.ts';
 import type { CalledTool } from './convert-tools.ts';
 import { callItem, messageItem, reasoningItem, searchItem, summaryPart, textPart } from './output-items.ts';
@@ -47,12 +48,6 @@ const TOO_LONG: StreamError = {
   type: 'api_error',
   code: 'upstream_failed',
   requestId: '',
-};
-
-const INCOMPLETE: Readonly<Record<string, string>> = {
-  max_tokens: 'max_output_tokens',
-  model_context_window_exceeded: 'max_output_tokens',
-  refusal: 'content_filter',
 };
 
 export class ResponseWriter implements AnswerWriter {
@@ -150,7 +145,7 @@ export class ResponseWriter implements AnswerWriter {
 
   /** The JSON of the whole answer, at its end. */
   whole({ usage, stopReason }: AnswerEnd): string {
-    return this.#response(statusOf(stopReason), usage, null, INCOMPLETE[stopReason] ?? null);
+    return this.#response(statusOf(stopReason), usage, null, wordOf(stopReason, 'responses'));
   }
 
   #event(type: string, members: JsonObject): string {
@@ -311,7 +306,7 @@ function isSearch({ type, name }: JsonObject): boolean {
 }
 
 function statusOf(stopReason: string): 'completed' | 'incomplete' {
-  return Object.hasOwn(INCOMPLETE, stopReason) ? 'incomplete' : 'completed';
+  return wordOf(stopReason, 'responses') === null ? 'completed' : 'incomplete';
 }
 
 function secondsOf(ms: number): number {
@@ -325,13 +320,7 @@ function readInput(json: string): JsonValue | null {
   return new InnerJson().read(json) ?? null; // it was cut
 }
 
-export function convertUsage(usage: JsonObject): JsonObject {
-  const { prompt, cached, written, output, thinking } = readUsage(usage);
-  return {
-    input_tokens: prompt,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
-    output_tokens: output,
-    output_tokens_details: { reasoning_tokens: thinking ?? 0 },
-    total_tokens: prompt + output,
-  };
+function convertUsage(usage: JsonObject): JsonObject {
+  const counts = countsOfMessage(usage);
+  return writeCounts({ ...counts, thinking: counts.thinking ?? 0 }, RESPONSES_COUNTS);
 }
