@@ -31,6 +31,7 @@ interface Topic {
 }
 
 const onResources = async () => (await import('./resources.ts')).resourceCommands;
+const onCatalog = async () => (await import('./catalog.ts')).catalogCommands;
 const onData = async () => (await import('./data-directory.ts')).dataCommands;
 const onBackups = async () => (await import('./backups.ts')).backupCommands;
 
@@ -53,11 +54,11 @@ const topics: readonly Topic[] = [
   topic('key', 'Create, list, show, update, disable, enable, rotate and revoke keys', onResources),
   topic('token', 'Create, list and revoke tokens for the admin API', onResources),
   topic('person', 'Invite, list, disable and enable people, and create their one-time links', onResources),
-  topic('model', 'List and show models, and compare their prices with the price list', onResources),
-  topic('group', 'List groups', onResources),
+  topic('model', 'List and show models, and compare their prices with the price list', onCatalog),
+  topic('group', 'List groups', onCatalog),
   topic('plan', 'List plans, and show, give, sell, update and end those of accounts', onResources),
-  topic('provider', 'List, show and test providers', onResources),
-  topic('usage', 'List usage records, or add them up', onResources),
+  topic('provider', 'List, show and test providers', onCatalog),
+  topic('usage', 'List usage records, or add them up', async () => [(await import('./usage.ts')).usage]),
   topic('refund', 'Refund the cost of a message', onResources),
   topic('ledger', "List an account's journal entries", onResources),
   topic('audit', 'List changes and who made them', onResources),

@@ -4,10 +4,8 @@
 import { integerOf } from '../base/checked-number.ts';
 import type { AdminClient, Row } from './admin-client.ts';
 import { type ApiCommand, apiCommand, type CommandDetails, type OperationId } from './api-command.ts';
-import type { Command, Invocation } from './command.ts';
+import type { Invocation } from './command.ts';
 import { type Column, columns, printObject } from './output.ts';
-import { printDifferences, printProvider, printTest, ratesOfRoutes, showModel } from './show-catalog.ts';
-import { usage } from './usage.ts';
 
 const CHANGE_CHARACTERS_MAX = 160; // fits on two lines of a terminal
 
@@ -69,19 +67,6 @@ const destinationColumns = columns('id account kind name address types status fa
 const destinationDetails: readonly Column[] = [
   ...destinationColumns,
   ...columns('disabled_reason last_delivered_at former_secret_expires_at created_at'),
-];
-const modelColumns: readonly Column[] = [
-  ...columns('name price.input price.output aliases'),
-  ['ROUTES', ({ routes }) => (routes as Row[]).map(({ provider, model }) => `${provider}/${model}`)],
-  ['COSTS', ratesOfRoutes('cost')],
-  ['MARGINS', ratesOfRoutes('margin')],
-];
-const groupColumns = columns('name models multiplier rpm input_tpm output_tpm concurrency residency');
-const providerColumns: readonly Column[] = [
-  ...columns('name kind base_url has_credential'),
-  ['MODELS', (row) => (row['models'] as string[]).length],
-  ...columns('health.up'),
-  ['ROUTES', (row) => stateCounts(row['routes'] as Row[])],
 ];
 const auditColumns: readonly Column[] = [...columns('at actor role address action object'), ['CHANGE', changeText]];
 const withSecret: CommandDetails = { advice: 'Keep the secret now: it is not shown again.\n' };
@@ -173,7 +158,9 @@ const codes: readonly ApiCommand[] = [
 ];
 
 const plans: readonly ApiCommand[] = [
-  apiCommand('plan list', 'plan-list', planColumns, { whenEmpty: noneApplied('plans') }),
+  apiCommand('plan list', 'plan-list', planColumns, {
+    whenEmpty: 'There are no plans: add some with "turnpike apply".',
+  }),
   apiCommand('plan show ACCOUNT', 'plan-show', planDetails),
   apiCommand('plan give ACCOUNT PLAN', 'plan-change', planDetails, {
     summary: 'Give an account a plan without payment',
@@ -212,6 +199,10 @@ const payments: readonly ApiCommand[] = [
 ];
 
 const events: readonly ApiCommand[] = [
+  apiCommand('audit', 'audit-list', auditColumns, {
+    isLimited: true,
+    whenEmpty: 'No changes match.',
+  }),
   apiCommand('event list', 'event-list', columns('id timestamp account type description'), { isLimited: true }),
   apiCommand('destination create', 'destination-create', [...destinationDetails, ...columns('secret')], withSecret),
   apiCommand('destination list', 'destination-list', destinationColumns, {
@@ -235,26 +226,7 @@ const events: readonly ApiCommand[] = [
   apiCommand('delivery redeliver DELIVERY', 'delivery-redeliver', deliveryColumns),
 ];
 
-const catalog: readonly ApiCommand[] = [
-  apiCommand('model list', 'model-list', modelColumns, {
-    summary: 'List models with their prices, costs and margins in USD per million tokens (input/output)',
-    whenEmpty: noneApplied('models'),
-  }),
-  apiCommand('model compare', 'model-compare', printDifferences),
-  apiCommand('group list', 'group-list', groupColumns, { whenEmpty: noneApplied('groups') }),
-  apiCommand('provider list', 'provider-list', providerColumns, { whenEmpty: noneApplied('providers') }),
-  apiCommand('provider show NAME', 'provider-show', printProvider),
-  apiCommand('provider test NAME', 'provider-test', printTest, {
-    summary: 'Test whether a provider answers and accepts its credentials, without cost; exits 1 if not',
-  }),
-  apiCommand('audit', 'audit-list', auditColumns, {
-    isLimited: true,
-    whenEmpty: 'No changes match.',
-  }),
-];
-
-/** Every command that is made from one operation. */
-export const apiCommands: readonly ApiCommand[] = [
+export const resourceCommands: readonly ApiCommand[] = [
   ...accounts,
   ...keys,
   ...people,
@@ -262,14 +234,7 @@ export const apiCommands: readonly ApiCommand[] = [
   ...plans,
   ...payments,
   ...events,
-  ...catalog,
 ];
-
-export const resourceCommands: readonly Command[] = [...apiCommands, showModel, usage];
-
-function noneApplied(plural: string): string {
-  return `There are no ${plural}: add some with "turnpike apply".`;
-}
 
 /** The codes on stdout, so that they can be sent to a file, and the batch on stderr. */
 async function printCodes(invocation: Invocation, batch: Row): Promise<number> {
@@ -334,12 +299,6 @@ function methodText({ payment_method: method }: Row): string | null {
 function windowsText({ windows }: Row): string {
   const limits = Object.entries(windows as Row).filter(([, limit]) => limit !== null);
   return limits.map(([length, limit]) => `${limit} per ${length}`).join(', ');
-}
-
-/** Such as "3 ready, 1 open". */
-function stateCounts(routes: readonly Row[]): string {
-  const byState = Map.groupBy(routes, ({ state }) => state);
-  return [...byState].map(([state, ofState]) => `${ofState.length} ${state}`).join(', ');
 }
 
 /** "status: enabled → disabled" for each member that changed; for a new object, its members. JSON has all of it. */

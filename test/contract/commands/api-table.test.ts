@@ -3,9 +3,12 @@
 
 import { expect, test } from 'bun:test';
 import { flagsOf } from '../../../src/commands/api-command.ts';
-import { apiCommands } from '../../../src/commands/resources.ts';
+import { catalogTable } from '../../../src/commands/catalog.ts';
+import { resourceCommands } from '../../../src/commands/resources.ts';
 import { type Document, resolveSchema, type Schema } from '../admin-api/documented.ts';
 import { makeInstallation } from '../admin-api/installation.ts';
+
+const apiCommands = [...resourceCommands, ...catalogTable];
 
 /** The fields of an object schema, including its parts and its alternatives. */
 function membersOf(schema: Schema): Record<string, Schema> {

@@ -1,16 +1,39 @@
-// Prints models with their price changes, differences from the price list, and providers with their routes.
+// The commands on models, groups and providers: their table, as in resources.ts, and the parts that they print.
 
 import { openClient, type Row } from './admin-client.ts';
+import { type ApiCommand, apiCommand } from './api-command.ts';
 import { type Command, CommandFailed, clientFlags, type Invocation } from './command.ts';
 import { type Column, columns, onePage, printObject, printRows } from './output.ts';
 
-/** The rates of each route of a model, "3/15". */
-export function ratesOfRoutes(member: 'cost' | 'margin') {
-  return ({ routes }: Row) => (routes as Row[]).map((route) => ratesText(route[member]));
-}
+const modelColumns: readonly Column[] = [
+  ...columns('name price.input price.output aliases'),
+  ['ROUTES', ({ routes }) => (routes as Row[]).map(({ provider, model }) => `${provider}/${model}`)],
+  ['COSTS', ratesOfRoutes('cost')],
+  ['MARGINS', ratesOfRoutes('margin')],
+];
+const groupColumns = columns('name models multiplier rpm input_tpm output_tpm concurrency residency');
+const providerColumns: readonly Column[] = [
+  ...columns('name kind base_url has_credential'),
+  ['MODELS', (row) => (row['models'] as string[]).length],
+  ...columns('health.up'),
+  ['ROUTES', (row) => stateCounts(row['routes'] as Row[])],
+];
+export const catalogTable: readonly ApiCommand[] = [
+  apiCommand('model list', 'model-list', modelColumns, {
+    summary: 'List models with their prices, costs and margins in USD per million tokens (input/output)',
+    whenEmpty: noneApplied('models'),
+  }),
+  apiCommand('model compare', 'model-compare', printDifferences),
+  apiCommand('group list', 'group-list', groupColumns, { whenEmpty: noneApplied('groups') }),
+  apiCommand('provider list', 'provider-list', providerColumns, { whenEmpty: noneApplied('providers') }),
+  apiCommand('provider show NAME', 'provider-show', printProvider),
+  apiCommand('provider test NAME', 'provider-test', printTest, {
+    summary: 'Test whether a provider answers and accepts its credentials, without cost; exits 1 if not',
+  }),
+];
 
 /** Finds one model in the list of all, because the admin API has no route for it. */
-export const showModel: Command = {
+const showModel: Command = {
   name: 'model show',
   summary: 'Show a model: its price, what it will be and from when, and its routes with their costs',
   positionals: ['NAME'],
@@ -26,8 +49,19 @@ export const showModel: Command = {
   },
 };
 
+export const catalogCommands: readonly Command[] = [...catalogTable, showModel];
+
+function noneApplied(plural: string): string {
+  return `There are no ${plural}: add some with "turnpike apply".`;
+}
+
+/** The rates of each route of a model, "3/15". */
+function ratesOfRoutes(member: 'cost' | 'margin') {
+  return ({ routes }: Row) => (routes as Row[]).map((route) => ratesText(route[member]));
+}
+
 /** Prints the differences on stdout, and other facts from the price list on stderr. */
-export async function printDifferences(invocation: Invocation, comparison: Row): Promise<number> {
+async function printDifferences(invocation: Invocation, comparison: Row): Promise<number> {
   const { writeError } = invocation.world;
   const lists = Map.groupBy(comparison['price_lists'] as Row[], ({ as_of, source }) => `${as_of}: ${source}`);
   for (const [list, families] of lists)
@@ -92,7 +126,7 @@ function priceChanges(of: string, price: Row | null, changes: readonly Row[]): R
   });
 }
 
-export async function printProvider(invocation: Invocation, provider: Row): Promise<number> {
+async function printProvider(invocation: Invocation, provider: Row): Promise<number> {
   await printObject(invocation, provider, [
     ...columns('name kind base_url has_credential residency'),
     ['CREDENTIALS', (row) => (row['credentials'] as Row[]).map(credentialText)],
@@ -105,7 +139,7 @@ export async function printProvider(invocation: Invocation, provider: Row): Prom
   return 0;
 }
 
-export async function printTest(invocation: Invocation, result: Row): Promise<number> {
+async function printTest(invocation: Invocation, result: Row): Promise<number> {
   await printObject(invocation, result, columns('provider ok status ms fault models message'));
   const credentials = result['credentials'] as Row[];
   await printParts(invocation, credentials.length < 2 ? [] : credentials, [
@@ -132,4 +166,10 @@ function ratesText(rates: unknown): string {
 function credentialText({ name, auth = null, account, group }: Row): string {
   const facts = [auth, account, group === null ? null : `group ${group}`].filter((fact) => fact !== null);
   return facts.length === 0 ? String(name) : `${name} (${facts.join(', ')})`;
+}
+
+/** Such as "3 ready, 1 open". */
+function stateCounts(routes: readonly Row[]): string {
+  const byState = Map.groupBy(routes, ({ state }) => state);
+  return [...byState].map(([state, ofState]) => `${ofState.length} ${state}`).join(', ');
 }
