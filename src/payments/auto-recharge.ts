@@ -10,7 +10,7 @@ import { formatUsd } from '../base/money.ts';
 import { machineTimers, sleep, type Timers } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import type { NewEvent } from '../events/events.ts';
-import { type AccountMeters, type EventRow, type LedgerGate, Outpaced } from '../ledger/ledger.ts';
+import type { AccountMeters, EventRow, LedgerGate } from '../ledger/ledger.ts';
 import {
   decideRecharge,
   latestRecharges,
@@ -21,7 +21,7 @@ import {
 import type { Billing, Payment, PaymentRow, PaymentStore } from './payment.ts';
 import { type PaymentProvider, ProviderError, type SavedMethod } from './provider.ts';
 import { centsOf, isPaid } from './settle-payment.ts';
-import { newPayment, type PaymentSync } from './sync.ts';
+import { newPayment, type PaymentSync, unlessOutpaced } from './sync.ts';
 
 export interface AutoRechargeParts {
   provider: PaymentProvider;
@@ -220,13 +220,7 @@ export class AutoRecharges {
       { table: 'billing', billing: { ...billing, version: billing.version + 1, method } },
       { table: 'payments', payment },
     ];
-    try {
-      await this.#parts.ledger.submit({ operations: [], coCommitted: rows });
-      return true;
-    } catch (failure) {
-      if (failure instanceof Outpaced) return false;
-      throw failure;
-    }
+    return unlessOutpaced(this.#parts.ledger.submit({ operations: [], coCommitted: rows }));
   }
 
   /** Repeated while the provider does not answer: it charges once, however often it is asked. */

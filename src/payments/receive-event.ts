@@ -3,10 +3,9 @@
 
 import type { Actor, AuditRecord } from '../audit/audit.ts';
 import { bounds } from '../config/config.ts';
-import { Outpaced } from '../ledger/ledger.ts';
 import type { PaymentRow } from './payment.ts';
 import { ProviderError, type ProviderEvent } from './provider.ts';
-import { type PaymentDependencies, type PaymentSync, paymentActor, type SyncCause } from './sync.ts';
+import { type PaymentDependencies, type PaymentSync, paymentActor, type SyncCause, unlessOutpaced } from './sync.ts';
 
 /** Brings a subscription, and the plan that it pays for, to its present state. */
 export interface SubscriptionSync {
@@ -95,15 +94,8 @@ export class EventReceiver {
       const method = await provider.readSavedMethod(customer);
       if (JSON.stringify(method) === JSON.stringify(billing.method)) return;
       const next = { ...billing, method, version: billing.version + 1 };
-      try {
-        await ledger.submit({
-          operations: [],
-          coCommitted: [{ table: 'billing', billing: next }] satisfies PaymentRow[],
-        });
-        return;
-      } catch (failure) {
-        if (!(failure instanceof Outpaced)) throw failure;
-      }
+      const rows: PaymentRow[] = [{ table: 'billing', billing: next }];
+      if (await unlessOutpaced(ledger.submit({ operations: [], coCommitted: rows }))) return;
     }
   }
 

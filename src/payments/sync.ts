@@ -198,6 +198,17 @@ export class PaymentSync {
   }
 }
 
+/** Whether the write was taken; false if another change came first. */
+export async function unlessOutpaced(write: Promise<unknown>): Promise<boolean> {
+  try {
+    await write;
+    return true;
+  } catch (failure) {
+    if (failure instanceof Outpaced) return false;
+    throw failure;
+  }
+}
+
 /** The payment of a source; `named` is the one that its metadata is said to name. */
 export async function findStored(store: PaymentStore, source: string, named: string | null): Promise<Payment | null> {
   const id = named === null ? null : parseId('pay', named);

@@ -2,7 +2,7 @@
 // secret current.
 
 import { randomBytes } from 'node:crypto';
-import { type AuditContext, creationContext, type RememberedCreation } from '../audit/audit.ts';
+import { type AuditContext, creationContext, type RememberedCreation, theService } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import { type CatalogDocument, resealDocument, sealedCredentials } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
@@ -25,8 +25,6 @@ export async function openSignInSecret(store: InstallationStore, vault: Vault): 
   await store.writeInstallation(SIGN_IN_SECRET, vault.seal(made, SIGN_IN_CONTEXT));
   return made;
 }
-
-const ACTOR = { id: 'start', role: 'service', address: '', requestId: null } as const;
 
 /**
  * Changes the installation to the vault's present secret and reseals everything sealed with the former one; a node that was
@@ -147,7 +145,7 @@ function auditContextOf({ id }: Vault, previous: Previous, isUnderPrevious: bool
   if (!isUnderPrevious) return { audit: [], creation: null };
   const record = {
     atMs,
-    actor: ACTOR,
+    actor: theService,
     action: 'secret.rotate',
     object: 'installation',
     account: null,

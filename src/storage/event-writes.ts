@@ -3,39 +3,36 @@
 import type { DeliveryStore, DestinationStore, Outbox, OutboxChange } from '../delivery/delivery.ts';
 import type { EventStore } from '../events/events.ts';
 import type { LedgerGate } from '../ledger/ledger.ts';
-import { auditRows } from './account-writes.ts';
+import { submit } from './account-writes.ts';
 import { eventRows } from './change-events.ts';
 import type { CoCommittedRow } from './co-committed.ts';
 import type { OutboxReads } from './event-reads.ts';
 
-async function submit(gate: LedgerGate, coCommitted: CoCommittedRow[]): Promise<void> {
-  if (coCommitted.length > 0) await gate.submit({ operations: [], coCommitted });
+async function write(gate: LedgerGate, rows: CoCommittedRow[]): Promise<void> {
+  if (rows.length > 0) await submit(gate, [], rows);
 }
 
 export function eventWrites(gate: LedgerGate): Pick<EventStore, 'emit' | 'changeFact'> {
   return {
-    emit: (events, rows = []) => submit(gate, [...eventRows(events), ...(rows as CoCommittedRow[])]),
+    emit: (events, rows = []) => write(gate, [...eventRows(events), ...(rows as CoCommittedRow[])]),
     changeFact: (fact, events, rows = []) =>
-      submit(gate, [{ table: 'facts', ...fact }, ...eventRows(events), ...(rows as CoCommittedRow[])]),
+      write(gate, [{ table: 'facts', ...fact }, ...eventRows(events), ...(rows as CoCommittedRow[])]),
   };
 }
 
 export function destinationWrites(gate: LedgerGate): Pick<DestinationStore, 'createDestination' | 'updateDestination'> {
   return {
     createDestination: (destination, auditContext) =>
-      submit(gate, [{ table: 'destinations', destination }, ...auditRows(auditContext)]),
+      submit(gate, [], [{ table: 'destinations', destination }], auditContext),
     updateDestination: (destination, nowMs, auditContext) =>
-      submit(gate, [
-        { table: 'destinations', destination, replaces: destination.version, nowMs },
-        ...auditRows(auditContext),
-      ]),
+      submit(gate, [], [{ table: 'destinations', destination, replaces: destination.version, nowMs }], auditContext),
   };
 }
 
 export function deliveryWrites(gate: LedgerGate): Pick<DeliveryStore, 'redeliver'> {
   return {
     redeliver: (seq, nowMs, auditContext) =>
-      submit(gate, [{ table: 'deliveries', redelivered: seq, nowMs }, ...auditRows(auditContext)]),
+      submit(gate, [], [{ table: 'deliveries', redelivered: seq, nowMs }], auditContext),
   };
 }
 
@@ -46,7 +43,7 @@ export function makeOutbox(gate: LedgerGate, reads: OutboxReads, leader: () => s
     write(changes) {
       const holder = leader();
       const fence: CoCommittedRow[] = holder === null ? [] : [{ table: 'leader', hold: holder }];
-      return submit(gate, [...fence, ...changes.map(changeRow)]);
+      return write(gate, [...fence, ...changes.map(changeRow)]);
     },
   };
 }
@@ -57,5 +54,5 @@ function changeRow(change: OutboxChange): CoCommittedRow {
 
 /** Makes the node lead unless the lease of the leading node is valid. Throws Outpaced then. */
 export function takeLead(gate: LedgerGate, leader: string, nowMs: number): Promise<void> {
-  return submit(gate, [{ table: 'leader', take: leader, nowMs }]);
+  return write(gate, [{ table: 'leader', take: leader, nowMs }]);
 }
