@@ -114,7 +114,7 @@ export class RequestBody implements EqualWait {
   giveBack(): void {
     this.#inFlight.giveBack(this.#owner, this.#bytesTaken);
     this.#bytesTaken = 0;
-    if (this.#reject !== null) this.#inFlight.waits.cancel(this);
+    this.#endWait();
     if (this.#isOpen) this.#inFlight.open--;
     this.#isOpen = false;
   }
@@ -131,6 +131,7 @@ export class RequestBody implements EqualWait {
     const startMs = performance.now();
     this.#request.blob().then(
       (blob) => {
+        this.#endWait();
         times.bodyMs = performance.now() - startMs;
         resolve(blob);
       },
@@ -139,9 +140,16 @@ export class RequestBody implements EqualWait {
     return promise;
   }
 
-  /** The wait for a small body ends: too late if the body has arrived. */
+  /** The wait for a small body is over: the body did not arrive. */
   onEnd(): void {
     this.#reject?.(stalled());
+  }
+
+  /** Its promise has the body, which must not stay in memory as long as the request. */
+  #endWait(): void {
+    if (this.#reject === null) return;
+    this.#reject = null;
+    this.#inFlight.waits.cancel(this);
   }
 
   async #readLarge(bytesDeclared: number | null, bytesMax: number, times: { bodyMs: number }): Promise<Uint8Array> {

@@ -192,3 +192,25 @@ test('a client that waits for 100 Continue gets it', async () => {
   expect(answer).toStartWith('HTTP/1.1 100');
   expect(answer).toContain('200 OK');
 });
+
+test('the memory of a small body is free once it was read, however long its request goes on', async () => {
+  const open: RequestBody[] = [];
+  const blobs: WeakRef<object>[] = [];
+  const inFlight = bodiesUpTo(BYTES_MAX);
+  server = serveHttp({
+    hostname: '127.0.0.1',
+    port: 0,
+    async handle(request, connection) {
+      const body = new RequestBody(request, connection, inFlight);
+      open.push(body);
+      blobs.push(new WeakRef(await body.read(BYTES_MAX, OWNER, { bodyMs: 0 })));
+      return new Response();
+    },
+  });
+  for (let sent = 0; sent < 20; sent++) await post(server.url, 'text');
+  await Bun.sleep(0); // a turn of the event loop, after which weak references may be dropped
+  Bun.gc(true);
+  // The collector takes what is left on the stack for references.
+  expect(blobs.filter((blob) => blob.deref() !== undefined).length).toBeLessThan(5);
+  for (const body of open) body.giveBack();
+});
