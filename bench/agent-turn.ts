@@ -3,16 +3,16 @@
 
 import { agentBody, chatBody, responsesBody } from './agent-body.ts';
 import { type Figure, inTurns, ratios } from './figures.ts';
+import { gates } from './gates.ts';
 import type { MeasuredProcess } from './measured-process.ts';
 import { post, startBareProxy, startService, startUpstream } from './processes.ts';
 
 const BODIES = [
-  { bytes: 100_000, aims: { native: 1.8, parsing: 0.95 } },
-  { bytes: 1_000_000, aims: { native: 2.2, parsing: 1.1 } },
+  { bytes: 100_000, gate: gates.turnOf100KB },
+  { bytes: 1_000_000, gate: gates.turnOf1MB },
 ];
 const TURNS = Number(process.env['BENCH_TURNS'] ?? 160);
 const AT_ONCE = 16;
-const FRONT_AIM = 2.2;
 const MESSAGES = { path: '/v1/messages', end: 'message_stop' };
 const CHAT = { path: '/v1/chat/completions', end: '[DONE]' };
 const RESPONSES = { path: '/v1/responses', end: 'response.completed' };
@@ -24,7 +24,7 @@ export async function measureAgentTurns(rounds: number): Promise<Figure[]> {
   await using service = await startService(upstream);
   const key = await service.makeKey();
   const figures: Figure[] = [];
-  for (const { bytes, aims } of BODIES) {
+  for (const { bytes, gate } of BODIES) {
     const body = agentBody(bytes);
     const turns = Math.ceil(TURNS / Math.sqrt(bytes / 100_000));
     const chat = chatBody(body);
@@ -38,16 +38,16 @@ export async function measureAgentTurns(rounds: number): Promise<Figure[]> {
     ]);
     const size = bytes < 1_000_000 ? `${bytes / 1_000} KB` : `${bytes / 1_000_000} MB`;
     figures.push(
-      { what: `CPU of an agent’s turn, body of ${size}`, unit: 'ms', values: ofService, aim: null },
-      { what: '— against the runtime’s own relay', unit: 'x', values: ratios(ofService, ofNative), aim: aims.native },
-      { what: '— against a relay that parses', unit: 'x', values: ratios(ofService, ofParsing), aim: aims.parsing },
+      { what: `CPU of an agent’s turn, body of ${size}`, unit: 'ms', values: ofService },
+      { what: '— against the runtime’s own relay', unit: 'x', values: ratios(ofService, ofNative), gate },
+      { what: '— against a relay that parses', unit: 'x', values: ratios(ofService, ofParsing) },
       {
         what: '— over Chat Completions, against Messages',
         unit: 'x',
         values: ratios(ofChat, ofService),
-        aim: FRONT_AIM,
+        gate: gates.front,
       },
-      { what: '— over Responses, against Messages', unit: 'x', values: ratios(ofResponses, ofService), aim: FRONT_AIM },
+      { what: '— over Responses, against Messages', unit: 'x', values: ratios(ofResponses, ofService), gate: gates.front },
     );
   }
   return figures;

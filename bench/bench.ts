@@ -1,9 +1,9 @@
-// Measures Turnpike against its aims and prints a table. Exits with 1 if a figure misses its aim by more than its noise.
+// Measures Turnpike and prints a table. Exits with 1 if a figure exceeds its gate (gates.ts) by more than its noise.
 // Arguments select sections.
 
 import { cpus } from 'node:os';
 import { measureAgentTurns } from './agent-turn.ts';
-import { type Figure, fallsShort, rowOf } from './figures.ts';
+import { exceedsGate, type Figure, rowOf } from './figures.ts';
 import { measureMessages } from './messages.ts';
 import { measureNodes } from './nodes.ts';
 import { measureRefusals } from './refusals.ts';
@@ -27,7 +27,7 @@ const sections: Readonly<Record<string, () => Promise<Figure[]>>> = {
 const selected = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(sections);
 const figures: Figure[] = [];
 console.log(`${cpus().length} cores (${cpus()[0]?.model}), ${rounds} rounds, Bun ${Bun.version}\n`);
-console.log('| | figure | noise | aim |\n|---|---|---|---|');
+console.log('| | figure | noise | gate |\n|---|---|---|---|');
 for (const name of selected) {
   const measure = sections[name];
   if (measure === undefined) throw new Error(`${name}: sections are ${Object.keys(sections).join(', ')}`);
@@ -35,6 +35,6 @@ for (const name of selected) {
   figures.push(...measured);
   for (const figure of measured) console.log(rowOf(figure));
 }
-const missed = figures.filter(fallsShort);
-console.log(`\n${missed.length} of ${figures.filter(({ aim }) => aim !== null).length} aims missed`);
-process.exitCode = missed.length === 0 ? 0 : 1;
+const exceeded = figures.filter(exceedsGate);
+console.log(`\n${exceeded.length} of ${figures.filter(({ gate = null }) => gate !== null).length} gates exceeded`);
+process.exitCode = exceeded.length === 0 ? 0 : 1;

@@ -1,12 +1,12 @@
-// Figures of the benchmarks, each measured in several rounds, and the table that compares them with their aims.
+// Figures of the benchmarks, each measured in several rounds, and the table that compares some of them with their gates.
 
 export interface Figure {
   what: string;
   unit: 'x' | 'µs' | 'ms' | 'MB';
   /** One per round. */
   values: readonly number[];
-  /** The most that is aimed for; null if there is no aim. */
-  aim: number | null;
+  /** The most that it may be, of gates.ts. */
+  gate?: number | null;
 }
 
 export function median(values: readonly number[]): number {
@@ -38,16 +38,16 @@ function noiseOf({ values }: Figure): number {
   return (quantile(values, 0.75) - quantile(values, 0.25)) / 2;
 }
 
-/** The median exceeds the aim by more than the noise. A figure that is missing falls short, too. */
-export function fallsShort(figure: Figure): boolean {
-  const { values, aim } = figure;
-  return aim !== null && !(median(values) - noiseOf(figure) <= aim);
+/** The median exceeds the gate by more than the noise. A figure that is missing exceeds its gate, too. */
+export function exceedsGate(figure: Figure): boolean {
+  const { values, gate = null } = figure;
+  return gate !== null && !(median(values) - noiseOf(figure) <= gate);
 }
 
-/** A row of a Markdown table with the columns what, figure, noise, aim. */
+/** A row of a Markdown table with the columns what, figure, noise, gate. */
 export function rowOf(figure: Figure): string {
-  const { what, unit, values, aim } = figure;
+  const { what, unit, values, gate = null } = figure;
   const show = (value: number) => `${value.toPrecision(value < 100 ? 2 : 3)} ${unit}`;
-  const verdict = aim === null ? '' : `${show(aim)}${fallsShort(figure) ? ', missed' : ''}`;
+  const verdict = gate === null ? '' : `${show(gate)}${exceedsGate(figure) ? ', exceeded' : ''}`;
   return `| ${what} | ${show(median(values))} | ± ${show(noiseOf(figure))} | ${verdict} |`;
 }

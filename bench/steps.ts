@@ -9,12 +9,12 @@ import { readAnswer, readRequest } from '../test/support/read-costly.ts';
 import { bedrockClaudeDriver } from '../test/unit/providers/conformance/bedrock-wire.ts';
 import { kinds } from '../test/unit/providers/conformance/drivers.ts';
 import type { Figure } from './figures.ts';
+import { gates } from './gates.ts';
 
 const REQUEST_BYTES = 30_000_000;
 const WHOLE_BYTES = 31_000_000;
 const EVENT_BYTES = 12_000_000; // more in base64 than a frame may have
 const CHUNK_BYTES = 1_000_000;
-const AIM_MS = 100;
 
 export async function measureSteps(): Promise<Figure[]> {
   const longest = new Map<string, { ms: number; of: string }>();
@@ -40,7 +40,7 @@ export async function measureSteps(): Promise<Figure[]> {
     what: `Longest step, ${name} (${of})`,
     unit: 'ms',
     values: [ms],
-    aim: AIM_MS,
+    gate: gates.stepMs,
   }));
 }
 

@@ -1,6 +1,7 @@
 // The cost of an event of a stream against proxies that relay streams without billing, and the memory of open streams.
 
 import { type Figure, inTurns, ratios } from './figures.ts';
+import { gates } from './gates.ts';
 import type { MeasuredProcess } from './measured-process.ts';
 import {
   bodyOf,
@@ -13,11 +14,14 @@ import {
   startUpstream,
 } from './processes.ts';
 
-const STREAMS = [100, 400];
+const STREAMS = [
+  { streams: 100, gate: gates.event },
+  { streams: 400, gate: null },
+];
 // The runtime has one socket for each side of a stream, and this machine's limit of open files may be 20,000.
 const OPEN_STREAMS = [
-  { streams: 5_000, aim: 200 },
-  { streams: 9_900, aim: 350 },
+  { streams: 5_000, gate: gates.megabytesOf5000Streams },
+  { streams: 9_900, gate: null },
 ];
 const OPENED_AT_ONCE = 100;
 const SETTLE_MS = 10_000;
@@ -29,16 +33,16 @@ export async function measureEvents(rounds: number): Promise<Figure[]> {
   await using service = await startService(upstream);
   const key = await service.makeKey();
   const figures: Figure[] = [];
-  for (const streams of STREAMS) {
+  for (const { streams, gate } of STREAMS) {
     const [ofNative = [], ofParsing = [], ofService = []] = await inTurns(rounds, [
       () => eventCost(native, 'none', streams),
       () => eventCost(parsing, 'none', streams),
       () => eventCost(service, key, streams),
     ]);
     figures.push(
-      { what: `CPU of an event, ${streams} streams`, unit: 'µs', values: ofService, aim: null },
-      { what: '— against a relay that parses', unit: 'x', values: ratios(ofService, ofParsing), aim: 0.8 },
-      { what: '— against the runtime’s own relay', unit: 'x', values: ratios(ofService, ofNative), aim: 1.4 },
+      { what: `CPU of an event, ${streams} streams`, unit: 'µs', values: ofService },
+      { what: '— against a relay that parses', unit: 'x', values: ratios(ofService, ofParsing) },
+      { what: '— against the runtime’s own relay', unit: 'x', values: ratios(ofService, ofNative), gate },
     );
   }
   return figures;
@@ -57,12 +61,12 @@ async function eventCost(target: MeasuredProcess, secret: string, streams: numbe
 /** Memory with open streams that get an event every few seconds. Each number of streams has a service of its own. */
 export async function measureOpenStreams(): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const { streams, aim } of OPEN_STREAMS) {
+  for (const { streams, gate } of OPEN_STREAMS) {
     await using upstream = await startUpstream();
     await using service = await startService(upstream, {}, { shed_open_messages: 20_000 });
     const close = await openStreams(service, await service.makeKey(), streams);
     await Bun.sleep(SETTLE_MS);
-    figures.push({ what: `memory, ${streams} open streams`, unit: 'MB', values: [service.residentMegabytes()], aim });
+    figures.push({ what: `memory, ${streams} open streams`, unit: 'MB', values: [service.residentMegabytes()], gate });
     await close();
   }
   return figures;

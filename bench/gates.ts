@@ -1,0 +1,25 @@
+// The gates of `npm run bench`: the most that a figure may be. Each is above its figure by more than the noise of busy
+// machines, so that only a change of the code exceeds it. null: the figure has no gate.
+
+export const gates = {
+  // CPU time of a message against the bare proxy's (x).
+  message: 6,
+  messageOf76KB: null,
+  unknownKey: 1,
+  // CPU time of a message with a thousand active accounts against one, on SQLite (x).
+  manyAccounts: 2,
+  // CPU time of a message, nodes and database, on three nodes against one (x).
+  manyNodes: 2.75,
+  // CPU time of an agent's turn against the runtime's own relay (x).
+  turnOf100KB: null,
+  turnOf1MB: null,
+  // CPU time of an agent's turn over Chat Completions or Responses against Messages (x).
+  front: 2.2,
+  // CPU time of a stream's event, 100 streams, against the runtime's own relay (x).
+  event: 3.75,
+  idleMegabytes: 85,
+  megabytesOf5000Streams: 375,
+  startMs: 300,
+  // The longest step of the event loop for one request or one answer.
+  stepMs: 100,
+} as const satisfies Readonly<Record<string, number | null>>;
