@@ -3,10 +3,11 @@
 
 import { bounds } from '../config/config.ts';
 import { ProviderFault } from '../providers/providers.ts';
-import { isOfCredential, makeAttempt, providerOfKind } from './attempts.ts';
+import { isOfCredential } from './attempts.ts';
 import type { Gateway } from './dependencies.ts';
 import { faultError } from './message-errors.ts';
 import { type AdmissionRequest, measureFor } from './plan-message.ts';
+import { makeAttempt, providerOfKind } from './provider-request.ts';
 import type { BreakerState } from './route-health.ts';
 import { AttemptIterator, findTargets } from './targets.ts';
 

@@ -33,7 +33,7 @@ import type { Gateway } from './dependencies.ts';
 import { checkIdempotency, replayResponse } from './idempotency-records.ts';
 import { rateHeaders } from './last-levels.ts';
 import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } from './message-errors.ts';
-import { type HeldMessage, releaseHold } from './message-record.ts';
+import { releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
 import { type AdmissionRequest, measureFor, type PlanTerms, planMessage } from './plan-message.ts';
@@ -62,7 +62,7 @@ export { type ListState, ModelLists } from './model-lists.ts';
 export { CAPABILITIES, capabilitiesOf } from './models.ts';
 export type { Recharges } from './recharges.ts';
 export { listHealth, RouteHealth, type TargetHealth } from './route-health.ts';
-export { type CutReason, type Running, RunningMessages, Slots } from './running-messages.ts';
+export { type CutReason, RunningMessages, Slots } from './running-messages.ts';
 export { planJson, type SelfServiceReader, SelfServiceReads } from './self-service.ts';
 export { SilenceWatches } from './silence-watch.ts';
 export { StreamHolds } from './stream-hold.ts';
@@ -132,7 +132,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     message = new OpenMessage(gateway, admissionRequest, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
     clientRequest.isAdmitted = true;
-    opening = openMessage(gateway, message); // 9
+    opening = openMessage(gateway, message, request); // 9
     if (opening.relay !== null) return await replyWithStream(gateway, message, opening, headers); // 10, 11
     const answer = requireWhole(await untilCutOff(message, opening.opened));
     requireOwnEnd(await message.complete()); // 11
@@ -142,14 +142,10 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     if (message?.isCutOff === true && opening !== null)
       finishCutOff(message, opening); // 9 to 11 go on for the bill
     else if (message !== null) await message.fail(error);
-    else if (held !== null) await releaseHold(gateway, heldMessage(held)).catch(() => {}); // creating the message failed
+    else if (held !== null) await releaseHold(gateway, held, held.request.stream).catch(() => {}); // creating the message failed
     slot?.giveBack();
     return withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
   }
-}
-
-function heldMessage({ clientRequest, caller, catalog, request, offer }: AdmissionRequest): HeldMessage {
-  return { requestId: clientRequest.requestId, isStream: request.stream, caller, catalog, offer };
 }
 
 /** The rate headers of an admission or refusal, whose levels are remembered for other answers of the key. */
@@ -373,15 +369,15 @@ interface Opening {
 }
 
 /** Begins to open a target, and watches for the client's disconnect from now on. */
-function openMessage(gateway: Gateway, message: OpenMessage): Opening {
-  const { signal } = message.clientRequest;
+function openMessage(gateway: Gateway, message: OpenMessage, request: MessageRequest): Opening {
+  const { signal } = message.admitted.clientRequest;
   if (signal.aborted) {
-    message.hasDisconnected = true;
+    message.leave();
     throw new TurnpikeError('internal', 'The client disconnected before the message was sent to the provider.');
   }
-  const opened = openRoute(gateway, message);
+  const opened = openRoute(gateway, message, request);
   const { pingIntervalMs } = gateway.waits ?? bounds;
-  const relay = message.isStream ? new Relay(message, opened, pingIntervalMs) : null;
+  const relay = message.admitted.isStream ? new Relay(message, opened, pingIntervalMs) : null;
   if (relay !== null) opened.catch(() => {}); // the relay handles the error; this prevents an unhandled rejection before it does
   signal.addEventListener('abort', () => (relay ?? message).leave());
   return { opened, relay };
@@ -417,7 +413,7 @@ async function replyWithStream(
   { opened, relay }: Opening,
   headers: Record<string, string>,
 ): Promise<Reply> {
-  message.clientRequest.expect('stream');
+  message.admitted.clientRequest.expect('stream');
   let timer: ReturnType<typeof setTimeout> | undefined;
   const waited = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, waits.firstEventWaitMs);

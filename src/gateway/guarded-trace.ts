@@ -14,42 +14,34 @@ export class GuardedTrace {
 
   /** null if tracing is off. */
   static begin(
-    gateway: Gateway,
-    { requestId, receivedAtMs, times, trace: parent }: ClientRequest,
+    { trace }: Gateway,
+    { requestId, receivedAtMs, times: { startedMs }, trace: parent }: ClientRequest,
   ): GuardedTrace | null {
-    if (gateway.trace === undefined) return null;
-    try {
-      return new GuardedTrace(gateway.trace({ requestId, receivedAtMs, startedMs: times.startedMs, parent }));
-    } catch {
-      return null;
-    }
+    if (trace === undefined) return null;
+    return guard(() => new GuardedTrace(trace({ requestId, receivedAtMs, startedMs, parent })));
   }
 
   /** The trace context of the next attempt; null in a gap. */
-  beginAttempt({ route, settings }: Target): TraceContext | null {
-    const { kind, baseUrl } = settings;
+  beginAttempt({ route, settings: { kind, baseUrl } }: Target): TraceContext | null {
     const { provider, upstreamModel: model } = route;
-    try {
-      return this.#trace.beginAttempt({ provider, kind, baseUrl, model });
-    } catch {
-      return null;
-    }
+    return guard(() => this.#trace.beginAttempt({ provider, kind, baseUrl, model }));
   }
 
   /** The attempt failed, or began to answer. */
   endAttempt(result: string, status: number | null): void {
-    try {
-      this.#trace.endAttempt(result, status);
-    } catch {
-      // A gap in the trace.
-    }
+    guard(() => this.#trace.endAttempt(result, status));
   }
 
   end(report: MessageReport): void {
-    try {
-      this.#trace.end(report);
-    } catch {
-      // A gap in the trace.
-    }
+    guard(() => this.#trace.end(report));
+  }
+}
+
+/** null: a gap in the trace. */
+function guard<Value>(step: () => Value): Value | null {
+  try {
+    return step();
+  } catch {
+    return null;
   }
 }

@@ -128,14 +128,11 @@ function insufficient(refusal: Refusal, { amount, isLeast, headers, maxTokensTha
  */
 export type StopReason = CutReason | 'caller_left' | 'client_slow' | 'timeout' | 'money' | 'elsewhere';
 
-interface StoppedMessage {
-  stopReason: StopReason | null;
-  /** The time limit of the whole attempt was exceeded. */
-  isOverlong?: boolean;
-}
-
-/** The error of a message that the service stopped; null if it did not. */
-export function stopError({ stopReason, isOverlong = false }: StoppedMessage): TurnpikeError | null {
+/**
+ * The error of a message that the service stopped; null if it did not. `isOverlong`: the time limit of the whole attempt was
+ * exceeded.
+ */
+export function stopError(stopReason: StopReason | null, isOverlong = false): TurnpikeError | null {
   switch (stopReason) {
     case 'revoked':
       return new TurnpikeError('key_disabled', 'This API key was revoked while the message was in progress.');

@@ -1,6 +1,6 @@
 // The usage record of a message at its end, or at a checkpoint.
 
-import type { Nano } from '../base/money.ts';
+import { type Nano, parseUsd } from '../base/money.ts';
 import {
   type Catalog,
   hasTier,
@@ -18,11 +18,10 @@ import {
   BILLS,
   type CountedUsage,
   type Ending,
-  type Held,
   isOfUnknownTier,
   knownOf,
   type MadeCounts,
-  type MessageCounter,
+  MessageCounter,
 } from '../usage/usage.ts';
 import {
   dearerTier,
@@ -34,50 +33,49 @@ import {
   type StreamEvent,
   type TokenCounts,
 } from '../wire/wire.ts';
-import type { WholeAnswer } from './client-request.ts';
+import type { MessageReport, WholeAnswer } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
-import type { StopReason } from './message-errors.ts';
-import type { MessagePlan } from './plan-message.ts';
-import type { StreamHold } from './stream-hold.ts';
+import type { ResponseCollector } from './idempotency-records.ts';
+import type { OpenAttempt } from './open-attempt.ts';
+import type { AdmissionRequest, AdmittedRequest, MessagePlan } from './plan-message.ts';
 
-/** The properties of a message that its record needs, besides usage. */
-export interface RecordedMessage {
-  readonly requestId: string;
-  readonly caller: { account: { id: number }; key: { id: number } };
-  readonly offer: Offer;
-  readonly isStream: boolean;
-  /** The route that answered, or was tried last. */
-  readonly route: Route | null;
+/** A message at its end, or at a checkpoint. */
+export interface EndedMessage {
+  readonly admitted: AdmittedRequest;
+  /** The one that answered, or the last one; null before the first. */
+  readonly attempt: OpenAttempt | null;
   readonly attempts: UsageRecord['attempts'];
-  readonly admittedMs: number | null;
-  readonly firstTokenMs: number | null;
-  readonly tierAsked: ServiceTier;
-  /** The provider does not bill the answer, so it costs nothing, whatever its tokens. */
-  readonly isUnbilled: boolean;
+  readonly outcome: Outcome;
+  readonly ending: Ending;
+  readonly status: number;
+  readonly error: TurnpikeError | null;
+  /** Output tokens that the hold of a stream pays for; null if the message is not streamed. */
+  readonly coveredTokens: number | null;
 }
 
 export function makeRecord(
-  message: RecordedMessage,
-  outcome: Outcome,
-  status: number,
+  { clock }: Pick<Gateway, 'clock'>,
+  { admitted, attempt, attempts, outcome, status, error }: EndedMessage,
   usage: CountedUsage,
-  latencyMs: number,
-  error: TurnpikeError | null,
 ): UsageRecord {
-  const { isUnbilled, offer } = message;
+  const { clientRequest, caller, offer, plan, isStream } = admitted;
   const { model, group } = offer;
   const { counts, source } = usage;
-  const tier = tierServed(message, usage.tier);
+  const isUnbilled = attempt?.isUnbilled === true; // by the provider: it costs nothing, whatever its tokens
+  const route = attempt?.target.route ?? null;
+  const tierAsked = plan.firstCase.tier;
+  const rated = [model.price, counts, group.multiplierMillionths, tierServed(offer, tierAsked, usage.tier)] as const;
+  const { startedMs, admittedMs } = clientRequest.times;
   return {
-    requestId: message.requestId,
+    requestId: clientRequest.requestId,
     atMs: 0,
-    account: message.caller.account.id,
-    key: message.caller.key.id,
+    account: caller.account.id,
+    key: caller.key.id,
     group: group.name,
     model: model.name,
-    provider: message.route?.provider ?? null,
-    upstreamModel: message.route?.upstreamModel ?? null,
-    stream: message.isStream,
+    provider: route?.provider ?? null,
+    upstreamModel: route?.upstreamModel ?? null,
+    stream: isStream,
     outcome,
     status,
     inputTokens: counts.input,
@@ -87,22 +85,39 @@ export function makeRecord(
     cacheWrite1hTokens: counts.cacheWrite1h,
     webSearches: counts.webSearches,
     usageSource: source,
-    cost: source === 'none' || isUnbilled ? 0 : priceMessage(model.price, counts, group.multiplierMillionths, tier),
+    cost: source === 'none' || isUnbilled ? 0 : priceMessage(...rated),
     writtenOff: 0,
     planPaid: 0,
-    providerCost: isUnbilled ? 0 : costOf(message, usage),
-    rates:
-      source === 'none'
-        ? {}
-        : isUnbilled
-          ? UNBILLED_RATES
-          : rateRecord(model.price, counts, group.multiplierMillionths, tier),
-    attempts: message.attempts,
+    providerCost: isUnbilled ? 0 : costOf(route, tierAsked, usage),
+    rates: source === 'none' ? {} : isUnbilled ? UNBILLED_RATES : rateRecord(...rated),
+    attempts,
     error: error && { code: error.code, message: storableMessage(error).slice(0, bounds.recordedErrorCharactersMax) },
-    admittedMs: message.admittedMs,
-    latencyMs,
-    firstTokenMs: message.firstTokenMs,
+    admittedMs: admittedMs === null ? null : Math.round(admittedMs - startedMs),
+    latencyMs: Math.max(0, clock.nowMs() - clientRequest.receivedAtMs),
+    firstTokenMs: attempt?.firstTokenMs ?? null,
     meters: null,
+  };
+}
+
+export function makeReport(
+  { admitted, attempt, error }: EndedMessage,
+  record: UsageRecord,
+  usage: CountedUsage,
+): MessageReport {
+  return {
+    record,
+    clientRequest: admitted.clientRequest,
+    providerKind: attempt?.target.settings.kind ?? null,
+    responseModel: attempt?.counter.model ?? null,
+    stopReason: attempt?.counter.stopReason ?? null,
+    code: error?.code ?? null,
+    cause: error?.details.cause ?? null,
+    upstreamRequestId: attempt?.upstreamRequestId ?? null,
+    disbelieved: usage.disbelieved,
+    unknown: unknownIn(admitted, usage),
+    contradicted: usage.contradicted,
+    leftOut: attempt?.leftOut ?? [],
+    writeOffReason: writeOffReason(admitted, record, usage),
   };
 }
 
@@ -110,108 +125,83 @@ export function makeRecord(
  * Reason of a write-off: `prompt` if the amount paid does not cover the prompt, otherwise `output` (including web
  * searches). null: no write-off.
  */
-export function writeOffReason(
-  message: RecordedMessage,
+function writeOffReason(
+  { offer, plan }: AdmittedRequest,
   record: UsageRecord,
   usage: CountedUsage,
 ): 'prompt' | 'output' | null {
   if (record.writtenOff === 0) return null;
-  const { model, group } = message.offer;
+  const { model, group } = offer;
   const prompt = { ...usage.counts, output: 0, webSearches: 0 };
-  const promptCost = priceMessage(model.price, prompt, group.multiplierMillionths, tierServed(message, usage.tier));
+  const tier = tierServed(offer, plan.firstCase.tier, usage.tier);
+  const promptCost = priceMessage(model.price, prompt, group.multiplierMillionths, tier);
   return record.cost - record.writtenOff < promptCost ? 'prompt' : 'output';
 }
 
 /** The provider's charge; null if it is unknown, also for a service tier without rates, which nobody requested. */
-function costOf({ route, tierAsked }: RecordedMessage, usage: CountedUsage): Nano | null {
+function costOf(route: Route | null, tierAsked: ServiceTier, usage: CountedUsage): Nano | null {
   if (route === null || isOfUnknownTier(usage)) return null;
   return priceRoute(route, usage.counts, usage.tier ?? tierAsked);
 }
 
 /** Names of what the provider reported and nobody expected, for the operator: numbers, and a service tier that was not requested. */
-export function unknownIn({ tierAsked }: RecordedMessage, { unknown, tier }: CountedUsage): string[] {
-  if (tier === null || tier === 'standard' || tier === tierAsked) return unknown;
+function unknownIn({ plan }: AdmittedRequest, { unknown, tier }: CountedUsage): string[] {
+  if (tier === null || tier === 'standard' || tier === plan.firstCase.tier) return unknown;
   return [...unknown, tier === 'fast' ? 'speed.fast' : `service_tier.${tier}`];
 }
 
 /** The tier reported by the provider. One without rates was not requested: what was requested is billed, or standard if that is dearer. */
-function tierServed({ offer, tierAsked }: RecordedMessage, reported: ServiceTier | null): ServiceTier {
+function tierServed({ model }: Offer, tierAsked: ServiceTier, reported: ServiceTier | null): ServiceTier {
   const tier = reported ?? tierAsked;
-  return hasTier(offer.model.price, tier) ? tier : dearerTier(tierAsked, 'standard');
+  return hasTier(model.price, tier) ? tier : dearerTier(tierAsked, 'standard');
 }
 
-/** The properties of a message that decide its bill. */
-export interface BilledMessage {
-  readonly counter: MessageCounter;
-  readonly plan: Pick<MessagePlan, 'inputEstimate' | 'thinks' | 'firstCase' | 'hasServerTools' | 'isCompacted'>;
-  /** The max_tokens sent to the provider. */
-  readonly maxTokens: number;
-  /** null if the message is not streamed. */
-  readonly streamHold: Pick<StreamHold, 'coveredTokens' | 'isExhausted'> | null;
-  readonly stopReason: StopReason | null;
-  /** The model left no usable answer. */
-  readonly isUnusable: boolean;
-  /** null if it was sent to no provider. */
-  readonly route: Route | null;
+/** The facts that decide a bill. */
+export interface Billing extends Pick<EndedMessage, 'ending' | 'coveredTokens'> {
+  readonly admitted: Pick<AdmittedRequest, 'maxTokens'> & {
+    readonly plan: Pick<MessagePlan, 'thinks' | 'firstCase' | 'hasServerTools' | 'isCompacted'>;
+  };
+  readonly attempt: { readonly counter: MessageCounter } | null;
 }
 
-/** Who ended a message, by its outcome. */
-export function endingOf(message: BilledMessage, outcome: Outcome): Ending {
-  if (message.isUnusable) return 'unusable';
-  if (outcome === 'failed' || message.route === null) return 'refused';
-  if (outcome === 'quota_cut') return 'money';
-  if (outcome === 'completed' || message.counter.finished) return 'answered';
-  if (outcome === 'client_gone') return message.streamHold?.isExhausted === true ? 'money' : 'client';
-  if (outcome === 'upstream_cut') return 'provider';
-  return message.stopReason === 'revoked' ? 'revoked' : 'service';
-}
+/** The counter of a message before its first attempt. */
+export const NOTHING_SENT = new MessageCounter();
 
 /** Token counts to bill, and their source. `none` is not charged. */
-export function billMessage(message: BilledMessage, outcome: Outcome, made: MadeCounts): CountedUsage {
-  const limits = { held: heldBy(message), outputTokensMax: message.maxTokens };
-  return message.counter.bill(endingOf(message, outcome), limits, message.plan.thinks, made);
+export function billMessage({ attempt, admitted, coveredTokens, ending }: Billing, made: MadeCounts): CountedUsage {
+  const { plan, maxTokens } = admitted;
+  const counter = attempt?.counter ?? NOTHING_SENT;
+  const isPromptCorrected =
+    coveredTokens !== null && counter.reportedPrompt() !== null && !plan.hasServerTools && !plan.isCompacted;
+  const held = {
+    inputTokens: isPromptCorrected ? 0 : plan.firstCase.inputTokens, // beyond what was reported
+    webSearches: plan.firstCase.webSearches,
+    outputTokens: coveredTokens ?? maxTokens,
+  };
+  return counter.bill(ending, { held, outputTokensMax: maxTokens }, plan.thinks, made);
 }
 
 /** Whether counts that the provider did not report would change the bill. */
-export function needsCounts(message: BilledMessage, outcome: Outcome): boolean {
-  const { counter, maxTokens, plan } = message;
-  const known = knownOf(counter.evidence(maxTokens, plan.thinks));
-  return BILLS[endingOf(message, outcome)][known] !== 'nothing' && known !== 'nothing' && known !== 'final';
+export function needsCounts({ attempt, admitted, ending }: Billing): boolean {
+  if (attempt === null) return false;
+  const known = knownOf(attempt.counter.evidence(admitted.maxTokens, admitted.plan.thinks));
+  return BILLS[ending][known] !== 'nothing' && known !== 'nothing' && known !== 'final';
 }
 
-/** The amounts that the hold of the message pays for. */
-function heldBy({ counter, plan, maxTokens, streamHold }: BilledMessage): Held {
-  const { inputTokens, webSearches } = plan.firstCase;
-  const isCorrected =
-    streamHold !== null && counter.reportedPrompt() !== null && !plan.hasServerTools && !plan.isCompacted;
-  return {
-    inputTokens: isCorrected ? 0 : inputTokens, // beyond what was reported
-    webSearches,
-    outputTokens: streamHold?.coveredTokens ?? maxTokens,
-  };
-}
-
-/** Estimates of what was not reported, made without waiting. */
-export function estimateUsage({ counter, plan, maxTokens }: BilledMessage): CountedUsage {
-  return counter.estimate({ inputEstimate: plan.inputEstimate, outputTokensMax: maxTokens });
-}
-
-interface CountingMessage {
-  /** Reported counts, and estimates of the others. */
-  countsSoFar(): TokenCounts;
-}
+/** Gives the counts so far: reported ones, and estimates of the others. */
+type CountsSoFar = () => TokenCounts;
 
 /** The same events, with estimates in place of missing required counts. */
-export function completeEvents(events: StreamEvent[], message: CountingMessage): StreamEvent[] {
+export function completeEvents(events: StreamEvent[], countsSoFar: CountsSoFar): StreamEvent[] {
   if (!events.some(isLacking)) return events; // the common case
-  return events.map((event) => (isLacking(event) ? completeEvent(event.value, message.countsSoFar()) : event));
+  return events.map((event) => (isLacking(event) ? completeEvent(event.value, countsSoFar()) : event));
 }
 
 /** A whole message with its JSON, and with missing required counts filled in. */
-export function completeMessage(whole: JsonObject, text: string, message: CountingMessage): WholeAnswer {
+export function completeMessage(whole: JsonObject, text: string, countsSoFar: CountsSoFar): WholeAnswer {
   const { usage } = whole;
   if (!lacks(usage, 'input_tokens') && !lacks(usage, 'output_tokens')) return { text, message: whole };
-  const counted = { ...whole, usage: completed(usage, message.countsSoFar()) };
+  const counted = { ...whole, usage: completed(usage, countsSoFar()) };
   return { text: JSON.stringify(counted), message: counted };
 }
 
@@ -261,20 +251,40 @@ function completed(usage: JsonValue | undefined, counts: TokenCounts): JsonObjec
   };
 }
 
-/** A message with a hold and no record. */
-export interface HeldMessage extends Pick<RecordedMessage, 'requestId' | 'caller' | 'offer' | 'isStream'> {
-  readonly catalog: Catalog;
+/**
+ * Settles or releases the hold of a message. An answer that was delivered to its end, or would have been without the disconnect,
+ * answers the idempotency record. Rejects with store_unavailable.
+ */
+export function endHold(
+  { ledger, answers, clock }: Gateway,
+  { settings }: Catalog,
+  answer: ResponseCollector | null,
+  record: UsageRecord,
+): Promise<Settlement> {
+  const { requestId, outcome, usageSource } = record;
+  const waitMs = settings.settleWaitSeconds * 1000;
+  if (answer === null || (outcome !== 'completed' && !(outcome === 'client_gone' && answer.isWhole)))
+    return ledger.end({ kind: usageSource === 'none' ? 'release' : 'settle', requestId, record }, waitMs);
+  let rows: unknown[] = [];
+  try {
+    rows = answers.rowsOf(answer, requestId, clock.nowMs());
+  } catch {
+    // A response that cannot be sealed is not stored; the message is billed all the same.
+  }
+  const reversalsMax = parseUsd(settings.reversalsPerAccountDay) ?? 0;
+  return ledger.end({ kind: 'settle', requestId, record, isAnswer: true, reversalsMax }, waitMs, rows);
 }
 
-/** Releases the hold and records that the message failed. Rejects with store_unavailable. */
+/** Releases the hold of a message, and records that it failed. Rejects with store_unavailable. */
 export function releaseHold(
   gateway: Gateway,
-  { requestId, caller, catalog, offer, isStream }: HeldMessage,
+  { clientRequest, caller, catalog, offer }: Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'catalog' | 'offer'>,
+  stream: boolean,
 ): Promise<Settlement> {
+  const { requestId } = clientRequest;
   const { account, key } = caller;
   const { group, model } = offer;
-  const known = { requestId, account: account.id, key: key.id, group: group.name, model: model.name, stream: isStream };
+  const known = { requestId, account: account.id, key: key.id, group: group.name, model: model.name, stream };
   const record = { ...emptyRecord(known), outcome: 'failed' as const };
-  const waitMs = catalog.settings.settleWaitSeconds * 1000;
-  return gateway.ledger.end({ kind: 'release', requestId, record }, waitMs);
+  return gateway.ledger.end({ kind: 'release', requestId, record }, catalog.settings.settleWaitSeconds * 1000);
 }

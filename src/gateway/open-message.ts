@@ -1,48 +1,33 @@
 // An admitted message: its hold, its usage, and its single ending. It may be ended in many ways (answered,
 // disconnected, upstream failure, revoked key); the first one counts.
 
-import type { Caller } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
-import { parseUsd } from '../base/money.ts';
-import { ABSENT } from '../base/roster.ts';
-import { type Catalog, MESSAGES_KIND, type Offer, type Route } from '../catalog/catalog.ts';
+import { ABSENT, type Placed } from '../base/roster.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
-import type { ProviderFault, WholeReply } from '../providers/providers.ts';
-import {
-  type CacheLifetime,
-  type CountedUsage,
-  type MadeCounts,
-  MessageCounter,
-  NOTHING_COUNTED,
-} from '../usage/usage.ts';
-import type { MessageRequest, PlainDeltas, ServiceTier, StreamEvent, TokenCounts } from '../wire/wire.ts';
-import type { ClientRequest, MessageReport, WholeAnswer } from './client-request.ts';
-import { countAfterEnd, countForCorrection, countPromptAfterEnd, lacks } from './count-after-end.ts';
+import type { ProviderFault, ProviderReply } from '../providers/providers.ts';
+import type { CountedUsage, Ending, MessageCounter } from '../usage/usage.ts';
+import { type MessageRequest, PlainDeltas, type StreamEvent } from '../wire/wire.ts';
+import { correctBill, countForBill } from './count-after-end.ts';
 import type { Gateway } from './dependencies.ts';
 import { GuardedTrace } from './guarded-trace.ts';
 import type { ResponseCollector } from './idempotency-records.ts';
 import { clientTooSlow, moneyError, type StopReason, stopError } from './message-errors.ts';
 import {
-  type BilledMessage,
   billMessage,
-  completeEvents,
-  completeMessage,
-  estimateUsage,
+  type EndedMessage,
+  endHold,
   makeRecord,
-  needsCounts,
-  type RecordedMessage,
+  makeReport,
+  NOTHING_SENT,
   releaseHold,
-  unknownIn,
-  withOutputCount,
-  writeOffReason,
 } from './message-record.ts';
 import type { OpenAttempt } from './open-attempt.ts';
-import { type AdmissionRequest, type MessagePlan, payableMaxTokens } from './plan-message.ts';
+import { type AdmissionRequest, type AdmittedRequest, payableMaxTokens } from './plan-message.ts';
 import { noteWallet } from './recharges.ts';
-import type { CutReason, Running, Slot } from './running-messages.ts';
-import { SilenceWatch, type WatchHooks, watchBounds } from './silence-watch.ts';
-import { type HeldStream, StreamHold } from './stream-hold.ts';
+import type { CutReason, Slot } from './running-messages.ts';
+import { SilenceWatch, type WatchEvent, watchBounds } from './silence-watch.ts';
+import { StreamHold } from './stream-hold.ts';
 
 const STATUS_CALLER_GONE = 499; // never sent; the status that proxies log
 
@@ -55,62 +40,31 @@ export type CutOutcome = Extract<Outcome, 'upstream_cut' | 'client_gone' | 'serv
  */
 type Phase = 'opening' | 'streaming' | 'settling' | 'settled';
 
-const NEXT_PHASES: Readonly<Record<Phase, readonly Phase[]>> = {
-  opening: ['streaming', 'settling'],
-  streaming: ['settling'],
-  settling: ['settled'],
-  settled: [],
-};
-
-export class OpenMessage implements Running, HeldStream, RecordedMessage, BilledMessage, WatchHooks {
+export class OpenMessage implements Placed {
   place = ABSENT; // position in RunningMessages
-  readonly clientRequest: ClientRequest;
-  readonly caller: Caller;
-  readonly catalog: Catalog;
-  readonly isStream: boolean;
-  /** null once a target has begun to answer: a long stream must not keep its request in memory. */
-  request: MessageRequest | null;
-  readonly offer: Offer;
-  readonly plan: MessagePlan;
-  /** The max_tokens sent to the provider. */
-  readonly maxTokens: number;
-  /** Counter of the current attempt, or of the one that answered. */
-  counter: MessageCounter;
+  readonly admitted: AdmittedRequest;
   /** null if the message is not streamed. */
   readonly streamHold: StreamHold | null;
-  readonly attempts: UsageRecord['attempts'] = [];
   readonly watch: SilenceWatch;
-  /** null if tracing is off. */
-  readonly trace: GuardedTrace | null;
-  /** The attempt that answered, or the last one; null before the first. */
-  attempt: OpenAttempt | null = null;
-  /** Fields of the request that the last provider did not get. */
-  leftOut: readonly string[] = [];
-  firstTokenMs: number | null = null;
-  stopReason: StopReason | null = null;
-  /** The time limit of the whole attempt was exceeded. */
-  isOverlong = false;
   /** Collects the response if the message has an idempotency key. */
   readonly answer: ResponseCollector | null;
-  /** The client disconnected or stopped reading. */
-  hasDisconnected = false;
-  /** The model left no usable answer: what it produced is billed, and no other target is tried. */
-  isUnusable = false;
-  /** The request while its provider has not counted the prompt; null before it answers, and once it is not needed. */
-  uncountedPrompt: MessageRequest | null = null;
-  /** Called when the key is revoked before the answer begins: the client gets the error, and the upstream continues. */
-  onCutOff: ((error: TurnpikeError) => void) | null = null;
-  isCutOff = false;
+  /** null if tracing is off. */
+  readonly #trace: GuardedTrace | null;
   readonly #gateway: Gateway;
   readonly #slot: Slot;
+  readonly #attempts: UsageRecord['attempts'] = [];
+  #attempt: OpenAttempt | null = null;
   #phase: Phase = 'opening';
-  /** Status 200 was sent: errors are sent in the stream. */
-  #hasReply = false;
+  /** Why the message must end; a time limit ends an attempt. */
+  #stopReason: StopReason | null = null;
+  /** The client disconnected or stopped reading. */
+  #hasDisconnected = false;
+  /** The model left no usable answer: what it produced is billed, and no other target is tried. */
+  #isUnusable = false;
+  /** The key was revoked before the answer began. */
+  #isCutOff = false;
+  #onCutOff: ((error: TurnpikeError) => void) | null = null;
   #finishTimer: ReturnType<typeof setTimeout> | null = null;
-  /** Set if the prompt is counted during the stream, because there is no room to keep the request. */
-  #promptCount: Promise<number | null> | null = null;
-  /** Counts made for a whole message, which its client sees. */
-  #made: MadeCounts | null = null;
   #correcting: Promise<void> | null = null;
   /** The upstream was stopped, because it did not finish in time without its client. */
   #isOverdue = false;
@@ -125,256 +79,184 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
   constructor(
     gateway: Gateway,
     { clientRequest, caller, catalog, request, offer, claim, plan }: AdmissionRequest,
-    admitted: Admitted,
+    hold: Admitted,
     slot: Slot,
   ) {
+    const isStream = request.stream;
+    const maxTokens = isStream ? payableMaxTokens(plan, offer, hold.available) : plan.maxTokens;
     this.#gateway = gateway;
     this.#slot = slot;
-    this.clientRequest = clientRequest;
-    this.trace = GuardedTrace.begin(gateway, clientRequest);
-    this.caller = caller;
-    this.catalog = catalog;
-    this.request = request;
-    this.isStream = request.stream;
-    this.offer = offer;
-    this.plan = plan;
-    this.maxTokens = request.stream ? payableMaxTokens(plan, offer, admitted.available) : plan.maxTokens;
-    const { settings } = catalog;
-    this.watch = new SilenceWatch(gateway.silence, watchBounds(settings)[request.stream ? 'stream' : 'whole'], this);
-    this.counter = this.#makeCounter();
+    this.admitted = { clientRequest, caller, catalog, offer, plan, isStream, maxTokens };
+    this.#trace = GuardedTrace.begin(gateway, clientRequest);
+    const limits = watchBounds(catalog.settings, isStream);
+    this.watch = new SilenceWatch(gateway.silence, limits, (event) => this.#onWatch(event));
     this.answer = claim === null ? null : gateway.answers.collect(caller.account.id);
-    this.streamHold = request.stream ? new StreamHold(gateway, this, admitted) : null;
+    this.streamHold = isStream ? this.#openStreamHold(hold) : null;
     this.#isUncounted = !plan.isCounted;
     if (this.#isUncounted) gateway.admissions.hold(caller.account.id);
   }
 
+  #openStreamHold(hold: Admitted): StreamHold {
+    return new StreamHold(this.#gateway, this.admitted, hold, {
+      checkpoint: () => makeRecord(this.#gateway, this.#ended('service_cut', 500, null), this.#current.estimate()),
+      stop: (reason) => this.stop(reason),
+      onLowered: () => this.#onHoldLowered(),
+    });
+  }
+
   get requestId(): string {
-    return this.clientRequest.requestId;
+    return this.admitted.clientRequest.requestId;
   }
 
-  /** Relative to the receipt of the request. */
-  get admittedMs(): number | null {
-    const { startedMs, admittedMs } = this.clientRequest.times;
-    return admittedMs === null ? null : Math.round(admittedMs - startedMs);
+  /** The counter of the current attempt, or of the one that answered. */
+  get counter(): MessageCounter {
+    return this.#attempt?.counter ?? NOTHING_SENT;
   }
 
-  get tierAsked(): ServiceTier {
-    return this.plan.firstCase.tier;
+  /** Why the service stopped the message, or the current attempt; null if it did not. */
+  get stopReason(): StopReason | null {
+    return this.#stopReason ?? this.#attempt?.stopReason ?? null;
   }
 
-  get settleWaitMs(): number {
-    return this.catalog.settings.settleWaitSeconds * 1000;
+  /** The error for the stop reason; null without one. */
+  get stopError(): TurnpikeError | null {
+    return stopError(this.stopReason, this.#attempt?.isOverlong);
+  }
+
+  /** The client got the error of a revoked key before the answer began; the upstream goes on for its bill. */
+  get isCutOff(): boolean {
+    return this.#isCutOff;
   }
 
   /** max_tokens was lowered to what could be paid. */
   get isLowered(): boolean {
-    return this.maxTokens < this.plan.maxTokens;
+    return this.admitted.maxTokens < this.admitted.plan.maxTokens;
   }
 
-  /** The route that answered, or was tried last. */
-  get route(): Route | null {
-    return this.attempt?.target.route ?? null;
+  /** The answer ended where the money does: it is not the whole answer. */
+  get isCutByMoney(): boolean {
+    return this.isLowered && this.counter.stopReason === 'max_tokens';
   }
 
-  /** A refusal that the provider does not bill. */
-  get isUnbilled(): boolean {
-    return this.counter.isUnbilledRefusal && this.attempt?.target.settings.kind === MESSAGES_KIND;
+  /** The service ends the message, or the model spoiled it: no further attempt is made. */
+  get isOver(): boolean {
+    return this.#stopReason !== null || this.#isUnusable;
   }
 
-  /** The longest lifetime that was requested, where the provider was sent the request's own. */
-  get #cacheLifetime(): CacheLifetime {
-    return this.plan.firstCase.cacheWrites === '1h' && this.#keepsCacheLifetimes ? '1h' : '5m';
-  }
-
-  get #keepsCacheLifetimes(): boolean {
-    if (this.attempt === null) return false;
-    const { settings, route } = this.attempt.target;
-    const provider = this.#gateway.providers.get(settings.kind);
-    return provider?.keepsCacheLifetimes?.(route.upstreamModel, route.protocol) ?? false;
-  }
-
-  get keyId(): number {
-    return this.caller.key.id;
+  /** The client disconnected, and cannot retry with an idempotency key. */
+  get isAbandoned(): boolean {
+    return this.#hasDisconnected && this.answer === null;
   }
 
   get hasEnded(): boolean {
     return this.#phase === 'settling' || this.#phase === 'settled';
   }
 
-  #transition(to: Phase): void {
-    assert(NEXT_PHASES[this.#phase].includes(to), `a message that is ${this.#phase} does not become ${to}`);
-    this.#phase = to;
+  /** The attempt that answered, or the last one; null before the first. */
+  get attempt(): OpenAttempt | null {
+    return this.#attempt;
   }
 
-  /** The stream's status 200 was sent. */
-  beginReply(): void {
-    this.#hasReply = true;
-    if (this.#phase === 'opening') this.#transition('streaming');
+  get #current(): OpenAttempt {
+    assert(this.#attempt !== null, 'an attempt has been made');
+    return this.#attempt;
   }
 
-  onLate(isTotal: boolean): void {
-    this.isOverlong = isTotal;
-    this.stop('timeout');
+  // ——— Attempts, one at a time.
+
+  /** A target is tried. Resolves to its reply. */
+  begin(attempt: OpenAttempt, request: MessageRequest): Promise<ProviderReply> {
+    assert(!this.hasEnded, 'a message that has ended makes no attempt');
+    this.#attempt = attempt;
+    this.streamHold?.follow(attempt.counter);
+    return attempt.send(request, this.#trace?.beginAttempt(attempt.target) ?? this.admitted.clientRequest.trace);
   }
 
-  /** The output produced so far is billed, as if the client had disconnected. */
-  onClientLate(): void {
-    this.stop('client_slow');
-    this.endQuietly('client_gone', STATUS_CALLER_GONE, clientTooSlow());
-  }
-
-  /** Half of the connect timeout has passed; a connection must be possible within the other half. */
-  onSlow(): void {
-    void this.#checkConnection(this.catalog.settings.upstreamConnectSeconds * 500); // never rejects
-  }
-
-  /** Adjusting the socket costs as much as a header, so only long answers do it. */
-  onLong(): void {
-    if (!this.isStream) this.clientRequest.expect('slow-json');
-  }
-
-  async #checkConnection(msMax: number): Promise<void> {
-    const { attempt } = this;
-    if (attempt === null) return;
-    // If the check fails, the other time limits of the attempt apply.
-    const isThere = await this.#gateway.canConnect(attempt.target.settings.baseUrl, msMax).catch(() => true);
-    const hasAnswered = this.request === null || this.counter.started;
-    if (isThere || hasAnswered || attempt !== this.attempt || this.hasEnded) return;
-    attempt.lateWords = 'no connection within the time limit';
-    this.stop('timeout');
-  }
-
-  /** The attempt failed: aborts its upstream request. */
-  dropAttempt(): void {
-    this.attempt?.abort();
-  }
-
-  /** Aborts the upstream. A timeout ends one attempt; every other reason ends the message. */
-  stop(reason: StopReason): void {
-    if (this.stopReason === null || this.stopReason === 'timeout') this.stopReason = reason;
-    this.attempt?.abort();
-  }
-
-  #makeCounter(): MessageCounter {
-    const estimate = this.#gateway.estimates.output(this.offer.model.name, this.caller.account.id);
-    const cacheLifetime = () => this.#cacheLifetime;
-    if (!this.isStream) return new MessageCounter({ estimate, cacheLifetime }); // a whole message takes no time
-    const elapsedMs = () => this.watch.activeMs();
-    return new MessageCounter({
-      estimate,
-      cacheLifetime,
-      thinks: this.plan.thinks,
-      hasServerTools: this.plan.hasServerTools,
-      isCompacted: this.plan.isCompacted,
-      elapsedMs,
-    });
-  }
-
-  /** The attempt failed before the client received anything: discards what it counted. */
-  rewind(): void {
-    if (!this.counter.started) return;
-    this.counter = this.#makeCounter();
-    this.streamHold?.rewind();
-    this.firstTokenMs = null;
-  }
-
-  /** A target began to answer with a stream. */
+  /** The attempt began to answer with a stream. */
   beginStream(): void {
     if (this.streamHold === null || this.hasEnded) return;
     this.streamHold.begin();
     if (!this.counter.finished) this.#gateway.streamHolds.add(this.streamHold);
   }
 
-  /** Counts events and collects them for the idempotency record. Returns them as the client receives them. */
-  take(events: StreamEvent[]): StreamEvent[] {
-    const reported = this.see(events);
-    this.answer?.addEvents(reported);
-    return reported;
+  /** The attempt began to answer (null), or failed before the client received anything. */
+  noteAttempt(fault: ProviderFault | null): void {
+    const attempt = this.#current;
+    const { times } = this.admitted.clientRequest;
+    const end = attempt.describe(fault);
+    times.upstreamMs += performance.now() - attempt.startedMs;
+    if (fault === null) times.answeredMs = performance.now();
+    this.#trace?.endAttempt(end.result, end.status);
+    this.#attempts.push(end);
   }
 
-  /** Counts and collects deltas that are not parsed. */
-  takePlain(deltas: PlainDeltas): void {
-    this.counter.observePlain(deltas);
-    this.answer?.addText(deltas.text());
+  /** Another target may be tried: discards what the failed attempt counted. */
+  rewind(): void {
+    const attempt = this.#current;
+    const hadBegun = attempt.counter.started;
+    attempt.discard();
+    this.streamHold?.follow(attempt.counter);
+    if (hadBegun) this.streamHold?.rewind();
   }
 
-  /** Counts events. Returns them as the client would receive them. */
-  see(events: StreamEvent[]): StreamEvent[] {
-    for (const event of events) this.counter.observe(event);
-    return completeEvents(events, this);
+  #onWatch(event: WatchEvent): void {
+    if (event === 'client_slow') {
+      this.stop('client_slow');
+      // The output produced so far is billed, as if the client had disconnected.
+      this.#endQuietly('client_gone', STATUS_CALLER_GONE, clientTooSlow());
+    } else if (event === 'long') {
+      // Adjusting the socket costs as much as a header, so only long answers do it.
+      if (!this.admitted.isStream) this.admitted.clientRequest.expect('slow-json');
+    } else if (event === 'slow')
+      void this.#attempt?.checkConnection(); // never rejects
+    else this.#attempt?.onLate(event === 'overlong');
   }
 
-  /** Reported counts, and estimates of the others. */
-  countsSoFar(): TokenCounts {
-    return (this.#made === null ? estimateUsage(this) : billMessage(this, 'completed', this.#made)).counts;
+  // ——— The answer.
+
+  /** The stream's status 200 was sent. */
+  beginReply(): void {
+    if (this.#phase === 'opening') this.#phase = 'streaming';
   }
 
-  /** A target has begun to answer: no other will be tried. */
-  onAnswered(): void {
-    this.#keepPrompt();
-    this.request = null;
-  }
-
-  /** A provider may count the prompt only at the end, or never. */
-  #keepPrompt(): void {
-    if (this.request === null || this.uncountedPrompt !== null || this.counter.reportedPrompt() !== null) return;
-    this.uncountedPrompt = this.request;
-    if (this.#gateway.running.uncountedPrompts.take(this.caller.account.id, this.request.bytes) === null) return;
-    this.#promptCount = countPromptAfterEnd(this.#gateway, this, this.request).catch(() => null);
-    this.uncountedPrompt = null;
-  }
-
-  #dropPrompt(): void {
-    if (this.uncountedPrompt === null) return;
-    this.#gateway.running.uncountedPrompts.giveBack(this.caller.account.id, this.uncountedPrompt.bytes);
-    this.uncountedPrompt = null;
-  }
-
-  /** Whether the bill of the complete answer needs counts that the provider did not report. */
-  get lacksCounts(): boolean {
-    return this.#made === null && lacks(this, NOTHING_COUNTED);
-  }
-
-  /** Makes these counts. Returns the last events with the output count that is billed. */
-  async completeLast(events: StreamEvent[]): Promise<StreamEvent[]> {
-    this.#made = await countAfterEnd(this.#gateway, this);
-    return withOutputCount(events, this.countsSoFar().output);
+  /** Counts what arrived, and collects it for the idempotency record. Returns it as the client receives it. */
+  take<Output extends StreamEvent[] | PlainDeltas>(arrived: Output): Output | StreamEvent[] {
+    if (arrived instanceof PlainDeltas) {
+      this.#current.counter.observePlain(arrived);
+      this.answer?.addText(arrived.text());
+      return arrived;
+    }
+    const events = this.#current.see(arrived);
+    this.answer?.addEvents(events);
+    return events;
   }
 
   /** The model left no usable answer. */
   takeUnusable(fault: ProviderFault): void {
-    this.isUnusable = true;
-    this.counter.observeUnusable(fault.usage);
+    this.#isUnusable = true;
+    this.#current.counter.observeUnusable(fault.usage);
   }
 
-  /** Counts a whole message. Returns it as the client receives it. */
-  async takeMessage({ message, text, isNative }: WholeReply): Promise<WholeAnswer> {
-    this.counter.observeMessage(message);
-    this.#keepPrompt();
-    const counting = countAfterEnd(this.#gateway, this);
-    this.#made = counting instanceof Promise ? await counting : counting;
-    const reported = isNative === true ? { text, message: null } : completeMessage(message, text, this);
-    this.answer?.addMessage(reported.text);
-    return reported;
-  }
-
-  checkpoint(): UsageRecord {
-    return this.#record('service_cut', 500, estimateUsage(this), null);
-  }
-
-  stopForMoney(): void {
-    this.stop('money');
-  }
-
-  stopElsewhere(): void {
-    this.stop('elsewhere');
-  }
-
-  onHoldLowered(): void {
+  #onHoldLowered(): void {
     const { admissions } = this.#gateway;
-    if (this.#isUncounted) admissions.counted(this.caller.account.id);
-    else admissions.release(this.caller.account.id);
+    const account = this.admitted.caller.account.id;
+    if (this.#isUncounted) admissions.counted(account);
+    else admissions.release(account);
     this.#isUncounted = false;
+  }
+
+  // ——— The end.
+
+  /** Ends the message for this reason: aborts its upstream. */
+  stop(reason: Exclude<StopReason, 'timeout'>): void {
+    this.#stopReason ??= reason;
+    this.#attempt?.stop(reason);
+  }
+
+  /** `onCutOff` is called when the key is revoked before the answer begins, at once if it was; it replaces an earlier one. */
+  whenCutOff(onCutOff: (error: TurnpikeError) => void): void {
+    this.#onCutOff = onCutOff;
+    if (this.#isCutOff) onCutOff(this.stopError as TurnpikeError);
   }
 
   /**
@@ -383,20 +265,20 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
    */
   cut(reason: CutReason): void {
     if (this.hasEnded) return;
-    const isBegun = this.isStream && this.counter.started;
-    if (reason === 'revoked' && !isBegun && this.attempt !== null) {
-      if (this.hasDisconnected) return; // it is finishing for its bill already
-      this.hasDisconnected = true;
-      this.isCutOff = true;
-      this.stopReason = 'revoked';
+    const isBegun = this.admitted.isStream && this.counter.started;
+    if (reason === 'revoked' && !isBegun && this.#attempt !== null) {
+      if (this.#hasDisconnected) return; // it is finishing for its bill already
+      this.#hasDisconnected = true;
+      this.#isCutOff = true;
+      this.#stopReason = 'revoked';
       this.#boundFinish();
-      this.onCutOff?.(stopError(this) as TurnpikeError);
+      this.#onCutOff?.(this.stopError as TurnpikeError);
       return;
     }
     this.stop(reason);
     if (!isBegun) return;
-    const error = stopError(this) as TurnpikeError;
-    this.endQuietly('service_cut', this.#hasReply ? 200 : error.status, error);
+    const error = this.stopError as TurnpikeError;
+    this.#endQuietly('service_cut', this.#statusOf(error), error);
   }
 
   /**
@@ -405,11 +287,11 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
    * usage is what is billed. Concurrency slots are freed when the upstream has ended.
    */
   leave(): void {
-    if (this.hasDisconnected || this.hasEnded) return;
-    this.hasDisconnected = true;
-    if (this.isStream && this.counter.started && !this.#mayFinish()) {
+    if (this.#hasDisconnected || this.hasEnded) return;
+    this.#hasDisconnected = true;
+    if (this.admitted.isStream && this.counter.started && !this.#mayFinish()) {
       this.stop('caller_left');
-      this.endQuietly('client_gone', STATUS_CALLER_GONE, null);
+      this.#endQuietly('client_gone', STATUS_CALLER_GONE, null);
       return;
     }
     this.#boundFinish();
@@ -417,7 +299,7 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
 
   #boundFinish(): void {
     this.#gateway.running.addUnattended(this);
-    const boundMs = this.catalog.settings.finishWithoutCallerSeconds * 1000;
+    const boundMs = this.admitted.catalog.settings.finishWithoutCallerSeconds * 1000;
     this.#finishTimer = setTimeout(() => {
       this.#isOverdue = true;
       this.stop('caller_left');
@@ -430,72 +312,64 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
    */
   #mayFinish(): boolean {
     if (this.answer !== null) return true;
+    const { catalog, caller, plan } = this.admitted;
     const { running } = this.#gateway;
-    if (running.takeFinishing(this, this.catalog.settings.finishStreamsWithoutCallerMax)) return true;
-    if (!this.counter.isHidden(this.plan.thinks)) return false;
-    this.#isReadUnread = running.unread.take(this.caller.account.id, 1) === null;
+    if (running.takeFinishing(this, catalog.settings.finishStreamsWithoutCallerMax)) return true;
+    if (!this.counter.isHidden(plan.thinks)) return false;
+    this.#isReadUnread = running.unread.take(caller.account.id, 1) === null;
     return this.#isReadUnread;
-  }
-
-  /** The answer ended where the money does: it is not the whole answer. */
-  get isCutByMoney(): boolean {
-    return this.isLowered && this.counter.stopReason === 'max_tokens';
   }
 
   /** Ends the message as answered, as disconnected, or as cut by its money. Resolves when durable. */
   complete(): Promise<Settlement> {
     if (this.stopReason === 'revoked') {
-      const error = stopError(this) as TurnpikeError;
-      return this.end('service_cut', error.status, error);
+      const error = this.stopError as TurnpikeError;
+      return this.#end('service_cut', error.status, error);
     }
-    if (this.isCutByMoney) return this.endForMoney();
-    if (this.hasDisconnected) return this.end('client_gone', STATUS_CALLER_GONE, null);
-    return this.end('completed', 200, null);
-  }
-
-  /** Ends the message because its money is exhausted: the output produced so far is billed. */
-  endForMoney(status = 200): Promise<Settlement> {
-    return this.end('quota_cut', status, moneyError());
-  }
-
-  /** Ends a stream that broke, or never had content: the output produced so far is billed. */
-  async cutShort(error: TurnpikeError, status: number, outcome: CutOutcome): Promise<void> {
-    if (this.stopReason === 'money') await this.endForMoney(status);
-    else if (this.hasDisconnected) await this.complete();
-    else await this.end(outcome, status, error);
+    if (this.isCutByMoney) return this.#end('quota_cut', 200, moneyError());
+    if (this.#hasDisconnected) return this.#end('client_gone', STATUS_CALLER_GONE, null);
+    return this.#end('completed', 200, null);
   }
 
   /**
-   * Ends a message whose client saw no answer. Nothing is charged if no output began, with these exceptions: the model
-   * produced output, but no answer; or the client disconnected or its key was revoked, and the upstream was stopped at the
-   * time limit. A client that disconnected before the first attempt pays nothing.
+   * Ends a message that failed. The output produced so far is billed, by the outcome `cut`. Without output nothing is charged,
+   * with these exceptions: the model produced output, but no answer; or the client disconnected or its key was revoked, and the
+   * upstream was stopped at the time limit. A client that disconnected before the first attempt pays nothing.
    */
-  async fail(error: TurnpikeError): Promise<void> {
-    if (this.isUnusable) await this.end('failed', this.#hasReply ? 200 : error.status, error);
-    else if (this.counter.started) await this.cutShort(error, error.status, 'service_cut');
-    else if (this.#isOverdue || (this.hasDisconnected && this.route === null)) await this.complete();
-    else if (this.stopReason === 'draining') await this.end('service_cut', error.status, error);
-    else await this.end('failed', error.status, error);
+  async fail(error: TurnpikeError, cut: CutOutcome = 'service_cut'): Promise<void> {
+    const hasBegun = this.counter.started;
+    if (this.#isUnusable) await this.#end('failed', this.#statusOf(error), error);
+    else if (hasBegun && this.stopReason === 'money') await this.#end('quota_cut', this.#statusOf(error), moneyError());
+    else if (hasBegun && !this.#hasDisconnected) await this.#end(cut, this.#statusOf(error), error);
+    else if (hasBegun || this.#isOverdue || (this.#hasDisconnected && this.#attempt === null)) await this.complete();
+    else if (this.stopReason === 'draining') await this.#end('service_cut', error.status, error);
+    else await this.#end('failed', error.status, error);
+  }
+
+  /** Errors are sent in the stream after its status 200. */
+  #statusOf({ status }: TurnpikeError): number {
+    return this.#phase === 'streaming' ? 200 : status;
   }
 
   /**
    * Settles or releases the hold once: the first call decides how, and every call gets its result. Rejects with
    * store_unavailable.
    */
-  end(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
+  #end(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
     this.#ending ??= this.#settle(outcome, status, error);
     return this.#ending;
   }
 
   /** Ends the message when no code awaits the result; the ledger retries in the background. */
-  endQuietly(outcome: Outcome, status: number, error: TurnpikeError | null): void {
-    this.end(outcome, status, error).catch(() => {});
+  #endQuietly(outcome: Outcome, status: number, error: TurnpikeError | null): void {
+    this.#end(outcome, status, error).catch(() => {});
   }
 
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
-    const { times } = this.clientRequest;
-    this.#transition('settling'); // possible in every phase before it
-    let made = NOTHING_COUNTED;
+    const { caller, catalog, clientRequest } = this.admitted;
+    const { times } = clientRequest;
+    assert(!this.hasEnded, 'a message ends once');
+    this.#phase = 'settling';
     let usage: CountedUsage | null = null;
     let record: UsageRecord | null = null;
     let reported = error;
@@ -504,153 +378,67 @@ export class OpenMessage implements Running, HeldStream, RecordedMessage, Billed
       this.watch.finish();
       if (this.#finishTimer !== null) clearTimeout(this.#finishTimer);
       this.streamHold?.close();
-      this.#endPermit(outcome);
-      const counting = this.#countMissing(outcome);
-      made = counting instanceof Promise ? await counting : counting;
-      usage = billMessage(this, outcome, made);
-      record = this.#record(outcome, status, usage, error);
+      const isCut = outcome === 'upstream_cut';
+      this.#attempt?.finish(isCut ? (this.stopReason === 'timeout' ? 'timeout' : 'failed') : null);
+      const counting = countForBill(this.#gateway, this.#ended(outcome, status, error));
+      const made = counting instanceof Promise ? await counting : counting;
+      const ended = this.#ended(outcome, status, error);
+      usage = billMessage(ended, made);
+      record = makeRecord(this.#gateway, ended, usage);
       times.endedMs = performance.now();
-      ending = this.#endInLedger(record, usage);
+      ending = endHold(this.#gateway, catalog, this.answer, record);
       const settlement = await ending;
       times.settledMs = performance.now();
       if (settlement.ok) {
         record.writtenOff = settlement.writtenOff;
-        noteWallet(this.#gateway, this.caller.account, settlement.walletLeft);
+        noteWallet(this.#gateway, caller.account, settlement.walletLeft);
+        this.#correcting = correctBill(this.#gateway, ended, record, made);
       } else record = withoutItsEnd(record);
-      if (usage.source === 'reported') this.#addSample();
-      if (settlement.ok && this.#takesCorrection(made, outcome)) this.#correcting = this.#correct(record, outcome);
+      if (usage.source === 'reported') this.#attempt?.addSample();
       return settlement;
     } catch (thrown) {
       reported ??= asTurnpikeError(thrown); // sent to the client although the answer itself succeeded
       // An invariant violation before the ledger was asked; the ledger retries in the background.
-      if (ending === null) await releaseHold(this.#gateway, this).catch(() => {});
+      if (ending === null) await releaseHold(this.#gateway, this.admitted, this.admitted.isStream).catch(() => {});
       throw thrown;
     } finally {
       this.#close();
-      if (record !== null && usage !== null) this.#report(record, usage, reported);
+      if (record !== null && usage !== null) {
+        const report = makeReport(this.#ended(outcome, status, reported), record, usage);
+        this.#trace?.end(report);
+        this.#gateway.report(report);
+      }
     }
   }
 
-  /** Nobody could count in time, so that the upper bound was billed: returns the excess once it is known. */
-  async #correct(billed: UsageRecord, outcome: Outcome): Promise<void> {
-    try {
-      const made = await countForCorrection(this.#gateway, this);
-      if (made === null) return;
-      const { cost } = this.#record(outcome, billed.status, billMessage(this, outcome, made), null);
-      const amount = Math.min(billed.cost - cost, billed.cost - billed.writtenOff);
-      const note = 'counted after the bill by an upper bound';
-      if (amount > 0)
-        await this.#gateway.ledger.submit({
-          operations: [{ kind: 'refund', requestId: this.requestId, amount, note }],
-        });
-    } catch {
-      // The bill by the upper bound stays.
-    } finally {
-      this.#dropPrompt();
-      this.#gateway.running.corrections.giveBack(this.caller.account.id, 1);
-    }
+  #ended(outcome: Outcome, status: number, error: TurnpikeError | null): EndedMessage {
+    const { admitted, streamHold } = this;
+    const [attempt, attempts] = [this.#attempt, this.#attempts];
+    const coveredTokens = streamHold?.coveredTokens ?? null;
+    return { admitted, attempt, attempts, outcome, ending: this.#endedBy(outcome), status, error, coveredTokens };
   }
 
-  /** Whether the bill is by an upper bound and is to be corrected; then `corrections` has a share for it. */
-  #takesCorrection(made: MadeCounts, outcome: Outcome): boolean {
-    if (!needsCounts(this, outcome) || !lacks(this, made)) return false;
-    return this.#gateway.running.corrections.take(this.caller.account.id, 1) === null;
-  }
-
-  /** Counts what the provider did not report and the bill needs. Frees the concurrency slots meanwhile: the upstream has ended. */
-  #countMissing(outcome: Outcome): MadeCounts | Promise<MadeCounts> {
-    if (this.#made !== null) return this.#made;
-    if (!needsCounts(this, outcome)) return NOTHING_COUNTED;
-    const counting = countAfterEnd(this.#gateway, this);
-    if (this.#promptCount === null && !(counting instanceof Promise)) return counting;
-    const { account, key } = this.caller;
-    void this.#gateway.ledger.leave(
-      { kind: 'leave', requestId: this.requestId },
-      account.id,
-      key.id,
-      this.offer.group.name,
-    );
-    return this.#joinCounts(counting);
-  }
-
-  async #joinCounts(counting: MadeCounts | Promise<MadeCounts>): Promise<MadeCounts> {
-    const [made, prompt] = await Promise.all([counting, this.#promptCount]);
-    return { ...made, prompt: made.prompt ?? prompt };
-  }
-
-  #addSample(): void {
-    const { clock, estimates } = this.#gateway;
-    const model = this.offer.model.name;
-    const account = this.caller.account.id;
-    if (estimates.takeTurn(model, account, clock.nowMs())) estimates.addSample(model, account, this.counter);
+  #endedBy(outcome: Outcome): Ending {
+    if (this.#isUnusable) return 'unusable';
+    if (outcome === 'failed' || this.#attempt === null) return 'refused';
+    if (outcome === 'quota_cut') return 'money';
+    if (outcome === 'completed' || this.counter.finished) return 'answered';
+    if (outcome === 'client_gone') return this.streamHold?.isExhausted === true ? 'money' : 'client';
+    if (outcome === 'upstream_cut') return 'provider';
+    return this.stopReason === 'revoked' ? 'revoked' : 'service';
   }
 
   #close(): void {
-    this.#transition('settled');
+    const { running, streamHolds } = this.#gateway;
+    assert(this.#phase === 'settling', 'a message that is closed has been settled');
+    this.#phase = 'settled';
     this.watch.close();
-    if (this.#correcting === null) this.#dropPrompt();
-    if (this.#isReadUnread) this.#gateway.running.unread.giveBack(this.caller.account.id, 1);
-    if (this.streamHold !== null) this.#gateway.streamHolds.remove(this.streamHold);
+    if (this.#correcting === null) this.#attempt?.dropPrompt();
+    if (this.#isReadUnread) running.unread.giveBack(this.admitted.caller.account.id, 1);
+    if (this.streamHold !== null) streamHolds.remove(this.streamHold);
     this.answer?.giveBack();
-    this.#gateway.running.remove(this);
+    running.remove(this);
     this.#slot.giveBack();
-    this.onHoldLowered();
-  }
-
-  /** An answer that its provider ended early counts as a failure of the target. */
-  #endPermit(outcome: Outcome): void {
-    if (outcome === 'upstream_cut')
-      this.attempt?.permit.failed(this.stopReason === 'timeout' ? 'timeout' : 'failed', null);
-    else this.attempt?.permit.finish();
-  }
-
-  /**
-   * An answer that was delivered to its end, or would have been without the disconnect, answers the idempotency
-   * record.
-   */
-  #endInLedger(record: UsageRecord, { source }: CountedUsage): Promise<Settlement> {
-    const { ledger } = this.#gateway;
-    const { answer, requestId } = this;
-    if (answer !== null && (record.outcome === 'completed' || (record.outcome === 'client_gone' && answer.isWhole))) {
-      const rows = this.#answerRows(answer);
-      const reversalsMax = parseUsd(this.catalog.settings.reversalsPerAccountDay) ?? 0;
-      return ledger.end({ kind: 'settle', requestId, record, isAnswer: true, reversalsMax }, this.settleWaitMs, rows);
-    }
-    return ledger.end({ kind: source === 'none' ? 'release' : 'settle', requestId, record }, this.settleWaitMs);
-  }
-
-  /** A response that cannot be sealed is not stored; the message is billed all the same. */
-  #answerRows(answer: ResponseCollector): unknown[] {
-    const { answers, clock } = this.#gateway;
-    try {
-      return answers.rowsOf(answer, this.requestId, clock.nowMs());
-    } catch {
-      return [];
-    }
-  }
-
-  #record(outcome: Outcome, status: number, usage: CountedUsage, error: TurnpikeError | null): UsageRecord {
-    const latencyMs = Math.max(0, this.#gateway.clock.nowMs() - this.clientRequest.receivedAtMs);
-    return makeRecord(this, outcome, status, usage, latencyMs, error);
-  }
-
-  #report(record: UsageRecord, usage: CountedUsage, error: TurnpikeError | null): void {
-    const report: MessageReport = {
-      record,
-      clientRequest: this.clientRequest,
-      providerKind: this.attempt?.target.settings.kind ?? null,
-      responseModel: this.counter.model,
-      stopReason: this.counter.stopReason,
-      code: error?.code ?? null,
-      cause: error?.details.cause ?? null,
-      upstreamRequestId: this.attempt?.upstreamRequestId ?? null,
-      disbelieved: usage.disbelieved,
-      unknown: unknownIn(this, usage),
-      contradicted: usage.contradicted,
-      leftOut: this.leftOut,
-      writeOffReason: writeOffReason(this, record, usage),
-    };
-    this.trace?.end(report);
-    this.#gateway.report(report);
+    this.#onHoldLowered();
   }
 }

@@ -93,6 +93,14 @@ export interface AdmissionRequest {
   plan: MessagePlan;
 }
 
+/** A message as it was admitted. Nothing in it changes. */
+export interface AdmittedRequest
+  extends Readonly<Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'catalog' | 'offer' | 'plan'>> {
+  readonly isStream: boolean;
+  /** The max_tokens sent to the provider. */
+  readonly maxTokens: number;
+}
+
 /** Measures a prompt for the models of an offer's routes. A promise only if it has documents. */
 export function measureFor(request: MessageRequest, { routes }: Offer): PromptMeasure | Promise<PromptMeasure> {
   return measurePrompt(request, upstreamModels(routes));

@@ -36,22 +36,3 @@ export function mayRecharge({ recharges }: Recharging, account: Account, admissi
   if (recharges === null || admission.ok || admission.reason !== 'insufficient') return false;
   return admission.meter === 'wallet' && isBelowThreshold(account, admission.available);
 }
-
-/** The wait of one stream for a recharge; all its checks share it. */
-export class RechargeWait {
-  readonly #ending = new AbortController();
-  #pending: Promise<boolean> | null = null;
-
-  /** Resolves to whether the ledger should be asked again. */
-  for(recharges: Recharges, account: Account, waitMs: number, client: AbortSignal): Promise<boolean> {
-    this.#pending ??= recharges.wait(account, waitMs, AbortSignal.any([client, this.#ending.signal])).finally(() => {
-      this.#pending = null;
-    });
-    return this.#pending;
-  }
-
-  /** The message ends. */
-  close(): void {
-    this.#ending.abort();
-  }
-}

@@ -6,7 +6,7 @@ import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type EventReceiver, type EventSource, ProviderFault } from '../providers/providers.ts';
 import { PING, PlainDeltas, type StreamEvent, type StreamPiece } from '../wire/wire.ts';
 import type { Opened } from './attempts.ts';
-import { clientTooSlow, endedElsewhere, faultError, moneyError, stopError } from './message-errors.ts';
+import { clientTooSlow, endedElsewhere, faultError, moneyError } from './message-errors.ts';
 import type { CutOutcome, OpenMessage } from './open-message.ts';
 import { PingTimer } from './ping-timer.ts';
 
@@ -144,7 +144,7 @@ export class Relay implements AsyncIterableIterator<StreamPiece>, EventReceiver 
     this.#isClosed = true;
     this.#pings.close();
     this.#message.watch.resume();
-    this.#message.clientRequest.expect('end');
+    this.#message.admitted.clientRequest.expect('end');
     this.#asked?.(DONE);
     this.#asked = null;
   }
@@ -187,7 +187,7 @@ export class Relay implements AsyncIterableIterator<StreamPiece>, EventReceiver 
     const nowMs = performance.now();
     if (arrived === null) watch.endAttempt();
     else watch.end(nowMs);
-    const events = arrived === null ? null : count(this.#message, arrived);
+    const events = arrived === null ? null : this.#message.take(arrived);
     if (events !== null && this.#asked !== null && !this.#isHolding && isDeltas(events)) {
       this.#covering = streamHold?.see() ?? null;
       this.#covering?.catch(() => undefined); // the message may end before `#run` gets to it
@@ -236,8 +236,7 @@ export class Relay implements AsyncIterableIterator<StreamPiece>, EventReceiver 
 
   async #relay(): Promise<void> {
     const message = this.#message;
-    message.onCutOff = (error) => this.#cutOff(error);
-    if (message.isCutOff && !this.#isClosed) this.#cutOff(stopError(message) as TurnpikeError);
+    message.whenCutOff((error) => this.#cutOff(error));
     const { events, first } = requireStream(await this.#opening);
     this.#source = events;
     let arrived: Arrived = first;
@@ -247,8 +246,8 @@ export class Relay implements AsyncIterableIterator<StreamPiece>, EventReceiver 
         throw new ProviderFault('failed', 'the stream ended before the message was complete');
       if (!(await this.#mayGoOn())) {
         await this.#give(payablePart(message, arrived ?? []));
-        message.stopForMoney();
-        throw stopError(message);
+        message.stop('money');
+        throw message.stopError;
       }
       if (this.#isClosed) {
         if (arrived === null || message.counter.finished) break;
@@ -283,9 +282,10 @@ export class Relay implements AsyncIterableIterator<StreamPiece>, EventReceiver 
     const message = this.#message;
     if (message.hasEnded) {
       await this.#give(payablePart(message, arrived)); // it was cut while the client was not reading
-      throw stopError(message) ?? endedElsewhere();
+      throw message.stopError ?? endedElsewhere();
     }
-    const events = message.lacksCounts ? await message.completeLast(arrived) : arrived;
+    const { attempt } = message;
+    const events = attempt?.lacksCounts === true ? await attempt.completeLast(arrived) : arrived;
     const stopIndex = events.findIndex((event) => event.name === 'message_stop');
     const isCut = message.isCutByMoney;
     const reported = events.slice(0, stopIndex).filter((event) => !isCut || event.name !== 'message_delta');
@@ -308,6 +308,7 @@ export class Relay implements AsyncIterableIterator<StreamPiece>, EventReceiver 
 
   /** The client gets the error, and the upstream goes on for its bill. */
   #cutOff(error: TurnpikeError): void {
+    if (this.#isClosed) return;
     const piece = [errorEvent(this.#message, error)];
     if (this.#asked === null) this.#ready = piece;
     else this.#answer(piece, performance.now());
@@ -318,8 +319,7 @@ export class Relay implements AsyncIterableIterator<StreamPiece>, EventReceiver 
 /** The promise's value. Rejects if the message is cut off before. */
 export function untilCutOff<Value>(message: OpenMessage, pending: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
-    if (message.isCutOff) reject(stopError(message));
-    message.onCutOff = reject;
+    message.whenCutOff(reject);
     pending.then(resolve, reject);
   });
 }
@@ -328,17 +328,11 @@ function isDeltas(events: StreamEvent[] | PlainDeltas): boolean {
   return events instanceof PlainDeltas || events.every(({ name }) => name === 'content_block_delta');
 }
 
-function count(message: OpenMessage, events: StreamEvent[] | PlainDeltas): StreamEvent[] | PlainDeltas {
-  if (!(events instanceof PlainDeltas)) return message.take(events);
-  message.takePlain(events);
-  return events;
-}
-
 /**
  * The output exceeds what is covered and no more money is available. The message ends, unless no more output will be
  * produced and the excess could not be foreseen.
  */
-function endsForMoney({ counter, streamHold, plan, maxTokens }: OpenMessage): boolean {
+function endsForMoney({ counter, streamHold, admitted: { plan, maxTokens } }: OpenMessage): boolean {
   const isForeseen = !plan.thinks && counter.seenTokens(maxTokens) > (streamHold?.coveredTokens ?? 0);
   return !(counter.isFinal || counter.finished) || isForeseen;
 }
@@ -372,13 +366,12 @@ function isSettledWithin(promise: Promise<unknown>, ms: number): Promise<boolean
 
 /** Ends a message whose stream broke, and returns the error event. */
 async function fail(message: OpenMessage, thrown: unknown): Promise<StreamEvent> {
-  message.dropAttempt(); // if the upstream did not fail, it is still sending
+  message.attempt?.abort(); // if the upstream did not fail, it is still sending
   if (thrown instanceof ProviderFault && thrown.kind === 'unusable') message.takeUnusable(thrown);
   const outcome = cutBy(message, thrown);
-  const error = stopError(message) ?? (outcome === 'client_gone' ? clientTooSlow() : asCutError(thrown));
+  const error = message.stopError ?? (outcome === 'client_gone' ? clientTooSlow() : asCutError(thrown));
   try {
-    if (message.counter.started && !message.isUnusable) await message.cutShort(error, 200, outcome);
-    else await message.fail(error);
+    await message.fail(error, outcome);
   } catch (failure) {
     return errorEvent(message, asTurnpikeError(failure));
   }
@@ -397,6 +390,6 @@ function asCutError(thrown: unknown): TurnpikeError {
 }
 
 function errorEvent(message: OpenMessage, error: TurnpikeError): StreamEvent {
-  const json = error.body(message.clientRequest.requestId);
+  const json = error.body(message.requestId);
   return { name: 'error', json, value: JSON.parse(json) };
 }

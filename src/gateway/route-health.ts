@@ -5,7 +5,6 @@ import type { Catalog, Credential, ProviderSettings, Route } from '../catalog/ca
 import { bounds } from '../config/config.ts';
 import type { FaultKind, ProviderEndpoint } from '../providers/providers.ts';
 import type { PricedTier } from '../wire/wire.ts';
-import { FirstTokenTime } from './first-token-time.ts';
 
 /** A route with one credential of its provider. */
 export interface Target {
@@ -30,18 +29,6 @@ export interface Target {
  * route's concurrency limit.
  */
 export type BreakerState = 'ready' | 'open' | 'resting' | 'full';
-
-/** Leave to try a target. Every permit is finished, at least once. */
-export interface Permit {
-  /** An answer has begun, a stream with its first content; `isWhole`: it is complete. */
-  answered(isWhole: boolean): void;
-  /** The attempt failed, or its answer broke off. */
-  failed(kind: FaultKind, retryAfterMs: number | null): void;
-  /**
-   * The upstream no longer works for this message. A permit that was answered and did not fail counts as a success.
-   */
-  finish(): void;
-}
 
 /** Health of one target, for operators. Times in milliseconds since 1970; null: never, or not at present. */
 export interface TargetHealth {
@@ -147,7 +134,7 @@ export class RouteHealth {
     if (isProbe) tracked.isProbed = true;
     this.#carry(target.routeKey, 1);
     tracked.inFlight++;
-    const permit = new IssuedPermit(this.#hooks, target.routeKey, tracked, isProbe, isCoolingDown);
+    const permit = new Permit(this.#hooks, target.routeKey, tracked, isProbe, isCoolingDown);
     if (isTimed) permit.time(this.#nowMs);
     return permit;
   }
@@ -163,11 +150,7 @@ export class RouteHealth {
     failed: (permit, kind, retryAfterMs) => this.#noteFailure(permit, kind, retryAfterMs),
   };
 
-  #noteFailure(
-    { tracked, isProbe, cooldownUntilMs }: IssuedPermit,
-    kind: FaultKind,
-    retryAfterMs: number | null,
-  ): void {
+  #noteFailure({ tracked, isProbe, cooldownUntilMs }: Permit, kind: FaultKind, retryAfterMs: number | null): void {
     const nowMs = this.#nowMs();
     tracked.lastFailure = { kind, atMs: nowMs };
     if (retryAfterMs !== null && retryAfterMs > 0) {
@@ -241,10 +224,11 @@ export class RouteHealth {
 
 interface PermitHooks {
   left(routeKey: string): void;
-  failed(permit: IssuedPermit, kind: FaultKind, retryAfterMs: number | null): void;
+  failed(permit: Permit, kind: FaultKind, retryAfterMs: number | null): void;
 }
 
-class IssuedPermit implements Permit {
+/** Leave to try a target. Every permit is finished, at least once. */
+export class Permit {
   readonly tracked: TrackedTarget;
   /** End of the cooldown in which the permit was issued; null: none. */
   readonly cooldownUntilMs: number | null;
@@ -273,6 +257,7 @@ class IssuedPermit implements Permit {
     this.tracked.firstToken.began(this.#timed.startedMs);
   }
 
+  /** An answer has begun, a stream with its first content; `isWhole`: it is complete. */
   answered(isWhole: boolean): void {
     if (this.#isOver) return;
     const { tracked, cooldownUntilMs } = this;
@@ -287,6 +272,7 @@ class IssuedPermit implements Permit {
     this.#timed = null;
   }
 
+  /** The attempt failed, or its answer broke off. */
   failed(kind: FaultKind, retryAfterMs: number | null): void {
     if (this.#isOver) return;
     this.#hasAnswered = false;
@@ -294,6 +280,9 @@ class IssuedPermit implements Permit {
     this.finish();
   }
 
+  /**
+   * The upstream no longer works for this message. A permit that was answered and did not fail counts as a success.
+   */
   finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -307,6 +296,53 @@ class IssuedPermit implements Permit {
   #endProbe(): void {
     if (this.#isProbe) this.tracked.isProbed = false;
     this.#isProbe = false;
+  }
+}
+
+/**
+ * How long a target takes to the first content of a stream: a mean that decays, so that recent streams count most and a
+ * target that is not used is measured again.
+ */
+export class FirstTokenTime {
+  #meanMs: number | null = null;
+  #measurements = 0;
+  #measuredAtMs = 0;
+  /** The last stream that was sent to be measured. */
+  #triedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** The mean in milliseconds; null before the first measurement. */
+  get meanMs(): number | null {
+    return this.#meanMs;
+  }
+
+  /** A stream is sent. */
+  began(nowMs: number): void {
+    this.#triedAtMs = nowMs;
+  }
+
+  /** Its first content arrived after `ms`. */
+  measured(ms: number, nowMs: number): void {
+    const before = this.#meanMs ?? ms;
+    const counted = Math.min(ms, Math.max(before, 1) * bounds.firstTokenGrowthMax);
+    // The first measurements count equally, later ones by the time since the one before.
+    const share = Math.max(1 - this.#decay(nowMs), 1 / (this.#measurements + 1));
+    this.#meanMs = before + (counted - before) * share;
+    this.#measurements++;
+    this.#measuredAtMs = nowMs;
+  }
+
+  /**
+   * For comparison with other targets. Without measurements it falls with time, down to 0, so that the target is tried
+   * again, by one stream per trial time: others expect the mean meanwhile, and the worst of a target that has none.
+   */
+  expectedMs(nowMs: number): number {
+    const isTried = nowMs - this.#triedAtMs < bounds.firstTokenTrialMs;
+    if (isTried) return this.#meanMs ?? Number.POSITIVE_INFINITY;
+    return this.#meanMs === null ? 0 : this.#meanMs * this.#decay(nowMs);
+  }
+
+  #decay(nowMs: number): number {
+    return Math.exp(-Math.max(0, nowMs - this.#measuredAtMs) / bounds.firstTokenDecayMs);
   }
 }
 

@@ -1,20 +1,13 @@
 // Messages in progress on this node: their number is bounded, and shutdown can wait for them or end them early.
 
 import { FairShareQuota } from '../base/fair-share-quota.ts';
-import { type Placed, Roster } from '../base/roster.ts';
+import { Roster } from '../base/roster.ts';
 import { bounds } from '../config/config.ts';
 import { overloaded } from '../errors.ts';
+import type { OpenMessage } from './open-message.ts';
 
 /** Why the service ends a message early. */
 export type CutReason = 'revoked' | 'draining';
-
-/** A message as this registry sees it. */
-export interface Running extends Placed {
-  readonly requestId: string;
-  readonly keyId: number;
-  readonly isStream: boolean;
-  cut(reason: CutReason): void;
-}
 
 export class RunningMessages {
   /** Bytes of requests that are kept until the provider has counted their prompts. */
@@ -23,11 +16,11 @@ export class RunningMessages {
   readonly unread = new FairShareQuota(() => bounds.unreadStreamsMax);
   /** Messages whose bill by the upper bound waits for its correction. */
   readonly corrections = new FairShareQuota(() => bounds.correctionsMax);
-  readonly #running = new Roster<Running>();
+  readonly #running = new Roster<OpenMessage>();
   /** Streams that a setting lets be read to their end after their clients disconnected. */
-  readonly #finishing = new Set<Running>();
+  readonly #finishing = new Set<OpenMessage>();
   /** Messages without their clients, whose upstreams continue for the bill or the idempotency key. */
-  readonly #unattended = new Set<Running>();
+  readonly #unattended = new Set<OpenMessage>();
   #emptied: (() => void)[] = [];
 
   get count(): number {
@@ -36,7 +29,7 @@ export class RunningMessages {
 
   /** Number of streams. */
   countStreams(): number {
-    return this.#running.list().filter((message) => message.isStream).length;
+    return this.#running.list().filter(({ admitted }) => admitted.isStream).length;
   }
 
   ids(): Set<string> {
@@ -47,22 +40,22 @@ export class RunningMessages {
     return this.#unattended.size;
   }
 
-  addUnattended(message: Running): void {
+  addUnattended(message: OpenMessage): void {
     this.#unattended.add(message);
   }
 
-  add(message: Running): void {
+  add(message: OpenMessage): void {
     this.#running.add(message);
   }
 
   /** Whether one more stream may be finished without its client, given at most `max`. */
-  takeFinishing(message: Running, max: number): boolean {
+  takeFinishing(message: OpenMessage, max: number): boolean {
     if (this.#finishing.size >= max) return false;
     this.#finishing.add(message);
     return true;
   }
 
-  remove(message: Running): void {
+  remove(message: OpenMessage): void {
     this.#running.remove(message);
     if (this.#finishing.size > 0) this.#finishing.delete(message);
     if (this.#unattended.size > 0) this.#unattended.delete(message);
@@ -75,7 +68,7 @@ export class RunningMessages {
   cutKey(keyId: number): void {
     const failures: unknown[] = [];
     for (const message of this.#running.list()) {
-      if (message.keyId !== keyId) continue;
+      if (message.admitted.caller.key.id !== keyId) continue;
       try {
         message.cut('revoked');
       } catch (failure) {
@@ -101,12 +94,6 @@ export class RunningMessages {
   }
 }
 
-/** The slot of one message. */
-export interface Slot extends Disposable {
-  /** Only the first call counts. */
-  giveBack(): void;
-}
-
 export class Slots {
   readonly #room: FairShareQuota;
 
@@ -126,11 +113,12 @@ export class Slots {
     if (shortage === 'full') throw overloaded('Too many messages are in progress. Try again in a moment.');
     if (shortage === 'share')
       throw overloaded("This account is using its full share of the service's capacity. Try again in a moment.");
-    return new TakenSlot(this.#room, accountId);
+    return new Slot(this.#room, accountId);
   }
 }
 
-class TakenSlot implements Slot {
+/** The slot of one message. */
+export class Slot implements Disposable {
   readonly #room: FairShareQuota;
   readonly #accountId: number;
   #isTaken = true;
@@ -140,6 +128,7 @@ class TakenSlot implements Slot {
     this.#accountId = accountId;
   }
 
+  /** Only the first call counts. */
   giveBack(): void {
     if (this.#isTaken) this.#room.giveBack(this.#accountId, 1);
     this.#isTaken = false;

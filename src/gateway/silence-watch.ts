@@ -47,19 +47,7 @@ export interface WatchBounds {
   slowMs: number;
 }
 
-/** Settings are immutable: their bounds are computed once. */
-const boundsOf = new WeakMap<Settings, Readonly<Record<'stream' | 'whole', WatchBounds>>>();
-
-export function watchBounds(settings: Settings): Readonly<Record<'stream' | 'whole', WatchBounds>> {
-  let computed = boundsOf.get(settings);
-  if (computed === undefined) {
-    computed = { stream: computeBounds(settings, true), whole: computeBounds(settings, false) };
-    boundsOf.set(settings, computed);
-  }
-  return computed;
-}
-
-function computeBounds(settings: Settings, isStream: boolean): WatchBounds {
+export function watchBounds(settings: Settings, isStream: boolean): WatchBounds {
   return {
     firstMs: (isStream ? settings.upstreamFirstEventSeconds : settings.upstreamAnswerSeconds) * 1000,
     silenceMs: settings.upstreamSilenceSeconds * 1000,
@@ -69,26 +57,19 @@ function computeBounds(settings: Settings, isStream: boolean): WatchBounds {
   };
 }
 
-export interface WatchHooks {
-  /** A time limit was exceeded: that of the whole attempt if `isTotal`. May be called again for a later wait. */
-  onLate(isTotal: boolean): void;
-  /** The client's time limit was exceeded. */
-  onClientLate?(): void;
-  /** Called once for an attempt that is slow to answer. */
-  onSlow?(): void;
-  /**
-   * Called once, when the message is still open long after its first wait began: each attempt may be quick, but not
-   * all together.
-   */
-  onLong?(): void;
-}
+/**
+ * `silent`: the time limit of a wait was exceeded; `overlong`: that of the whole attempt; each may be reported again for a later
+ * wait. `client_slow`: the client's time limit. `slow`: an attempt is slow to answer. `long`: the message is still open long after
+ * its first wait began, in however many attempts.
+ */
+export type WatchEvent = 'silent' | 'overlong' | 'client_slow' | 'slow' | 'long';
 
 /** The time limits of one message. */
 export class SilenceWatch implements Placed {
   place = ABSENT;
   readonly #watches: SilenceWatches;
   readonly #bounds: WatchBounds;
-  readonly #hooks: WatchHooks;
+  readonly #onEvent: (event: WatchEvent) => void;
   #firstWaitMs: number | null = null;
   #attemptSinceMs: number | null = null;
   #waitingSinceMs: number | null = null;
@@ -105,10 +86,10 @@ export class SilenceWatch implements Placed {
   #isLongReported = false;
   #isFinished = false;
 
-  constructor(watches: SilenceWatches, watchBounds: WatchBounds, hooks: WatchHooks) {
+  constructor(watches: SilenceWatches, watchBounds: WatchBounds, onEvent: (event: WatchEvent) => void) {
     this.#watches = watches;
     this.#bounds = watchBounds;
-    this.#hooks = hooks;
+    this.#onEvent = onEvent;
   }
 
   /** An attempt begins. */
@@ -192,26 +173,24 @@ export class SilenceWatch implements Placed {
   }
 
   look(nowMs: number): void {
-    if (!this.#isLongReported && passed(this.#firstWaitMs, nowMs) >= LONG_MS) this.#reportLong();
+    if (!this.#isLongReported && passed(this.#firstWaitMs, nowMs) >= LONG_MS) {
+      this.#isLongReported = true;
+      this.#onEvent('long');
+    }
     const { firstMs, silenceMs, totalMs, clientMs, slowMs } = this.#bounds;
     const pausedMs = this.pausedMs(nowMs);
     const waitMs = this.#hasAnswered ? silenceMs : firstMs;
     const attemptMs = passed(this.#attemptSinceMs, nowMs) - (pausedMs - this.#pausedBeforeMs);
     if (pausedMs >= clientMs && !this.#isFinished) {
       this.finish();
-      this.#hooks.onClientLate?.();
+      this.#onEvent('client_slow');
     } else if (passed(this.#waitingSinceMs, nowMs) >= waitMs || attemptMs >= totalMs) {
       this.endAttempt();
-      this.#hooks.onLate(attemptMs >= totalMs);
+      this.#onEvent(attemptMs >= totalMs ? 'overlong' : 'silent');
     } else if (!this.#hasAnswered && !this.#isSlowReported && passed(this.#attemptSinceMs, nowMs) >= slowMs) {
       this.#isSlowReported = true;
-      this.#hooks.onSlow?.();
+      this.#onEvent('slow');
     }
-  }
-
-  #reportLong(): void {
-    this.#isLongReported = true;
-    this.#hooks.onLong?.();
   }
 }
 

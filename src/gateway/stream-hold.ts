@@ -2,16 +2,9 @@
 // need be for an automatic recharge.
 // Checkpoints record what a crash would bill.
 
-import type { Account } from '../accounts/accounts.ts';
 import { ABSENT, type Placed, Roster } from '../base/roster.ts';
 import { machineTimers, sleep, within } from '../base/timers.ts';
-import {
-  type Offer,
-  outputTokensAfter,
-  outputTokensThatFit,
-  priceDearest,
-  priceWorstCase,
-} from '../catalog/catalog.ts';
+import { outputTokensAfter, outputTokensThatFit, priceDearest, priceWorstCase } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type Admitted, isStoreUnavailable, type NodeLedger, type UsageRecord } from '../ledger/ledger.ts';
@@ -19,39 +12,31 @@ import type { MessageCounter } from '../usage/usage.ts';
 import type { TokenCounts } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
 import { endedElsewhere } from './message-errors.ts';
-import type { MessagePlan } from './plan-message.ts';
-import { noteWallet, RechargeWait } from './recharges.ts';
+import type { AdmittedRequest } from './plan-message.ts';
+import { noteWallet } from './recharges.ts';
 
 const RETRY_MS_FIRST = 50;
 const RETRY_MS_MAX = 2_000;
 const NOT_WRITTEN = -1;
 const SHORT_OF_MONEY = 16; // times the held amount: with less available, excess holds are lowered at once
 
-/** The properties of a message that its stream hold needs. */
-export interface HeldStream {
-  readonly requestId: string;
-  readonly caller: { readonly account: Account };
-  readonly clientRequest: { readonly signal: AbortSignal };
-  /** Counter of the current attempt; replaced if that attempt fails. */
-  readonly counter: MessageCounter;
-  readonly plan: MessagePlan;
-  readonly offer: Offer;
-  /** The max_tokens sent to the provider. */
-  readonly maxTokens: number;
-  readonly settleWaitMs: number;
+/** Called by the hold of a stream. */
+interface HoldEvents {
   /** The usage record if the service ended now. */
   checkpoint(): UsageRecord;
-  /** Money is exhausted, or the hold was ended elsewhere: stops the upstream. */
-  stopForMoney(): void;
-  stopElsewhere(): void;
+  /** Money is exhausted, or the hold was ended elsewhere: the upstream must stop. */
+  stop(reason: 'money' | 'elsewhere'): void;
   /** The provider counted the prompt, and the hold is no higher than needed. */
-  onHoldLowered(): void;
+  onLowered(): void;
 }
 
 export class StreamHold implements Placed {
   place = ABSENT; // position in StreamHolds
   readonly #gateway: Pick<Gateway, 'ledger' | 'recharges'>;
-  readonly #message: HeldStream;
+  readonly #admitted: AdmittedRequest;
+  readonly #events: HoldEvents;
+  /** Of the current attempt; null before the first. */
+  #counter: MessageCounter | null = null;
   readonly #isPoor: boolean;
   #held: number;
   /** Prompt counts, once the provider has reported them. */
@@ -63,8 +48,9 @@ export class StreamHold implements Placed {
   #isShort = false;
   /** The last extension left nothing in the wallet. */
   #isWalletEmpty = false;
-  /** null until the stream waits for a recharge. */
-  #rechargeWait: RechargeWait | null = null;
+  /** The wait for a recharge, which all checks share, and its end with the message. */
+  #recharging: Promise<boolean> | null = null;
+  readonly #ending = new AbortController();
   #extending: Promise<void> | null = null;
   #checkpointedTokens = NOT_WRITTEN;
   /** A checkpoint was written, of this attempt or an earlier one. */
@@ -74,9 +60,15 @@ export class StreamHold implements Placed {
   /** Checks in a row that threw. */
   #failedChecks = 0;
 
-  constructor(gateway: Pick<Gateway, 'ledger' | 'recharges'>, message: HeldStream, { amount, available }: Admitted) {
+  constructor(
+    gateway: Pick<Gateway, 'ledger' | 'recharges'>,
+    admitted: AdmittedRequest,
+    { amount, available }: Pick<Admitted, 'amount' | 'available'>,
+    events: HoldEvents,
+  ) {
     this.#gateway = gateway;
-    this.#message = message;
+    this.#admitted = admitted;
+    this.#events = events;
     this.#held = amount;
     this.#isPoor = available < amount * SHORT_OF_MONEY;
     this.#coveredTokens = this.#tokensFor(amount);
@@ -92,10 +84,15 @@ export class StreamHold implements Placed {
     return this.#isShort && this.#usedTokens() > this.#coveredTokens;
   }
 
+  /** The output is that of this counter from now on. */
+  follow(counter: MessageCounter): void {
+    this.#counter = counter;
+  }
+
   /** The message ends: pending answers of the ledger are ignored. */
   close(): void {
     this.#isClosed = true;
-    this.#rechargeWait?.close();
+    this.#ending.abort();
   }
 
   /** The attempt failed before the client received anything; another will begin. Withdraws its checkpoint at once. */
@@ -111,8 +108,8 @@ export class StreamHold implements Placed {
   /** The stream began: corrects the hold to the provider's prompt count. */
   begin(): void {
     // Tools of the provider add to the prompt until the end, and only the end says what a summary cost.
-    const { hasServerTools, isCompacted } = this.#message.plan;
-    if (!hasServerTools && !isCompacted) this.#prompt = this.#message.counter.reportedPrompt();
+    const { hasServerTools, isCompacted } = this.#admitted.plan;
+    if (!hasServerTools && !isCompacted) this.#prompt = this.#counter?.reportedPrompt() ?? null;
     this.#coveredTokens = this.#tokensFor(this.#held);
     this.#checkpointedTokens = NOT_WRITTEN; // a failed attempt may have used the same number of tokens
     if (this.#isPoor) this.#correct(null);
@@ -138,15 +135,16 @@ export class StreamHold implements Placed {
    * whether it is covered then. Rejects with store_unavailable.
    */
   async seeAfterRecharge(): Promise<boolean> {
-    const { caller, clientRequest } = this.#message;
+    const { caller, clientRequest } = this.#admitted;
     const { recharges } = this.#gateway;
     if (recharges === null || caller.account.autoRecharge == null) return false;
     const untilMs = performance.now() + bounds.rechargeWaitMsMax;
     for (let asks = 0; asks < bounds.rechargeAsksMax && this.#isShort && this.#isWalletEmpty; asks++) {
-      this.#rechargeWait ??= new RechargeWait();
-      const waitMs = untilMs - performance.now();
-      const isRecharged = await this.#rechargeWait.for(recharges, caller.account, waitMs, clientRequest.signal);
-      if (!isRecharged || this.#isClosed) return false;
+      const signal = AbortSignal.any([clientRequest.signal, this.#ending.signal]);
+      this.#recharging ??= recharges.wait(caller.account, untilMs - performance.now(), signal).finally(() => {
+        this.#recharging = null;
+      });
+      if (!(await this.#recharging) || this.#isClosed) return false;
       const used = this.#usedTokens();
       if (used <= this.#coveredTokens || (await this.#decideInTime(used, false))) return true;
     }
@@ -160,28 +158,28 @@ export class StreamHold implements Placed {
       this.#failedChecks = 0;
     } catch (failure) {
       onFailure(failure);
-      if (++this.#failedChecks === bounds.holdChecksFailedMax) this.#message.stopElsewhere();
+      if (++this.#failedChecks === bounds.holdChecksFailedMax) this.#events.stop('elsewhere');
     }
   }
 
   /** Called once a second: checks output that is not visible, and writes a checkpoint if it changed. */
   look(): void {
     if (this.#isClosed) return;
-    const { counter } = this.#message;
     const deciding = this.see();
-    if (deciding !== null) this.#stopUnlessCovered(deciding, counter).catch(() => {}); // the relay gets the store's error when it needs the extension itself
+    if (deciding !== null) this.#stopUnlessCovered(deciding).catch(() => {}); // the relay gets the store's error when it needs the extension itself
     if (this.#usedTokens() !== this.#checkpointedTokens && !this.#isWriting) this.#writeCheckpoint();
   }
 
-  async #stopUnlessCovered(deciding: Promise<boolean>, counter: MessageCounter): Promise<void> {
+  async #stopUnlessCovered(deciding: Promise<boolean>): Promise<void> {
+    const counter = this.#counter;
     // A failed attempt need not be paid.
-    const isRunning = () => counter === this.#message.counter && !counter.isFinal && !this.#isClosed;
+    const isRunning = () => counter === this.#counter && counter?.isFinal === false && !this.#isClosed;
     if ((await deciding) || !isRunning() || (await this.seeAfterRecharge()) || !isRunning()) return;
-    this.#message.stopForMoney();
+    this.#events.stop('money');
   }
 
   #writeCheckpoint(): void {
-    const checkpoint = this.#message.checkpoint();
+    const checkpoint = this.#events.checkpoint();
     this.#hasCheckpoint = true;
     this.#checkpointedTokens = this.#usedTokens();
     this.#correct(checkpoint);
@@ -189,18 +187,18 @@ export class StreamHold implements Placed {
 
   /** A store may neither answer nor fail. */
   #decideInTime(used: number, isExtendedNow: boolean): Promise<boolean> {
-    return within(machineTimers, this.#message.settleWaitMs, this.#decide(used, isExtendedNow), storeIsSilent);
+    return within(machineTimers, this.#settleWaitMs, this.#decide(used, isExtendedNow), storeIsSilent);
   }
 
   async #decide(used: number, isExtendedNow: boolean): Promise<boolean> {
-    const { counter } = this.#message;
+    const counter = this.#counter;
     await this.#extending;
     if (used > this.#coveredTokens && !isExtendedNow) {
       if (this.#extending === null) this.#startExtending(used); // the last extension was requested before this output
       await this.#extending;
     }
     if (used > this.#coveredTokens) return false;
-    if (counter === this.#message.counter) this.#givenTokens = used;
+    if (counter === this.#counter) this.#givenTokens = used;
     return true;
   }
 
@@ -215,25 +213,29 @@ export class StreamHold implements Placed {
     return came <= 0 ? 1 : Math.max(0, Math.min(1, (this.#coveredTokens - this.#givenTokens) / came));
   }
 
+  get #settleWaitMs(): number {
+    return this.#admitted.catalog.settings.settleWaitSeconds * 1000;
+  }
+
   #usedTokens(): number {
-    return this.#message.counter.coverTokens(this.#message.maxTokens);
+    return this.#counter?.coverTokens(this.#admitted.maxTokens) ?? 0;
   }
 
   /** How far ahead of need the hold is extended: half a tranche, but not beyond max_tokens. */
   #aheadTokens(used: number): number {
-    const { plan, maxTokens } = this.#message;
+    const { plan, maxTokens } = this.#admitted;
     return Math.min(Math.ceil(plan.trancheTokens / 2), Math.max(0, maxTokens - used));
   }
 
   #amountAhead(used: number): number {
-    const { plan, maxTokens } = this.#message;
+    const { plan, maxTokens } = this.#admitted;
     return this.#amountFor(Math.max(used, Math.min(used + plan.trancheTokens, maxTokens)));
   }
 
   async #extend(used: number): Promise<void> {
-    const { requestId, settleWaitMs } = this.#message;
+    const { requestId } = this.#admitted.clientRequest;
     const amount = this.#amountAhead(used);
-    const untilMs = performance.now() + settleWaitMs;
+    const untilMs = performance.now() + this.#settleWaitMs;
     try {
       for (let pauseMs = RETRY_MS_FIRST; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
         try {
@@ -261,7 +263,7 @@ export class StreamHold implements Placed {
     this.#isWriting = true;
     if (amount !== 'same') this.#holds(amount); // before the answer, which may be lost
     this.#ask(
-      { kind: 'extend', requestId: this.#message.requestId, amount, checkpoint },
+      { kind: 'extend', requestId: this.#admitted.clientRequest.requestId, amount, checkpoint },
       amount === 'same' ? 0 : amount,
     )
       .then(() => this.#noteLowered())
@@ -274,7 +276,7 @@ export class StreamHold implements Placed {
   }
 
   #noteLowered(): void {
-    if (this.#prompt !== null && !this.#isClosed) this.#message.onHoldLowered();
+    if (this.#prompt !== null && !this.#isClosed) this.#events.onLowered();
   }
 
   async #ask(operation: Parameters<NodeLedger['extend']>[0], wanted: number): Promise<void> {
@@ -282,7 +284,7 @@ export class StreamHold implements Placed {
     const answer = await ledger.extend(operation);
     if (this.#isClosed) return;
     if (!answer.ok) {
-      this.#message.stopElsewhere();
+      this.#events.stop('elsewhere');
       throw endedElsewhere();
     }
     this.#holds(answer.amount);
@@ -290,7 +292,7 @@ export class StreamHold implements Placed {
       this.#isShort = answer.amount < wanted;
       this.#isWalletEmpty = answer.walletLeft !== null && answer.walletLeft <= 0;
     }
-    noteWallet(this.#gateway, this.#message.caller.account, answer.walletLeft);
+    noteWallet(this.#gateway, this.#admitted.caller.account, answer.walletLeft);
   }
 
   #holds(amount: number): void {
@@ -299,7 +301,7 @@ export class StreamHold implements Placed {
   }
 
   #amountFor(outputTokens: number): number {
-    const { offer, plan } = this.#message;
+    const { offer, plan } = this.#admitted;
     const { price } = offer.model;
     const multiplier = offer.group.multiplierMillionths;
     const { tier, webSearches } = plan.firstCase;
@@ -309,7 +311,7 @@ export class StreamHold implements Placed {
   }
 
   #tokensFor(amount: number): number {
-    const { offer, plan } = this.#message;
+    const { offer, plan } = this.#admitted;
     const { price } = offer.model;
     const multiplier = offer.group.multiplierMillionths;
     const { tier, webSearches } = plan.firstCase;

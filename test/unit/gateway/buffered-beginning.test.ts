@@ -3,6 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../src/config/config.ts';
+import type { OpenMessage } from '../../../src/gateway/open-message.ts';
 import { makeEvent } from '../../../src/wire/wire.ts';
 import {
   type ControlledService,
@@ -68,16 +69,16 @@ test('if the money runs out before any content, the route is stopped, no other i
       return streamOf(EVENTS, { [FIRST_CONTENT]: never }, signal);
     },
   });
-  const running: { stopForMoney?(): void }[] = [];
+  const running: OpenMessage[] = [];
   const add = service.gateway.running.add.bind(service.gateway.running);
   service.gateway.running.add = (message) => {
-    running.push(message as never);
+    running.push(message);
     add(message);
   };
   const posting = service.post(await service.makeKey(), { stream: true });
   await isBegun;
   await Bun.sleep(5);
-  running[0]?.stopForMoney?.();
+  running[0]?.stop('money');
   const response = await posting;
   if (response.status === 200) await expectErrorEvent(response, 'billing_error', 'insufficient_user_quota');
   else await expectError(response, 400, 'billing_error', 'insufficient_user_quota');
@@ -89,21 +90,22 @@ test('if the money runs out before any content, the route is stopped, no other i
 test('a route ended by its timeout and by the drain at the same time ends once, and no other is tried', async () => {
   const admissionRequest: string[] = [];
   await using service = await startControlled({
+    settings: { upstream_silence_seconds: 30 },
     answer: async (model, signal) => {
       admissionRequest.push(model);
       return streamOf(EVENTS, { [FIRST_CONTENT]: never }, signal);
     },
   });
-  const running: { stop?(reason: 'timeout'): void }[] = [];
+  const running: OpenMessage[] = [];
   const add = service.gateway.running.add.bind(service.gateway.running);
   service.gateway.running.add = (message) => {
-    running.push(message as never);
+    running.push(message);
     add(message);
   };
   const posting = service.post(await service.makeKey(), { stream: true });
   while (admissionRequest.length === 0) await Bun.sleep(2);
   await Bun.sleep(5);
-  running[0]?.stop?.('timeout');
+  running[0]?.watch.look(performance.now() + 31_000);
   service.gateway.running.cutAll();
   const response = await posting;
   expect(await response.text()).toContain('draining');
@@ -142,15 +144,13 @@ test('an internal error in route health leaves no hold or slot and charges nothi
   const enter = service.gateway.health.enter.bind(service.gateway.health);
   service.gateway.health.enter = (target) => {
     const permit = enter(target);
-    if (permit === null) return null;
-    return {
-      answered: (isWhole) => permit.answered(isWhole),
-      failed: (kind, retryAfterMs) => permit.failed(kind, retryAfterMs),
-      finish: () => {
-        permit.finish();
+    const finish = permit?.finish.bind(permit);
+    if (permit !== null)
+      permit.finish = () => {
+        finish?.();
         throw new RangeError('secret of the machine');
-      },
-    };
+      };
+    return permit;
   };
   const text = await (await service.post(await service.makeKey(), { stream: true })).text();
   expect(text).not.toContain('secret');

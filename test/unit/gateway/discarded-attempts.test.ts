@@ -2,7 +2,6 @@
 // counts, holds and output of the first one are discarded.
 
 import { expect, test } from 'bun:test';
-import type { Running } from '../../../src/gateway/gateway.ts';
 import type { OpenMessage } from '../../../src/gateway/open-message.ts';
 import { ProviderFault, type ProviderReply } from '../../../src/providers/providers.ts';
 import { makeEvent, type StreamEvent } from '../../../src/wire/wire.ts';
@@ -92,12 +91,12 @@ test('no other route is tried after a disconnect, and nothing is charged', async
   for (const stream of [true, false]) {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const admissionRequest: string[] = [];
-    const running: Running[] = [];
+    const running: OpenMessage[] = [];
     await using service = await startControlled({
       answer: async (model) => {
         admissionRequest.push(model);
         begin();
-        while (!(running[0] as OpenMessage).hasDisconnected) await Bun.sleep(2);
+        while (running[0]?.isAbandoned !== true) await Bun.sleep(2);
         throw fault;
       },
     });

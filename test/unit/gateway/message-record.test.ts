@@ -1,7 +1,7 @@
 // The counts that a bill waits for.
 
 import { expect, test } from 'bun:test';
-import { type BilledMessage, needsCounts } from '../../../src/gateway/message-record.ts';
+import { needsCounts } from '../../../src/gateway/message-record.ts';
 import { MessageCounter } from '../../../src/usage/usage.ts';
 import { type JsonObject, makeEvent } from '../../../src/wire/wire.ts';
 
@@ -15,16 +15,14 @@ const end: EventValue = { type: 'message_delta', delta: { stop_reason: 'end_turn
 function needsAfter(...events: EventValue[]): boolean {
   const counter = new MessageCounter();
   for (const event of events) counter.observe(makeEvent(event));
-  const message = {
-    counter,
-    plan: { inputEstimate: 1, thinks: true, hasServerTools: false, firstCase: {} },
-    maxTokens: 100,
-    streamHold: { coveredTokens: 50, isExhausted: false },
-    stopReason: 'revoked',
-    isUnusable: false,
-    route: {},
-  } as unknown as BilledMessage;
-  return needsCounts(message, 'service_cut');
+  const firstCase = { inputTokens: 1, outputTokens: 50, webSearches: 0, tier: 'standard', cacheWrites: '5m' } as const;
+  const plan = { thinks: true, hasServerTools: false, isCompacted: false, firstCase };
+  return needsCounts({
+    attempt: { counter },
+    admitted: { plan, maxTokens: 100 },
+    coveredTokens: 50,
+    ending: 'revoked',
+  });
 }
 
 test('what was received is counted even where what was held is billed: it may be more', () => {

@@ -1,7 +1,7 @@
 // The watch over a silent upstream, tested without waiting: the times are parameters.
 
 import { expect, test } from 'bun:test';
-import { SilenceWatch, SilenceWatches, type WatchBounds } from '../../../src/gateway/silence-watch.ts';
+import { SilenceWatch, SilenceWatches, type WatchBounds, type WatchEvent } from '../../../src/gateway/silence-watch.ts';
 
 const later = (ms: number) => performance.now() + ms;
 
@@ -9,8 +9,11 @@ const BOUNDS = { firstMs: 60_000, silenceMs: 60_000, totalMs: 3_600_000, clientM
 
 function open(silenceMs: number, bounds: Partial<WatchBounds> = {}) {
   let silences = 0;
-  const hooks = { onLate: () => silences++ };
-  const watch = new SilenceWatch(new SilenceWatches(), { ...BOUNDS, silenceMs, ...bounds }, hooks);
+  const watch = new SilenceWatch(
+    new SilenceWatches(),
+    { ...BOUNDS, silenceMs, ...bounds },
+    (event) => (event === 'silent' || event === 'overlong') && silences++,
+  );
   return { watch, silences: () => silences };
 }
 
@@ -44,8 +47,8 @@ test('a wait after the end of the message is not watched', () => {
 
 function openLong() {
   let reported = 0;
-  const hooks = { onLate: () => {}, onLong: () => reported++ };
-  const watch = new SilenceWatch(new SilenceWatches(), BOUNDS, hooks);
+  const onEvent = (event: WatchEvent) => event === 'long' && reported++;
+  const watch = new SilenceWatch(new SilenceWatches(), BOUNDS, onEvent);
   return { watch, reported: () => reported };
 }
 
@@ -122,8 +125,8 @@ test('the total time of a response is bounded, even during backpressure, and rep
 
 test('a slow attempt is reported once; an answered or failed one is not', () => {
   let slow = 0;
-  const hooks = { onLate: () => {}, onSlow: () => slow++ };
-  const watch = new SilenceWatch(new SilenceWatches(), BOUNDS, hooks);
+  const onEvent = (event: WatchEvent) => event === 'slow' && slow++;
+  const watch = new SilenceWatch(new SilenceWatches(), BOUNDS, onEvent);
   watch.beginAttempt();
   watch.look(later(4_000));
   expect(slow).toBe(0);
@@ -160,8 +163,8 @@ test('the time limit of a stream excludes backpressure', () => {
 
 test('a stream ends once when the total of its backpressure is too long', () => {
   let late = 0;
-  const hooks = { onLate: () => {}, onClientLate: () => late++ };
-  const watch = new SilenceWatch(new SilenceWatches(), { ...BOUNDS, clientMs: 100_000 }, hooks);
+  const onEvent = (event: WatchEvent) => event === 'client_slow' && late++;
+  const watch = new SilenceWatch(new SilenceWatches(), { ...BOUNDS, clientMs: 100_000 }, onEvent);
   watch.beginAttempt();
   watch.end();
   watch.pause(later(0));

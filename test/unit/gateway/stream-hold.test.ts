@@ -5,9 +5,16 @@ import { expect, test } from 'bun:test';
 import { type Offer, resolveModel } from '../../../src/catalog/catalog.ts';
 import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
-import type { MessagePlan } from '../../../src/gateway/plan-message.ts';
-import { type HeldStream, StreamHold } from '../../../src/gateway/stream-hold.ts';
-import { type Answer, type Bundle, type Extend, type LedgerGate, NodeLedger } from '../../../src/ledger/ledger.ts';
+import type { AdmittedRequest } from '../../../src/gateway/plan-message.ts';
+import { StreamHold } from '../../../src/gateway/stream-hold.ts';
+import {
+  type Answer,
+  type Bundle,
+  type Extend,
+  type LedgerGate,
+  NodeLedger,
+  type UsageRecord,
+} from '../../../src/ledger/ledger.ts';
 import { MessageCounter } from '../../../src/usage/usage.ts';
 import { makeEvent } from '../../../src/wire/wire.ts';
 import { failureOf, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
@@ -18,6 +25,7 @@ const PROMPT_TOKENS = 100;
 const TRANCHE_TOKENS = 100;
 const FIRST = amountFor(TRANCHE_TOKENS);
 const MUCH = 1_000_000_000;
+const REQUEST_ID = 'req_1';
 const OFFER = offerOf({ input: '1', output: '2' });
 
 /** The cost of a prompt and the given output, at one and two dollars per million tokens. */
@@ -68,46 +76,26 @@ class ExtensionGate implements LedgerGate {
   }
 }
 
-class Message implements HeldStream {
-  readonly requestId = 'req_1';
-  readonly clientRequest = { signal: new AbortController().signal };
-  readonly caller = { account: { id: 1, name: '', groups: [], status: 'enabled', createdAtMs: 0 } } as const;
+/** The message of a stream hold. */
+class Message {
   counter = new MessageCounter();
-  readonly offer = OFFER;
-  readonly plan: MessagePlan;
-  readonly maxTokens: number;
-  readonly settleWaitMs: number;
+  readonly admitted: AdmittedRequest;
   readonly stopped: string[] = [];
   timesLowered = 0;
-  readonly #bench: Workbench;
+  checkpoint: () => UsageRecord;
 
-  constructor(bench: Workbench, maxTokens: number, settleWaitMs: number) {
-    this.#bench = bench;
-    this.maxTokens = maxTokens;
-    this.settleWaitMs = settleWaitMs;
-    const first = {
-      inputTokens: PROMPT_TOKENS,
-      outputTokens: TRANCHE_TOKENS,
-      webSearches: 0,
-      tier: 'standard',
-    } as const;
-    this.plan = { firstCase: first, trancheTokens: TRANCHE_TOKENS } as MessagePlan; // the fields of a message that a stream hold reads
-  }
-
-  checkpoint() {
-    return this.#bench.record(this.requestId, { cost: 2_000, outcome: 'service_cut' });
-  }
-
-  stopForMoney(): void {
-    this.stopped.push('money');
-  }
-
-  stopElsewhere(): void {
-    this.stopped.push('elsewhere');
-  }
-
-  onHoldLowered(): void {
-    this.timesLowered++;
+  constructor(bench: Workbench, maxTokens: number, settleWaitSeconds: number) {
+    const firstCase = { inputTokens: PROMPT_TOKENS, outputTokens: TRANCHE_TOKENS, webSearches: 0, tier: 'standard' };
+    const account = { id: 1, name: '', groups: [], status: 'enabled', createdAtMs: 0 };
+    this.admitted = {
+      clientRequest: { requestId: REQUEST_ID, signal: new AbortController().signal },
+      caller: { account },
+      catalog: { settings: { settleWaitSeconds } },
+      offer: OFFER,
+      plan: { firstCase, trancheTokens: TRANCHE_TOKENS },
+      maxTokens,
+    } as unknown as AdmittedRequest; // the fields that a stream hold reads
+    this.checkpoint = () => bench.record(REQUEST_ID, { cost: 2_000, outcome: 'service_cut' });
   }
 }
 
@@ -127,12 +115,12 @@ interface StreamTerms {
   /** The prompt count of its provider. */
   promptTokens?: number;
   maxTokens?: number;
-  settleWaitMs?: number;
+  settleWaitSeconds?: number;
 }
 
 /** A stream whose first tranche is held, and whose provider has counted the prompt. */
 async function openStream(terms: StreamTerms = {}): Promise<Stream> {
-  const { balance = MUCH, promptTokens = PROMPT_TOKENS, maxTokens = 1_000, settleWaitMs = 10_000 } = terms;
+  const { balance = MUCH, promptTokens = PROMPT_TOKENS, maxTokens = 1_000, settleWaitSeconds = 10 } = terms;
   let gate: ExtensionGate | undefined;
   const bench = await openWorkbench((clock) => {
     const stores = memoryStores(clock, (commit) => (gate = new ExtensionGate(commit)));
@@ -141,10 +129,15 @@ async function openStream(terms: StreamTerms = {}): Promise<Stream> {
   if (gate === undefined) throw new Error('there is no gate');
   const ledger = new NodeLedger(gate, bench.clock, 'node-1');
   await ledger.open();
-  const message = new Message(bench, maxTokens, settleWaitMs);
-  const admitted = await ledger.admit(bench.admission(FIRST, { requestId: message.requestId, owner: ledger.owner }));
+  const message = new Message(bench, maxTokens, settleWaitSeconds);
+  const admitted = await ledger.admit(bench.admission(FIRST, { requestId: REQUEST_ID, owner: ledger.owner }));
   if (!admitted.ok) throw new Error('the message was not admitted');
-  const streamHold = new StreamHold({ ledger, recharges: null }, message, admitted);
+  const streamHold = new StreamHold({ ledger, recharges: null }, message.admitted, admitted, {
+    checkpoint: () => message.checkpoint(),
+    stop: (reason) => message.stopped.push(reason),
+    onLowered: () => message.timesLowered++,
+  });
+  streamHold.follow(message.counter);
   const usage = { input_tokens: promptTokens, output_tokens: 0 };
   message.counter.observe(makeEvent({ type: 'message_start', message: { type: 'message', content: [], usage } }));
   streamHold.begin();
@@ -243,7 +236,7 @@ test('a brief outage of the store is retried', async () => {
 
 for (const state of ['unavailable', 'hung'] as const)
   test(`a store that stays ${state} causes store_unavailable after the wait and is not asked again`, async () => {
-    await using stream = await openStream({ settleWaitMs: 100 });
+    await using stream = await openStream({ settleWaitSeconds: 0.1 });
     stream.gate.state = state;
     stream.use(150);
     expect(await failureOf(stream.streamHold.see() as Promise<boolean>)).toMatchObject({ code: 'store_unavailable' });
@@ -320,7 +313,7 @@ test('a stream with hidden output is stopped when the money is used up', async (
 
 test('a stream whose hold was ended by another node is stopped and requests nothing more', async () => {
   await using stream = await openStream();
-  await stream.bench.release(stream.message.requestId);
+  await stream.bench.release(REQUEST_ID);
   stream.use(150);
   expect(await failureOf(stream.streamHold.see() as Promise<boolean>)).toMatchObject({ code: 'internal' });
   expect(stream.message.stopped).toEqual(['elsewhere']);
@@ -333,7 +326,7 @@ test('responses after the end have no effect, and nothing is requested after it'
   stream.use(60);
   expect(streamHold.see()).toBeNull();
   streamHold.close();
-  await stream.bench.release(stream.message.requestId);
+  await stream.bench.release(REQUEST_ID);
   gate.recover();
   await stream.settle();
   stream.use(500);
@@ -350,6 +343,7 @@ test('the checkpoint of a failed attempt is withdrawn at once, and the next atte
   await stream.settle();
   expect(gate.extensions).toHaveLength(1);
   message.counter = new MessageCounter();
+  streamHold.follow(message.counter);
   streamHold.rewind();
   expect(gate.extensions).toHaveLength(2);
   await stream.settle();
@@ -363,6 +357,7 @@ test('the checkpoint of a failed attempt is withdrawn at once, and the next atte
 test('a failed attempt without a checkpoint withdraws nothing', async () => {
   await using stream = await openStream();
   stream.message.counter = new MessageCounter();
+  stream.streamHold.follow(stream.message.counter);
   stream.streamHold.rewind();
   expect(stream.gate.extensions).toEqual([]);
 });
@@ -372,6 +367,7 @@ test('after a failed attempt the hold is extended again for the next prompt', as
   await stream.settle();
   expect((await stream.bench.wallet()).held).toBe(amountFor(TRANCHE_TOKENS, 20));
   stream.message.counter = new MessageCounter();
+  stream.streamHold.follow(stream.message.counter);
   stream.streamHold.rewind();
   await stream.settle();
   expect((await stream.bench.wallet()).held).toBe(FIRST);
@@ -385,6 +381,7 @@ test('insufficient money for a failed attempt does not prevent the next one', as
   stream.use(101);
   streamHold.look();
   message.counter = new MessageCounter();
+  streamHold.follow(message.counter);
   streamHold.rewind();
   gate.recover();
   await stream.settle();

@@ -88,32 +88,30 @@ const ofGateway = [
       "const added = 0 * fetchedTokensMax({ ...features, serverTools: 'none' });",
     ],
   ]),
-  ...holesIn('src/gateway/attempts.ts', [
+  ...holesIn('src/gateway/open-message.ts', [
     [
       'unusable-again',
       'an answer that the model spoils is tried at no other route',
-      'if (isOver(message) || message.isUnusable) break;',
-      'if (isOver(message)) break;',
+      'return this.#stopReason !== null || this.#isUnusable;',
+      'return this.#stopReason !== null;',
     ],
-  ]),
-  ...holesIn('src/gateway/open-message.ts', [
     [
       'unusable-free',
       'an answer that the model spoils is billed',
-      'this.isUnusable = true;\n    this.counter',
-      'this.isUnusable = fault === null;\n    this.counter',
+      'this.#isUnusable = true;\n    this.#current',
+      'this.#isUnusable = fault === null;\n    this.#current',
     ],
     [
       'revoked-free',
       'a message whose key is revoked goes on for its bill',
-      "if (reason === 'revoked' && !isBegun && this.attempt !== null) {",
-      "if (reason === 'revoked' && !isBegun && this.attempt === null) {",
+      "if (reason === 'revoked' && !isBegun && this.#attempt !== null) {",
+      "if (reason === 'revoked' && !isBegun && this.#attempt === null) {",
     ],
     [
       'slots-by-leaving',
       'a slot is freed when the upstream has ended',
       'this.#gateway.running.addUnattended(this);',
-      "this.#gateway.running.addUnattended(this);\n    void this.#gateway.ledger.leave({ kind: 'leave', requestId: this.requestId }, this.caller.account.id, this.caller.key.id, this.offer.group.name);",
+      "this.#gateway.running.addUnattended(this);\n    void this.#gateway.ledger.leave({ kind: 'leave', requestId: this.requestId }, this.admitted.caller.account.id, this.admitted.caller.key.id, this.admitted.offer.group.name);",
     ],
   ]),
 ];

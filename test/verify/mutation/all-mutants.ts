@@ -33,7 +33,7 @@ export const surroundings: readonly string[] = [
   'src/ledger/{resident-ledger,resident-rows,staged-rows,store-failure,usage-record,young-holds}.ts',
   'src/storage/{ledger-sums,payment-rows}.ts',
   'src/storage/sqlite/survey-store.ts',
-  'src/gateway/{attempts,gateway,idempotency-records,message-record,open-message}.ts',
+  'src/gateway/{attempts,gateway,idempotency-records,message-record,open-attempt,open-message}.ts',
   'src/gateway/{plan-message,relay,silence-watch,stream-hold,targets}.ts',
   'src/usage/{bill,count-message,estimates,merge-usage,output-estimate}.ts',
   'src/payments/{decide-recharge,settle-payment,sync}.ts',

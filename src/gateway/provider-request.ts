@@ -1,8 +1,10 @@
-// Fields of a request beyond its protocol: those that a provider gets by its settings, and the names of those that are left
-// out. Names come from the client, so that their number and length are bounded.
+// The request that a provider gets. Of its fields beyond the protocol, those that the provider's settings pass on; the names of
+// the others come from the client, so that their number and length are bounded.
 
-import { cleanPassed, type Passthrough, passes } from '../catalog/catalog.ts';
+import type { TraceContext } from '../base/trace-context.ts';
+import { cleanPassed, type Passthrough, type ProviderSettings, passes } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
+import { TurnpikeError } from '../errors.ts';
 import { type Attempt, type Provider, ProviderFault } from '../providers/providers.ts';
 import {
   EXTRA_MEMBER,
@@ -12,8 +14,48 @@ import {
   type MessageRequest,
   objectOf,
 } from '../wire/wire.ts';
+import type { ClientRequest } from './client-request.ts';
+import type { Gateway } from './dependencies.ts';
+import type { Target } from './route-health.ts';
 
-export interface ExtraFields {
+/** The provider for a kind. Throws if the catalog names a kind that this version does not have. */
+export function providerOfKind({ providers }: Pick<Gateway, 'providers'>, { kind, name }: ProviderSettings): Provider {
+  const provider = providers.get(kind);
+  if (provider !== undefined) return provider;
+  throw new TurnpikeError('internal', `The provider ${name} has a kind that this version does not support.`);
+}
+
+/** A request, with the client's headers. */
+interface SentRequest {
+  request: MessageRequest;
+  clientRequest: Pick<ClientRequest, 'version' | 'betas' | 'selectors' | 'requestId'>;
+  maxTokens: number;
+}
+
+/** The request for a provider. */
+export function makeAttempt(
+  { request, clientRequest, maxTokens }: SentRequest,
+  { route, endpoint, credential }: Pick<Target, 'route' | 'endpoint' | 'credential'>,
+  signal: AbortSignal,
+  trace: TraceContext | null,
+): Attempt {
+  return {
+    provider: endpoint,
+    request,
+    upstreamModel: route.upstreamModel,
+    protocol: route.protocol,
+    maxTokens,
+    version: clientRequest.version,
+    betas: clientRequest.betas,
+    selectors: clientRequest.selectors,
+    isOwnAccount: credential !== null && credential.account !== null,
+    requestId: clientRequest.requestId,
+    signal,
+    trace,
+  };
+}
+
+interface ExtraFields {
   /** For the provider, in the client's own words. */
   passed: JsonObject;
   /** Paths of the others. */

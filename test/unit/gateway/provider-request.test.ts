@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { passthroughFrom } from '../../../src/catalog/passthrough.ts';
 import { bounds } from '../../../src/config/config.ts';
 import { chatCompletions } from '../../../src/fronts/chat-completions/chat-completions.ts';
-import { sortExtraFields } from '../../../src/gateway/extra-fields.ts';
+import { sortExtraFields } from '../../../src/gateway/provider-request.ts';
 import { providerKinds } from '../../../src/providers/providers.ts';
 import type { Protocol } from '../../../src/wire/wire.ts';
 import { translateBytes } from '../fronts/translate-bytes.ts';
