@@ -1,9 +1,9 @@
 // Errors that the client of a message gets: refusals of the ledger, faults of providers, and early ends.
 
 import { formatUsd } from '../base/money.ts';
-import { type ErrorDetails, TurnpikeError } from '../errors.ts';
+import { type ErrorCode, type ErrorDetails, TurnpikeError } from '../errors.ts';
 import type { Admission, IdempotencyRefusal, Refusal } from '../ledger/ledger.ts';
-import type { ProviderFault } from '../providers/providers.ts';
+import type { FaultKind, ProviderFault } from '../providers/providers.ts';
 import type { CutReason } from './running-messages.ts';
 
 const CLAIM_RETRY_MS = 1_000; // the end of a message cannot be predicted; polling too often is wasteful
@@ -20,47 +20,34 @@ export interface RefusalContext {
   maxTokensThatFit: number;
 }
 
+/** `owner`: the key or the account whose limit was reached. */
+const REFUSALS: Readonly<
+  Record<Exclude<Refusal['reason'], 'insufficient'>, [code: ErrorCode, text: (owner: string) => string]>
+> = {
+  key_disabled: ['key_disabled', () => 'This API key is disabled.'],
+  key_expired: ['key_expired', () => 'This API key has expired. Create a new one.'],
+  account_disabled: ['account_disabled', () => 'The account of this key is disabled.'],
+  requests_rate: ['requests_rate_exceeded', (owner) => rateText('requests', owner)],
+  input_tokens_rate: ['input_tokens_rate_exceeded', (owner) => rateText('input tokens', owner)],
+  output_tokens_rate: ['output_tokens_rate_exceeded', (owner) => rateText('output tokens', owner)],
+  concurrency: [
+    'concurrency_exceeded',
+    (owner) => `The limit on concurrent messages for ${owner} has been reached. Wait for one to finish.`,
+  ],
+  not_owner: ['store_unavailable', () => 'This node has no lease on the ledger.'],
+};
+
+function rateText(counted: string, owner: string): string {
+  return `The limit on ${counted} per minute for ${owner} has been reached.`;
+}
+
 /** The error for a refusal of the ledger. */
 export function refusalError(refusal: Refusal, context: RefusalContext): TurnpikeError {
+  if (refusal.reason === 'insufficient') return insufficient(refusal, context);
   const details: ErrorDetails = { headers: context.headers };
   if (refusal.retryAtMs !== null) details.retryAfterMs = refusal.retryAtMs - context.nowMs;
-  const owner = refusal.ofKey ? 'this key' : 'the account';
-  switch (refusal.reason) {
-    case 'key_disabled':
-      return new TurnpikeError('key_disabled', 'This API key is disabled.', details);
-    case 'key_expired':
-      return new TurnpikeError('key_expired', 'This API key has expired. Create a new one.', details);
-    case 'account_disabled':
-      return new TurnpikeError('account_disabled', 'The account of this key is disabled.', details);
-    case 'insufficient':
-      return insufficient(refusal, context);
-    case 'requests_rate':
-      return new TurnpikeError(
-        'requests_rate_exceeded',
-        `The limit on requests per minute for ${owner} has been reached.`,
-        details,
-      );
-    case 'input_tokens_rate':
-      return new TurnpikeError(
-        'input_tokens_rate_exceeded',
-        `The limit on input tokens per minute for ${owner} has been reached.`,
-        details,
-      );
-    case 'output_tokens_rate':
-      return new TurnpikeError(
-        'output_tokens_rate_exceeded',
-        `The limit on output tokens per minute for ${owner} has been reached.`,
-        details,
-      );
-    case 'concurrency':
-      return new TurnpikeError(
-        'concurrency_exceeded',
-        `The limit on concurrent messages for ${owner} has been reached. Wait for one to finish.`,
-        details,
-      );
-    case 'not_owner':
-      return new TurnpikeError('store_unavailable', 'This node has no lease on the ledger.', details);
-  }
+  const [code, text] = REFUSALS[refusal.reason];
+  return new TurnpikeError(code, text(refusal.ofKey ? 'this key' : 'the account'), details);
 }
 
 export function isIdempotencyRefusal(admission: Admission): admission is IdempotencyRefusal {
@@ -178,48 +165,38 @@ export function endedElsewhere(): TurnpikeError {
   return new TurnpikeError('internal', 'Another node ended this message because it considered it abandoned.');
 }
 
+const FAILED: [ErrorCode, string] = ['upstream_failed', 'The provider of this model failed.'];
+const FAULTS: Readonly<Record<Exclude<FaultKind, 'rejected' | 'unusable'>, [code: ErrorCode, text: string]>> = {
+  credentials: [
+    'upstream_credentials',
+    'The provider of this model rejects the credentials of this service. The operator of this service must fix this.',
+  ],
+  not_found: [
+    'upstream_credentials',
+    'The provider of this model does not have it for this service. The operator of this service must fix this.',
+  ],
+  rate_limited: ['upstream_rate_limited', 'The provider of this model is limiting the request rate of this service.'],
+  overloaded: ['upstream_overloaded', 'The provider of this model is overloaded.'],
+  timeout: ['upstream_timeout', 'The provider of this model did not respond in time.'],
+  failed: FAILED,
+  aborted: FAILED,
+};
+
 /** The error for a fault. Only a rejection of the content keeps the provider's text. */
 export function faultError(fault: ProviderFault): TurnpikeError {
-  const details = { cause: fault, ...(fault.retryAfterMs === null ? {} : { retryAfterMs: fault.retryAfterMs }) };
-  switch (fault.kind) {
-    case 'rejected':
-      return new TurnpikeError('upstream_rejected', fault.message, {
-        cause: fault,
-        status: fault.status === 413 ? 413 : 400,
-        type: fault.errorType ?? 'invalid_request_error',
-      });
-    case 'credentials':
-      return new TurnpikeError(
-        'upstream_credentials',
-        'The provider of this model rejects the credentials of this service. The operator of this service must fix this.',
-        { cause: fault },
-      );
-    case 'not_found':
-      return new TurnpikeError(
-        'upstream_credentials',
-        'The provider of this model does not have it for this service. The operator of this service must fix this.',
-        { cause: fault },
-      );
-    case 'rate_limited':
-      return new TurnpikeError(
-        'upstream_rate_limited',
-        'The provider of this model is limiting the request rate of this service.',
-        details,
-      );
-    case 'overloaded':
-      return new TurnpikeError('upstream_overloaded', 'The provider of this model is overloaded.', details);
-    case 'timeout':
-      return new TurnpikeError('upstream_timeout', 'The provider of this model did not respond in time.', {
-        cause: fault,
-      });
-    case 'unusable':
-      return new TurnpikeError(
-        'upstream_failed',
-        'The model ended its answer without a usable result. The tokens that it produced were charged. The same request may end in the same way.',
-        { cause: fault, retry: false },
-      );
-    case 'failed':
-    case 'aborted':
-      return new TurnpikeError('upstream_failed', 'The provider of this model failed.', { cause: fault });
-  }
+  const { kind, message, status, errorType, retryAfterMs } = fault;
+  if (kind === 'rejected')
+    return new TurnpikeError('upstream_rejected', message, {
+      cause: fault,
+      status: status === 413 ? 413 : 400,
+      type: errorType ?? 'invalid_request_error',
+    });
+  if (kind === 'unusable')
+    return new TurnpikeError(
+      'upstream_failed',
+      'The model ended its answer without a usable result. The tokens that it produced were charged. The same request may end in the same way.',
+      { cause: fault, retry: false },
+    );
+  const mayWait = (kind === 'rate_limited' || kind === 'overloaded') && retryAfterMs !== null;
+  return new TurnpikeError(...FAULTS[kind], mayWait ? { cause: fault, retryAfterMs } : { cause: fault });
 }
