@@ -115,3 +115,23 @@ test('a counter that fails unexpectedly does not make a message free', async () 
   expect(await service.records()).toMatchObject([{ outcome: 'upstream_cut', cost }]);
   expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
+
+test.each([true, false])(
+  'a prompt for which there is no room is counted during the answer (stream: %s)',
+  async (stream) => {
+    const usage = { output_tokens: 12 };
+    const [, ...rest] = EVENTS;
+    const begin = makeEvent({ type: 'message_start', message: { type: 'message', role: 'assistant', content: [] } });
+    const message = { type: 'message', content: [], stop_reason: 'end_turn', usage };
+    const whole = { form: 'message' as const, message, text: JSON.stringify(message), upstreamRequestId: null };
+    await using service = await startControlled({
+      answer: async () => (stream ? streamOf([begin, ...rest]) : whole),
+      countTokens: async () => 42,
+    });
+    service.gateway.running.uncountedPrompts.take = () => 'full';
+    const response = await service.post(await service.makeKey(), { stream });
+    expect(await response.text()).toContain('end_turn');
+    const cost = 42 * 3_000 + 12 * TOKEN_COST;
+    expect(await service.records()).toMatchObject([{ outcome: 'completed', inputTokens: 42, outputTokens: 12, cost }]);
+  },
+);
