@@ -17,6 +17,10 @@ export const VENDOR_PREFIX = 'anthropic'; // until the head is read
 
 export class PublicRequest implements ClientRequest {
   readonly #exchange: Exchange;
+  readonly requestId: string;
+  readonly receivedAtMs: number;
+  readonly times: MessageTimes;
+  readonly origin: string | null;
   readonly parseBody: BodyParser;
   secret: string | null = null;
   bearer: string | null = null;
@@ -33,23 +37,11 @@ export class PublicRequest implements ClientRequest {
   /** Nothing of the head is read. */
   constructor(exchange: Exchange, parseBody: BodyParser) {
     this.#exchange = exchange;
+    this.requestId = exchange.requestId;
+    this.receivedAtMs = exchange.receivedAtMs;
+    this.times = exchange.times;
+    this.origin = exchange.origin;
     this.parseBody = parseBody;
-  }
-
-  get requestId(): string {
-    return this.#exchange.requestId;
-  }
-
-  get receivedAtMs(): number {
-    return this.#exchange.receivedAtMs;
-  }
-
-  get times(): MessageTimes {
-    return this.#exchange.times;
-  }
-
-  get origin(): string | null {
-    return this.#exchange.origin;
   }
 
   get address(): string {
