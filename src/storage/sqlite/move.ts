@@ -69,13 +69,9 @@ const TRIGGERS = ['INSERT', 'UPDATE'].map((event) => ({ name: `moved_before_${ev
 
 /** Null if the database was not moved or has no tables. */
 export function readMoveMark(path: string): MoveMark | null {
-  const database = new Database(path, { readonly: true });
-  try {
-    database.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
-    return findMark(database);
-  } finally {
-    database.close();
-  }
+  using database = new Database(path, { readonly: true });
+  database.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
+  return findMark(database);
 }
 
 /** Throws an Error for the operator if the database was moved. */
@@ -115,12 +111,8 @@ function findMark(database: Database): MoveMark | null {
 }
 
 function write(path: string, change: (database: Database) => void): void {
-  const database = new Database(path, { readwrite: true, create: false });
-  try {
-    database.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
-    database.run('PRAGMA synchronous = FULL');
-    database.transaction(() => change(database)).immediate();
-  } finally {
-    database.close();
-  }
+  using database = new Database(path, { readwrite: true, create: false });
+  database.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
+  database.run('PRAGMA synchronous = FULL');
+  database.transaction(() => change(database)).immediate();
 }
