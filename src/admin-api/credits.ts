@@ -10,6 +10,7 @@ import { findAccount } from './accounts.ts';
 import { invalidMember, noObject } from './admin-app.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import { operator } from './dependencies.ts';
+import { encoderOf } from './encode.ts';
 import { amountField, amountShown, idField, noteField, requestIdField } from './fields.ts';
 import { type AdminRoute, type Call, type CallWith, post } from './route.ts';
 
@@ -37,6 +38,8 @@ export const creditSchema = z
   })
   .openapi('Credit');
 
+const encodeCredit = encoderOf(creditSchema);
+
 export const creditRoutes: AdminRoute[] = [
   post('/accounts/{id}/credits', 'credit-create', 'Credit an account or adjust its balance', operator, {
     params: z.object({ id: idField('acct') }),
@@ -56,8 +59,7 @@ export const creditRoutes: AdminRoute[] = [
       const { account, meters } = await findAccount(call, created.object);
       const { balance = meters.balance, repeated = true } = (given as Credited | null) ?? {};
       if (repeated) call.context.status(200);
-      const shown = { amount: formatUsd(amount), balance: formatUsd(balance), reference, note, repeated };
-      return { account: formatId('acct', account.id), ...shown };
+      return encodeCredit({ account: account.id, amount, balance, reference, note, repeated });
     },
   }),
 ];

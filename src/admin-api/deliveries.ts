@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { formatId } from '../base/ids.ts';
-import { eventJson, type ListedDelivery } from '../delivery/delivery.ts';
+import type { ListedDelivery } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import { describeEvent, type EventType, eventTypes, isEventType, type StoredEvent } from '../events/events.ts';
 import { askedAccount } from './accounts.ts';
@@ -10,7 +10,8 @@ import { findObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { accountOf, holders, holdersWhoChange, maySeeAccount, type Principal } from './dependencies.ts';
 import { boundSending, findDestination } from './destinations.ts';
-import { accountField, countShown, idField, isoTime, timeShown } from './fields.ts';
+import { encoderOf, type ValueOf } from './encode.ts';
+import { accountField, countShown, idField, timeShown } from './fields.ts';
 import { after, answerPage, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get, list, post } from './route.ts';
 
@@ -47,10 +48,11 @@ export const eventSchema = z
   })
   .openapi('Event');
 
-function shownEvent(event: StoredEvent): z.infer<typeof eventSchema> {
+/** Values for `eventSchema`. */
+function eventOf(event: StoredEvent): ValueOf<typeof eventSchema> {
   const { title = event.type } = isEventType(event.type) ? eventTypes[event.type] : {};
   const description = isEventType(event.type) ? describeEvent(event) : '';
-  return { ...eventJson(event), title, description };
+  return { ...event, id: event.seq, timestampMs: event.atMs, title, description };
 }
 
 const attemptSchema = z.object({
@@ -77,18 +79,12 @@ export const deliverySchema = z
   })
   .openapi('Delivery');
 
+const encodeEvent = encoderOf(eventSchema);
+const encodeDelivery = encoderOf(deliverySchema);
+
 function deliveryJson(delivery: ListedDelivery): z.infer<typeof deliverySchema> {
-  return {
-    id: formatId('dlv', delivery.seq),
-    destination: formatId('dest', delivery.destinationId),
-    event: shownEvent(delivery.event),
-    status: delivery.status,
-    tries: delivery.tries,
-    created_at: isoTime(delivery.createdAtMs),
-    next_attempt_at: isoTime(delivery.nextAtMs),
-    done_at: isoTime(delivery.doneAtMs),
-    attempts: delivery.attempts.map(({ atMs, ...attempt }) => ({ at: isoTime(atMs), ...attempt })),
-  };
+  const { seq: id, destinationId: destination, event, nextAtMs: nextAttemptAtMs } = delivery;
+  return encodeDelivery({ ...delivery, id, destination, event: eventOf(event), nextAttemptAtMs });
 }
 
 /** Throws object_not_found, also for a delivery to a destination that the principal may not see. */
@@ -120,7 +116,12 @@ export const deliveryRoutes: AdminRoute[] = [
       const asked = query.type === undefined ? visible : visibleTypes(principal).filter((type) => type === query.type);
       const page = { account, types: asked, before: after(call), limit: query.limit };
       const rows = asked?.length === 0 ? [] : await call.events.listEvents(page, requesterOf(call));
-      return answerPage(call, rows, shownEvent, ({ seq }) => seq);
+      return answerPage(
+        call,
+        rows,
+        (event) => encodeEvent(eventOf(event)),
+        ({ seq }) => seq,
+      );
     },
   }),
   list('/deliveries', 'delivery-list', 'List deliveries of events', holders, {

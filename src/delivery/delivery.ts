@@ -19,4 +19,4 @@ export { type Mailer, makeMailer } from './mailer.ts';
 export { findUrlFault } from './send-http.ts';
 export { makeMailSender } from './send-mail.ts';
 export { makeNoticeSender, openUnsubscribe } from './send-notice.ts';
-export { eventJson, makeWebhookSecret } from './webhook.ts';
+export { makeWebhookSecret } from './webhook.ts';

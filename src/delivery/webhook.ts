@@ -15,7 +15,7 @@ export function makeWebhookSecret(): Secret {
 }
 
 /** The members of an event as receivers get it, and as the admin API shows it. */
-export function eventJson({ seq, type, atMs, account, data }: StoredEvent) {
+function eventJson({ seq, type, atMs, account, data }: StoredEvent) {
   return {
     id: formatId('evt', seq),
     type,
