@@ -172,7 +172,7 @@ export class OpenAttempt {
 
   /** The target has begun to answer, or has sent a whole answer. */
   answered(request: MessageRequest): void {
-    assert(!this.#isDecided, 'an attempt is decided once');
+    if (this.#isDecided) return; // its message ended meanwhile
     this.#isDecided = true;
     this.#keepPrompt(request);
     this.#permit.answered(!this.admitted.isStream);

@@ -48,9 +48,9 @@ export class StreamHold implements Placed {
   #isShort = false;
   /** The last extension left nothing in the wallet. */
   #isWalletEmpty = false;
-  /** The wait for a recharge, which all checks share, and its end with the message. */
+  /** The wait for a recharge, which all checks share, and how the message ends it. */
   #recharging: Promise<boolean> | null = null;
-  readonly #ending = new AbortController();
+  #ending: AbortController | null = null;
   #extending: Promise<void> | null = null;
   #checkpointedTokens = NOT_WRITTEN;
   /** A checkpoint was written, of this attempt or an earlier one. */
@@ -92,7 +92,7 @@ export class StreamHold implements Placed {
   /** The message ends: pending answers of the ledger are ignored. */
   close(): void {
     this.#isClosed = true;
-    this.#ending.abort();
+    this.#ending?.abort();
   }
 
   /** The attempt failed before the client received anything; another will begin. Withdraws its checkpoint at once. */
@@ -140,6 +140,7 @@ export class StreamHold implements Placed {
     if (recharges === null || caller.account.autoRecharge == null) return false;
     const untilMs = performance.now() + bounds.rechargeWaitMsMax;
     for (let asks = 0; asks < bounds.rechargeAsksMax && this.#isShort && this.#isWalletEmpty; asks++) {
+      this.#ending ??= new AbortController();
       const signal = AbortSignal.any([clientRequest.signal, this.#ending.signal]);
       this.#recharging ??= recharges.wait(caller.account, untilMs - performance.now(), signal).finally(() => {
         this.#recharging = null;
