@@ -168,7 +168,7 @@ export class OpenMessage implements Placed {
   begin(attempt: OpenAttempt, request: MessageRequest): Promise<ProviderReply> {
     assert(!this.hasEnded, 'a message that has ended makes no attempt');
     this.#attempt = attempt;
-    this.streamHold?.follow(attempt.counter);
+    this.streamHold?.observe(attempt.counter);
     return attempt.send(request, this.#trace?.beginAttempt(attempt.target) ?? this.admitted.clientRequest.trace);
   }
 
@@ -195,7 +195,7 @@ export class OpenMessage implements Placed {
     const attempt = this.#current;
     const hadBegun = attempt.counter.started;
     attempt.discard();
-    this.streamHold?.follow(attempt.counter);
+    this.streamHold?.observe(attempt.counter);
     if (hadBegun) this.streamHold?.rewind();
   }
 

@@ -35,7 +35,7 @@ export class StreamHold implements Placed {
   readonly #gateway: Pick<Gateway, 'ledger' | 'recharges'>;
   readonly #admitted: AdmittedRequest;
   readonly #events: HoldEvents;
-  /** Of the current attempt; null before the first. */
+  /** Counter of the current attempt; null before the first. */
   #counter: MessageCounter | null = null;
   readonly #isPoor: boolean;
   #held: number;
@@ -85,7 +85,7 @@ export class StreamHold implements Placed {
   }
 
   /** The output is that of this counter from now on. */
-  follow(counter: MessageCounter): void {
+  observe(counter: MessageCounter): void {
     this.#counter = counter;
   }
 

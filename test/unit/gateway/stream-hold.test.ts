@@ -137,7 +137,7 @@ async function openStream(terms: StreamTerms = {}): Promise<Stream> {
     stop: (reason) => message.stopped.push(reason),
     onLowered: () => message.timesLowered++,
   });
-  streamHold.follow(message.counter);
+  streamHold.observe(message.counter);
   const usage = { input_tokens: promptTokens, output_tokens: 0 };
   message.counter.observe(makeEvent({ type: 'message_start', message: { type: 'message', content: [], usage } }));
   streamHold.begin();
@@ -343,7 +343,7 @@ test('the checkpoint of a failed attempt is withdrawn at once, and the next atte
   await stream.settle();
   expect(gate.extensions).toHaveLength(1);
   message.counter = new MessageCounter();
-  streamHold.follow(message.counter);
+  streamHold.observe(message.counter);
   streamHold.rewind();
   expect(gate.extensions).toHaveLength(2);
   await stream.settle();
@@ -357,7 +357,7 @@ test('the checkpoint of a failed attempt is withdrawn at once, and the next atte
 test('a failed attempt without a checkpoint withdraws nothing', async () => {
   await using stream = await openStream();
   stream.message.counter = new MessageCounter();
-  stream.streamHold.follow(stream.message.counter);
+  stream.streamHold.observe(stream.message.counter);
   stream.streamHold.rewind();
   expect(stream.gate.extensions).toEqual([]);
 });
@@ -367,7 +367,7 @@ test('after a failed attempt the hold is extended again for the next prompt', as
   await stream.settle();
   expect((await stream.bench.wallet()).held).toBe(amountFor(TRANCHE_TOKENS, 20));
   stream.message.counter = new MessageCounter();
-  stream.streamHold.follow(stream.message.counter);
+  stream.streamHold.observe(stream.message.counter);
   stream.streamHold.rewind();
   await stream.settle();
   expect((await stream.bench.wallet()).held).toBe(FIRST);
@@ -381,7 +381,7 @@ test('insufficient money for a failed attempt does not prevent the next one', as
   stream.use(101);
   streamHold.look();
   message.counter = new MessageCounter();
-  streamHold.follow(message.counter);
+  streamHold.observe(message.counter);
   streamHold.rewind();
   gate.recover();
   await stream.settle();
