@@ -47,7 +47,12 @@ export async function measureAgentTurns(rounds: number): Promise<Figure[]> {
         values: ratios(ofChat, ofService),
         gate: gates.front,
       },
-      { what: '— over Responses, against Messages', unit: 'x', values: ratios(ofResponses, ofService), gate: gates.front },
+      {
+        what: '— over Responses, against Messages',
+        unit: 'x',
+        values: ratios(ofResponses, ofService),
+        gate: gates.front,
+      },
     );
   }
   return figures;

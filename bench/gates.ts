@@ -17,8 +17,8 @@ export const gates = {
   front: 2.2,
   // CPU time of a stream's event, 100 streams, against the runtime's own relay (x).
   event: 3.75,
-  idleMegabytes: 85,
-  megabytesOf5000Streams: 375,
+  idleMegabytes: 110,
+  megabytesOf5000Streams: 400,
   startMs: 300,
   // The longest step of the event loop for one request or one answer.
   stepMs: 100,
