@@ -21,5 +21,5 @@ export const gates = {
   megabytesOf5000Streams: 400,
   startMs: 300,
   // The longest step of the event loop for one request or one answer.
-  stepMs: 100,
+  stepMs: 150,
 } as const satisfies Readonly<Record<string, number | null>>;
