@@ -116,3 +116,35 @@ test('no other route is tried after a disconnect, and nothing is charged', async
     expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
   }
 });
+
+test('an answer that the model spoiled is billed, and no other route is tried', async () => {
+  const tried: string[] = [];
+  const usage = { input_tokens: 25, output_tokens: 12 };
+  await using service = await startControlled({
+    answer: (model) => {
+      tried.push(model);
+      return Promise.reject(new ProviderFault('unusable', 'no result', { usage }));
+    },
+  });
+  expect((await service.post(await service.makeKey())).status).toBe(502);
+  expect(tried).toEqual(['first']);
+  const cost = 25 * 3_000 + 12 * 15_000;
+  expect(await service.records()).toMatchObject([{ outcome: 'failed', outputTokens: 12, cost }]);
+});
+
+test('an earlier failure stays the answer if a later route only does not support the request', async () => {
+  const unsupported = new ProviderFault('rejected', 'tools: not supported', { status: 400, isUnsupported: true });
+  const busy = new ProviderFault('overloaded', 'busy');
+  const outcomes = [
+    [busy, unsupported, 529],
+    [unsupported, busy, 529],
+    [unsupported, unsupported, 400],
+  ] as const;
+  for (const [first, second, status] of outcomes) {
+    await using service = await startControlled({
+      answer: (model) => Promise.reject(model === 'first' ? first : second),
+    });
+    expect((await service.post(await service.makeKey())).status).toBe(status);
+    expect(await service.records()).toMatchObject([{ attempts: [{ model: 'first' }, { model: 'second' }], cost: 0 }]);
+  }
+});
