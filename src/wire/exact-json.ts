@@ -69,11 +69,21 @@ function digitsOf(source: string): number {
   return digits;
 }
 
+/** The exact form of each body that was looked at; most are exact as they are. */
+const exactBodies = new WeakMap<JsonObject, JsonObject>();
+
+/** The body with every digit of its numbers. Not to be changed. */
 export function exactBody({ text, body }: Pick<MessageRequest, 'text' | 'body'>): JsonObject {
-  return mayLose(text) ? (parseExactly(text) as JsonObject) : body;
+  const known = exactBodies.get(body);
+  if (known !== undefined) return known;
+  const exact = mayLose(text) ? (parseExactly(text) as JsonObject) : body;
+  exactBodies.set(body, exact);
+  return exact;
 }
 
-/** The same for a body with every digit: numbers are numbers again. */
-export function plainBody({ text, body }: Pick<MessageRequest, 'text' | 'body'>): JsonObject {
-  return mayLose(text) ? (JSON.parse(text) as JsonObject) : body;
+/** The body in which numbers are numbers, from one with every digit and its JSON. `exactBody` of it is the given one. */
+export function plainBody(exact: JsonObject, text: string): JsonObject {
+  const body = mayLose(text) ? (JSON.parse(text) as JsonObject) : exact;
+  exactBodies.set(body, exact);
+  return body;
 }

@@ -187,7 +187,7 @@ export async function makeMessageRequest(
 ): Promise<MessageRequest> {
   const { text, members } = writeMembers(message);
   await pauseAfter(text);
-  const body = plainBody({ text, body: message });
+  const body = plainBody(message, text);
   await pauseAfter(text);
   return checkRequest({ ...sized(text, null), members, body, protocol, native });
 }
