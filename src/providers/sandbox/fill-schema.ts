@@ -22,6 +22,7 @@ interface Place {
   taken: readonly JsonValue[];
 }
 
+const TYPES_MAX = 7; // of JSON, with integers
 const START: Place = { depth: 0, around: new Set(['#']), taken: [] };
 
 /** A value has all schemas of a list. undefined: recursive without an end, or too large. */
@@ -44,6 +45,7 @@ class Filler {
     if (alternatives === undefined) return this.#make(schemas, { depth, around: references, taken: [] });
     const taken = [...place.taken, alternatives];
     for (const alternative of alternatives) {
+      if (!this.#spend(1 + given.length)) return undefined; // the list is copied
       const value = this.fill([...given, alternative], { ...place, depth, taken });
       if (value !== undefined) return value;
     }
@@ -106,8 +108,8 @@ class Filler {
     for (const name of new Set(schemas.flatMap(({ required }) => listOf(required)))) {
       if (typeof name !== 'string') continue;
       if (!this.#spend(schemas.length)) return undefined;
-      const own = schemas.flatMap(({ properties }) => ownMember(properties, name) ?? []);
-      const others = schemas.flatMap(({ additionalProperties }) => additionalProperties ?? []);
+      const own = schemas.map(({ properties }) => ownMember(properties, name)).filter((one) => one !== undefined);
+      const others = schemas.map((schema) => schema['additionalProperties']).filter((one) => one !== undefined);
       const member = this.fill(own.length > 0 ? own : others, place);
       if (member === undefined) return undefined;
       members.push([name, member]);
@@ -117,7 +119,7 @@ class Filler {
 
   /** One item, or as many as are required. */
   #makeArray(schemas: readonly JsonObject[], place: Place): JsonValue[] | undefined {
-    const items = schemas.flatMap((schema) => schema['items'] ?? []);
+    const items = schemas.map((schema) => schema['items']).filter((one) => one !== undefined);
     const least = largest(schemas, 'minItems', 0);
     const values: JsonValue[] = [];
     while (values.length < Math.max(least, items.length > 0 ? 1 : 0)) {
@@ -149,7 +151,7 @@ function ownMember(value: JsonValue | undefined, name: string): JsonValue | unde
 
 /** The first type that is named, null last; without any, the type that their keywords are for. */
 function typeOf(schemas: readonly JsonObject[]): JsonValue | undefined {
-  const types = schemas.flatMap(({ type }) => type ?? []);
+  const types = schemas.flatMap(({ type }) => (Array.isArray(type) ? type.slice(0, TYPES_MAX) : (type ?? [])));
   if (types.length > 0) return types.find((type) => type !== 'null') ?? 'null';
   if (schemas.some(({ properties, required }) => properties !== undefined || required !== undefined)) return 'object';
   return schemas.some(({ items }) => items !== undefined) ? 'array' : 'string';

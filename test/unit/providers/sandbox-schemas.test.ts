@@ -4,7 +4,8 @@ import { expect, test } from 'bun:test';
 import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { type Attempt, type Provider, ProviderFault, providerKinds } from '../../../src/providers/providers.ts';
-import { jsonObjects } from '../../../src/wire/wire.ts';
+import { fillSchema } from '../../../src/providers/sandbox/fill-schema.ts';
+import { type JsonObject, type JsonValue, jsonObjects } from '../../../src/wire/wire.ts';
 import { makeAttempt } from './make-attempt.ts';
 
 const sandbox = providerKinds.get('sandbox') as Provider;
@@ -167,6 +168,39 @@ test('definitions and alternatives that multiply each other, or are nested too d
   const endless = { anyOf: names.map(() => ({ $ref: '#' })) };
   expect(await fill({ allOf: names.map(() => ({ ...endless })) })).toBe('null');
 });
+
+/** A list that counts how often a member of it is read. */
+function counted(values: readonly unknown[]): { list: JsonValue[]; reads(): number } {
+  let reads = 0;
+  const get = (target: JsonValue[], name: string | symbol) => {
+    if (typeof name === 'string' && /^\d+$/.test(name)) reads++;
+    return Reflect.get(target, name) as unknown;
+  };
+  return { list: new Proxy([...values] as JsonValue[], { get }), reads: () => reads };
+}
+
+test('the alternatives of a value with many schemas are tried within the bound on steps', () => {
+  const { list, reads } = counted(new Array(100_000).fill({ $ref: '#' }));
+  const first = { type: 'object', required: ['a'], properties: { a: { anyOf: list } } };
+  const others = Array.from({ length: 1_000 }, () => ({ properties: { a: {} } }));
+  expect(fillSchema({ allOf: [first, ...others] } as unknown as JsonObject)).toBeNull();
+  expect(reads()).toBeLessThan(1_000);
+});
+
+for (const [keyword, schemaWith] of Object.entries({
+  type: (list: JsonValue) => ({ type: list }),
+  items: (items: JsonValue) => ({ type: 'array', items }),
+  additionalProperties: (list: JsonValue) => ({ type: 'object', required: ['a'], additionalProperties: list }),
+  properties: (list: JsonValue) => ({ type: 'object', required: ['a'], properties: { a: list } }),
+}))
+  test(`a long list as \`${keyword}\` is not read whole for each reference to it`, () => {
+    const { list, reads } = counted(new Array(1_000).fill(0));
+    const names = Array.from({ length: 16 }, (_, place) => place.toString(2).padStart(4, '0'));
+    const spelled = names.map((digits) => `#/${digits.replaceAll('0', '~').replaceAll('1', '~0')}`);
+    const schema = { allOf: spelled.map(($ref) => ({ $ref })), '~~~~': schemaWith(list) };
+    fillSchema(schema as unknown as JsonObject);
+    expect(reads()).toBeLessThan(200);
+  });
 
 test('a format without a schema is refused', async () => {
   const refusal = await fill(7).catch((fault: unknown) => fault);
