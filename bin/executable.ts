@@ -5,7 +5,12 @@ import { writeSync } from 'node:fs';
 
 /** bin/with-bun gives the reasons. */
 const forced = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
-const defaults = { BUN_JSC_forceRAMSize: '402653184', DO_NOT_TRACK: '1', NODE_ENV: 'production' };
+const defaults = {
+  BUN_JSC_forceRAMSize: '402653184',
+  BUN_JSC_thresholdForFTLOptimizeAfterWarmUp: '1000000',
+  DO_NOT_TRACK: '1',
+  NODE_ENV: 'production',
+};
 
 const wanted: NodeJS.ProcessEnv = { ...defaults, ...process.env, ...forced };
 const isSet = Object.entries(wanted).every(([name, value]) => process.env[name] === value);
