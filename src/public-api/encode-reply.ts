@@ -65,15 +65,22 @@ export class EncodedStream implements AsyncIterableIterator<string | Uint8Array>
       resolve({ done: true, value: undefined });
       return;
     }
-    this.#source.next().then((piece) => {
-      try {
-        const text = this.#encode(piece);
-        if (text.length > 0) resolve({ done: false, value: text });
-        else this.#read(resolve, reject);
-      } catch (thrown) {
+    this.#source.next().then(
+      (piece) => {
+        try {
+          const text = this.#encode(piece);
+          if (text.length > 0) resolve({ done: false, value: text });
+          else this.#read(resolve, reject);
+        } catch (thrown) {
+          this.return().catch(() => undefined); // the runtime closes the socket, but not its source
+          reject(thrown);
+        }
+      },
+      (thrown) => {
+        this.#isDone = true;
         reject(thrown);
-      }
-    }, reject);
+      },
+    );
   }
 
   #encode({ done, value }: IteratorResult<StreamPiece>): string | Uint8Array {

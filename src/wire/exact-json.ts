@@ -69,21 +69,23 @@ function digitsOf(source: string): number {
   return digits;
 }
 
-/** The exact form of each body that was looked at; most are exact as they are. */
-const exactBodies = new WeakMap<JsonObject, JsonObject>();
+/** Bodies whose numbers all are as they were written: nearly all. */
+const exactAsTheyAre = new WeakSet<JsonObject>();
 
 /** The body with every digit of its numbers. Not to be changed. */
 export function exactBody({ text, body }: Pick<MessageRequest, 'text' | 'body'>): JsonObject {
-  const known = exactBodies.get(body);
-  if (known !== undefined) return known;
-  const exact = mayLose(text) ? (parseExactly(text) as JsonObject) : body;
-  exactBodies.set(body, exact);
-  return exact;
+  return isExact(body, text) ? body : (parseExactly(text) as JsonObject);
 }
 
-/** The body in which numbers are numbers, from one with every digit and its JSON. `exactBody` of it is the given one. */
+/** The body in which numbers are numbers, from one with every digit and its JSON. */
 export function plainBody(exact: JsonObject, text: string): JsonObject {
-  const body = mayLose(text) ? (JSON.parse(text) as JsonObject) : exact;
-  exactBodies.set(body, exact);
-  return body;
+  return isExact(exact, text) ? exact : (JSON.parse(text) as JsonObject);
+}
+
+/** `text` is the JSON of `body`. */
+function isExact(body: JsonObject, text: string): boolean {
+  if (exactAsTheyAre.has(body)) return true;
+  if (mayLose(text)) return false;
+  exactAsTheyAre.add(body);
+  return true;
 }

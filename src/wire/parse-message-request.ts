@@ -6,15 +6,7 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { exactBody, plainBody } from './exact-json.ts';
 import { isLong, pauseAfter } from './long-texts.ts';
-import type {
-  JsonObject,
-  JsonValue,
-  MemberSpan,
-  MessageRequest,
-  NativeBody,
-  Protocol,
-  ReceivedBody,
-} from './message-request.ts';
+import type { JsonObject, JsonValue, MessageRequest, NativeBody, Protocol, ReceivedBody } from './message-request.ts';
 import { decodeBody, decodeBytes, isJsonObject, jsonObjects, objectOf, parseJson, sizeOf } from './message-request.ts';
 import { scanJson } from './scan-json.ts';
 
@@ -176,35 +168,22 @@ export async function parseInTurns(received: ReceivedBody): Promise<MessageReque
 }
 
 /**
- * The request of a message that was translated from a body of another protocol, with every digit of its numbers. That body was
- * scanned, so the message is neither scanned nor parsed: its JSON is written, because holds and fingerprints count it.
- * Yields and throws like parseInTurns, but not invalid_json.
+ * The request of a message that was translated from a body of another protocol, with every digit of its numbers. Its JSON is
+ * written, because holds and fingerprints count it, and scanned, because a translation may add values and levels. Yields and
+ * throws like parseInTurns, but not invalid_json.
  */
 export async function makeMessageRequest(
   message: JsonObject,
   protocol: Protocol,
   native: NativeBody | null,
 ): Promise<MessageRequest> {
-  const { text, members } = writeMembers(message);
+  const text = JSON.stringify(message);
+  await pauseAfter(text);
+  const members = scanJson(text);
   await pauseAfter(text);
   const body = plainBody(message, text);
   await pauseAfter(text);
   return checkRequest({ ...sized(text, null), members, body, protocol, native });
-}
-
-/** The JSON of an object, as JSON.stringify writes it, with the places of its members. */
-function writeMembers(object: JsonObject): Pick<MessageRequest, 'text' | 'members'> {
-  const members = new Map<string, MemberSpan>();
-  const parts: string[] = [];
-  let from = 1;
-  for (const [name, value] of Object.entries(object)) {
-    const key = `${JSON.stringify(name)}:`;
-    const json = JSON.stringify(value);
-    members.set(name, { from, start: from + key.length, end: from + key.length + json.length });
-    parts.push(key + json);
-    from += key.length + json.length + 1;
-  }
-  return { text: `{${parts.join()}}`, members };
 }
 
 interface Parsed extends Pick<MessageRequest, 'text' | 'bytes' | 'members' | 'protocol' | 'native'> {

@@ -58,16 +58,31 @@ test('the source is read no faster than the client reads', async () => {
   await stream.return();
 });
 
-test('a fault of the source, or in what is written, ends the stream', async () => {
+test('a fault of the source ends the stream', async () => {
   async function* broken(): AsyncGenerator<StreamPiece> {
     yield [PING];
     throw new Error('it broke');
   }
-  const ofSource = new EncodedStream(broken(), LETTERS);
-  await ofSource.next();
-  expect(ofSource.next()).rejects.toThrow('it broke');
+  const stream = new EncodedStream(broken(), LETTERS);
+  await stream.next();
+  await expect(stream.next()).rejects.toThrow('it broke');
+  expect(await stream.next()).toEqual({ done: true, value: undefined });
+});
+
+test('a fault in what is written ends the stream, and leaves its source', async () => {
+  let isLeft = false;
+  async function* events() {
+    try {
+      for (;;) yield [PING];
+    } finally {
+      isLeft = true;
+    }
+  }
   const take = () => {
     throw new Error('not written');
   };
-  expect(new EncodedStream(listed([PING]), { take, last: () => '' }).next()).rejects.toThrow('not written');
+  const stream = new EncodedStream(events(), { take, last: () => '' });
+  await expect(stream.next()).rejects.toThrow('not written');
+  expect(await stream.next()).toEqual({ done: true, value: undefined });
+  expect(isLeft).toBe(true);
 });

@@ -1,4 +1,4 @@
-// A translated message is the request that its JSON would be, without being parsed again.
+// A translated message is the request that its JSON would be, with the same bounds.
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -43,4 +43,17 @@ test('what a message may not have is refused', async () => {
   await expect(refused).rejects.toMatchObject({ code: 'invalid_request' });
   const advised = message({ tools: [{ type: 'advisor_20260301', name: 'advisor' }] });
   expect((await makeMessageRequest(advised, 'responses', null)).body).not.toHaveProperty('tools');
+});
+
+test('a message that is deeper or has more values than a body may is refused', async () => {
+  const nested = JSON.parse('['.repeat(130) + ']'.repeat(130));
+  await expect(makeMessageRequest(message({ metadata: { nested } }), 'responses', null)).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringContaining('nested deeper'),
+  });
+  const many = Array.from({ length: 150_001 }, () => 1);
+  await expect(makeMessageRequest(message({ metadata: { many } }), 'responses', null)).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringContaining('values'),
+  });
 });
