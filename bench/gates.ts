@@ -4,17 +4,18 @@
 export const gates = {
   // CPU time of a message against the bare proxy's (x).
   message: 6,
-  messageOf76KB: null,
+  messageOf76KB: 4,
   unknownKey: 1,
   // CPU time of a message with a thousand active accounts against one, on SQLite (x).
   manyAccounts: 2,
   // CPU time of a message, nodes and database, on three nodes against one (x).
   manyNodes: 2.75,
   // CPU time of an agent's turn against the runtime's own relay (x).
-  turnOf100KB: null,
-  turnOf1MB: null,
+  turnOf100KB: 2.4,
+  turnOf1MB: 2.2,
   // CPU time of an agent's turn over Chat Completions or Responses against Messages (x).
-  front: 2.2,
+  frontOf100KB: 2.2,
+  frontOf1MB: 3.25,
   // CPU time of a stream's event, 100 streams, against the runtime's own relay (x).
   event: 3.75,
   idleMegabytes: 110,
