@@ -25,7 +25,10 @@ export interface AdminClient {
   get(path: string, query?: Record<string, string | undefined>): Promise<Row>;
   post(path: string, body: Row): Promise<Row>;
   patch(path: string, body: Row): Promise<Row>;
-  /** The rows of a list, page by page, at most `limit` in all. */
+  /**
+   * The rows of a list, page by page, at most `limit` in all. Reports on stderr when not all records were compared,
+   * once: further pages compare the same records.
+   */
   pages(path: string, query?: Record<string, string | undefined>, limit?: number): AsyncIterable<Row[]>;
 }
 
@@ -47,9 +50,14 @@ export async function openClient(invocation: Invocation): Promise<AdminClient> {
     patch: (path, body) => request(service, 'PATCH', path, body),
     async *pages(path, query = {}, limit = Number.POSITIVE_INFINITY) {
       let cursor: string | undefined;
+      let isReported = false;
       for (let left = limit; left > 0; ) {
         const page = await get(path, { ...query, limit: String(Math.min(left, bounds.pageItemsMax)), cursor });
         const rows = page['data'] as Row[];
+        const { searched_since: since = null } = page;
+        if (since !== null && !isReported)
+          await invocation.world.writeError(`Only records since ${since} were compared.\n`);
+        isReported ||= since !== null;
         yield rows;
         left -= rows.length;
         cursor = (page['next_cursor'] as string | null) ?? undefined;

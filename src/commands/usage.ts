@@ -9,6 +9,10 @@ import { type Column, columns, onePage, printObject, printRows } from './output.
 
 const filters = flagsOf('usage-list');
 const filtersOfTotals = flagsOf('usage-total');
+const sort = {
+  ...filters['sort'],
+  help: 'the column to sort by. By anything but at, only a bounded number of the newest records is compared; then a line on stderr says since when (at, cost, tokens or latency; default: at)',
+} as FieldFlag;
 const totals = {
   ...filtersOfTotals['group-by'],
   value: 'GROUP',
@@ -18,7 +22,7 @@ const totals = {
 export const usage: Command = {
   name: 'usage',
   summary: 'List usage records, newest first, or add them up',
-  flags: { ...filters, totals, limit: limitFlag, ...clientFlags },
+  flags: { ...filters, sort, totals, limit: limitFlag, ...clientFlags },
   async run(invocation) {
     const query = readFields(filters, invocation.flags) as Record<string, string>;
     const { group_by: group } = readFields({ totals }, invocation.flags);

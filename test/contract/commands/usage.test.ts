@@ -29,6 +29,27 @@ test('lists records of one outcome', async () => {
   expect((await world.run('usage', '--outcome', 'cut')).exitCode).toBe(2);
 });
 
+test('reports on stderr, once, that a ranking did not compare all records', async () => {
+  expect((await world.run('usage', '--sort', 'cost')).error).toBe('');
+  const { usage } = world.installation.stores;
+  const { rankUsage } = usage;
+  usage.rankUsage = async (ranking) => ({
+    ...(await rankUsage({ ...ranking, limit: 1 })),
+    searchedSinceMs: Date.UTC(2026, 10, 28, 12),
+  });
+  try {
+    for (const flags of [[], ['--json'], ['--limit', '2']]) {
+      world.requests.length = 0;
+      const { exitCode, error } = await world.run('usage', '--sort', 'cost', ...flags);
+      expect([exitCode, error]).toEqual([0, 'Only records since 2026-11-28T12:00:00.000Z were compared.\n']);
+      expect(world.requests.length).toBeGreaterThan(1);
+    }
+  } finally {
+    usage.rankUsage = rankUsage;
+  }
+  expect((await world.run('usage', '--help')).out).not.toContain('searched_since');
+});
+
 test('adds up by a group, with the total as the last row', async () => {
   const { out, error } = await world.run('usage', '--totals', 'model');
   const rows = out
