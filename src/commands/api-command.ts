@@ -49,6 +49,9 @@ type Output = readonly Column[] | ((invocation: Invocation, answer: Row) => Prom
 export interface ApiCommand extends Command {
   operation: OperationId;
   output: Output;
+  details: CommandDetails;
+  /** The fields that the positionals behind those of the path fill. */
+  fields: readonly string[];
 }
 
 const LIST_ROWS_DEFAULT = 100;
@@ -91,6 +94,8 @@ export function apiCommand(usage: string, id: OperationId, output: Output, detai
     flags: { ...flags, ...(details.isLimited && { limit: limitFlag }), ...clientFlags },
     operation: id,
     output,
+    details,
+    fields,
     async run(invocation) {
       const values = [...invocation.positionals];
       const path = operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(values.shift() as string));
