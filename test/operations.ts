@@ -101,7 +101,10 @@ function readerOf(schema: Schema, method: string): FieldReader {
   const types = [schema['type']].flat();
   const { pattern, enum: choices, items, examples: [example] = [], maximum } = schema as KnownSchema;
   if (types.includes('array')) return { kind: 'list', member: readerOf(items ?? {}, method) };
-  if (types.includes('integer')) return { kind: 'count', ...(maximum !== undefined && { maximum }) };
+  if (types.includes('integer')) {
+    const isLimit = types.includes('null');
+    return { kind: 'count', ...(maximum !== undefined && { maximum }), ...(isLimit && { isLimit }) };
+  }
   // Without its flag, a change leaves a member as it is, and everything else takes false.
   if (types.includes('boolean')) return { kind: method === 'PATCH' ? 'yes-or-no' : 'switch' };
   if (choices !== undefined && choices.length <= CHOICES_MAX) return { kind: 'choice', choices };

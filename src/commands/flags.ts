@@ -28,6 +28,8 @@ export interface FieldReader {
   member?: FieldReader;
   /** The largest count. */
   maximum?: number;
+  /** Without the count there is no limit. */
+  isLimit?: boolean;
   /** The amount may be negative. */
   maySubtract?: boolean;
   /** Values of words that stand for them, such as null for "none". */
@@ -61,7 +63,8 @@ export function readFields(specs: Readonly<Record<string, FieldFlag>>, flags: In
   const fields: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(specs)) {
     if (flags[name] === true) fields[spec.field] = true;
-    const value = textFlag(flags, name);
+    // An empty choice is refused with the choices.
+    const value = spec.kind === 'choice' ? (flags[name] as string | undefined) : textFlag(flags, name);
     if (value === undefined && spec.isRequired === true) throw new WrongUsage(`--${name} is missing`);
     if (value === undefined) continue;
     fields[spec.field] = readValue(spec, value, `--${name}`);
@@ -78,7 +81,7 @@ export function readValue(spec: FieldReader, text: string, name: string): unknow
   if (kind === 'list') return members(text, name).map((one) => readValue(member, one, name));
   if (kind === 'time') return time(text, name);
   if (kind === 'amount') return amount(text, name, spec.maySubtract === true);
-  if (kind === 'count') return count(text, name, spec.maximum);
+  if (kind === 'count') return count(text, name, spec.maximum, spec.isLimit ? withoutLimit(words) : '');
   if (kind === 'yes-or-no') return choice(['yes', 'no'], text, name) === 'yes';
   if (kind === 'choice') return choice(choices, text, name);
   return kind === 'text' || kind === 'switch' ? text : formedText(kind, text, name);
@@ -108,11 +111,15 @@ function amount(value: string, name: string, maySubtract: boolean): string {
   return checked;
 }
 
-/** A whole number, at least 1. */
-export function count(value: string, name: string, maximum = Number.MAX_SAFE_INTEGER): number {
+function withoutLimit(words: object): string {
+  return Object.hasOwn(words, 'none') ? '; none removes the limit' : '; leave it out for no limit';
+}
+
+/** A whole number, at least 1. `advice` follows the error about a larger one. */
+export function count(value: string, name: string, maximum = Number.MAX_SAFE_INTEGER, advice = ''): number {
   const parsed = value.startsWith('0') ? null : parseWholeNumber(value);
   if (parsed === null) throw new WrongUsage(`${name} must be a whole number of at least 1, not "${value}"`);
-  if (parsed > maximum) throw new WrongUsage(`${name} must be at most ${maximum}`);
+  if (parsed > maximum) throw new WrongUsage(`${name} must be at most ${maximum}${advice}`);
   return parsed;
 }
 

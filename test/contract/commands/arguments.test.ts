@@ -186,6 +186,22 @@ test('an invalid value is refused with the name of its flag, before any request'
   expect(world.requests).toEqual([]);
 });
 
+test('the error about a wrong value has the choices, and how to have no limit', async () => {
+  const errorOf = async (...given: string[]) => (await world.run(...given)).error.split('\n')[0];
+  expect(await errorOf('usage', '--totals', '')).toBe(
+    'turnpike usage: --totals must be day or model or key or account, not ""',
+  );
+  expect(await errorOf('key', 'create', '--account', 'acct_x', '--rpm', '1000000001')).toBe(
+    'turnpike key create: --rpm must be at most 1000000000; leave it out for no limit',
+  );
+  expect(await errorOf('key', 'update', 'key_x', '--rpm', '1000000001')).toBe(
+    'turnpike key update: --rpm must be at most 1000000000; none removes the limit',
+  );
+  expect(await errorOf('auto-recharge', 'enable', 'acct_x', '--per-day-max', '1001')).toBe(
+    'turnpike auto-recharge enable: --per-day-max must be at most 1000',
+  );
+});
+
 test('a wrong or unknown TURNPIKE_ setting is named and exits 2', async () => {
   world.environment['TURNPIKE_LISTN'] = 'x';
   try {
