@@ -263,8 +263,10 @@ export const keyRoutes: AdminRoute[] = [
   }),
   post('/keys/{id}/revoke', 'key-revoke', 'Revoke a key permanently', everyoneWhoChanges, {
     params,
-    body: z.strictObject({ now: z.boolean().default(false).describe('Also ends its running messages.') }),
-    answer: [keySchema, 'The revoked key; its running messages may finish, unless `now` is true'],
+    body: z.strictObject({
+      now: z.boolean().default(false).describe('Also ends its running messages; without it they may finish.'),
+    }),
+    answer: [keySchema, 'The revoked key'],
     async handle(call) {
       const change = () => storeChange(call, call.params.id, { status: 'revoked' }, 'key.revoke');
       const revoked = await call.changeInTurn(change);

@@ -82,7 +82,7 @@ const changeBody = z
     overflow: z
       .boolean({ error: 'must be true or false' })
       .describe('Whether the wallet pays for what the plan does not.'),
-    ends_at: timeField.nullable().describe('When the plan ends; by default never. Only for operators.'),
+    ends_at: timeField.nullable().describe('When the plan ends. Only for operators.'),
   })
   .partial();
 

@@ -29,7 +29,7 @@ const statusFilter = z
     type: 'string',
     pattern: '^[1-5](xx|\\d\\d)$',
     examples: ['529', '5xx'],
-    description: 'The HTTP status, or a class of them.',
+    description: 'The HTTP status, or a class of them, such as 529 or 5xx.',
   });
 
 const NAME_WORDS = `must have 1 to ${bounds.modelNameCharactersMax} characters`;

@@ -94,7 +94,10 @@ function statusCommands(noun: string, operation: OperationId, summary: string, c
 
 const accounts: readonly ApiCommand[] = [
   apiCommand('account create NAME', 'account-create', accountDetails, {
-    flags: { 'allowance-period': { needs: 'allowance' } },
+    flags: {
+      'allowance-period': { needs: 'allowance' },
+      'credit-line': { help: 'how far its balance may go below zero (default: 0)' },
+    },
   }),
   apiCommand('account list', 'account-list', accountColumns),
   apiCommand('account show ID', 'account-show', accountDetails),
@@ -116,7 +119,10 @@ const keys: readonly ApiCommand[] = [
     ...withKey,
     flags: {
       account: { isRequired: true, help: 'the account that pays (required)' },
-      'quota-period': { needs: 'quota' },
+      'quota-period': {
+        needs: 'quota',
+        help: 'when the quota is reset; total: never (total, day, week or month; default: total)',
+      },
     },
   }),
   apiCommand('key list', 'key-list', keyColumns),
@@ -129,6 +135,7 @@ const keys: readonly ApiCommand[] = [
 
 const people: readonly ApiCommand[] = [
   apiCommand('token create', 'token-create', [...columns('token'), ...tokenColumns], {
+    summary: 'Create a token for the admin API',
     advice: 'Keep the token now: it is not shown again.\n',
   }),
   apiCommand('token list', 'token-list', tokenColumns),
@@ -164,10 +171,18 @@ const plans: readonly ApiCommand[] = [
   apiCommand('plan show ACCOUNT', 'plan-show', planDetails),
   apiCommand('plan give ACCOUNT PLAN', 'plan-change', planDetails, {
     summary: 'Give an account a plan without payment',
+    flags: {
+      overflow: {
+        help: 'whether the wallet pays for what the plan does not (default: yes, or that of the plan before)',
+      },
+      ends: {
+        help: 'when the plan ends, or none (such as 2027-01-31T00:00:00Z; default: none, or that of the plan before)',
+      },
+    },
   }),
   apiCommand('plan update ACCOUNT', 'plan-change', planDetails, {
     summary: 'Change the plan of an account',
-    flags: { plan: { help: 'gives the account another plan without payment' } },
+    flags: { plan: { help: 'gives the account another plan without payment; none ends its plan at once' } },
   }),
   apiCommand('plan subscribe ACCOUNT PLAN', 'subscription-create', printSubscribed),
   apiCommand('plan cancel ACCOUNT', 'subscription-cancel', planDetails),
@@ -184,6 +199,7 @@ const payments: readonly ApiCommand[] = [
   apiCommand('auto-recharge enable ACCOUNT', 'auto-recharge-change', rechargeColumns, {
     summary: 'Recharge an account automatically, or change how',
     body: { enabled: true },
+    flags: { amount: { help: 'the credit to buy: USD in whole cents' } },
   }),
   apiCommand('auto-recharge disable ACCOUNT', 'auto-recharge-change', rechargeColumns, {
     summary: 'Stop recharging an account',

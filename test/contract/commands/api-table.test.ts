@@ -126,6 +126,15 @@ test('every member that a command prints belongs to its response', () => {
   expect(faults).toEqual([]);
 });
 
+test('no help names an operation, which users of commands cannot call', () => {
+  const ids = Object.values(document.paths).flatMap((methods) => Object.values(methods).map((one) => one.operationId));
+  const faults = apiCommands.flatMap(({ name, summary, result = '', flags }) => {
+    const help = [summary, result, ...Object.values(flags).map((flag) => flag.help)].join('\n');
+    return ids.filter((id) => help.includes(id)).map((id) => `${name}: ${id}`);
+  });
+  expect(faults).toEqual([]);
+});
+
 test('no field has a flag with the name of one that every command has', () => {
   const common = ['url', 'token', 'data', 'json', 'help', 'limit'];
   const flags = apiCommands.flatMap(({ operation }) => Object.keys(flagsOf(operation)));

@@ -123,6 +123,12 @@ test('the help of a command has the description, choices and defaults of each fi
   ]);
   expect(out).toMatch(/^ {2}--group A,B +the groups that its keys may be in \(default: default\)$/m);
   expect(out).toMatch(/^ {2}--credit-kind payment\|promotion +the kind of its initial credit \(default: payment\)$/m);
+  expect(out).toMatch(/^ {2}--credit-line AMOUNT .*\(default: 0\)$/m);
+  expect((await world.run('key', 'create', '--help')).out).toMatch(/^ {2}--quota-period .*; default: total\)$/m);
+  expect((await world.run('plan', 'give', '--help')).out).toMatch(/^ {2}--overflow .*\(default: yes,/m);
+  expect((await world.run('plan', 'update', '--help')).out).toMatch(
+    /^ {2}--plan TEXT .*; none ends its plan at once$/m,
+  );
   const update = (await world.run('key', 'update', '--help')).out;
   expect(update).toMatch(/^ {2}--rpm N +requests per minute \(none removes it\)$/m);
   expect(update).toMatch(/^ {2}--models A,B .*\(any removes it\)$/m);
