@@ -10,7 +10,7 @@ import { faultError } from './message-errors.ts';
 import { OpenAttempt } from './open-attempt.ts';
 import type { OpenMessage } from './open-message.ts';
 import type { Target } from './route-health.ts';
-import { AttemptIterator, findTargets } from './targets.ts';
+import { AttemptIterator, findTargets, presentTarget } from './targets.ts';
 
 /** The answer of the target that succeeded: the first events of a stream, or the whole message as text. */
 export type Opened =
@@ -31,7 +31,11 @@ export async function openRoute(gateway: Gateway, message: OpenMessage, request:
   const attemptIterator = new AttemptIterator(targets, catalog.settings.attemptsSeconds);
   const isTimed = conversation !== null && offer.model.prefersLatency && isStream;
   let failure: TurnpikeError | null = null;
-  for (let target = attemptIterator.next(); target !== null; target = attemptIterator.next()) {
+  const present: Target[] = [];
+  for (let listed = attemptIterator.next(); listed !== null; listed = attemptIterator.next()) {
+    const target = presentTarget(gateway.catalog(), message.admitted, listed);
+    if (target === null) continue;
+    present.push(target);
     const permit = gateway.health.enter(target, isTimed);
     if (permit === null) continue;
     attemptIterator.begin(target);
@@ -59,7 +63,7 @@ export async function openRoute(gateway: Gateway, message: OpenMessage, request:
       if (!isOfCredential(fault.kind)) attemptIterator.giveUp(target);
     }
   }
-  throw failure ?? unavailableError(gateway, targets);
+  throw failure ?? unavailableError(gateway, present);
 }
 
 /** The error if no target was tried at all. */

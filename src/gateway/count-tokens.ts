@@ -9,7 +9,7 @@ import { faultError } from './message-errors.ts';
 import { type AdmissionRequest, measureFor } from './plan-message.ts';
 import { makeAttempt, providerOfKind } from './provider-request.ts';
 import type { BreakerState } from './route-health.ts';
-import { AttemptIterator, findTargets } from './targets.ts';
+import { AttemptIterator, findTargets, presentTarget } from './targets.ts';
 
 /** The request to count, and its caller. */
 export type CountRequest = Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'catalog' | 'request' | 'offer'>;
@@ -36,7 +36,9 @@ export async function countByProvider(
   const attemptIterator = new AttemptIterator(findTargets(gateway, catalog, admissionRequest).targets, secondsMax);
   let refusal: ProviderFault | null = null; // by the first provider that does not support the request
   let hasFailed = false;
-  for (let target = attemptIterator.next(); target !== null; target = attemptIterator.next()) {
+  for (let listed = attemptIterator.next(); listed !== null; listed = attemptIterator.next()) {
+    const target = presentTarget(gateway.catalog(), counted, listed);
+    if (target === null) continue;
     const provider = providerOfKind(gateway, target.settings);
     const exact = provider.countLocally(request);
     if (exact !== null) return exact;

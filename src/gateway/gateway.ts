@@ -234,9 +234,9 @@ async function answerCaller(
   try {
     const answered = await answer(caller, catalog);
     const { status, body } = typeof answered === 'string' ? { status: 200, body: answered } : answered;
-    return { status, headers: headersLastKnown(gateway, catalog, caller, clientRequest), body };
+    return { status, headers: headersLastKnown(gateway, gateway.catalog(), caller, clientRequest), body };
   } catch (thrown) {
-    throw withHeaders(asTurnpikeError(thrown), headersLastKnown(gateway, catalog, caller, clientRequest));
+    throw withHeaders(asTurnpikeError(thrown), headersLastKnown(gateway, gateway.catalog(), caller, clientRequest));
   }
 }
 

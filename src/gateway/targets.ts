@@ -13,6 +13,7 @@ import {
 import { bounds } from '../config/config.ts';
 import { isJsonObject, isThinking, type JsonObject, jsonObjects, type MessageRequest, objectOf } from '../wire/wire.ts';
 import type { Conversation, Conversations } from './conversations.ts';
+import type { AdmittedRequest } from './plan-message.ts';
 import type { BreakerState, RouteHealth, Target } from './route-health.ts';
 
 /** Targets that are the same for every account, by the model's routes; valid for one set of providers. */
@@ -30,6 +31,20 @@ export function listTargets(catalog: Catalog, offer: Offer, account: number): re
   const targets = makeTargets(providers, routes, offer, account);
   if (offer.tier === undefined && isForEveryone(catalog, routes, offer)) shared.set(routes, { providers, targets });
   return targets;
+}
+
+/**
+ * A target as its provider and credential are now; null once the operator has removed one of them, or does not allow this
+ * provider for the group any more. `catalog` is the one that the offer was made from.
+ */
+export function presentTarget(
+  now: Catalog,
+  { catalog, offer, caller }: Pick<AdmittedRequest, 'catalog' | 'offer' | 'caller'>,
+  listed: Target,
+): Target | null {
+  if (now === catalog) return listed;
+  const present = listTargets(now, offer, caller.account.id);
+  return present.find(({ healthKey }) => healthKey === listed.healthKey) ?? null;
 }
 
 function makeTargets(
