@@ -78,15 +78,25 @@ async function accept(call: CallWith<typeof acceptBody>): Promise<z.infer<typeof
     await call.signUps.restoreLink(link, note('person.password_reset_failed'));
     throw failure;
   }
-  await tellPasswordChanged(call, email);
+  await tellPasswordChanged(call, { person: id, account: accountId, email });
   return { email, role };
 }
 
-/** The password has changed: a failure to queue the mail is only logged. */
-async function tellPasswordChanged({ mailer, clock, context, report }: Call, email: string): Promise<void> {
-  const request = { kind: 'password-changed' as const, atMs: clock.nowMs(), address: context.env.address };
+interface Changed {
+  /** Such as "person_…". */
+  person: string;
+  account: number | null;
+  email: string;
+}
+
+/** The password has changed: a failure to tell it by event and mail is only logged. */
+async function tellPasswordChanged(call: Call, { person, account, email }: Changed): Promise<void> {
+  const { mailer, events, clock, context, report } = call;
+  const atMs = clock.nowMs();
+  const request = { kind: 'password-changed' as const, atMs, address: context.env.address };
   try {
     await mailer?.send({ to: email, request });
+    await events.emit([{ atMs, account, type: 'password.reset', data: { person, email }, dedupe: null }]);
   } catch (failure) {
     report(context.get('requestId'), failure);
   }

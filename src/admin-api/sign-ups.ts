@@ -161,7 +161,21 @@ async function accept(call: CallWith<typeof acceptBody>): Promise<z.infer<typeof
   ];
   await call.signUps.createSignUp(signUp, link, recordAudit(call, notes));
   await call.signIn.setPassword({ email, name, password: call.body.password });
+  await tellOfFullDay(call, settings.signUpsPerDayMax);
   return { email, role: 'owner', account: accountId };
+}
+
+/** The account exists: a failure to tell operators that it was the last one of the day is only logged. */
+async function tellOfFullDay({ signUps, events, clock, context, report }: Call, signUpsMax: number): Promise<void> {
+  const nowMs = clock.nowMs();
+  try {
+    if ((await signUps.countSignUps(nowMs - DAY_MS)) < signUpsMax) return;
+    const dedupe = `sign-ups ${Math.floor(nowMs / DAY_MS)}`;
+    const data = { per_day_max: signUpsMax };
+    await events.emit([{ atMs: nowMs, account: null, type: 'sign_up.limited', data, dedupe }]);
+  } catch (failure) {
+    report(context.get('requestId'), failure);
+  }
 }
 
 async function makeSignUp({ signUps, clock }: Call, link: MailedLink, settings: Settings): Promise<SignUp> {

@@ -20,7 +20,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { SampleStore } from '../usage/usage.ts';
-import { eventRows, eventsOfKey, eventsOfPerson, eventsOfToken } from './change-events.ts';
+import { eventOfSignUp, eventRows, eventsOfKey, eventsOfPerson, eventsOfToken } from './change-events.ts';
 import type { CoCommittedRow } from './co-committed.ts';
 import type { MailReads } from './mail-rows.ts';
 
@@ -144,6 +144,7 @@ export function signUpWrites(gate: LedgerGate): Omit<SignUpStore, keyof MailRead
           { table: 'accounts', account },
           { table: 'people', person: owner, link: { hash: null } },
           { table: 'sign_ups', put: signUp },
+          ...eventRows([eventOfSignUp(signUp)]),
         ],
         auditContext,
       );

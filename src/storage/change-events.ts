@@ -1,8 +1,9 @@
-// The events that report changes of keys, tokens and people. They are written with the change.
+// The events that report changes of keys, tokens and people, and new accounts. They are written with the change.
 
-import type { AccessToken, Key, Person } from '../accounts/accounts.ts';
+import type { AccessToken, Key, Person, SignUp } from '../accounts/accounts.ts';
 import type { AuditContext } from '../audit/audit.ts';
 import { formatId } from '../base/ids.ts';
+import { formatUsd } from '../base/money.ts';
 import type { NewEvent } from '../events/events.ts';
 import type { CoCommittedRow } from './co-committed.ts';
 
@@ -39,4 +40,9 @@ export function eventsOfPerson(person: Person, { audit }: AuditContext): NewEven
   const { id, email, role, accountId } = person;
   const data = { person: formatId('person', id), email: email ?? '', role };
   return [{ atMs: record.atMs, account: accountId, type: 'person.joined', data, dedupe: null }];
+}
+
+export function eventOfSignUp({ account, owner, credit }: SignUp): NewEvent {
+  const data = { name: account.name, email: owner.email ?? '', credit: formatUsd(credit) };
+  return { atMs: account.createdAtMs, account: null, type: 'account.signed_up', data, dedupe: null };
 }

@@ -50,6 +50,8 @@ describe('a password reset', () => {
     expect(mailing.installation.passwords.get('ada@example.com')?.password).toBe(password);
     const [record] = (await mailing.installation.ask('GET', `/api/v1/audit?object=${id}`)).body['data'] as Json[];
     expect(record).toMatchObject({ action: 'person.password_reset', actor: id, after: { by: 'mail' } });
+    const events = (await mailing.installation.ask('GET', '/api/v1/events?type=password.reset')).body['data'];
+    expect(events).toMatchObject([{ data: { person: id, email: 'ada@example.com' } }]);
     expect(clock.nowMs()).toBeGreaterThan(0);
   });
 

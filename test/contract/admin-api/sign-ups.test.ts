@@ -69,6 +69,22 @@ describe('a sign-up', () => {
         .sort(),
     ).toEqual(['account.create', 'person.create']);
     expect(audit[0]?.['actor']).toMatch(/^person_/);
+    const events = (await mailing.installation.ask('GET', '/api/v1/events')).body['data'];
+    expect(events).toMatchObject([
+      { type: 'account.signed_up', data: { name: 'Ada Ltd', email: 'ada@example.com', credit: '5.00' } },
+    ]);
+  });
+
+  test('that is the last one of a day tells operators so, once', async () => {
+    await settings({ sign_ups_per_day_max: 2 });
+    const limited = async () =>
+      ((await mailing.installation.ask('GET', '/api/v1/events?type=sign_up.limited')).body['data'] as Json[]).map(
+        ({ data }) => data,
+      );
+    await complete('ada@example.com');
+    expect(await limited()).toEqual([]);
+    await complete('bob@example.org');
+    expect(await limited()).toEqual([{ per_day_max: 2 }]);
   });
 
   test('stores its link only as a hash, and shows neither the names given nor another link in its mail', async () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { type EventType, eventTypes, isEventType, isForAccount, matchesType } from '../../../src/events/events.ts';
-import { readText } from '../../sources.ts';
+import { projectFiles, readText } from '../../sources.ts';
 
 const types = Object.keys(eventTypes) as EventType[];
 
@@ -26,6 +26,14 @@ describe('the event types', () => {
       return { type, severity, audience, members: Object.keys(data.shape) };
     });
     expect(documented as unknown[]).toEqual(defined);
+  });
+
+  test('are all reported by some part of the service', () => {
+    const reporting = projectFiles().filter(
+      (path) => /^src\/.*\.ts$/.test(path) && path !== 'src/events/event-types.ts',
+    );
+    const text = reporting.map((path) => readText(path)).join('');
+    expect(types.filter((type) => !text.includes(`'${type}'`))).toEqual([]);
   });
 
   test('describes who did it by name, and ends each sentence with one period', () => {
