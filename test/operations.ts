@@ -65,9 +65,10 @@ function operationText(document: Document, method: string, path: string, operati
       isRequired: required.includes(name),
     })),
   ];
+  const names = new Set(fields.map(({ name }) => name));
   const flags = fields
     .filter(({ name, schema }) => !WITHOUT_FLAG.includes(name) && schema['type'] !== 'object')
-    .map((field) => `    ${JSON.stringify(flagName(field.name))}: ${JSON.stringify(flagOf(field, method))}`);
+    .map((field) => `    ${JSON.stringify(flagName(field.name))}: ${JSON.stringify(flagOf(field, method, names))}`);
   const isList = fields.some(({ name }) => name === 'cursor');
   const result = asPart((responses['201'] ?? responses['200'])?.description ?? '');
   const head = JSON.stringify({ method, path, summary, result, isList }).slice(0, -1);
@@ -78,12 +79,13 @@ function flagName(field: string): string {
   return FLAG_NAMES[field] ?? field.replaceAll('_', '-');
 }
 
-function flagOf({ name, schema, isRequired }: Field, method: string): FieldFlag {
+/** `names`: of all fields of the operation. */
+function flagOf({ name, schema, isRequired }: Field, method: string, names: ReadonlySet<string>): FieldFlag {
   const reader = readerOf(schema, method);
   const words = wordsOf(schema, reader, method);
   return {
     ...(reader.kind !== 'switch' && { value: placeholderOf(name, schema, reader) }),
-    help: helpOf(name, schema, method, [
+    help: helpOf(name, withFlags(schema, names), method, [
       ...(isRequired ? ['required'] : []),
       ...(isLong(reader.choices ?? []) ? [enumerate(reader.choices ?? [])] : []),
       ...exampleOf(schema).map((example) => `such as ${example}`),
@@ -130,6 +132,14 @@ function placeholderOf(name: string, schema: Schema, { kind, choices }: FieldRea
   if (kind === 'text' && /^\^\w+_\[/.test(String(schema['pattern']))) return 'ID';
   const placeholders: Record<string, string> = { count: 'N', list: 'A,B', 'yes-or-no': 'yes|no', duration: 'TIME' };
   return placeholders[kind] ?? kind.toUpperCase();
+}
+
+/** The schema with a description that names flags in place of fields. */
+function withFlags(schema: Schema, names: ReadonlySet<string>): Schema {
+  const { description } = schema;
+  if (typeof description !== 'string') return schema;
+  const named = (quoted: string, name: string) => (names.has(name) ? `--${flagName(name)}` : quoted);
+  return { ...schema, description: description.replace(/`(\w+)`/g, named) };
 }
 
 /** The description, and facts in parentheses. */

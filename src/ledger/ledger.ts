@@ -59,7 +59,6 @@ export {
   tightestWindow,
   type WindowReading,
   windowEndMs,
-  windowLengths,
 } from './plan.ts';
 export { ResidentLedger } from './resident-ledger.ts';
 export { ResidentRows, type StoredRows } from './resident-rows.ts';

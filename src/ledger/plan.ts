@@ -228,5 +228,3 @@ export function withRolledPlan(account: AccountRow, nowMs: number): AccountRow {
   const plan = rolledPlan(account.plan, nowMs);
   return plan === account.plan ? account : { ...account, plan };
 }
-
-export const windowLengths = ['5h', 'day', 'week', 'month'] as const satisfies readonly WindowLength[];
