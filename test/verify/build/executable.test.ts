@@ -135,7 +135,7 @@ test('the runtime has the environment that bin/with-bun sets, under the same pro
   expect(pid).toBe(service.process.pid);
   const running = new Set(readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'));
   const exported = [...(readText('bin/with-bun') ?? '').matchAll(/export (\w+)=(?:"\$\{\w+-(\w+)\}"|(\w+))/g)];
-  expect(exported.length).toBe(4);
+  expect(exported.length).toBe(5);
   const expected = exported.map(([, name, usual, always]) => `${name}=${always ?? usual}`);
   const missing = expected.filter((setting) => !running.has(setting));
   expect(missing).toEqual(['DO_NOT_TRACK=1']);
