@@ -119,7 +119,7 @@ async function readOpening(message: OpenMessage, attempt: OpenAttempt, events: E
     if (opening.length === 0 && arrived[0]?.name !== 'message_start')
       throw new ProviderFault('failed', 'the stream did not begin with message_start');
     const isBegin = opening.length === 0;
-    opening.push(...attempt.see(arrived).filter(({ name }) => name !== 'ping')); // of which there may be any number
+    opening.push(...attempt.see(arrived).filter(({ name }) => name !== 'ping')); // a provider may send any number of pings
     if (isBegin) message.beginStream();
     if (arrived.some(isContent) || opening.length >= OPENING_EVENTS_MAX) return opening;
     message.watch.begin();

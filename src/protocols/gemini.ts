@@ -1,4 +1,4 @@
-// Names of Gemini: of the settings of a request, and of the statuses of errors.
+// Gemini's names for the settings of a request and for the statuses of errors.
 
 /** Members of generationConfig by their names in Messages, and in the provider kinds that have fields of the front. */
 export const GEMINI_CONFIG = {

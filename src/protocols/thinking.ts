@@ -1,5 +1,4 @@
-// Thinking in messages and in signatures: that of Chat Completions, of clients and of the provider that gets its own back, and what
-// signatures of other converters are read with.
+// Thinking as clients of Chat Completions return it, and as signatures carry it: a provider gets back its own.
 
 import { bounds } from '../config/config.ts';
 import { InnerJson, isJsonObject, type JsonObject, type JsonValue, jsonObjects, textOf } from '../wire/wire.ts';

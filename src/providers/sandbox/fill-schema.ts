@@ -22,7 +22,7 @@ interface Place {
   taken: readonly JsonValue[];
 }
 
-const TYPES_MAX = 7; // of JSON, with integers
+const TYPES_MAX = 7; // the six of JSON, and integers
 const START: Place = { depth: 0, around: new Set(['#']), taken: [] };
 
 /** A value has all schemas of a list. undefined: recursive without an end, or too large. */

@@ -87,6 +87,7 @@ test.each([true, false])('nothing is sent to a provider that was removed meanwhi
   await expectError(response, 502, 'api_error', 'upstream_failed');
   expect(asked).toEqual([]);
   expect(await service.records()).toMatchObject([{ outcome: 'failed', cost: 0, attempts: [] }]);
+  expect(await service.check()).toMatchObject({ ok: true, open_holds: 0 });
 });
 
 test('an attempt has the address and credential that its provider has when it begins', async () => {
