@@ -62,6 +62,8 @@ export const bounds = {
   batchOperationsMax: 1_024,
   ledgerGatherFrom: 4, // when the last batch had this many bundles, the next is gathered for ledgerGatherMs
   ledgerGatherMs: 1,
+  accountLevelsMax: 3, // accounts above one another, the lowest included
+  accountChainMax: 8, // more than that only by changes at the same moment
   cachedLedgerRowsMax: 100_000,
   holdUnwrittenMs: 1_000, // a younger hold exists in memory only (SQLite)
   ledgerWriteMs: 250, // between writes of what need not be durable at once

@@ -28,7 +28,8 @@ const amount = z.string().describe('USD, as a decimal string.');
 const count = z.int().min(0);
 const time = z.iso.datetime();
 const id = z.string();
-const percent = z.union([z.literal(80), z.literal(100)]);
+/** One of the account's thresholds. */
+const percent = z.int().min(1).max(100);
 const period = z.enum(['total', 'day', 'week', 'month']);
 const paymentKind = z.enum(['checkout', 'auto_recharge', 'subscription']);
 const payment = { payment: id, kind: paymentKind };
@@ -64,6 +65,22 @@ const money = {
     data: { key: id, percent, used: amount, quota: amount, period },
     describe: (data) =>
       `${data.percent} % of the quota of ${data.quota} USD (${data.period}) of the key ${data.key} are used.`,
+  }),
+  'budget.used': define({
+    title: 'Budget of a person used',
+    severity: 'warning',
+    audience: 'account',
+    data: {
+      person: id,
+      window: z.enum(['5h', 'day', 'week', 'month']),
+      percent,
+      used: amount,
+      budget: amount,
+      stops: z.boolean(),
+      resets_at: z.string().nullable(),
+    },
+    describe: (data) =>
+      `${data.percent} % of the budget of ${data.budget} USD (${data.window}) of the person ${data.person} are used.`,
   }),
   'plan_window.used': define({
     title: 'Plan allowance used',

@@ -8,6 +8,7 @@ import type {
   FirstCredit,
   Key,
   KeyTerms,
+  Person,
   PersonStore,
   SignUpStore,
   TokenStore,
@@ -79,11 +80,12 @@ export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson'
     createPerson(person, linkHash, auditContext, former = null) {
       const freed: CoCommittedRow[] =
         former === null ? [] : [{ table: 'people', person: former, link: { hash: null } }];
-      return submit(gate, [], [...freed, { table: 'people', person, link: { hash: linkHash } }], auditContext);
+      const operations = former === null ? setPerson(person) : [...setPerson(former), ...setPerson(person)];
+      return submit(gate, operations, [...freed, { table: 'people', person, link: { hash: linkHash } }], auditContext);
     },
     updatePerson(person, link, auditContext) {
       const events = eventRows(eventsOfPerson(person, auditContext));
-      return submit(gate, [], [{ table: 'people', person, link }, ...events], auditContext);
+      return submit(gate, setPerson(person), [{ table: 'people', person, link }, ...events], auditContext);
     },
   };
 }
@@ -138,7 +140,7 @@ export function signUpWrites(gate: LedgerGate): Omit<SignUpStore, keyof MailRead
       const credit: FirstCredit = { amount, kind: 'promotion', reference: `sign-up:${owner.id}`, note: 'sign-up' };
       return submit(
         gate,
-        [setAccount(account, terms), ...(amount > 0 ? [firstCredit(account, credit)] : [])],
+        [setAccount(account, terms), ...setPerson(owner), ...(amount > 0 ? [firstCredit(account, credit)] : [])],
         [
           { table: 'mailed_links', use: { link, nowMs } },
           { table: 'accounts', account },
@@ -188,11 +190,22 @@ export function writeFirstAccount(gate: LedgerGate, first: FirstAccount, auditCo
 }
 
 function setAccount(account: Account, terms: AccountTerms): Operation {
-  return { kind: 'set-account', account: account.id, terms };
+  const { parentId: parent = null, paysFrom = 'own' } = account;
+  return {
+    kind: 'set-account',
+    account: account.id,
+    terms: { ...terms, company: { ...terms.company, parent, paysFrom } },
+  };
 }
 
 function setKey(key: Key, terms: KeyTerms): Operation {
-  return { kind: 'set-key', key: key.id, account: key.accountId, terms };
+  return { kind: 'set-key', key: key.id, account: key.accountId, terms: { ...terms, person: key.personId ?? null } };
+}
+
+/** People of the installation have no keys of their own. */
+function setPerson({ id, accountId, status }: Person): Operation[] {
+  if (accountId === null) return [];
+  return [{ kind: 'set-person', person: id, account: accountId, enabled: status !== 'disabled' }];
 }
 
 function firstCredit(account: Account, credit: FirstCredit): Operation {
@@ -231,6 +244,13 @@ function asError(answer: Extract<Answer, { ok: false }>): TurnpikeError {
       );
     case 'unknown_account':
       return new TurnpikeError('object_not_found', 'There is no such account.');
+    case 'wrong_parent':
+      return new TurnpikeError(
+        'invalid_request',
+        'parent: must be an existing account that is not below this one, with at most three levels in all',
+      );
+    case 'unknown_person':
+      return new TurnpikeError('object_not_found', 'There is no such person.');
     case 'unknown_key':
       return new TurnpikeError('object_not_found', 'There is no such key.');
     default:

@@ -139,17 +139,17 @@ export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {
 
 function writeAccount({ account }: RowOf<'accounts'>): CoCommittedStatement {
   return {
-    text: `INSERT INTO accounts (id, created_at_ms, document) VALUES ($1, $2, $3)
-       ON CONFLICT (id) DO UPDATE SET document = excluded.document`,
-    values: [account.id, account.createdAtMs, JSON.stringify(account)],
+    text: `INSERT INTO accounts (id, created_at_ms, document, parent_id) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (id) DO UPDATE SET document = excluded.document, parent_id = excluded.parent_id`,
+    values: [account.id, account.createdAtMs, JSON.stringify(account), account.parentId ?? null],
   };
 }
 
 function writeKey({ key }: RowOf<'keys'>): CoCommittedStatement {
   return {
-    text: `INSERT INTO keys (id, account_id, made_by, created_at_ms, document) VALUES ($1, $2, $3, $4, $5)
-       ON CONFLICT (id) DO UPDATE SET document = excluded.document`,
-    values: [key.id, key.accountId, key.madeBy, key.createdAtMs, JSON.stringify(key)],
+    text: `INSERT INTO keys (id, account_id, made_by, created_at_ms, document, person_id) VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (id) DO UPDATE SET document = excluded.document, person_id = excluded.person_id`,
+    values: [key.id, key.accountId, key.madeBy, key.createdAtMs, JSON.stringify(key), key.personId ?? null],
   };
 }
 

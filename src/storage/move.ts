@@ -23,6 +23,7 @@ export const movedTables = [
   'people',
   'account_meters',
   'key_meters',
+  'person_meters',
   'leases',
   'holds',
   'claims',

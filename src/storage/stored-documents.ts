@@ -7,10 +7,14 @@ import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
 import {
   type AccountRow,
+  type BudgetTerms,
+  type CompanyTerms,
   type Ending,
   entryKinds,
   type KeyRow,
   type NewEntry,
+  type PersonBudget,
+  type PersonWindow,
   type PlanMeter,
   type PlanWindow,
 } from '../ledger/ledger.ts';
@@ -102,11 +106,28 @@ const role = words('operator', 'viewer', 'owner', 'member');
 
 const windowLength = words('5h', 'day', 'week', 'month');
 
+const budget = object<BudgetTerms>({
+  limits: list(object<BudgetTerms['limits'][number]>({ length: windowLength, limit: whole })),
+  stops: flag,
+});
+
+const company = object<CompanyTerms>({
+  parent: nullable(whole),
+  paysFrom: words('own', 'parent'),
+  personBudget: nullable(budget),
+  warnsAt: list(whole),
+});
+
+const budgets = list(object<PersonBudget>({ account: whole, terms: nullable(budget) }));
+const personWindows = list(object<PersonWindow>({ length: windowLength, used: whole, startMs: whole }));
+
 const account = object<Account>({
   id: whole,
   name: text,
   groups: texts,
   status: onOff,
+  parentId: optional(nullable(whole)),
+  paysFrom: optional(words('own', 'parent')),
   autoRecharge: optional(
     nullable(
       object<NonNullable<Account['autoRecharge']>>({
@@ -132,6 +153,7 @@ const key = object<Key>({
   origins: nullable(texts),
   addresses: nullable(texts),
   madeBy: nullable(text),
+  personId: optional(nullable(whole)),
   createdAtMs: whole,
 });
 
@@ -319,6 +341,9 @@ export const documents = {
   lowBalances: stored(['account_meters', 'id', 'low_balances'], list(whole)),
   pastWindows: stored(['account_meters', 'id', 'past_windows'], pastWindows),
   reversals: stored(['account_meters', 'id', 'reversals'], reversals),
+  company: stored(['account_meters', 'id', 'company'], company),
+  personWindows: stored(['person_meters', 'id', 'windows'], personWindows),
+  budgets: stored(['person_meters', 'id', 'budgets'], budgets),
   limits: stored(['key_meters', 'id', 'limits'], limits),
   rates: stored(['key_meters', 'id', 'rates'], rates),
   hold: { ...stored(['holds', 'request_id', 'document'], holdShape), read: readDocument },

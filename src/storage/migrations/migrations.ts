@@ -8,6 +8,7 @@ import { emailClaims } from './email-claims.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
+import { peopleAndLevels } from './people-and-levels.ts';
 import { planWindowColumns } from './plan-windows.ts';
 import { refusalTables } from './refusals.ts';
 
@@ -100,6 +101,14 @@ const rights: Migration = {
   ...dataRights,
 };
 
+/** Programs of earlier versions would let messages past the limits of accounts above and of people. */
+const levels: Migration = {
+  version: 19,
+  name: 'people and levels',
+  leastKnown: 19,
+  ...peopleAndLevels,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -110,6 +119,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   claimedEmails,
   missingTables,
   rights,
+  levels,
 ];
 
 /** The version that this program creates and uses. */

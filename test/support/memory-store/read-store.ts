@@ -11,6 +11,7 @@ import {
   type NameSearches,
   type Person,
   type PersonStore,
+  payingAccountOf,
   type SortedAccounts,
   type SortedKeys,
   type SortedPage,
@@ -130,8 +131,12 @@ function accountReads(tables: MemoryTables) {
       const key = secret && tables.keys.get(secret.keyId);
       const account = key && tables.accounts.get(key.accountId);
       if (secret === undefined || key === undefined || account === undefined) return null;
-      const plan = tables.accountMeters.get(account.id)?.plan ?? null;
-      return { key, account, secretExpiresAtMs: secret.expiresAtMs, plan: plan && callerPlan(plan) };
+      const above: Account[] = [];
+      for (let one = account; one.parentId != null; one = above.at(-1) as Account)
+        above.push(tables.accounts.get(one.parentId) as Account);
+      const plan = tables.accountMeters.get(payingAccountOf({ account, above }).id)?.plan ?? null;
+      const person = tables.people.get(key.personId ?? 0)?.person ?? null;
+      return { key, account, above, person, secretExpiresAtMs: secret.expiresAtMs, plan: plan && callerPlan(plan) };
     },
     ...nameSearches(tables),
     async getAccount(id: number) {
@@ -274,9 +279,13 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
       return row === undefined ? null : describeKeyMeters(row, nowMs);
     },
     async callerMeters(question, nowMs) {
-      const account = tables.accountMeters.get(question.account) ?? null;
-      const key = tables.keyMeters.get(question.key) ?? null;
-      return describeCallerMeters(account, key, question, nowMs);
+      const rows = {
+        account: tables.accountMeters.get(question.account) ?? null,
+        above: question.above.flatMap((id) => tables.accountMeters.get(id) ?? []),
+        key: tables.keyMeters.get(question.key) ?? null,
+        person: tables.personMeters.get(question.person ?? 0) ?? null,
+      };
+      return describeCallerMeters(rows, question, nowMs);
     },
     async listPlans({ after: last, limit }) {
       const rows = [...tables.accountMeters.values()].filter(({ id }) => id > last).sort((a, b) => a.id - b.id);

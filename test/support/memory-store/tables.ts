@@ -15,6 +15,7 @@ import type {
   LeaseRow,
   MonthChange,
   NewEntry,
+  PersonRow,
   StoredAnswer,
 } from '../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
@@ -27,6 +28,7 @@ export type OwnedAnswer = StoredAnswer & { account: number };
 export interface MemoryTables extends PaymentTables {
   accountMeters: Map<number, AccountRow>;
   keyMeters: Map<number, KeyRow>;
+  personMeters: Map<number, PersonRow>;
   holds: Map<string, HoldRow>;
   leases: Map<string, LeaseRow>;
   /** By key and name. */
