@@ -283,7 +283,7 @@ function fill(path: string, count: number): void {
   );
   database.run("INSERT INTO accounts (id, created_at_ms, document) VALUES (1, 0, '{}'), (7, 0, '{}')");
   database.run(
-    "INSERT INTO account_meters VALUES (1, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}', 0, 0, 0, NULL, NULL, NULL, NULL)",
+    "INSERT INTO account_meters VALUES (1, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}', 0, 0, 0, NULL, NULL, NULL, NULL, NULL)",
   );
   database.run(
     "INSERT INTO keys (id, account_id, made_by, created_at_ms, document) VALUES (2, 1, 'tok_a', 0, '{}'), (8, 7, 'tok_a', 0, '{}')",
