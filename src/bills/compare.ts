@@ -1,0 +1,259 @@
+// Compares the bill of a day with what this service recorded, and explains the difference in parts that add up to it
+// exactly. Pure.
+
+import { bounds } from '../config/config.ts';
+import { type BillFeature, type BillLine, type BillUnits, billFeatures, formatUnits, STANDARD, UNITS_PER_NANO } from './bill-line.ts';
+import { type BillPart, type BillParts, billParts, type ComparedDay, type ComparedFeature, type ComparedModel } from './bill-source.ts';
+import { featureOf, OTHER_MODELS, type OurDay, type OurFeature, type OurModel } from './gather-usage.ts';
+import { matchModels } from './match-models.ts';
+
+export type PartUnits = Record<BillPart, BillUnits>;
+
+export interface ComparedBill {
+  lines: readonly BillLine[];
+  ours: OurDay;
+  /** Names on the bill with those at the provider. */
+  mapping: Readonly<Record<string, string>>;
+  /** Fraction digits to which amounts of the bill may be rounded. */
+  places: number;
+}
+
+interface BilledFeature {
+  amount: BillUnits;
+  /** null: a line does not tell. */
+  quantity: number | null;
+  rows: number;
+  lines: BillLine[];
+}
+
+export function compareDay({ lines, ours, mapping, places }: ComparedBill): ComparedDay {
+  const rounding = (10n ** BigInt(36 - Math.min(places, 36))) / 2n; // of one amount
+  const names = matchModels(new Set(lines.map(({ model }) => model)), [...ours.models.keys()], mapping);
+  const billed = new Map<string, BillLine[]>();
+  for (const line of lines) {
+    const name = names.get(line.model) ?? line.model;
+    const isKept = billed.has(name) || billed.size < bounds.billModelsPerDayMax;
+    const kept = isKept ? name : OTHER_MODELS;
+    billed.set(kept, [...(billed.get(kept) ?? []), line]);
+  }
+  const models = withoutModelOnBill(ours, billed);
+  const compared = [...new Set([...billed.keys(), ...models.keys()])]
+    .sort()
+    .map((model) => compareModel(model, billed.get(model) ?? [], models.get(model) ?? NOTHING(), rounding));
+  const sum = (of: (one: Sums) => BillUnits) => compared.reduce((total, { sums }) => total + of(sums), 0n);
+  return {
+    ...shown({
+      billed: sum((one) => one.billed),
+      ours: sum((one) => one.ours),
+      parts: Object.fromEntries(billParts.map((part) => [part, sum(({ parts }) => parts[part])])) as PartUnits,
+    }),
+    messages: [...ours.models.values()].reduce((total, { messages }) => total + messages, 0),
+    models: compared.map(({ model }) => model),
+  };
+}
+
+/** What is billed without a model, as web searches may be, is compared with that of all models. */
+function withoutModelOnBill({ models }: OurDay, billed: ReadonlyMap<string, readonly BillLine[]>): Map<string, OurModel> {
+  const moved = new Set((billed.get('') ?? []).map(({ feature }) => feature).filter((feature) => feature === 'web_search'));
+  if (moved.size === 0) return models;
+  const together = NOTHING();
+  const kept = [...models].map(([name, model]): [string, OurModel] => {
+    const features = new Map(model.features);
+    let { cost } = model;
+    together.messages += model.messages;
+    together.pricedMessages += model.pricedMessages;
+    for (const feature of moved) {
+      const of = features.get(feature);
+      if (of === undefined) continue;
+      const sum = featureOf(together, feature);
+      for (const name of ['quantity', 'unpricedQuantity', 'unreportedQuantity', 'lostQuantity'] as const)
+        sum[name] += of[name];
+      sum.cost += of.cost;
+      sum.unreportedCost += of.unreportedCost;
+      together.cost += of.cost;
+      cost -= of.cost;
+      features.delete(feature);
+    }
+    return [name, { ...model, cost, features }];
+  });
+  return new Map([...kept, ['', together]]);
+}
+
+const NOTHING = (): OurModel => ({
+  messages: 0,
+  pricedMessages: 0,
+  unknownAttempts: 0,
+  cost: 0n,
+  features: new Map(),
+});
+
+interface Sums {
+  billed: BillUnits;
+  ours: BillUnits;
+  parts: PartUnits;
+}
+
+function compareModel(model: string, lines: BillLine[], ours: OurModel, rounding: BillUnits) {
+  const billed = billedFeatures(lines);
+  const features: ComparedFeature[] = [];
+  const parts = noParts();
+  for (const feature of billFeatures) {
+    const onBill = billed.get(feature) ?? { amount: 0n, quantity: 0, rows: 0, lines: [] };
+    const of = ours.features.get(feature) ?? featureOf(NOTHING(), feature);
+    if (!billed.has(feature) && !ours.features.has(feature)) continue;
+    const explained = explainFeature(onBill, of, ours, rounding);
+    for (const part of billParts) parts[part] += explained[part];
+    features.push({
+      feature,
+      billed: formatUnits(onBill.amount),
+      ours: formatUnits(of.cost),
+      difference: formatUnits(onBill.amount - of.cost),
+      billedQuantity: onBill.quantity,
+      ourQuantity: of.quantity,
+    });
+  }
+  const sums: Sums = { billed: lines.reduce((sum, { amount }) => sum + amount, 0n), ours: ours.cost, parts };
+  const billedAs = [...new Set(lines.map(({ model }) => model))].sort();
+  return { sums, model: { model, billedAs, ...shown(sums), features } satisfies ComparedModel };
+}
+
+function shown({ billed, ours, parts }: Sums) {
+  return {
+    billed: formatUnits(billed),
+    ours: formatUnits(ours),
+    difference: formatUnits(billed - ours),
+    parts: Object.fromEntries(billParts.map((part) => [part, formatUnits(parts[part])])) as BillParts,
+  };
+}
+
+function billedFeatures(lines: readonly BillLine[]): Map<BillFeature, BilledFeature> {
+  const features = new Map<BillFeature, BilledFeature>();
+  for (const line of lines) {
+    const of = features.get(line.feature) ?? { amount: 0n, quantity: 0, rows: 0, lines: [] };
+    of.amount += line.amount;
+    of.quantity = of.quantity === null || line.quantity === null ? null : of.quantity + line.quantity;
+    of.rows += line.rows;
+    of.lines.push(line);
+    features.set(line.feature, of);
+  }
+  return features;
+}
+
+function noParts(): PartUnits {
+  return { rounding: 0n, tiers: 0n, cancelled: 0n, beside: 0n, unknownPrice: 0n, unexplained: 0n };
+}
+
+/** The parts of a feature's difference, whose sum it is. `rounding` is the most by which one amount of the bill was rounded. */
+export function explainFeature(
+  billed: BilledFeature,
+  ours: OurFeature,
+  { messages, pricedMessages, unknownAttempts }: Pick<OurModel, 'messages' | 'pricedMessages' | 'unknownAttempts'>,
+  rounding: BillUnits,
+): PartUnits {
+  const parts = noParts();
+  const difference = billed.amount - ours.cost;
+  const roundedMost = BigInt(billed.rows) * rounding + BigInt(messages) * UNITS_PER_NANO;
+  const lost = lostQuantity(ours, messages, unknownAttempts);
+  if (billed.quantity === null) explainAmount(parts, difference, billed.amount, ours, { lost, pricedMessages, roundedMost });
+  else explainQuantity(parts, billed, billed.quantity, ours, lost);
+  const rest = difference - billParts.reduce((sum, part) => sum + parts[part], 0n);
+  parts[magnitude(rest) <= roundedMost ? 'rounding' : 'unexplained'] += rest;
+  return parts;
+}
+
+/** null: without a bound, as nothing tells what the attempts may have used. */
+function lostQuantity({ lostQuantity: known, quantity }: OurFeature, messages: number, unknownAttempts: number) {
+  if (unknownAttempts === 0) return known;
+  if (messages === 0) return null;
+  return known + Math.ceil(quantity / messages) * unknownAttempts;
+}
+
+/** With the bill's quantities: what is beyond ours was cancelled, or did not pass this gateway. */
+function explainQuantity(
+  parts: PartUnits,
+  billed: BilledFeature,
+  quantity: number,
+  ours: OurFeature,
+  lost: number | null,
+): void {
+  const isStandard = ({ tier }: BillLine) => tier === STANDARD || tier === 'batch';
+  const usual = rateOf(billed.lines.filter(isStandard)) ?? rateOfOurs(ours) ?? rateOf(billed.lines);
+  if (usual === null) return;
+  for (const { tier, amount, quantity: ofTier } of billed.lines.filter((line) => !isStandard(line))) {
+    const unasked = Math.max(0, (ofTier ?? 0) - (ours.tierQuantities.get(tier) ?? 0));
+    if (unasked === 0 || !ofTier) continue;
+    parts.tiers += scale(amount, unasked, ofTier) - scale(usual.amount, unasked, usual.quantity);
+  }
+  const worth = (count: number) => scale(usual.amount, count, usual.quantity);
+  parts.unknownPrice = worth(Math.min(ours.unpricedQuantity, quantity));
+  const beyond = quantity - ours.quantity;
+  const taken = beyond < 0 ? Math.max(beyond, -ours.unreportedQuantity) : Math.min(beyond, lost ?? beyond);
+  parts.cancelled = worth(taken);
+  parts.beside = worth(Math.max(0, beyond - taken));
+}
+
+interface Known {
+  lost: number | null;
+  pricedMessages: number;
+  roundedMost: BillUnits;
+}
+
+/** Without the bill's quantities, by amounts alone. */
+function explainAmount(
+  parts: PartUnits,
+  difference: BillUnits,
+  billed: BillUnits,
+  ours: OurFeature,
+  { lost, pricedMessages, roundedMost }: Known,
+): void {
+  if (magnitude(difference) <= roundedMost) return;
+  if (ours.unpricedQuantity > 0 && pricedMessages === 0) {
+    parts.unknownPrice = difference;
+    return;
+  }
+  const usual = rateOfOurs(ours);
+  if (difference < 0n) {
+    parts.cancelled = larger(difference, -ours.unreportedCost);
+    return;
+  }
+  const unpriced = usual === null ? 0n : scale(usual.amount, ours.unpricedQuantity, usual.quantity);
+  parts.unknownPrice = smaller(difference, larger(0n, smaller(unpriced, billed)));
+  const left = difference - parts.unknownPrice;
+  const most = lost === null ? left : usual === null ? 0n : scale(usual.amount, lost, usual.quantity);
+  parts.cancelled = smaller(left, larger(0n, most));
+  parts.beside = left - parts.cancelled;
+}
+
+interface Rate {
+  amount: BillUnits;
+  quantity: number;
+}
+
+/** null without a quantity. */
+function rateOf(lines: readonly BillLine[]): Rate | null {
+  const amount = lines.reduce((sum, line) => sum + line.amount, 0n);
+  const quantity = lines.reduce((sum, line) => sum + (line.quantity ?? 0), 0);
+  return quantity === 0 ? null : { amount, quantity };
+}
+
+function rateOfOurs({ cost, quantity, unpricedQuantity }: OurFeature): Rate | null {
+  const priced = quantity - unpricedQuantity;
+  return priced <= 0 || cost === 0n ? null : { amount: cost, quantity: priced };
+}
+
+/** `amount` × `count` ÷ `of`, rounded towards zero: the rest stays in the last part. */
+function scale(amount: BillUnits, count: number, of: number): BillUnits {
+  return (amount * BigInt(count)) / BigInt(of);
+}
+
+function magnitude(units: BillUnits): BillUnits {
+  return units < 0n ? -units : units;
+}
+
+function smaller(one: BillUnits, other: BillUnits): BillUnits {
+  return one < other ? one : other;
+}
+
+function larger(one: BillUnits, other: BillUnits): BillUnits {
+  return one > other ? one : other;
+}
