@@ -68,7 +68,9 @@ export const billSourceSchema = z
 const partsSchema = z
   .object({
     rounding: exactAmount.describe('Costs are rounded up to nanodollars, and amounts of bills to their last digit.'),
-    tiers: exactAmount.describe('What service tiers cost more or less than the standard one, where nobody requested them.'),
+    tiers: exactAmount.describe(
+      'What service tiers cost more or less than the standard one, where nobody requested them.',
+    ),
     cancelled: exactAmount.describe('Attempts that ended without reported usage, and usage that was estimated.'),
     beside: exactAmount.describe('Use beyond that of this service: other clients of the provider account.'),
     unknown_price: exactAmount.describe('Use by routes whose cost is not configured.'),
@@ -85,7 +87,10 @@ const sumMembers = {
 
 export const providerBillSchema = z
   .object({
-    id: z.string().describe('The provider and the day.').openapi({ examples: ['anthropic:2026-11-29'] }),
+    id: z
+      .string()
+      .describe('The provider and the day.')
+      .openapi({ examples: ['anthropic:2026-11-29'] }),
     provider: z.string(),
     day: dayShown.describe('UTC.'),
     ...sumMembers,
@@ -119,7 +124,10 @@ export const billDetailsSchema = providerBillSchema
   .openapi('ProviderBillDetails');
 
 export const importSchema = z
-  .object({ data: z.array(providerBillSchema), events: countShown.describe('Days that differ by more than the settings allow.') })
+  .object({
+    data: z.array(providerBillSchema),
+    events: countShown.describe('Days that differ by more than the settings allow.'),
+  })
   .openapi('ProviderBillImport');
 
 const encodeSource = encoderOf(billSourceSchema);
@@ -166,13 +174,19 @@ export const providerBillRoutes: AdminRoute[] = [
       return answerByName(call, named, sourceJson);
     },
   }),
-  post('/provider-bill-sources', 'provider-bill-source-set', 'Create or replace the source of a provider’s bill', operator, {
-    body: sourceBody,
-    conflict: 'There are as many sources as there may be',
-    notFound: 'There is no such provider',
-    answer: [billSourceSchema, 'The source; its credential is never shown'],
-    handle: async (call) => sourceJson(await call.changeInTurn(() => storeSource(call))),
-  }),
+  post(
+    '/provider-bill-sources',
+    'provider-bill-source-set',
+    'Create or replace the source of a provider’s bill',
+    operator,
+    {
+      body: sourceBody,
+      conflict: 'There are as many sources as there may be',
+      notFound: 'There is no such provider',
+      answer: [billSourceSchema, 'The source; its credential is never shown'],
+      handle: async (call) => sourceJson(await call.changeInTurn(() => storeSource(call))),
+    },
+  ),
   list('/provider-bills', 'provider-bill-list', 'List bills of providers by day', installation, {
     query: { provider: providerName.optional(), since: timeField.optional(), until: timeField.optional() },
     page: [providerBillSchema, 'Bills, newest day first, with what was recorded'],
@@ -195,13 +209,20 @@ export const providerBillRoutes: AdminRoute[] = [
       return encodeDetails({ ...bill, ...namesOf(bill) });
     },
   }),
-  post('/provider-bill-sources/{provider}/fetch', 'provider-bill-fetch', 'Read a bill from the vendor’s API', operator, {
-    params,
-    body: fetchBody,
-    conflict: 'The source has no credential',
-    answer: [importSchema, 'The compared days, which replace earlier imports of the same days'],
-    handle: (call) => fetchNow(call, call.params.provider),
-  }),
+  post(
+    '/provider-bill-sources/{provider}/fetch',
+    'provider-bill-fetch',
+    'Read a bill from the vendor’s API',
+    operator,
+    {
+      params,
+      body: fetchBody,
+      conflict: 'The source has no credential',
+    badGateway: 'The bill could not be read from the vendor’s API',
+      answer: [importSchema, 'The compared days, which replace earlier imports of the same days'],
+      handle: (call) => fetchNow(call, call.params.provider),
+    },
+  ),
   post('/provider-bill-sources/{provider}/import', 'provider-bill-import', 'Import a bill as CSV', operator, {
     params,
     isCsv: true,
@@ -302,7 +323,10 @@ async function fetchNow(call: CallWith<typeof fetchBody>, provider: string) {
   const usual = daysToFetch(source, call.clock.nowMs());
   const untilMs = call.body.until ?? usual.untilMs;
   const sinceMs = call.body.since ?? Math.min(usual.sinceMs, untilMs - DAY_MS);
-  for (const [member, ms] of [['since', sinceMs], ['until', untilMs]] as const)
+  for (const [member, ms] of [
+    ['since', sinceMs],
+    ['until', untilMs],
+  ] as const)
     if (ms % DAY_MS !== 0) throw invalidMember(member, 'must be a day: midnight, UTC');
   if (untilMs <= sinceMs) throw invalidMember('until', 'must be later than since');
   if (untilMs - sinceMs > bounds.billDaysFetchedMax * DAY_MS)

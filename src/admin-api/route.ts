@@ -79,6 +79,8 @@ interface Input<Params, Query, Body> {
   conflict?: string;
   /** When it returns 404, unless for an object in path or parameters. */
   notFound?: string;
+  /** When it returns 502, if it calls another service. */
+  badGateway?: string;
 }
 
 interface Definition<Params, Query extends z.ZodRawShape, Body, Answer> extends Input<Params, Query, Body> {
@@ -241,7 +243,7 @@ function requireRole(roles: readonly Role[]): MiddlewareHandler<AdminEnvironment
 
 /** The errors that the route can return. */
 function errorAnswers(method: Method, path: string, roles: Roles, definition: AnyDefinition): RouteConfig['responses'] {
-  const { query, isCreation, conflict, notFound } = definition;
+  const { query, isCreation, conflict, notFound, badGateway } = definition;
   const isChange = method !== 'get';
   const isOpen = roles === 'anyone';
   const namesObject = path.includes('{') || (query !== undefined && ('account' in query || 'key' in query));
@@ -260,5 +262,6 @@ function errorAnswers(method: Method, path: string, roles: Roles, definition: An
     ...Object.fromEntries(statuses.map((status) => [status, jsonResponse(ERRORS[status], errorSchema)])),
     ...(conflict !== undefined && { 409: jsonResponse(conflict, errorSchema) }),
     ...(notFound !== undefined && { 404: jsonResponse(notFound, errorSchema) }),
+    ...(badGateway !== undefined && { 502: jsonResponse(badGateway, errorSchema) }),
   };
 }

@@ -17,7 +17,10 @@ const FEATURES: readonly (readonly [RegExp, BillFeature])[] = [
  * the model of types such as "USE1-MP:USE1_InputTokenCount-Units", which do not.
  * https://docs.aws.amazon.com/bedrock/latest/userguide/cost-mgmt-understanding-cur-data.html, 2026-11-29
  */
-export function readAmazonUsage(usageType: string, service: string): { model: string; feature: BillFeature; tier: string } {
+export function readAmazonUsage(
+  usageType: string,
+  service: string,
+): { model: string; feature: BillFeature; tier: string } {
   const type = usageType.replace(REGION, '');
   const found = FEATURES.find(([pattern]) => pattern.test(type));
   const [pattern, feature] = found ?? [null, 'other' as const];
@@ -25,7 +28,8 @@ export function readAmazonUsage(usageType: string, service: string): { model: st
   const after = pattern === null ? '' : type.slice(type.search(pattern));
   const isUnnamed = before === '' || before.startsWith('MP:');
   const model = isUnnamed ? service.replace(/ *\(Amazon Bedrock Edition\)$/i, '') : before;
-  const tier = /-(batch|flex|priority|reserved)(?:-|$)/i.exec(after)?.[1] ?? (/^batch/i.test(type) ? 'batch' : STANDARD);
+  const tier =
+    /-(batch|flex|priority|reserved)(?:-|$)/i.exec(after)?.[1] ?? (/^batch/i.test(type) ? 'batch' : STANDARD);
   return { model, feature: tier.toLowerCase() === 'batch' ? 'batch' : feature, tier: tierOnBill(tier) };
 }
 

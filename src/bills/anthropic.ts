@@ -56,9 +56,17 @@ function costRow(dayMs: number, result: JsonObject) {
   const tier = tierOnBill(plainText(result['service_tier']));
   const type = plainText(result['cost_type']);
   const ofTokens = TOKEN_TYPES[plainText(result['token_type'])] ?? 'other';
-  const feature = type === 'web_search' ? 'web_search' : type !== 'tokens' ? 'other' : tier === 'batch' ? 'batch' : ofTokens;
+  const feature =
+    type === 'web_search' ? 'web_search' : type !== 'tokens' ? 'other' : tier === 'batch' ? 'batch' : ofTokens;
   const amount = { text: plainText(result['amount']), currency: plainText(result['currency']), isInCents: true };
-  return { dayMs, model: plainText(result['model']), feature, tier, amount, at: 'a result of the cost report' } as const;
+  return {
+    dayMs,
+    model: plainText(result['model']),
+    feature,
+    tier,
+    amount,
+    at: 'a result of the cost report',
+  } as const;
 }
 
 function usageRows(dayMs: number, result: JsonObject) {

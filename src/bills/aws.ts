@@ -47,7 +47,8 @@ export async function fetchAwsBill(api: BillingApi, sinceMs: number, untilMs: nu
 /** Groups of other services than Bedrock are passed over. Credits are not in these groups' names, so an amount may be negative. */
 function addGroup(collector: BillCollector, dayMs: number, { Keys: keys, Metrics: metrics }: JsonObject): void {
   const [service, usageType] = Array.isArray(keys) ? keys.map(plainText) : [];
-  if (service === undefined || usageType === undefined) throw failedBill('a group does not name service and usage type');
+  if (service === undefined || usageType === undefined)
+    throw failedBill('a group does not name service and usage type');
   if (!/bedrock/i.test(service) && !/bedrock/i.test(usageType)) return;
   const { UnblendedCost: cost, UsageQuantity: used } = isJsonObject(metrics) ? metrics : {};
   if (!isJsonObject(cost)) throw failedBill('a group has no UnblendedCost');

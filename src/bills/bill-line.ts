@@ -73,7 +73,7 @@ export function parseUnits(text: string): BillUnits {
   return readDecimal(text, BILL_DIGITS)?.units ?? 0n;
 }
 
-/** What a row of a report says. */
+/** A row of a report. */
 export interface BillRow {
   dayMs: number;
   model: string;
@@ -115,7 +115,9 @@ export class BillCollector {
     const { dayMs, model, feature, tier, at } = row;
     if (dayMs % DAY_MS !== 0) throw unreadableBill(`${at}: the day must begin at midnight, UTC`);
     if ([...model].length > bounds.modelNameCharactersMax || /\p{Cc}/u.test(model))
-      throw unreadableBill(`${at}: the name of the model is not one of at most ${bounds.modelNameCharactersMax} characters`);
+      throw unreadableBill(
+        `${at}: the name of the model is not one of at most ${bounds.modelNameCharactersMax} characters`,
+      );
     const amount = row.amount === undefined ? 0n : this.#readAmount(row.amount, at);
     const quantity = row.quantity === undefined ? null : readQuantity(row.quantity, at);
     this.cover(dayMs);
@@ -138,7 +140,10 @@ export class BillCollector {
     };
   }
 
-  #readAmount({ text, currency, isInCents = false, mayBeNegative = false }: NonNullable<BillRow['amount']>, at: string) {
+  #readAmount(
+    { text, currency, isInCents = false, mayBeNegative = false }: NonNullable<BillRow['amount']>,
+    at: string,
+  ) {
     if (currency.toUpperCase() !== 'USD')
       throw unreadableBill(`${at}: the currency must be USD, not ${JSON.stringify(currency.slice(0, 20))}`);
     const read = readDecimal(text, isInCents ? BILL_DIGITS - 2 : BILL_DIGITS);

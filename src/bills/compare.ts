@@ -2,8 +2,23 @@
 // exactly. Pure.
 
 import { bounds } from '../config/config.ts';
-import { type BillFeature, type BillLine, type BillUnits, billFeatures, formatUnits, STANDARD, UNITS_PER_NANO } from './bill-line.ts';
-import { type BillPart, type BillParts, billParts, type ComparedDay, type ComparedFeature, type ComparedModel } from './bill-source.ts';
+import {
+  type BillFeature,
+  type BillLine,
+  type BillUnits,
+  billFeatures,
+  formatUnits,
+  STANDARD,
+  UNITS_PER_NANO,
+} from './bill-line.ts';
+import {
+  type BillPart,
+  type BillParts,
+  billParts,
+  type ComparedDay,
+  type ComparedFeature,
+  type ComparedModel,
+} from './bill-source.ts';
 import { featureOf, OTHER_MODELS, type OurDay, type OurFeature, type OurModel } from './gather-usage.ts';
 import { matchModels } from './match-models.ts';
 
@@ -27,7 +42,7 @@ interface BilledFeature {
 }
 
 export function compareDay({ lines, ours, mapping, places }: ComparedBill): ComparedDay {
-  const rounding = (10n ** BigInt(36 - Math.min(places, 36))) / 2n; // of one amount
+  const rounding = 10n ** BigInt(36 - Math.min(places, 36)) / 2n; // of one amount
   const names = matchModels(new Set(lines.map(({ model }) => model)), [...ours.models.keys()], mapping);
   const billed = new Map<string, BillLine[]>();
   for (const line of lines) {
@@ -37,7 +52,8 @@ export function compareDay({ lines, ours, mapping, places }: ComparedBill): Comp
     billed.set(kept, [...(billed.get(kept) ?? []), line]);
   }
   const models = withoutModelOnBill(ours, billed);
-  const compared = [...new Set([...billed.keys(), ...models.keys()])]
+  const used = [...models].filter(([, { messages }]) => messages > 0).map(([model]) => model); // not only attempted
+  const compared = [...new Set([...billed.keys(), ...used])]
     .sort()
     .map((model) => compareModel(model, billed.get(model) ?? [], models.get(model) ?? NOTHING(), rounding));
   const sum = (of: (one: Sums) => BillUnits) => compared.reduce((total, { sums }) => total + of(sums), 0n);
@@ -52,9 +68,14 @@ export function compareDay({ lines, ours, mapping, places }: ComparedBill): Comp
   };
 }
 
-/** What is billed without a model, as web searches may be, is compared with that of all models. */
-function withoutModelOnBill({ models }: OurDay, billed: ReadonlyMap<string, readonly BillLine[]>): Map<string, OurModel> {
-  const moved = new Set((billed.get('') ?? []).map(({ feature }) => feature).filter((feature) => feature === 'web_search'));
+/** Web searches that are billed without a model are compared with those of all models. */
+function withoutModelOnBill(
+  { models }: OurDay,
+  billed: ReadonlyMap<string, readonly BillLine[]>,
+): Map<string, OurModel> {
+  const moved = new Set(
+    (billed.get('') ?? []).map(({ feature }) => feature).filter((feature) => feature === 'web_search'),
+  );
   if (moved.size === 0) return models;
   const together = NOTHING();
   const kept = [...models].map(([name, model]): [string, OurModel] => {
@@ -65,11 +86,7 @@ function withoutModelOnBill({ models }: OurDay, billed: ReadonlyMap<string, read
     for (const feature of moved) {
       const of = features.get(feature);
       if (of === undefined) continue;
-      const sum = featureOf(together, feature);
-      for (const name of ['quantity', 'unpricedQuantity', 'unreportedQuantity', 'lostQuantity'] as const)
-        sum[name] += of[name];
-      sum.cost += of.cost;
-      sum.unreportedCost += of.unreportedCost;
+      addFeature(featureOf(together, feature), of);
       together.cost += of.cost;
       cost -= of.cost;
       features.delete(feature);
@@ -87,6 +104,8 @@ const NOTHING = (): OurModel => ({
   features: new Map(),
 });
 
+const NOT_BILLED: BilledFeature = { amount: 0n, quantity: 0, rows: 0, lines: [] };
+
 interface Sums {
   billed: BillUnits;
   ours: BillUnits;
@@ -95,23 +114,29 @@ interface Sums {
 
 function compareModel(model: string, lines: BillLine[], ours: OurModel, rounding: BillUnits) {
   const billed = billedFeatures(lines);
-  const features: ComparedFeature[] = [];
+  const named = billFeatures.filter((feature) => billed.has(feature) || ours.features.has(feature));
+  const pairs = named.map((feature) => ({
+    feature,
+    onBill: billed.get(feature) ?? NOT_BILLED,
+    of: ours.features.get(feature) ?? featureOf(NOTHING(), feature),
+  }));
   const parts = noParts();
-  for (const feature of billFeatures) {
-    const onBill = billed.get(feature) ?? { amount: 0n, quantity: 0, rows: 0, lines: [] };
-    const of = ours.features.get(feature) ?? featureOf(NOTHING(), feature);
-    if (!billed.has(feature) && !ours.features.has(feature)) continue;
-    const explained = explainFeature(onBill, of, ours, rounding);
-    for (const part of billParts) parts[part] += explained[part];
-    features.push({
+  const isSplit = pairs.every(({ feature, of }) => feature !== 'other' || of.cost === 0n);
+  // A cost that is not known by feature is compared as a whole.
+  const explained = isSplit
+    ? pairs.map(({ onBill, of }) => explainFeature(onBill, of, ours, rounding))
+    : [explainWhole(pairs, ours, rounding)];
+  for (const one of explained) for (const part of billParts) parts[part] += one[part];
+  const features = pairs.map(
+    ({ feature, onBill, of }): ComparedFeature => ({
       feature,
       billed: formatUnits(onBill.amount),
       ours: formatUnits(of.cost),
       difference: formatUnits(onBill.amount - of.cost),
       billedQuantity: onBill.quantity,
       ourQuantity: of.quantity,
-    });
-  }
+    }),
+  );
   const sums: Sums = { billed: lines.reduce((sum, { amount }) => sum + amount, 0n), ours: ours.cost, parts };
   const billedAs = [...new Set(lines.map(({ model }) => model))].sort();
   return { sums, model: { model, billedAs, ...shown(sums), features } satisfies ComparedModel };
@@ -144,25 +169,66 @@ function noParts(): PartUnits {
 }
 
 /** The parts of a feature's difference, whose sum it is. `rounding` is the most by which one amount of the bill was rounded. */
-export function explainFeature(
-  billed: BilledFeature,
-  ours: OurFeature,
-  { messages, pricedMessages, unknownAttempts }: Pick<OurModel, 'messages' | 'pricedMessages' | 'unknownAttempts'>,
+function explainFeature(billed: BilledFeature, ours: OurFeature, model: OurModel, rounding: BillUnits): PartUnits {
+  const parts = noParts();
+  const difference = billed.amount - ours.cost;
+  const roundedMost = mostRounded(billed.rows, model, rounding);
+  const lost = lostQuantity(ours, model);
+  const { pricedMessages } = model;
+  if (billed.quantity === null)
+    explainAmount(parts, difference, billed.amount, ours, { lost, pricedMessages, roundedMost });
+  else explainQuantity(parts, billed, billed.quantity, ours, lost);
+  return withRest(parts, difference, roundedMost);
+}
+
+/** The same of a model whose cost is known only as a whole. */
+function explainWhole(
+  pairs: readonly { onBill: BilledFeature; of: OurFeature }[],
+  model: OurModel,
   rounding: BillUnits,
 ): PartUnits {
   const parts = noParts();
-  const difference = billed.amount - ours.cost;
-  const roundedMost = BigInt(billed.rows) * rounding + BigInt(messages) * UNITS_PER_NANO;
-  const lost = lostQuantity(ours, messages, unknownAttempts);
-  if (billed.quantity === null) explainAmount(parts, difference, billed.amount, ours, { lost, pricedMessages, roundedMost });
-  else explainQuantity(parts, billed, billed.quantity, ours, lost);
+  const billed = pairs.reduce((sum, { onBill }) => sum + onBill.amount, 0n);
+  const difference = billed - pairs.reduce((sum, { of }) => sum + of.cost, 0n);
+  const rows = pairs.reduce((sum, { onBill }) => sum + onBill.rows, 0);
+  const roundedMost = mostRounded(rows, model, rounding);
+  const known = pairs.filter(({ onBill }) => onBill.quantity !== null && onBill.lines.length > 0);
+  for (const { onBill, of } of known) {
+    const ofFeature = noParts();
+    explainQuantity(ofFeature, onBill, onBill.quantity ?? 0, of, lostQuantity(of, model));
+    for (const part of billParts) parts[part] += ofFeature[part];
+  }
+  if (known.length === 0) {
+    const all = featureOf(NOTHING(), 'other');
+    for (const { of } of pairs) addFeature(all, of);
+    const { pricedMessages } = model;
+    explainAmount(parts, difference, billed, all, { lost: lostQuantity(all, model), pricedMessages, roundedMost });
+  }
+  return withRest(parts, difference, roundedMost);
+}
+
+function mostRounded(rows: number, { messages }: OurModel, rounding: BillUnits): BillUnits {
+  return BigInt(rows) * rounding + BigInt(messages) * UNITS_PER_NANO;
+}
+
+function withRest(parts: PartUnits, difference: BillUnits, roundedMost: BillUnits): PartUnits {
   const rest = difference - billParts.reduce((sum, part) => sum + parts[part], 0n);
   parts[magnitude(rest) <= roundedMost ? 'rounding' : 'unexplained'] += rest;
   return parts;
 }
 
+function addFeature(sum: OurFeature, more: OurFeature): void {
+  for (const name of ['quantity', 'unpricedQuantity', 'unreportedQuantity', 'lostQuantity'] as const)
+    sum[name] += more[name];
+  sum.cost += more.cost;
+  sum.unreportedCost += more.unreportedCost;
+}
+
 /** null: without a bound, as nothing tells what the attempts may have used. */
-function lostQuantity({ lostQuantity: known, quantity }: OurFeature, messages: number, unknownAttempts: number) {
+function lostQuantity(
+  { lostQuantity: known, quantity }: OurFeature,
+  { messages, unknownAttempts }: OurModel,
+): number | null {
   if (unknownAttempts === 0) return known;
   if (messages === 0) return null;
   return known + Math.ceil(quantity / messages) * unknownAttempts;

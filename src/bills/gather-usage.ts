@@ -14,9 +14,9 @@ export interface OurFeature {
   quantity: number;
   /** The part of `provider_cost`; that of records whose split is unknown is in the feature `other`. */
   cost: BillUnits;
-  /** Of messages without a `provider_cost`. */
+  /** The quantity of messages without a `provider_cost`. */
   unpricedQuantity: number;
-  /** Of messages whose usage the provider did not report, and which the provider may have counted otherwise. */
+  /** The quantity of messages whose usage was not reported: the provider may have counted otherwise. */
   unreportedQuantity: number;
   unreportedCost: BillUnits;
   /** The most that attempts without a reported answer may have used: as much as the message used in the end. */
@@ -94,7 +94,7 @@ export function addRecord(
   for (const { model } of lostAttempts(record, provider)) {
     const ours = modelOf(day, model);
     if (isEmpty) ours.unknownAttempts++;
-    for (const [feature, count] of counts) featureOf(ours, feature).lostQuantity += count;
+    for (const [feature, count] of counts) if (count > 0) featureOf(ours, feature).lostQuantity += count;
   }
   if (record.provider !== provider || record.upstreamModel === null || record.usageSource === 'none') return;
   const ours = modelOf(day, record.upstreamModel);
@@ -193,7 +193,9 @@ function splitCost(
 ): readonly (readonly [BillFeature, BillUnits])[] | null {
   const route = models
     .get(record.model)
-    ?.routes.find(({ provider, upstreamModel }) => provider === record.provider && upstreamModel === record.upstreamModel);
+    ?.routes.find(
+      ({ provider, upstreamModel }) => provider === record.provider && upstreamModel === record.upstreamModel,
+    );
   const tier = tierOfRates(record.rates) ?? STANDARD;
   if (!route?.cost || route.cost.fromMs > record.atMs) return null;
   const counts: TokenCounts = {

@@ -55,15 +55,19 @@ export async function importBill(
   const least = BigInt(parseUsd(settings.providerBillDifferenceUsd) ?? 0) * UNITS_PER_NANO;
   // A day that has not ended is on neither side complete.
   const differing = compared.filter((bill) => bill.dayMs + DAY_MS <= nowMs && differs(bill, percent, least));
-  await bills.putBills(compared, differing.map((bill) => differenceEvent(bill, nowMs)), audit(compared));
+  await bills.putBills(
+    compared,
+    differing.map((bill) => differenceEvent(bill, nowMs)),
+    audit(compared),
+  );
   return { stored: compared, events: differing.length };
 }
 
 /** Whether the difference is above both thresholds: `least`, and a percentage of the larger sum. */
 export function differs({ billed, ours, difference }: StoredBill, percent: number, least: bigint): boolean {
   const size = (text: string) => (text.startsWith('-') ? -parseUnits(text) : parseUnits(text));
-  const larger = size(billed) > size(ours) ? size(billed) : size(ours);
-  return size(difference) > least && size(difference) * 100n > larger * BigInt(percent);
+  const exceeds = (sum: string) => size(difference) * 100n > size(sum) * BigInt(percent);
+  return size(difference) > least && exceeds(billed) && exceeds(ours);
 }
 
 function differenceEvent(bill: StoredBill, atMs: number): NewEvent {
@@ -109,4 +113,3 @@ export function daysToFetch({ kind }: Pick<BillSource, 'kind'>, nowMs: number): 
   const untilMs = todayMs - (kind === 'aws' ? DAY_MS : 0);
   return { sinceMs: untilMs - bounds.billDaysAgain * DAY_MS, untilMs };
 }
-

@@ -25,7 +25,8 @@ export function matchModels(
   return found;
 }
 
-const VENDORS = /^(?:(?:us|eu|apac|jp|au|ca|global)[.-])?(?:anthropic|amazon|meta|mistral|cohere|ai21|openai|deepseek|qwen)\./;
+const VENDORS =
+  /^(?:(?:us|eu|apac|jp|au|ca|global)[.-])?(?:anthropic|amazon|meta|mistral|cohere|ai21|openai|deepseek|qwen)\./;
 
 /** Words and numbers in any order, without vendor, day and revision: "4 6 claude sonnet". */
 function wordsOf(name: string): string {

@@ -6,9 +6,7 @@ import { TurnpikeError } from '../errors.ts';
 import { unreadableBill } from './bill-line.ts';
 
 /** The rows, each with its number from 1. Throws invalid_request, body_too_large, and what the body throws. */
-export async function* parseCsv(
-  body: AsyncIterable<Uint8Array>,
-): AsyncGenerator<{ cells: string[]; number: number }> {
+export async function* parseCsv(body: AsyncIterable<Uint8Array>): AsyncGenerator<{ cells: string[]; number: number }> {
   const decoder = new TextDecoder('utf-8', { fatal: true }); // drops a byte order mark
   const parser = new CsvParser();
   let bytes = 0;

@@ -4,9 +4,17 @@ import { parseTimeMs, parseWholeNumber } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { bounds } from '../config/config.ts';
 import { readAmazonUsage, tokensInUnit } from './amazon-usage.ts';
-import { BillCollector, type BillFeature, type BillKind, type BillRow, type CollectedBill, STANDARD, unreadableBill } from './bill-line.ts';
-import { parseCsv } from './parse-csv.ts';
+import {
+  BillCollector,
+  type BillFeature,
+  type BillKind,
+  type BillRow,
+  type CollectedBill,
+  STANDARD,
+  unreadableBill,
+} from './bill-line.ts';
 import { readLineItem } from './openai.ts';
+import { parseCsv } from './parse-csv.ts';
 import { tierOnBill } from './tiers.ts';
 
 type Cell = (name: string) => string;
@@ -123,7 +131,8 @@ export async function readCsvBill(kind: BillKind, body: AsyncIterable<Uint8Array
       continue;
     }
     const at = `row ${number}`;
-    if (cells.length !== columns) throw unreadableBill(`${at}: it has ${cells.length} columns, the first row ${columns}`);
+    if (cells.length !== columns)
+      throw unreadableBill(`${at}: it has ${cells.length} columns, the first row ${columns}`);
     const found = places;
     const row = format.read((name) => (cells[found.get(name) ?? -1] ?? '').trim(), at);
     if (row !== null) collector.add(row);

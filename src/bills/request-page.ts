@@ -57,7 +57,11 @@ type Answer = { page: JsonObject } | { message: string; mayRetry: boolean; after
 
 async function requestOnce(api: BillingApi, request: PageRequest): Promise<Answer> {
   const signal = AbortSignal.any([api.signal, AbortSignal.timeout(bounds.billAnswerMsMax)]);
-  const failed = (message: string, mayRetry: boolean, afterMs: number | null = null) => ({ message, mayRetry, afterMs });
+  const failed = (message: string, mayRetry: boolean, afterMs: number | null = null) => ({
+    message,
+    mayRetry,
+    afterMs,
+  });
   try {
     const response = await fetchUpstream({ ...request, signal });
     const text = await readUpstream(response, bounds.billAnswerBytesMax);
@@ -99,7 +103,8 @@ export async function* eachPage(
     yield page;
     if (next === null) return;
     if (seen.has(next)) throw failedBill('a list repeats a page');
-    if (seen.add(next).size >= bounds.billPagesMax) throw failedBill(`a list has more than ${bounds.billPagesMax} pages`);
+    if (seen.add(next).size >= bounds.billPagesMax)
+      throw failedBill(`a list has more than ${bounds.billPagesMax} pages`);
     cursor = next;
   }
 }

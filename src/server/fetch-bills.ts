@@ -1,7 +1,14 @@
 // Reads the bills of providers every day, where their sources say so. One that cannot be read stops no other.
 
 import { theService } from '../audit/audit.ts';
-import { type BillFetching, daysToFetch, fetchBill, type ImportParts, importBill, type StoredBill } from '../bills/bills.ts';
+import {
+  type BillFetching,
+  daysToFetch,
+  fetchBill,
+  type ImportParts,
+  importBill,
+  type StoredBill,
+} from '../bills/bills.ts';
 import { bounds } from '../config/config.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 

@@ -2,8 +2,8 @@
 
 import type { AccountStore, NameSearches, PersonStore, SignUpStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditStore } from '../audit/audit.ts';
-import type { BillStore } from '../bills/bills.ts';
 import { integerOf } from '../base/checked-number.ts';
+import type { BillStore } from '../bills/bills.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';

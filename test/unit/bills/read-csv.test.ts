@@ -1,9 +1,9 @@
 // Bills as CSV: what the exports of each vendor become, and files that are refused.
 
 import { describe, expect, test } from 'bun:test';
-import { readLineItem } from '../../../src/bills/openai.ts';
 import { readAmazonUsage } from '../../../src/bills/amazon-usage.ts';
 import { type BillKind, formatUnits } from '../../../src/bills/bill-line.ts';
+import { readLineItem } from '../../../src/bills/openai.ts';
 import { readCsvBill } from '../../../src/bills/read-csv.ts';
 import { bounds } from '../../../src/config/config.ts';
 
@@ -12,6 +12,8 @@ async function* pieces(text: string, size: number): AsyncGenerator<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
+
+type ShownLine = (string | number | null)[];
 
 async function read(kind: BillKind, text: string, size = 7) {
   const { lines, days, places } = await readCsvBill(kind, pieces(text, size));
@@ -36,7 +38,7 @@ describe('the export of the Claude Console', () => {
     '2026-11-01,Claude Haiku 4.5,message,input_cache_write_1h,0.10,token,\n' +
     '2026-11-02,Claude Haiku 4.5,batch,output,0.20,token,\n' +
     '2026-11-02,,message,,0.01,web_search,\n';
-  const lines: unknown[] = [
+  const lines: ShownLine[] = [
     ['2026-11-01', 'Claude Haiku 4.5', 'input', 'standard', '0.051', null],
     ['2026-11-01', 'Claude Haiku 4.5', 'cache_write', 'standard', '0.10', null],
     ['2026-11-02', 'Claude Haiku 4.5', 'batch', 'batch', '0.20', null],
@@ -91,7 +93,7 @@ describe('the Cost and Usage Report', () => {
     '2026-11-01T05:00:00Z,AmazonBedrock,USE1-Nova2.0Lite-cache-read-input-token-count-flex,10,0.001,USD,Usage,Units\n' +
     '2026-11-01T05:00:00Z,AmazonEC2,BoxUsage,1,99,USD,Usage,Hrs\n' +
     '2026-11-01T05:00:00Z,AmazonBedrock,,0,-0.5,USD,Credit,\n';
-  const lines: unknown[] = [
+  const lines: ShownLine[] = [
     ['2026-11-01', 'Claude4.6Sonnet', 'input', 'standard', '0.009702', 3_234],
     ['2026-11-01', 'Nova2.0Lite', 'cache_read', 'flex', '0.001', null],
     ['2026-11-01', '', 'other', 'standard', '-0.50', null],
@@ -100,7 +102,10 @@ describe('the Cost and Usage Report', () => {
   test('is read in both of its forms, without rows of other services', async () => {
     expect((await read('aws', header + rows)).lines).toEqual(lines);
     const older = header
-      .replaceAll(/line_item_(\w+)/g, (_, name: string) => `lineItem/${name.replaceAll(/(?:^|_)(\w)/g, (_, one: string) => one.toUpperCase())}`)
+      .replaceAll(
+        /line_item_(\w+)/g,
+        (_, name: string) => `lineItem/${name.replaceAll(/(?:^|_)(\w)/g, (_, one: string) => one.toUpperCase())}`,
+      )
       .replace('pricing_unit', 'pricing/unit');
     expect(older).toContain('lineItem/UsageStartDate');
     expect((await read('aws', older + rows)).lines).toEqual(lines);
@@ -131,8 +136,16 @@ describe('a file is refused', () => {
     ['an amount in words', row('NaN'), 'is not an amount'],
     ['a day that is not one', row('1', { day: '2026-02-31x' }), 'is not a day'],
     ['a name with control characters', row('1', { model: '"a\u0007b"' }), 'the name of the model'],
-    ['a name that is too long', row('1', { model: 'm'.repeat(bounds.modelNameCharactersMax + 1) }), 'the name of the model'],
-    ['a cell that is too long', row('1', { model: 'm'.repeat(bounds.billCellCharactersMax + 1) }), 'a cell has more than'],
+    [
+      'a name that is too long',
+      row('1', { model: 'm'.repeat(bounds.modelNameCharactersMax + 1) }),
+      'the name of the model',
+    ],
+    [
+      'a cell that is too long',
+      row('1', { model: 'm'.repeat(bounds.billCellCharactersMax + 1) }),
+      'a cell has more than',
+    ],
     ['a column that is there twice', `cost_usd,${row('1')}`, 'the column cost_usd is there twice'],
     ['a column that is missing', 'usage_date_utc,model\n', 'the column token_type is missing'],
     ['a row with fewer cells', `${ANTHROPIC}2026-11-01,m\n`, 'row 2: it has 2 columns, the first row 7'],

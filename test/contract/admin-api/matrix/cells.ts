@@ -39,6 +39,7 @@ const codes: Record<number, string> = {
   403: 'role_not_allowed',
   404: 'object_not_found',
   409: 'conflict',
+  415: 'content_type_unsupported',
   422: 'idempotency_mismatch',
 };
 

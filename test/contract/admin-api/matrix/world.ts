@@ -335,11 +335,11 @@ async function addCodes(world: World): Promise<void> {
   world.words.push({ text: world.code, mayRead: () => false });
 }
 
-/** A source and a bill of the sandbox, which is a provider like any other. */
+/** A source and a bill of a provider. */
 async function addBills({ installation, objects }: World): Promise<void> {
-  const name = 'sandbox';
+  const name = 'house-behind';
   await installation.ask('POST', '/api/v1/provider-bill-sources', { provider: name, kind: 'anthropic' });
-  objects.push(worldObject('provider-bill-source', 'source of the sandbox', name, null));
+  objects.push(worldObject('provider-bill-source', 'source of bills', name, null));
   await installation.api.fetch(
     new Request(`http://localhost/api/v1/provider-bill-sources/${name}/import`, {
       method: 'POST',
@@ -348,7 +348,7 @@ async function addBills({ installation, objects }: World): Promise<void> {
     }),
     '127.0.0.1',
   );
-  objects.push(worldObject('provider-bill', 'bill of the sandbox', `${name}:2026-01-05`, null));
+  objects.push(worldObject('provider-bill', 'bill of a day', `${name}:2026-01-05`, null));
 }
 
 /** A payment of each account that has begun one, and a saved method of every account. */
