@@ -218,7 +218,7 @@ export const providerBillRoutes: AdminRoute[] = [
       params,
       body: fetchBody,
       conflict: 'The source has no credential',
-    badGateway: 'The bill could not be read from the vendor’s API',
+      badGateway: 'The bill could not be read from the vendor’s API',
       answer: [importSchema, 'The compared days, which replace earlier imports of the same days'],
       handle: (call) => fetchNow(call, call.params.provider),
     },

@@ -31,8 +31,8 @@ export async function fetchOpenaiBill(api: BillingApi, sinceMs: number, untilMs:
   for await (const { dayMs, result } of list('/v1/organization/costs', ['line_item']))
     collector.add(costRow(dayMs, result));
   const usage = list('/v1/organization/usage/completions', ['model', 'batch', 'service_tier']);
+  // Costs name a tier only where it has a price of its own.
   for await (const { dayMs, result } of usage)
-    // Costs name a tier only where it has a price of its own.
     for (const row of usageRows(dayMs, result))
       collector.add(collector.has(row) ? row : { ...row, tier: row.feature === 'batch' ? 'batch' : STANDARD });
   return collector.collected();

@@ -19,7 +19,10 @@ const sourceDetails: readonly Column[] = [
 ];
 
 export const billTable: readonly ApiCommand[] = [
-  apiCommand('provider-bill list', 'provider-bill-list', billColumns, { isLimited: true, whenEmpty: 'No bills match.' }),
+  apiCommand('provider-bill list', 'provider-bill-list', billColumns, {
+    isLimited: true,
+    whenEmpty: 'No bills match.',
+  }),
   apiCommand('provider-bill show ID', 'provider-bill-show', printBill),
   apiCommand('provider-bill sources', 'provider-bill-source-list', sourceColumns),
   apiCommand('provider-bill fetch PROVIDER', 'provider-bill-fetch', printImport),
@@ -46,7 +49,12 @@ async function printImport(invocation: Invocation, { data }: Row): Promise<numbe
   return 0;
 }
 
-const { provider: _provider, kind: _kind, credential: _credential, ...sourceFlags } = flagsOf('provider-bill-source-set');
+const {
+  provider: _provider,
+  kind: _kind,
+  credential: _credential,
+  ...sourceFlags
+} = flagsOf('provider-bill-source-set');
 
 const configure: Command = {
   name: 'provider-bill configure',
@@ -57,7 +65,10 @@ const configure: Command = {
       value: 'FILE',
       help: 'has an admin key of Anthropic or OpenAI, or for aws JSON with accessKeyId and secretAccessKey (default: as before)',
     },
-    models: { value: 'LIST', help: 'names on the bill with those at the provider: "Claude4.6Sonnet=anthropic.claude…,…"' },
+    models: {
+      value: 'LIST',
+      help: 'names on the bill with those at the provider: "Claude4.6Sonnet=anthropic.claude…,…"',
+    },
     ...sourceFlags,
     ...clientFlags,
   },

@@ -162,7 +162,9 @@ describe('a bill as CSV', () => {
     expect((await importCsv('x', { 'content-encoding': 'gzip' })).status).toBe(415);
     using _ = setBounds({ billBytesMax: 20, billStallMsMax: 20 });
     expect((await importCsv(`${HEADER}${HEADER}`)).status).toBe(413);
-    const stalled = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('usage')) });
+    const stalled = new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode('usage')),
+    });
     expect((await importCsv(stalled)).status).toBe(408);
     expect((await importCsv(HEADER, {}, 'nobody')).status).toBe(404);
   });
@@ -180,7 +182,10 @@ describe('a bill from the vendor’s API', () => {
   test('is read, compared and stored like one as CSV', async () => {
     await using apis = await startBillingApis();
     await setSource({ credential: ADMIN_KEYS.anthropic, base_url: apis.url, private_network: true });
-    const { status, body } = await ask('POST', `${SOURCES}/sandbox/fetch`, { since: '2026-01-01', until: '2026-01-03' });
+    const { status, body } = await ask('POST', `${SOURCES}/sandbox/fetch`, {
+      since: '2026-01-01',
+      until: '2026-01-03',
+    });
     expect(status).toBe(200);
     expect(body['data']).toMatchObject([
       { id: 'sandbox:2026-01-01', billed: '1.2528912', from: 'api' },

@@ -23,9 +23,7 @@ const bill = (provider: string, dayMs: number, billed = '2.50'): StoredBill => (
   models: [
     {
       ...{ model: 'm', billedAs: ['M'], billed, ours: '1.00', difference: '1.50', parts },
-      features: [
-        { feature: 'input', billed, ours: '1.00', difference: '1.50', billedQuantity: null, ourQuantity: 7 },
-      ],
+      features: [{ feature: 'input', billed, ours: '1.00', difference: '1.50', billedQuantity: null, ourQuantity: 7 }],
     },
   ],
 });
@@ -66,7 +64,9 @@ export function billConformance(open: OpenStores): void {
     const all = [bill('a', DAY + DAY_MS), bill('b', DAY + DAY_MS), bill('a', DAY), bill('b', DAY)];
     await bills.putBills(all.toReversed(), [], noAuditContext);
     const listed = async (page: Partial<BillPage>) =>
-      (await bills.listBills({ ...whole, ...page })).map(({ provider, dayMs }) => `${provider}${(dayMs - DAY) / DAY_MS}`);
+      (await bills.listBills({ ...whole, ...page })).map(
+        ({ provider, dayMs }) => `${provider}${(dayMs - DAY) / DAY_MS}`,
+      );
     expect(await listed({})).toEqual(['a1', 'b1', 'a0', 'b0']);
     expect(await listed({ limit: 1, before: { dayMs: DAY + DAY_MS, provider: 'b' } })).toEqual(['a0']);
     expect(await listed({ before: { dayMs: DAY + DAY_MS, provider: 'a' } })).toEqual(['b1', 'a0', 'b0']);
