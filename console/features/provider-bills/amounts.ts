@@ -16,4 +16,14 @@ export const partLabels: Readonly<Record<keyof ProviderBillShape['parts'], strin
   unexplained: 'Unexplained',
 };
 
+/** For columns. */
+export const shortPartLabels: typeof partLabels = {
+  rounding: 'Rounding',
+  tiers: 'Tiers',
+  cancelled: 'Cancelled',
+  beside: 'Outside',
+  unknown_price: 'No cost',
+  unexplained: 'Unexplained',
+};
+
 export const partNames = Object.keys(partLabels) as (keyof ProviderBillShape['parts'])[];

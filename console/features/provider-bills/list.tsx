@@ -2,12 +2,12 @@
 
 import type { ProviderBillShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
-import { type Column, DataTable, moneyColumn, NameLink, NoRows, timeColumn } from '../../parts/data-table.tsx';
+import { type Column, DataTable, moneyColumn, NameLink, NoRows } from '../../parts/data-table.tsx';
 import { FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { pathOf } from '../../parts/link.tsx';
 import { PageHead } from '../../parts/page.tsx';
 import { useGet, useList } from '../../queries.ts';
-import { partLabels, partNames, toNano } from './amounts.ts';
+import { partLabels, partNames, shortPartLabels, toNano } from './amounts.ts';
 
 const LISTED_MAX = 200;
 
@@ -57,8 +57,8 @@ const columns: Column<ProviderBillShape>[] = [
   moneyColumn('billed', 'Billed', ({ billed }) => toNano(billed)),
   moneyColumn('ours', 'Recorded', ({ ours }) => toNano(ours), { from: 'sm' }),
   moneyColumn('difference', 'Difference', ({ difference }) => toNano(difference)),
-  ...partNames.map((name) =>
-    moneyColumn<ProviderBillShape>(name, partLabels[name], ({ parts }) => toNano(parts[name]), { from: 'lg' }),
-  ),
-  timeColumn('imported', 'Imported', (row) => row.imported_at, { from: 'lg', isRelative: true }),
+  ...partNames.map((name) => {
+    const look = { from: 'lg', title: partLabels[name] } as const;
+    return moneyColumn<ProviderBillShape>(name, shortPartLabels[name], ({ parts }) => toNano(parts[name]), look);
+  }),
 ];

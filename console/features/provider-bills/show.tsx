@@ -95,6 +95,6 @@ const columns: Column<BilledFeature>[] = [
   countColumn('billed-quantity', 'Billed quantity', (row) => row.billed_quantity),
   countColumn('our-quantity', 'Recorded quantity', (row) => row.our_quantity),
   moneyColumn('billed', 'Billed', ({ billed }) => toNano(billed)),
-  moneyColumn('ours', 'Recorded', ({ ours }) => toNano(ours)),
+  moneyColumn('ours', 'Recorded', ({ ours }) => toNano(ours), { from: 'sm' }),
   moneyColumn('difference', 'Difference', ({ difference }) => toNano(difference)),
 ];
