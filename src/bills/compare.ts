@@ -49,7 +49,9 @@ export function compareDay({ lines, ours, mapping, places }: ComparedBill): Comp
     const name = names.get(line.model) ?? line.model;
     const isKept = billed.has(name) || billed.size < bounds.billModelsPerDayMax;
     const kept = isKept ? name : OTHER_MODELS;
-    billed.set(kept, [...(billed.get(kept) ?? []), line]);
+    const before = billed.get(kept);
+    if (before === undefined) billed.set(kept, [line]);
+    else before.push(line);
   }
   const models = withoutModelOnBill(ours, billed);
   const used = [...models].filter(([, { messages }]) => messages > 0).map(([model]) => model); // not only attempted

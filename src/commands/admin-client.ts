@@ -24,6 +24,8 @@ export interface AdminClient {
   /** Paths are below /api/v1. All throw CommandFailed, or Refused for an error of the service. */
   get(path: string, query?: Record<string, string | undefined>): Promise<Row>;
   post(path: string, body: Row): Promise<Row>;
+  /** For a request that may take minutes. */
+  postSlowly(path: string, body: Row): Promise<Row>;
   patch(path: string, body: Row): Promise<Row>;
   /** Sends a CSV file as it is read. */
   upload(path: string, file: string): Promise<Row>;
@@ -49,6 +51,7 @@ export async function openClient(invocation: Invocation): Promise<AdminClient> {
     url: service.url,
     get,
     post: (path, body) => request(service, 'POST', path, body),
+    postSlowly: (path, body) => sendJson(service, 'POST', path, body, bounds.billUploadMsMax),
     patch: (path, body) => request(service, 'PATCH', path, body),
     upload: (path, file) => sendFile(service, path, file),
     async *pages(path, query = {}, limit = Number.POSITIVE_INFINITY) {
@@ -116,8 +119,12 @@ function withQuery(path: string, query: Record<string, string | undefined>): str
 }
 
 function request(service: ServiceAddress, method: string, path: string, body?: Row): Promise<Row> {
+  return sendJson(service, method, path, body, bounds.adminAnswerWaitMs);
+}
+
+function sendJson(service: ServiceAddress, method: string, path: string, body: Row | undefined, waitMs: number) {
   const sent = body === undefined ? null : { type: 'application/json', body: JSON.stringify(body) };
-  return send(service, method, path, sent, bounds.adminAnswerWaitMs);
+  return send(service, method, path, sent, waitMs);
 }
 
 async function sendFile(service: ServiceAddress, path: string, name: string): Promise<Row> {

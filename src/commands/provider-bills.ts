@@ -25,7 +25,9 @@ export const billTable: readonly ApiCommand[] = [
   }),
   apiCommand('provider-bill show ID', 'provider-bill-show', printBill),
   apiCommand('provider-bill sources', 'provider-bill-source-list', sourceColumns),
-  apiCommand('provider-bill fetch PROVIDER', 'provider-bill-fetch', printImport),
+  apiCommand('provider-bill fetch PROVIDER', 'provider-bill-fetch', printImport, {
+    send: (client, path, body) => client.postSlowly(path, body),
+  }),
 ];
 
 /** One line for each model and feature. */
