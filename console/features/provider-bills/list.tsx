@@ -48,6 +48,9 @@ export function ProviderBillList() {
   );
 }
 
+/** Parts that few days have: their columns can be shown. */
+const OFTEN_SMALL = ['rounding', 'tiers', 'unknown_price'];
+
 const columns: Column<ProviderBillShape>[] = [
   {
     name: 'day',
@@ -58,7 +61,8 @@ const columns: Column<ProviderBillShape>[] = [
   moneyColumn('ours', 'Recorded', ({ ours }) => toNano(ours), { from: 'sm' }),
   moneyColumn('difference', 'Difference', ({ difference }) => toNano(difference)),
   ...partNames.map((name) => {
-    const look = { from: 'lg', title: partLabels[name] } as const;
+    const choice = OFTEN_SMALL.includes(name) ? 'hidden' : 'shown';
+    const look = { from: 'lg', title: partLabels[name], choice } as const;
     return moneyColumn<ProviderBillShape>(name, shortPartLabels[name], ({ parts }) => toNano(parts[name]), look);
   }),
 ];
