@@ -17,7 +17,15 @@ export const roles: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
 /** The values of the placeholders in the paths of the table of pages. */
 export type Places = Readonly<
   Record<
-    'accountId' | 'batchId' | 'billId' | 'keyId' | 'requestId' | 'modelName' | 'providerName' | 'destinationId' | 'deliveryId',
+    | 'accountId'
+    | 'batchId'
+    | 'billId'
+    | 'keyId'
+    | 'requestId'
+    | 'modelName'
+    | 'providerName'
+    | 'destinationId'
+    | 'deliveryId',
     string
   >
 >;

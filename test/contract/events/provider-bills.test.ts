@@ -15,7 +15,12 @@ async function makeSources(installation: Installation, url: string): Promise<voi
   await installation.ask('POST', '/api/v1/apply', { document: { providers } });
   const place = { base_url: url, private_network: true };
   const set = (name: string, members: object) =>
-    installation.ask('POST', '/api/v1/provider-bill-sources', { provider: name, kind: 'anthropic', ...place, ...members });
+    installation.ask('POST', '/api/v1/provider-bill-sources', {
+      provider: name,
+      kind: 'anthropic',
+      ...place,
+      ...members,
+    });
   await set('one', { credential: 'sk-ant-admin-wrong' });
   await set('two', { credential: ADMIN_KEYS.anthropic });
   await set('manual', { credential: ADMIN_KEYS.anthropic, schedule: 'never' });
