@@ -15,6 +15,7 @@ import { matchModels } from '../../../src/bills/match-models.ts';
 import type { AttemptRecord, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
 import { emptyRecord } from '../../../src/ledger/usage-record.ts';
 import { makeRandom } from '../../support/random.ts';
+import { setBounds } from '../../support/set-bounds.ts';
 
 const DAY = Date.UTC(2026, 10, 1);
 const units = (text: string) => readDecimal(text, 36)?.units ?? 0n;
@@ -89,6 +90,14 @@ describe('a difference', () => {
     // A refused attempt costs nothing.
     const refused = { ...million, attempts: [attempt({ status: 429 })] };
     expect(causes(compare(lines(1_400_000), [refused]))).toEqual({ beside: '6.00' });
+  });
+
+  test('of attempts whose message used nothing is cancelled work, at most as much as a message of the day uses', () => {
+    const gone = record({ provider: null, upstreamModel: null, usageSource: 'none', attempts: [attempt()] });
+    const lines = [line({ amount: '60', quantity: 4_000_000 })];
+    expect(causes(compare(lines, [million, gone]))).toEqual({ cancelled: '15.00', beside: '30.00' });
+    // Without any message that tells how much one uses, all of it may be.
+    expect(causes(compare(lines, [gone]))).toEqual({ cancelled: '60.00' });
   });
 
   test('of usage that was estimated is cancelled work, in both directions', () => {
@@ -166,6 +175,20 @@ class Random {
     return values[this.below(values.length)] as Value;
   }
 }
+
+test('models beyond a bound are added up, on both sides', () => {
+  using _ = setBounds({ billModelsPerDayMax: 2 });
+  const names = ['a', 'b', 'c', 'd'];
+  const lines = names.map((model) => line({ model, amount: '1', quantity: 10 }));
+  const records = names.map((upstreamModel) => record({ upstreamModel, outputTokens: 10, providerCost: 1_000_000_000 }));
+  const day = compare(lines, records);
+  expect(day).toMatchObject({ billed: '4.00', ours: '4.00', difference: '0' });
+  expect(day.models.map(({ model, billed }) => [model, billed])).toEqual([
+    ['(other models)', '2.00'],
+    ['a', '1.00'],
+    ['b', '1.00'],
+  ]);
+});
 
 function randomLine(random: Random): BillLine {
   const feature = random.pick(billFeatures);
