@@ -180,7 +180,9 @@ test('models beyond a bound are added up, on both sides', () => {
   using _ = setBounds({ billModelsPerDayMax: 2 });
   const names = ['a', 'b', 'c', 'd'];
   const lines = names.map((model) => line({ model, amount: '1', quantity: 10 }));
-  const records = names.map((upstreamModel) => record({ upstreamModel, outputTokens: 10, providerCost: 1_000_000_000 }));
+  const records = names.map((upstreamModel) =>
+    record({ upstreamModel, outputTokens: 10, providerCost: 1_000_000_000 }),
+  );
   const day = compare(lines, records);
   expect(day).toMatchObject({ billed: '4.00', ours: '4.00', difference: '0' });
   expect(day.models.map(({ model, billed }) => [model, billed])).toEqual([
