@@ -14,6 +14,7 @@ import type {
   TokenStore,
 } from '../accounts/accounts.ts';
 import type { AuditContext, RememberedCreation } from '../audit/audit.ts';
+import type { BillSource } from '../bills/bills.ts';
 import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { Destination, MailStore } from '../delivery/delivery.ts';
@@ -270,6 +271,8 @@ export interface SecretChange {
   mails: readonly { id: number; secretSealed: string }[];
   /** With their secrets resealed. */
   destinations: readonly Destination[];
+  /** With their credentials resealed. */
+  billSources: readonly BillSource[];
   /** Sealed texts of the installation, resealed. */
   resealed: readonly { name: string; value: string; replaces: string }[];
   proof: { name: string; value: string; replaces: string };
@@ -286,6 +289,7 @@ export async function writeSecretChange(
     ...change.creations.map((creation) => ({ table: 'creations' as const, resealed: creation })),
     ...change.mails.map((mail) => ({ table: 'mails' as const, resealed: mail })),
     ...change.destinations.map((resealed) => ({ table: 'destinations' as const, resealed })),
+    ...change.billSources.map((source) => ({ table: 'provider_bill_sources' as const, source })),
     ...change.resealed.map((fact) => ({ table: 'installation' as const, ...fact })),
     { table: 'installation', ...change.proof },
     ...auditRows(auditContext),

@@ -8,6 +8,7 @@ import type { Nano } from '../base/money.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import { type Changes, type ForgottenTable, Outpaced, type StoredAnswer } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../payments/payments.ts';
+import { type BillRow, billStatement } from './bill-rows.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
@@ -47,7 +48,8 @@ export type CoCommittedRow =
   | { table: 'changes'; since: DecidedAt }
   | OutboxRow
   | MailRow
-  | TrafficRow;
+  | TrafficRow
+  | BillRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
   return { table: 'answers', answer };
@@ -130,6 +132,8 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   sign_ups: mailStatements,
   refusals: trafficStatement,
   route_hours: trafficStatement,
+  provider_bill_sources: billStatement,
+  provider_bills: billStatement,
 };
 
 /** The statements that write one row, in order. */

@@ -49,6 +49,8 @@ export const movedTables = [
   'sign_ups',
   'refusals',
   'route_hours',
+  'provider_bill_sources',
+  'provider_bills',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

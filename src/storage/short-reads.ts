@@ -27,6 +27,7 @@ import {
   type StoredAnswer,
   walletAvailable,
 } from '../ledger/ledger.ts';
+import { billReads } from './bill-rows.ts';
 import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
 import { mailReads } from './mail-rows.ts';
@@ -137,6 +138,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...meterReads(on),
     ...paymentReads(on),
     ...codeReads(on),
+    ...billReads(on),
     ...eventShortReads(on),
     ...mailReads(on),
     async getUsage(requestId) {

@@ -3,6 +3,7 @@
 
 import type { AccessToken, Account, Key, MailedLink, Person } from '../accounts/accounts.ts';
 import type { Actor } from '../audit/audit.ts';
+import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
 import {
@@ -329,6 +330,60 @@ function forgetEarlySamples(value: unknown): unknown {
   return members === value && (members['version'] ?? 1) === 1 ? { version: 2, accounts: [] } : value;
 }
 
+const billKind = words('anthropic', 'openai', 'aws');
+
+const billParts = object<BillParts>({
+  rounding: text,
+  tiers: text,
+  cancelled: text,
+  beside: text,
+  unknownPrice: text,
+  unexplained: text,
+});
+
+const billSource = object<BillSource>({
+  provider: text,
+  kind: billKind,
+  baseUrl: nullable(text),
+  isPrivate: flag,
+  sealed: nullable(text),
+  schedule: words('daily', 'never'),
+  models: map(text),
+  createdAtMs: whole,
+});
+
+const providerBill = object<ListedBill>({
+  provider: text,
+  dayMs: whole,
+  from: words('csv', 'api'),
+  importedAtMs: whole,
+  importedBy: text,
+  billed: text,
+  ours: text,
+  difference: text,
+  parts: billParts,
+  messages: whole,
+});
+
+const billedModel = object<ComparedModel>({
+  model: text,
+  billedAs: texts,
+  billed: text,
+  ours: text,
+  difference: text,
+  parts: billParts,
+  features: list(
+    object<ComparedFeature>({
+      feature: words('input', 'output', 'cache_read', 'cache_write', 'web_search', 'batch', 'other'),
+      billed: text,
+      ours: text,
+      difference: text,
+      billedQuantity: nullable(whole),
+      ourQuantity: whole,
+    }),
+  ),
+});
+
 const members = map(anything);
 
 export const documents = {
@@ -368,6 +423,9 @@ export const documents = {
     ['route_hours', "at_ms || ' ' || model || ' ' || provider || ' ' || upstream_model || ' ' || source", 'document'],
     object<RouteCounts>({ answered: whole, faults: map(whole), times: map(whole) }),
   ),
+  billSource: stored(['provider_bill_sources', 'provider', 'document'], billSource),
+  providerBill: stored(['provider_bills', "provider || ' ' || day_ms", 'document'], providerBill),
+  billedModels: stored(['provider_bills', "provider || ' ' || day_ms", 'models'], list(billedModel)),
   formerHashKeys: stored(
     ['installation', 'name', 'value'],
     list(object<FormerHashKey>({ id: text, keyBase64: text })),

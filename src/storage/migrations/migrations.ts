@@ -10,6 +10,7 @@ import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
 import { peopleAndLevels } from './people-and-levels.ts';
 import { planWindowColumns } from './plan-windows.ts';
+import { providerBillTables } from './provider-bills.ts';
 import { refusalTables } from './refusals.ts';
 
 /** Statements are separated by semicolons. */
@@ -109,6 +110,14 @@ const levels: Migration = {
   ...peopleAndLevels,
 };
 
+/** Only new tables, which programs of earlier versions neither read nor write. */
+const providerBills: Migration = {
+  version: 25,
+  name: 'provider bills',
+  leastKnown: 19,
+  ...providerBillTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -120,6 +129,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   missingTables,
   rights,
   levels,
+  providerBills,
 ];
 
 /** The version that this program creates and uses. */

@@ -6,6 +6,7 @@ import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
 import { type AnswerRow, type CoCommittedRow, NOBODY } from '../../../src/storage/co-committed.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
+import { writeBill } from './bills.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
@@ -175,6 +176,10 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
     case 'refusals':
     case 'route_hours':
       writeTraffic(tables, row);
+      break;
+    case 'provider_bill_sources':
+    case 'provider_bills':
+      writeBill(tables, row);
       break;
     case 'leader':
     case 'changes':

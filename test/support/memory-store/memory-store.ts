@@ -65,6 +65,8 @@ export class MemoryLedgerStore implements LedgerStore {
     signUps: [],
     refusals: new Map(),
     routeHours: new Map(),
+    billSources: new Map(),
+    bills: new Map(),
   };
   readonly #clock: Clock;
 

@@ -41,6 +41,7 @@ import {
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
 import { partOfTotals } from '../part-of-totals.ts';
+import { billReads } from './bills.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
@@ -60,6 +61,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...auditReads(tables),
     ...paymentReads(tables),
     ...codeReads(tables),
+    ...billReads(tables),
     ...eventReads(tables),
     ...mailReads(tables),
     ...trafficReads(tables),

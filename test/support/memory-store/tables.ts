@@ -2,6 +2,7 @@
 
 import type { AccessToken, Account, Key, MailedLink, Person, SignUp } from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
+import type { BillSource, StoredBill } from '../../../src/bills/bills.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../src/events/events.ts';
@@ -76,4 +77,8 @@ export interface MemoryTables extends PaymentTables {
   refusals: Map<number, StoredRefusal>;
   /** By hour, route and source. */
   routeHours: Map<string, RouteHour>;
+  /** By provider. */
+  billSources: Map<string, BillSource>;
+  /** By provider and day. */
+  bills: Map<string, StoredBill>;
 }
