@@ -18,6 +18,7 @@ import type {
   CreditShape,
   DeliveryShape,
   DestinationShape,
+  DirectoryGroupShape,
   EntryShape,
   EventShape,
   EventTypeShape,
@@ -91,6 +92,10 @@ export interface Endpoints {
   'GET /attention': AttentionListShape;
   'GET /audit': PageShape<AuditShape>;
   'GET /catalogue': CatalogShape;
+  'GET /directory-groups': PageShape<DirectoryGroupShape>;
+  'POST /directory-groups': DirectoryGroupShape;
+  'GET /directory-groups/{id}': DirectoryGroupShape;
+  'PATCH /directory-groups/{id}': DirectoryGroupShape;
   'GET /code-batches': PageShape<CodeBatchShape>;
   'POST /code-batches': CreatedCodeBatchShape;
   'GET /code-batches/{id}': CodeBatchShape;

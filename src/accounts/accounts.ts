@@ -30,6 +30,15 @@ export {
   type SortedRow,
 } from './account.ts';
 export { type Authenticated, type Authenticator, authenticate, FailureCounter } from './authenticate.ts';
+export {
+  type DirectoryGroup,
+  type DirectoryGroupStore,
+  EVERYONE,
+  groupsOfSource,
+  type Place,
+  placeOf,
+  SCIM_SOURCE,
+} from './directory.ts';
 export { KeyDirectory } from './key-directory.ts';
 export { makeKeySecret } from './key-secret.ts';
 export { creditKeysOf, emailKeyOf, isOfMailProvider, ownedDomainOf } from './mailboxes.ts';
@@ -45,6 +54,7 @@ export {
   claimsEmail,
   findOnlyInvitation,
   hasLinkShape,
+  type Identity,
   isOwnAddress,
   type LinkChange,
   makeLinkSecret,

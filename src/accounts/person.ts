@@ -20,9 +20,29 @@ export interface Person {
   status: PersonStatus;
   /** When the latest one-time link expires; null: no link. */
   linkExpiresAtMs: number | null;
-  /** The actor that invited them. */
+  /**
+   * Whether their account, role and status follow from the groups of a directory. Absent in older documents, like the members below:
+   * null.
+   */
+  managedBy?: 'directory' | null;
+  /** As which they sign in with OpenID Connect, once they have. */
+  identity?: Identity | null;
+  /**
+   * Who disabled them: their directory, which enables them again when a group has a place for them; people of their account; or the
+   * installation, and nobody places them anywhere until it enables them. null: they are not disabled, or it is not known.
+   */
+  disabledBy?: 'directory' | 'account' | 'installation' | null;
+  /** The actor that invited them, or "directory". */
   madeBy: string;
   createdAtMs: number;
+}
+
+/** A person at an issuer of OpenID Connect. */
+export interface Identity {
+  /** The URL of the issuer, as it is set. */
+  issuer: string;
+  /** Its `sub`: the same person for as long as the issuer knows them, whatever their email. */
+  subject: string;
 }
 
 /**
@@ -47,6 +67,8 @@ export interface UnclaimedSearch {
 export interface PersonStore {
   /** The person who claims it. */
   findPersonByEmail(email: string): Promise<Person | null>;
+  /** The person who signs in as this subject of an issuer. */
+  findPersonByIdentity(identity: Identity): Promise<Person | null>;
   /** People of accounts, or of one account, who have this email and do not claim it; oldest first. */
   listUnclaimed(search: UnclaimedSearch): Promise<Person[]>;
   /** The person with one of these hashes of a link, at most three. Includes expired links. */

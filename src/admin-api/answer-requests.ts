@@ -15,6 +15,7 @@ import { creditRoutes, refundRoutes } from './credits.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { destinationRoutes } from './destinations.ts';
+import { directoryGroupRoutes } from './directory-groups.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
 import { invitationRoutes, makeAcceptVerified } from './invitations.ts';
 import { keyRoutes } from './keys.ts';
@@ -63,6 +64,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...planRoutes,
     ...tokenRoutes,
     ...personRoutes,
+    ...directoryGroupRoutes,
     ...invitationRoutes(dependencies),
     ...signUpRoutes,
     ...passwordResetRoutes,

@@ -2,6 +2,7 @@
 
 import type {
   AccountStore,
+  DirectoryGroupStore,
   NameSearches,
   Person,
   PersonStore,
@@ -126,6 +127,7 @@ export interface AdminDependencies {
   names: NameSearches;
   tokens: TokenStore;
   people: PersonStore;
+  directoryGroups: DirectoryGroupStore;
   signUps: SignUpStore;
   /** Queues mails; null: the service sends none. */
   mailer: Mailer | null;

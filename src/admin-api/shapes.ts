@@ -19,6 +19,7 @@ import type { codeBatchSchema, codeSchema, createdCodeBatchSchema, redemptionSch
 import type { creditSchema, refundSchema } from './credits.ts';
 import type { deliverySchema, eventSchema, eventTypesSchema } from './deliveries.ts';
 import type { destinationSchema, destinationWithSecret } from './destinations.ts';
+import type { directoryGroupSchema } from './directory-groups.ts';
 import type { entrySchema, holdSchema, statementSchema } from './entries.ts';
 import type { acceptedSchema, invitationSchema, signInSchema } from './invitations.ts';
 import type { keySchema, rotatedSchema, withSecret } from './keys.ts';
@@ -54,6 +55,7 @@ export type CreatedKeyShape = z.infer<typeof withSecret>;
 export type CreditShape = z.infer<typeof creditSchema>;
 export type DeliveryShape = z.infer<typeof deliverySchema>;
 export type DestinationShape = z.infer<typeof destinationSchema>;
+export type DirectoryGroupShape = z.infer<typeof directoryGroupSchema>;
 export type EntryShape = z.infer<typeof entrySchema>;
 export type ErrorShape = z.infer<typeof errorSchema>;
 export type EventShape = z.infer<typeof eventSchema>;

@@ -47,6 +47,7 @@ const topics: readonly Topic[] = [
   ),
   topic('account', 'Create, list, show, update, disable and enable accounts', onResources),
   topic('credit', 'Add credit to an account, or write off its debt', onResources),
+  topic('directory-group', 'Give the groups of a company directory an account and role', onResources),
   topic('code-batch', 'Create, list, show, disable and enable batches of redemption codes', onResources),
   topic('payments', "List and show payments, and compare them with the payment provider's list", onResources),
   topic('auto-recharge', 'Show, enable and disable the automatic recharge of an account', onResources),

@@ -36,6 +36,7 @@ const personColumns: readonly Column[] = [
   ['INVITED BY', 'made_by'],
   ...columns('created_at'),
 ];
+const groupColumns = columns('id name source role account priority status created_at');
 const batchColumns: readonly Column[] = [
   ...columns('id name kind amount'),
   ['REDEEMED', (row) => `${row['redeemed']} of ${row['count']}`],
@@ -149,6 +150,23 @@ const people: readonly ApiCommand[] = [
   }),
 ];
 
+const directory: readonly ApiCommand[] = [
+  apiCommand('directory-group create NAME', 'directory-group-create', groupColumns, {
+    flags: { source: { help: 'the only issuer whose groups count, such as oidc, or scim (default: any)' } },
+  }),
+  apiCommand('directory-group list', 'directory-group-list', groupColumns, {
+    whenEmpty: 'There are no directory groups: people of the directory get no access by their groups.',
+  }),
+  apiCommand('directory-group show ID', 'directory-group-show', groupColumns),
+  apiCommand('directory-group update ID', 'directory-group-change', groupColumns),
+  ...statusCommands(
+    'directory-group',
+    'directory-group-change',
+    'Disable a directory group: it gives nobody an account or role',
+    groupColumns,
+  ),
+];
+
 const codes: readonly ApiCommand[] = [
   apiCommand('code-batch create NAME AMOUNT', 'code-batch-create', printCodes, {
     summary: 'Create redemption codes that are worth AMOUNT each, and print them as CSV',
@@ -246,6 +264,7 @@ export const resourceCommands: readonly ApiCommand[] = [
   ...accounts,
   ...keys,
   ...people,
+  ...directory,
   ...codes,
   ...plans,
   ...payments,

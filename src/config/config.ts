@@ -449,6 +449,9 @@ export const bounds = {
   keysPerAccountMax: 10_000, // created with the account's own tokens; operators may create more
   tokensPerAccountMax: 1_000,
   peoplePerAccountMax: 1_000,
+  directoryGroupsMax: 1_000,
+  directoryPriority: 100, // of a directory group, unless another is given
+  directoryPriorityMax: 1_000,
   emailCharactersMax: 254,
   codesPerBatchMax: 10_000,
   codeTypedCharactersMax: 100,

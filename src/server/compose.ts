@@ -214,6 +214,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     names: stores.names,
     tokens: stores.tokens,
     people: stores.people,
+    directoryGroups: stores.directoryGroups,
     signUps: stores.signUps,
     mailer: parts.mailer,
     signIn,

@@ -5,6 +5,7 @@ import type {
   Account,
   AccountStore,
   AccountTerms,
+  DirectoryGroupStore,
   FirstCredit,
   Key,
   KeyTerms,
@@ -85,6 +86,13 @@ export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson'
       const events = eventRows(eventsOfPerson(person, auditContext));
       return submit(gate, [], [{ table: 'people', person, link }, ...events], auditContext);
     },
+  };
+}
+
+/** The writing half of DirectoryGroupStore. */
+export function directoryWrites(gate: LedgerGate): Pick<DirectoryGroupStore, 'saveDirectoryGroup'> {
+  return {
+    saveDirectoryGroup: (group, auditContext) => submit(gate, [], [{ table: 'directory_groups', group }], auditContext),
   };
 }
 

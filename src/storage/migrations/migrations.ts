@@ -4,6 +4,7 @@
 import { answerShares } from './answer-shares.ts';
 import { baselineTables } from './baseline-tables.ts';
 import { dataRights } from './data-rights.ts';
+import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
@@ -100,6 +101,14 @@ const rights: Migration = {
   ...dataRights,
 };
 
+/** Programs of earlier versions keep the new members of people's documents, and leave the new column as it is. */
+const directory: Migration = {
+  version: 21,
+  name: 'directory',
+  leastKnown: 16,
+  ...directoryTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -110,6 +119,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   claimedEmails,
   missingTables,
   rights,
+  directory,
 ];
 
 /** The version that this program creates and uses. */

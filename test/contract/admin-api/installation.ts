@@ -182,6 +182,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     names: stores.names,
     tokens: stores.tokens,
     people: stores.people,
+    directoryGroups: stores.directoryGroups,
     signUps: stores.signUps,
     mailer: parts.mailer,
     signIn,

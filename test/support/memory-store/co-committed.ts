@@ -1,10 +1,10 @@
 // Writes rows of other modules within the ledger's transaction, and refuses what a table would.
 
-import { claimsEmail } from '../../../src/accounts/accounts.ts';
+import { claimsEmail, type Identity } from '../../../src/accounts/accounts.ts';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
-import { type AnswerRow, type CoCommittedRow, NOBODY } from '../../../src/storage/co-committed.ts';
+import { type AnswerRow, type CoCommittedRow, identityText, NOBODY } from '../../../src/storage/co-committed.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
@@ -95,8 +95,13 @@ function isTakenFrom({ people }: MemoryTables, row: RowOf<'people'>, before: rea
     (other) =>
       other.person.id !== person.id &&
       ((claimsEmail(person) && claimsEmail(other.person) && other.person.email === person.email) ||
+        (person.identity != null && isSameIdentity(person.identity, other.person.identity)) ||
         (linkHash !== null && other.linkHash === linkHash)),
   );
+}
+
+function isSameIdentity(one: Identity, other: Identity | null | undefined): boolean {
+  return other != null && identityText(one) === identityText(other);
 }
 
 function writePerson(people: MemoryTables['people'], { person, link }: RowOf<'people'>): void {
@@ -132,6 +137,9 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
       break;
     case 'people':
       writePerson(tables.people, row);
+      break;
+    case 'directory_groups':
+      tables.directoryGroups.set(row.group.id, row.group);
       break;
     case 'installation':
       tables.installation.set(row.name, row.value);

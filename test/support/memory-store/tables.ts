@@ -1,6 +1,14 @@
 // The tables of the in-memory store.
 
-import type { AccessToken, Account, Key, MailedLink, Person, SignUp } from '../../../src/accounts/accounts.ts';
+import type {
+  AccessToken,
+  Account,
+  DirectoryGroup,
+  Key,
+  MailedLink,
+  Person,
+  SignUp,
+} from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
@@ -43,6 +51,7 @@ export interface MemoryTables extends PaymentTables {
   keySecrets: Map<string, { keyId: number; expiresAtMs: number | null }>;
   tokens: Map<number, { token: AccessToken; secretHash: string }>;
   people: Map<number, { person: Person; linkHash: string | null }>;
+  directoryGroups: Map<number, DirectoryGroup>;
   /** In the order they were made. */
   audit: AuditRecord[];
   creations: Map<string, RememberedCreation>;

@@ -224,6 +224,27 @@ export const bodyRules: Record<string, BodyRule> = {
   },
   'POST /api/v1/accounts/{id}/subscription/cancel': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/accounts/{id}/subscription/resume': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/directory-groups': {
+    least: (account) => ({ name: 'engineers', role: 'member', ...(account !== null && { account }) }),
+    values: (world) => ({
+      name: texts(),
+      source: values(['oidc', 'oidc-9', 'scim', null], ['oidc-1', 'google', '', 7]),
+      role: values(['owner', 'member'], ['operator', 'viewer', 'admin', null]),
+      account: accounts(world),
+      priority: values([1, 1000], [0, 1001, 1.5, '1', null]),
+    }),
+  },
+  'PATCH /api/v1/directory-groups/{id}': {
+    least: () => ({ priority: 7 }),
+    values: (world) => ({
+      name: texts(),
+      source: values(['oidc', 'scim', null], ['OIDC', 7]),
+      role: values(['owner', 'member'], ['operator', 'admin', null]),
+      account: accounts(world),
+      priority: values([1, 1000], [0, 1001, '1', null]),
+      status: values(['enabled', 'disabled'], ['expired', null]),
+    }),
+  },
   'POST /api/v1/code-batches': {
     least: () => ({ name: 'summer', amount: '1.00', count: 1 }),
     values: () => ({
