@@ -15,6 +15,7 @@ export {
   accountOrders,
   type Caller,
   type CallerPlan,
+  type EndedKey,
   type FirstCredit,
   groupsOf,
   groupsUnder,

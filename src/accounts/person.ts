@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type { AuditContext } from '../audit/audit.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { Role } from './access-token.ts';
+import type { EndedKey } from './account.ts';
 import { hasSecretShape, makeSecret } from './key-secret.ts';
 
 type PersonStatus = 'invited' | 'enabled' | 'disabled';
@@ -25,6 +26,8 @@ export interface Person {
    * null.
    */
   managedBy?: 'directory' | null;
+  /** The source that places them: the id of an issuer, or "scim"; null: the issuer that they sign in at next. */
+  directorySource?: string | null;
   /** As which they sign in with OpenID Connect, once they have. */
   identity?: Identity | null;
   /**
@@ -86,7 +89,13 @@ export interface PersonStore {
     auditContext: AuditContext,
     former?: Person | null,
   ): Promise<void>;
-  updatePerson(person: Person, link: LinkChange, auditContext: AuditContext): Promise<void>;
+  /** With the person, `ended` keys are disabled. */
+  updatePerson(
+    person: Person,
+    link: LinkChange,
+    auditContext: AuditContext,
+    ended?: readonly EndedKey[],
+  ): Promise<void>;
 }
 
 /** The only open invitation of this email to an account; null if there are several: the person opens the link of one. */

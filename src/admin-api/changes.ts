@@ -46,7 +46,7 @@ export function recordAudit(
   notes: readonly ChangeNote[],
   creation: RememberedCreation | null = null,
 ): AuditContext {
-  const { id, role } = context.get('principal');
+  const { id, role } = context.get('actor') ?? context.get('principal');
   const actor = { id, role, address: context.env.address, requestId: context.get('requestId') };
   const records: AuditRecord[] = notes
     .map(({ before, after, ...note }) => ({ atMs: clock.nowMs(), actor, ...note, ...describeChange(before, after) }))

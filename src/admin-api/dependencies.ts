@@ -78,6 +78,13 @@ export interface SignIn {
   endSessions(email: string): Promise<void>;
   /** Removes password, second factor and sessions of this email. Rejects with store_unavailable. */
   forgetPassword(email: string): Promise<void>;
+  /**
+   * The person who signed in with one email does so with another, which nobody claims: what is known of that one before is
+   * forgotten. Rejects with store_unavailable.
+   */
+  changeEmail(from: string, to: string): Promise<void>;
+  /** Forgets as which the person with this email signed in at issuers. Rejects with store_unavailable. */
+  forgetIdentity(email: string): Promise<void>;
   /** Counts one more under the name, over all nodes, unless there were `max` within the window. Rejects with store_unavailable. */
   count: Count;
   /** Display name of the OpenID Connect provider; null without one. */

@@ -7,6 +7,7 @@ import { bounds, PASSWORD_COST } from '../config/config.ts';
 import type { Admission, FoundSession, Proof, Refusal, SignInQuestion, SignInSettings } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
 import { answerRequest, endSession } from './answer-request.ts';
+import { changeEmail, forgetIdentity } from './identities.ts';
 import { type BetterAuth, makeAuth } from './make-auth.ts';
 import { findPasswordFault } from './password-strength.ts';
 import { endSessions, findPasswordHash, forgetPassword, PasswordHashing, setPassword } from './passwords.ts';
@@ -100,6 +101,10 @@ export async function openAuth({ settings, database, admit, tell }: AuthParts): 
           return endSessions(auth, question.email);
         case 'forget-password':
           return forgetPassword(auth, question.email);
+        case 'change-email':
+          return changeEmail(auth, question.email, question.to);
+        case 'forget-identity':
+          return forgetIdentity(auth, question.email);
         case 'has-password':
           return findPasswordHash(auth, question.email.toLowerCase()).then((hash) => hash !== null);
         case 'count':

@@ -450,6 +450,8 @@ export const bounds = {
   tokensPerAccountMax: 1_000,
   peoplePerAccountMax: 1_000,
   directoryGroupsMax: 1_000,
+  keysEndedAtOnce: 500, // of a person who leaves an account, in one transaction
+  unclaimedReadMax: 100, // people with one email that none of them claims
   directoryPriority: 100, // of a directory group, unless another is given
   directoryPriorityMax: 1_000,
   emailCharactersMax: 254,

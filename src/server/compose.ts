@@ -367,6 +367,8 @@ export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
         thread.ask({ kind: 'set-password', person: { ...person, installation: installation() } }),
       endSessions: (email) => thread.ask({ kind: 'end-sessions', email }),
       forgetPassword: (email) => thread.ask({ kind: 'forget-password', email }),
+      changeEmail: (email, to) => thread.ask({ kind: 'change-email', email, to }),
+      forgetIdentity: (email) => thread.ask({ kind: 'forget-identity', email }),
       count: (name, max, windowMs) => thread.ask({ kind: 'count', name, max, windowMs }),
     },
     sessions: {

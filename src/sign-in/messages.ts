@@ -72,6 +72,8 @@ export type SignInQuestion =
   | { kind: 'end-session'; cookie: string }
   | { kind: 'end-sessions'; email: string }
   | { kind: 'forget-password'; email: string }
+  | { kind: 'change-email'; email: string; to: string }
+  | { kind: 'forget-identity'; email: string }
   | { kind: 'has-password'; email: string }
   /** Counts one more under the name. */
   | { kind: 'count'; name: string; max: number; windowMs: number };

@@ -6,6 +6,7 @@ import type {
   AccountStore,
   AccountTerms,
   DirectoryGroupStore,
+  EndedKey,
   FirstCredit,
   Key,
   KeyTerms,
@@ -14,6 +15,7 @@ import type {
   TokenStore,
 } from '../accounts/accounts.ts';
 import type { AuditContext, RememberedCreation } from '../audit/audit.ts';
+import { formatId } from '../base/ids.ts';
 import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { Destination, MailStore } from '../delivery/delivery.ts';
@@ -25,7 +27,10 @@ import { eventOfSignUp, eventRows, eventsOfKey, eventsOfPerson, eventsOfToken } 
 import type { CoCommittedRow } from './co-committed.ts';
 import type { MailReads } from './mail-rows.ts';
 
-type AccountWrites = Pick<AccountStore, 'createAccount' | 'updateAccount' | 'createKey' | 'updateKey' | 'rotateKey'>;
+type AccountWrites = Pick<
+  AccountStore,
+  'createAccount' | 'updateAccount' | 'createKey' | 'updateKey' | 'endKeys' | 'rotateKey'
+>;
 
 export interface FirstAccount {
   account: Account;
@@ -54,6 +59,8 @@ export function accountWrites(gate: LedgerGate): AccountWrites {
       const events = eventRows(eventsOfKey(key, auditContext));
       return submit(gate, [setKey(key, terms)], [{ table: 'keys', key }, ...events], auditContext);
     },
+    endKeys: (ended, auditContext) =>
+      submit(gate, ended.map(setEndedKey), endedKeyRows(ended, auditContext), auditContext),
     rotateKey(key, secretHash, graceEndsAtMs, auditContext) {
       const secret: CoCommittedRow = { table: 'key_secrets', keyId: key.id, secretHash, othersEndAtMs: graceEndsAtMs };
       const events = eventRows(eventsOfKey(key, auditContext));
@@ -80,11 +87,18 @@ export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson'
     createPerson(person, linkHash, auditContext, former = null) {
       const freed: CoCommittedRow[] =
         former === null ? [] : [{ table: 'people', person: former, link: { hash: null } }];
-      return submit(gate, [], [...freed, { table: 'people', person, link: { hash: linkHash } }], auditContext);
-    },
-    updatePerson(person, link, auditContext) {
       const events = eventRows(eventsOfPerson(person, auditContext));
-      return submit(gate, [], [{ table: 'people', person, link }, ...events], auditContext);
+      const created: CoCommittedRow = { table: 'people', person, link: { hash: linkHash } };
+      return submit(gate, [], [...freed, created, ...events], auditContext);
+    },
+    updatePerson(person, link, auditContext, ended = []) {
+      const events = eventRows(eventsOfPerson(person, auditContext));
+      const rows: CoCommittedRow[] = [
+        { table: 'people', person, link },
+        ...events,
+        ...endedKeyRows(ended, auditContext),
+      ];
+      return submit(gate, ended.map(setEndedKey), rows, auditContext);
     },
   };
 }
@@ -201,6 +215,20 @@ function setAccount(account: Account, terms: AccountTerms): Operation {
 
 function setKey(key: Key, terms: KeyTerms): Operation {
   return { kind: 'set-key', key: key.id, account: key.accountId, terms };
+}
+
+function setEndedKey({ key, terms }: EndedKey): Operation {
+  return setKey(key, terms);
+}
+
+/** The rows of ended keys, with the event of each: its audit record is one of several. */
+function endedKeyRows(ended: readonly EndedKey[], { audit }: AuditContext): CoCommittedRow[] {
+  const records = new Map(audit.map((record) => [record.object, record]));
+  return ended.flatMap(({ key }): CoCommittedRow[] => {
+    const record = records.get(formatId('key', key.id));
+    const events = record === undefined ? [] : eventsOfKey(key, { audit: [record], creation: null });
+    return [{ table: 'keys', key }, ...eventRows(events)];
+  });
 }
 
 function firstCredit(account: Account, credit: FirstCredit): Operation {

@@ -156,6 +156,7 @@ const person = object<Person>({
   status: words('invited', 'enabled', 'disabled'),
   linkExpiresAtMs: nullable(whole),
   managedBy: optional(nullable(words('directory'))),
+  directorySource: optional(nullable(text)),
   identity: optional(nullable(object<Identity>({ issuer: text, subject: text }))),
   disabledBy: optional(nullable(words('directory', 'account', 'installation'))),
   madeBy: text,

@@ -80,6 +80,11 @@ function accounts({ accountIds }: World): Variant[] {
   ];
 }
 
+/** Values that only operators may give. */
+function ofOperators(...given: unknown[]): Variant[] {
+  return given.map((value) => ({ value, isBeyond: ({ account }: Principal) => account !== null }));
+}
+
 /** A person's account cannot be changed. */
 function rolesOfPerson(): Variant[] {
   const isOfAccount = (object: WorldObject | 'none' | null) =>
@@ -343,6 +348,8 @@ export const bodyRules: Record<string, BodyRule> = {
       name: texts(),
       role: rolesOfPerson(),
       status: values(['enabled', 'disabled'], ['invited', 'revoked', null]),
+      managed_by: [...ofOperators('directory', null), ...values([], ['scim', 7])],
+      identity: [...ofOperators(null), ...values([], ['subject', { issuer: 'https://id.example.com', subject: 'a' }])],
     }),
   },
   'POST /api/v1/people/{id}/link': { least: () => ({}), values: () => ({}) },
