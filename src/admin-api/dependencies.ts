@@ -14,6 +14,7 @@ import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
 import type { Auth, Catalog, CatalogDocument, DocumentKind, Model, ProviderSettings } from '../catalog/catalog.ts';
+import type { OidcSettings } from '../config/config.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
@@ -87,8 +88,8 @@ export interface SignIn {
   forgetIdentity(email: string): Promise<void>;
   /** Counts one more under the name, over all nodes, unless there were `max` within the window. Rejects with store_unavailable. */
   count: Count;
-  /** Display name of the OpenID Connect provider; null without one. */
-  oidcName: string | null;
+  /** The issuers of OpenID Connect. */
+  issuers: readonly Pick<OidcSettings, 'id' | 'name' | 'issuer'>[];
 }
 
 /** Finds enabled people by the cookie of their session. */

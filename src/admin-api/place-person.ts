@@ -43,7 +43,7 @@ export async function addPerson(call: Call, profile: DirectoryProfile, place: Pl
 }
 
 /** The person with this email whom the same directory disabled; null: nobody. Throws conflict if they must stay disabled. */
-async function findFormer(call: Call, profile: DirectoryProfile, { accountId }: Place): Promise<Person | null> {
+export async function findFormer(call: Call, profile: DirectoryProfile, { accountId }: Place): Promise<Person | null> {
   const { email, source, identity } = profile;
   const limit = bounds.unclaimedReadMax;
   const former = await call.people.listUnclaimed({ email, status: 'disabled', accountId: null, limit });
@@ -96,17 +96,25 @@ export async function placePerson(
   call: Call,
   before: Person,
   place: Place | null,
-  { isActive = true, ...profile }: PlacedProfile = {},
+  profile: PlacedProfile = {},
 ): Promise<Person> {
   assert(before.managedBy === 'directory', 'a directory places only people whom it manages');
-  const { email = before.email, identity = before.identity ?? null } = profile;
-  const name = profile.name || before.name;
-  const { source: directorySource = before.directorySource ?? null } = profile;
-  const told: Person = { ...before, email, name, identity, directorySource };
-  const after = isActive && place !== null ? placed(told, place) : disabled(told);
+  const after = afterPlacing(before, place, profile);
   if (isSame(before, after)) return before;
   await storePlaced(call, before, after);
   return after;
+}
+
+/** Whether `placePerson` would change the person. */
+export function wouldPlace(before: Person, place: Place | null, profile: PlacedProfile): boolean {
+  return !isSame(before, afterPlacing(before, place, profile));
+}
+
+function afterPlacing(before: Person, place: Place | null, { isActive = true, ...profile }: PlacedProfile): Person {
+  const { email = before.email, identity = before.identity ?? null } = profile;
+  const { source: directorySource = before.directorySource ?? null } = profile;
+  const told: Person = { ...before, email, name: profile.name || before.name, identity, directorySource };
+  return isActive && place !== null ? placed(told, place) : disabled(told);
 }
 
 function placed(before: Person, place: Place): Person {

@@ -16,6 +16,7 @@ import { type BodiesInFlight, type HttpServer, readTlsPair, type TlsPaths } from
 import { describeFailure, LogWriter } from '../observability/observability.ts';
 import { prepareFetching } from '../providers/providers.ts';
 import { openSecretHashes } from '../secrets/secrets.ts';
+import { readAuthorities } from '../sign-in/sign-in.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { adoptSecret, openSignInSecret } from './change-secret.ts';
 import { makeAdmin, makeGateway, makePlanUpdates, makePublic } from './compose.ts';
@@ -155,6 +156,7 @@ async function startOn(
   const log = new LogWriter(config.log, process.stderr.fd);
   closing.push(() => log.flush());
   const tls = options.tls === undefined ? null : { paths: options.tls, pair: await readTlsPair(options.tls) };
+  readAuthorities(config.issuerCaFile); // reports a fault before anything is opened
   await prepareFetching();
   const store = await openStore(config, systemClock(), log, closing);
   const { vault, stores, clock, feed } = store;
@@ -177,8 +179,8 @@ async function startOn(
   const ports: { open: Listening | null } = { open: null };
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
   const secret = await openSignInSecret(stores.installation, vault);
-  const acceptVerified: AdminApi['acceptVerified'] = (email, address) => admin.acceptVerified(email, address);
-  const peopleParts = { config, store, holder, secret, observers, acceptVerified, readMail };
+  const admitIdentity: AdminApi['admitIdentity'] = (identity, address) => admin.admitIdentity(identity, address);
+  const peopleParts = { config, store, holder, secret, observers, admitIdentity, readMail };
   const { people, mailer } = openPeople(peopleParts, closing);
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);

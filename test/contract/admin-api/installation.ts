@@ -147,7 +147,7 @@ export async function makeNode<RetainedData extends Stores>(
         counters.set(name, taken);
         return { isAllowed, taken, retryAfterMs: 60_000 };
       },
-      oidcName: null,
+      issuers: [],
     },
     publicOrigin: null,
     payments: await openScriptedPayments(stores, clock, undefined, () => catalog.current.plans),
