@@ -3,6 +3,7 @@
 export {
   type AccessToken,
   makeTokenSecret,
+  personOfToken,
   type Role,
   type TokenStore,
   verifyToken,

@@ -207,7 +207,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     version,
     async verifyToken(shown) {
       if (shown.length === token.length && hashSecret(shown) === tokenHash) return LOCAL_OPERATOR;
-      const found = await verifyToken(shown, stores.tokens, hashesOf, gateway.clock.nowMs());
+      const found = await verifyToken(shown, stores, hashesOf, gateway.clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
     countFailure: (address) => gateway.authenticator.failures.count(address, gateway.clock.nowMs()),

@@ -16,7 +16,6 @@ import { type BodiesInFlight, type HttpServer, readTlsPair, type TlsPaths } from
 import { describeFailure, LogWriter } from '../observability/observability.ts';
 import { prepareFetching } from '../providers/providers.ts';
 import { openSecretHashes } from '../secrets/secrets.ts';
-import { readAuthorities } from '../sign-in/sign-in.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { adoptSecret, openSignInSecret } from './change-secret.ts';
 import { makeAdmin, makeGateway, makePlanUpdates, makePublic } from './compose.ts';
@@ -156,7 +155,6 @@ async function startOn(
   const log = new LogWriter(config.log, process.stderr.fd);
   closing.push(() => log.flush());
   const tls = options.tls === undefined ? null : { paths: options.tls, pair: await readTlsPair(options.tls) };
-  readAuthorities(config.issuerCaFile); // reports a fault before anything is opened
   await prepareFetching();
   const store = await openStore(config, systemClock(), log, closing);
   const { vault, stores, clock, feed } = store;

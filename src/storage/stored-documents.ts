@@ -143,6 +143,7 @@ const token = object<AccessToken>({
   prefix: text,
   status: words('enabled', 'revoked'),
   expiresAtMs: nullable(whole),
+  personId: optional(nullable(whole)),
   madeBy: text,
   createdAtMs: whole,
 });

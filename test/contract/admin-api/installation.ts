@@ -171,7 +171,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     async verifyToken(token) {
       if (token === TOKEN) return { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
       if (token.startsWith('person_')) return await asPerson(stores, token);
-      const found = await verifyToken(token, stores.tokens, secretHashes, clock.nowMs());
+      const found = await verifyToken(token, stores, secretHashes, clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
     countFailure() {

@@ -144,6 +144,29 @@ describe('at the next sign-in', () => {
     expect(await first.browser.me()).toBeNull();
   });
 
+  test('tokens that a person made, also by a token, work while they may make them', async () => {
+    const person = newPerson(['platform']);
+    const { browser } = await signIn(person);
+    const made = (await browser.post('/api/v1/tokens', { role: 'operator' })).body;
+    const ask = async (token: unknown, method: string, path: string, body?: object) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+      const answer = await fetch(`${turnpike.url}/api/v1${path}`, request);
+      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+    };
+    const second = await ask(made['token'], 'POST', '/tokens', { role: 'viewer' });
+    expect(second.body).toMatchObject({ person: (await browser.me())?.['id'], made_by: made['id'] });
+    const statuses = () =>
+      Promise.all([made, second.body].map(async ({ token }) => (await ask(token, 'GET', '/me')).status));
+    expect(await statuses()).toEqual([200, 200]);
+    await signIn({ ...person, groups: ['search leads'] });
+    expect(await statuses()).toEqual([401, 401]);
+    await signIn(person);
+    expect(await statuses()).toEqual([200, 200]);
+    await signIn({ ...person, groups: [] });
+    expect(await statuses()).toEqual([401, 401]);
+  });
+
   test('a person without a place is disabled, loses all sessions, and is enabled again with a place', async () => {
     const person = newPerson(['search']);
     const first = await signIn(person);
