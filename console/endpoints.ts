@@ -24,6 +24,7 @@ import type {
   EventTypeShape,
   GroupShape,
   HoldShape,
+  ImportedPeopleShape,
   InvitationShape,
   InvitedPersonShape,
   KeyShape,
@@ -133,6 +134,7 @@ export interface Endpoints {
   'GET /payments/{id}': PaymentShape;
   'GET /people': PageShape<PersonShape>;
   'POST /people': InvitedPersonShape;
+  'POST /people/import': ImportedPeopleShape;
   'GET /people/{id}': PersonShape;
   'PATCH /people/{id}': PersonShape;
   'POST /people/{id}/link': InvitedPersonShape;

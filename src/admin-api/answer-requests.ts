@@ -19,6 +19,7 @@ import { destinationRoutes } from './destinations.ts';
 import { directoryGroupRoutes } from './directory-groups.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
 import { invitationRoutes } from './invitations.ts';
+import { inviteManyRoutes } from './invite-many.ts';
 import { keyRoutes } from './keys.ts';
 import { addOpenapi } from './openapi.ts';
 import { passwordResetRoutes } from './password-resets.ts';
@@ -64,6 +65,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...catalogRoutes,
     ...planRoutes,
     ...tokenRoutes,
+    ...inviteManyRoutes,
     ...personRoutes,
     ...directoryGroupRoutes,
     ...invitationRoutes(dependencies),

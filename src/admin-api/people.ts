@@ -188,6 +188,11 @@ function changedPerson(principal: Principal, before: Person, change: PersonChang
   return { ...before, name, role, ...directoryAfter(before, change), ...standingAfter(principal, before, next) };
 }
 
+/** Whether the person signs in at the issuer of their directory, and not with a password. */
+function isOfIssuer({ managedBy, directorySource }: Person): boolean {
+  return managedBy === 'directory' && directorySource !== SCIM_SOURCE;
+}
+
 function directoryAfter(
   { managedBy = null, directorySource = null, identity = null }: Person,
   change: PersonChange,
@@ -203,6 +208,8 @@ function standingAfter(
   before: Person,
   status: Person['status'],
 ): Pick<Person, 'status' | 'linkExpiresAtMs' | 'disabledBy'> {
+  if (status === 'invited' && before.status === 'disabled' && isOfIssuer(before))
+    return { status: 'disabled', disabledBy: 'directory', linkExpiresAtMs: null }; // their next sign-in enables them
   if (status !== 'disabled') return { status, disabledBy: null, linkExpiresAtMs: before.linkExpiresAtMs };
   const by = principal.accountId === null ? 'installation' : 'account';
   const former = before.status === 'disabled' ? (before.disabledBy ?? null) : null;
@@ -232,7 +239,7 @@ async function refuseFormer({ people, principal }: Call): Promise<void> {
   throw new TurnpikeError('role_not_allowed', 'Your permissions were changed in the meantime.');
 }
 
-const createBody = z.strictObject({
+export const invitationBody = z.strictObject({
   email: emailField,
   role: roleField,
   account: accountField
@@ -270,7 +277,7 @@ export const invitedSchema = personSchema.extend({
 
 export const personRoutes: AdminRoute[] = [
   post('/people', 'person-create', 'Invite a person', holdersWhoChange, {
-    body: createBody,
+    body: invitationBody,
     isCreation: true,
     conflict:
       'Another active person has this email address (for the people of an account: a person of that account), or the account has reached the number of people that its own people may invite',
@@ -318,7 +325,7 @@ export const personRoutes: AdminRoute[] = [
   }),
 ];
 
-async function storePerson(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
+export async function storePerson(call: CallWith<typeof invitationBody>, remember: Remember): Promise<Made> {
   const { people, principal, body } = call;
   await refuseFormer(call);
   const accountId = await accountOfRole(call);
@@ -432,7 +439,7 @@ async function storeLink(call: Call, id: string, remember: Remember): Promise<Ma
     throw new TurnpikeError('conflict', 'You cannot create a link for yourself. Ask another person who may do it.');
   if (before.status === 'disabled')
     throw new TurnpikeError('conflict', `The person "${id}" is disabled: enable them first.`);
-  if (before.managedBy === 'directory' && before.directorySource !== SCIM_SOURCE)
+  if (isOfIssuer(before))
     throw new TurnpikeError(
       'conflict',
       `The person "${id}" signs in at the issuer of their directory, not with a password. Set managed_by to null first.`,

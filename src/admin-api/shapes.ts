@@ -22,6 +22,7 @@ import type { destinationSchema, destinationWithSecret } from './destinations.ts
 import type { directoryGroupSchema } from './directory-groups.ts';
 import type { entrySchema, holdSchema, statementSchema } from './entries.ts';
 import type { acceptedSchema, invitationSchema, signInSchema } from './invitations.ts';
+import type { importedSchema } from './invite-many.ts';
 import type { keySchema, rotatedSchema, withSecret } from './keys.ts';
 import type { paymentCheckSchema, paymentOptionsSchema, paymentSchema } from './payments.ts';
 import type { invitedSchema, personSchema } from './people.ts';
@@ -62,6 +63,7 @@ export type EventShape = z.infer<typeof eventSchema>;
 export type EventTypeShape = z.infer<typeof eventTypesSchema>['data'][number];
 export type GroupShape = z.infer<typeof groupSchema>;
 export type HoldShape = z.infer<typeof holdSchema>;
+export type ImportedPeopleShape = z.infer<typeof importedSchema>;
 export type InvitationShape = z.infer<typeof invitationSchema>;
 export type InvitedPersonShape = z.infer<typeof invitedSchema>;
 export type KeyShape = z.infer<typeof keySchema>;

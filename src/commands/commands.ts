@@ -54,7 +54,10 @@ const topics: readonly Topic[] = [
   topic('code', 'Redeem a code for an account', onResources),
   topic('key', 'Create, list, show, update, disable, enable, rotate and revoke keys', onResources),
   topic('token', 'Create, list and revoke tokens for the admin API', onResources),
-  topic('person', 'Invite, list, disable and enable people, and create their one-time links', onResources),
+  topic('person', 'Invite, list, disable and enable people, and create their one-time links', async () => [
+    ...(await onResources()),
+    (await import('./import-people.ts')).importPeople,
+  ]),
   topic('model', 'List and show models, and compare their prices with the price list', onCatalog),
   topic('group', 'List groups', onCatalog),
   topic('plan', 'List plans, and show, give, sell, update and end those of accounts', onResources),

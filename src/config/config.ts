@@ -453,6 +453,7 @@ export const bounds = {
   keysPerAccountMax: 10_000, // created with the account's own tokens; operators may create more
   tokensPerAccountMax: 1_000,
   peoplePerAccountMax: 1_000,
+  invitationsAtOnce: 100, // in one request
   directoryGroupsMax: 1_000,
   keysEndedAtOnce: 500, // of a person who leaves an account, in one transaction
   unclaimedReadMax: 100, // people with one email that none of them claims

@@ -342,6 +342,24 @@ export const bodyRules: Record<string, BodyRule> = {
     least: (account) => ({ email: 'new@example.com', role: 'member', ...(account !== null && { account }) }),
     values: personMembers,
   },
+  'POST /api/v1/people/import': {
+    least: (account) => ({
+      people: [{ email: 'imported@example.com', role: 'member', ...(account !== null && { account }) }],
+    }),
+    // A row that is refused is a part of the answer: see invite-many.test.ts.
+    values: (world) => {
+      const inRow = (members: Json) => ({ people: [{ email: 'a@example.com', role: 'member', ...members }] });
+      const malformed = (name: string) => ({ members: inRow({ [name]: 7 }), isBeyond: () => true });
+      const account = world.accountIds.alpha;
+      return {
+        people: values([], [[], 'a@example.com', [7], [{ email: 'a@example.com' }], null]),
+        'people.email': [malformed('email'), { members: inRow({ email: 'nobody', account }), isBeyond: never }],
+        'people.role': [malformed('role'), { members: inRow({ role: 'root', account }), isBeyond: never }],
+        'people.account': [malformed('account'), { members: inRow({ account: UNKNOWN_ACCOUNT }), isBeyond: never }],
+        'people.name': [malformed('name'), { members: inRow({ name: '', account }), isBeyond: never }],
+      };
+    },
+  },
   'PATCH /api/v1/people/{id}': {
     least: () => ({ name: 'Renamed' }),
     values: () => ({

@@ -75,6 +75,7 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/tokens/{id}/revoke': rule(changedByHolders, { object: 'token' }),
   'POST /api/v1/people': rule(changedByHolders, { done: 201 }),
   'GET /api/v1/people': rule(seenByHolders, { lists: 'person' }),
+  'POST /api/v1/people/import': rule(changedByHolders, { done: 201 }),
   'GET /api/v1/people/{id}': rule(seenByHolders, { object: 'person' }),
   'PATCH /api/v1/people/{id}': rule(changedByHolders, { object: 'person' }),
   'POST /api/v1/people/{id}/link': rule(changedByHolders, { object: 'person', done: 201, refusesRevoked: true }),
