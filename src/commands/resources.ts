@@ -36,6 +36,11 @@ const personColumns: readonly Column[] = [
   ['INVITED BY', 'made_by'],
   ...columns('created_at'),
 ];
+const personDetails: readonly Column[] = [
+  ...personColumns,
+  ...columns('managed_by directory_source disabled_by'),
+  ...columns('identity.issuer identity.subject'),
+];
 const groupColumns = columns('id name source role account priority status created_at');
 const batchColumns: readonly Column[] = [
   ...columns('id name kind amount'),
@@ -143,6 +148,18 @@ const people: readonly ApiCommand[] = [
   apiCommand('token revoke ID', 'token-revoke', tokenColumns),
   apiCommand('person invite EMAIL', 'person-create', linkColumns, withLink),
   apiCommand('person list', 'person-list', personColumns),
+  apiCommand('person update ID', 'person-update', personDetails, {
+    flags: {
+      'managed-by': {
+        value: 'directory|none',
+        help: 'directory: the groups of the directory decide from the next sign-in on; none: they no longer do',
+      },
+      identity: {
+        value: 'none',
+        help: 'none: the next sign-in with OpenID Connect and the same email binds the person anew',
+      },
+    },
+  }),
   ...statusCommands('person', 'person-update', 'Disable a person; their link and sessions end', personColumns),
   apiCommand('person link ID', 'person-link', linkColumns, {
     ...withLink,
