@@ -100,22 +100,17 @@ const FIELDS = ['name', 'source', 'role', 'account', 'priority'];
 const ANY = 'any';
 
 function GroupForm({ onDone }: { onDone: () => void }) {
-  const issuers = useGet('/sign-in').data?.issuers ?? [];
   const create = useCreate('POST /directory-groups', { done: 'Directory group created.', onDone });
   const form = useForm({
     initialValues: { name: '', source: ANY, role: 'member' as Role, account: '', priority: 100 as number | string },
   });
   const { role, source } = form.values;
   const isOfInstallation = seesInstallation({ role });
+  const sources = useSources(isOfInstallation);
   const faults = fieldFaults(create.error, FIELDS);
   const submit = form.onSubmit(({ name, account, priority }) =>
     create.mutate({ name, role, priority, ...(source !== ANY && { source }), ...(!isOfInstallation && { account }) }),
   );
-  const sources = [
-    ...(isOfInstallation ? [] : [{ value: ANY, label: 'Any' }]),
-    ...issuers.map(({ id, name }) => ({ value: id, label: name })),
-    { value: 'scim', label: 'SCIM' },
-  ];
   return (
     <form onSubmit={submit}>
       <Stack gap="sm">
@@ -169,4 +164,14 @@ function GroupForm({ onDone }: { onDone: () => void }) {
       </Stack>
     </form>
   );
+}
+
+/** A group that gives a role of the installation counts from one source only. */
+function useSources(isOfInstallation: boolean): { value: string; label: string }[] {
+  const issuers = useGet('/sign-in').data?.issuers ?? [];
+  return [
+    ...(isOfInstallation ? [] : [{ value: ANY, label: 'Any' }]),
+    ...issuers.map(({ id, name }) => ({ value: id, label: name })),
+    { value: 'scim', label: 'SCIM' },
+  ];
 }
