@@ -54,6 +54,7 @@ export {
 export type { NameSearch, NameSearches } from './name-search.ts';
 export {
   claimsEmail,
+  claimsIdentity,
   findOnlyInvitation,
   hasLinkShape,
   type Identity,

@@ -56,6 +56,14 @@ export function claimsEmail({ accountId, status, email }: Pick<Person, 'accountI
   return email !== null && (accountId === null || status === 'enabled');
 }
 
+/**
+ * Whether nobody else can be bound to the person's identity: like the email, but those whom a directory manages keep it while they are
+ * disabled, so that it finds them again.
+ */
+export function claimsIdentity({ accountId, status, managedBy }: Person): boolean {
+  return accountId === null || status === 'enabled' || managedBy === 'directory';
+}
+
 /** The hash of the one-time link to store; null removes it; 'as it is' keeps the stored one. */
 export type LinkChange = { hash: string | null } | 'as it is';
 
@@ -70,7 +78,7 @@ export interface UnclaimedSearch {
 export interface PersonStore {
   /** The person who claims it. */
   findPersonByEmail(email: string): Promise<Person | null>;
-  /** The person who signs in as this subject of an issuer. */
+  /** The person who claims this subject of an issuer. */
   findPersonByIdentity(identity: Identity): Promise<Person | null>;
   /** People of accounts, or of one account, who have this email and do not claim it; oldest first. */
   listUnclaimed(search: UnclaimedSearch): Promise<Person[]>;

@@ -139,7 +139,7 @@ async function decideOnUnknown(call: Call, verified: VerifiedIdentity): Promise<
     const place = await placeAt(call, issuer.id, groups);
     if (place !== null) {
       const isRefused = await findFormer(call, profileOf(verified), place).then(() => false, isConflict);
-      return isRefused ? refuse('person_disabled') : { kind: 'create', place };
+      if (!isRefused) return { kind: 'create', place };
     }
   }
   const invited = await findOnlyInvitation(people, email);

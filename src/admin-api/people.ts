@@ -194,12 +194,15 @@ function isOfIssuer({ managedBy, directorySource }: Person): boolean {
 }
 
 function directoryAfter(
-  { managedBy = null, directorySource = null, identity = null }: Person,
+  { managedBy = null, directorySource = null, identity = null, status }: Person,
   change: PersonChange,
 ): Pick<Person, 'managedBy' | 'directorySource' | 'identity'> {
   const { managed_by: managed = managedBy } = change;
   const source = managed === managedBy ? directorySource : null;
-  return { managedBy: managed, directorySource: source, identity: change.identity === null ? null : identity };
+  // Somebody else may be bound to the identity of a person who was disabled by hand.
+  const isFreed =
+    change.identity === null || (change.status === 'enabled' && managed === null && status === 'disabled');
+  return { managedBy: managed, directorySource: source, identity: isFreed ? null : identity };
 }
 
 /** Who is disabled twice was disabled by the installation, if it is one of them. */

@@ -179,11 +179,12 @@ function writeToken({ token, secretHash }: RowOf<'tokens'>): CoCommittedStatemen
   };
 }
 
-/** A person's creation time is written once. A new person has a link, or null. The column `email` has claimed ones. */
+/** A person's creation time is written once. A new person has a link, or null. The columns `email` and `identity` have claimed ones. */
 function writePerson({ person, link }: RowOf<'people'>): CoCommittedStatement {
   const { id, accountId, role, status } = person;
   const email = accountId === null || status === 'enabled' ? person.email : null; // as `claimsEmail`
-  const identity = person.identity == null ? null : identityText(person.identity);
+  const isBound = accountId === null || status === 'enabled' || person.managedBy === 'directory'; // as `claimsIdentity`
+  const identity = person.identity == null || !isBound ? null : identityText(person.identity);
   const document = JSON.stringify(person);
   if (link === 'as it is')
     return {

@@ -1,6 +1,6 @@
 // Writes rows of other modules within the ledger's transaction, and refuses what a table would.
 
-import { claimsEmail, type Identity } from '../../../src/accounts/accounts.ts';
+import { claimsEmail, claimsIdentity, type Person } from '../../../src/accounts/accounts.ts';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
@@ -95,13 +95,14 @@ function isTakenFrom({ people }: MemoryTables, row: RowOf<'people'>, before: rea
     (other) =>
       other.person.id !== person.id &&
       ((claimsEmail(person) && claimsEmail(other.person) && other.person.email === person.email) ||
-        (person.identity != null && isSameIdentity(person.identity, other.person.identity)) ||
+        isSameIdentity(person, other.person) ||
         (linkHash !== null && other.linkHash === linkHash)),
   );
 }
 
-function isSameIdentity(one: Identity, other: Identity | null | undefined): boolean {
-  return other != null && identityText(one) === identityText(other);
+function isSameIdentity(one: Person, other: Person): boolean {
+  if (one.identity == null || other.identity == null || !claimsIdentity(one) || !claimsIdentity(other)) return false;
+  return identityText(one.identity) === identityText(other.identity);
 }
 
 function writePerson(people: MemoryTables['people'], { person, link }: RowOf<'people'>): void {

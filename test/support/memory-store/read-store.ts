@@ -6,6 +6,7 @@ import {
   type Account,
   type AccountStore,
   claimsEmail,
+  claimsIdentity,
   type DirectoryGroup,
   type DirectoryGroupStore,
   type Key,
@@ -219,8 +220,10 @@ function personReads({ people }: MemoryTables): Omit<PersonStore, 'createPerson'
   const all = () => [...people.values()].map(({ person }) => person);
   return {
     findPersonByIdentity: async (identity) =>
-      all().find((person) => person.identity != null && identityText(person.identity) === identityText(identity)) ??
-      null,
+      all().find(
+        (person) =>
+          person.identity != null && claimsIdentity(person) && identityText(person.identity) === identityText(identity),
+      ) ?? null,
     findPersonByEmail: async (email) => all().find((person) => person.email === email && claimsEmail(person)) ?? null,
     listUnclaimed: async ({ email, status, accountId, limit }) =>
       all()
