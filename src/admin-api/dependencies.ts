@@ -13,6 +13,7 @@ import type {
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
+import type { BillStore } from '../bills/bills.ts';
 import type { Auth, Catalog, CatalogDocument, DocumentKind, Model, ProviderSettings } from '../catalog/catalog.ts';
 import type { OidcSettings } from '../config/config.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
@@ -158,6 +159,7 @@ export interface AdminDependencies {
   usage: UsageStore;
   traffic: RefusalStore & RouteHourStore;
   codes: CodeStore;
+  bills: BillStore;
   paymentStore: PaymentStore;
   /** null: no provider is set, and no payments are taken. */
   payments: PaymentService | null;

@@ -177,7 +177,8 @@ async function endKeys(call: Call, person: Person, accountId: number): Promise<E
   let ended: EndedKeys = { keys: [], notes: [] };
   for (let after: number | null = null; ; ) {
     const page: Key[] = await accounts.listKeys({ accountId, madeBy, after, limit: bounds.keysEndedAtOnce });
-    for (const key of page.filter(({ status }) => status === 'enabled')) {
+    // Keys of services stay with the account. Older ones belong to who made them.
+    for (const key of page.filter(({ status, personId }) => status === 'enabled' && personId !== null)) {
       const { key: changed, terms, note } = await endOfKey(call, key);
       ended.keys.push({ key: changed, terms });
       ended.notes.push(note);

@@ -231,6 +231,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     usage: stores.usage,
     traffic: parts.traffic.store,
     codes: stores.codes,
+    bills: stores.bills,
     paymentStore: stores.payments,
     payments: parts.payments,
     catalog: adminCatalog(parts),

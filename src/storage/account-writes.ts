@@ -10,12 +10,14 @@ import type {
   FirstCredit,
   Key,
   KeyTerms,
+  Person,
   PersonStore,
   SignUpStore,
   TokenStore,
 } from '../accounts/accounts.ts';
 import type { AuditContext, RememberedCreation } from '../audit/audit.ts';
 import { formatId } from '../base/ids.ts';
+import type { BillSource } from '../bills/bills.ts';
 import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { Destination, MailStore } from '../delivery/delivery.ts';
@@ -87,9 +89,10 @@ export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson'
     createPerson(person, linkHash, auditContext, former = null) {
       const freed: CoCommittedRow[] =
         former === null ? [] : [{ table: 'people', person: former, link: { hash: null } }];
+      const operations = former === null ? setPerson(person) : [...setPerson(former), ...setPerson(person)];
       const events = eventRows(eventsOfPerson(person, auditContext));
       const created: CoCommittedRow = { table: 'people', person, link: { hash: linkHash } };
-      return submit(gate, [], [...freed, created, ...events], auditContext);
+      return submit(gate, operations, [...freed, created, ...events], auditContext);
     },
     updatePerson(person, link, auditContext, ended = []) {
       const events = eventRows(eventsOfPerson(person, auditContext));
@@ -98,7 +101,12 @@ export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson'
         ...events,
         ...endedKeyRows(ended, auditContext),
       ];
-      return submit(gate, ended.map(setEndedKey), rows, auditContext);
+      return submit(
+        gate,
+        [...setPerson(person), ...leaveAccounts(person, ended), ...ended.map(setEndedKey)],
+        rows,
+        auditContext,
+      );
     },
   };
 }
@@ -160,7 +168,7 @@ export function signUpWrites(gate: LedgerGate): Omit<SignUpStore, keyof MailRead
       const credit: FirstCredit = { amount, kind: 'promotion', reference: `sign-up:${owner.id}`, note: 'sign-up' };
       return submit(
         gate,
-        [setAccount(account, terms), ...(amount > 0 ? [firstCredit(account, credit)] : [])],
+        [setAccount(account, terms), ...setPerson(owner), ...(amount > 0 ? [firstCredit(account, credit)] : [])],
         [
           { table: 'mailed_links', use: { link, nowMs } },
           { table: 'accounts', account },
@@ -210,11 +218,29 @@ export function writeFirstAccount(gate: LedgerGate, first: FirstAccount, auditCo
 }
 
 function setAccount(account: Account, terms: AccountTerms): Operation {
-  return { kind: 'set-account', account: account.id, terms };
+  const { parentId: parent = null, paysFrom = 'own' } = account;
+  return {
+    kind: 'set-account',
+    account: account.id,
+    terms: { ...terms, company: { ...terms.company, parent, paysFrom } },
+  };
 }
 
 function setKey(key: Key, terms: KeyTerms): Operation {
-  return { kind: 'set-key', key: key.id, account: key.accountId, terms };
+  return { kind: 'set-key', key: key.id, account: key.accountId, terms: { ...terms, person: key.personId ?? null } };
+}
+
+/** People of the installation have no keys of their own. */
+function setPerson({ id, accountId, status }: Person): Operation[] {
+  if (accountId === null) return [];
+  return [{ kind: 'set-person', person: id, account: accountId, enabled: status !== 'disabled' }];
+}
+
+/** A person who moves from an account to the installation has no keys there: the ledger refuses any that are left. */
+function leaveAccounts({ id, accountId }: Person, ended: readonly EndedKey[]): Operation[] {
+  if (accountId !== null) return [];
+  const former = new Set(ended.map(({ key }) => key.accountId));
+  return [...former].map((account) => ({ kind: 'set-person', person: id, account, enabled: false }));
 }
 
 function setEndedKey({ key, terms }: EndedKey): Operation {
@@ -267,6 +293,13 @@ function asError(answer: Extract<Answer, { ok: false }>): TurnpikeError {
       );
     case 'unknown_account':
       return new TurnpikeError('object_not_found', 'There is no such account.');
+    case 'wrong_parent':
+      return new TurnpikeError(
+        'invalid_request',
+        'parent: must be an existing account that is not below this one, with at most three levels in all',
+      );
+    case 'unknown_person':
+      return new TurnpikeError('object_not_found', 'There is no such person.');
     case 'unknown_key':
       return new TurnpikeError('object_not_found', 'There is no such key.');
     default:
@@ -286,6 +319,8 @@ export interface SecretChange {
   mails: readonly { id: number; secretSealed: string }[];
   /** With their secrets resealed. */
   destinations: readonly Destination[];
+  /** With their credentials resealed. */
+  billSources: readonly BillSource[];
   /** Sealed texts of the installation, resealed. */
   resealed: readonly { name: string; value: string; replaces: string }[];
   proof: { name: string; value: string; replaces: string };
@@ -302,6 +337,7 @@ export async function writeSecretChange(
     ...change.creations.map((creation) => ({ table: 'creations' as const, resealed: creation })),
     ...change.mails.map((mail) => ({ table: 'mails' as const, resealed: mail })),
     ...change.destinations.map((resealed) => ({ table: 'destinations' as const, resealed })),
+    ...change.billSources.map((source) => ({ table: 'provider_bill_sources' as const, source })),
     ...change.resealed.map((fact) => ({ table: 'installation' as const, ...fact })),
     { table: 'installation', ...change.proof },
     ...auditRows(auditContext),

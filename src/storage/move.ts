@@ -24,6 +24,7 @@ export const movedTables = [
   'directory_groups',
   'account_meters',
   'key_meters',
+  'person_meters',
   'leases',
   'holds',
   'claims',
@@ -49,6 +50,8 @@ export const movedTables = [
   'sign_ups',
   'refusals',
   'route_hours',
+  'provider_bill_sources',
+  'provider_bills',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

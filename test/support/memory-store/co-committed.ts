@@ -6,6 +6,7 @@ import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
 import { type AnswerRow, type CoCommittedRow, identityText, NOBODY } from '../../../src/storage/co-committed.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
+import { writeBill } from './bills.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
@@ -119,6 +120,7 @@ function writeToken(tokens: MemoryTables['tokens'], { token, secretHash }: RowOf
 export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): void {
   if ('forget' in row) forgetRows(tables, row.table, row.forget.beforeMs);
   else if ('carry' in row) carryEntries(tables, row.carry.account, row.carry.beforeMs);
+  else if (row.table === 'directory_groups') tables.directoryGroups.set(row.group.id, row.group);
   else writeKept(tables, row);
 }
 
@@ -138,9 +140,6 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
       break;
     case 'people':
       writePerson(tables.people, row);
-      break;
-    case 'directory_groups':
-      tables.directoryGroups.set(row.group.id, row.group);
       break;
     case 'installation':
       tables.installation.set(row.name, row.value);
@@ -184,6 +183,10 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
     case 'refusals':
     case 'route_hours':
       writeTraffic(tables, row);
+      break;
+    case 'provider_bill_sources':
+    case 'provider_bills':
+      writeBill(tables, row);
       break;
     case 'leader':
     case 'changes':
