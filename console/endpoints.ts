@@ -18,11 +18,13 @@ import type {
   CreditShape,
   DeliveryShape,
   DestinationShape,
+  DirectoryGroupShape,
   EntryShape,
   EventShape,
   EventTypeShape,
   GroupShape,
   HoldShape,
+  ImportedPeopleShape,
   InvitationShape,
   InvitedPersonShape,
   KeyShape,
@@ -95,6 +97,10 @@ export interface Endpoints {
   'GET /attention': AttentionListShape;
   'GET /audit': PageShape<AuditShape>;
   'GET /catalogue': CatalogShape;
+  'GET /directory-groups': PageShape<DirectoryGroupShape>;
+  'POST /directory-groups': DirectoryGroupShape;
+  'GET /directory-groups/{id}': DirectoryGroupShape;
+  'PATCH /directory-groups/{id}': DirectoryGroupShape;
   'GET /code-batches': PageShape<CodeBatchShape>;
   'POST /code-batches': CreatedCodeBatchShape;
   'GET /code-batches/{id}': CodeBatchShape;
@@ -132,6 +138,7 @@ export interface Endpoints {
   'GET /payments/{id}': PaymentShape;
   'GET /people': PageShape<PersonShape>;
   'POST /people': InvitedPersonShape;
+  'POST /people/import': ImportedPeopleShape;
   'GET /people/{id}': PersonShape;
   'PATCH /people/{id}': PersonShape;
   'POST /people/{id}/link': InvitedPersonShape;

@@ -221,6 +221,12 @@ export const screens: readonly Screen[] = [
     nav: { section: 'customers', label: 'Users', icon: 'people' },
   },
   {
+    path: '/directory-groups',
+    load: async () => (await import('./features/directory-groups/list.tsx')).DirectoryGroupList,
+    roles: installation,
+    nav: { section: 'customers', label: 'Directory groups', icon: 'layers' },
+  },
+  {
     path: '/settings',
     load: async () => (await import('./features/settings/list.tsx')).SettingList,
     roles: installation,

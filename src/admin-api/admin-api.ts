@@ -2,9 +2,9 @@
 
 import { newRequestId } from '../base/ids.ts';
 import { errorResponse } from '../http/http.ts';
+import type { AdmitIdentity } from './admit-identity.ts';
 import { requireInstallation } from './authenticate.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import type { AcceptVerified } from './invitations.ts';
 
 export type {
   AdminAnswered,
@@ -28,13 +28,13 @@ export interface AdminApi {
   fetch(request: Request, address: string, isOverTls?: boolean): Response | Promise<Response>;
   /** For endpoints outside of this API: throws as `fetch` would unless the principal is an operator or viewer. */
   requireInstallation(request: Request, address: string): Promise<void>;
-  /** Accepts an invitation for a person whom the OpenID Connect issuer verified. */
-  acceptVerified: AcceptVerified;
+  /** Decides whether a person may sign in whom an issuer of OpenID Connect verified, and as whom. */
+  admitIdentity: AdmitIdentity;
 }
 
 /** The admin API of a process. Its routes are loaded with the first request that needs them: their libraries need 8 MB. */
 export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
-  let loading: Promise<Pick<AdminApi, 'fetch' | 'acceptVerified'>> | null = null;
+  let loading: Promise<Pick<AdminApi, 'fetch' | 'admitIdentity'>> | null = null;
   const load = () => {
     loading ??= import('./answer-requests.ts')
       .then(({ makeRoutedApi }) => makeRoutedApi(dependencies))
@@ -56,6 +56,6 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
       }
     },
     requireInstallation: (request, address) => requireInstallation(dependencies, request, address),
-    acceptVerified: async (email, address) => (await load()).acceptVerified(email, address),
+    admitIdentity: async (identity, address) => (await load()).admitIdentity(identity, address),
   };
 }

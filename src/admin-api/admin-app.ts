@@ -3,7 +3,7 @@
 
 import { OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { AuditRecord } from '../audit/audit.ts';
+import type { Actor, AuditRecord } from '../audit/audit.ts';
 import { FairQueue, type QueueBounds } from '../base/fair-queue.ts';
 import { formatId, type IdKind, newRequestId, parseId } from '../base/ids.ts';
 import { type Fault, formatFault } from '../catalog/catalog.ts';
@@ -110,6 +110,8 @@ export interface AdminEnvironment {
   Variables: {
     requestId: string;
     principal: Principal;
+    /** The actor of changes, if it is not the principal. */
+    actor?: Pick<Actor, 'id' | 'role'>;
     /** Cookies to set with the response. */
     cookies?: readonly string[];
     failure?: TurnpikeError;

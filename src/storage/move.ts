@@ -21,6 +21,7 @@ export const movedTables = [
   'key_secrets',
   'tokens',
   'people',
+  'directory_groups',
   'account_meters',
   'key_meters',
   'person_meters',

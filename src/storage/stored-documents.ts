@@ -1,7 +1,7 @@
 // Every column with JSON, and every column with words that only this program knows: the shape that is written, and the one reader.
 // test/storage/stored-shapes keeps each version of a shape, with documents of it that the present reader must read.
 
-import type { AccessToken, Account, Key, MailedLink, Person } from '../accounts/accounts.ts';
+import type { AccessToken, Account, DirectoryGroup, Identity, Key, MailedLink, Person } from '../accounts/accounts.ts';
 import type { Actor } from '../audit/audit.ts';
 import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
@@ -166,6 +166,7 @@ const token = object<AccessToken>({
   prefix: text,
   status: words('enabled', 'revoked'),
   expiresAtMs: nullable(whole),
+  personId: optional(nullable(whole)),
   madeBy: text,
   createdAtMs: whole,
 });
@@ -178,6 +179,22 @@ const person = object<Person>({
   name: text,
   status: words('invited', 'enabled', 'disabled'),
   linkExpiresAtMs: nullable(whole),
+  managedBy: optional(nullable(words('directory'))),
+  directorySource: optional(nullable(text)),
+  identity: optional(nullable(object<Identity>({ issuer: text, subject: text }))),
+  disabledBy: optional(nullable(words('directory', 'account', 'installation'))),
+  madeBy: text,
+  createdAtMs: whole,
+});
+
+const directoryGroup = object<DirectoryGroup>({
+  id: whole,
+  name: text,
+  source: nullable(text),
+  accountId: nullable(whole),
+  role,
+  priority: whole,
+  status: onOff,
   madeBy: text,
   createdAtMs: whole,
 });
@@ -391,6 +408,7 @@ export const documents = {
   key: stored(['keys', 'id', 'document'], key),
   token: stored(['tokens', 'id', 'document'], token),
   person: stored(['people', 'id', 'document'], person),
+  directoryGroup: stored(['directory_groups', 'id', 'document'], directoryGroup),
   groupRates: stored(['account_meters', 'id', 'group_rates'], groupRates),
   plan: stored(['account_meters', 'id', 'plan'], plan, { convert: fillWindows }),
   lowBalances: stored(['account_meters', 'id', 'low_balances'], list(whole)),

@@ -1,6 +1,13 @@
 // The stores that the modules declare, assembled from the reads of a database and the ledger's gate.
 
-import type { AccountStore, NameSearches, PersonStore, SignUpStore, TokenStore } from '../accounts/accounts.ts';
+import type {
+  AccountStore,
+  DirectoryGroupStore,
+  NameSearches,
+  PersonStore,
+  SignUpStore,
+  TokenStore,
+} from '../accounts/accounts.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
 import type { BillStore } from '../bills/bills.ts';
@@ -23,6 +30,7 @@ import type { SampleStore } from '../usage/usage.ts';
 import {
   accountWrites,
   catalogWrites,
+  directoryWrites,
   installationWrites,
   mailWrites,
   personWrites,
@@ -74,6 +82,7 @@ export interface Stores {
   accounts: AccountStore;
   tokens: TokenStore;
   people: PersonStore;
+  directoryGroups: DirectoryGroupStore;
   audit: AuditStore;
   catalog: CatalogStore;
   ledger: LedgerReader & MonthStore;
@@ -109,6 +118,7 @@ export type ReportReads = Omit<UsageStore, 'getUsage'> &
 export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrites> | keyof ReportReads> &
   Omit<TokenStore, keyof ReturnType<typeof tokenWrites>> &
   Omit<PersonStore, keyof ReturnType<typeof personWrites>> &
+  Omit<DirectoryGroupStore, keyof ReturnType<typeof directoryWrites>> &
   Omit<AuditStore, keyof ReportReads>;
 
 /** Short reads of committed data by an index. */
@@ -140,6 +150,7 @@ export function assembleStores(
     accounts: { ...all, ...accountWrites(gate) },
     tokens: { ...all, ...tokenWrites(gate) },
     people: { ...all, ...personWrites(gate) },
+    directoryGroups: { ...all, ...directoryWrites(gate) },
     audit: all,
     catalog: { ...all, ...catalogWrites(gate) },
     ledger: all,

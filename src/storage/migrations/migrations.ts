@@ -4,6 +4,7 @@
 import { answerShares } from './answer-shares.ts';
 import { baselineTables } from './baseline-tables.ts';
 import { dataRights } from './data-rights.ts';
+import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
@@ -110,6 +111,14 @@ const levels: Migration = {
   ...peopleAndLevels,
 };
 
+/** Programs of earlier versions keep the new members of people's documents, and leave the new column as it is. */
+const directory: Migration = {
+  version: 21,
+  name: 'directory',
+  leastKnown: 16,
+  ...directoryTables,
+};
+
 /** Only new tables, which programs of earlier versions neither read nor write. */
 const providerBills: Migration = {
   version: 25,
@@ -129,6 +138,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   missingTables,
   rights,
   levels,
+  directory,
   providerBills,
 ];
 

@@ -43,6 +43,7 @@ export class MemoryLedgerStore implements LedgerStore {
     keySecrets: new Map(),
     tokens: new Map(),
     people: new Map(),
+    directoryGroups: new Map(),
     audit: [],
     creations: new Map(),
     catalog: new Map(),

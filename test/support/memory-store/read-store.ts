@@ -6,6 +6,9 @@ import {
   type Account,
   type AccountStore,
   claimsEmail,
+  claimsIdentity,
+  type DirectoryGroup,
+  type DirectoryGroupStore,
   type Key,
   type NameSearch,
   type NameSearches,
@@ -31,6 +34,7 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../../../src/reports/reports.ts';
+import { identityText } from '../../../src/storage/co-committed.ts';
 import type { MailReads } from '../../../src/storage/mail-rows.ts';
 import {
   callerPlan,
@@ -56,6 +60,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...accountReads(tables),
     ...tokenReads(tables),
     ...personReads(tables),
+    ...directoryReads(tables),
     ...meterReads(tables),
     ...recordReads(tables),
     ...auditReads(tables),
@@ -221,6 +226,11 @@ function tokenReads(tables: MemoryTables) {
 function personReads({ people }: MemoryTables): Omit<PersonStore, 'createPerson' | 'updatePerson'> {
   const all = () => [...people.values()].map(({ person }) => person);
   return {
+    findPersonByIdentity: async (identity) =>
+      all().find(
+        (person) =>
+          person.identity != null && claimsIdentity(person) && identityText(person.identity) === identityText(identity),
+      ) ?? null,
     findPersonByEmail: async (email) => all().find((person) => person.email === email && claimsEmail(person)) ?? null,
     listUnclaimed: async ({ email, status, accountId, limit }) =>
       all()
@@ -239,6 +249,17 @@ function personReads({ people }: MemoryTables): Omit<PersonStore, 'createPerson'
     countPeople: async (accountId) => all().filter((person) => person.accountId === accountId).length,
     countInRole: async (role, status) =>
       all().filter((person) => person.role === role && person.status === status).length,
+  };
+}
+
+function directoryReads({ directoryGroups }: MemoryTables): Omit<DirectoryGroupStore, 'saveDirectoryGroup'> {
+  const all = () => [...directoryGroups.values()];
+  return {
+    getDirectoryGroup: async (id) => directoryGroups.get(id) ?? null,
+    findDirectoryGroup: async (name, source) =>
+      all().find((group) => group.name === name && group.source === source) ?? null,
+    listDirectoryGroups: async (page) => after<DirectoryGroup>(all(), page),
+    countDirectoryGroups: async () => directoryGroups.size,
   };
 }
 

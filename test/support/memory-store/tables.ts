@@ -1,6 +1,14 @@
 // The tables of the in-memory store.
 
-import type { AccessToken, Account, Key, MailedLink, Person, SignUp } from '../../../src/accounts/accounts.ts';
+import type {
+  AccessToken,
+  Account,
+  DirectoryGroup,
+  Key,
+  MailedLink,
+  Person,
+  SignUp,
+} from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import type { BillSource, StoredBill } from '../../../src/bills/bills.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
@@ -46,6 +54,7 @@ export interface MemoryTables extends PaymentTables {
   keySecrets: Map<string, { keyId: number; expiresAtMs: number | null }>;
   tokens: Map<number, { token: AccessToken; secretHash: string }>;
   people: Map<number, { person: Person; linkHash: string | null }>;
+  directoryGroups: Map<number, DirectoryGroup>;
   /** In the order they were made. */
   audit: AuditRecord[];
   creations: Map<string, RememberedCreation>;

@@ -54,6 +54,7 @@ export const UNKNOWN_IDS = {
   destination: 'dest_000000000',
   delivery: 'dlv_000000000',
   'code-batch': 'batch_000000000',
+  'directory-group': 'dgrp_000000000',
   payment: 'pay_000000000',
   'provider-bill': 'no-provider:2026-01-01',
   'provider-bill-source': 'no-provider',

@@ -34,6 +34,7 @@ export type ObjectKind =
   | 'usage'
   | 'provider'
   | 'code-batch'
+  | 'directory-group'
   | 'payment'
   | 'provider-bill'
   | 'provider-bill-source'
@@ -145,6 +146,7 @@ export async function makeWorld(): Promise<World> {
   await addKeys(world);
   await addPeople(world);
   await addCodes(world);
+  await addDirectoryGroup(world);
   await addDestinations(world);
   for (const id of Object.values(accountIds)) await ask('PATCH', `/api/v1/accounts/${id}/plan`, { plan: 'alpha-plan' });
   await addMailedLinks(world);
@@ -333,6 +335,13 @@ async function addCodes(world: World): Promise<void> {
   world.objects.push(worldObject('code-batch', 'codes of spring', String(body['id']), null, { label }));
   world.code = String((body['codes'] as string[])[0]);
   world.words.push({ text: world.code, mayRead: () => false });
+}
+
+async function addDirectoryGroup(world: World): Promise<void> {
+  const label = labelOf('directory', 'group');
+  const members = { name: label, role: 'member', account: world.accountIds.bravo };
+  const { body } = await world.installation.ask('POST', '/api/v1/directory-groups', members);
+  world.objects.push(worldObject('directory-group', 'group of a directory', String(body['id']), null, { label }));
 }
 
 /** A source and a bill of a provider. */
