@@ -47,6 +47,9 @@ export const movedTables = [
   'mails',
   'mailed_links',
   'sign_ups',
+  'scim_users',
+  'scim_groups',
+  'scim_members',
   'refusals',
   'route_hours',
 ] as const;

@@ -82,6 +82,8 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   keys: 'key',
   key_meters: 'key',
   people: 'person',
+  scim_users: 'scimuser',
+  scim_groups: 'scimgroup',
   payments: 'pay',
   tokens: 'tok',
 };

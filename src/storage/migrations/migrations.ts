@@ -11,6 +11,7 @@ import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
 import { planWindowColumns } from './plan-windows.ts';
 import { refusalTables } from './refusals.ts';
+import { scimTables } from './scim.ts';
 
 /** Statements are separated by semicolons. */
 export interface Migration extends MigrationPart {
@@ -109,6 +110,14 @@ const directory: Migration = {
   ...directoryTables,
 };
 
+/** Only new tables, which programs of earlier versions neither read nor write. */
+const scim: Migration = {
+  version: 22,
+  name: 'scim',
+  leastKnown: 16,
+  ...scimTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -120,6 +129,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   missingTables,
   rights,
   directory,
+  scim,
 ];
 
 /** The version that this program creates and uses. */

@@ -10,6 +10,7 @@ import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';
+import { refuseTakenScim, writeScim } from './scim.ts';
 import type { MemoryTables, OwnedAnswer } from './tables.ts';
 import { writeTraffic } from './traffic.ts';
 
@@ -24,6 +25,10 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
   }
   if (isPaymentRow(row)) {
     if (isOutpaced(tables, row)) throw new Outpaced(`the table ${row.table} cannot take this row`);
+    return;
+  }
+  if (row.table === 'scim') {
+    refuseTakenScim(tables, row.scim);
     return;
   }
   if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
@@ -180,6 +185,9 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
     case 'deliveries':
     case 'facts':
       writeEventRow(tables, row);
+      break;
+    case 'scim':
+      writeScim(tables, row.scim);
       break;
     case 'refusals':
     case 'route_hours':

@@ -20,6 +20,7 @@ import { creditedAmount } from './credits.ts';
 import { dropReads } from './drop-rows.ts';
 import { memoryReads } from './read-store.ts';
 import { sumMemory } from './sum-ledger.ts';
+import { noScim } from './scim.ts';
 import type { MemoryTables } from './tables.ts';
 
 export { auditRows } from '../../../src/storage/account-writes.ts';
@@ -63,6 +64,7 @@ export class MemoryLedgerStore implements LedgerStore {
     mails: new Map(),
     mailedLinks: new Map(),
     signUps: [],
+    scim: noScim(),
     refusals: new Map(),
     routeHours: new Map(),
   };

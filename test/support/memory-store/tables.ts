@@ -28,6 +28,7 @@ import type {
 import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
 import type { RouteHour, StoredRefusal } from '../../../src/traffic/traffic.ts';
 import type { PaymentTables } from './payments.ts';
+import type { ScimTables } from './scim.ts';
 
 export type OwnedAnswer = StoredAnswer & { account: number };
 
@@ -79,6 +80,7 @@ export interface MemoryTables extends PaymentTables {
   mailedLinks: Map<string, MailedLink>;
   /** In the order they were made. */
   signUps: SignUp[];
+  scim: ScimTables;
   /** By seq. */
   refusals: Map<number, StoredRefusal>;
   /** By hour, route and source. */
