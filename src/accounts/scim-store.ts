@@ -50,7 +50,7 @@ export type ScimFilter<Member extends string> =
   | { member: Member; equals: string | number }
   | 'nothing';
 
-export type ScimUserMember = 'id' | 'userName' | 'externalId' | 'email' | 'group';
+export type ScimUserMember = 'id' | 'userName' | 'externalId' | 'email' | 'group' | 'person';
 export type ScimGroupMember = 'id' | 'displayName' | 'externalId' | 'user';
 
 export interface ScimPage<Member extends string> {

@@ -54,8 +54,7 @@ function conditionOf<Member extends string>(
   switch (filter.kind) {
     case 'and':
     case 'or': {
-      const compared =
-        filter.kind === 'and' ? filter.of.filter((one) => !isUncompared(one, prefix)) : filter.of;
+      const compared = filter.kind === 'and' ? filter.of.filter((one) => !isUncompared(one, prefix)) : filter.of;
       if (compared.length === 0) throw refused();
       const of = compared.map((one) => conditionOf(one, words, resolve, prefix));
       return filter.kind === 'and' ? { every: of } : { some: of };

@@ -17,7 +17,7 @@ export function scimFault(scimType: ScimType, message: string, code: ErrorCode =
   return new TurnpikeError(code, message, { members: { scimType } });
 }
 
-const USUAL: Partial<Record<ErrorCode, ScimType>> = { invalid_json: 'invalidSyntax', conflict: 'uniqueness' };
+const USUAL: Partial<Record<ErrorCode, ScimType>> = { invalid_json: 'invalidSyntax' };
 const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';
 
 /** The body of an error response (RFC 7644, section 3.12). */

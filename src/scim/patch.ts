@@ -143,7 +143,8 @@ function changeEmails(
 }
 
 function impliedBy(where: Filter | null): JsonMembers {
-  if (where?.kind === 'compare' && where.operator === 'eq') return known({ [where.attribute]: where.value }, EMAIL_PARTS);
+  if (where?.kind === 'compare' && where.operator === 'eq')
+    return known({ [where.attribute]: where.value }, EMAIL_PARTS);
   return where?.kind === 'and' ? Object.assign({}, ...where.of.map(impliedBy)) : {};
 }
 
@@ -216,6 +217,7 @@ export function patchGroup(attributes: JsonMembers, operations: readonly Operati
 /** The users of `members[value eq "…"]`, also several joined by "or". */
 function membersIn(where: Filter): number[] {
   if (where.kind === 'or') return where.of.flatMap(membersIn);
-  if (where.kind === 'compare' && where.attribute === 'value' && where.operator === 'eq') return [readMember(where.value)];
+  if (where.kind === 'compare' && where.attribute === 'value' && where.operator === 'eq')
+    return [readMember(where.value)];
   throw scimFault('invalidPath', 'path: only members[value eq "…"] is supported');
 }

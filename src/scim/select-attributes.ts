@@ -1,10 +1,10 @@
 // `attributes` and `excludedAttributes` (RFC 7644, section 3.9): what a response has of a resource. `schemas`, `id` and what names
 // the resource stay.
 
+import { bounds } from '../config/config.ts';
 import { scimFault } from './faults.ts';
 import { parsePath } from './filter.ts';
 import type { JsonMembers } from './read-members.ts';
-import { bounds } from '../config/config.ts';
 
 export interface Selection {
   /** In lower case, as "name" or "name.familyname"; null: all. */
@@ -44,7 +44,7 @@ export function isSelected({ only, without }: Selection, attribute: string): boo
 export function selectAttributes(selection: Selection, resource: JsonMembers): JsonMembers {
   const { only, without } = selection;
   if (only === null && without.size === 0) return resource;
-  return selectMembers(resource, '', ({ only, without }));
+  return selectMembers(resource, '', { only, without });
 }
 
 function selectMembers(members: JsonMembers, prefix: string, selection: Selection): JsonMembers {

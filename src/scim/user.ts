@@ -4,7 +4,15 @@ import type { ScimAttributes, ScimEmail, ScimGroup, ScimName, ScimUser } from '.
 import { formatId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { scimFault } from './faults.ts';
-import { isObject, type JsonMembers, listOf, memberOf, optionalFlag, optionalText, requiredText } from './read-members.ts';
+import {
+  isObject,
+  type JsonMembers,
+  listOf,
+  memberOf,
+  optionalFlag,
+  optionalText,
+  requiredText,
+} from './read-members.ts';
 import { USER_SCHEMA } from './schemas.ts';
 
 export interface ReadUser extends ScimAttributes {
@@ -93,7 +101,14 @@ export function userJson(user: ScimUser, groups: readonly ScimGroup[], base: str
 }
 
 /** What a directory may write, also as the draft that PATCH changes. */
-export function attributesJson({ userName, externalId, active, displayName, name, emails }: ScimAttributes): JsonMembers {
+export function attributesJson({
+  userName,
+  externalId,
+  active,
+  displayName,
+  name,
+  emails,
+}: ScimAttributes): JsonMembers {
   return {
     ...(externalId !== null && { externalId }),
     userName,

@@ -30,7 +30,10 @@ export function scimStatements({ scim: change }: ScimRow): CoCommittedStatement[
   if ('removedUser' in change) return removed('user', change.removedUser);
   if ('removedGroup' in change) return removed('group', change.removedGroup);
   const { group, add, remove } = change.members;
-  return [...inParts(remove, (users) => removeMembers(group, users)), ...inParts(add, (users) => addMembers(group, users))];
+  return [
+    ...inParts(remove, (users) => removeMembers(group, users)),
+    ...inParts(add, (users) => addMembers(group, users)),
+  ];
 }
 
 function putUser(user: ScimUser): CoCommittedStatement {
@@ -85,6 +88,7 @@ const userColumns: Readonly<Record<ScimUserMember, string>> = {
   userName: 'r.user_name = ?',
   externalId: 'r.external_id = ?',
   email: 'r.email = ?',
+  person: 'r.person_id = ?',
   group: 'EXISTS (SELECT 1 FROM scim_members m WHERE m.user_id = r.id AND m.group_id = ?)',
 };
 const groupColumns: Readonly<Record<ScimGroupMember, string>> = {

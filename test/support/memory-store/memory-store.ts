@@ -19,8 +19,8 @@ import { refuseWrongRow, writeCoCommitted } from './co-committed.ts';
 import { creditedAmount } from './credits.ts';
 import { dropReads } from './drop-rows.ts';
 import { memoryReads } from './read-store.ts';
-import { sumMemory } from './sum-ledger.ts';
 import { noScim } from './scim.ts';
+import { sumMemory } from './sum-ledger.ts';
 import type { MemoryTables } from './tables.ts';
 
 export { auditRows } from '../../../src/storage/account-writes.ts';

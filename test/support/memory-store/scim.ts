@@ -61,7 +61,7 @@ export function scimReads({ scim: { users, groups, members } }: MemoryTables): S
             ? isMember(equals, user.id)
             : member === 'userName'
               ? user.userName.toLowerCase() === equals
-              : user[member] === equals,
+              : user[member === 'person' ? 'personId' : member] === equals,
         ),
       )
       .slice(offset, offset + limit);
