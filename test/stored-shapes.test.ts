@@ -82,6 +82,7 @@ const released: Readonly<Record<number, string>> = {
   17: 'a0623c48a80db4b1',
   18: '1ecaa7ed8793c032',
   21: 'fbbbaa65b7abb2fb',
+  22: '53f7964198760686',
 };
 
 test('a migration never changes', () => {

@@ -112,8 +112,8 @@ export function makeScimApp(
 }
 
 /** The public URL of the service, or that of the request. */
-function baseOf({ sessions }: AdminDependencies, { req }: Context): string {
-  return `${sessions?.publicOrigin ?? new URL(req.url).origin}/scim/v2`;
+function baseOf({ sessions }: AdminDependencies, context: Context): string {
+  return `${sessions?.publicOrigin ?? new URL(context.req.url).origin}/scim/v2`;
 }
 
 function reply(body: JsonMembers | null, status = 200, headers: Record<string, string> = {}): Response {
@@ -164,8 +164,8 @@ function addDiscovery(app: Hono<AdminEnvironment>, baseUrl: (context: Context<Ad
 }
 
 /** A path that matches has one. */
-function idOf({ req }: Context): string {
-  return req.param('id') ?? '';
+function idOf(context: Context): string {
+  return context.req.param('id') ?? '';
 }
 
 function addResources(

@@ -1,7 +1,7 @@
 // Groups of SCIM and their members. What a group gives is mapped by operators (directory-groups.ts); people follow before the
 // membership is stored, so that a request that was interrupted can be repeated.
 
-import type { DirectoryGroup, ScimGroup, ScimUser } from '../accounts/accounts.ts';
+import type { ScimGroup } from '../accounts/accounts.ts';
 import { formatId, newNumber } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import {
@@ -20,7 +20,7 @@ import {
 import { findObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import type { ScimCall, ScimResources } from './scim-app.ts';
-import { loadScimMapping, needsPerson, scimPlaceOf, writeUser } from './scim-people.ts';
+import { placeUsers } from './scim-places.ts';
 
 export const groupResources: ScimResources = {
   async list(call) {
@@ -50,12 +50,13 @@ export const groupResources: ScimResources = {
   async remove(call, id) {
     const group = await findGroup(call, id);
     const members = await membersOf(call, group);
-    await moveMembers(call, group, null, members);
+    const refusal = await placeUsers(call, members, { id: group.id, displayName: null });
+    if (refusal !== null) throw refusal;
     await call.changeInTurn(async () => {
       const note = changeNote('scim-group.delete', id, null, noteOf(await findGroup(call, id)), null);
       await call.scim.writeScim([{ removedGroup: group.id }], recordAudit(call, [note]));
     });
-    await moveMembers(call, group, null, members); // whom another change moved in the meantime
+    await placeUsers(call, members, null); // whom another change moved in the meantime
   },
 };
 
@@ -117,7 +118,7 @@ async function createGroup(call: ScimCall, patch: GroupPatch): Promise<ScimGroup
     await scim.writeScim([{ group: made }], recordAudit(call, [note]));
     return made;
   });
-  if (patch.add.length > 0) await writeMembers(call, group, group, { ...patch, isEmptied: false });
+  if (patch.add.length > 0) await writeMembers(call, group, group, patch.add, []);
   return group;
 }
 
@@ -129,7 +130,15 @@ async function changeGroup(call: ScimCall, id: string, change: (before: ScimGrou
   const after: ScimGroup = isSame ? before : { ...before, ...read, updatedAtMs: call.clock.nowMs() };
   await refuseTaken(call, after);
   await refuseUnknown(call, patch.add);
-  await writeMembers(call, before, after, patch);
+  const stored = new Set(await membersOf(call, before));
+  const wanted = new Set(patch.add);
+  const removed = patch.isEmptied
+    ? [...stored].filter((user) => !wanted.has(user))
+    : patch.remove.filter((user) => stored.has(user));
+  const added = patch.add.filter((user) => !stored.has(user));
+  if (added.length > removed.length && stored.size + added.length - removed.length > bounds.scimMembersPerGroupMax)
+    throw scimFault('tooMany', `members: a group can have at most ${bounds.scimMembersPerGroupMax} members`);
+  await writeMembers(call, before, after, added, removed, [...stored]);
   return after;
 }
 
@@ -147,27 +156,40 @@ async function refuseTaken({ scim }: ScimCall, { id, displayName }: ScimGroup): 
 
 /** Throws invalidValue if a user does not exist. */
 async function refuseUnknown({ scim }: ScimCall, users: readonly number[]): Promise<void> {
-  for (const id of users)
-    if ((await scim.getScimUser(id)) === null)
-      throw scimFault('invalidValue', `members: there is no user "${formatId('scimuser', id)}"`);
+  for (let at = 0; at < users.length; at += bounds.scimPageMax) {
+    const asked = users.slice(at, at + bounds.scimPageMax);
+    const filter = { some: asked.map((id) => ({ member: 'id' as const, equals: id })) };
+    const found = new Set((await scim.listScimUsers({ filter, offset: 0, limit: asked.length })).map(({ id }) => id));
+    const missing = asked.find((id) => !found.has(id));
+    if (missing !== undefined)
+      throw scimFault('invalidValue', `members: there is no user "${formatId('scimuser', missing)}"`);
+  }
 }
 
-/** First the people, then the group with its members. */
-async function writeMembers(call: ScimCall, before: ScimGroup, after: ScimGroup, patch: GroupPatch): Promise<void> {
-  const { scim } = call;
+/** First the people, then the group with its members, so that a request that was interrupted can be repeated. */
+async function writeMembers(
+  call: ScimCall,
+  before: ScimGroup,
+  after: ScimGroup,
+  added: readonly number[],
+  removed: readonly number[],
+  stored: readonly number[] = [],
+): Promise<void> {
   const isRenamed = before.displayName !== after.displayName;
-  const stored = new Set(patch.isEmptied || isRenamed || patch.remove.length > 0 ? await membersOf(call, before) : []);
-  const kept = new Set(patch.isEmptied ? [] : stored);
-  for (const user of patch.add) kept.add(user);
-  for (const user of patch.remove) kept.delete(user);
-  const removed = [...stored].filter((user) => !kept.has(user));
-  const added = patch.add.filter((user) => !stored.has(user));
-  await refuseTooMany(call, before, added.length - removed.length);
-  await moveMembers(call, before, null, removed);
-  await moveMembers(call, before, after.displayName, isRenamed ? [...kept] : added);
   if (added.length === 0 && removed.length === 0 && before === after) return;
+  const gone = new Set(removed);
+  const kept = stored.filter((user) => !gone.has(user));
+  const followers = isRenamed ? [...kept, ...added] : added;
+  const refusal =
+    (await placeUsers(call, removed, { id: after.id, displayName: null })) ??
+    (await placeUsers(call, followers, after));
+  if (refusal !== null) throw refusal;
   await call.changeInTurn(async () => {
+    const { scim } = call;
     const id = formatId('scimgroup', after.id);
+    await findGroup(call, id); // another request may have removed it, or users
+    await refuseUnknown(call, added);
+    if (isRenamed) await refuseTaken(call, after);
     const note = changeNote(
       'scim-group.update',
       id,
@@ -175,63 +197,15 @@ async function writeMembers(call: ScimCall, before: ScimGroup, after: ScimGroup,
       { ...noteOf(before), removed_members: [], added_members: [] },
       { ...noteOf(after), removed_members: listed(removed), added_members: listed(added) },
     );
-    const changes = [{ group: after }, { members: { group: after.id, add: added, remove: removed } }];
-    await scim.writeScim(changes, recordAudit(call, [note]));
+    const members = { members: { group: after.id, add: added, remove: removed } };
+    await scim.writeScim(before === after ? [members] : [{ group: after }, members], recordAudit(call, [note]));
   });
   // Again, for those whom another change moved before the membership was stored.
-  await moveMembers(call, after, null, removed);
-  await moveMembers(call, after, after.displayName, isRenamed ? [...kept] : added);
+  await placeUsers(call, [...removed, ...followers], null);
 }
 
 /** The audit log has the first of many. */
 function listed(users: readonly number[]): string[] {
   const shown = users.slice(0, bounds.listMembersMax).map((user) => formatId('scimuser', user));
   return users.length > shown.length ? [...shown, `and ${users.length - shown.length} more`] : shown;
-}
-
-async function refuseTooMany({ scim }: ScimCall, { id }: ScimGroup, more: number): Promise<void> {
-  if (more <= 0 || (await scim.countScimMembers(id)) + more <= bounds.scimMembersPerGroupMax) return;
-  throw scimFault('tooMany', `members: a group can have at most ${bounds.scimMembersPerGroupMax} members`);
-}
-
-/** Gives users the place that they have when the group has this name for them; null: they are not in it any more. */
-async function moveMembers(
-  call: ScimCall,
-  group: ScimGroup,
-  name: string | null,
-  users: readonly number[],
-): Promise<void> {
-  if (users.length === 0) return;
-  const mapping = await loadScimMapping(call);
-  for (const id of users) {
-    const next = await placeWith(call, group, name, id, mapping);
-    if (next === null || !(await needsPerson(call, next.user, next.place))) continue;
-    await call.changeInTurn(async () => {
-      const again = await placeWith(call, group, name, id, await loadScimMapping(call));
-      if (again !== null) await writeUser(call, again.user, again.place, null);
-    });
-  }
-}
-
-async function placeWith(
-  { scim }: ScimCall,
-  group: ScimGroup,
-  name: string | null,
-  id: number,
-  mapping: readonly DirectoryGroup[],
-) {
-  const user: ScimUser | null = await scim.getScimUser(id);
-  if (user === null) return null;
-  const groups = (await scim.listScimMemberships([id])).map((membership) => membership.group);
-  const names = groups.filter((one) => one.id !== group.id).map(({ displayName }) => displayName);
-  return { user, place: scimPlaceOf(name === null ? names : [...names, name], mapping) };
-}
-
-/** Gives the members of all groups with these names their places, after an operator mapped them otherwise. */
-export async function placeMembersOf(call: ScimCall, names: readonly string[]): Promise<void> {
-  for (const displayName of names) {
-    const filter = { member: 'displayName' as const, equals: displayName.toLowerCase() };
-    for (const group of await call.scim.listScimGroups({ filter, offset: 0, limit: 1 }))
-      await moveMembers(call, group, group.displayName, await membersOf(call, group));
-  }
 }

@@ -1,6 +1,6 @@
 // Users of SCIM: created, listed, changed and removed by a directory.
 
-import type { ScimGroup, ScimUser } from '../accounts/accounts.ts';
+import type { ScimUser } from '../accounts/accounts.ts';
 import { formatId, newNumber } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import {
@@ -16,9 +16,10 @@ import {
   userJson,
 } from '../scim/scim.ts';
 import { findObject } from './admin-app.ts';
-import { changeNote } from './changes.ts';
+import { changeNote, recordAudit } from './changes.ts';
 import type { ScimCall, ScimResources } from './scim-app.ts';
-import { loadScimMapping, refuseForeignEmail, scimPlaceOf, writeUser } from './scim-people.ts';
+import { placeUser, refuseForeignEmail, storeUser } from './scim-people.ts';
+import { loadScimMapping, placeOfUser } from './scim-places.ts';
 
 export const userResources: ScimResources = {
   async list(call) {
@@ -48,7 +49,8 @@ export const userResources: ScimResources = {
     await call.changeInTurn(async () => {
       const user = await findUser(call, id);
       const note = changeNote('scim-user.delete', id, null, noteOf(user), null);
-      await writeUser(call, user, null, note, true);
+      await placeUser(call, user, null);
+      await call.scim.writeScim([{ removedUser: user.id }], recordAudit(call, [note]));
     });
   },
 };
@@ -87,29 +89,21 @@ async function createUser(call: ScimCall): Promise<ScimUser> {
   const user: ScimUser = { id: newNumber(), ...read, personId: null, createdAtMs: nowMs, updatedAtMs: nowMs };
   await refuseTaken(call, user);
   await refuseForeignEmail(call, user);
-  const place = scimPlaceOf([], await loadScimMapping(call));
+  const place = await placeOfUser(call, user.id, await loadScimMapping(call));
   const note = changeNote('scim-user.create', formatId('scimuser', user.id), null, null, noteOf(user));
-  return writeUser(call, user, place, note);
+  return storeUser(call, user, place, note);
 }
 
 async function changeUser(call: ScimCall, id: string, change: (before: ScimUser) => ReadUser): Promise<ScimUser> {
   const before = await findUser(call, id);
   const changed: ScimUser = { ...before, ...change(before) };
-  const groups = await groupsOf(call, before);
-  const place = scimPlaceOf(
-    groups.map(({ displayName }) => displayName),
-    await loadScimMapping(call),
-  );
+  const place = await placeOfUser(call, before.id, await loadScimMapping(call));
   const isSame = JSON.stringify(attributesJson(before)) === JSON.stringify(attributesJson(changed));
-  if (isSame) return writeUser(call, before, place, null);
+  if (isSame) return storeUser(call, before, place, null);
   await refuseTaken(call, changed);
   if (changed.email !== before.email) await refuseForeignEmail(call, changed);
   const after = { ...changed, updatedAtMs: call.clock.nowMs() };
-  return writeUser(call, after, place, changeNote('scim-user.update', id, null, noteOf(before), noteOf(after)));
-}
-
-async function groupsOf({ scim }: ScimCall, { id }: ScimUser): Promise<ScimGroup[]> {
-  return (await scim.listScimMemberships([id])).map(({ group }) => group);
+  return storeUser(call, after, place, changeNote('scim-user.update', id, null, noteOf(before), noteOf(after)));
 }
 
 /** Throws conflict if another user has the name or the address. */

@@ -100,7 +100,7 @@ export function userJson(user: ScimUser, groups: readonly ScimGroup[], base: str
   };
 }
 
-/** What a directory may write, also as the draft that PATCH changes. */
+/** The attributes that a directory may write, also as the draft that PATCH changes. */
 export function attributesJson({
   userName,
   externalId,

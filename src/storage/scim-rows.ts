@@ -190,4 +190,4 @@ async function listMemberships(on: SqlReader, users: readonly number[]) {
   return rows.map(({ user, document }) => ({ user, group: readStored(documents.scimGroup, document) }));
 }
 
-const MEMBERSHIPS_MAX = bounds.scimGroupsMax * 10;
+const MEMBERSHIPS_MAX = bounds.scimGroupsMax * bounds.scimPageMax;

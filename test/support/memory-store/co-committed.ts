@@ -124,10 +124,13 @@ function writeToken(tokens: MemoryTables['tokens'], { token, secretHash }: RowOf
 export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): void {
   if ('forget' in row) forgetRows(tables, row.table, row.forget.beforeMs);
   else if ('carry' in row) carryEntries(tables, row.carry.account, row.carry.beforeMs);
+  else if (row.table === 'scim') writeScim(tables, row.scim);
   else writeKept(tables, row);
 }
 
-function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: unknown } | { carry: unknown }>): void {
+type KeptRow = Exclude<CoCommittedRow, { forget: unknown } | { carry: unknown } | { table: 'scim' }>;
+
+function writeKept(tables: MemoryTables, row: KeptRow): void {
   switch (row.table) {
     case 'accounts':
       tables.accounts.set(row.account.id, row.account);
@@ -185,9 +188,6 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
     case 'deliveries':
     case 'facts':
       writeEventRow(tables, row);
-      break;
-    case 'scim':
-      writeScim(tables, row.scim);
       break;
     case 'refusals':
     case 'route_hours':
