@@ -193,7 +193,9 @@ async function storeToken(call: CallWith<typeof createBody>, remember: Remember)
   const { secret, prefix } = makeTokenSecret();
   const { role, name = '' } = body;
   const expiresAtMs = endOfToken(principal, body.expires_at, nowMs);
-  const made = { personId: await personOf(call), madeBy: principal.id, createdAtMs: nowMs };
+  // The directory must not lose its access with the operator who gave it.
+  const personId = body.role === 'scim' ? null : await personOf(call);
+  const made = { personId, madeBy: principal.id, createdAtMs: nowMs };
   const token: AccessToken = {
     id: newNumber(),
     accountId,

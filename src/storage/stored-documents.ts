@@ -157,6 +157,7 @@ const token = object<AccessToken>({
   expiresAtMs: nullable(whole),
   personId: optional(nullable(whole)),
   madeBy: text,
+  personId: optional(nullable(whole)),
   createdAtMs: whole,
 });
 
