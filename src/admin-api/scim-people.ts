@@ -8,7 +8,7 @@ import { scimFault, shownNameOf } from '../scim/scim.ts';
 import { hashSecret } from '../secrets/secrets.ts';
 import { type ChangeNote, changeNote, recordAudit } from './changes.ts';
 import { isoTime } from './fields.ts';
-import { refuseLastOperator } from './people.ts';
+import { personNote, refuseLastOperator } from './people.ts';
 import { addPerson, placePerson } from './place-person.ts';
 import type { Call } from './route.ts';
 
@@ -39,8 +39,27 @@ export async function storeUser(
   return stored;
 }
 
+/**
+ * Removes the user. Their person is disabled, and the address is free for somebody else, who then gets none of what the person had: not
+ * even a directory can tell whether it is the same one.
+ */
+export async function removeUser(call: Call, user: ScimUser, note: ChangeNote): Promise<void> {
+  const { people, scim, signIn } = call;
+  const person = await placeUser(call, user, null);
+  const removal = [{ removedUser: user.id }];
+  const isOurs = person?.managedBy === 'directory' && person.disabledBy === 'directory';
+  if (!isOurs || person.email === null) {
+    await scim.writeScim(removal, recordAudit(call, [note]));
+    return;
+  }
+  const after: Person = { ...person, email: null, identity: null };
+  await signIn.forgetPassword(person.email);
+  const auditContext = recordAudit(call, [personNote('person.update', person, after), note]);
+  await people.updatePerson(after, { hash: null }, { ...auditContext, rows: scim.scimRows(removal) });
+}
+
 /** The user's person, after they were created, changed or disabled; null: there is none. */
-export async function placeUser(call: Call, user: ScimUser, place: Place | null): Promise<Person | null> {
+async function placeUser(call: Call, user: ScimUser, place: Place | null): Promise<Person | null> {
   const person = await findPersonOf(call, user);
   const wanted = user.active ? place : null;
   const profile = { email: user.email, name: shownNameOf(user), source: SCIM_SOURCE };

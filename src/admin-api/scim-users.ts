@@ -16,9 +16,9 @@ import {
   userJson,
 } from '../scim/scim.ts';
 import { findObject } from './admin-app.ts';
-import { changeNote, recordAudit } from './changes.ts';
+import { changeNote } from './changes.ts';
 import type { ScimCall, ScimResources } from './scim-app.ts';
-import { placeUser, refuseForeignEmail, storeUser } from './scim-people.ts';
+import { refuseForeignEmail, removeUser, storeUser } from './scim-people.ts';
 import { loadScimMapping, placeOfUser } from './scim-places.ts';
 
 export const userResources: ScimResources = {
@@ -49,8 +49,7 @@ export const userResources: ScimResources = {
     await call.changeInTurn(async () => {
       const user = await findUser(call, id);
       const note = changeNote('scim-user.delete', id, null, noteOf(user), null);
-      await placeUser(call, user, null);
-      await call.scim.writeScim([{ removedUser: user.id }], recordAudit(call, [note]));
+      await removeUser(call, user, note);
     });
   },
 };

@@ -89,6 +89,11 @@ describe('a user', () => {
     expect((await directory.ask('DELETE', `/Users/${user}`)).status).toBe(204);
     expect([await me(first), await me(second), await browser.me()]).toEqual([401, 401, null]);
     expect((await directory.ask('GET', `/Users/${user}`)).status).toBe(404);
+    const again = await directory.addUser('leaving');
+    await directory.addGroup('owners-leaving-2', [again]);
+    await directory.map('owners-leaving-2', 'owner');
+    expect(await directory.person('leaving')).toMatchObject({ status: 'enabled', role: 'owner' });
+    expect([await me(first), await me(second), await browser.me()]).toEqual([401, 401, null]);
   });
 
   test('stays out if an operator disabled the person', async () => {
