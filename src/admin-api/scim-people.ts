@@ -14,7 +14,7 @@ import type { Call } from './route.ts';
 
 /** Whether placeUser may change something. */
 export async function needsPlacing(call: Call, user: ScimUser, place: Place | null): Promise<boolean> {
-  const person = await findPersonOf(call, user);
+  const person = await findPersonOf(call, user, place);
   if (!user.active || place === null) return person !== null && person.status !== 'disabled';
   if (person === null || person.status === 'disabled') return true;
   return person.accountId !== place.accountId || person.role !== place.role || user.personId !== person.id;
@@ -60,7 +60,7 @@ export async function removeUser(call: Call, user: ScimUser, note: ChangeNote): 
 
 /** The user's person, after they were created, changed or disabled; null: there is none. */
 async function placeUser(call: Call, user: ScimUser, place: Place | null): Promise<Person | null> {
-  const person = await findPersonOf(call, user);
+  const person = await findPersonOf(call, user, place);
   const wanted = user.active ? place : null;
   const profile = { email: user.email, name: shownNameOf(user), source: SCIM_SOURCE };
   if (person === null) {
@@ -74,9 +74,13 @@ async function placeUser(call: Call, user: ScimUser, place: Place | null): Promi
   return placePerson(call, person, wanted, { ...profile, isActive: user.active });
 }
 
-/** The user's person, or one of a directory with this email whom no other user has. */
-async function findPersonOf({ people, scim }: Call, user: ScimUser): Promise<Person | null> {
+/**
+ * The user's person, or one of a directory with this email whom no other user has, unless the user waits for a place: until then the claims
+ * of an issuer may give them one.
+ */
+async function findPersonOf({ people, scim }: Call, user: ScimUser, place: Place | null): Promise<Person | null> {
   if (user.personId !== null) return people.getPerson(user.personId);
+  if (user.active && place === null) return null;
   const claimed = await people.findPersonByEmail(user.email);
   if (claimed?.managedBy !== 'directory') return null;
   const [other] = await scim.listScimUsers({ filter: { member: 'person', equals: claimed.id }, offset: 0, limit: 1 });
@@ -86,7 +90,9 @@ async function findPersonOf({ people, scim }: Call, user: ScimUser): Promise<Per
 /** Throws conflict if another person claims the email: who controls the directory must not become them. */
 export async function refuseForeignEmail(call: Call, user: ScimUser): Promise<void> {
   const claimed = await call.people.findPersonByEmail(user.email);
-  if (claimed === null || claimed.id === (await findPersonOf(call, user))?.id) return;
+  if (claimed === null || claimed.id === user.personId) return;
+  const [other] = await call.scim.listScimUsers({ filter: { member: 'person', equals: claimed.id }, offset: 0, limit: 1 });
+  if (user.personId === null && claimed.managedBy === 'directory' && other === undefined) return;
   const words = `emails: the person "${formatId('person', claimed.id)}" signs in with this address. To let the directory manage them, an operator sets their managed_by to directory.`;
   throw scimFault('uniqueness', words, 'conflict');
 }
