@@ -1,7 +1,14 @@
 // Makes people of the users that a directory writes: a user that is active and has a place is a person who may sign in, and any other
 // user's person is disabled. A user whose email somebody else has is refused, never taken over.
 
-import { claimsEmail, makeLinkSecret, type Person, type Place, SCIM_SOURCE, type ScimUser } from '../accounts/accounts.ts';
+import {
+  claimsEmail,
+  makeLinkSecret,
+  type Person,
+  type Place,
+  SCIM_SOURCE,
+  type ScimUser,
+} from '../accounts/accounts.ts';
 import { formatId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { scimFault, shownNameOf } from '../scim/scim.ts';
@@ -70,7 +77,11 @@ async function placeUser(call: Call, user: ScimUser, place: Place | null): Promi
     return added;
   }
   if (person.managedBy !== 'directory') return person; // an operator released them
-  await refuseLastOperator(call, person, { ...person, status: wanted === null ? 'disabled' : person.status, ...wanted });
+  await refuseLastOperator(call, person, {
+    ...person,
+    status: wanted === null ? 'disabled' : person.status,
+    ...wanted,
+  });
   return placePerson(call, person, wanted, { ...profile, isActive: user.active });
 }
 
@@ -91,7 +102,11 @@ async function findPersonOf({ people, scim }: Call, user: ScimUser, place: Place
 export async function refuseForeignEmail(call: Call, user: ScimUser): Promise<void> {
   const claimed = await call.people.findPersonByEmail(user.email);
   if (claimed === null || claimed.id === user.personId) return;
-  const [other] = await call.scim.listScimUsers({ filter: { member: 'person', equals: claimed.id }, offset: 0, limit: 1 });
+  const [other] = await call.scim.listScimUsers({
+    filter: { member: 'person', equals: claimed.id },
+    offset: 0,
+    limit: 1,
+  });
   if (user.personId === null && claimed.managedBy === 'directory' && other === undefined) return;
   const words = `emails: the person "${formatId('person', claimed.id)}" signs in with this address. To let the directory manage them, an operator sets their managed_by to directory.`;
   throw scimFault('uniqueness', words, 'conflict');
@@ -101,7 +116,7 @@ export async function refuseForeignEmail(call: Call, user: ScimUser): Promise<vo
 async function mailLink(call: Call, person: Person): Promise<void> {
   const { mailer, signIn, accounts, clock, people } = call;
   const { id, email, role, accountId } = person;
-  if (mailer === null || email === null || !claimsEmail(person) || signIn.oidcName !== null) return;
+  if (mailer === null || email === null || !claimsEmail(person) || signIn.issuers.length > 0) return;
   const secret = makeLinkSecret();
   const expiresAtMs = clock.nowMs() + bounds.linkMs;
   const account = accountId === null ? null : ((await accounts.getAccount(accountId))?.name ?? null);

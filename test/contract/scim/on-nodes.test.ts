@@ -58,8 +58,7 @@ describe.skipIf(cannotStartPostgres)('two nodes', () => {
     const as = (secret: unknown) => ({ authorization: `Bearer ${secret}` });
     const made = await (first as Node).ask('POST', '/api/v1/tokens', { role: 'member' }, as(person?.['id']));
     expect(made.status).toBe(201);
-    const me = async () =>
-      (await (second as Node).ask('GET', '/api/v1/me', undefined, as(made.body['token']))).status;
+    const me = async () => (await (second as Node).ask('GET', '/api/v1/me', undefined, as(made.body['token']))).status;
     expect(await me()).toBe(200);
     const inactive = patchOf({ op: 'replace', path: 'active', value: 'False' });
     expect((await scim(first, 'PATCH', `/Users/${user}`, inactive)).status).toBe(200);

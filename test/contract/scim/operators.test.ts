@@ -65,8 +65,10 @@ test('the last operator who can sign in is not disabled, by any request', async 
 test('a new person gets one mail with a link, unless they sign in at an issuer', async () => {
   await addOperator('mailed@example.com');
   const mails = () => installation.stores.mails.listDueMails(NOW_MS + 1, 10);
-  expect(await mails()).toMatchObject([{ to: 'mailed@example.com', request: { kind: 'invitation', role: 'operator' } }]);
-  installation.signIn.oidcName = 'Example ID';
+  expect(await mails()).toMatchObject([
+    { to: 'mailed@example.com', request: { kind: 'invitation', role: 'operator' } },
+  ]);
+  installation.signIn.issuers = [{ id: 'oidc', name: 'Example ID', issuer: 'https://id.example.com' }];
   await addOperator('verified@example.com');
   expect(await mails()).toHaveLength(1);
 });

@@ -59,7 +59,11 @@ describe('a user', () => {
     expect(await directory.person('mapped-first')).toMatchObject({ status: 'disabled' });
     await directory.map('renamed');
     const displayName = `${directory.mark} renamed`;
-    await directory.ask('PATCH', `/Groups/${other}`, patchOf({ op: 'replace', path: 'displayName', value: displayName }));
+    await directory.ask(
+      'PATCH',
+      `/Groups/${other}`,
+      patchOf({ op: 'replace', path: 'displayName', value: displayName }),
+    );
     expect(await directory.person('mapped-second')).toMatchObject({ status: 'enabled' });
   });
 
@@ -75,9 +79,14 @@ describe('a user', () => {
     expect(made.status).toBe(201);
     const first = String(made.body['token']);
     const ofToken = await browser.post('/api/v1/tokens', { role: 'owner' });
-    const child = await browser.ask('POST', '/api/v1/tokens', { role: 'member' }, {
-      authorization: `Bearer ${ofToken.body['token']}`,
-    });
+    const child = await browser.ask(
+      'POST',
+      '/api/v1/tokens',
+      { role: 'member' },
+      {
+        authorization: `Bearer ${ofToken.body['token']}`,
+      },
+    );
     const second = String(child.body['token']);
     const me = async (token: string) =>
       (await fetch(`${directory.turnpike.url}/api/v1/me`, { headers: { authorization: `Bearer ${token}` } })).status;
