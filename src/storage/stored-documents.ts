@@ -157,7 +157,6 @@ const token = object<AccessToken>({
   expiresAtMs: nullable(whole),
   personId: optional(nullable(whole)),
   madeBy: text,
-  personId: optional(nullable(whole)),
   createdAtMs: whole,
 });
 
