@@ -64,7 +64,7 @@ export class MemoryLedgerStore implements LedgerStore {
     mails: new Map(),
     mailedLinks: new Map(),
     signUps: [],
-    scim: noScim(),
+    ...noScim(),
     refusals: new Map(),
     routeHours: new Map(),
   };

@@ -6,18 +6,18 @@ import type { ScimReads } from '../../../src/storage/scim-rows.ts';
 import type { MemoryTables } from './tables.ts';
 
 export interface ScimTables {
-  users: Map<number, ScimUser>;
-  groups: Map<number, ScimGroup>;
-  /** "group user". */
-  members: Set<string>;
+  scimUsers: Map<number, ScimUser>;
+  scimGroups: Map<number, ScimGroup>;
+  /** By "group user". */
+  scimMembers: Map<string, true>;
 }
 
 export function noScim(): ScimTables {
-  return { users: new Map(), groups: new Map(), members: new Set() };
+  return { scimUsers: new Map(), scimGroups: new Map(), scimMembers: new Map() };
 }
 
 /** Throws BrokenInvariant for a name, address or person that another row has. */
-export function refuseTakenScim({ scim: { users, groups } }: MemoryTables, change: ScimChange): void {
+export function refuseTakenScim({ scimUsers: users, scimGroups: groups }: MemoryTables, change: ScimChange): void {
   const isTaken =
     ('user' in change &&
       [...users.values()].some(
@@ -35,23 +35,26 @@ export function refuseTakenScim({ scim: { users, groups } }: MemoryTables, chang
   if (isTaken) throw new BrokenInvariant('the table cannot take this row');
 }
 
-export function writeScim({ scim: { users, groups, members } }: MemoryTables, change: ScimChange): void {
+export function writeScim(
+  { scimUsers: users, scimGroups: groups, scimMembers: members }: MemoryTables,
+  change: ScimChange,
+): void {
   if ('user' in change) users.set(change.user.id, change.user);
   else if ('group' in change) groups.set(change.group.id, change.group);
   else if ('members' in change) {
     const { group, add, remove } = change.members;
     for (const user of remove) members.delete(`${group} ${user}`);
-    for (const user of add) members.add(`${group} ${user}`);
+    for (const user of add) members.set(`${group} ${user}`, true);
   } else if ('removedUser' in change) {
     users.delete(change.removedUser);
-    for (const pair of members) if (pair.endsWith(` ${change.removedUser}`)) members.delete(pair);
+    for (const pair of members.keys()) if (pair.endsWith(` ${change.removedUser}`)) members.delete(pair);
   } else {
     groups.delete(change.removedGroup);
-    for (const pair of members) if (pair.startsWith(`${change.removedGroup} `)) members.delete(pair);
+    for (const pair of members.keys()) if (pair.startsWith(`${change.removedGroup} `)) members.delete(pair);
   }
 }
 
-export function scimReads({ scim: { users, groups, members } }: MemoryTables): ScimReads {
+export function scimReads({ scimUsers: users, scimGroups: groups, scimMembers: members }: MemoryTables): ScimReads {
   const isMember = (group: unknown, user: unknown) => members.has(`${group} ${user}`);
   const usersIn: ScimReads['listScimUsers'] = async ({ filter, offset, limit }) =>
     sorted(users)
@@ -78,7 +81,7 @@ export function scimReads({ scim: { users, groups, members } }: MemoryTables): S
       )
       .slice(offset, offset + limit);
   const pairs = () =>
-    [...members]
+    [...members.keys()]
       .map((pair) => pair.split(' ').map(Number) as [number, number])
       .sort(([g1, u1], [g2, u2]) => g1 - g2 || u1 - u2);
   return {

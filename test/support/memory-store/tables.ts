@@ -33,7 +33,7 @@ import type { ScimTables } from './scim.ts';
 export type OwnedAnswer = StoredAnswer & { account: number };
 
 /** All tables. Rows are values and never altered. */
-export interface MemoryTables extends PaymentTables {
+export interface MemoryTables extends PaymentTables, ScimTables {
   accountMeters: Map<number, AccountRow>;
   keyMeters: Map<number, KeyRow>;
   holds: Map<string, HoldRow>;
@@ -80,7 +80,6 @@ export interface MemoryTables extends PaymentTables {
   mailedLinks: Map<string, MailedLink>;
   /** In the order they were made. */
   signUps: SignUp[];
-  scim: ScimTables;
   /** By seq. */
   refusals: Map<number, StoredRefusal>;
   /** By hour, route and source. */
