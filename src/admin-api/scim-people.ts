@@ -38,10 +38,17 @@ export async function storeUser(
   place: Place | null,
   note: ChangeNote | null,
 ): Promise<ScimUser> {
-  const person = await placeUser(call, user, place);
+  // Without a note, the user goes with the person: two transactions would be one too many for each member of a large group.
+  let isStored = false;
+  const rowsOf = ({ id }: Person) => {
+    if (note !== null || id === user.personId) return [];
+    isStored = true;
+    return call.scim.scimRows([{ user: { ...user, personId: id } }]);
+  };
+  const person = await placeUser(call, user, place, rowsOf);
   const personId = person?.id ?? user.personId;
-  if (note === null && personId === user.personId) return user;
   const stored: ScimUser = { ...user, personId };
+  if (isStored || (note === null && personId === user.personId)) return stored;
   await call.scim.writeScim([{ user: stored }], recordAudit(call, note === null ? [] : [note]));
   return stored;
 }
@@ -66,10 +73,16 @@ export async function removeUser(call: Call, user: ScimUser, note: ChangeNote): 
 }
 
 /** The user's person, after they were created, changed or disabled; null: there is none. */
-async function placeUser(call: Call, user: ScimUser, place: Place | null): Promise<Person | null> {
+async function placeUser(
+  call: Call,
+  user: ScimUser,
+  place: Place | null,
+  rowsOf?: (person: Person) => unknown[],
+): Promise<Person | null> {
   const person = await findPersonOf(call, user, place);
   const wanted = user.active ? place : null;
-  const profile = { email: user.email, name: shownNameOf(user), source: SCIM_SOURCE };
+  const named = { email: user.email, name: shownNameOf(user), source: SCIM_SOURCE };
+  const profile = rowsOf === undefined ? named : { ...named, rowsOf };
   if (person === null) {
     if (wanted === null) return null;
     const added = await addPerson(call, { ...profile, identity: null }, wanted);

@@ -463,7 +463,7 @@ export const bounds = {
   scimUsersMax: 100_000,
   scimGroupsMax: 1_000,
   scimMembersPerGroupMax: 10_000,
-  scimMembersPerRequestMax: 2_000,
+  scimMembersPerRequestMax: 10_000,
   scimEmailsMax: 10, // addresses of one user
   scimTextCharactersMax: 256, // of a name, an id of the directory or an address
   scimOperationsMax: 1_000, // in one PATCH
