@@ -9,6 +9,7 @@ import { bounds } from '../config/config.ts';
 import { asTurnpikeError, overloaded, TurnpikeError } from '../errors.ts';
 import {
   type JsonMembers,
+  memberOf,
   providerConfig,
   readSelection,
   resourceTypes,
@@ -92,9 +93,10 @@ export function makeScimApp(
   });
   addDiscovery(app, (context) => baseOf(dependencies, context));
   const callOf = (context: Context<AdminEnvironment>) => makeCall(dependencies, withChangeLock, context);
+  addSearch(app, '/scim/v2', callOf, [userResources, groupResources]);
   addResources(app, '/scim/v2/Users', callOf, userResources);
   addResources(app, '/scim/v2/Groups', callOf, groupResources);
-  for (const path of ['/scim/v2/.search', '/scim/v2/:type/.search', '/scim/v2/Bulk', '/scim/v2/Me'])
+  for (const path of ['/scim/v2/Bulk', '/scim/v2/Me'])
     app.all(path, () => {
       throw new TurnpikeError('route_not_found', 'This operation is not supported.', { status: 501 });
     });
@@ -168,6 +170,49 @@ function idOf(context: Context): string {
   return context.req.param('id') ?? '';
 }
 
+/** Queries without parameters in the URL (RFC 7644, section 3.4.3): of one type, or of all, one after another. */
+function addSearch(
+  app: Hono<AdminEnvironment>,
+  path: string,
+  callOf: (context: Context<AdminEnvironment>) => Promise<ScimCall>,
+  types: readonly ScimResources[],
+): void {
+  app.post(`${path}/.search`, async (context) => {
+    const asked = await callOf(context);
+    const query = readSearch(asked.body);
+    const found: JsonMembers[] = [];
+    let total = 0;
+    for (const { list } of types) {
+      const offset = Math.max(0, query.offset - total);
+      const { rows, total: more } = await list({
+        ...asked,
+        query: { ...query, offset, count: query.count - found.length },
+      });
+      found.push(...rows);
+      total += more;
+    }
+    return listReply(
+      found.map((row) => selectAttributes(query.selection, row)),
+      total,
+      query.offset,
+    );
+  });
+  refuseOthers(app, `${path}/.search`, 'POST');
+}
+
+function readSearch(body: JsonMembers): ScimQuery {
+  const given = new URLSearchParams();
+  for (const name of ['attributes', 'excludedAttributes', 'filter', 'startIndex', 'count']) {
+    const value = memberOf(body, name);
+    if (value === undefined || value === null) continue;
+    const isList = Array.isArray(value) && value.every((one) => typeof one === 'string');
+    if (!isList && typeof value !== 'string' && typeof value !== 'number')
+      throw scimFault('invalidValue', `${name}: must be a text, a number or a list of texts`);
+    given.set(name, String(value));
+  }
+  return readQuery(given);
+}
+
 function addResources(
   app: Hono<AdminEnvironment>,
   path: string,
@@ -191,6 +236,7 @@ function addResources(
     return reply(selected(call, made), 201, { location });
   });
   refuseOthers(app, path, 'GET, HEAD, POST');
+  addSearch(app, path, callOf, [resources]);
   const one = `${path}/:id{[^.][^/]*}`;
   app.get(one, async (context) => {
     const call = await callOf(context);

@@ -100,3 +100,22 @@ test('lists are read in pages, whose count may be 0', async () => {
   const none = await directory.ask('GET', '/Users?count=0');
   expect(none.body).toMatchObject({ totalResults: total, itemsPerPage: 0, Resources: [] });
 });
+
+test('a search by POST has the answer of a list, of one type or of both', async () => {
+  const user = await directory.addUser('searched');
+  const group = await directory.addGroup('searched', [user]);
+  const filter = `userName eq "${directory.addressOf('searched')}"`;
+  const found = await directory.ask('POST', '/Users/.search', { filter, attributes: ['userName'], startIndex: 1 });
+  const one = { id: user, userName: directory.addressOf('searched') };
+  expect([found.status, found.body]).toMatchObject([200, { totalResults: 1, Resources: [one] }]);
+  expect((found.body['Resources'] as object[])[0]).not.toHaveProperty('emails');
+  const ids = async (startIndex: number, count: number) => {
+    const { body } = await directory.ask('POST', '/.search', { startIndex, count, attributes: ['id'] });
+    return { total: Number(body['totalResults']), ids: (body['Resources'] as { id: string }[]).map(({ id }) => id) };
+  };
+  const users = Number((await directory.ask('GET', '/Users?count=0')).body['totalResults']);
+  const both = await ids(users, 2);
+  expect(both.ids.map((id) => id.split('_')[0])).toEqual(['scimuser', 'scimgroup']);
+  expect((await ids(both.total, 5)).ids).toEqual([group]);
+  expect((await directory.ask('POST', '/.search', { filter })).body).toMatchObject({ scimType: 'invalidFilter' });
+});
