@@ -115,6 +115,15 @@ describe('a user', () => {
     expect(await directory.person('held')).toMatchObject({ status: 'disabled', disabled_by: 'installation' });
   });
 
+  test('is left alone after an operator took the person out of the directory', async () => {
+    const { user, group, person } = await employ('released');
+    await directory.turnpike.admin('PATCH', `/people/${person}`, { managed_by: null });
+    expect((await directory.ask('PATCH', `/Users/${user}`, inactive)).status).toBe(200);
+    expect((await directory.ask('DELETE', `/Groups/${group}`)).status).toBe(204);
+    expect((await directory.ask('DELETE', `/Users/${user}`)).status).toBe(204);
+    expect(await directory.person('released')).toMatchObject({ id: person, status: 'enabled', managed_by: null });
+  });
+
   test('moves with a changed address, and the former one opens nothing', async () => {
     const { user, browser, person } = await employ('moved');
     const value = directory.addressOf('moved-on');
