@@ -29,6 +29,12 @@ export {
   type SortedPage,
   type SortedRow,
 } from './account.ts';
+export {
+  AGENT_CLIENTS,
+  type AgentCaller,
+  type AgentClient,
+  type AgentTokenReader,
+} from './agent-caller.ts';
 export { type Authenticated, type Authenticator, authenticate, FailureCounter } from './authenticate.ts';
 export { KeyDirectory } from './key-directory.ts';
 export { makeKeySecret } from './key-secret.ts';

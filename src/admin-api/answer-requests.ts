@@ -3,6 +3,7 @@
 import { accountRoutes } from './accounts.ts';
 import type { AdminApi } from './admin-api.ts';
 import { makeAdminApp } from './admin-app.ts';
+import { agentRoutes } from './agent-sign-ins.ts';
 import { applyRoutes } from './apply.ts';
 import { attentionRoutes } from './attention.ts';
 import { auditRoutes } from './audit.ts';
@@ -47,6 +48,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...entryRoutes,
     ...statementRoutes,
     ...keyRoutes,
+    ...agentRoutes,
     ...modelRoutes,
     ...providerRoutes,
     ...summaryRoutes,

@@ -9,6 +9,7 @@ import type {
   SignUpStore,
   TokenStore,
 } from '../accounts/accounts.ts';
+import type { AgentStore } from '../agents/agents.ts';
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
@@ -148,6 +149,7 @@ export interface AdminDependencies {
   usage: UsageStore;
   traffic: RefusalStore & RouteHourStore;
   codes: CodeStore;
+  agents: AgentStore;
   paymentStore: PaymentStore;
   /** null: no provider is set, and no payments are taken. */
   payments: PaymentService | null;

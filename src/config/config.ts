@@ -55,6 +55,18 @@ export const bounds = {
   failureAddressesMax: 10_000,
   selfServiceReadsPerKeyMax: 32,
   selfServiceReadsMax: 1_024,
+  // Sign-in of coding agents
+  deviceCodeLifeMs: 10 * 60 * 1000,
+  devicePollMs: 5_000, // time between polls of a device; one that comes too early adds as much
+  devicePollSlackMs: 1_000, // for timers and the network
+  deviceCodesMax: 2_000, // that wait for approval, in all
+  deviceCodesPerAddressMax: 30,
+  deviceCodeWindowMs: 10 * 60 * 1000,
+  userCodeTriesMax: 10, // by one person in the same time
+  agentSignInsPerPersonMax: 20, // the oldest ends
+  refreshRepeatMs: 120_000, // how long the former refresh token gets the same answer
+  agentSignInsKeptMs: 90 * 24 * 60 * 60 * 1000, // after their end
+  oauthBodyBytesMax: 16 * 1024,
   // The ledger
   admissionWaitMsMax: 15_000, // for a store that neither answers nor fails
   ledgerQueueMax: 32_768,

@@ -1,5 +1,6 @@
 // The gateway, settings and observers that the public API is given.
 
+import type { AgentSignIn } from '../agents/agents.ts';
 import type { AddressRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../catalog/catalog.ts';
@@ -15,6 +16,13 @@ export interface MessageGateway {
   getModel(clientRequest: ClientRequest, id: string): Promise<Reply>;
   getKey(clientRequest: ClientRequest): Promise<Reply>;
   getUsage(clientRequest: ClientRequest, requestId: string): Promise<Reply>;
+}
+
+/** Sign-in of coding agents. */
+export interface AgentEndpoints {
+  signIn: Pick<AgentSignIn, 'requireOn' | 'metadata' | 'authorizeDevice' | 'token' | 'revoke'>;
+  /** The origin of the console; null: that of the request. */
+  consoleOrigin(): string | null;
 }
 
 /** The record of one answered request, for logs and metrics. For streams: when they began. */
@@ -35,6 +43,8 @@ export interface Answered {
 
 export interface PublicDependencies {
   messages: MessageGateway;
+  /** Absent: coding agents cannot sign in. */
+  agents?: AgentEndpoints;
   bodies: BodiesInFlight;
   /** Read for every request, so it must not compute anything; `openMessages` includes streams. */
   load: { loopDelayMs(): number; openMessages(): number };

@@ -10,6 +10,7 @@ import {
   type SessionFinder,
   type SignIn,
 } from '../admin-api/admin-api.ts';
+import { AgentSignIn, agentTokenReader } from '../agents/agents.ts';
 import { parseRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
@@ -39,11 +40,11 @@ import {
   submitMessage,
 } from '../gateway/gateway.ts';
 import { BodiesInFlight, LoopDelay } from '../http/http.ts';
-import type { Bundle } from '../ledger/ledger.ts';
+import { type Bundle, Outpaced } from '../ledger/ledger.ts';
 import { adminLine, auditLine, describeFailure, watchEventLoop } from '../observability/observability.ts';
 import { updatePlans } from '../payments/payments.ts';
 import { canConnect, probeProvider, providerKinds } from '../providers/providers.ts';
-import type { PublicDependencies } from '../public-api/public-api.ts';
+import type { AgentEndpoints, PublicDependencies } from '../public-api/public-api.ts';
 import { hashSecret, type SecretHashes } from '../secrets/secrets.ts';
 import {
   type Admission,
@@ -121,6 +122,7 @@ export async function makeGateway(
     authenticator: {
       keys: new KeyDirectory(stores.accounts, hashesOf),
       failures: new FailureCounter(),
+      agentTokens: agentTokenReader(vault),
     },
     ledger,
     providers: providerKinds,
@@ -228,6 +230,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     usage: stores.usage,
     traffic: parts.traffic.store,
     codes: stores.codes,
+    agents: stores.agents,
     paymentStore: stores.payments,
     payments: parts.payments,
     catalog: adminCatalog(parts),
@@ -270,13 +273,36 @@ export function makePlanUpdates({ stores, ledger }: OpenStore, gateway: Gateway)
   return (signal: AbortSignal) => updatePlans(parts, signal);
 }
 
+/** Sign-in of coding agents. */
+export function makeAgentEndpoints(
+  { stores, vault }: OpenStore,
+  gateway: Gateway,
+  { count }: Pick<SignIn, 'count'>,
+  consoleOrigin: AgentEndpoints['consoleOrigin'],
+): AgentEndpoints {
+  const signIn = new AgentSignIn({
+    store: stores.agents,
+    accounts: stores.accounts,
+    people: stores.people,
+    vault,
+    clock: gateway.clock,
+    settings: () => gateway.catalog().settings,
+    count,
+    groupsOf: async () => [],
+    forgetKey: (id) => gateway.authenticator.keys.forget(id),
+    isOutpaced: (thrown) => thrown instanceof Outpaced,
+  });
+  return { signIn, consoleOrigin };
+}
+
 export function makePublic(
   config: Config,
   gateway: Gateway,
   state: StopState,
-  isStoreThere: () => boolean,
+  following: { isHearing(): boolean } | null,
   observers: Observers,
   closing: Closing,
+  agents: AgentEndpoints,
 ): PublicDependencies {
   const settings = () => gateway.catalog().settings;
   const loopDelay = new LoopDelay();
@@ -294,6 +320,7 @@ export function makePublic(
       getKey: (clientRequest) => getKey(gateway, clientRequest),
       getUsage: (clientRequest, requestId) => getUsage(gateway, clientRequest, requestId),
     },
+    agents,
     bodies: new BodiesInFlight(() => settings().shedBodyBytes),
     load: { loopDelayMs: () => loopDelay.standingMs, openMessages: () => gateway.slots.taken },
     clock: gateway.clock,
@@ -302,7 +329,8 @@ export function makePublic(
     reportsAddress: observers.log.isOn,
     isLeaving: () => state.isLeaving,
     isDraining: () => state.isDraining,
-    isStoreAvailable: () => gateway.ledger.isAvailable && !observers.damage.isNoticed && isStoreThere(),
+    isStoreAvailable: () =>
+      gateway.ledger.isAvailable && !observers.damage.isNoticed && (following?.isHearing() ?? true),
     report: (answered) => reportAnswer(observers, answered),
   };
 }

@@ -48,6 +48,9 @@ export const movedTables = [
   'sign_ups',
   'refusals',
   'route_hours',
+  'agent_grants',
+  'agent_keys',
+  'device_codes',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

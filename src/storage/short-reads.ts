@@ -20,6 +20,7 @@ import {
   type StoredAnswer,
   walletAvailable,
 } from '../ledger/ledger.ts';
+import { agentReads } from './agent-rows.ts';
 import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
 import { mailReads } from './mail-rows.ts';
@@ -103,6 +104,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...meterReads(on),
     ...paymentReads(on),
     ...codeReads(on),
+    ...agentReads(on),
     ...eventShortReads(on),
     ...mailReads(on),
     async getUsage(requestId) {

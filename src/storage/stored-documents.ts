@@ -1,7 +1,8 @@
 // Every column with JSON, and every column with words that only this program knows: the shape that is written, and the one reader.
 // test/storage/stored-shapes keeps each version of a shape, with documents of it that the present reader must read.
 
-import type { AccessToken, Account, Key, MailedLink, Person } from '../accounts/accounts.ts';
+import type { AccessToken, Account, AgentClient, Key, MailedLink, Person } from '../accounts/accounts.ts';
+import type { AgentGrant, DeviceCode } from '../agents/agents.ts';
 import type { Actor } from '../audit/audit.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
@@ -308,6 +309,7 @@ function forgetEarlySamples(value: unknown): unknown {
 }
 
 const members = map(anything);
+const agentClient = words('claude-code', 'codex');
 
 export const documents = {
   account: stored(['accounts', 'id', 'document'], account),
@@ -376,6 +378,11 @@ const storedTexts = [
   storedWords<CatalogDocument['origin']>(['catalog', "kind || ' ' || name", 'origin'], words('start', 'file', 'api')),
   storedWords<CodeBatch['kind']>(['code_batches', 'id', 'kind'], words('payment', 'promotion')),
   storedWords<CodeBatch['status']>(['code_batches', 'id', 'status'], onOff),
+  storedWords<AgentClient>(['agent_grants', 'id', 'client'], agentClient),
+  storedWords<AgentGrant['status']>(['agent_grants', 'id', 'status'], words('enabled', 'revoked')),
+  storedWords<AgentClient>(['agent_keys', "person_id || ' ' || client", 'client'], agentClient),
+  storedWords<AgentClient>(['device_codes', 'hash', 'client'], agentClient),
+  storedWords<DeviceCode['status']>(['device_codes', 'hash', 'status'], words('pending', 'approved', 'denied')),
   storedWords<Destination['status']>(['destinations', 'id', 'status'], onOff),
   storedWords<Delivery['status']>(['deliveries', 'seq', 'status'], words('pending', 'delivered', 'failed')),
   storedWords<MailedLink['purpose']>(['mailed_links', 'hash', 'purpose'], words('sign-up', 'password-reset')),

@@ -1,6 +1,7 @@
 // The stores that the modules declare, assembled from the reads of a database and the ledger's gate.
 
 import type { AccountStore, NameSearches, PersonStore, SignUpStore, TokenStore } from '../accounts/accounts.ts';
+import type { AgentStore } from '../agents/agents.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
@@ -29,6 +30,7 @@ import {
   signUpWrites,
   tokenWrites,
 } from './account-writes.ts';
+import { type AgentReads, agentWrites } from './agent-rows.ts';
 import { answerRow, type CoCommittedRow } from './co-committed.ts';
 import { type CodeReads, codeWrites } from './code-rows.ts';
 import { DocumentUnreadable } from './document-shape.ts';
@@ -83,6 +85,7 @@ export interface Stores {
   names: NameSearches;
   payments: PaymentStore;
   codes: CodeStore;
+  agents: AgentStore;
   events: EventStore;
   destinations: DestinationStore;
   deliveries: DeliveryStore;
@@ -112,6 +115,7 @@ export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrit
 export type ShortReads = AccessReads &
   PaymentStore &
   CodeReads &
+  AgentReads &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   Pick<SampleStore, 'loadSamples'> &
@@ -146,6 +150,7 @@ export function assembleStores(
     payments: all,
     samples: { ...all, ...sampleWrites(gate) },
     codes: { ...all, ...codeWrites(gate) },
+    agents: { ...all, ...agentWrites(gate) },
     events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },
     destinations: { ...all, ...destinationWrites(gate) },
     deliveries: { ...all, ...deliveryWrites(gate) },

@@ -1,6 +1,7 @@
 // The versions of the stored tables, in order. A released version never changes; the next one alters its tables.
 // Amounts are nanodollars, times are milliseconds since 1970, ids are integers.
 
+import { agentTables } from './agent-sign-ins.ts';
 import { answerShares } from './answer-shares.ts';
 import { baselineTables } from './baseline-tables.ts';
 import { dataRights } from './data-rights.ts';
@@ -100,6 +101,14 @@ const rights: Migration = {
   ...dataRights,
 };
 
+/** Only new tables, which programs of earlier versions neither read nor write. */
+const agentSignIns: Migration = {
+  version: 23,
+  name: 'agent sign-ins',
+  leastKnown: 16,
+  ...agentTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -110,6 +119,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   claimedEmails,
   missingTables,
   rights,
+  agentSignIns,
 ];
 
 /** The version that this program creates and uses. */

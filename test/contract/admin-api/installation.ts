@@ -195,6 +195,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     usage: stores.usage,
     traffic: stores.traffic,
     codes: stores.codes,
+    agents: stores.agents,
     paymentStore: stores.payments,
     payments: parts.payments && { provider: 'stripe', ...parts.payments },
     catalog: {

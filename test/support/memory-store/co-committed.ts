@@ -6,6 +6,7 @@ import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
 import { type AnswerRow, type CoCommittedRow, NOBODY } from '../../../src/storage/co-committed.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
+import { isAgentRow, refuseOutpacedAgent, writeAgents } from './agents.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
@@ -26,6 +27,7 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
     if (isOutpaced(tables, row)) throw new Outpaced(`the table ${row.table} cannot take this row`);
     return;
   }
+  if (isAgentRow(row)) refuseOutpacedAgent(tables, row, before);
   if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
   if (isMailRow(row)) refuseLateMailRow(tables, row, before);
   if (isDestinationOutpaced(tables, row)) throw new Outpaced('the destination has changed since it was read');
@@ -161,6 +163,10 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
     case 'codes':
       writeCodes(tables, row);
       break;
+    case 'agent_grants':
+    case 'device_codes':
+      writeAgents(tables, row);
+      break;
     case 'mails':
     case 'mailed_links':
     case 'sign_ups':
@@ -224,7 +230,7 @@ function writeKeySecret(tables: MemoryTables, row: RowOf<'key_secrets'>): void {
   const { keyId, secretHash, othersEndAtMs } = row;
   if (othersEndAtMs !== null)
     for (const [hash, secret] of tables.keySecrets)
-      if (secret.keyId === keyId && (secret.expiresAtMs ?? Infinity) > othersEndAtMs)
+      if (secret.keyId === keyId && !hash.startsWith('grant.') && (secret.expiresAtMs ?? Infinity) > othersEndAtMs)
         tables.keySecrets.set(hash, { keyId, expiresAtMs: othersEndAtMs });
   tables.keySecrets.set(secretHash, { keyId, expiresAtMs: null });
 }

@@ -40,6 +40,7 @@ import {
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
 import { partOfTotals } from '../part-of-totals.ts';
+import { agentReads } from './agents.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
@@ -59,6 +60,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...auditReads(tables),
     ...paymentReads(tables),
     ...codeReads(tables),
+    ...agentReads(tables),
     ...eventReads(tables),
     ...mailReads(tables),
     ...trafficReads(tables),

@@ -1,6 +1,7 @@
 // The tables of the in-memory store.
 
 import type { AccessToken, Account, Key, MailedLink, Person, SignUp } from '../../../src/accounts/accounts.ts';
+import type { AgentGrant, DeviceCode } from '../../../src/agents/agents.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
@@ -61,6 +62,11 @@ export interface MemoryTables extends PaymentTables {
   codeBatches: Map<number, CodeBatch>;
   /** By the hash of the code. */
   codes: Map<string, StoredCode>;
+  agentGrants: Map<number, AgentGrant>;
+  /** By person and client. */
+  agentKeys: Map<string, number>;
+  /** By the hash of the code. */
+  deviceCodes: Map<string, DeviceCode>;
   /** In the order they were stored. */
   events: Map<number, StoredEvent & { dedupe: string | null }>;
   destinations: Map<number, Destination>;
