@@ -1,11 +1,11 @@
 // The paths that a coding agent asks beside messages: its sign-in. They have the forms of OAuth, not of the Messages API.
 
-import type { OAuthAnswer } from '../agents/agents.ts';
+import type { OAuthAnswer, TelemetrySignal } from '../agents/agents.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { isOverTls, readBounded } from '../http/http.ts';
 import type { AgentEndpoints } from './dependencies.ts';
-import type { EncodedReply } from './encode-reply.ts';
+import { type EncodedReply, encodeReply } from './encode-reply.ts';
 import type { Exchange } from './exchange.ts';
 
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
@@ -28,6 +28,39 @@ export async function getDevice(exchange: Exchange): Promise<EncodedReply> {
 export const postDeviceAuthorization = answerForm('authorizeDevice');
 export const postToken = answerForm('token');
 export const postRevoke = answerForm('revoke');
+
+/** Other keys get 404, which clients take for none. */
+export async function getSettings(exchange: Exchange): Promise<EncodedReply> {
+  const agents = requireOn(exchange);
+  const telemetryUrl = agents.relay === null ? null : baseOf(exchange);
+  const known = exchange.headers.get('if-none-match');
+  return encodeReply(await agents.getManagedSettings(exchange.open(), telemetryUrl, known), null);
+}
+
+export async function getOAuthUsage(exchange: Exchange): Promise<EncodedReply> {
+  return encodeReply(await requireOn(exchange).getSpending(exchange.open()), null);
+}
+
+/** Without a collector, the body is not read. */
+export function postTelemetry(signal: TelemetrySignal) {
+  return async (exchange: Exchange): Promise<EncodedReply> => {
+    const agents = requireOn(exchange);
+    const account = await agents.identifyAgent(exchange.open());
+    const { relay } = agents;
+    if (relay !== null) {
+      const contentType = exchange.headers.get('content-type') ?? '';
+      if (!OTLP.test(contentType))
+        throw new TurnpikeError(
+          'content_type_unsupported',
+          'content-type: must be application/x-protobuf or application/json.',
+        );
+      await relay(signal, contentType, await exchange.readBody(bounds.telemetryRelayBytesMax, account));
+    }
+    return encodeJson(200, {});
+  };
+}
+
+const OTLP = /^application\/(?:x-protobuf|json)\s*(?:;|$)/i;
 
 function answerForm(method: 'authorizeDevice' | 'token' | 'revoke') {
   return async (exchange: Exchange): Promise<EncodedReply> => {

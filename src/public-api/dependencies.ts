@@ -1,6 +1,6 @@
 // The gateway, settings and observers that the public API is given.
 
-import type { AgentSignIn } from '../agents/agents.ts';
+import type { AgentSignIn, TelemetryRelay } from '../agents/agents.ts';
 import type { AddressRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../catalog/catalog.ts';
@@ -18,11 +18,18 @@ export interface MessageGateway {
   getUsage(clientRequest: ClientRequest, requestId: string): Promise<Reply>;
 }
 
-/** Sign-in of coding agents. */
+/** Sign-in of coding agents, and what they ask beside messages. */
 export interface AgentEndpoints {
+  /** As the functions of the gateway with these names. */
+  getManagedSettings(clientRequest: ClientRequest, telemetryUrl: string | null, known: string | null): Promise<Reply>;
+  getSpending(clientRequest: ClientRequest): Promise<Reply>;
+  /** Resolves to the number of the account. */
+  identifyAgent(clientRequest: ClientRequest): Promise<number>;
   signIn: Pick<AgentSignIn, 'requireOn' | 'metadata' | 'authorizeDevice' | 'token' | 'revoke'>;
   /** The origin of the console; null: that of the request. */
   consoleOrigin(): string | null;
+  /** Passes on the telemetry of clients; null: it is dropped. */
+  relay: TelemetryRelay | null;
 }
 
 /** The record of one answered request, for logs and metrics. For streams: when they began. */

@@ -10,7 +10,7 @@ import {
   type SessionFinder,
   type SignIn,
 } from '../admin-api/admin-api.ts';
-import { AgentSignIn, agentTokenReader } from '../agents/agents.ts';
+import { AgentSignIn, agentTokenReader, telemetryRelay } from '../agents/agents.ts';
 import { parseRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
@@ -23,9 +23,12 @@ import {
   countTokens,
   type Gateway,
   getKey,
+  getManagedSettings,
   getModel,
+  getSpending,
   getUsage,
   IdempotencyRecords,
+  identifyAgent,
   LastLevels,
   listHealth,
   listModels,
@@ -275,6 +278,7 @@ export function makePlanUpdates({ stores, ledger }: OpenStore, gateway: Gateway)
 
 /** Sign-in of coding agents. */
 export function makeAgentEndpoints(
+  { agentTelemetry }: Config,
   { stores, vault }: OpenStore,
   gateway: Gateway,
   { count }: Pick<SignIn, 'count'>,
@@ -292,7 +296,14 @@ export function makeAgentEndpoints(
     forgetKey: (id) => gateway.authenticator.keys.forget(id),
     isOutpaced: (thrown) => thrown instanceof Outpaced,
   });
-  return { signIn, consoleOrigin };
+  return {
+    signIn,
+    consoleOrigin,
+    getManagedSettings: (clientRequest, url, known) => getManagedSettings(gateway, clientRequest, url, known),
+    getSpending: (clientRequest) => getSpending(gateway, clientRequest),
+    identifyAgent: async (clientRequest) => (await identifyAgent(gateway, clientRequest)).account.id,
+    relay: agentTelemetry === null ? null : telemetryRelay(agentTelemetry),
+  };
 }
 
 export function makePublic(

@@ -188,7 +188,7 @@ async function startOn(
   const state: StopState = { isLeaving: false, isDraining: false };
   const following = feed && followNodes({ feed, epoch, gateway, catalogReader, moveAdmin, observers });
   closing.push(() => following?.stop());
-  const agents = makeAgentEndpoints(store, gateway, people.signIn, () => consoleOrigin(config, ports.open));
+  const agents = makeAgentEndpoints(config, store, gateway, people.signIn, () => consoleOrigin(config, ports.open));
   const publicApi = makePublic(config, gateway, state, following, observers, closing, agents);
   const updateOperatorFile = () => writeOperatorFile(config, http, token);
   const http = listen(config, tls, {

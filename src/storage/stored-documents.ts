@@ -373,7 +373,7 @@ const storedTexts = [
   ),
   storedWords<CatalogDocument['kind']>(
     ['catalog', "kind || ' ' || name", 'kind'],
-    words('provider', 'model', 'group', 'plan', 'settings', 'price_list'),
+    words('provider', 'model', 'group', 'plan', 'agent_policy', 'settings', 'price_list'),
   ),
   storedWords<CatalogDocument['origin']>(['catalog', "kind || ' ' || name", 'origin'], words('start', 'file', 'api')),
   storedWords<CodeBatch['kind']>(['code_batches', 'id', 'kind'], words('payment', 'promotion')),
