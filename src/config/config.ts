@@ -67,6 +67,7 @@ export const bounds = {
   refreshRepeatMs: 120_000, // how long the former refresh token gets the same answer
   agentSignInsKeptMs: 90 * 24 * 60 * 60 * 1000, // after their end
   oauthBodyBytesMax: 16 * 1024,
+  agentRequestMsMax: 30_000, // of the command `agent`
   telemetryRelayBytesMax: 4 * 1024 * 1024,
   telemetryRelaysMax: 64,
   telemetryRelayMsMax: 10_000,
