@@ -76,7 +76,8 @@ async function validTokens(invocation: Invocation, url: string): Promise<Tokens>
     grant_type: 'refresh_token',
     refresh_token: stored.refresh,
   });
-  if (status === 401 || status === 400) throw new CommandFailed(`the sign-in has ended: run turnpike agent login ${url}`);
+  if (status === 401 || status === 400)
+    throw new CommandFailed(`the sign-in has ended: run turnpike agent login ${url}`);
   const tokens = readTokens(status, body);
   await save(invocation, url, tokens);
   return tokens;
@@ -131,7 +132,8 @@ function reasonOf(status: number, { error, error_description: described }: JsonO
 }
 
 function pathOf({ world }: Invocation): string {
-  const base = world.environmentVariable('XDG_CONFIG_HOME') ?? join(world.environmentVariable('HOME') ?? homedir(), '.config');
+  const base =
+    world.environmentVariable('XDG_CONFIG_HOME') ?? join(world.environmentVariable('HOME') ?? homedir(), '.config');
   return join(base, 'turnpike', 'agent.json');
 }
 

@@ -57,6 +57,7 @@ const topics: readonly Topic[] = [
     'Sign in a coding agent on this machine, and print its access token',
     async () => (await import('./agent.ts')).agentCommands,
   ),
+  topic('agent-sign-in', 'List and revoke sign-ins of coding agents', onResources),
   topic('token', 'Create, list and revoke tokens for the admin API', onResources),
   topic('person', 'Invite, list, disable and enable people, and create their one-time links', onResources),
   topic('model', 'List and show models, and compare their prices with the price list', onCatalog),

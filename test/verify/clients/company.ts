@@ -1,10 +1,10 @@
 // A company with single sign-on, whose people sign in with coding agents: the service over a scripted provider, an issuer, and a proxy
 // that records what the agents ask. No tests of its own.
 
-import { ISSUED, type Issuer, startIssuer } from '../../support/start-issuer.ts';
-import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
-import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpike.ts';
 import { Browser, invite } from '../../contract/sign-in/browser.ts';
+import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { ISSUED, type Issuer, startIssuer } from '../../support/start-issuer.ts';
+import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpike.ts';
 import type { Json } from './conversations/conversation.ts';
 import { type Spoken, sayMessage } from './upstreams/speak-messages.ts';
 
@@ -105,7 +105,13 @@ function startProxy(target: string, asked: Asked[]): { url: string; stop(): Prom
       headers.delete('accept-encoding');
       const sent = { method: request.method, headers, redirect: 'manual' as const, ...(body !== '' && { body }) };
       const answer = await fetch(target + pathname + search, sent);
-      asked.push({ method: request.method, path: pathname + search, headers: request.headers, body, status: answer.status });
+      asked.push({
+        method: request.method,
+        path: pathname + search,
+        headers: request.headers,
+        body,
+        status: answer.status,
+      });
       return new Response(answer.body, { status: answer.status, headers: answer.headers });
     },
   });

@@ -39,7 +39,13 @@ export class Machine implements AsyncDisposable {
   /** Runs to the end, without a terminal. */
   async run(words: readonly string[], more: Record<string, string> = {}) {
     const env = { ...this.#environment, ...more };
-    const child = Bun.spawn(this.#command(words), { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe', timeout: WAIT_MS_MAX });
+    const child = Bun.spawn(this.#command(words), {
+      env,
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+      timeout: WAIT_MS_MAX,
+    });
     const [out, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     return { exitCode: await child.exited, out, errors };
   }
@@ -61,7 +67,12 @@ export class Terminal implements AsyncDisposable {
   #seen = 0;
 
   constructor(command: string, env: Record<string, string>) {
-    this.#child = Bun.spawn(['script', '-qfec', command, '/dev/null'], { env, stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
+    this.#child = Bun.spawn(['script', '-qfec', command, '/dev/null'], {
+      env,
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    });
     void this.#read();
   }
 
@@ -113,9 +124,17 @@ export class Terminal implements AsyncDisposable {
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences of terminals
-const CONTROLS = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[[(][0-?]*[ -/]*[@-~]|\u001b[=>78]|[\u0000-\u0009\u000b-\u001f ]/g;
+// The escape character is not written in a regular expression, where it would be an invisible character.
+const ESCAPE = String.fromCharCode(27);
+const BELL = String.fromCharCode(7);
+/** Titles and links, sequences of cursor and color, other sequences, and single control characters but line feeds. */
+const CONTROLS = [
+  `${ESCAPE}\\][^${BELL}${ESCAPE}]*(?:${BELL}|${ESCAPE}\\\\)`,
+  `${ESCAPE}[[(][0-?]*[ -/]*[@-~]`,
+  `${ESCAPE}[=>78]`,
+  '(?!\\n)\\p{Cc}| ',
+].map((part) => new RegExp(part, 'gu'));
 
 function plain(text: string): string {
-  return text.replace(CONTROLS, '');
+  return CONTROLS.reduce((left, part) => left.replace(part, ''), text);
 }
