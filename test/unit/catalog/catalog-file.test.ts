@@ -155,7 +155,7 @@ test('an empty file or an empty section is valid and has no effect', () => {
 describe('the faults of a file', () => {
   test('include unknown fields at every level', () => {
     expect(faultsOf({ modles: {} })).toEqual([
-      'modles: unknown member (known: vendor_prefixes, providers, models, groups, plans, settings)',
+      'modles: unknown member (known: vendor_prefixes, providers, models, groups, plans, agent_policies, settings)',
     ]);
     expect(ofModel({ x: 1, routes: [{ provider: 'sandbox', y: 1 }], price: { ...price, z: 1 } })).toEqual([
       'models.m.price.z: unknown member',

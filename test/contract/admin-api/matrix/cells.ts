@@ -54,6 +54,8 @@ export const UNKNOWN_IDS = {
   delivery: 'dlv_000000000',
   'code-batch': 'batch_000000000',
   payment: 'pay_000000000',
+  'agent-sign-in': 'agent_000000000',
+  'device-code': 'BBBB-BBBB',
 };
 
 /** A valid request; only its principal or its object can make it fail. */

@@ -2,10 +2,12 @@
 // objects of each with unique names.
 
 import { makeMailedSecret } from '../../../../src/accounts/accounts.ts';
+import { makeDeviceCode, makeGrant } from '../../../../src/agents/grant.ts';
 import { DAY_MS } from '../../../../src/base/clock.ts';
 import { formatId, parseId } from '../../../../src/base/ids.ts';
 import { sealUnsubscribe } from '../../../../src/delivery/send-notice.ts';
 import { hashSecret, openVault } from '../../../../src/secrets/secrets.ts';
+import { noAuditContext } from '../../../support/no-audit-context.ts';
 import { type Installation, makeInstallation, NOW_MS, TOKEN, useKey, VAULT_SECRET } from '../installation.ts';
 import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
 
@@ -36,7 +38,9 @@ export type ObjectKind =
   | 'code-batch'
   | 'payment'
   | 'destination'
-  | 'delivery';
+  | 'delivery'
+  | 'agent-sign-in'
+  | 'device-code';
 
 export interface WorldObject {
   kind: ObjectKind;
@@ -144,6 +148,7 @@ export async function makeWorld(): Promise<World> {
   await addPeople(world);
   await addCodes(world);
   await addDestinations(world);
+  await addSignIns(world);
   for (const id of Object.values(accountIds)) await ask('PATCH', `/api/v1/accounts/${id}/plan`, { plan: 'alpha-plan' });
   await addMailedLinks(world);
   await addPayments(world);
@@ -322,6 +327,24 @@ async function addPerson(world: World, name: string, role: Role, account: Accoun
   const person = worldObject('person', `person ${name}`, String(body['id']), account, label === null ? {} : { label });
   world.objects.push(person);
   return person;
+}
+
+/** A sign-in of a coding agent in each account. */
+async function addSignIns(world: World): Promise<void> {
+  const { stores, clock } = world.installation;
+  const nowMs = clock.nowMs();
+  for (const [at, account] of (['alpha', 'bravo'] as const).entries()) {
+    const { code } = makeDeviceCode('claude-code', '192.0.2.9', nowMs, DAY_MS);
+    await stores.agents.createDeviceCode(code, nowMs);
+    const holder = {
+      accountId: parseId('acct', world.accountIds[account]) ?? 0,
+      personId: 7_000_000_000 + at,
+      keyId: 7,
+    };
+    const grant = makeGrant(code, holder, nowMs, 60 * DAY_MS);
+    await stores.agents.createAgentGrant({ code, grant, key: null }, 0, noAuditContext);
+    world.objects.push(worldObject('agent-sign-in', `sign-in of ${account}`, formatId('agent', grant.id), account));
+  }
 }
 
 async function addCodes(world: World): Promise<void> {
