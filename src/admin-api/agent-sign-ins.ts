@@ -62,7 +62,6 @@ function codeJson({ clock }: Call, code: DeviceCode): z.infer<typeof deviceCodeS
   });
 }
 
-const holdersOfKeys = ['owner', 'member'] as const;
 const codeParams = z.object({
   code: z
     .string()
@@ -73,30 +72,40 @@ const params = z.object({ id: idField('agent') });
 const DECIDED = 'The code was approved or denied before, or the person has no key for this client that may be used';
 
 export const agentRoutes: AdminRoute[] = [
-  get('/device-codes/{code}', 'device-code-show', 'Retrieve the code of a device', holdersOfKeys, {
+  get('/device-codes/{code}', 'device-code-show', 'Retrieve the code of a device', everyone, {
     params: codeParams,
     answer: [deviceCodeSchema, 'The code'],
-    handle: async (call) => codeJson(call, await findCode(call, await requirePerson(call), call.params.code)),
-  }),
-  post('/device-codes/{code}/approve', 'device-code-approve', 'Sign in the device that shows a code', holdersOfKeys, {
-    params: codeParams,
-    body: z.strictObject({}),
-    conflict: DECIDED,
-    answer: [agentSignInSchema, 'The sign-in'],
     async handle(call) {
-      const person = await requirePerson(call);
-      const code = await findCode(call, person, call.params.code);
-      return signInJson(call, await call.changeInTurn(() => approve(call, person, code.hash)));
+      const code = await findCode(call, call.params.code);
+      await requirePerson(call);
+      return codeJson(call, code);
     },
   }),
-  post('/device-codes/{code}/deny', 'device-code-deny', 'Refuse the device that shows a code', holdersOfKeys, {
+  post(
+    '/device-codes/{code}/approve',
+    'device-code-approve',
+    'Sign in the device that shows a code',
+    everyoneWhoChanges,
+    {
+      params: codeParams,
+      body: z.strictObject({}),
+      conflict: DECIDED,
+      answer: [agentSignInSchema, 'The sign-in'],
+      async handle(call) {
+        const code = await findCode(call, call.params.code);
+        const person = await requirePerson(call);
+        return signInJson(call, await call.changeInTurn(() => approve(call, person, code.hash)));
+      },
+    },
+  ),
+  post('/device-codes/{code}/deny', 'device-code-deny', 'Refuse the device that shows a code', everyoneWhoChanges, {
     params: codeParams,
     body: z.strictObject({}),
     conflict: DECIDED,
     answer: [deviceCodeSchema, 'The refused code'],
     async handle(call) {
+      const { hash } = await findCode(call, call.params.code);
       const person = await requirePerson(call);
-      const { hash } = await findCode(call, person, call.params.code);
       return codeJson(call, await call.changeInTurn(() => deny(call, person, hash)));
     },
   }),
@@ -148,13 +157,13 @@ async function requirePerson({ principal, people }: Call): Promise<Person & { ac
   throw new TurnpikeError('role_not_allowed', 'Only a person of an account who is signed in can do this, not a token.');
 }
 
-/** Limits guesses of each person. Throws object_not_found, too_many_failures. */
-async function findCode(call: Call, { id }: Person, typed: string): Promise<DeviceCode> {
-  const { agents, clock, signIn } = call;
+/** Limits the guesses of each principal. Throws object_not_found, too_many_failures. */
+async function findCode(call: Call, typed: string): Promise<DeviceCode> {
+  const { agents, clock, signIn, principal } = call;
   const userCode = readUserCode(typed);
   const code = userCode === null ? null : await agents.findDeviceCodeByUserCode(userCode);
   if (code !== null && code.expiresAtMs > clock.nowMs()) return code;
-  const counted = await signIn.count(`device-code:${id}`, bounds.userCodeTriesMax, bounds.deviceCodeWindowMs);
+  const counted = await signIn.count(`device-code:${principal.id}`, bounds.userCodeTriesMax, bounds.deviceCodeWindowMs);
   if (!counted.isAllowed)
     throw new TurnpikeError('too_many_failures', 'Too many wrong codes. Try again later.', {
       retryAfterMs: counted.retryAfterMs,

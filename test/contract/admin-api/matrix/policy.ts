@@ -24,8 +24,6 @@ export interface RouteRule {
   refusesDisabled: boolean;
   /** Whether the route needs no token. */
   isOpen: boolean;
-  /** Whether only a signed-in person may do it: every principal here has a token. */
-  needsPerson: boolean;
 }
 
 type Reaches = [viewer: Reach, owner: Reach, member: Reach];
@@ -71,9 +69,9 @@ export const policy: Record<string, RouteRule> = {
   'PATCH /api/v1/code-batches/{id}': rule(operatorOnly, { object: 'code-batch' }),
   'GET /api/v1/code-batches/{id}/codes': rule(ofTheInstallation, { object: 'code-batch' }),
   'POST /api/v1/accounts/{id}/redemptions': rule(changedByHolders, { object: 'account' }),
-  'GET /api/v1/device-codes/{code}': rule(operatorOnly, { object: 'device-code', needsPerson: true }),
-  'POST /api/v1/device-codes/{code}/approve': rule(operatorOnly, { object: 'device-code', needsPerson: true }),
-  'POST /api/v1/device-codes/{code}/deny': rule(operatorOnly, { object: 'device-code', needsPerson: true }),
+  'GET /api/v1/device-codes/{code}': rule(seenByEveryone, { object: 'device-code' }),
+  'POST /api/v1/device-codes/{code}/approve': rule(madeByEveryone, { object: 'device-code' }),
+  'POST /api/v1/device-codes/{code}/deny': rule(madeByEveryone, { object: 'device-code' }),
   'GET /api/v1/agent-sign-ins': rule(seenByMakers, { lists: 'agent-sign-in' }),
   'POST /api/v1/agent-sign-ins/{id}/revoke': rule(changedByMakers, { object: 'agent-sign-in' }),
   'POST /api/v1/tokens': rule(changedByHolders, { done: 201 }),
@@ -150,8 +148,7 @@ export const membersOfTheInstallation = [
 export const membersOfHolders = ['balance', 'available', 'held', 'credit_line', 'allowance', 'allowance_used'];
 
 /** The objects that the principal's role reaches through a route; the operator reaches everything. */
-export function reachOf(principal: Principal, { viewer, owner, member, needsPerson }: RouteRule): Reach {
-  if (needsPerson) return 'nothing';
+export function reachOf(principal: Principal, { viewer, owner, member }: RouteRule): Reach {
   return { operator: 'everything' as const, viewer, owner, member }[principal.role];
 }
 
@@ -193,7 +190,6 @@ function rule([viewer, owner, member]: Reaches, more: Partial<RouteRule> = {}): 
     refusesRevoked: false,
     refusesDisabled: false,
     isOpen: false,
-    needsPerson: false,
     ...more,
   };
 }

@@ -333,13 +333,15 @@ async function addPerson(world: World, name: string, role: Role, account: Accoun
 async function addSignIns(world: World): Promise<void> {
   const { stores, clock } = world.installation;
   const nowMs = clock.nowMs();
+  const keyOf = (account: AccountName) =>
+    parseId('key', world.objects.find((one) => one.kind === 'key' && one.account === account)?.id ?? '') ?? 0;
   for (const [at, account] of (['alpha', 'bravo'] as const).entries()) {
     const { code } = makeDeviceCode('claude-code', '192.0.2.9', nowMs, DAY_MS);
     await stores.agents.createDeviceCode(code, nowMs);
     const holder = {
       accountId: parseId('acct', world.accountIds[account]) ?? 0,
       personId: 7_000_000_000 + at,
-      keyId: 7,
+      keyId: keyOf(account),
     };
     const grant = makeGrant(code, holder, nowMs, 60 * DAY_MS);
     await stores.agents.createAgentGrant({ code, grant, key: null }, 0, noAuditContext);
