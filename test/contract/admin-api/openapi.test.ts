@@ -194,8 +194,13 @@ describe('every documented response is returned:', () => {
       ({ path, body }) =>
         body?.['secret'] !== undefined || body?.['token'] !== undefined
           ? { body: 'secret' in body ? { ...body, secret: 'unknown' } : { ...body, token: 'unknown' } }
-          : /\/(?:key|acct|tok|person|req|batch|pay|dest|dlv)_\w+|\/house-behind/.test(path)
-            ? { path: path.replace(/\/(?:key|acct|tok|person|req|batch|pay|dest|dlv)_\w+|\/house-behind/, '/unknown') }
+          : /\/(?:key|acct|tok|person|req|batch|pay|dest|dlv|agent)_\w+|\/house-behind/.test(path)
+            ? {
+                path: path.replace(
+                  /\/(?:key|acct|tok|person|req|batch|pay|dest|dlv|agent)_\w+|\/house-behind/,
+                  '/unknown',
+                ),
+              }
             : {
                 path: path.endsWith('/deliveries')
                   ? `${path}?destination=dest_000000000`
