@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { turnpikeCommand } from '../../support/build-executable.ts';
 import { agents } from './agents.ts';
 import { ALLOWED, agentKey, approve, type Company, DENIED, startCompany } from './company.ts';
 import type { Json } from './conversations/conversation.ts';
@@ -224,4 +225,63 @@ async function signInAtTerminal(company: Company, machine: Machine, isAgain = fa
     expect(began?.body).toBe('surface=claude_code');
     expect(company.asked[0]?.path).toBe('/.well-known/oauth-authorization-server');
   }
+}
+
+const codex = selected.includes('codex') ? (agents.find(({ name }) => name === 'codex')?.find() ?? null) : null;
+if (codex === null || !Machine.isAvailable)
+  test.skip('codex signs in: needs its program and namespaces of mounts', () => {});
+else describe('codex signs in by `turnpike agent`', usesCommand);
+
+/** With its settings from a managed file of the machine. */
+function usesCommand(): void {
+  const command = turnpikeCommand([]);
+  beforeAll(async () => {
+    company = await startCompany();
+    company.turns.push(text('Hello from the model.'));
+    const [program = '', ...words] = command;
+    const managed = [
+      `model_provider = "company"\nmodel = "${ALLOWED}"\ncheck_for_update_on_startup = false`,
+      `[model_providers.company]\nname = "Company"\nbase_url = "${company.url}/v1"\nwire_api = "responses"`,
+      `[model_providers.company.auth]\ncommand = "${program}"`,
+      `args = ${JSON.stringify([...words, 'agent', 'token', company.url])}`,
+    ];
+    machine = new Machine({ 'codex/managed_config.toml': `${managed.join('\n')}\n` });
+  }, MS_MAX);
+  afterAll(async () => {
+    await machine?.[Symbol.asyncDispose]();
+    await company?.[Symbol.asyncDispose]();
+  });
+
+  const ask = async () => {
+    company.take();
+    const run = await machine.run([codex ?? '', 'exec', '--json', '--skip-git-repo-check', 'hi']);
+    return { ...run, answers: company.take().filter(({ path }) => path.startsWith('/v1/responses')) };
+  };
+
+  test(
+    'after the person has approved its code',
+    async () => {
+      await using terminal = machine.open([...command, 'agent', 'login', company.url]);
+      await approve(company, await terminal.find(CODE));
+      await terminal.see('Signed in.');
+      const { out, exitCode, answers } = await ask();
+      expect(out).toContain('Hello from the model.');
+      expect([exitCode, answers.length]).toEqual([0, 1]);
+      const { data } = (await company.turnpike.admin('GET', '/usage?limit=1')) as { data: Json[] };
+      expect(data[0]?.['key']).toBe((await agentKey(company, 'Codex'))['id'] as string);
+    },
+    MS_MAX,
+  );
+
+  test(
+    'and shows the sentence of a limit that is reached, after one request',
+    async () => {
+      const { id } = await agentKey(company, 'Codex');
+      await company.browser.ask('PATCH', `/api/v1/keys/${id}`, { quota: '0.000001', quota_period: 'month' });
+      const { out, answers } = await ask();
+      expect(out).toMatch(/spend limit reached · resets \w+ 1 · ask finops/);
+      expect(answers).toHaveLength(1);
+    },
+    MS_MAX,
+  );
 }
