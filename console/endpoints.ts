@@ -5,6 +5,7 @@ import type {
   AcceptedShape,
   AccountPlanShape,
   AccountShape,
+  AgentSignInShape,
   AttentionListShape,
   AuditShape,
   AutoRechargeShape,
@@ -18,6 +19,7 @@ import type {
   CreditShape,
   DeliveryShape,
   DestinationShape,
+  DeviceCodeShape,
   DirectoryGroupShape,
   EntryShape,
   EventShape,
@@ -157,6 +159,11 @@ export interface Endpoints {
   'GET /sign-in': SignInShape;
   'POST /sign-ups': MailedShape;
   'POST /sign-ups/accept': SignedUpShape;
+  'GET /agent-sign-ins': PageShape<AgentSignInShape>;
+  'POST /agent-sign-ins/{id}/revoke': AgentSignInShape;
+  'GET /device-codes/{code}': DeviceCodeShape;
+  'POST /device-codes/{code}/approve': AgentSignInShape;
+  'POST /device-codes/{code}/deny': DeviceCodeShape;
   'GET /tokens': PageShape<TokenShape>;
   'POST /tokens': CreatedTokenShape;
   'GET /tokens/{id}': TokenShape;

@@ -24,6 +24,7 @@ const installation: readonly Role[] = ['operator', 'viewer'];
 const operators: readonly Role[] = ['operator'];
 const keyCreators: readonly Role[] = ['operator', 'owner', 'member'];
 const accountManagers: readonly Role[] = ['operator', 'owner'];
+const holdersOfKeys: readonly Role[] = ['owner', 'member'];
 const ownersOnly: readonly Role[] = ['owner'];
 
 export const screens: readonly Screen[] = [
@@ -94,6 +95,17 @@ export const screens: readonly Screen[] = [
   },
   { path: '/keys/new', load: async () => (await import('./features/keys/create.tsx')).KeyCreate, roles: keyCreators },
   { path: '/keys/$keyId', load: async () => (await import('./features/keys/show.tsx')).KeyShow, roles: everyone },
+  {
+    path: '/agent-sign-ins',
+    load: async () => (await import('./features/agents/list.tsx')).AgentSignInList,
+    roles: everyone,
+    nav: { section: 'developers', label: 'Coding agents', icon: 'person' },
+  },
+  {
+    path: '/device',
+    load: async () => (await import('./features/agents/device.tsx')).DeviceShow,
+    roles: holdersOfKeys,
+  },
   {
     path: '/playground',
     load: async () => (await import('./features/playground/show.tsx')).Playground,

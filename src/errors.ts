@@ -165,7 +165,7 @@ export class TurnpikeError extends Error {
 /** The error with the status that the API's vendor has for it. */
 export function withVendorStatus(error: TurnpikeError): TurnpikeError {
   const status = VENDOR_STATUSES[error.code];
-  if (status === undefined || status === error.status) return error;
+  if (status === undefined || status === error.status || error.details.status !== undefined) return error;
   return new TurnpikeError(error.code, error.message, { ...error.details, status });
 }
 

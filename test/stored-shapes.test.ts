@@ -84,6 +84,7 @@ const released: Readonly<Record<number, string>> = {
   19: '23c9405bae8824a3',
   21: 'fbbbaa65b7abb2fb',
   22: '53f7964198760686',
+  23: '5ca54e708b072a49',
   25: 'c4a8019f3bcf988f',
 };
 

@@ -62,15 +62,16 @@ const mayImport: Record<string, readonly string[]> = {
   usage: domain,
   providers: [...domain, 'model-facts', 'protocols'],
   bills: [...ground, 'audit', 'secrets', 'wire', 'events', 'catalog', 'ledger', 'reports', 'providers'],
+  agents: [...ground, 'audit', 'secrets', 'accounts'],
   credentials: [...ground, 'secrets', 'catalog'],
   payments: [...ground, 'audit', 'secrets', 'events', 'accounts', 'catalog', 'ledger'],
   delivery: [...ground, 'secrets', 'audit', 'events', 'accounts'],
   gateway: [...middle, 'tokenizer'],
-  storage: [...middle, 'bills', 'payments', 'delivery', 'traffic'],
-  'public-api': [...edge, 'fronts'],
+  storage: [...middle, 'bills', 'payments', 'delivery', 'traffic', 'agents'],
+  'public-api': [...edge, 'fronts', 'agents'],
   observability: [...ground, 'audit', 'ledger', 'gateway', 'public-api', 'tokenizer'],
   scim: [...ground, 'accounts'],
-  'admin-api': [...edge, 'bills', 'payments', 'delivery', 'traffic', 'scim'],
+  'admin-api': [...edge, 'bills', 'payments', 'delivery', 'traffic', 'scim', 'agents'],
   'sign-in': [...ground, 'http'],
   auth: [...ground, 'sign-in', 'storage'],
   commands: [...ground, 'wire', 'catalog', 'ledger', 'reports'],
@@ -94,6 +95,7 @@ const mayImport: Record<string, readonly string[]> = {
     'credentials',
     'traffic',
     'tokenizer',
+    'agents',
   ],
   main: [...ground, 'commands', 'credentials', 'licenses', 'maintenance', 'server', 'version'],
 };
@@ -329,11 +331,11 @@ describe('in one place only stand', () => {
     expect(placeFaults((path) => path.startsWith('src/http/'), isUse)).toEqual([]);
   });
 
-  test('calls over the network: src/providers/upstream.ts, src/credentials/request-json.ts, src/payments/stripe, src/delivery/send-http.ts, and the commands’ client', () => {
+  test('calls over the network: src/providers/upstream.ts, src/credentials/request-json.ts, src/payments/stripe, src/delivery/send-http.ts, src/agents/relay-telemetry.ts, and the commands’ client', () => {
     const names = ['fetch', 'globalThis.fetch', 'Bun.fetch', 'Bun.connect'];
     const isUse = (_text: string, node: Node) => isCallExpression(node) && names.includes(node.expression.getText());
     const isAllowed = (path: string) =>
-      /^src\/(?:providers\/upstream\.ts$|credentials\/request-json\.ts$|payments\/stripe\/|delivery\/send-http\.ts$|commands\/)/.test(
+      /^src\/(?:providers\/upstream\.ts$|credentials\/request-json\.ts$|payments\/stripe\/|delivery\/send-http\.ts$|agents\/relay-telemetry\.ts$|commands\/)/.test(
         path,
       );
     expect(placeFaults(isAllowed, isUse)).toEqual([]);

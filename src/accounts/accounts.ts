@@ -35,6 +35,12 @@ export {
   type SortedRow,
   topOf,
 } from './account.ts';
+export {
+  AGENT_CLIENTS,
+  type AgentCaller,
+  type AgentClient,
+  type AgentTokenReader,
+} from './agent-caller.ts';
 export { type Authenticated, type Authenticator, authenticate, FailureCounter } from './authenticate.ts';
 export {
   type DirectoryGroup,

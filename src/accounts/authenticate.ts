@@ -5,6 +5,7 @@ import { type AddressRange, isInRanges, networksOf, parseAddress, parseRange } f
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Caller, Key } from './account.ts';
+import type { AgentCaller, AgentTokenReader } from './agent-caller.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { hasKeyShape, KEY_CHARACTERS } from './key-secret.ts';
 
@@ -18,12 +19,16 @@ export interface Sender {
   readonly bearer: string | null;
   /** Set when the secret belongs to a key, also to one that is refused. */
   caller: { account: { id: number }; key: { id: number } } | null;
+  /** Set when the secret is a valid token of a coding agent. */
+  agent: AgentCaller | null;
 }
 
 /** Dependencies of authentication. */
 export interface Authenticator {
   keys: KeyDirectory;
   failures: FailureCounter;
+  /** Absent: coding agents cannot sign in. */
+  agentTokens?: AgentTokenReader;
 }
 
 /** The caller, or why there is none. */
@@ -46,46 +51,63 @@ export function authenticate(
       'key_missing',
       'x-api-key header is required: send the key there, or as Authorization: Bearer.',
     );
-  const found = find(secret, authenticator.keys) ?? findBearer(secret, sender, authenticator.keys);
+  const found = find(secret, sender, nowMs, authenticator) ?? findBearer(secret, sender, nowMs, authenticator);
   if (found instanceof Promise) return admitLater(found, secret, sender, nowMs, authenticator);
   return admitCaller(found, sender, nowMs, authenticator);
 }
 
+type Found = Authenticated | null;
+
 async function admitLater(
-  finding: Promise<Caller | null>,
+  finding: Promise<Found>,
   secret: string,
   sender: Sender,
   nowMs: number,
   authenticator: Authenticator,
 ): Promise<Authenticated> {
-  const found = (await finding) ?? (await findBearer(secret, sender, authenticator.keys));
+  const found = (await finding) ?? (await findBearer(secret, sender, nowMs, authenticator));
   return admitCaller(found, sender, nowMs, authenticator);
 }
 
 /** Clients that need some `x-api-key` send a dummy beside the key. */
-function findBearer(secret: string, { bearer }: Sender, keys: KeyDirectory): ReturnType<typeof find> {
-  return bearer === null || bearer === secret ? null : find(bearer, keys);
+function findBearer(
+  secret: string,
+  sender: Sender,
+  nowMs: number,
+  authenticator: Authenticator,
+): ReturnType<typeof find> {
+  const { bearer } = sender;
+  return bearer === null || bearer === secret ? null : find(bearer, sender, nowMs, authenticator);
 }
 
 /** A cached key needs no check of its format. */
-function find(secret: string, keys: KeyDirectory): Caller | null | Promise<Caller | null> {
-  if (secret.length !== KEY_CHARACTERS) return null;
+function find(secret: string, sender: Sender, nowMs: number, authenticator: Authenticator): Found | Promise<Found> {
+  const { keys, agentTokens } = authenticator;
+  if (secret.length !== KEY_CHARACTERS) {
+    const agent = agentTokens?.read(secret, nowMs) ?? null;
+    if (agent === null || agent instanceof TurnpikeError) return agent;
+    sender.agent = agent;
+    return keys.findGrant(agent.grant);
+  }
   return keys.findCached(secret) ?? (hasKeyShape(secret) ? keys.find(secret) : null);
 }
 
-function admitCaller(caller: Caller | null, sender: Sender, nowMs: number, { failures }: Authenticator): Authenticated {
-  if (caller === null)
-    return (
-      failures.count(sender.address, nowMs) ??
-      new TurnpikeError('key_invalid', `${invalidWords(sender)}: no such API key.`)
-    );
+function admitCaller(found: Found, sender: Sender, nowMs: number, { failures }: Authenticator): Authenticated {
+  if (found instanceof TurnpikeError) return found;
+  if (found === null)
+    // A signed token is no guess.
+    return sender.agent !== null
+      ? new TurnpikeError('key_expired', SIGN_IN_ENDED)
+      : (failures.count(sender.address, nowMs) ??
+          new TurnpikeError('key_invalid', `${invalidWords(sender)}: no such API key.`));
+  const caller = found;
   sender.caller = caller;
   const { key, account, above, person } = caller;
   if (key.status !== 'enabled') return new TurnpikeError('key_disabled', 'This API key is disabled.');
   if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs)
     return new TurnpikeError('key_expired', 'This API key has expired. Create a new one.');
   if (caller.secretExpiresAtMs !== null && caller.secretExpiresAtMs <= nowMs)
-    return new TurnpikeError('key_expired', 'This secret of the API key has been replaced. Use the new secret.');
+    return new TurnpikeError('key_expired', sender.agent === null ? SECRET_REPLACED : SIGN_IN_ENDED);
   if (person?.status === 'disabled')
     return new TurnpikeError('key_disabled', 'The person whose API key this is has been disabled.');
   if (account.status !== 'enabled')
@@ -99,6 +121,9 @@ function admitCaller(caller: Caller | null, sender: Sender, nowMs: number, { fai
     return new TurnpikeError('address_not_allowed', 'This API key may not be used from this address.');
   return caller;
 }
+
+const SECRET_REPLACED = 'This secret of the API key has been replaced. Use the new secret.';
+const SIGN_IN_ENDED = 'This sign-in was ended. Sign in again.';
 
 /** Clients recognize the wording, and advise by it: those with a bearer token are not to log in. */
 function invalidWords({ bearer }: Sender): string {

@@ -2,6 +2,7 @@
 // Balances, quotas and limits are never cached.
 
 import { assert } from '../base/assert.ts';
+import { grantHash } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import { hashSecret, type SecretHashes } from '../secrets/secrets.ts';
@@ -48,7 +49,13 @@ export class KeyDirectory {
    */
   find(secret: string): Caller | null | Promise<Caller | null> {
     const hash = hashSecret(secret);
-    return this.#findByHash(hash) ?? this.#lookups.get(hash) ?? this.#startLookup(secret, hash);
+    return this.#findByHash(hash) ?? this.#lookups.get(hash) ?? this.#startLookup(hash, () => this.#hashesOf(secret));
+  }
+
+  /** The same for a sign-in of a coding agent, by a number that a verified token has. */
+  findGrant(grant: number): Caller | null | Promise<Caller | null> {
+    const hash = grantHash(grant);
+    return this.#findByHash(hash) ?? this.#lookups.get(hash) ?? this.#startLookup(hash, () => [hash]);
   }
 
   /** The same without a query: null if the secret is unknown or not cached. */
@@ -90,21 +97,21 @@ export class KeyDirectory {
     return this.#recent.size + this.#older.size;
   }
 
-  #startLookup(secret: string, hash: string): Promise<Caller | null> {
+  #startLookup(hash: string, hashesOf: () => readonly string[]): Promise<Caller | null> {
     if (this.#lookups.size >= bounds.keyLookupsMax)
       throw overloaded('Too many keys are being looked up. Try again in a moment.');
-    const lookup = this.#lookUp(secret, hash).finally(() => {
+    const lookup = this.#lookUp(hash, hashesOf()).finally(() => {
       if (this.#lookups.get(hash) === lookup) this.#lookups.delete(hash);
     });
     this.#lookups.set(hash, lookup);
     return lookup;
   }
 
-  async #lookUp(secret: string, hash: string): Promise<Caller | null> {
+  async #lookUp(hash: string, hashes: readonly string[]): Promise<Caller | null> {
     const version = this.#version;
     let caller: Caller | null;
     try {
-      caller = await this.#store.findKeyBySecretHash(this.#hashesOf(secret));
+      caller = await this.#store.findKeyBySecretHash(hashes);
     } catch (cause) {
       throw new TurnpikeError('store_unavailable', 'The key could not be checked. Try again shortly.', {
         cause,

@@ -5,6 +5,7 @@ import { accountRoutes } from './accounts.ts';
 import { type AdminApi, SCIM_PATH } from './admin-api.ts';
 import { makeAdminApp } from './admin-app.ts';
 import { makeAdmitIdentity } from './admit-identity.ts';
+import { agentRoutes } from './agent-sign-ins.ts';
 import { applyRoutes } from './apply.ts';
 import { attentionRoutes } from './attention.ts';
 import { auditRoutes } from './audit.ts';
@@ -53,6 +54,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...entryRoutes,
     ...statementRoutes,
     ...keyRoutes,
+    ...agentRoutes,
     ...modelRoutes,
     ...providerRoutes,
     ...providerBillRoutes,

@@ -38,7 +38,9 @@ const applyBody = z.strictObject({
   remove: z
     .array(
       z.strictObject({
-        kind: z.enum(['provider', 'model', 'group', 'plan'], { error: 'must be provider, model, group or plan' }),
+        kind: z.enum(['provider', 'model', 'group', 'plan', 'agent_policy'], {
+          error: 'must be provider, model, group, plan or agent_policy',
+        }),
         name: z.string({ error: 'must be a name' }),
       }),
     )
@@ -49,7 +51,7 @@ const applyBody = z.strictObject({
 export const changeSchema = z
   .object({
     action: z.enum(['create', 'update', 'delete']),
-    kind: z.enum(['provider', 'model', 'group', 'plan', 'settings']),
+    kind: z.enum(['provider', 'model', 'group', 'plan', 'agent_policy', 'settings']),
     name: z.string(),
     fields: z.array(z.string()).optional(),
   })

@@ -353,6 +353,14 @@ const planWritten = z.object({
   stripe_price: z.string().nullable(),
   is_offered: z.boolean(),
 });
+const agentPolicyWritten = z.object({
+  order: z.int(),
+  accounts: z.array(idField('acct')),
+  groups: z.array(z.string()),
+  models: z.array(z.string()).nullable(),
+  contact: z.string().nullable(),
+  settings: z.looseObject({}).describe('Managed settings of Claude Code.'),
+});
 const authWritten = z.looseObject({ type: z.string() }).describe('As in the applied file; never a secret.');
 const providerWritten = z.object({
   kind: z.string(),
@@ -385,6 +393,7 @@ export const catalogSchema = z
         models: z.record(z.string(), modelWritten),
         groups: z.record(z.string(), groupWritten),
         plans: z.record(z.string(), planWritten),
+        agent_policies: z.record(z.string(), agentPolicyWritten),
         settings: z.record(z.string(), settingValue),
       })
       .describe(
@@ -393,7 +402,7 @@ export const catalogSchema = z
     origins: z
       .array(
         z.object({
-          kind: z.enum(['provider', 'model', 'group', 'plan', 'settings']),
+          kind: z.enum(['provider', 'model', 'group', 'plan', 'agent_policy', 'settings']),
           name: z.string(),
           origin: originShown,
         }),

@@ -11,6 +11,7 @@ import type {
   TokenRole,
   TokenStore,
 } from '../accounts/accounts.ts';
+import type { AgentStore } from '../agents/agents.ts';
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
@@ -162,6 +163,7 @@ export interface AdminDependencies {
   traffic: RefusalStore & RouteHourStore;
   codes: CodeStore;
   bills: BillStore;
+  agents: AgentStore;
   paymentStore: PaymentStore;
   /** null: no provider is set, and no payments are taken. */
   payments: PaymentService | null;

@@ -2,6 +2,7 @@
 
 import type { z } from '@hono/zod-openapi';
 import type { accountSchema } from './accounts.ts';
+import type { agentSignInSchema, deviceCodeSchema } from './agent-sign-ins.ts';
 import type { changeSchema } from './apply.ts';
 import type { attentionListSchema, attentionSchema } from './attention.ts';
 import type { auditSchema } from './audit.ts';
@@ -100,6 +101,8 @@ export type SettingShape = z.infer<typeof settingSchema>;
 export type StatementShape = z.infer<typeof statementSchema>;
 export type SignedUpShape = z.infer<typeof signedUpSchema>;
 export type SignInShape = z.infer<typeof signInSchema>;
+export type AgentSignInShape = z.infer<typeof agentSignInSchema>;
+export type DeviceCodeShape = z.infer<typeof deviceCodeSchema>;
 export type TokenShape = z.infer<typeof tokenSchema>;
 export type UnsubscribedShape = z.infer<typeof unsubscribedSchema>;
 export type UsageBucketShape = z.infer<typeof bucketSchema>;

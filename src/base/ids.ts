@@ -1,5 +1,5 @@
 // Identifiers. Accounts, keys, tokens and people are whole numbers in the store (small rows, fast indexes) and
-// "acct_…", "key_…", "tok_…", "person_…", "batch_…" in the API: the same number in base62.
+// "acct_…", "key_…", "tok_…", "person_…", "batch_…", "agent_…" in the API: the same number in base62.
 
 import { randomFillSync } from 'node:crypto';
 import { assert } from './assert.ts';
@@ -20,6 +20,7 @@ export type IdKind =
   | 'evt'
   | 'dest'
   | 'dlv'
+  | 'agent'
   | 'dgrp'
   | 'scimuser'
   | 'scimgroup';
@@ -88,6 +89,11 @@ export function earliestRequestId(beganAtMs: number): string {
 export function beganAtMs(requestId: string): number | null {
   if (!requestId.startsWith('req_') || requestId.length !== 4 + ID_DIGITS + REQUEST_RANDOM_DIGITS) return null;
   return fromBase62(requestId.slice(4, 4 + ID_DIGITS));
+}
+
+/** The hash under which a sign-in of a coding agent is a secret of its key. No secret hashes to it. */
+export function grantHash(grant: number): string {
+  return `grant.${grant}`;
 }
 
 const DIGIT_PAIRS = [...BASE62].flatMap((first) => [...BASE62].map((second) => first + second));

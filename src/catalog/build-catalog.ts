@@ -8,6 +8,7 @@ import { Secret } from '../secrets/secrets.ts';
 import { PRICED_TIERS } from '../wire/wire.ts';
 import type { Auth } from './auth.ts';
 import {
+  agentPolicyInput,
   DEFAULT_CREDENTIAL,
   groupInput,
   type ModelInput,
@@ -25,6 +26,7 @@ import {
 import { type Fault, formatFault, readPart } from './fault.ts';
 import { addListed, byLiteralLength, isModelName, type ModelList, type ModelLists, sameList } from './listed-models.ts';
 import {
+  type AgentPolicy,
   type Catalog,
   frozenMap,
   type Group,
@@ -120,6 +122,11 @@ export function buildCatalog(
     ),
     groups: frozenMap(ofKind('group', groupFrom, former?.groups)),
     plans: frozenMap(ofKind('plan', planFrom, former?.plans)),
+    agentPolicies: Object.freeze(
+      ofKind('agent_policy', agentPolicyFrom, former && byName(former.agentPolicies))
+        .map(([, policy]) => policy)
+        .sort((one, other) => one.order - other.order || (one.name < other.name ? -1 : 1)),
+    ),
     settings,
   });
 }
@@ -289,6 +296,16 @@ function planFrom(entry: CatalogDocument): PlanSettings {
     stripePrice: plan.stripe_price,
     isOffered: plan.is_offered,
   });
+}
+
+function byName<Value extends { name: string }>(values: readonly Value[]): ReadonlyMap<string, Value> {
+  return new Map(values.map((value) => [value.name, value]));
+}
+
+function agentPolicyFrom(entry: CatalogDocument): AgentPolicy {
+  const { accounts, ...policy } = readDocument(agentPolicyInput, entry);
+  const numbers = accounts.flatMap((id) => parseId('acct', id) ?? []);
+  return Object.freeze({ name: entry.name, ...policy, accounts: Object.freeze(numbers) });
 }
 
 const WINDOW_LENGTHS: readonly PlanWindowLength[] = ['5h', 'day', 'week', 'month'];

@@ -1,8 +1,23 @@
 // Reads the file of `apply`: finds all faults of its members, and fills in values from the price list.
 
 import type { z } from 'zod';
-import type { CredentialInput, GroupInput, ModelInput, PlanInput, ProviderInput } from './document.ts';
-import { groupInput, modelEntryName, modelInput, modelName, plainName, planInput } from './document.ts';
+import type {
+  AgentPolicyInput,
+  CredentialInput,
+  GroupInput,
+  ModelInput,
+  PlanInput,
+  ProviderInput,
+} from './document.ts';
+import {
+  agentPolicyInput,
+  groupInput,
+  modelEntryName,
+  modelInput,
+  modelName,
+  plainName,
+  planInput,
+} from './document.ts';
 import { type Fault, membersOf, readPart } from './fault.ts';
 import { findListed, findListedCost, type Platform, type PriceList } from './price-list/price-list.ts';
 import { readCredentials, readProvider } from './read-provider.ts';
@@ -117,13 +132,14 @@ export interface CatalogFile {
   references: ReturnType<typeof readReferences>;
   groups: Map<string, GroupInput | null>;
   plans: Map<string, PlanInput | null>;
+  agentPolicies: Map<string, AgentPolicyInput | null>;
   /** The file's `vendor_prefixes`: empty for a key without a value, null without the key. */
   vendorPrefixes: Pick<SettingsInput, 'vendor_prefixes'> | null;
   /** The file's `settings`; null without the key. */
   settings: Omit<SettingsInput, 'vendor_prefixes'> | null;
 }
 
-const SECTIONS = ['vendor_prefixes', 'providers', 'models', 'groups', 'plans', 'settings'];
+const SECTIONS = ['vendor_prefixes', 'providers', 'models', 'groups', 'plans', 'agent_policies', 'settings'];
 
 /**
  * Reads a file (docs/configuration.md) and adds all faults of its members. `stored` finds the platform of a provider that
@@ -170,6 +186,9 @@ export function readCatalogFile(
     references: readReferences(sections.get('models')),
     groups: readSection('groups', plainName, (object, path) => readPart(groupInput, object, path, faults)),
     plans: readSection('plans', plainName, (object, path) => readPart(planInput, object, path, faults)),
+    agentPolicies: readSection('agent_policies', plainName, (object, path) =>
+      readPart(agentPolicyInput, object, path, faults),
+    ),
     vendorPrefixes: sections.has('vendor_prefixes') ? readPrefixes(sections.get('vendor_prefixes'), faults) : null,
     settings: sections.has('settings')
       ? readPart(settingsInput, sections.get('settings') ?? {}, ['settings'], faults)

@@ -1,5 +1,6 @@
 // The door of the catalog: models, groups, routes and prices.
 
+export { type AppliedPolicy, policyFor } from './agent-policy.ts';
 export { type Auth, authInput, type TokenCloud, tokenHostFault } from './auth.ts';
 export {
   type AuthHolder,
@@ -24,6 +25,7 @@ export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './f
 export { installationOf } from './installation.ts';
 export { type ListSource, listSourceOf, type ModelList, modelOf, patternOf, sameSource } from './listed-models.ts';
 export type {
+  AgentPolicy,
   Catalog,
   Credential,
   Group,

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../wire/wire.ts';
 import { takeListed } from './catalog-file.ts';
-import { groupInput, planInput, storedModel, storedProvider } from './document.ts';
+import { agentPolicyInput, groupInput, planInput, storedModel, storedProvider } from './document.ts';
 import { type PriceList, priceListIn } from './price-list/price-list.ts';
 import { storedSettings } from './settings.ts';
 import { type CatalogDocument, type DocumentKind, storedSchemas } from './store.ts';
@@ -28,6 +28,7 @@ export function describeDocuments(documents: readonly CatalogDocument[]) {
       models: described('model', (document, name) => describeModel(document, name, list)),
       groups: described('group', (document) => groupInput.parse(document)),
       plans: described('plan', (document) => planInput.parse(document)),
+      agent_policies: described('agent_policy', (document) => agentPolicyInput.parse(document)),
       settings,
     },
     origins: inOrder.flatMap(({ kind, name, origin }) => (kind === 'price_list' ? [] : [{ kind, name, origin }])),

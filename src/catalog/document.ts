@@ -344,6 +344,41 @@ export const credentialInput = z
     error: 'cannot be combined with account: a credential is for one of the two',
   });
 
+const AGENT_SETTINGS_CHARACTERS_MAX = 32 * 1024;
+/** Settings that this service makes itself, and those that a client takes only from a file of its machine. */
+const REFUSED_AGENT_SETTINGS: Readonly<Record<string, string>> = {
+  modelPricing: 'is made from the prices of the catalog',
+  availableModels: 'is made from the models of the policy',
+  enforceAvailableModels: 'is made from the models of the policy',
+  mcpServers: 'is not taken from a gateway by Claude Code',
+  forceLoginMethod: 'is only read from a file of the machine',
+  forceLoginGatewayUrl: 'is only read from a file of the machine',
+};
+
+/** Managed settings of Claude Code, as they are given to it (https://code.claude.com/docs/en/settings, 2026-08-22). */
+const agentSettings = z.record(z.string(), z.json()).superRefine((settings, context) => {
+  for (const name of Object.keys(settings)) {
+    const why = Object.hasOwn(REFUSED_AGENT_SETTINGS, name) ? REFUSED_AGENT_SETTINGS[name] : undefined;
+    if (why !== undefined) context.addIssue({ code: 'custom', path: [name], message: `cannot be set: it ${why}` });
+  }
+  if (JSON.stringify(settings).length > AGENT_SETTINGS_CHARACTERS_MAX)
+    context.addIssue({
+      code: 'custom',
+      message: `must have at most ${AGENT_SETTINGS_CHARACTERS_MAX} characters as JSON`,
+    });
+});
+const directoryGroup = z.string().min(1).max(bounds.nameCharactersMax);
+
+/** Rules for coding agents of people in these accounts or directory groups; without either, for everybody. */
+export const agentPolicyInput = z.strictObject({
+  order: z.int().min(0).max(1_000_000).default(100),
+  accounts: z.array(accountId).max(LIST_ENTRIES_MAX).default([]),
+  groups: z.array(directoryGroup).max(LIST_ENTRIES_MAX).default([]),
+  models: z.array(pattern).min(1, 'must not be empty: null allows all').max(LIST_ENTRIES_MAX).nullable().default(null),
+  contact: z.string().min(1).max(200).nullable().default(null),
+  settings: agentSettings.default({}),
+});
+
 /** A provider in a file, without its further credentials; `base_url` is empty for one inside the service. */
 export type ProviderInput = Omit<z.output<typeof providerMembers>, 'base_url' | 'credentials'> & {
   base_url: string;
@@ -355,6 +390,7 @@ export interface ModelInput extends z.output<typeof modelInput> {
 export type CredentialInput = z.output<typeof credentialInput>;
 export type GroupInput = z.output<typeof groupInput>;
 export type PlanInput = z.output<typeof planInput>;
+export type AgentPolicyInput = z.output<typeof agentPolicyInput>;
 export type PriceInput = z.output<typeof price>;
 export type PriceChangeInput = z.output<typeof priceChanges>[number];
 export type TierInput = z.output<typeof tierRates>;

@@ -3,7 +3,7 @@
 import { BrokenInvariant } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import type { PricedTier } from '../wire/wire.ts';
+import type { JsonObject, PricedTier } from '../wire/wire.ts';
 import type { AuthType } from './auth.ts';
 import type { RouteProtocol, Serves } from './document.ts';
 import type { Passthrough } from './passthrough.ts';
@@ -146,6 +146,22 @@ export interface ProviderSettings {
   credentials: readonly Credential[];
 }
 
+/** Rules for coding agents. Without accounts and groups, it is a base for all others. */
+export interface AgentPolicy {
+  name: string;
+  order: number;
+  /** Numbers of accounts. */
+  accounts: readonly number[];
+  /** Names of directory groups. */
+  groups: readonly string[];
+  /** Patterns of models; null: all. */
+  models: readonly string[] | null;
+  /** The contact for higher limits, named in refusals; null: none. */
+  contact: string | null;
+  /** Managed settings of Claude Code. */
+  settings: JsonObject;
+}
+
 export interface Catalog {
   providers: ReadonlyMap<string, ProviderSettings>;
   /** Also the models that providers' lists have for entries with `*`. */
@@ -156,6 +172,8 @@ export interface Catalog {
   aliases: ReadonlyMap<string, string>;
   groups: ReadonlyMap<string, Group>;
   plans: ReadonlyMap<string, PlanSettings>;
+  /** In their order. */
+  agentPolicies: readonly AgentPolicy[];
   settings: Settings;
 }
 

@@ -268,7 +268,10 @@ export function planApply(stored: readonly CatalogDocument[], file: unknown, opt
   // Unchanged providers were resolved when they were created: a start must not wait for a name server.
   const isChanged = (name: string) => plan.put.some(isNamed('provider', name));
   questions.providers = questions.providers.filter(({ name }) => isChanged(name));
-  questions.accounts = questions.accounts.filter(({ path }) => isChanged(String(path[1])));
+  questions.accounts = questions.accounts.filter(
+    ({ path: [section, name] }) =>
+      isChanged(String(name)) || (section === 'agent_policies' && plan.put.some(isNamed('agent_policy', String(name)))),
+  );
   questions.auths = questions.auths.filter(({ path }) => isChanged(String(path[1])));
   plan.remove.push(...remove.map(({ kind, name }) => ({ kind, name })));
   plan.changes.push(...plan.remove.map((removed): Change => ({ action: 'delete', ...removed })));
@@ -283,13 +286,17 @@ function providersToLookUp(read: CatalogFile): Plan['questions']['providers'] {
 }
 
 function accountsOf(read: CatalogFile): Plan['questions']['accounts'] {
-  return [...read.credentials].flatMap(([provider, credentials]) =>
+  const ofCredentials = [...read.credentials].flatMap(([provider, credentials]) =>
     [...credentials].flatMap(([name, credential]) =>
       credential === null || credential.account === null
         ? []
         : [{ id: credential.account, path: ['providers', provider, 'credentials', name, 'account'] }],
     ),
   );
+  const ofPolicies = [...read.agentPolicies].flatMap(([name, policy]) =>
+    (policy?.accounts ?? []).map((id, at) => ({ id, path: ['agent_policies', name, 'accounts', at] })),
+  );
+  return [...ofCredentials, ...ofPolicies];
 }
 
 function authsOf(read: CatalogFile): Plan['questions']['auths'] {
@@ -406,6 +413,7 @@ function* wantedDocuments(
   }
   for (const [name, group] of read.groups) yield { kind: 'group', name, document: { ...group } };
   for (const [name, plan] of read.plans) yield { kind: 'plan', name, document: { ...plan } };
+  for (const [name, policy] of read.agentPolicies) yield { kind: 'agent_policy', name, document: { ...policy } };
   if (!hasSettings(read)) return;
   const before = standing.get(keyOf('settings', SETTINGS_NAME));
   const document = settingsDocument(read, options.prune && before?.origin === 'file' ? {} : before?.document);
@@ -441,7 +449,8 @@ function asStoredNow({ kind, document }: ObjectDocument): JsonObject {
 
 function isInFile(read: CatalogFile, { kind, name }: ObjectDocument): boolean {
   if (kind === 'settings') return hasSettings(read);
-  return { provider: read.providers, model: read.models, group: read.groups, plan: read.plans }[kind].has(name);
+  const { providers: provider, models: model, groups: group, plans: plan, agentPolicies: agent_policy } = read;
+  return { provider, model, group, plan, agent_policy }[kind].has(name);
 }
 
 function hasSettings(read: CatalogFile): boolean {

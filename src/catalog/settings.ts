@@ -50,6 +50,11 @@ const graceHours = z
 const listenAddress = z
   .string()
   .refine((text) => parseListenAddress(text) !== null, 'must be ADDRESS:PORT such as "127.0.0.1:8081"');
+const noticeText = z
+  .string()
+  .min(1)
+  .max(500)
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must be one line of text');
 const publicKey = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an Ed25519 public key: the base64 of its 32 bytes');
 
 function oneOf<const Words extends readonly [string, ...string[]]>(...words: Words) {
@@ -159,6 +164,18 @@ export const SETTINGS = {
     'hours after which people of accounts must sign in again, however much they use a session; at most 8760',
   ),
   operator_session_lifetime_hours: setting(lifetimeHours, 24).describe('the same for operators and viewers'),
+  agent_sign_in: setting(oneOf('off', 'on'), 'off').describe(
+    '`on`: people of accounts can sign in with coding agents such as Claude Code, see coding-agents.md',
+  ),
+  agent_sign_in_days: setting(integer(1, 3_650), 90).describe(
+    'days after which a person must sign in again with a coding agent, however much it is used',
+  ),
+  agent_token_minutes: setting(integer(10, 1_440), 60).describe(
+    'minutes for which an access token of a coding agent is valid before it is refreshed; at least 10',
+  ),
+  agent_notice: setting(noticeText.nullable(), null).describe(
+    'text that a coding agent shows before a person signs in, at most 500 characters; `null`: none',
+  ),
   sign_up: setting(oneOf('off', 'on'), 'off').describe(
     '`on`: people can create an account with an email that they confirm, see operating.md; requires a mail server',
   ),

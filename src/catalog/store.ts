@@ -2,11 +2,18 @@
 
 import type { AuditContext } from '../audit/audit.ts';
 import { type JsonObject, objectOf } from '../wire/wire.ts';
-import { DEFAULT_CREDENTIAL, groupInput, planInput, storedModel, storedProvider } from './document.ts';
+import {
+  agentPolicyInput,
+  DEFAULT_CREDENTIAL,
+  groupInput,
+  planInput,
+  storedModel,
+  storedProvider,
+} from './document.ts';
 import { storedSettings } from './settings.ts';
 
 /** `price_list` is a list newer than that of this version. */
-export type DocumentKind = 'provider' | 'model' | 'group' | 'plan' | 'settings' | 'price_list';
+export type DocumentKind = 'provider' | 'model' | 'group' | 'plan' | 'agent_policy' | 'settings' | 'price_list';
 
 /** One catalog object as stored: as applied, with credentials sealed. */
 export interface CatalogDocument {
@@ -23,6 +30,7 @@ export const storedSchemas = {
   model: storedModel,
   group: groupInput,
   plan: planInput,
+  agent_policy: agentPolicyInput,
   settings: storedSettings,
 };
 

@@ -54,6 +54,12 @@ const topics: readonly Topic[] = [
   topic('auto-recharge', 'Show, enable and disable the automatic recharge of an account', onResources),
   topic('code', 'Redeem a code for an account', onResources),
   topic('key', 'Create, list, show, update, disable, enable, rotate and revoke keys', onResources),
+  topic(
+    'agent',
+    'Sign in a coding agent on this machine, and print its access token',
+    async () => (await import('./agent.ts')).agentCommands,
+  ),
+  topic('agent-sign-in', 'List and revoke sign-ins of coding agents', onResources),
   topic('token', 'Create, list and revoke tokens for the admin API', onResources),
   topic('person', 'Invite, list, disable and enable people, and create their one-time links', async () => [
     ...(await onResources()),

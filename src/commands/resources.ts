@@ -31,6 +31,7 @@ const keyDetails: readonly Column[] = [
 ];
 const withKey: CommandDetails = { advice: 'Keep the key now: it is not shown again.\n' };
 const tokenColumns = columns('id role account name prefix status expires_at made_by created_at');
+const agentColumns = columns('id account person key client status address refreshed_at expires_at');
 const personColumns: readonly Column[] = [
   ...columns('id email role account name status link_expires_at'),
   ['INVITED BY', 'made_by'],
@@ -146,6 +147,8 @@ const people: readonly ApiCommand[] = [
   }),
   apiCommand('token list', 'token-list', tokenColumns),
   apiCommand('token revoke ID', 'token-revoke', tokenColumns),
+  apiCommand('agent-sign-in list', 'agent-sign-in-list', agentColumns),
+  apiCommand('agent-sign-in revoke ID', 'agent-sign-in-revoke', agentColumns),
   apiCommand('person invite EMAIL', 'person-create', linkColumns, withLink),
   apiCommand('person list', 'person-list', personColumns),
   apiCommand('person update ID', 'person-update', personDetails, {

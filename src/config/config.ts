@@ -7,7 +7,7 @@ import { type CredentialSettings, readCredentialSettings } from './credential-se
 import { type MailSettings, readMail } from './mail-settings.ts';
 import { readStripe, type StripeCredentials } from './payment-settings.ts';
 import { issuerSettings, type OidcSettings, readIssuers, readPublicUrl } from './sign-in-settings.ts';
-import { readTelemetry, type TelemetrySettings } from './telemetry-settings.ts';
+import { readAgentTelemetry, readTelemetry, type TelemetrySettings } from './telemetry-settings.ts';
 
 export { type CredentialSettings, readCredentialSettings } from './credential-settings.ts';
 export { type MailSettings, readMailServer, SMTP_URL } from './mail-settings.ts';
@@ -56,6 +56,22 @@ export const bounds = {
   failureAddressesMax: 10_000,
   selfServiceReadsPerKeyMax: 32,
   selfServiceReadsMax: 1_024,
+  // Sign-in of coding agents
+  deviceCodeLifeMs: 10 * 60 * 1000,
+  devicePollMs: 5_000, // time between polls of a device; one that comes too early adds as much
+  devicePollSlackMs: 1_000, // for timers and the network
+  deviceCodesMax: 2_000, // that wait for approval, in all
+  deviceCodesPerAddressMax: 30,
+  deviceCodeWindowMs: 10 * 60 * 1000,
+  userCodeTriesMax: 10, // by one person in the same time
+  agentSignInsPerPersonMax: 20, // the oldest ends
+  refreshRepeatMs: 120_000, // how long the former refresh token gets the same answer
+  agentSignInsKeptMs: 90 * 24 * 60 * 60 * 1000, // after their end
+  oauthBodyBytesMax: 16 * 1024,
+  agentRequestMsMax: 30_000, // of the command `agent`
+  telemetryRelayBytesMax: 4 * 1024 * 1024,
+  telemetryRelaysMax: 64,
+  telemetryRelayMsMax: 10_000,
   // The ledger
   admissionWaitMsMax: 15_000, // for a store that neither answers nor fails
   ledgerQueueMax: 32_768,
@@ -631,6 +647,8 @@ export interface Config {
   stripe: StripeCredentials | null;
   /** The collector of traces and metrics; null: none. */
   telemetry: TelemetrySettings | null;
+  /** The collector of what coding agents send; null: it is dropped. */
+  agentTelemetry: { url: string; headers: Readonly<Record<string, string>> } | null;
   /** Faults of the telemetry variables. They stop `serve`, but no other command. */
   telemetryFaults: readonly string[];
   /** Limits of what credentials with `auth` read on this host. */
@@ -809,6 +827,7 @@ export function inspectConfig(
     mail,
     stripe,
     telemetry: readTelemetry(read, telemetryFaults),
+    agentTelemetry: readAgentTelemetry(read, telemetryFaults),
     telemetryFaults: [...telemetryFaults],
     credentials: readCredentialSettings(environment, dataDirectory, faults),
     references,

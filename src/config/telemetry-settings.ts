@@ -56,6 +56,16 @@ export function readTelemetry(read: Read, faults: Set<string>): TelemetrySetting
   };
 }
 
+/** The collector to which the telemetry of coding agents is passed on; null without one. */
+export function readAgentTelemetry(read: Read, faults: Set<string>) {
+  const name = 'TURNPIKE_AGENT_OTLP_ENDPOINT';
+  const endpoint = read(name)?.trim() ?? null;
+  if (endpoint === null) return null;
+  if (!/^https?:\/\/[^\s/]/.test(endpoint) || !URL.canParse(endpoint))
+    faults.add(`${name}: must be the URL of a collector, such as http://127.0.0.1:4318`);
+  return { url: endpoint.replace(/\/+$/, ''), headers: readHeaders('TURNPIKE_AGENT_OTLP_HEADERS', read, faults) };
+}
+
 /** The collector of one signal, from its own variables or else from those of all signals. */
 function readCollector(signal: 'TRACES' | 'METRICS', read: Read, faults: Set<string>): CollectorSettings | null {
   const nameOf = (setting: string) => {

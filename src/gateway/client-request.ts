@@ -1,6 +1,7 @@
 // A client's request and the reply to it, independent of HTTP mechanics, and its report and trace: the interfaces between
 // public-api, gateway and observability.
 
+import type { AgentCaller } from '../accounts/accounts.ts';
 import type { TraceContext } from '../base/trace-context.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
 import type { JsonObject, MessageRequest, ReceivedBody, StreamPiece } from '../wire/wire.ts';
@@ -57,6 +58,8 @@ export interface ClientRequest {
   readonly times: MessageTimes;
   /** Set by authentication if the key is known, also if it is refused. */
   caller: { account: { id: number }; key: { id: number } } | null;
+  /** Set by authentication for a token of a coding agent. */
+  agent: AgentCaller | null;
   /** Set by the gateway on admission: from then on, the gateway reports the message. */
   isAdmitted: boolean;
   /** Set by the gateway if a stored response is replayed: the request id of the original message. */

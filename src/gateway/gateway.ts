@@ -2,6 +2,7 @@
 // numbers of docs/request-path.md.
 
 import {
+  type AgentCaller,
   type Authenticated,
   authenticate,
   type Caller,
@@ -10,10 +11,12 @@ import {
   planAt,
 } from '../accounts/accounts.ts';
 import {
+  type AppliedPolicy,
   type CallerScope,
   type Catalog,
   checkFeatures,
   groupUnder,
+  listOffers,
   MESSAGES_KIND,
   type Offer,
   resolveModel,
@@ -26,12 +29,14 @@ import type { Admission, Levels, Settlement } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import { type MessageRequest, type RequestFeatures, readFeatures } from '../wire/wire.ts';
 import { admitMessage, refuseMessage } from './admit-message.ts';
+import { addSpending, readSpending, refuseAgent } from './agent-limits.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import type { ClientRequest, Reply, WholeAnswer } from './client-request.ts';
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { checkIdempotency, replayResponse } from './idempotency-records.ts';
 import { rateHeaders } from './last-levels.ts';
+import { isAllowed, managedSettings, policyOf, requireAllowed } from './managed-settings.ts';
 import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } from './message-errors.ts';
 import { releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
@@ -41,6 +46,7 @@ import { Relay, untilCutOff } from './relay.ts';
 import type { Slot } from './running-messages.ts';
 import { describeKey, describeUsage } from './self-service.ts';
 import { offerInTier } from './sell-tier.ts';
+import { usageOf } from './spend-limit.ts';
 
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
 export type {
@@ -127,12 +133,15 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     headers = rememberLevels(gateway, catalog, caller, clientRequest, admission.levels);
     if (!admission.ok) {
       slot.giveBack();
+      const { agent } = clientRequest;
+      if (agent !== null) return await refuseAgent(gateway, agent, admissionRequest, admission, headers);
       return refuseMessage(gateway, admissionRequest, admission, headers);
     }
     message = new OpenMessage(gateway, admissionRequest, admission, slot); // the message owns hold and slot now
     gateway.running.add(message);
     clientRequest.isAdmitted = true;
     opening = openMessage(gateway, message, request); // 9
+    if (clientRequest.agent !== null) headers = await addSpending(gateway, clientRequest.agent, caller, headers);
     if (opening.relay !== null) return await replyWithStream(gateway, message, opening, headers); // 10, 11
     const answer = requireWhole(await untilCutOff(message, opening.opened));
     requireOwnEnd(await message.complete()); // 11
@@ -171,6 +180,7 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
     await findListed(gateway, caller, request.model, 'messages');
     const catalog = gateway.catalog();
     const sold = sellTo(catalog, caller, planOf(gateway, caller), request.model);
+    requireAllowed(policyIn(catalog, caller, clientRequest), request.model, sold);
     const offer = requireOwn(catalog, sold, caller, clientRequest, features);
     const { name: group, limits } = offer.group;
     const { account, key } = caller;
@@ -194,10 +204,10 @@ export function listModels(gateway: Gateway, clientRequest: ClientRequest): Prom
   return answerCaller(gateway, clientRequest, async (caller) => {
     await gateway.modelLists.refresh();
     const catalog = gateway.catalog();
-    return describeModels(
-      { catalog, scope: scopeOf(caller, planOf(gateway, caller)), providers: gateway.providers },
-      clientRequest.query,
-    );
+    const policy = policyIn(catalog, caller, clientRequest);
+    const isShown = (name: string) => policy === null || isAllowed(policy, name);
+    const scope = scopeOf(caller, planOf(gateway, caller));
+    return describeModels({ catalog, scope, providers: gateway.providers, isShown }, clientRequest.query);
   });
 }
 
@@ -215,13 +225,61 @@ export function getKey(gateway: Gateway, clientRequest: ClientRequest): Promise<
   return answerCaller(gateway, clientRequest, (caller, catalog) => describeKey(gateway, caller, catalog));
 }
 
+/**
+ * Managed settings for Claude Code of a signed-in person. `telemetryUrl`: where it sends its telemetry; null: nowhere. `known`: the
+ * checksum that it has, as `if-none-match`. Throws object_not_found for other keys.
+ */
+export function getManagedSettings(
+  gateway: Gateway,
+  clientRequest: ClientRequest,
+  telemetryUrl: string | null,
+  known: string | null,
+): Promise<Reply> {
+  return answerCaller(gateway, clientRequest, async (caller) => {
+    const agent = requireAgent(clientRequest);
+    await gateway.modelLists.refresh();
+    const catalog = gateway.catalog();
+    const offers = listOffers(catalog, scopeOf(caller, planOf(gateway, caller)), 'messages');
+    const { checksum, body } = managedSettings(policyOf(catalog, caller, agent), offers, telemetryUrl);
+    const etag = `"${checksum}"`;
+    const isKnown = known?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false;
+    return { status: isKnown ? 304 : 200, body: isKnown ? '' : body, headers: { etag, vary: 'user-agent' } };
+  });
+}
+
+/** Spending of a signed-in person, as Claude Code shows it. Throws object_not_found for other keys. */
+export function getSpending(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
+  return answerCaller(gateway, clientRequest, async (caller) => {
+    requireAgent(clientRequest);
+    const { meters, nowMs } = await readSpending(gateway, caller);
+    return JSON.stringify(usageOf(meters, nowMs));
+  });
+}
+
+/** The sender of telemetry. Throws object_not_found for other keys. */
+export async function identifyAgent(gateway: Gateway, clientRequest: ClientRequest): Promise<Caller> {
+  const caller = requireCaller(await identify(gateway, clientRequest));
+  requireAgent(clientRequest);
+  return caller;
+}
+
+function requireAgent({ agent }: ClientRequest): AgentCaller {
+  if (agent === null) throw new TurnpikeError('object_not_found', 'Only for people who signed in with a coding agent.');
+  return agent;
+}
+
+/** null: not a signed-in coding agent. */
+function policyIn(catalog: Catalog, caller: Caller, { agent }: ClientRequest): AppliedPolicy | null {
+  return agent === null ? null : policyOf(catalog, caller, agent);
+}
+
 /** Cost and usage of one message of the caller's key; status 202 while it is in progress. Throws object_not_found. */
 export function getUsage(gateway: Gateway, clientRequest: ClientRequest, requestId: string): Promise<Reply> {
   return answerCaller(gateway, clientRequest, (caller) => describeUsage(gateway, caller, requestId));
 }
 
 /** JSON with status 200, or with another status. */
-type ReplyBody = string | Pick<Reply, 'status' | 'body'>;
+type ReplyBody = string | (Pick<Reply, 'status' | 'body'> & Partial<Pick<Reply, 'headers'>>);
 
 /** Answers a request that is not a message: the JSON of `answer`, or its error, with the last known rate headers. */
 async function answerCaller(
@@ -233,8 +291,9 @@ async function answerCaller(
   const caller = requireCaller(await identify(gateway, clientRequest));
   try {
     const answered = await answer(caller, catalog);
-    const { status, body } = typeof answered === 'string' ? { status: 200, body: answered } : answered;
-    return { status, headers: headersLastKnown(gateway, gateway.catalog(), caller, clientRequest), body };
+    const { status, body, headers = {} } = typeof answered === 'string' ? { status: 200, body: answered } : answered;
+    const lastKnown = headersLastKnown(gateway, gateway.catalog(), caller, clientRequest);
+    return { status, headers: { ...lastKnown, ...headers }, body };
   } catch (thrown) {
     throw withHeaders(asTurnpikeError(thrown), headersLastKnown(gateway, gateway.catalog(), caller, clientRequest));
   }
@@ -334,6 +393,7 @@ function resolveOffer(
 ): { offer: Offer; terms: PlanTerms } {
   const sold = findOffer(gateway, catalog, caller, request);
   const features = readFeatures(request, clientRequest.betas);
+  requireAllowed(policyIn(catalog, caller, clientRequest), request.model, sold.offer);
   const own = requireOwn(catalog, sold.offer, caller, clientRequest, features);
   checkFeatures(own, features);
   const offer = offerInTier(gateway, catalog, own, features.tier);

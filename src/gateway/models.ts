@@ -63,13 +63,15 @@ interface Shown {
   catalog: Catalog;
   scope: CallerScope;
   providers: ReadonlyMap<string, Provider>;
+  /** Absent: all. */
+  isShown?(name: string): boolean;
 }
 
 /** The JSON of GET /v1/models, newest first. Throws invalid_request. */
-export function describeModels({ catalog, scope, providers }: Shown, query: string): string {
+export function describeModels({ catalog, scope, providers, isShown = () => true }: Shown, query: string): string {
   const lifecycles = readLifecycles(query);
   const all = listOffers(catalog, scope, 'messages')
-    .filter((offer) => lifecycles.includes(lifecycleOf(offer)))
+    .filter((offer) => isShown(offer.model.name) && lifecycles.includes(lifecycleOf(offer)))
     .sort(
       (one, other) => compare(other.model.createdAt, one.model.createdAt) || compare(one.model.name, other.model.name),
     )

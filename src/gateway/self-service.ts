@@ -12,6 +12,7 @@ import { overloaded, TurnpikeError } from '../errors.ts';
 import {
   type BudgetReading,
   type CallerMeters,
+  type CallerQuestion,
   coversGroup,
   type LedgerReader,
   type PlanMeter,
@@ -28,14 +29,6 @@ interface SelfService {
 
 /** The JSON of GET /v1/key. Throws store_unavailable, overloaded. */
 export async function describeKey(gateway: SelfService, caller: Caller, catalog: Catalog): Promise<string> {
-  const { account, above, key, person } = caller;
-  const question = {
-    account: account.id,
-    above: above.map(({ id }) => id),
-    payer: payingAccountOf(caller).id,
-    key: key.id,
-    person: person?.id ?? null,
-  };
   const plan = planAt(caller.plan, gateway.clock.nowMs());
   const groups = groupsOf(caller, plan)
     .map((name) => catalog.groups.get(name))
@@ -44,12 +37,25 @@ export async function describeKey(gateway: SelfService, caller: Caller, catalog:
   const { meters, nowMs } = await gateway.selfServiceReads.read(caller, async (reader) => {
     const readAtMs = gateway.clock.nowMs(); // read after waiting, because limits refill meanwhile
     return {
-      meters: await reader.callerMeters({ ...question, groups }, readAtMs),
+      meters: await reader.callerMeters(questionOf(caller, groups), readAtMs),
       nowMs: readAtMs,
     };
   });
   if (meters === null) throw new TurnpikeError('internal', 'This key has no meters.');
   return JSON.stringify(keyJson(caller, groups, meters, nowMs));
+}
+
+/** The question for the meters of a caller, with the limits of these groups. */
+export function questionOf(caller: Caller, groups: CallerQuestion['groups']): CallerQuestion {
+  const { account, above, key, person } = caller;
+  return {
+    account: account.id,
+    above: above.map(({ id }) => id),
+    payer: payingAccountOf(caller).id,
+    key: key.id,
+    person: person?.id ?? null,
+    groups,
+  };
 }
 
 function keyJson(caller: Caller, groups: Group[], meters: CallerMeters, nowMs: number) {

@@ -166,11 +166,16 @@ function readMeters(rows: Rows, operation: Admit | Take): Meters | Effect {
   if (key.status !== 'enabled') return { answer: refuse('key_disabled') };
   if (key.expiresAtMs !== null && key.expiresAtMs <= rows.nowMs) return { answer: refuse('key_expired') };
   const payers = payersNow(rows, account, key);
-  if (payers.person?.enabled === false) return { answer: refuse('person_disabled', { ofKey: true }) };
+  if (!mayUseKey(payers)) return { answer: refuse('person_disabled', { ofKey: true }) };
   const disabled = payers.accounts.find(({ enabled }) => !enabled);
   if (disabled !== undefined) return { answer: refuse('account_disabled', aboveOf(payers, disabled.id)) };
   const ratesOf = (row: AccountRow) => drained(groupRates(row, operation.group), operation.limits, rows.nowMs);
   return { payers, rates: payers.accounts.map(ratesOf), keyRates: drained(key.rates, key.limits, rows.nowMs) };
+}
+
+/** A person who is disabled, or who left the account and those above it, has no keys there. */
+function mayUseKey({ person, accounts }: Payers): boolean {
+  return person === null || (person.enabled && accounts.some(({ id }) => id === person.account));
 }
 
 interface MoneyMeter {

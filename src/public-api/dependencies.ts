@@ -1,5 +1,6 @@
 // The gateway, settings and observers that the public API is given.
 
+import type { AgentSignIn, TelemetryRelay } from '../agents/agents.ts';
 import type { AddressRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../catalog/catalog.ts';
@@ -15,6 +16,20 @@ export interface MessageGateway {
   getModel(clientRequest: ClientRequest, id: string): Promise<Reply>;
   getKey(clientRequest: ClientRequest): Promise<Reply>;
   getUsage(clientRequest: ClientRequest, requestId: string): Promise<Reply>;
+}
+
+/** Sign-in of coding agents, and what they ask beside messages. */
+export interface AgentEndpoints {
+  /** As the functions of the gateway with these names. */
+  getManagedSettings(clientRequest: ClientRequest, telemetryUrl: string | null, known: string | null): Promise<Reply>;
+  getSpending(clientRequest: ClientRequest): Promise<Reply>;
+  /** Resolves to the number of the account. */
+  identifyAgent(clientRequest: ClientRequest): Promise<number>;
+  signIn: Pick<AgentSignIn, 'requireOn' | 'metadata' | 'authorizeDevice' | 'token' | 'revoke'>;
+  /** The origin of the console; null: that of the request. */
+  consoleOrigin(): string | null;
+  /** Passes on the telemetry of clients; null: it is dropped. */
+  relay: TelemetryRelay | null;
 }
 
 /** The record of one answered request, for logs and metrics. For streams: when they began. */
@@ -35,6 +50,8 @@ export interface Answered {
 
 export interface PublicDependencies {
   messages: MessageGateway;
+  /** Absent: coding agents cannot sign in. */
+  agents?: AgentEndpoints;
   bodies: BodiesInFlight;
   /** Read for every request, so it must not compute anything; `openMessages` includes streams. */
   load: { loopDelayMs(): number; openMessages(): number };

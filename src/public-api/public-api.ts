@@ -22,7 +22,7 @@ import { Exchange } from './exchange.ts';
 import { describeMissing, shortenPath, type Vendor } from './not-offered.ts';
 import { allowedMethods, findRoute, type Handle, isForModels, normalPath, takesMethod } from './routes.ts';
 
-export type { Answered, PublicDependencies } from './dependencies.ts';
+export type { AgentEndpoints, Answered, PublicDependencies } from './dependencies.ts';
 
 /**
  * Answers every request that is not for the admin API or the console; a refusal before the body is read needs no promise.

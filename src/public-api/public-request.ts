@@ -31,6 +31,7 @@ export class PublicRequest implements ClientRequest {
   browserDeclared = false;
   trace: TraceContext | null = null;
   caller: ClientRequest['caller'] = null;
+  agent: ClientRequest['agent'] = null;
   isAdmitted = false;
   replayOf: string | null = null;
 

@@ -3,6 +3,16 @@
 import { TurnpikeError } from '../errors.ts';
 import { type Front, findFront, type Operation, type RequestHead } from '../fronts/fronts.ts';
 import type { ClientRequest, Reply } from '../gateway/gateway.ts';
+import {
+  getAuthorizationServer,
+  getDevice,
+  getOAuthUsage,
+  getSettings,
+  postDeviceAuthorization,
+  postRevoke,
+  postTelemetry,
+  postToken,
+} from './agent-routes.ts';
 import { answerFront } from './answer-front.ts';
 import type { MessageGateway } from './dependencies.ts';
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
@@ -128,6 +138,16 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/readyz', get(getReadyz)],
   ['/', get(showRoot)],
   ['/api/hello', get(showRoot)],
+  ['/.well-known/oauth-authorization-server', get(getAuthorizationServer)],
+  ['/device', get(getDevice)],
+  ['/oauth/device_authorization', post(postDeviceAuthorization)],
+  ['/oauth/token', post(postToken)],
+  ['/oauth/revoke', post(postRevoke)],
+  ['/managed/settings', get(getSettings)],
+  ['/api/oauth/usage', get(getOAuthUsage)],
+  ['/v1/metrics', post(postTelemetry('metrics'))],
+  ['/v1/logs', post(postTelemetry('logs'))],
+  ['/v1/traces', post(postTelemetry('traces'))],
 ]);
 const routesOfOne: readonly [beginning: string, route: Route][] = [
   [MODELS_PATH, get(askAbout(MODELS_PATH, (messages, request, id) => messages.getModel(request, id)))],

@@ -1,5 +1,5 @@
-// Everything derived from the installation secret: a keyed hash (HMAC-SHA-256) for cursors and a seal for provider
-// credentials (AES-256-GCM), each with its own key. During a rotation, values of the former secret are accepted.
+// Everything derived from the installation secret: a keyed hash (HMAC-SHA-256) for cursors, one for tokens of coding agents, and a
+// seal for provider credentials (AES-256-GCM), each with its own key. During a rotation, values of the former secret are accepted.
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { assert } from '../base/assert.ts';
@@ -19,9 +19,11 @@ export interface Vault {
   /** Keys under which former versions hashed API keys, of both secrets. */
   readonly formerHashKeys: readonly FormerHashKey[];
   /** The former secret, while it is accepted; else null. */
-  readonly previous: Pick<Vault, 'proof' | 'id' | 'hash' | 'open'> | null;
+  readonly previous: Pick<Vault, 'proof' | 'id' | 'hash' | 'sign' | 'open'> | null;
   /** A keyed hash of 43 base64url characters. */
   hash(text: string): string;
+  /** The same with another key: for what clients show again, such as tokens of coding agents. */
+  sign(text: string): string;
   /** Encrypts a text. `context` (such as "provider:anthropic") must be the same when it is opened. */
   seal(text: string, context: string): string;
   /** Throws SealBroken if the text was sealed with an unknown secret or another context, or was altered. */
@@ -43,7 +45,7 @@ export function openVault(secret: Buffer, previous: Buffer | null = null): Vault
   return {
     ...present,
     formerHashKeys: [...present.formerHashKeys, ...former.formerHashKeys],
-    previous: { proof: former.proof, id: former.id, hash: former.hash, open: former.open },
+    previous: { proof: former.proof, id: former.id, hash: former.hash, sign: former.sign, open: former.open },
     open(sealed, context) {
       try {
         return present.open(sealed, context);
@@ -57,6 +59,7 @@ export function openVault(secret: Buffer, previous: Buffer | null = null): Vault
 function deriveKeys(secret: Buffer): Omit<Vault, 'previous'> {
   assert(secret.length >= 32, 'an installation secret has at least 32 bytes');
   const hashKey = derive(secret, 'turnpike keyed hash');
+  const signKey = derive(secret, 'turnpike agent tokens');
   const sealKey = derive(secret, 'turnpike seal');
   const hash = (text: string) => new Bun.CryptoHasher('sha256', hashKey).update(text).digest('base64url');
   const proof = hash(PROOF_TEXT);
@@ -66,6 +69,7 @@ function deriveKeys(secret: Buffer): Omit<Vault, 'previous'> {
     id,
     formerHashKeys: [{ id, keyBase64: hashKey.toString('base64') }],
     hash,
+    sign: (text) => new Bun.CryptoHasher('sha256', signKey).update(text).digest('base64url'),
     seal(text, context) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(context));

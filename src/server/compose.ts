@@ -10,6 +10,7 @@ import {
   type SessionFinder,
   type SignIn,
 } from '../admin-api/admin-api.ts';
+import { AgentSignIn, agentTokenReader, telemetryRelay } from '../agents/agents.ts';
 import { parseRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
@@ -22,9 +23,12 @@ import {
   countTokens,
   type Gateway,
   getKey,
+  getManagedSettings,
   getModel,
+  getSpending,
   getUsage,
   IdempotencyRecords,
+  identifyAgent,
   LastLevels,
   listHealth,
   listModels,
@@ -39,11 +43,11 @@ import {
   submitMessage,
 } from '../gateway/gateway.ts';
 import { BodiesInFlight, LoopDelay } from '../http/http.ts';
-import type { Bundle } from '../ledger/ledger.ts';
+import { type Bundle, Outpaced } from '../ledger/ledger.ts';
 import { adminLine, auditLine, describeFailure, watchEventLoop } from '../observability/observability.ts';
 import { updatePlans } from '../payments/payments.ts';
 import { canConnect, probeProvider, providerKinds } from '../providers/providers.ts';
-import type { PublicDependencies } from '../public-api/public-api.ts';
+import type { AgentEndpoints, PublicDependencies } from '../public-api/public-api.ts';
 import { hashSecret, type SecretHashes } from '../secrets/secrets.ts';
 import {
   type Admission,
@@ -123,6 +127,7 @@ export async function makeGateway(
     authenticator: {
       keys: new KeyDirectory(stores.accounts, hashesOf),
       failures: new FailureCounter(),
+      agentTokens: agentTokenReader(vault),
     },
     ledger,
     providers: providerKinds,
@@ -233,6 +238,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     traffic: parts.traffic.store,
     codes: stores.codes,
     bills: stores.bills,
+    agents: stores.agents,
     paymentStore: stores.payments,
     payments: parts.payments,
     catalog: adminCatalog(parts),
@@ -275,13 +281,51 @@ export function makePlanUpdates({ stores, ledger }: OpenStore, gateway: Gateway)
   return (signal: AbortSignal) => updatePlans(parts, signal);
 }
 
+/** The names of the groups in which a directory has the person by SCIM. */
+async function groupsOfPerson(scim: OpenStore['stores']['scim'], person: number): Promise<string[]> {
+  const [user] = await scim.listScimUsers({ filter: { member: 'person', equals: person }, offset: 0, limit: 1 });
+  const memberships = user === undefined ? [] : await scim.listScimMemberships([user.id]);
+  return memberships.map(({ group }) => group.displayName);
+}
+
+/** Sign-in of coding agents. */
+export function makeAgentEndpoints(
+  { agentTelemetry }: Config,
+  { stores, vault }: OpenStore,
+  gateway: Gateway,
+  { count }: Pick<SignIn, 'count'>,
+  consoleOrigin: AgentEndpoints['consoleOrigin'],
+): AgentEndpoints {
+  const signIn = new AgentSignIn({
+    store: stores.agents,
+    accounts: stores.accounts,
+    people: stores.people,
+    vault,
+    clock: gateway.clock,
+    settings: () => gateway.catalog().settings,
+    count,
+    groupsOf: (person) => groupsOfPerson(stores.scim, person),
+    forgetKey: (id) => gateway.authenticator.keys.forget(id),
+    isOutpaced: (thrown) => thrown instanceof Outpaced,
+  });
+  return {
+    signIn,
+    consoleOrigin,
+    getManagedSettings: (clientRequest, url, known) => getManagedSettings(gateway, clientRequest, url, known),
+    getSpending: (clientRequest) => getSpending(gateway, clientRequest),
+    identifyAgent: async (clientRequest) => (await identifyAgent(gateway, clientRequest)).account.id,
+    relay: agentTelemetry === null ? null : telemetryRelay(agentTelemetry),
+  };
+}
+
 export function makePublic(
   config: Config,
   gateway: Gateway,
   state: StopState,
-  isStoreThere: () => boolean,
+  following: { isHearing(): boolean } | null,
   observers: Observers,
   closing: Closing,
+  agents: AgentEndpoints,
 ): PublicDependencies {
   const settings = () => gateway.catalog().settings;
   const loopDelay = new LoopDelay();
@@ -299,6 +343,7 @@ export function makePublic(
       getKey: (clientRequest) => getKey(gateway, clientRequest),
       getUsage: (clientRequest, requestId) => getUsage(gateway, clientRequest, requestId),
     },
+    agents,
     bodies: new BodiesInFlight(() => settings().shedBodyBytes),
     load: { loopDelayMs: () => loopDelay.standingMs, openMessages: () => gateway.slots.taken },
     clock: gateway.clock,
@@ -307,7 +352,8 @@ export function makePublic(
     reportsAddress: observers.log.isOn,
     isLeaving: () => state.isLeaving,
     isDraining: () => state.isDraining,
-    isStoreAvailable: () => gateway.ledger.isAvailable && !observers.damage.isNoticed && isStoreThere(),
+    isStoreAvailable: () =>
+      gateway.ledger.isAvailable && !observers.damage.isNoticed && (following?.isHearing() ?? true),
     report: (answered) => reportAnswer(observers, answered),
   };
 }

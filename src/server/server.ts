@@ -18,12 +18,12 @@ import { prepareFetching } from '../providers/providers.ts';
 import { openSecretHashes } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { adoptSecret, openSignInSecret } from './change-secret.ts';
-import { makeAdmin, makeGateway, makePlanUpdates, makePublic } from './compose.ts';
+import { makeAdmin, makeAgentEndpoints, makeGateway, makePlanUpdates, makePublic } from './compose.ts';
 import { type EventParts, makeUpkeepReport, startEvents } from './events.ts';
 import { applyAtStart, inviteFirstOperator, openFirstAccount } from './first-start.ts';
 import { followNodes, makeCatalogReader } from './follow-nodes.ts';
 import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile } from './listen.ts';
-import { openObservers } from './observe.ts';
+import { type Observers, openObservers } from './observe.ts';
 import { openCatalog } from './open-catalog.ts';
 import { openPeople } from './open-mail.ts';
 import { openPayments, type Payments } from './open-payments.ts';
@@ -188,7 +188,8 @@ async function startOn(
   const state: StopState = { isLeaving: false, isDraining: false };
   const following = feed && followNodes({ feed, epoch, gateway, catalogReader, moveAdmin, observers });
   closing.push(() => following?.stop());
-  const publicApi = makePublic(config, gateway, state, () => following?.isHearing() ?? true, observers, closing);
+  const agents = makeAgentEndpoints(config, store, gateway, people.signIn, () => consoleOrigin(config, ports.open));
+  const publicApi = makePublic(config, gateway, state, following, observers, closing, agents);
   const updateOperatorFile = () => writeOperatorFile(config, http, token);
   const http = listen(config, tls, {
     publicApi,
@@ -203,9 +204,8 @@ async function startOn(
   });
   ports.open = http;
   const start = { version: options.version, startedAtMs: clock.nowMs() };
-  const { metrics, telemetry } = observers;
-  const readings = { ...storeReadings(store, payments), isDamaged: () => observers.damage.isNoticed };
-  metrics.addReadings({ ...start, ...readings, gateway, bodies: publicApi.bodies, http, log, telemetry });
+  const { metrics } = observers;
+  metrics.addReadings({ ...start, ...readingsOf(store, payments, observers), gateway, bodies: publicApi.bodies, http });
   closing.push(() => http.stop(false));
   updateOperatorFile();
   if (http.adminUrl() !== http.url) options.print(`admin API on ${http.adminUrl()}`);
@@ -218,8 +218,11 @@ async function startOn(
 }
 
 /** Readings of the store for the metrics. */
-function storeReadings({ stores }: OpenStore, payments: Payments | null) {
+function readingsOf({ stores }: OpenStore, payments: Payments | null, { damage, log, telemetry }: Observers) {
   return {
+    log,
+    telemetry,
+    isDamaged: () => damage.isNoticed,
     openHolds: () => stores.ledger.openHolds(),
     countDeliveries: () => stores.deliveries.countDeliveries(),
     lastBackupAtMs: async () => parseWholeNumber(await stores.events.readFact(LAST_BACKUP)),
@@ -270,6 +273,11 @@ function startLooking(
 function messageOrigin({ publicUrl }: Config, http: Listening | null): string | null {
   if (publicUrl !== null || http === null) return publicUrl;
   return http.adminUrl() === http.url ? null : localUrl(http.url);
+}
+
+/** The origin of the console in a browser; null: that of the request. */
+function consoleOrigin({ publicUrl }: Config, http: Listening | null): string | null {
+  return publicUrl ?? http?.adminUrl() ?? null;
 }
 
 /**

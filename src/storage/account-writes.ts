@@ -235,7 +235,8 @@ function setAccount(account: Account, terms: AccountTerms): Operation {
   };
 }
 
-function setKey(key: Key, terms: KeyTerms): Operation {
+/** The operation for a key's limits and person. */
+export function setKey(key: Key, terms: KeyTerms): Operation {
   return { kind: 'set-key', key: key.id, account: key.accountId, terms: { ...terms, person: key.personId ?? null } };
 }
 

@@ -8,6 +8,7 @@ import type { Nano } from '../base/money.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import { type Changes, type ForgottenTable, Outpaced, type StoredAnswer } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../payments/payments.ts';
+import { type AgentRow, agentStatements } from './agent-rows.ts';
 import { type BillRow, billStatement } from './bill-rows.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
@@ -19,6 +20,7 @@ import { type TrafficRow, trafficStatement } from './traffic-rows.ts';
 export type CoCommittedRow =
   | PaymentRow
   | CodeRow
+  | AgentRow
   | { table: 'accounts'; account: Account }
   | { table: 'keys'; key: Key }
   /** A new secret of a key; existing ones expire at `othersEndAtMs`, or earlier. */
@@ -127,6 +129,8 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   creations: writeCreation,
   code_batches: codeStatements,
   codes: codeStatements,
+  agent_grants: agentStatements,
+  device_codes: agentStatements,
   events: eventStatements,
   destinations: eventStatements,
   deliveries: eventStatements,
@@ -163,7 +167,7 @@ function writeKey({ key }: RowOf<'keys'>): CoCommittedStatement {
   };
 }
 
-/** Existing secrets of the key keep an earlier expiry. */
+/** Existing secrets of the key keep an earlier expiry. Sign-ins of coding agents are ended one by one. */
 function writeKeySecret({ keyId, secretHash, othersEndAtMs }: RowOf<'key_secrets'>): CoCommittedStatement[] {
   const insert = {
     text: 'INSERT INTO key_secrets (secret_hash, key_id, expires_at_ms) VALUES ($1, $2, NULL)',
@@ -171,7 +175,7 @@ function writeKeySecret({ keyId, secretHash, othersEndAtMs }: RowOf<'key_secrets
   };
   if (othersEndAtMs === null) return [insert];
   const text = `UPDATE key_secrets SET expires_at_ms = $2
-       WHERE key_id = $1 AND (expires_at_ms IS NULL OR expires_at_ms > $2)`;
+       WHERE key_id = $1 AND (expires_at_ms IS NULL OR expires_at_ms > $2) AND secret_hash NOT LIKE 'grant.%'`;
   return [{ text, values: [keyId, othersEndAtMs] }, insert];
 }
 

@@ -55,6 +55,9 @@ export const movedTables = [
   'route_hours',
   'provider_bill_sources',
   'provider_bills',
+  'agent_grants',
+  'agent_keys',
+  'device_codes',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

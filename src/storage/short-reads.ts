@@ -27,6 +27,7 @@ import {
   type StoredAnswer,
   walletAvailable,
 } from '../ledger/ledger.ts';
+import { agentReads } from './agent-rows.ts';
 import { billReads } from './bill-rows.ts';
 import { identityText } from './co-committed.ts';
 import { codeReads } from './code-rows.ts';
@@ -141,6 +142,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...paymentReads(on),
     ...codeReads(on),
     ...billReads(on),
+    ...agentReads(on),
     ...eventShortReads(on),
     ...mailReads(on),
     ...scimReads(on),

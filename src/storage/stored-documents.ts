@@ -4,6 +4,7 @@
 import type {
   AccessToken,
   Account,
+  AgentClient,
   DirectoryGroup,
   Identity,
   Key,
@@ -14,6 +15,7 @@ import type {
   ScimName,
   ScimUser,
 } from '../accounts/accounts.ts';
+import type { AgentGrant, DeviceCode } from '../agents/agents.ts';
 import type { Actor } from '../audit/audit.ts';
 import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
@@ -438,6 +440,7 @@ const billedModel = object<ComparedModel>({
 });
 
 const members = map(anything);
+const agentClient = words('claude-code', 'codex');
 
 export const documents = {
   account: stored(['accounts', 'id', 'document'], account),
@@ -510,11 +513,16 @@ const storedTexts = [
   ),
   storedWords<CatalogDocument['kind']>(
     ['catalog', "kind || ' ' || name", 'kind'],
-    words('provider', 'model', 'group', 'plan', 'settings', 'price_list'),
+    words('provider', 'model', 'group', 'plan', 'agent_policy', 'settings', 'price_list'),
   ),
   storedWords<CatalogDocument['origin']>(['catalog', "kind || ' ' || name", 'origin'], words('start', 'file', 'api')),
   storedWords<CodeBatch['kind']>(['code_batches', 'id', 'kind'], words('payment', 'promotion')),
   storedWords<CodeBatch['status']>(['code_batches', 'id', 'status'], onOff),
+  storedWords<AgentClient>(['agent_grants', 'id', 'client'], agentClient),
+  storedWords<AgentGrant['status']>(['agent_grants', 'id', 'status'], words('enabled', 'revoked')),
+  storedWords<AgentClient>(['agent_keys', "person_id || ' ' || client", 'client'], agentClient),
+  storedWords<AgentClient>(['device_codes', 'hash', 'client'], agentClient),
+  storedWords<DeviceCode['status']>(['device_codes', 'hash', 'status'], words('pending', 'approved', 'denied')),
   storedWords<Destination['status']>(['destinations', 'id', 'status'], onOff),
   storedWords<Delivery['status']>(['deliveries', 'seq', 'status'], words('pending', 'delivered', 'failed')),
   storedWords<MailedLink['purpose']>(['mailed_links', 'hash', 'purpose'], words('sign-up', 'password-reset')),

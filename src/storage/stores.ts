@@ -9,6 +9,7 @@ import type {
   SignUpStore,
   TokenStore,
 } from '../accounts/accounts.ts';
+import type { AgentStore } from '../agents/agents.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
 import type { BillStore } from '../bills/bills.ts';
@@ -40,6 +41,7 @@ import {
   signUpWrites,
   tokenWrites,
 } from './account-writes.ts';
+import { type AgentReads, agentWrites } from './agent-rows.ts';
 import { type BillReads, billWrites } from './bill-rows.ts';
 import { answerRow, type CoCommittedRow } from './co-committed.ts';
 import { type CodeReads, codeWrites } from './code-rows.ts';
@@ -98,6 +100,7 @@ export interface Stores {
   payments: PaymentStore;
   codes: CodeStore;
   bills: BillStore;
+  agents: AgentStore;
   events: EventStore;
   destinations: DestinationStore;
   deliveries: DeliveryStore;
@@ -130,6 +133,7 @@ export type ShortReads = AccessReads &
   PaymentStore &
   CodeReads &
   BillReads &
+  AgentReads &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   Pick<SampleStore, 'loadSamples'> &
@@ -167,6 +171,7 @@ export function assembleStores(
     samples: { ...all, ...sampleWrites(gate) },
     codes: { ...all, ...codeWrites(gate) },
     bills: { ...all, ...billWrites(gate) },
+    agents: { ...all, ...agentWrites(gate) },
     events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },
     destinations: { ...all, ...destinationWrites(gate) },
     deliveries: { ...all, ...deliveryWrites(gate) },

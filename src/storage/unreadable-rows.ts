@@ -72,6 +72,7 @@ function messageOf(failure: unknown): string {
 
 const KINDS: Readonly<Record<string, IdKind>> = {
   accounts: 'acct',
+  agent_grants: 'agent',
   account_meters: 'acct',
   billing: 'acct',
   code_batches: 'batch',

@@ -95,7 +95,7 @@ describe('the fields of a credential', () => {
 
 test('a review says that a stored key is removed', () => {
   const change = { action: 'update' as const, kind: 'provider' as const, name: 'p', fields: ['api_key'] };
-  const empty = { providers: {}, models: {}, groups: {}, plans: {}, settings: {} };
+  const empty = { providers: {}, models: {}, groups: {}, plans: {}, agent_policies: {}, settings: {} };
   const lines = (after: object) => linesOfChange(change, empty, { document: { providers: { p: after } } });
   expect(lines({ auth: { type: 'file', path: '/x' } })).toMatchObject([{ isSecret: true, isRemoved: true }]);
   expect(lines({ api_key: 'sk-2' })[0]).not.toHaveProperty('isRemoved');

@@ -10,10 +10,11 @@ export interface CatalogEdit {
     models?: Record<string, object>;
     groups?: Record<string, object>;
     plans?: Record<string, object>;
+    agent_policies?: Record<string, object>;
     settings?: object;
     vendor_prefixes?: unknown;
   };
-  remove?: { kind: 'provider' | 'model' | 'group' | 'plan'; name: string }[];
+  remove?: { kind: 'provider' | 'model' | 'group' | 'plan' | 'agent_policy'; name: string }[];
 }
 
 export interface ChangeLine {
@@ -28,7 +29,13 @@ export interface ChangeLine {
   isRemoved?: true;
 }
 
-const sections = { provider: 'providers', model: 'models', group: 'groups', plan: 'plans' } as const;
+const sections = {
+  provider: 'providers',
+  model: 'models',
+  group: 'groups',
+  plan: 'plans',
+  agent_policy: 'agent_policies',
+} as const;
 const SECRETS = ['api_key'];
 const FROM_LIST = 'catalogue';
 const PLATFORMS = ['bedrock', 'vertex', 'foundry']; // kinds whose listed costs are not those of the vendor

@@ -14,7 +14,14 @@ import { type CatalogDocument, type CatalogEdit, type ChangeLine, linesOfChange 
 
 const actionLabels = { create: 'New', update: 'Changed', delete: 'Deleted' };
 
-const kindLabels = { provider: 'Provider', model: 'Model', group: 'Group', plan: 'Plan', settings: 'Settings' };
+const kindLabels = {
+  provider: 'Provider',
+  model: 'Model',
+  group: 'Group',
+  plan: 'Plan',
+  agent_policy: 'Agent policy',
+  settings: 'Settings',
+};
 
 /** Builds the change from the current document. */
 type BuildEdit = (current: CatalogDocument) => CatalogEdit;

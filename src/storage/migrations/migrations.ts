@@ -1,6 +1,7 @@
 // The versions of the stored tables, in order. A released version never changes; the next one alters its tables.
 // Amounts are nanodollars, times are milliseconds since 1970, ids are integers.
 
+import { agentTables } from './agent-sign-ins.ts';
 import { answerShares } from './answer-shares.ts';
 import { baselineTables } from './baseline-tables.ts';
 import { dataRights } from './data-rights.ts';
@@ -129,6 +130,14 @@ const scim: Migration = {
 };
 
 /** Only new tables, which programs of earlier versions neither read nor write. */
+const agentSignIns: Migration = {
+  version: 23,
+  name: 'agent sign-ins',
+  leastKnown: 19,
+  ...agentTables,
+};
+
+/** Only new tables, which programs of earlier versions neither read nor write. */
 const providerBills: Migration = {
   version: 25,
   name: 'provider bills',
@@ -149,6 +158,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   levels,
   directory,
   scim,
+  agentSignIns,
   providerBills,
 ];
 

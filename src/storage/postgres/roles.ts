@@ -13,12 +13,12 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ['SELECT, INSERT, DELETE', 'changes mailed_links payment_events'],
   [
     'SELECT, INSERT, UPDATE',
-    'account_meters accounts answer_shares billing code_batches codes daily_totals destinations directory_groups installation ' +
+    'account_meters accounts agent_keys answer_shares billing code_batches codes daily_totals destinations directory_groups installation ' +
       'key_meters keys learned month_changes payments people person_meters provider_bill_sources provider_bills tokens',
   ],
   [
     'SELECT, INSERT, UPDATE, DELETE',
-    'answers catalog claims creations deliveries events holds key_secrets leases mails refusals route_hours scim_groups scim_members ' +
+    'agent_grants answers catalog claims creations deliveries device_codes events holds key_secrets leases mails refusals route_hours scim_groups scim_members ' +
       'scim_users usage_records',
   ],
 ];

@@ -200,6 +200,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     traffic: stores.traffic,
     codes: stores.codes,
     bills: stores.bills,
+    agents: stores.agents,
     paymentStore: stores.payments,
     payments: parts.payments && { provider: 'stripe', ...parts.payments },
     catalog: {

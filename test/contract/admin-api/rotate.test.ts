@@ -22,7 +22,7 @@ async function resultOf(secret: unknown): Promise<string> {
     keys: new KeyDirectory(stores.accounts, (text) => [hashSecret(text)]),
     failures: new FailureCounter(),
   };
-  const sender = { origin: null, address: '192.0.2.1', bearer: null, caller: null };
+  const sender = { origin: null, address: '192.0.2.1', bearer: null, caller: null, agent: null };
   const found = await authenticate(String(secret), sender, clock.nowMs(), authenticator);
   return found instanceof TurnpikeError ? found.code : 'opens';
 }

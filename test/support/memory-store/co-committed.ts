@@ -6,6 +6,7 @@ import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
 import { type AnswerRow, type CoCommittedRow, identityText, NOBODY } from '../../../src/storage/co-committed.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
+import { isAgentRow, refuseOutpacedAgent, writeAgents } from './agents.ts';
 import { writeBill } from './bills.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
@@ -32,6 +33,7 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
     refuseTakenScim(tables, row.scim);
     return;
   }
+  if (isAgentRow(row)) refuseOutpacedAgent(tables, row, before);
   if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
   if (isMailRow(row)) refuseLateMailRow(tables, row, before);
   if (isDestinationOutpaced(tables, row)) throw new Outpaced('the destination has changed since it was read');
@@ -127,10 +129,14 @@ export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): voi
   else if ('carry' in row) carryEntries(tables, row.carry.account, row.carry.beforeMs);
   else if (row.table === 'directory_groups') tables.directoryGroups.set(row.group.id, row.group);
   else if (row.table === 'scim') writeScim(tables, row.scim);
+  else if (isAgentRow(row)) writeAgents(tables, row);
   else writeKept(tables, row);
 }
 
-type KeptRow = Exclude<CoCommittedRow, { forget: unknown } | { carry: unknown } | { table: 'scim' }>;
+type KeptRow = Exclude<
+  CoCommittedRow,
+  { forget: unknown } | { carry: unknown } | { table: 'scim' | 'agent_grants' | 'device_codes' }
+>;
 
 function writeKept(tables: MemoryTables, row: KeptRow): void {
   switch (row.table) {
@@ -244,7 +250,7 @@ function writeKeySecret(tables: MemoryTables, row: RowOf<'key_secrets'>): void {
   const { keyId, secretHash, othersEndAtMs } = row;
   if (othersEndAtMs !== null)
     for (const [hash, secret] of tables.keySecrets)
-      if (secret.keyId === keyId && (secret.expiresAtMs ?? Infinity) > othersEndAtMs)
+      if (secret.keyId === keyId && !hash.startsWith('grant.') && (secret.expiresAtMs ?? Infinity) > othersEndAtMs)
         tables.keySecrets.set(hash, { keyId, expiresAtMs: othersEndAtMs });
   tables.keySecrets.set(secretHash, { keyId, expiresAtMs: null });
 }

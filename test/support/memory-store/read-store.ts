@@ -45,6 +45,7 @@ import {
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
 import { partOfTotals } from '../part-of-totals.ts';
+import { agentReads } from './agents.ts';
 import { billReads } from './bills.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
@@ -68,6 +69,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...paymentReads(tables),
     ...codeReads(tables),
     ...billReads(tables),
+    ...agentReads(tables),
     ...eventReads(tables),
     ...mailReads(tables),
     ...scimReads(tables),

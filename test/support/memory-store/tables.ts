@@ -9,6 +9,7 @@ import type {
   Person,
   SignUp,
 } from '../../../src/accounts/accounts.ts';
+import type { AgentGrant, DeviceCode } from '../../../src/agents/agents.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import type { BillSource, StoredBill } from '../../../src/bills/bills.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
@@ -74,6 +75,11 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   codeBatches: Map<number, CodeBatch>;
   /** By the hash of the code. */
   codes: Map<string, StoredCode>;
+  agentGrants: Map<number, AgentGrant>;
+  /** By person and client. */
+  agentKeys: Map<string, number>;
+  /** By the hash of the code. */
+  deviceCodes: Map<string, DeviceCode>;
   /** In the order they were stored. */
   events: Map<number, StoredEvent & { dedupe: string | null }>;
   destinations: Map<number, Destination>;

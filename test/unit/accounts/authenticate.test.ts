@@ -19,6 +19,7 @@ const here = {
   address: '203.0.113.7',
   bearer: null as string | null,
   caller: null,
+  agent: null,
   nowMs: NOW_MS,
 };
 

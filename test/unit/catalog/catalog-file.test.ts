@@ -74,10 +74,7 @@ describe('the documented example', () => {
       models: ['claude-*'],
       multiplierMillionths: 800_000n,
       limits: {
-        requestsPerMinute: 600,
-        inputTokensPerMinute: 2_000_000,
-        outputTokensPerMinute: 400_000,
-        concurrency: 50,
+        ...{ requestsPerMinute: 600, inputTokensPerMinute: 2_000_000, outputTokensPerMinute: 400_000, concurrency: 50 },
       },
       residency: null,
       tiers: null,
@@ -122,6 +119,7 @@ describe('the documented example', () => {
       secondFactorRequired: 'nobody',
       sessionLifetimeHours: 720,
       operatorSessionLifetimeHours: 24,
+      ...{ agentSignIn: 'off', agentSignInDays: 90, agentTokenMinutes: 60, agentNotice: null },
       signUp: 'off',
       signUpDomains: [],
       signUpGroup: 'default',
@@ -159,7 +157,7 @@ test('an empty file or an empty section is valid and has no effect', () => {
 describe('the faults of a file', () => {
   test('include unknown fields at every level', () => {
     expect(faultsOf({ modles: {} })).toEqual([
-      'modles: unknown member (known: vendor_prefixes, providers, models, groups, plans, settings)',
+      'modles: unknown member (known: vendor_prefixes, providers, models, groups, plans, agent_policies, settings)',
     ]);
     expect(ofModel({ x: 1, routes: [{ provider: 'sandbox', y: 1 }], price: { ...price, z: 1 } })).toEqual([
       'models.m.price.z: unknown member',

@@ -32,6 +32,7 @@ export function clientRequestOf(
     trace: null,
     times: startTimes(),
     caller: null,
+    agent: null,
     isAdmitted: false,
     idempotencyKey: null,
     replayOf: null,

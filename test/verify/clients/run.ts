@@ -30,7 +30,9 @@ for (const need of needs) if (!(await installNeed(need))) missing.push(need);
 
 const files = [
   ...(selected.length > 0 ? ['./test/verify/clients/every-client.ts'] : []),
-  ...(selectedAgents.length > 0 ? ['./test/verify/clients/every-agent.ts'] : []),
+  ...(selectedAgents.length > 0
+    ? ['./test/verify/clients/every-agent.ts', './test/verify/clients/every-sign-in.ts']
+    : []),
   ...(selectedSuites.length > 0 ? ['./test/verify/clients/every-suite.ts'] : []),
 ];
 // The test runner counts these too, and treats skipped ones the same.

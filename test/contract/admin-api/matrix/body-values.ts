@@ -353,6 +353,9 @@ export const bodyRules: Record<string, BodyRule> = {
     least: (account) => ({ role: 'member', ...(account !== null && { account }) }),
     values: tokenMembers,
   },
+  'POST /api/v1/agent-sign-ins/{id}/revoke': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/device-codes/{code}/approve': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/device-codes/{code}/deny': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/tokens/{id}/revoke': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/people': {
     least: (account) => ({ email: 'new@example.com', role: 'member', ...(account !== null && { account }) }),

@@ -58,6 +58,8 @@ export const UNKNOWN_IDS = {
   payment: 'pay_000000000',
   'provider-bill': 'no-provider:2026-01-01',
   'provider-bill-source': 'no-provider',
+  'agent-sign-in': 'agent_000000000',
+  'device-code': 'BBBB-BBBB',
 };
 
 /** A valid request; only its principal or its object can make it fail. */

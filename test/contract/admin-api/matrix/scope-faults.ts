@@ -3,6 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { AccessToken, Account, Key, Person } from '../../../../src/accounts/accounts.ts';
+import type { AgentGrant } from '../../../../src/agents/agents.ts';
 import type { AuditRecord, RememberedCreation } from '../../../../src/audit/audit.ts';
 import { formatId } from '../../../../src/base/ids.ts';
 import type { Delivery, Destination } from '../../../../src/delivery/delivery.ts';
@@ -34,6 +35,7 @@ const open = [
   'billing',
   'destinations',
   'deliveries',
+  'agentGrants',
 ];
 
 export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {
@@ -68,8 +70,10 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
   if (!open.includes(table)) return [`changes ${table}`];
   const own = (account: number | null) =>
     account !== null && formatId('acct', account) === world.accountIds[principal.account ?? 'alpha'];
-  if (table === 'destinations' || table === 'deliveries')
-    return own((change.after as Destination | Delivery).accountId) ? [] : [`changes ${table} of another account`];
+  if (table === 'destinations' || table === 'deliveries' || table === 'agentGrants')
+    return own((change.after as Destination | Delivery | AgentGrant).accountId)
+      ? []
+      : [`changes ${table} of another account`];
   if (table === 'events')
     return own((change.after as StoredEvent).account) ? [] : ['reports an event of another account'];
   if (table === 'audit')

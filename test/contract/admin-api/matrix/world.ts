@@ -2,10 +2,12 @@
 // objects of each with unique names.
 
 import { makeMailedSecret } from '../../../../src/accounts/accounts.ts';
+import { makeDeviceCode, makeGrant } from '../../../../src/agents/grant.ts';
 import { DAY_MS } from '../../../../src/base/clock.ts';
 import { formatId, parseId } from '../../../../src/base/ids.ts';
 import { sealUnsubscribe } from '../../../../src/delivery/send-notice.ts';
 import { hashSecret, openVault } from '../../../../src/secrets/secrets.ts';
+import { noAuditContext } from '../../../support/no-audit-context.ts';
 import { type Installation, makeInstallation, NOW_MS, TOKEN, useKey, VAULT_SECRET } from '../installation.ts';
 import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
 
@@ -39,7 +41,9 @@ export type ObjectKind =
   | 'provider-bill'
   | 'provider-bill-source'
   | 'destination'
-  | 'delivery';
+  | 'delivery'
+  | 'agent-sign-in'
+  | 'device-code';
 
 export interface WorldObject {
   kind: ObjectKind;
@@ -148,6 +152,7 @@ export async function makeWorld(): Promise<World> {
   await addCodes(world);
   await addDirectoryGroup(world);
   await addDestinations(world);
+  await addSignIns(world);
   for (const id of Object.values(accountIds)) await ask('PATCH', `/api/v1/accounts/${id}/plan`, { plan: 'alpha-plan' });
   await addMailedLinks(world);
   await addPayments(world);
@@ -327,6 +332,26 @@ async function addPerson(world: World, name: string, role: Role, account: Accoun
   const person = worldObject('person', `person ${name}`, String(body['id']), account, label === null ? {} : { label });
   world.objects.push(person);
   return person;
+}
+
+/** A sign-in of a coding agent in each account. */
+async function addSignIns(world: World): Promise<void> {
+  const { stores, clock } = world.installation;
+  const nowMs = clock.nowMs();
+  const keyOf = (account: AccountName) =>
+    parseId('key', world.objects.find((one) => one.kind === 'key' && one.account === account)?.id ?? '') ?? 0;
+  for (const [at, account] of (['alpha', 'bravo'] as const).entries()) {
+    const { code } = makeDeviceCode('claude-code', '192.0.2.9', nowMs, DAY_MS);
+    await stores.agents.createDeviceCode(code, nowMs);
+    const holder = {
+      accountId: parseId('acct', world.accountIds[account]) ?? 0,
+      personId: 7_000_000_000 + at,
+      keyId: keyOf(account),
+    };
+    const grant = makeGrant(code, holder, nowMs, 60 * DAY_MS);
+    await stores.agents.createAgentGrant({ code, grant, key: null }, 0, noAuditContext);
+    world.objects.push(worldObject('agent-sign-in', `sign-in of ${account}`, formatId('agent', grant.id), account));
+  }
 }
 
 async function addCodes(world: World): Promise<void> {

@@ -111,7 +111,8 @@ function findCaller(model: Model, operation: Of<'admit' | 'take'>): { who: Who }
   if (key.status !== 'enabled') return { ok: false, reason: 'key_disabled' };
   if (key.expiresAtMs !== null && key.expiresAtMs <= model.nowMs) return { ok: false, reason: 'key_expired' };
   const who = whoOf(model, chainNow(model, account, key));
-  if (who.person?.enabled === false) return { ok: false, reason: 'person_disabled' };
+  const isGone = who.person !== null && !who.accounts.some(({ id }) => id === who.person?.account);
+  if (who.person?.enabled === false || isGone) return { ok: false, reason: 'person_disabled' };
   const disabled = who.accounts.find(({ enabled }) => !enabled);
   if (disabled !== undefined)
     return { ok: false, reason: 'account_disabled', above: disabled === account ? null : disabled.id };

@@ -72,8 +72,7 @@ export class World {
       const { terms, ...others } = this.#setAccount(account);
       operations.push({ ...others, terms: { ...terms, company } }, this.#credit(account, 500, 'payment'));
     }
-    for (const person of this.people)
-      operations.push({ kind: 'set-person', person, account: this.#pick(this.accounts), enabled: true });
+    for (const person of this.people) operations.push({ kind: 'set-person', person, account: 1001, enabled: true });
     for (const key of this.keys) {
       const { terms, ...others } = this.#setKey(key);
       const person = this.#draw(2) === 0 ? null : this.#pick(this.people);
@@ -248,7 +247,7 @@ export class World {
   }
 
   #setPerson(person: number): Operation {
-    const account = this.#pick([...this.accounts, ...this.accounts, 7]);
+    const account = this.#draw(3) > 0 ? 1001 : this.#pick([...this.accounts, ...this.accounts, 7]);
     const terms = this.#draw(3) === 0 ? this.#pick([null, 'default'] as const) : this.#budget();
     const budget = this.#draw(2) === 0 ? {} : { budget: { account: this.#pick(this.accounts), terms } };
     return { kind: 'set-person', person, account, enabled: this.#draw(10) > 0, ...budget };
