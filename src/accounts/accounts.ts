@@ -18,6 +18,7 @@ export {
   type FirstCredit,
   groupsOf,
   groupsUnder,
+  groupsWithin,
   type Key,
   type KeyTerms,
   keyOrders,

@@ -125,6 +125,7 @@ async function readUsedSince(call: Call, sinceMs: number): Promise<Used> {
   const { principal } = call;
   const question = {
     account: principal.accountId,
+    below: principal.role === 'owner',
     key: null,
     madeBy: makerOf(principal),
     model: null,

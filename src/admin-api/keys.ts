@@ -4,14 +4,12 @@
 import { z } from '@hono/zod-openapi';
 import {
   type Account,
-  groupsUnder,
   type Key,
   type KeyTerms,
   keyOrders,
   makeKeySecret,
   NO_KEY_LIMITS,
   newKey,
-  planAt,
 } from '../accounts/accounts.ts';
 import { formatId } from '../base/ids.ts';
 import type { Fault } from '../catalog/catalog.ts';
@@ -19,7 +17,7 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { KeyMeters } from '../ledger/ledger.ts';
 import { hashSecret } from '../secrets/secrets.ts';
-import { accountForNew, askedAccount, findByIds } from './accounts.ts';
+import { accountForNew, askedAccount, findByIds, groupsFor } from './accounts.ts';
 import { findObject, invalidRequest } from './admin-app.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import {
@@ -106,7 +104,7 @@ function keyTermsJson(found: KeyWithMeters) {
 
 /** The key with this id "key_…", its account and meters, if the principal may see it. Throws object_not_found. */
 export async function findKey(call: Call, id: string): Promise<KeyWithMeters> {
-  const key = await findObject('key', 'key', id, call.accounts.getKey, (one) => maySeeKey(call.principal, one));
+  const key = await findObject('key', 'key', id, call.accounts.getKey, (one) => maySeeKey(call, one));
   return withKeyMeters(call, key);
 }
 
@@ -150,13 +148,6 @@ const changeableKey = z
   .partial();
 
 type KeyChange = z.output<typeof changeableKey> & { status?: Key['status'] | undefined };
-
-/** The groups that the account's keys may be in: its own, and those of its plan. */
-async function groupsFor({ ledger, clock }: Call, account: Account): Promise<readonly string[]> {
-  const nowMs = clock.nowMs();
-  const meters = await ledger.accountMeters(account.id, nowMs);
-  return groupsUnder(account.groups, planAt(meters?.plan ?? null, nowMs));
-}
 
 /** The key and its terms after a change; absent members stay. Throws invalid_request. */
 function changedKey(
@@ -236,7 +227,7 @@ export const keyRoutes: AdminRoute[] = [
       const asked = await askedAccount(call, account);
       const json = async (row: Key) => keyJson(await withKeyMeters(call, row), call.clock.nowMs());
       if (ids !== undefined) {
-        const isSeen = (row: Key) => maySeeKey(principal, row) && (asked === null || row.accountId === asked);
+        const isSeen = async (row: Key) => (asked === null || row.accountId === asked) && (await maySeeKey(call, row));
         return answerRows(await findByIds(call, 'key', ids, accounts.getKey, isSeen), json, null);
       }
       const page = { accountId: accountOf(principal, asked), madeBy: makerOf(principal), limit };

@@ -149,9 +149,9 @@ export const totalRoutes: AdminRoute[] = [
     answer: [timelineSchema, 'Usage over time'],
     async handle(call) {
       const { principal, query } = call;
-      const { step, account, key, model = null, since, until } = query;
+      const { step, account, key, below, model = null, since, until } = query;
       const span = spanOf(step, since, until ?? call.clock.nowMs());
-      const question = { step, ...(await narrowTo(call, account, key)), model, ...span };
+      const question = { step, ...(await narrowTo(call, account, key, below)), model, ...span };
       const { countedSinceMs, buckets } = await call.usage.readTimeline(question, requesterOf(call));
       return encodeTimeline({
         step,
@@ -199,9 +199,15 @@ export const totalRoutes: AdminRoute[] = [
 ];
 
 /** Restricts a query to an account, a key and what the principal may see. Throws object_not_found. */
-export async function narrowTo(call: Call, account: string | undefined, key: string | undefined) {
+export async function narrowTo(
+  call: Call,
+  account: string | undefined,
+  key: string | undefined,
+  below: 'true' | 'false' = 'false',
+) {
   return {
     account: accountOf(call.principal, await askedAccount(call, account)),
+    below: below === 'true' && call.principal.role !== 'member',
     key: await askedKey(call, key),
     madeBy: makerOf(call.principal),
   };
@@ -210,8 +216,8 @@ export async function narrowTo(call: Call, account: string | undefined, key: str
 type TotalsQuery = z.output<z.ZodObject<typeof totalsNarrowing>>;
 
 async function narrowTotals(call: Call, query: TotalsQuery): Promise<TopQuestion> {
-  const { limit, account, key, model = null, since = null, until = null } = query;
-  return { ...(await narrowTo(call, account, key)), model, sinceMs: since, untilMs: until, limit };
+  const { limit, account, key, below, model = null, since = null, until = null } = query;
+  return { ...(await narrowTo(call, account, key, below)), model, sinceMs: since, untilMs: until, limit };
 }
 
 /** Whole buckets between two times. Throws invalid_request if there are too many, or none. */

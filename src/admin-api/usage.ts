@@ -166,9 +166,15 @@ export const usageRoutes: AdminRoute[] = [
         .describe('Earlier records were not compared; null if all were, and for records in the order of time.'),
     },
     async handle(call) {
-      const { limit, account, key, since = null, until = null, sort, order } = call.query;
+      const { limit, account, key, below, since = null, until = null, sort, order } = call.query;
       const filter = filterOf(call.query);
-      const asked = { ...(await narrowTo(call, account, key)), ...filter, sinceMs: since, untilMs: until, limit };
+      const asked = {
+        ...(await narrowTo(call, account, key, below)),
+        ...filter,
+        sinceMs: since,
+        untilMs: until,
+        limit,
+      };
       const json = (row: StoredUsageRecord) => usageJson(row, call.principal);
       const answer = (rows: readonly StoredUsageRecord[], nextCursor: string | null, searchedSinceMs: number | null) =>
         answerRows(rows, json, nextCursor, {
@@ -216,10 +222,10 @@ function rankingPlaceOf(call: PageCall, by: string): RankingPlace | null {
   return { start, end, value, seq };
 }
 
-async function maySeeRecord({ accounts, principal }: Call, record: StoredUsageRecord): Promise<boolean> {
-  if (principal.role !== 'member') return maySeeAccount(principal, record.account);
-  const key = await accounts.getKey(record.key);
-  return key !== null && maySeeKey(principal, key);
+async function maySeeRecord(call: Call, record: StoredUsageRecord): Promise<boolean> {
+  if (call.principal.role !== 'member') return maySeeAccount(call, record.account);
+  const key = await call.accounts.getKey(record.key);
+  return key !== null && (await maySeeKey(call, key));
 }
 
 const encodeUsage = encoderOf(usageSchema);
