@@ -103,10 +103,8 @@ export function refuseOperatorsCreation(body: {
 }
 
 /** Throws conflict for a credit to an account whose balance is not used. */
-export function refuseUnusedBalance({ id, parentId = null, paysFrom = 'own' }: Account): void {
+export function refuseUnusedBalance({ id, paysFrom = 'own' }: Account): void {
   if (paysFrom === 'own') return;
-  throw new TurnpikeError(
-    'conflict',
-    `The account ${formatId('acct', id)} pays from the account above: add credit to ${formatId('acct', parentId ?? id)}, or to the one that it pays from.`,
-  );
+  const words = `The account ${formatId('acct', id)} pays from the account above, which needs the credit instead.`;
+  throw new TurnpikeError('conflict', words);
 }

@@ -77,11 +77,13 @@ export const accountSchema = z
     allowance_period: periodField,
     allowance_used: amountShown,
     low_balances: z.array(amountShown).describe('Thresholds of the event balance.low.'),
-    parent: accountShown.nullable().describe('The account above; null: none.'),
-    pays_from: paysFromField.describe('Whose balance pays for its messages: its own, or that of the account above.'),
-    disabled_by: idField('acct')
+    parent: accountShown
       .nullable()
-      .describe('The nearest account above that is disabled: keys of this account do not work either.'),
+      .describe('The account above; null: none, or, for people and tokens of this account, one that they do not see.'),
+    pays_from: paysFromField.describe('Whose balance pays for its messages: its own, or that of the account above.'),
+    is_disabled_above: z
+      .boolean()
+      .describe('Whether an account above is disabled: keys of this account do not work either.'),
     person_budget: budgetShown
       .nullable()
       .describe('The most that a person may use with keys of this account and of those below; null: no limit.'),
@@ -93,14 +95,20 @@ export const accountSchema = z
 export interface AccountWithMeters {
   account: Account;
   meters: AccountMeters;
-  /** The nearest account above that is disabled. */
-  disabledBy: number | null;
+  /** Whether an account above is disabled. */
+  isDisabledAbove: boolean;
 }
 
 const encodeAccount = encoderOf(accountSchema);
 
-function accountJson({ account, meters, disabledBy }: AccountWithMeters): z.infer<typeof accountSchema> {
-  return encodeAccount({ ...meters, ...account, ...companyOf(account, meters), disabledBy });
+/** People and tokens of an account do not see the account above it. */
+function accountJson(
+  { principal }: Call,
+  { account, meters, isDisabledAbove }: AccountWithMeters,
+): z.infer<typeof accountSchema> {
+  const company = companyOf(account, meters);
+  const parentId = principal.accountId === account.id ? null : company.parentId;
+  return encodeAccount({ ...meters, ...account, ...company, parentId, isDisabledAbove });
 }
 
 /** Values for the members about the company. */
@@ -182,7 +190,7 @@ export async function withMeters(
   // Both are written in one transaction, so a missing one is a fault of the store.
   if (meters === null) throw new Error(`account ${account.id} has no row in the ledger`);
   const above = account.parentId == null ? [] : await listChain(accounts, account.parentId);
-  return { account, meters, disabledBy: above.find(({ status }) => status === 'disabled')?.id ?? null };
+  return { account, meters, isDisabledAbove: above.some(({ status }) => status === 'disabled') };
 }
 
 /** Oldest first. Throws invalid_request together with a cursor: the result is one page. */
@@ -253,7 +261,7 @@ export const accountRoutes: AdminRoute[] = [
     links: ['account-show', 'account-change', 'credit-create', 'entry-list'],
     async handle(call) {
       const created = await createOnce(call, (remember) => storeAccount(call, remember));
-      return accountJson(await findAccount(call, created.object));
+      return accountJson(call, await findAccount(call, created.object));
     },
   }),
   list('/accounts', 'account-list', 'List accounts', holders, {
@@ -270,7 +278,7 @@ export const accountRoutes: AdminRoute[] = [
       const { principal, accounts } = call;
       const { limit, name, group, ids, parent, below, sort, order } = call.query;
       const isWanted = accountFilter(name, group);
-      const json = async (row: Account) => accountJson(await withMeters(call, row));
+      const json = async (row: Account) => accountJson(call, await withMeters(call, row));
       if (ids !== undefined) {
         if (parent !== undefined) throw invalidMember('parent', 'cannot be combined with ids');
         const isSeen = async (row: Account) => isWanted(row) && (await maySeeAccount(call, row.id));
@@ -304,7 +312,7 @@ export const accountRoutes: AdminRoute[] = [
   get('/accounts/{id}', 'account-show', 'Retrieve an account', holders, {
     params,
     answer: [accountSchema, 'The account'],
-    handle: async (call) => accountJson(await findAccount(call, call.params.id)),
+    handle: async (call) => accountJson(call, await findAccount(call, call.params.id)),
   }),
   patch(
     '/accounts/{id}',
@@ -328,7 +336,7 @@ export const accountRoutes: AdminRoute[] = [
           call.forgetAccount(account.id);
           return findAccount(call, id);
         });
-        return accountJson(changed);
+        return accountJson(call, changed);
       },
     },
   ),
@@ -414,7 +422,8 @@ async function storeAccount(call: CallWith<typeof createBody>, remember: Remembe
   const ofOwner = principal.accountId === null ? undefined : formatId('acct', principal.accountId);
   const parent = body.parent ?? ofOwner;
   const above = parent === undefined ? [] : await findParent(call, parent);
-  const groups = body.groups ?? (ofOwner === undefined ? ['default'] : (above[0]?.groups ?? []));
+  const allowed = ofOwner === undefined || above[0] === undefined ? null : await groupsFor(call, above[0]);
+  const groups = body.groups ?? (allowed === null ? ['default'] : withoutOthers(above[0]?.groups ?? [], allowed));
   await checkGroupsExist(call, groups);
   const {
     name,
@@ -444,6 +453,10 @@ async function storeAccount(call: CallWith<typeof createBody>, remember: Remembe
   const note = changeNote('account.create', object, account.id, null, shown);
   await call.accounts.createAccount(account, terms, credit, recordAudit(call, [note], remember(object, null)));
   return { object, secret: null };
+}
+
+function withoutOthers(groups: readonly string[], allowed: readonly string[]): string[] {
+  return groups.filter((group) => allowed.includes(group));
 }
 
 function firstCredit(body: z.output<typeof createBody>): FirstCredit | null {

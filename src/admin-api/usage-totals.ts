@@ -20,7 +20,7 @@ import { invalidMember } from './admin-app.ts';
 import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './dependencies.ts';
 import { encoderOf, type ValueOf } from './encode.ts';
 import { amountShown, countShown, dayShown, idField, isoDay, timeField, timeShown } from './fields.ts';
-import { askedKey } from './keys.ts';
+import { findKey } from './keys.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
 import { usageFilters } from './usage-filters.ts';
@@ -205,10 +205,12 @@ export async function narrowTo(
   key: string | undefined,
   below: 'true' | 'false' = 'false',
 ) {
+  const found = key === undefined ? null : (await findKey(call, key)).key;
+  const asked = (await askedAccount(call, account)) ?? found?.accountId ?? null;
   return {
-    account: accountOf(call.principal, await askedAccount(call, account)),
+    account: accountOf(call.principal, asked),
     below: below === 'true' && call.principal.role !== 'member',
-    key: await askedKey(call, key),
+    key: found?.id ?? null,
     madeBy: makerOf(call.principal),
   };
 }

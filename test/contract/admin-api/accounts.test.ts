@@ -38,7 +38,7 @@ describe('a new account', () => {
       low_balances: [],
       parent: null,
       pays_from: 'own',
-      disabled_by: null,
+      is_disabled_above: false,
       person_budget: null,
       warns_at: [80, 100],
       created_at: '2026-11-20T10:00:00.000Z',
