@@ -176,7 +176,8 @@ export function redemptionRoutes(): AdminRoute[] {
     post('/accounts/{id}/redemptions', 'redemption-create', 'Redeem a code', holdersWhoChange, {
       params: z.object({ id: idField('acct') }),
       body: redeemBody,
-      conflict: 'The code was redeemed or has expired, the account pays from the one above, or it has redeemed another code of its batch',
+      conflict:
+        'The code was redeemed or has expired, the account pays from the one above, or it has redeemed another code of its batch',
       answer: [redemptionSchema, 'The code was credited to the account, now or before'],
       async handle(call) {
         const { account } = await findAccount(call, call.params.id);

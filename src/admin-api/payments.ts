@@ -170,7 +170,8 @@ export const paymentRoutes: AdminRoute[] = [
   post('/payments', 'payment-create', 'Begin a payment on the page of the payment provider', holdersWhoChange, {
     body: createBody,
     isCreation: true,
-    conflict: 'No payments are taken here, the account is disabled or pays from the one above, or too many of its payments are not completed',
+    conflict:
+      'No payments are taken here, the account is disabled or pays from the one above, or too many of its payments are not completed',
     answer: [paymentSchema, 'The payment, to be made at `checkout_url`'],
     links: ['payment-show'],
     async handle(call) {

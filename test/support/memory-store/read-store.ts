@@ -53,6 +53,7 @@ import { trafficReads } from './traffic.ts';
 export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
   return {
     ...accountReads(tables),
+    listBelow: async (id) => listBelow(tables, id),
     ...tokenReads(tables),
     ...personReads(tables),
     ...meterReads(tables),
@@ -139,7 +140,6 @@ function accountReads(tables: MemoryTables) {
       return { key, account, above, person, secretExpiresAtMs: secret.expiresAtMs, plan: plan && callerPlan(plan) };
     },
     ...nameSearches(tables),
-    listBelow: async (id: number) => listBelow(tables, id),
     async getAccount(id: number) {
       return tables.accounts.get(id) ?? null;
     },

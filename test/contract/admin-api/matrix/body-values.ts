@@ -165,11 +165,20 @@ const budget = { limits: [{ window: 'day', limit: '5.00' }], stops: true };
 const ofPeople = () => ({
   person_budget: values(
     [budget, { limits: [{ window: '5h', limit: '0' }] }, null],
-    [{}, { limits: [] }, { limits: [...budget.limits, ...budget.limits] }, { limits: [{ window: 'year', limit: '1' }] }, 5],
+    [
+      {},
+      { limits: [] },
+      { limits: [...budget.limits, ...budget.limits] },
+      { limits: [{ window: 'year', limit: '1' }] },
+      5,
+    ],
   ),
   'person_budget.limits': budgets([{ limits: budget.limits }], [{ limits: null }, { limits: {} }]),
   'person_budget.limits.window': budgets([], [{ limits: [{ limit: '1' }] }, { limits: [{ window: 5, limit: '1' }] }]),
-  'person_budget.limits.limit': budgets([], [{ limits: [{ window: 'day' }] }, { limits: [{ window: 'day', limit: '-1' }] }]),
+  'person_budget.limits.limit': budgets(
+    [],
+    [{ limits: [{ window: 'day' }] }, { limits: [{ window: 'day', limit: '-1' }] }],
+  ),
   'person_budget.stops': budgets([{ ...budget, stops: false }], [{ ...budget, stops: 'no' }]),
   warns_at: values([[50, 100], []], [[100, 50], [0], [101], [5.5], '80', null]),
 });
@@ -177,7 +186,8 @@ const budgets = (good: Json[], bad: Json[]): Variant[] =>
   values(good, bad).map(({ value, isBeyond }) => ({ members: { person_budget: value }, isBeyond }));
 /** The place of an account below alpha, or below echo, which pays from alpha. */
 function places({ accountIds }: World): Record<string, Variant[]> {
-  const over = (account: AccountName) => (principal: Principal) => principal.account !== null && !isOver(principal, account);
+  const over = (account: AccountName) => (principal: Principal) =>
+    principal.account !== null && !isOver(principal, account);
   const parents = [
     { value: accountIds.alpha, isBeyond: over('alpha') },
     { value: accountIds.echo, isBeyond: over('echo') },
@@ -202,7 +212,8 @@ function forOperators({ isBeyond, ...variant }: Variant): Variant {
 
 /** Members that operators may change of every account, and owners of some below theirs. */
 function changesBelow({ accountIds }: World): Record<string, Variant[]> {
-  const below = (...accounts: AccountName[]) =>
+  const below =
+    (...accounts: AccountName[]) =>
     (all: Variant[]): Variant[] =>
       all.map(({ isBeyond, ...variant }) => ({
         ...variant,
@@ -216,8 +227,14 @@ function changesBelow({ accountIds }: World): Record<string, Variant[]> {
     value: ['bravo-group'],
     isBeyond: ({ account }) => account !== null,
   };
-  const cycle: Variant = { value: accountIds.echo, isBeyond: (_, account) => account === 'alpha' || account === 'echo' };
-  const elsewhere: Variant = { value: accountIds.bravo, isBeyond: (one, account) => one.account !== null || account === 'bravo' };
+  const cycle: Variant = {
+    value: accountIds.echo,
+    isBeyond: (_, account) => account === 'alpha' || account === 'echo',
+  };
+  const elsewhere: Variant = {
+    value: accountIds.bravo,
+    isBeyond: (one, account) => one.account !== null || account === 'bravo',
+  };
   return {
     name: below('echo', 'foxtrot')(texts()),
     allowance: below('echo')(allowance),

@@ -91,7 +91,7 @@ export const queryValues: Record<string, Values> = {
   'GET /api/v1/keys?ids': (world) => idsOf(world, 'key', 'key_000000000'),
   name: () => [plain('ALPHA', ({ account }) => account === 'alpha'), plain('no-such-name', nothing), wrong('')],
   group: () => [
-    plain('alpha-group', ({ account }) => account !== null && groupsOf[account].includes('alpha-group')), 
+    plain('alpha-group', ({ account }) => account !== null && groupsOf[account].includes('alpha-group')),
     plain('no-such-group', nothing),
   ],
   'GET /api/v1/refusals/totals?group_by': () => [plain('code'), plain('minute'), plain('hour'), wrong('model')],

@@ -407,7 +407,8 @@ function addWords(world: World): void {
   for (const text of BEHIND_THE_PRICE) world.words.push({ text, mayRead: ofInstallation });
   for (const account of ['alpha', 'bravo', 'delta', 'echo', 'foxtrot'] as const) {
     const ofAccount = (principal: Principal) => ofInstallation(principal) || isOver(principal, account);
-    const isSold = (principal: Principal) => ofAccount(principal) || ['delta', ...(account === 'alpha' ? ['echo'] : [])].includes(principal.account ?? '');
+    const isSold = (principal: Principal) =>
+      ofAccount(principal) || ['delta', ...(account === 'alpha' ? ['echo'] : [])].includes(principal.account ?? '');
     world.words.push({ text: `${account}-works`, mayRead: ofAccount });
     world.words.push({ text: world.accountIds[account], mayRead: ofAccount });
     world.words.push({ text: `note-of-${account}`, mayRead: heldBy(account) });
