@@ -2,13 +2,15 @@
 
 import { expect, test } from 'bun:test';
 import type { Account } from '../../../src/accounts/accounts.ts';
-import { ACCOUNT_TERMS, noAuditContext, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
-import type { OpenStores } from './open-stores.ts';
+import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
+import { noAuditContext } from '../../support/no-audit-context.ts';
+
+const TERMS = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
 
 /** Places an account below another one. */
 async function place(bench: Workbench, id: number, parentId: number | null): Promise<void> {
   const account = (await bench.stores.accounts.getAccount(id)) as Account;
-  await bench.stores.accounts.updateAccount({ ...account, parentId }, ACCOUNT_TERMS, noAuditContext);
+  await bench.stores.accounts.updateAccount({ ...account, parentId }, TERMS, noAuditContext);
 }
 
 async function belowOf(bench: Workbench, id: number): Promise<number[]> {
@@ -61,7 +63,7 @@ export function accountTreeTests(open: OpenStores): void {
       expect(rows.map((row) => row.account).toSorted()).toEqual(accounts.slice(at).toSorted());
       const top = await stores.usage.topUsage({ ...of, account, below: true });
       expect(top.whole.cost).toBe(whole.cost);
-      const question = { ...of, account, below: true, step: 'hour', sinceMs: START_MS, untilMs: START_MS + 3_600_000 };
+      const question = { ...of, account, below: true, sinceMs: START_MS, untilMs: START_MS + 3_600_000 };
       const { buckets } = await stores.usage.readTimeline({ ...question, step: 'hour' });
       expect(buckets.reduce((sum, { total }) => sum + total.cost, 0n)).toBe(whole.cost);
     }
