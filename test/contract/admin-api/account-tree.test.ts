@@ -163,7 +163,12 @@ describe('an owner of an account above', () => {
   test('may not give an account with its own balance more than operators did', async () => {
     const wallet = await makeAccount(installation, { parent: company['id'], groups: ['sandbox'] });
     const owner = await ownerOf(company);
-    for (const refused of [{ groups: ['default'] }, { allowance: null }, { status: 'enabled' }, { pays_from: 'parent' }])
+    for (const refused of [
+      { groups: ['default'] },
+      { allowance: null },
+      { status: 'enabled' },
+      { pays_from: 'parent' },
+    ])
       expect([refused, (await change(wallet, refused, owner)).status]).toEqual([refused, 400]);
     expect((await change(wallet, { name: 'renamed', warns_at: [50] }, owner)).status).toBe(200);
   });
