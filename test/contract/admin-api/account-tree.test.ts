@@ -60,10 +60,8 @@ describe('the place of an account', () => {
     const third = await change(company, { parent: other['id'] });
     expect([third.status, errorOf(third.body).message]).toEqual([400, expect.stringMatching(/^parent: .* 3 levels/)]);
     expect((await change(department, { parent: other['id'] })).body).toMatchObject({ parent: other['id'] });
-    expect((await ask('GET', `/api/v1/accounts?parent=${other['id']}&below=true`)).body['data']).toMatchObject([
-      { name: 'department' },
-      { name: 'team' },
-    ]);
+    const { body: listed } = await ask('GET', `/api/v1/accounts?parent=${other['id']}&below=true&sort=name`);
+    expect(listed['data']).toMatchObject([{ name: 'department' }, { name: 'team' }]);
     expect((await ask('GET', `/api/v1/accounts?parent=${company['id']}`)).body['data']).toEqual([]);
   });
 

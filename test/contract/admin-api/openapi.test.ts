@@ -196,11 +196,7 @@ describe('every documented response is returned:', () => {
           ? { body: 'secret' in body ? { ...body, secret: 'unknown' } : { ...body, token: 'unknown' } }
           : /\/(?:key|acct|tok|person|req|batch|pay|dest|dlv)_\w+|\/house-behind/.test(path)
             ? { path: path.replace(/\/(?:key|acct|tok|person|req|batch|pay|dest|dlv)_\w+|\/house-behind/, '/unknown') }
-            : {
-                path: path.endsWith('/deliveries')
-                  ? `${path}?destination=dest_000000000`
-                  : `${path}?account=acct_000000000`,
-              },
+            : { path: `${path}?${namedBy(path)}` },
       // Without a mail server: see sign-ups.test.ts.
       (name) => !/\/(?:sign-ups|password-resets)$/.test(name),
     ));
@@ -301,4 +297,10 @@ function faultOf(schema: Schema): string | null {
   } catch (fault) {
     return String(fault);
   }
+}
+
+/** The query of a list that names an object which does not exist. */
+function namedBy(path: string): string {
+  if (path.endsWith('/deliveries')) return 'destination=dest_000000000';
+  return path.endsWith('/accounts') ? 'parent=acct_000000000' : 'account=acct_000000000';
 }
