@@ -263,12 +263,25 @@ export async function listChain(accounts: AdminDependencies['accounts'], account
   return chain;
 }
 
-/** Bounds the number of undeletable objects that an account's token may create. Operators are not bounded. */
+/** The number of objects of all accounts that share bounds with the principal's: many accounts have no more than one. */
+export async function countShared(
+  { accounts, principal }: Asker,
+  accountId: number,
+  count: (accountId: number) => Promise<number>,
+): Promise<number> {
+  const top = sharesBoundsOf(principal);
+  if (top === null) return count(accountId);
+  let sum = await count(top);
+  for (const { id } of await accounts.listBelow(top)) sum += await count(id);
+  return sum;
+}
+
+/** Bounds the number of undeletable objects that the tokens of a company may create. Operators are not bounded. */
 export function refuseBeyond(principal: Principal, what: string, count: number, countMax: number): void {
   if (principal.accountId === null || count < countMax) return;
   throw new TurnpikeError(
     'conflict',
-    `This account has ${count} ${what}, including inactive ones. Only an operator can create more.`,
+    `This account, or the company that it belongs to, has ${countMax} ${what} or more, including inactive ones. Only an operator can create more.`,
   );
 }
 

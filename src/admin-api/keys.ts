@@ -23,6 +23,7 @@ import { changeNote, createOnce, type Made, type Remember, recordAudit } from '.
 import {
   type AdminDependencies,
   accountOf,
+  countShared,
   everyone,
   everyoneWhoChanges,
   makerOf,
@@ -286,7 +287,7 @@ async function storeKey(call: CallWith<typeof createBody>, remember: Remember): 
   const { principal, accounts } = call;
   const { account: asked, ...change } = call.body;
   const account = await accountForNew(call, asked, 'is required');
-  refuseBeyond(principal, 'keys', await accounts.countKeys(account.id), bounds.keysPerAccountMax);
+  refuseBeyond(principal, 'keys', await countShared(call, account.id, accounts.countKeys), bounds.keysPerAccountMax);
   const { secret, prefix } = makeKeySecret();
   const nowMs = call.clock.nowMs();
   const meters = { ...NO_KEY_LIMITS, quotaUsed: 0, quotaHeld: 0, lastUsedAtMs: null };

@@ -15,6 +15,7 @@ import { type ChangeNote, changeNote, createOnce, type Made, type Remember, reco
 import {
   type AdminDependencies,
   accountOf,
+  countShared,
   holders,
   holdersWhoChange,
   maySeeAccount,
@@ -239,7 +240,7 @@ async function storePerson(call: CallWith<typeof createBody>, remember: Remember
   await refuseFormer(call);
   const accountId = await accountOfRole(call);
   if (accountId !== null)
-    refuseBeyond(principal, 'people', await people.countPeople(accountId), bounds.peoplePerAccountMax);
+    refuseBeyond(principal, 'people', await countShared(call, accountId, people.countPeople), bounds.peoplePerAccountMax);
   const freed = await freeEmail(call, body.email, accountId);
   const { role, email, name = '' } = body;
   const { secret, linkHash, ...link } = makeInvitation(call.clock.nowMs());

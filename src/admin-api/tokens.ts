@@ -11,6 +11,7 @@ import { findObject, invalidMember } from './admin-app.ts';
 import { type Created, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import {
   accountOf,
+  countShared,
   everyone,
   holders,
   holdersWhoChange,
@@ -179,7 +180,7 @@ async function storeToken(call: CallWith<typeof createBody>, remember: Remember)
   const { principal, body, tokens } = call;
   const accountId = await accountOfRole(call);
   if (accountId !== null)
-    refuseBeyond(principal, 'tokens', await tokens.countTokens(accountId), bounds.tokensPerAccountMax);
+    refuseBeyond(principal, 'tokens', await countShared(call, accountId, tokens.countTokens), bounds.tokensPerAccountMax);
   const nowMs = call.clock.nowMs();
   const { secret, prefix } = makeTokenSecret();
   const { role, name = '' } = body;
