@@ -159,7 +159,7 @@ function accountReads(on: SqlReader): Pick<AccessReads, 'getAccount' | 'listAcco
   const all = preparePage(on, documents.account, inOrder('accounts'));
   const below = on.prepare<{ id: number; document: string }>(
     `WITH RECURSIVE ${BELOW}
-     SELECT ${on.number('r.id')} AS id, r.document FROM below b JOIN accounts r ON r.id = b.id
+     SELECT ${on.number('r.id')} AS id, r.document FROM below b CROSS JOIN accounts r WHERE r.id = b.id
      ORDER BY r.created_at_ms, r.id LIMIT $2`,
   );
   return {

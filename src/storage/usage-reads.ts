@@ -67,11 +67,11 @@ export function usageScopes(on: SqlReader): (filter: ScopeFilter) => Promise<Usa
   };
 }
 
-/** The ids of the accounts below $1, on every level, by the index of the accounts of a parent. */
+/** The ids of the accounts below $1, on every level, by the index of the accounts of a parent. SQLite keeps the order of a CROSS JOIN. */
 export const BELOW = `below (id, level) AS (
   SELECT a.id, 1 FROM accounts a WHERE a.parent_id = $1
   UNION ALL
-  SELECT a.id, b.level + 1 FROM below b JOIN accounts a ON a.parent_id = b.id WHERE b.level < ${bounds.accountChainMax})`;
+  SELECT a.id, b.level + 1 FROM below b CROSS JOIN accounts a WHERE a.parent_id = b.id AND b.level < ${bounds.accountChainMax})`;
 
 /** Throws invalid_request if there are too many to add up: a sum without some of them would be wrong. */
 async function listBelow(
