@@ -240,7 +240,12 @@ async function storePerson(call: CallWith<typeof createBody>, remember: Remember
   await refuseFormer(call);
   const accountId = await accountOfRole(call);
   if (accountId !== null)
-    refuseBeyond(principal, 'people', await countShared(call, accountId, people.countPeople), bounds.peoplePerAccountMax);
+    refuseBeyond(
+      principal,
+      'people',
+      await countShared(call, accountId, people.countPeople),
+      bounds.peoplePerAccountMax,
+    );
   const freed = await freeEmail(call, body.email, accountId);
   const { role, email, name = '' } = body;
   const { secret, linkHash, ...link } = makeInvitation(call.clock.nowMs());

@@ -180,7 +180,12 @@ async function storeToken(call: CallWith<typeof createBody>, remember: Remember)
   const { principal, body, tokens } = call;
   const accountId = await accountOfRole(call);
   if (accountId !== null)
-    refuseBeyond(principal, 'tokens', await countShared(call, accountId, tokens.countTokens), bounds.tokensPerAccountMax);
+    refuseBeyond(
+      principal,
+      'tokens',
+      await countShared(call, accountId, tokens.countTokens),
+      bounds.tokensPerAccountMax,
+    );
   const nowMs = call.clock.nowMs();
   const { secret, prefix } = makeTokenSecret();
   const { role, name = '' } = body;

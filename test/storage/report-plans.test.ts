@@ -293,7 +293,8 @@ function fill(path: string, count: number): void {
     "INSERT INTO account_meters VALUES (1, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}', 0, 0, 0, NULL, NULL, NULL, NULL, NULL)",
   );
   database.run(
-    "INSERT INTO keys (id, account_id, made_by, created_at_ms, document) VALUES (2, 1, 'tok_a', 0, '{}'), (8, 7, 'tok_a', 0, '{}')");
+    "INSERT INTO keys (id, account_id, made_by, created_at_ms, document) VALUES (2, 1, 'tok_a', 0, '{}'), (8, 7, 'tok_a', 0, '{}')",
+  );
   database.close();
 }
 
