@@ -18,11 +18,13 @@ import type {
   CreditShape,
   DeliveryShape,
   DestinationShape,
+  DirectoryGroupShape,
   EntryShape,
   EventShape,
   EventTypeShape,
   GroupShape,
   HoldShape,
+  ImportedPeopleShape,
   InvitationShape,
   InvitedPersonShape,
   KeyShape,
@@ -36,6 +38,10 @@ import type {
   PersonShape,
   PlanShape,
   PriceComparisonShape,
+  ProviderBillDetailsShape,
+  ProviderBillImportShape,
+  ProviderBillShape,
+  ProviderBillSourceShape,
   ProviderShape,
   ProviderTestShape,
   ReceiptShape,
@@ -91,6 +97,10 @@ export interface Endpoints {
   'GET /attention': AttentionListShape;
   'GET /audit': PageShape<AuditShape>;
   'GET /catalogue': CatalogShape;
+  'GET /directory-groups': PageShape<DirectoryGroupShape>;
+  'POST /directory-groups': DirectoryGroupShape;
+  'GET /directory-groups/{id}': DirectoryGroupShape;
+  'PATCH /directory-groups/{id}': DirectoryGroupShape;
   'GET /code-batches': PageShape<CodeBatchShape>;
   'POST /code-batches': CreatedCodeBatchShape;
   'GET /code-batches/{id}': CodeBatchShape;
@@ -128,11 +138,17 @@ export interface Endpoints {
   'GET /payments/{id}': PaymentShape;
   'GET /people': PageShape<PersonShape>;
   'POST /people': InvitedPersonShape;
+  'POST /people/import': ImportedPeopleShape;
   'GET /people/{id}': PersonShape;
   'PATCH /people/{id}': PersonShape;
   'POST /people/{id}/link': InvitedPersonShape;
   'GET /plans': PageShape<PlanShape>;
   'GET /prices': { data: ListedModelShape[] };
+  'GET /provider-bill-sources': PageShape<ProviderBillSourceShape>;
+  'POST /provider-bill-sources': ProviderBillSourceShape;
+  'POST /provider-bill-sources/{provider}/fetch': ProviderBillImportShape;
+  'GET /provider-bills': PageShape<ProviderBillShape>;
+  'GET /provider-bills/{id}': ProviderBillDetailsShape;
   'GET /providers': PageShape<ProviderShape>;
   'GET /providers/{name}': ProviderShape;
   'POST /providers/{name}/test': ProviderTestShape;

@@ -147,6 +147,17 @@ export const screens: readonly Screen[] = [
     roles: operators,
   },
   {
+    path: '/provider-bills',
+    load: async () => (await import('./features/provider-bills/list.tsx')).ProviderBillList,
+    roles: installation,
+    nav: { section: 'catalog', label: 'Provider bills', icon: 'card' },
+  },
+  {
+    path: '/provider-bills/$billId',
+    load: async () => (await import('./features/provider-bills/show.tsx')).ProviderBillShow,
+    roles: installation,
+  },
+  {
     path: '/accounts',
     load: async () => (await import('./features/accounts/list.tsx')).AccountList,
     roles: accountReaders,
@@ -209,6 +220,12 @@ export const screens: readonly Screen[] = [
     load: async () => (await import('./features/people/list.tsx')).PersonList,
     roles: accountReaders,
     nav: { section: 'customers', label: 'Users', icon: 'people' },
+  },
+  {
+    path: '/directory-groups',
+    load: async () => (await import('./features/directory-groups/list.tsx')).DirectoryGroupList,
+    roles: installation,
+    nav: { section: 'customers', label: 'Directory groups', icon: 'layers' },
   },
   {
     path: '/settings',

@@ -82,6 +82,8 @@ const released: Readonly<Record<number, string>> = {
   17: 'a0623c48a80db4b1',
   18: '1ecaa7ed8793c032',
   19: '23c9405bae8824a3',
+  21: 'fbbbaa65b7abb2fb',
+  25: 'c4a8019f3bcf988f',
 };
 
 test('a migration never changes', () => {

@@ -22,6 +22,7 @@ export const pathOf = {
   delivery: (id: string) => `/deliveries/${id}`,
   destination: (id: string) => `/destinations/${id}`,
   model: (name: string) => `/models/${encodeURIComponent(name)}`,
+  providerBill: (id: string) => `/provider-bills/${encodeURIComponent(id)}`,
   provider: (name: string) => `/providers/${encodeURIComponent(name)}`,
   request: (id: string) => `/usage/${id}`,
 };

@@ -146,6 +146,12 @@ export interface FirstCredit {
   note: string | null;
 }
 
+/** A key that is disabled with another change. */
+export interface EndedKey {
+  key: Key;
+  terms: KeyTerms;
+}
+
 /** Stores accounts and keys. Reads see committed data; writes are durable when they resolve. */
 export interface AccountStore {
   /** The key with one of these hashes, at most three. */
@@ -180,6 +186,8 @@ export interface AccountStore {
   updateAccount(account: Account, terms: AccountTerms, auditContext: AuditContext): Promise<void>;
   createKey(key: Key, secretHash: string, terms: KeyTerms, auditContext: AuditContext): Promise<void>;
   updateKey(key: Key, terms: KeyTerms, auditContext: AuditContext): Promise<void>;
+  /** Stores keys that were disabled, in one transaction. */
+  endKeys(ended: readonly EndedKey[], auditContext: AuditContext): Promise<void>;
   /** Gives the key a new secret. Existing secrets work until `graceEndsAtMs`, or until they expire. */
   rotateKey(key: Key, secretHash: string, graceEndsAtMs: number, auditContext: AuditContext): Promise<void>;
 }

@@ -3,6 +3,7 @@
 export {
   type AccessToken,
   makeTokenSecret,
+  personOfToken,
   type Role,
   type TokenStore,
   verifyToken,
@@ -15,6 +16,7 @@ export {
   accountOrders,
   type Caller,
   type CallerPlan,
+  type EndedKey,
   type FirstCredit,
   groupsOf,
   groupsUnder,
@@ -34,6 +36,15 @@ export {
   topOf,
 } from './account.ts';
 export { type Authenticated, type Authenticator, authenticate, FailureCounter } from './authenticate.ts';
+export {
+  type DirectoryGroup,
+  type DirectoryGroupStore,
+  EVERYONE,
+  groupsOfSource,
+  type Place,
+  placeOf,
+  SCIM_SOURCE,
+} from './directory.ts';
 export { KeyDirectory } from './key-directory.ts';
 export { makeKeySecret } from './key-secret.ts';
 export { creditKeysOf, emailKeyOf, isOfMailProvider, ownedDomainOf } from './mailboxes.ts';
@@ -47,8 +58,10 @@ export {
 export type { NameSearch, NameSearches } from './name-search.ts';
 export {
   claimsEmail,
+  claimsIdentity,
   findOnlyInvitation,
   hasLinkShape,
+  type Identity,
   isOwnAddress,
   type LinkChange,
   makeLinkSecret,

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type { AuditContext } from '../audit/audit.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { Role } from './access-token.ts';
+import type { EndedKey } from './account.ts';
 import { hasSecretShape, makeSecret } from './key-secret.ts';
 
 type PersonStatus = 'invited' | 'enabled' | 'disabled';
@@ -20,9 +21,31 @@ export interface Person {
   status: PersonStatus;
   /** When the latest one-time link expires; null: no link. */
   linkExpiresAtMs: number | null;
-  /** The actor that invited them. */
+  /**
+   * Whether their account, role and status follow from the groups of a directory. Absent in older documents, like the members below:
+   * null.
+   */
+  managedBy?: 'directory' | null;
+  /** The source that places them: the id of an issuer, or "scim"; null: the issuer that they sign in at next. */
+  directorySource?: string | null;
+  /** As which they sign in with OpenID Connect, once they have. */
+  identity?: Identity | null;
+  /**
+   * Who disabled them: their directory, which enables them again when a group has a place for them; people of their account; or the
+   * installation, and nobody places them anywhere until it enables them. null: they are not disabled, or it is not known.
+   */
+  disabledBy?: 'directory' | 'account' | 'installation' | null;
+  /** The actor that invited them, or "directory". */
   madeBy: string;
   createdAtMs: number;
+}
+
+/** A person at an issuer of OpenID Connect. */
+export interface Identity {
+  /** The URL of the issuer, as it is set. */
+  issuer: string;
+  /** Its `sub`: the same person for as long as the issuer knows them, whatever their email. */
+  subject: string;
 }
 
 /**
@@ -31,6 +54,14 @@ export interface Person {
  */
 export function claimsEmail({ accountId, status, email }: Pick<Person, 'accountId' | 'status' | 'email'>): boolean {
   return email !== null && (accountId === null || status === 'enabled');
+}
+
+/**
+ * Whether nobody else can be bound to the person's identity: like the email, but those whom a directory manages keep it while they are
+ * disabled, so that it finds them again.
+ */
+export function claimsIdentity({ accountId, status, managedBy }: Person): boolean {
+  return accountId === null || status === 'enabled' || managedBy === 'directory';
 }
 
 /** The hash of the one-time link to store; null removes it; 'as it is' keeps the stored one. */
@@ -47,6 +78,8 @@ export interface UnclaimedSearch {
 export interface PersonStore {
   /** The person who claims it. */
   findPersonByEmail(email: string): Promise<Person | null>;
+  /** The person who claims this subject of an issuer. */
+  findPersonByIdentity(identity: Identity): Promise<Person | null>;
   /** People of accounts, or of one account, who have this email and do not claim it; oldest first. */
   listUnclaimed(search: UnclaimedSearch): Promise<Person[]>;
   /** The person with one of these hashes of a link, at most three. Includes expired links. */
@@ -64,7 +97,13 @@ export interface PersonStore {
     auditContext: AuditContext,
     former?: Person | null,
   ): Promise<void>;
-  updatePerson(person: Person, link: LinkChange, auditContext: AuditContext): Promise<void>;
+  /** With the person, `ended` keys are disabled. */
+  updatePerson(
+    person: Person,
+    link: LinkChange,
+    auditContext: AuditContext,
+    ended?: readonly EndedKey[],
+  ): Promise<void>;
 }
 
 /** The only open invitation of this email to an account; null if there are several: the person opens the link of one. */

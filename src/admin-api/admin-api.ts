@@ -2,9 +2,9 @@
 
 import { newRequestId } from '../base/ids.ts';
 import { errorResponse } from '../http/http.ts';
+import type { AdmitIdentity } from './admit-identity.ts';
 import { requireInstallation } from './authenticate.ts';
 import type { AdminDependencies } from './dependencies.ts';
-import type { AcceptVerified } from './invitations.ts';
 
 export type {
   AdminAnswered,
@@ -18,18 +18,23 @@ export type {
 } from './dependencies.ts';
 export { makeFirstOperator } from './make-invitation.ts';
 
+/** Routes that may take minutes before they answer. */
+export function isSlowPath(path: string): boolean {
+  return /^\/api\/v1\/provider-bill-sources\/[^/]+\/(?:import|fetch)$/.test(path);
+}
+
 export interface AdminApi {
   /** Answers every request under /api/v1 from `address`, including unknown paths. Never throws or rejects. */
   fetch(request: Request, address: string, isOverTls?: boolean): Response | Promise<Response>;
   /** For endpoints outside of this API: throws as `fetch` would unless the principal is an operator or viewer. */
   requireInstallation(request: Request, address: string): Promise<void>;
-  /** Accepts an invitation for a person whom the OpenID Connect issuer verified. */
-  acceptVerified: AcceptVerified;
+  /** Decides whether a person may sign in whom an issuer of OpenID Connect verified, and as whom. */
+  admitIdentity: AdmitIdentity;
 }
 
 /** The admin API of a process. Its routes are loaded with the first request that needs them: their libraries need 8 MB. */
 export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
-  let loading: Promise<Pick<AdminApi, 'fetch' | 'acceptVerified'>> | null = null;
+  let loading: Promise<Pick<AdminApi, 'fetch' | 'admitIdentity'>> | null = null;
   const load = () => {
     loading ??= import('./answer-requests.ts')
       .then(({ makeRoutedApi }) => makeRoutedApi(dependencies))
@@ -51,6 +56,6 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
       }
     },
     requireInstallation: (request, address) => requireInstallation(dependencies, request, address),
-    acceptVerified: async (email, address) => (await load()).acceptVerified(email, address),
+    admitIdentity: async (identity, address) => (await load()).admitIdentity(identity, address),
   };
 }

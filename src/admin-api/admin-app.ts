@@ -4,7 +4,7 @@
 import { OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { Account } from '../accounts/accounts.ts';
-import type { AuditRecord } from '../audit/audit.ts';
+import type { Actor, AuditRecord } from '../audit/audit.ts';
 import { FairQueue, type QueueBounds } from '../base/fair-queue.ts';
 import { formatId, type IdKind, newRequestId, parseId } from '../base/ids.ts';
 import { type Fault, formatFault } from '../catalog/catalog.ts';
@@ -98,6 +98,9 @@ const OPEN = new Set([
   '/api/v1/unsubscribe',
 ]);
 
+/** Routes whose body is CSV, which their handlers read: it may be too large for memory. */
+const CSV_PATH = /^\/api\/v1\/provider-bill-sources\/[^/]+\/import$/;
+
 export interface AdminEnvironment {
   /** The client's IP address, through trusted proxies. */
   Bindings: { address: string; isOverTls: boolean };
@@ -108,6 +111,8 @@ export interface AdminEnvironment {
   Variables: {
     requestId: string;
     principal: Principal;
+    /** The actor of changes, if it is not the principal. */
+    actor?: Pick<Actor, 'id' | 'role'>;
     /** Cookies to set with the response. */
     cookies?: readonly string[];
     failure?: TurnpikeError;
@@ -149,6 +154,7 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     using _turn = accountId === null ? null : await lines.enter(sharesBoundsOf(principal) ?? accountId, id);
     if (!['GET', 'HEAD'].includes(context.req.method)) {
       if (accountId !== null) refuseDisabled(chain);
+      if (context.req.method === 'POST' && CSV_PATH.test(context.req.path)) return next();
       const bytesMax = accountId === null ? bounds.adminBodyBytesMax : bounds.accountBodyBytesMax;
       context.req.raw = await readJsonBody(context.req.raw, bytesMax);
     }

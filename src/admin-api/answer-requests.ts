@@ -3,6 +3,7 @@
 import { accountRoutes } from './accounts.ts';
 import type { AdminApi } from './admin-api.ts';
 import { makeAdminApp } from './admin-app.ts';
+import { makeAdmitIdentity } from './admit-identity.ts';
 import { applyRoutes } from './apply.ts';
 import { attentionRoutes } from './attention.ts';
 import { auditRoutes } from './audit.ts';
@@ -15,8 +16,10 @@ import { creditRoutes, refundRoutes } from './credits.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { destinationRoutes } from './destinations.ts';
+import { directoryGroupRoutes } from './directory-groups.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
-import { invitationRoutes, makeAcceptVerified } from './invitations.ts';
+import { invitationRoutes } from './invitations.ts';
+import { inviteManyRoutes } from './invite-many.ts';
 import { keyRoutes } from './keys.ts';
 import { addOpenapi } from './openapi.ts';
 import { passwordResetRoutes } from './password-resets.ts';
@@ -24,6 +27,7 @@ import { paymentRoutes } from './payments.ts';
 import { personRoutes } from './people.ts';
 import { planRoutes } from './plans.ts';
 import { priceUpdateRoutes } from './price-update.ts';
+import { providerBillRoutes } from './provider-bills.ts';
 import { providerRoutes } from './providers.ts';
 import { refusalRoutes } from './refusals.ts';
 import { addRoute } from './route.ts';
@@ -38,7 +42,7 @@ import { summaryRoutes } from './usage-summary.ts';
 import { totalRoutes } from './usage-totals.ts';
 
 /** Contains the change lock: one for a process. */
-export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, 'fetch' | 'acceptVerified'> {
+export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, 'fetch' | 'admitIdentity'> {
   const app = makeAdminApp(dependencies);
   const withChangeLock = makeChangeLock(dependencies);
   const routes = [
@@ -49,6 +53,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...keyRoutes,
     ...modelRoutes,
     ...providerRoutes,
+    ...providerBillRoutes,
     ...summaryRoutes,
     ...totalRoutes, // before records of messages, whose path would match
     ...usageRoutes,
@@ -62,7 +67,9 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...catalogRoutes,
     ...planRoutes,
     ...tokenRoutes,
+    ...inviteManyRoutes,
     ...personRoutes,
+    ...directoryGroupRoutes,
     ...invitationRoutes(dependencies),
     ...signUpRoutes,
     ...passwordResetRoutes,
@@ -82,6 +89,6 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
   addOpenapi(app, dependencies);
   return {
     fetch: (request, address, isOverTls = false) => app.fetch(request, { address, isOverTls }),
-    acceptVerified: makeAcceptVerified(dependencies, withChangeLock),
+    admitIdentity: makeAdmitIdentity(dependencies, withChangeLock),
   };
 }

@@ -46,7 +46,7 @@ export function recordAudit(
   notes: readonly ChangeNote[],
   creation: RememberedCreation | null = null,
 ): AuditContext {
-  const { id, role } = context.get('principal');
+  const { id, role } = context.get('actor') ?? context.get('principal');
   const actor = { id, role, address: context.env.address, requestId: context.get('requestId') };
   const records: AuditRecord[] = notes
     .map(({ before, after, ...note }) => ({ atMs: clock.nowMs(), actor, ...note, ...describeChange(before, after) }))
@@ -144,14 +144,19 @@ export type Remember = (object: string, secret: Secret | null) => RememberedCrea
 
 /**
  * Runs `make` under the change lock, unless the idempotency key created the same before. Throws idempotency_mismatch,
- * invalid_request for the key, and errors of `make`; then nothing is stored.
+ * invalid_request for the key, and errors of `make`; then nothing is stored. `part`: which of several creations of the request.
  */
-export function createOnce(call: Call, make: (remember: Remember, atMs: number) => Promise<Made>): Promise<Created> {
+export function createOnce(
+  call: Call,
+  make: (remember: Remember, atMs: number) => Promise<Made>,
+  part = '',
+): Promise<Created> {
   return call.changeInTurn(async () => {
     const { audit, clock, vault, context } = call;
     const atMs = clock.nowMs();
-    const idempotencyKey = readKey(context.req.header('idempotency-key'));
-    if (idempotencyKey === null) return { ...(await make(() => null, atMs)), atMs };
+    const given = readKey(context.req.header('idempotency-key'));
+    if (given === null) return { ...(await make(() => null, atMs)), atMs };
+    const idempotencyKey = given + part;
     const principal = context.get('principal').id;
     const request = [context.req.method, context.req.path, JSON.stringify(call.body)].join('\n');
     const requestHash = createHash('sha256').update(request).digest('base64url');

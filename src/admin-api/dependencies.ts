@@ -3,6 +3,7 @@
 import type {
   Account,
   AccountStore,
+  DirectoryGroupStore,
   NameSearches,
   Person,
   PersonStore,
@@ -13,8 +14,9 @@ import type {
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
+import type { BillStore } from '../bills/bills.ts';
 import type { Auth, Catalog, CatalogDocument, DocumentKind, Model, ProviderSettings } from '../catalog/catalog.ts';
-import { bounds } from '../config/config.ts';
+import { bounds, type OidcSettings } from '../config/config.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
@@ -79,10 +81,17 @@ export interface SignIn {
   endSessions(email: string): Promise<void>;
   /** Removes password, second factor and sessions of this email. Rejects with store_unavailable. */
   forgetPassword(email: string): Promise<void>;
+  /**
+   * The person who signed in with one email does so with another, which nobody claims: what is known of that one before is
+   * forgotten. Rejects with store_unavailable.
+   */
+  changeEmail(from: string, to: string): Promise<void>;
+  /** Forgets as which the person with this email signed in at issuers. Rejects with store_unavailable. */
+  forgetIdentity(email: string): Promise<void>;
   /** Counts one more under the name, over all nodes, unless there were `max` within the window. Rejects with store_unavailable. */
   count: Count;
-  /** Display name of the OpenID Connect provider; null without one. */
-  oidcName: string | null;
+  /** The issuers of OpenID Connect. */
+  issuers: readonly Pick<OidcSettings, 'id' | 'name' | 'issuer'>[];
 }
 
 /** Finds enabled people by the cookie of their session. */
@@ -128,6 +137,7 @@ export interface AdminDependencies {
   names: NameSearches;
   tokens: TokenStore;
   people: PersonStore;
+  directoryGroups: DirectoryGroupStore;
   signUps: SignUpStore;
   /** Queues mails; null: the service sends none. */
   mailer: Mailer | null;
@@ -150,6 +160,7 @@ export interface AdminDependencies {
   usage: UsageStore;
   traffic: RefusalStore & RouteHourStore;
   codes: CodeStore;
+  bills: BillStore;
   paymentStore: PaymentStore;
   /** null: no provider is set, and no payments are taken. */
   payments: PaymentService | null;

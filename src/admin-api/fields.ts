@@ -21,6 +21,9 @@ function idText(kind: IdKind) {
 /** The account of an object, its `accountId`. */
 export const accountShown = encoded(idText('acct'), (id: number) => formatId('acct', id), 'Id');
 
+/** The person of an object, its `personId`. */
+export const personShown = encoded(idText('person'), (id: number) => formatId('person', id), 'Id');
+
 export const requestIdField = z.string().openapi({ pattern: '^req_[0-9A-Za-z]{25}$' });
 export const amountShown = encoded(
   z.string().openapi({
@@ -47,7 +50,7 @@ export const dayShown = z.string().openapi({ format: 'date', examples: ['2026-07
 /** The actor of a change. */
 export const actorShown = z.string().openapi({
   description:
-    '"tok_…", "person_…", "local" for the local operator of the machine, "start" for the service at its first start, "stripe" for what Stripe reported, "anyone" for a refused webhook request, or "recipient" for who used the link of a mail.',
+    '"tok_…", "person_…", "local" for the local operator of the machine, "start" for the service itself, "stripe" for what Stripe reported, "anyone" for a refused webhook request, "recipient" for who used the link of a mail, or "directory" for what follows from the groups of a person at an issuer.',
   examples: ['local'],
 });
 

@@ -3,13 +3,12 @@
 // token.
 
 import { z } from '@hono/zod-openapi';
-import { Hono } from 'hono';
-import { findOnlyInvitation, hasLinkShape, type Person } from '../accounts/accounts.ts';
-import { formatId, newRequestId } from '../base/ids.ts';
+import { hasLinkShape, type Person } from '../accounts/accounts.ts';
+import { formatId } from '../base/ids.ts';
 import { installationOf } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
-import { type AdminEnvironment, invalidMember } from './admin-app.ts';
-import { recordAudit, type WithChangeLock } from './changes.ts';
+import { invalidMember } from './admin-app.ts';
+import { recordAudit } from './changes.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { emailField, idField, nameField, timeShown } from './fields.ts';
@@ -39,7 +38,11 @@ export const invitationSchema = z.object({
 export const acceptedSchema = z.object({ email: z.string(), role: roleField });
 export const signInSchema = z.object({
   password: z.literal(true),
-  oidc: z.object({ name: z.string() }).nullable().describe('The OpenID Connect provider; null if there is none.'),
+  oidc: z
+    .object({ name: z.string() })
+    .nullable()
+    .describe('The first issuer of OpenID Connect; null if there is none.'),
+  issuers: z.array(z.object({ id: z.string(), name: z.string() })).describe('The issuers of OpenID Connect, in order.'),
   first_operator: z
     .boolean()
     .describe('The installation has no operator yet; the data directory has a link to create one.'),
@@ -61,14 +64,15 @@ export function invitationRoutes(dependencies: AdminDependencies): AdminRoute[] 
   return [
     get('/sign-in', 'signin-show', 'Retrieve the sign-in methods', 'anyone', {
       answer: [signInSchema, 'The sign-in methods; no authentication required'],
-      async handle({ signIn: { oidcName } }) {
+      async handle({ signIn: { issuers } }) {
         hasOperator ||= (await people.countInRole('operator', 'enabled')) > 0;
         hasOperator ||= (await people.countInRole('operator', 'disabled')) > 0;
-        const oidc = oidcName === null ? null : { name: oidcName };
+        const [first] = issuers;
         const { name, logo, support } = installationOf(catalog.current().settings);
         return {
           password: true as const,
-          oidc,
+          oidc: first === undefined ? null : { name: first.name },
+          issuers: issuers.map(({ id, name }) => ({ id, name })),
           first_operator: !hasOperator,
           sign_up: isSignUpOpen(dependencies) ? { domains: [...catalog.current().settings.signUpDomains] } : null,
           password_reset: mailer !== null,
@@ -130,7 +134,7 @@ async function accept(call: CallWith<typeof acceptBody>): Promise<z.infer<typeof
 }
 
 /** Records the person themselves as the actor. A person who had access gets a mail about the new password. */
-async function storeAccepted(
+export async function storeAccepted(
   call: Pick<Call, 'context' | 'clock' | 'people' | 'mailer'>,
   before: Person,
   after: Person,
@@ -157,30 +161,4 @@ async function emailOf(call: AdminDependencies, person: Person, given: string | 
   if (wanted === undefined) throw invalidMember('email', 'is required');
   await refuseClaimed(call, person, wanted);
   return wanted;
-}
-
-/** No effect if no invitation for this email is open. Rejects with store_unavailable, overloaded. */
-export type AcceptVerified = (email: string, address: string) => Promise<void>;
-
-export function makeAcceptVerified(dependencies: AdminDependencies, withChangeLock: WithChangeLock): AcceptVerified {
-  const own = new Hono<AdminEnvironment>(); // internal: not reachable from outside
-  own.onError((failure) => {
-    throw failure;
-  });
-  own.post('/', async (context) => {
-    context.set('requestId', newRequestId(dependencies.clock.nowMs()));
-    const email = await context.req.text();
-    await withChangeLock(context, async () => {
-      const { people } = dependencies;
-      const before = (await people.findPersonByEmail(email)) ?? (await findOnlyInvitation(people, email));
-      if (before?.status !== 'invited') return;
-      await dependencies.signIn.forgetPassword(email); // set by a former owner of this email, or with another link
-      const after: Person = { ...before, status: 'enabled', linkExpiresAtMs: null };
-      await storeAccepted({ ...dependencies, context }, before, after, { accepted_by: 'single sign-on' });
-    });
-    return context.body(null);
-  });
-  return async (email, address) => {
-    await own.request('/', { method: 'POST', body: email }, { address, isOverTls: false });
-  };
 }

@@ -4,6 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import {
   type Account,
+  type EndedKey,
   type Key,
   type KeyTerms,
   keyOrders,
@@ -19,7 +20,7 @@ import type { KeyMeters } from '../ledger/ledger.ts';
 import { hashSecret } from '../secrets/secrets.ts';
 import { accountForNew, askedAccount, findByIds, groupsFor } from './accounts.ts';
 import { findObject, invalidRequest } from './admin-app.ts';
-import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
+import { type ChangeNote, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import {
   type AdminDependencies,
   accountOf,
@@ -311,6 +312,19 @@ async function storeChange(call: Call, id: string, change: KeyChange, action: st
   await call.accounts.updateKey(key, terms, recordAudit(call, [note]));
   call.forgetKey(key.id);
   return findKey(call, id);
+}
+
+/** The key disabled, for a change of something else that stores it. */
+export async function endOfKey(call: Call, key: Key): Promise<EndedKey & { note: ChangeNote }> {
+  const before = await withKeyMeters(call, key);
+  const changed: Key = { ...key, status: 'disabled' };
+  const { quota, quotaPeriod, requestsPerMinute, inputTokensPerMinute, outputTokensPerMinute, concurrency } =
+    before.meters;
+  const rates = { requestsPerMinute, inputTokensPerMinute, outputTokensPerMinute, concurrency };
+  const terms: KeyTerms = { status: 'disabled', expiresAtMs: key.expiresAtMs, quota, quotaPeriod, ...rates };
+  const shown = keyTermsJson({ ...before, key: changed });
+  const note = changeNote('key.update', formatId('key', key.id), key.accountId, keyTermsJson(before), shown);
+  return { key: changed, terms, note };
 }
 
 /** Gives a key a new secret. The former one ends now, or after the grace period. */

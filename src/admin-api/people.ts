@@ -2,7 +2,7 @@
 // rights than their own.
 
 import { z } from '@hono/zod-openapi';
-import { claimsEmail, emailKeyOf, makeLinkSecret, type Person, type Role } from '../accounts/accounts.ts';
+import { claimsEmail, emailKeyOf, makeLinkSecret, type Person, type Role, SCIM_SOURCE } from '../accounts/accounts.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { fairShare } from '../base/fair-limits.ts';
 import { formatId, parseId } from '../base/ids.ts';
@@ -52,13 +52,36 @@ export const personSchema = z
       ),
     name: z.string(),
     status: z.enum(['invited', 'enabled', 'disabled']),
+    managed_by: z
+      .enum(['directory'])
+      .nullable()
+      .describe('directory: the groups of the directory decide their account, role and status.'),
+    directory_source: z
+      .string()
+      .nullable()
+      .describe(
+        'The source that places them: the id of an issuer, or scim; null: the issuer that they sign in at next.',
+      ),
+    identity: z
+      .object({ issuer: z.string(), subject: z.string() })
+      .nullable()
+      .describe('As which they sign in with OpenID Connect; null: they have not yet.'),
+    disabled_by: z
+      .enum(['directory', 'account', 'installation'])
+      .nullable()
+      .describe('Who disabled them, if that is known; null also for a person who is not disabled.'),
     link_expires_at: timeShown.nullable().describe('Expiry of the one-time link; null if there is none.'),
     made_by: actorShown,
     created_at: timeShown,
   })
   .openapi('Person');
 
-const encodePerson = encoderOf(personSchema);
+const encode = encoderOf(personSchema);
+
+export function encodePerson(person: Person): z.infer<typeof personSchema> {
+  const { managedBy = null, directorySource = null, identity = null, disabledBy = null } = person;
+  return encode({ ...person, managedBy, directorySource, identity, disabledBy });
+}
 
 /** The person with this id "person_…", if the principal may see them. Throws object_not_found. */
 function findPerson(call: Call, id: string): Promise<Person> {
@@ -86,7 +109,14 @@ async function freeEmail(
   const before = claimed ?? invited;
   if (before === null) return null;
   await signIn.forgetPassword(email);
-  const former: Person = { ...before, email: null, status: 'disabled', linkExpiresAtMs: null };
+  const left = {
+    email: null,
+    identity: null,
+    status: 'disabled',
+    disabledBy: 'installation',
+    linkExpiresAtMs: null,
+  } as const;
+  const former: Person = { ...before, ...left };
   return { former, note: personNote('person.update', before, former) };
 }
 
@@ -112,11 +142,33 @@ interface PersonChange {
   name?: string | undefined;
   role?: Role | undefined;
   status?: 'enabled' | 'disabled' | undefined;
+  managed_by?: 'directory' | null | undefined;
+  identity?: null | undefined;
+}
+
+/** Throws invalid_request and conflict. */
+function refuseManaged(principal: Principal, before: Person, change: PersonChange): void {
+  const { managed_by: managedBy = before.managedBy ?? null, identity, role = before.role } = change;
+  const faults = [
+    ...(change.managed_by === undefined ? [] : (['managed_by'] as const)),
+    ...(identity === undefined ? [] : (['identity'] as const)),
+  ];
+  const [first] = faults;
+  if (first !== undefined && principal.accountId !== null)
+    throw invalidMember(first, 'may only be changed by the people of the installation');
+  if (managedBy === null) return;
+  const isEnabled = change.status === 'enabled' && before.status === 'disabled' && before.disabledBy === 'directory';
+  if (role !== before.role || isEnabled)
+    throw new TurnpikeError(
+      'conflict',
+      'The directory decides the role of this person, and whether they are enabled: change their groups there, or set managed_by to null.',
+    );
 }
 
 /** The person after a change; absent members stay. Throws invalid_request and conflict. */
 function changedPerson(principal: Principal, before: Person, change: PersonChange): Person {
   const { name = before.name, role = before.role, status = before.status } = change;
+  refuseManaged(principal, before, change);
   const isSelf = principal.id === formatId('person', before.id);
   if (isSelf && (role !== before.role || status !== before.status))
     throw new TurnpikeError(
@@ -136,7 +188,38 @@ function changedPerson(principal: Principal, before: Person, change: PersonChang
     );
   // Whether somebody else has the email meanwhile must not show: the people of an account only invite again.
   const next = principal.accountId !== null && status === 'enabled' && before.status !== 'enabled' ? 'invited' : status;
-  return { ...before, name, role, status: next, linkExpiresAtMs: next === 'disabled' ? null : before.linkExpiresAtMs };
+  return { ...before, name, role, ...directoryAfter(before, change), ...standingAfter(principal, before, next) };
+}
+
+/** Whether the person signs in at the issuer of their directory, and not with a password. */
+function isOfIssuer({ managedBy, directorySource }: Person): boolean {
+  return managedBy === 'directory' && directorySource !== SCIM_SOURCE;
+}
+
+function directoryAfter(
+  { managedBy = null, directorySource = null, identity = null, status }: Person,
+  change: PersonChange,
+): Pick<Person, 'managedBy' | 'directorySource' | 'identity'> {
+  const { managed_by: managed = managedBy } = change;
+  const source = managed === managedBy ? directorySource : null;
+  // Somebody else may be bound to the identity of a person who was disabled by hand.
+  const isFreed =
+    change.identity === null || (change.status === 'enabled' && managed === null && status === 'disabled');
+  return { managedBy: managed, directorySource: source, identity: isFreed ? null : identity };
+}
+
+/** Who is disabled twice was disabled by the installation, if it is one of them. */
+function standingAfter(
+  principal: Principal,
+  before: Person,
+  status: Person['status'],
+): Pick<Person, 'status' | 'linkExpiresAtMs' | 'disabledBy'> {
+  if (status === 'invited' && before.status === 'disabled' && isOfIssuer(before))
+    return { status: 'disabled', disabledBy: 'directory', linkExpiresAtMs: null }; // their next sign-in enables them
+  if (status !== 'disabled') return { status, disabledBy: null, linkExpiresAtMs: before.linkExpiresAtMs };
+  const by = principal.accountId === null ? 'installation' : 'account';
+  const former = before.status === 'disabled' ? (before.disabledBy ?? null) : null;
+  return { status, disabledBy: former === 'installation' ? former : by, linkExpiresAtMs: null };
 }
 
 /** Only this machine's operator may remove the last operator who can sign in. */
@@ -162,7 +245,7 @@ async function refuseFormer({ people, principal }: Call): Promise<void> {
   throw new TurnpikeError('role_not_allowed', 'Your permissions were changed in the meantime.');
 }
 
-const createBody = z.strictObject({
+export const invitationBody = z.strictObject({
   email: emailField,
   role: roleField,
   account: accountField
@@ -174,6 +257,19 @@ const changeBody = z.strictObject({
   name: nameField.optional().describe('Their name.'),
   role: roleField.optional(),
   status: z.enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' }).optional(),
+  managed_by: z
+    .enum(['directory'], { error: 'must be directory or null' })
+    .nullable()
+    .optional()
+    .describe(
+      'directory: the groups of the directory decide from the next sign-in on; null: they no longer do. Only for operators.',
+    ),
+  identity: z
+    .null({ error: 'must be null' })
+    .optional()
+    .describe(
+      'null: the next sign-in with OpenID Connect and the same email binds the person anew. Only for operators.',
+    ),
 });
 const params = z.object({ id: idField('person') });
 export const invitedSchema = personSchema.extend({
@@ -187,7 +283,7 @@ export const invitedSchema = personSchema.extend({
 
 export const personRoutes: AdminRoute[] = [
   post('/people', 'person-create', 'Invite a person', holdersWhoChange, {
-    body: createBody,
+    body: invitationBody,
     isCreation: true,
     conflict:
       'Another active person has this email address (for the people of an account: a person of that account), or the account has reached the number of people that its own people may invite',
@@ -235,7 +331,7 @@ export const personRoutes: AdminRoute[] = [
   }),
 ];
 
-async function storePerson(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
+export async function storePerson(call: CallWith<typeof invitationBody>, remember: Remember): Promise<Made> {
   const { people, principal, body } = call;
   await refuseFormer(call);
   const accountId = await accountOfRole(call);
@@ -303,7 +399,7 @@ async function mayMail(call: Call, person: Person, to: string): Promise<boolean>
   return toMailbox.isAllowed && (await signIn.count(key, mailboxShare, DAY_MS)).isAllowed;
 }
 
-async function storeChange(call: Call, id: string, change: PersonChange): Promise<Person> {
+async function storeChange(call: CallWith<typeof changeBody>, id: string, change: PersonChange): Promise<Person> {
   await refuseFormer(call);
   const before = await findPerson(call, id);
   const after = changedPerson(call.principal, before, change);
@@ -313,6 +409,8 @@ async function storeChange(call: Call, id: string, change: PersonChange): Promis
   const link = after.linkExpiresAtMs === null ? ({ hash: null } as const) : 'as it is';
   await call.people.updatePerson(after, link, recordAudit(call, [personNote('person.update', before, after)]));
   if (after.status === 'disabled' && claimsEmail(before)) await endSessions(call, after);
+  if (call.body.identity === null && after.email !== null && claimsEmail(before))
+    await call.signIn.forgetIdentity(after.email);
   return after;
 }
 
@@ -336,7 +434,7 @@ async function endFormerAccess(call: AdminDependencies, before: Person, after: P
 }
 
 /** A disabled person cannot sign in or use a session: a failure to end it is only logged. */
-async function endSessions({ signIn, report, context }: Call, { email }: Person): Promise<void> {
+export async function endSessions({ signIn, report, context }: Call, { email }: Person): Promise<void> {
   if (email === null) return;
   try {
     await signIn.endSessions(email);
@@ -353,6 +451,11 @@ async function storeLink(call: Call, id: string, remember: Remember): Promise<Ma
     throw new TurnpikeError('conflict', 'You cannot create a link for yourself. Ask another person who may do it.');
   if (before.status === 'disabled')
     throw new TurnpikeError('conflict', `The person "${id}" is disabled: enable them first.`);
+  if (isOfIssuer(before))
+    throw new TurnpikeError(
+      'conflict',
+      `The person "${id}" signs in at the issuer of their directory, not with a password. Set managed_by to null first.`,
+    );
   const after: Person = { ...before, linkExpiresAtMs: call.clock.nowMs() + bounds.linkMs };
   const secret = makeLinkSecret();
   const shown = (person: Person) => ({ link_expires_at: isoTime(person.linkExpiresAtMs) });

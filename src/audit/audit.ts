@@ -9,7 +9,7 @@ export interface Actor {
   /**
    * "tok_…" for a token, "person_…" for a person, "local" for the operator of this machine, "start" for the service
    * itself at its start, "stripe" for changes that follow from Stripe's state, "anyone" for a refused webhook request,
-   * "recipient" for who used the link of a mail.
+   * "recipient" for who used the link of a mail, "directory" for what follows from the groups of a person at an issuer.
    */
   id: string;
   role: 'operator' | 'viewer' | 'owner' | 'member' | 'service';

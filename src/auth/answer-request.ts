@@ -6,7 +6,14 @@ import { type Count, type Counted, countNetworks, networkCounters } from '../bas
 import { bounds } from '../config/config.ts';
 import type { AuthRequest, AuthResponse, SignInSettings } from '../sign-in/sign-in.ts';
 import type { Throttle } from '../storage/storage.ts';
-import { ADDRESS_HEADER, AUTH_PATH, type BetterAuth, INSTALLATION_HEADER, originOf } from './make-auth.ts';
+import {
+  ADDRESS_HEADER,
+  AUTH_PATH,
+  type BetterAuth,
+  handleCallback,
+  INSTALLATION_HEADER,
+  originOf,
+} from './make-auth.ts';
 import { endSessions, findPasswordHash } from './passwords.ts';
 
 const NAME = 'turnpike.known_device';
@@ -61,7 +68,9 @@ export async function answerRequest(
   if (asked.path === LIST_SESSIONS) return ofJson(await listSessions(auth, asked));
   if (asked.path === REPLACE) return replaceSecondFactor(auth, throttle, settings, asked);
   if (asked.path === REVOKE_SESSION) return ofJson(await revokeSession(auth, asked));
-  const answer = await auth.handler(toRequest(asked, settings));
+  const request = toRequest(asked, settings);
+  const isCallback = asked.path.startsWith('/callback/');
+  const answer = await (isCallback ? handleCallback(auth, request, asked.address) : auth.handler(request));
   if (asked.path === CHANGE_PASSWORD && answer.ok) await endOthers(auth, answer);
   if (asked.path === VERIFY_CODE && answer.ok && (await isReplayed(auth, throttle, asked, answer)))
     return { status: 401, headers: [], body: JSON.stringify({ code: 'INVALID_CODE' }) };

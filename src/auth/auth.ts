@@ -7,21 +7,23 @@ import { bounds, PASSWORD_COST } from '../config/config.ts';
 import type { Admission, FoundSession, Proof, Refusal, SignInQuestion, SignInSettings } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
 import { answerRequest, endSession } from './answer-request.ts';
+import { changeEmail, forgetIdentity } from './identities.ts';
 import { type BetterAuth, makeAuth } from './make-auth.ts';
 import { findPasswordFault } from './password-strength.ts';
 import { endSessions, findPasswordHash, forgetPassword, PasswordHashing, setPassword } from './passwords.ts';
 
-type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+type Fetch = (input: string | URL | Request, init?: BunFetchRequestInit) => Promise<Response>;
 
 /** Nothing is fetched before the returned function is called: a silent issuer must not delay password sign-ins. */
-function boundFetching(): () => void {
+function boundFetching({ authorities }: SignInSettings): () => void {
+  const tls = authorities === null ? {} : { tls: { ca: [...authorities] } };
   const fetchUnbound: Fetch = globalThis.fetch;
   let isAllowed = false;
   const fetchBound: Fetch = async (input, init) => {
     if (!isAllowed) throw new Error('the issuer is only called for a single sign-on');
     const limit = AbortSignal.timeout(bounds.issuerAnswerMsMax);
     const signal = init?.signal ? AbortSignal.any([init.signal, limit]) : limit;
-    const answer = await fetchUnbound(input, { ...init, signal });
+    const answer = await fetchUnbound(input, { ...init, ...tls, signal });
     return new Response(await readBounded(answer), { status: answer.status, headers: answer.headers });
   };
   globalThis.fetch = Object.assign(fetchBound, { preconnect: globalThis.fetch.preconnect });
@@ -51,7 +53,14 @@ export interface Auth {
 /** Brings the tables up to date, for `turnpike migrate`. They are the same whatever the settings. */
 export async function migrateSignIn(database: SignInDatabase): Promise<void> {
   const secret = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64'); // nothing is sealed with it
-  const settings = { store: { path: '' }, secret, publicUrl: null, oidc: null, passwordCost: PASSWORD_COST };
+  const settings = {
+    store: { path: '' },
+    secret,
+    publicUrl: null,
+    issuers: [],
+    authorities: null,
+    passwordCost: PASSWORD_COST,
+  };
   const hashing = new PasswordHashing(PASSWORD_COST);
   const admit = () => Promise.reject(new Error('nobody signs in during a migration'));
   await makeTables(makeAuth({ settings, database, hashing, admit, tell: () => {} }), database);
@@ -71,7 +80,7 @@ async function makeTables({ options }: BetterAuth, database: SignInDatabase): Pr
 
 /** Creates its tables. Rejects if the database is unavailable. */
 export async function openAuth({ settings, database, admit, tell }: AuthParts): Promise<Auth> {
-  const allowFetching = boundFetching();
+  const allowFetching = boundFetching(settings);
   const hashing = new PasswordHashing(settings.passwordCost);
   let isOpen = false;
   // Warnings before the first request to the issuer are not failures.
@@ -100,6 +109,10 @@ export async function openAuth({ settings, database, admit, tell }: AuthParts): 
           return endSessions(auth, question.email);
         case 'forget-password':
           return forgetPassword(auth, question.email);
+        case 'change-email':
+          return changeEmail(auth, question.email, question.to);
+        case 'forget-identity':
+          return forgetIdentity(auth, question.email);
         case 'has-password':
           return findPasswordHash(auth, question.email.toLowerCase()).then((hash) => hash !== null);
         case 'count':

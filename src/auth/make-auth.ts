@@ -1,17 +1,17 @@
 // Options of better-auth: its defaults are disabled unless needed here.
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { type BetterAuthOptions, betterAuth } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { genericOAuth, twoFactor } from 'better-auth/plugins';
 import { bounds } from '../config/config.ts';
-import type { Admission, Proof, Refusal, SignInSettings } from '../sign-in/sign-in.ts';
+import type { Admission, IssuerSettings, Proof, Refusal, SignInSettings } from '../sign-in/sign-in.ts';
 import type { SignInDatabase } from '../storage/storage.ts';
 import { findPasswordFault } from './password-strength.ts';
 import { HashingCrowded, type PasswordHashing } from './passwords.ts';
+import { isEmailVerified, readClaim } from './read-claims.ts';
 
 export const AUTH_PATH = '/console/auth';
-/** Name of the single issuer, in its callback path. */
-const ISSUER_NAME = 'oidc';
 /** Only the main thread sets it. */
 export const ADDRESS_HEADER = 'x-turnpike-address';
 /** Only the main thread sets it: the name of the installation, URL-encoded. */
@@ -34,11 +34,31 @@ export function originOf(settings: SignInSettings): string {
   return settings.publicUrl === null ? NO_ORIGIN : new URL(settings.publicUrl).origin;
 }
 
-export function makeAuth(parts: MakeParts) {
-  return betterAuth({ ...authOptions(parts), plugins: makePlugins(parts.settings) });
+/** The answer of an issuer that is being handled. */
+interface OpenCallback {
+  address: string;
+  findFormerEmail(issuer: string, subject: string): Promise<string | null>;
+  /** The decision about the person; undefined: none yet. */
+  refusal?: Refusal | 'email_not_verified' | undefined;
+}
+const callbacks = new AsyncLocalStorage<OpenCallback>();
+
+/** Handles the answer of an issuer. */
+export function handleCallback(auth: BetterAuth, request: Request, address: string): Promise<Response> {
+  const findFormerEmail = async (providerId: string, accountId: string) => {
+    const { internalAdapter } = await auth.$context;
+    const owner = await internalAdapter.findAccountOwnerByKey({ providerId, accountId });
+    return owner?.kind === 'owned' ? owner.user.email : null;
+  };
+  return callbacks.run({ address, findFormerEmail }, () => auth.handler(request));
 }
 
-function makePlugins({ publicUrl, oidc }: SignInSettings) {
+export function makeAuth(parts: MakeParts) {
+  return betterAuth({ ...authOptions(parts), plugins: makePlugins(parts) });
+}
+
+function makePlugins({ settings, admit }: MakeParts) {
+  const { publicUrl, issuers } = settings;
   const second = twoFactor({
     issuer: publicUrl === null ? 'Turnpike' : `Turnpike ${new URL(publicUrl).host}`,
     accountLockout: {
@@ -47,25 +67,42 @@ function makePlugins({ publicUrl, oidc }: SignInSettings) {
       durationSeconds: bounds.secondFactorRestMs / 1000,
     },
   });
-  if (oidc === null) return [second];
-  const { issuer, clientId, clientSecret, isEmailAssumed } = oidc;
-  const single = genericOAuth({
-    config: [
-      {
-        providerId: ISSUER_NAME,
-        discoveryUrl: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
-        clientId,
-        clientSecret,
-        scopes: ['openid', 'email', 'profile'],
-        pkce: true,
-        requireIdTokenVerification: true,
-        disableProviderLogout: true,
-        mapProfileToUser: (said) =>
-          isEmailAssumed && said['email_verified'] === undefined ? { emailVerified: true } : {},
-      },
-    ],
-  });
-  return [second, single];
+  if (issuers.length === 0) return [second];
+  const decide = (issuer: IssuerSettings) => (claims: Record<string, unknown>) => decideOn(issuer, claims, admit);
+  const config = issuers.map((issuer) => ({
+    providerId: issuer.id,
+    discoveryUrl: `${issuer.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+    clientId: issuer.clientId,
+    clientSecret: issuer.clientSecret,
+    scopes: [...issuer.scopes],
+    pkce: true,
+    requireIdTokenVerification: true,
+    disableProviderLogout: true,
+    mapProfileToUser: decide(issuer),
+  }));
+  return [second, genericOAuth({ config })];
+}
+
+/**
+ * Asks whether the person may sign in, once their claims are verified and before anything is stored: later, a transaction may be
+ * open, which the answer must not wait for.
+ */
+async function decideOn(
+  issuer: IssuerSettings,
+  claims: Record<string, unknown>,
+  admit: MakeParts['admit'],
+): Promise<{ emailVerified: boolean }> {
+  const callback = callbacks.getStore();
+  const claim = readClaim(claims, issuer);
+  const emailVerified = isEmailVerified(claims, issuer);
+  if (callback === undefined || claim === null) return { emailVerified: false };
+  const { address, findFormerEmail } = callback;
+  const formerEmail = await findFormerEmail(issuer.id, claim.subject);
+  const { email } = claim;
+  callback.refusal = emailVerified
+    ? await admit({ email, by: 'single-sign-on', address, claim: { ...claim, formerEmail }, isFinal: false })
+    : 'email_not_verified';
+  return { emailVerified };
 }
 
 function authOptions(parts: MakeParts): BetterAuthOptions {
@@ -159,21 +196,19 @@ function rateLimitOver(database: SignInDatabase): NonNullable<BetterAuthOptions[
   };
 }
 
-/** Nothing is stored about people unknown to the main thread, and no session is created without its consent. */
+/** Nothing is stored about people whom the main thread refuses, and no session is created without its consent. */
 function gates({ admit }: MakeParts): Pick<BetterAuthOptions, 'user' | 'databaseHooks'> {
   return {
     user: {
       async validateUserInfo({ user, source }, context) {
         if (source.method !== 'oauth') return;
-        const address = addressOf(context);
-        const email = String(user.email ?? '').toLowerCase();
         if (user.emailVerified !== true) return { error: 'email_not_verified' };
+        const { refusal } = callbacks.getStore() ?? {};
+        if (refusal !== null) return { error: refusal ?? 'person_unknown' };
+        const email = String(user.email ?? '').toLowerCase();
         const known =
           user.id === undefined ? null : await context?.context.internalAdapter.findUserById(String(user.id));
-        // The issuer gave this name to a different email than before.
-        if (known && known.email !== email) return { error: 'email_changed' };
-        const refusal = await admit({ email, by: 'single-sign-on', address, isFinal: false });
-        return refusal === null ? undefined : { error: refusal };
+        return known && known.email !== email ? { error: 'email_changed' } : undefined;
       },
     },
     databaseHooks: {
@@ -193,7 +228,7 @@ function gates({ admit }: MakeParts): Pick<BetterAuthOptions, 'user' | 'database
             const user = await context.context.internalAdapter.findUserById(session.userId);
             if (!user) return false;
             const isFinal = by !== 'password' || (user as { twoFactorEnabled?: boolean }).twoFactorEnabled !== true;
-            const refusal = await admit({ email: user.email, by, address: addressOf(context), isFinal });
+            const refusal = await admit({ email: user.email, by, address: addressOf(context), claim: null, isFinal });
             if (refusal !== null) throw new APIError('UNAUTHORIZED', { code: refusal, message: refusal });
             return { data: { ...session, proof: by } };
           },

@@ -32,6 +32,7 @@ interface Topic {
 
 const onResources = async () => (await import('./resources.ts')).resourceCommands;
 const onCatalog = async () => (await import('./catalog.ts')).catalogCommands;
+const onBills = async () => (await import('./provider-bills.ts')).billCommands;
 const onData = async () => (await import('./data-directory.ts')).dataCommands;
 const onBackups = async () => (await import('./backups.ts')).backupCommands;
 
@@ -47,17 +48,22 @@ const topics: readonly Topic[] = [
   ),
   topic('account', 'Create, list, show, update, disable and enable accounts', onResources),
   topic('credit', 'Add credit to an account, or write off its debt', onResources),
+  topic('directory-group', 'Give the groups of a company directory an account and role', onResources),
   topic('code-batch', 'Create, list, show, disable and enable batches of redemption codes', onResources),
   topic('payments', "List and show payments, and compare them with the payment provider's list", onResources),
   topic('auto-recharge', 'Show, enable and disable the automatic recharge of an account', onResources),
   topic('code', 'Redeem a code for an account', onResources),
   topic('key', 'Create, list, show, update, disable, enable, rotate and revoke keys', onResources),
   topic('token', 'Create, list and revoke tokens for the admin API', onResources),
-  topic('person', 'Invite, list, disable and enable people, and create their one-time links', onResources),
+  topic('person', 'Invite, list, disable and enable people, and create their one-time links', async () => [
+    ...(await onResources()),
+    (await import('./import-people.ts')).importPeople,
+  ]),
   topic('model', 'List and show models, and compare their prices with the price list', onCatalog),
   topic('group', 'List groups', onCatalog),
   topic('plan', 'List plans, and show, give, sell, update and end those of accounts', onResources),
   topic('provider', 'List, show and test providers', onCatalog),
+  topic('provider-bill', 'Import bills of providers, and list what they differ by from recorded costs', onBills),
   topic('usage', 'List usage records, or add them up', async () => [(await import('./usage.ts')).usage]),
   topic('refund', 'Refund the cost of a message', onResources),
   topic('ledger', "List an account's journal entries", onResources),

@@ -36,6 +36,12 @@ const personColumns: readonly Column[] = [
   ['INVITED BY', 'made_by'],
   ...columns('created_at'),
 ];
+const personDetails: readonly Column[] = [
+  ...personColumns,
+  ...columns('managed_by directory_source disabled_by'),
+  ...columns('identity.issuer identity.subject'),
+];
+const groupColumns = columns('id name source role account priority status created_at');
 const batchColumns: readonly Column[] = [
   ...columns('id name kind amount'),
   ['REDEEMED', (row) => `${row['redeemed']} of ${row['count']}`],
@@ -142,11 +148,40 @@ const people: readonly ApiCommand[] = [
   apiCommand('token revoke ID', 'token-revoke', tokenColumns),
   apiCommand('person invite EMAIL', 'person-create', linkColumns, withLink),
   apiCommand('person list', 'person-list', personColumns),
+  apiCommand('person update ID', 'person-update', personDetails, {
+    flags: {
+      'managed-by': {
+        value: 'directory|none',
+        help: 'directory: the groups of the directory decide from the next sign-in on; none: they no longer do',
+      },
+      identity: {
+        value: 'none',
+        help: 'none: the next sign-in with OpenID Connect and the same email binds the person anew',
+      },
+    },
+  }),
   ...statusCommands('person', 'person-update', 'Disable a person; their link and sessions end', personColumns),
   apiCommand('person link ID', 'person-link', linkColumns, {
     ...withLink,
     summary: 'Create a link to set a new password; accepting it ends their sessions and removes their second factor',
   }),
+];
+
+const directory: readonly ApiCommand[] = [
+  apiCommand('directory-group create NAME', 'directory-group-create', groupColumns, {
+    flags: { source: { help: 'the only issuer whose groups count, such as oidc, or scim (default: any)' } },
+  }),
+  apiCommand('directory-group list', 'directory-group-list', groupColumns, {
+    whenEmpty: 'There are no directory groups: people of the directory get no access by their groups.',
+  }),
+  apiCommand('directory-group show ID', 'directory-group-show', groupColumns),
+  apiCommand('directory-group update ID', 'directory-group-change', groupColumns),
+  ...statusCommands(
+    'directory-group',
+    'directory-group-change',
+    'Disable a directory group: it gives nobody an account or role',
+    groupColumns,
+  ),
 ];
 
 const codes: readonly ApiCommand[] = [
@@ -246,6 +281,7 @@ export const resourceCommands: readonly ApiCommand[] = [
   ...accounts,
   ...keys,
   ...people,
+  ...directory,
   ...codes,
   ...plans,
   ...payments,

@@ -6,12 +6,13 @@ import { parseWholeNumber } from '../base/checked-number.ts';
 import { type CredentialSettings, readCredentialSettings } from './credential-settings.ts';
 import { type MailSettings, readMail } from './mail-settings.ts';
 import { readStripe, type StripeCredentials } from './payment-settings.ts';
-import { type OidcSettings, readOidc, readPublicUrl } from './sign-in-settings.ts';
+import { issuerSettings, type OidcSettings, readIssuers, readPublicUrl } from './sign-in-settings.ts';
 import { readTelemetry, type TelemetrySettings } from './telemetry-settings.ts';
 
 export { type CredentialSettings, readCredentialSettings } from './credential-settings.ts';
 export { type MailSettings, readMailServer, SMTP_URL } from './mail-settings.ts';
 export { STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } from './payment-settings.ts';
+export { issuerIds, type OidcSettings } from './sign-in-settings.ts';
 export type { CollectorSettings, TelemetrySettings } from './telemetry-settings.ts';
 
 /** Bounds. Units come last in the names. */
@@ -372,6 +373,9 @@ export const bounds = {
   userAgentCharactersMax: 300,
   signInConnections: 2,
   signInStatementMsMax: 5_000,
+  subjectCharactersMax: 1_000, // of a person at an issuer; OpenID Connect allows 255
+  groupNamesMax: 1_000, // in the claims of one person
+  groupNameCharactersMax: 500,
   issuerAnswerMsMax: 5_000,
   issuerAnswerBytesMax: 1024 * 1024,
   // Mail
@@ -454,6 +458,12 @@ export const bounds = {
   keysPerAccountMax: 10_000, // created with the account's own tokens; operators may create more
   tokensPerAccountMax: 1_000,
   peoplePerAccountMax: 1_000,
+  invitationsAtOnce: 100, // in one request
+  directoryGroupsMax: 1_000,
+  keysEndedAtOnce: 500, // of a person who leaves an account, in one transaction
+  unclaimedReadMax: 100, // people with one email that none of them claims
+  directoryPriority: 100, // of a directory group, unless another is given
+  directoryPriorityMax: 1_000,
   emailCharactersMax: 254,
   codesPerBatchMax: 10_000,
   codeTypedCharactersMax: 100,
@@ -503,6 +513,29 @@ export const bounds = {
   keyGraceMs: 24 * 60 * 60 * 1000,
   keyGraceMsMax: 30 * 24 * 60 * 60 * 1000,
   logLineCharactersMax: 8_192,
+  // Bills of providers
+  billBytesMax: 256 * 1024 * 1024, // of a CSV file
+  billRowsMax: 2_000_000,
+  billColumnsMax: 500,
+  billCellCharactersMax: 8_192,
+  billDaysMax: 100, // of one import
+  billLinesMax: 20_000, // by day, model, feature and tier
+  billModelsPerDayMax: 500, // further ones are added up
+  billSourceModelsMax: 500, // names of models that a source maps
+  billSourcesMax: 200,
+  billRecordsAtOnce: 1_000, // usage records in memory
+  billStallMsMax: 30_000, // how long an upload may send nothing
+  billUploadMsMax: 15 * 60 * 1000, // how long a command waits for an import
+  billDaysFetchedMax: 31,
+  billDaysAgain: 3, // the last days, which the daily task reads again: vendors correct them
+  billAnswerBytesMax: 16 * 1024 * 1024, // one page of a vendor's API
+  billAnswerMsMax: 30_000,
+  billPagesMax: 200,
+  billTriesMax: 4,
+  billRetryMs: 1_000, // doubled with each try
+  billRetryMsMax: 30_000,
+  billFetchMsMax: 10 * 60 * 1000, // all pages of one bill
+  billsEveryMs: 24 * 60 * 60 * 1000,
   // Events and their deliveries
   eventsPollMs: 1_000,
   eventsSpreadAtOnce: 50,
@@ -574,8 +607,10 @@ export interface Config {
   providerKeys: { anthropic: string | null; openai: string | null; gemini: string | null };
   /** The origin at which people reach the service; null when it is not set. */
   publicUrl: string | null;
-  /** The issuer of single sign-on; null: passwords only. */
-  oidc: OidcSettings | null;
+  /** The issuers of single sign-on; none: passwords only. */
+  issuers: readonly OidcSettings[];
+  /** The path of a file with authorities that issuers are trusted with, besides the public ones; null: none. */
+  issuerCaFile: string | null;
   /** PASSWORD_COST: no setting changes it. */
   passwordCost: PasswordCost;
   /** The SMTP server and the sender of mails; null: no mail is sent. */
@@ -597,7 +632,7 @@ const referableSettings = [
   'DATABASE_URL',
   'SECRET',
   'PREVIOUS_SECRET',
-  'OIDC_CLIENT_SECRET',
+  ...issuerSettings.filter((name) => name.endsWith('_CLIENT_SECRET')),
   'SMTP_URL',
   'STRIPE_SECRET_KEY',
   'STRIPE_WEBHOOK_SECRET',
@@ -647,11 +682,8 @@ const KNOWN = [
   'URL',
   'TOKEN',
   'PUBLIC_URL',
-  'OIDC_ISSUER',
-  'OIDC_CLIENT_ID',
-  'OIDC_CLIENT_SECRET',
-  'OIDC_NAME',
-  'OIDC_EMAIL_VERIFIED',
+  'OIDC_CA_FILE',
+  ...issuerSettings,
   'SMTP_URL',
   'MAIL_FROM',
   'STRIPE_SECRET_KEY',
@@ -660,6 +692,9 @@ const KNOWN = [
   'CREDENTIAL_DIRECTORIES',
   'CREDENTIAL_VARIABLES',
 ].map((name) => `TURNPIKE_${name}`);
+
+/** Without those of further issuers, whose names differ by a number. */
+const LISTED = KNOWN.filter((name) => !/^TURNPIKE_OIDC_\d_/.test(name));
 
 /** Settings by which commands find a service. */
 export type ClientConfig = Pick<Config, 'adminUrl' | 'adminToken' | 'dataDirectory'>;
@@ -682,7 +717,7 @@ export function readClientConfig(
 function unknownSettings(environment: Record<string, string | undefined>): string[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith('TURNPIKE_') && !KNOWN.includes(name))
-    .map((name) => `${name}: unknown setting (known: ${KNOWN.join(', ')})`);
+    .map((name) => `${name}: unknown setting (known: ${LISTED.join(', ')})`);
 }
 
 const DEFAULT_DATA = './data';
@@ -733,7 +768,7 @@ export function inspectConfig(
     if (parseRange(range) === null) faults.push(`TURNPIKE_TRUSTED_PROXIES: "${range}" is not an address or CIDR range`);
   }
   const publicUrl = readPublicUrl(read, faults);
-  const oidc = readOidc(read, publicUrl, faults);
+  const issuers = readIssuers(read, publicUrl, faults);
   const mail = readMail(read, publicUrl, faults);
   const stripe = readStripe(environment, publicUrl, faults);
   const telemetryFaults = new Set<string>(); // a set, because both signals share variables
@@ -756,7 +791,8 @@ export function inspectConfig(
       gemini: read('GEMINI_API_KEY'),
     },
     publicUrl,
-    oidc,
+    issuers,
+    issuerCaFile: read('TURNPIKE_OIDC_CA_FILE'),
     passwordCost: PASSWORD_COST,
     mail,
     stripe,

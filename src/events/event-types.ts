@@ -25,6 +25,7 @@ function define<Shape extends z.ZodRawShape>({ isSecurity, data, ...rest }: Even
 }
 
 const amount = z.string().describe('USD, as a decimal string.');
+const exactAmount = z.string().describe('USD, as an exact decimal string.');
 const count = z.int().min(0);
 const time = z.iso.datetime();
 const id = z.string();
@@ -359,6 +360,30 @@ const service = {
     audience: 'installation',
     data: { provider: z.string(), since: time.describe('When it began to fail.') },
     describe: (data) => `The provider ${data.provider} answers again; it failed since ${data.since}.`,
+  }),
+  'provider_bill.differs': define({
+    title: 'Provider bill differs',
+    severity: 'warning',
+    audience: 'installation',
+    data: {
+      provider: z.string(),
+      day: z.iso.date(),
+      billed: exactAmount.describe("USD of the provider's bill."),
+      recorded: exactAmount.describe('USD of the recorded provider costs.'),
+      difference: exactAmount.describe('What was billed, less what was recorded.'),
+      parts: z
+        .strictObject({
+          rounding: exactAmount,
+          tiers: exactAmount,
+          cancelled: exactAmount,
+          beside: exactAmount,
+          unknown_price: exactAmount,
+          unexplained: exactAmount,
+        })
+        .describe('What explains the difference; they add up to it.'),
+    },
+    describe: (data) =>
+      `The bill of ${data.provider} for ${data.day} is ${data.billed} USD; ${data.recorded} USD were recorded. The difference is ${data.difference} USD.`,
   }),
   'backup.failed': define({
     title: 'Backup failed',

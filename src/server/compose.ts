@@ -1,7 +1,7 @@
 // Composes the gateway, the admin API, the public API and sign-in from the opened stores.
 
 import { lookup } from 'node:dns/promises';
-import { FailureCounter, findOnlyInvitation, KeyDirectory, type Person, verifyToken } from '../accounts/accounts.ts';
+import { FailureCounter, KeyDirectory, type Person, verifyToken } from '../accounts/accounts.ts';
 import {
   type AdminApi,
   type AdminDependencies,
@@ -50,8 +50,10 @@ import {
   type ConsoleAnswered,
   type ConsoleAuth,
   hasSessionCookie,
+  type IdentityClaim,
   makeConsoleAuth,
   type Refusal,
+  readAuthorities,
   type SessionRules,
   type SignInSettings,
   SignInThread,
@@ -205,7 +207,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     version,
     async verifyToken(shown) {
       if (shown.length === token.length && hashSecret(shown) === tokenHash) return LOCAL_OPERATOR;
-      const found = await verifyToken(shown, stores.tokens, hashesOf, gateway.clock.nowMs());
+      const found = await verifyToken(shown, stores, hashesOf, gateway.clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
     countFailure: (address) => gateway.authenticator.failures.count(address, gateway.clock.nowMs()),
@@ -214,6 +216,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     names: stores.names,
     tokens: stores.tokens,
     people: stores.people,
+    directoryGroups: stores.directoryGroups,
     signUps: stores.signUps,
     mailer: parts.mailer,
     signIn,
@@ -228,6 +231,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     usage: stores.usage,
     traffic: parts.traffic.store,
     codes: stores.codes,
+    bills: stores.bills,
     paymentStore: stores.payments,
     payments: parts.payments,
     catalog: adminCatalog(parts),
@@ -313,8 +317,7 @@ export interface SignInParts {
   secret: string;
   observers: Observers;
   holder: Pick<CatalogHolder, 'current'>;
-  /** The issuer authenticates a person with an invitation: accepts it. */
-  acceptVerified(email: string, address: string): Promise<void>;
+  admitIdentity: AdminApi['admitIdentity'];
   /** A person changed their own password. */
   onPasswordChanged(email: string, address: string): Promise<void>;
 }
@@ -342,7 +345,7 @@ export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
   const auth = makeConsoleAuth({
     thread,
     publicOrigin: config.publicUrl,
-    hasOidc: config.oidc !== null,
+    issuers: config.issuers.map(({ id }) => id),
     async findPerson(email) {
       const person = await people.findPersonByEmail(email);
       return person?.status === 'enabled' ? { person, rules: sessionRulesOf(person, holder.current.settings) } : null;
@@ -359,13 +362,15 @@ export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
     auth,
     hasPassword: (email) => thread.ask({ kind: 'has-password', email }),
     signIn: {
-      oidcName: config.oidc?.name ?? null,
+      issuers: config.issuers,
       checkPassword: (chosen) =>
         thread.ask({ kind: 'check-password', chosen: { ...chosen, installation: installation() } }),
       setPassword: (person) =>
         thread.ask({ kind: 'set-password', person: { ...person, installation: installation() } }),
       endSessions: (email) => thread.ask({ kind: 'end-sessions', email }),
       forgetPassword: (email) => thread.ask({ kind: 'forget-password', email }),
+      changeEmail: (email, to) => thread.ask({ kind: 'change-email', email, to }),
+      forgetIdentity: (email) => thread.ask({ kind: 'forget-identity', email }),
       count: (name, max, windowMs) => thread.ask({ kind: 'count', name, max, windowMs }),
     },
     sessions: {
@@ -389,28 +394,34 @@ function sessionRulesOf({ accountId }: Person, settings: Settings): SessionRules
 }
 
 function settingsOf({ config, secret }: SignInParts): SignInSettings {
-  const { databaseUrl, dataDirectory, publicUrl, oidc, passwordCost } = config;
+  const { databaseUrl, dataDirectory, publicUrl, issuers, issuerCaFile, passwordCost } = config;
   const store = databaseUrl === null ? { path: signInPath(dataDirectory) } : { url: databaseUrl };
-  return { store, secret, publicUrl, oidc, passwordCost };
+  return { store, secret, publicUrl, issuers, authorities: readAuthorities(issuerCaFile), passwordCost };
 }
 
-async function admit({ store, observers, acceptVerified }: SignInParts, admission: Admission): Promise<Refusal> {
-  const { email, by, address, isFinal } = admission;
+async function admit(parts: SignInParts, admission: Admission): Promise<Refusal> {
+  const { store, observers } = parts;
+  const { email, by, address, isFinal, claim } = admission;
+  if (claim !== null) return admitClaim(parts, claim, address);
   const { people } = store.stores;
-  const claimed = await people.findPersonByEmail(email);
-  const person = claimed ?? (by === 'single-sign-on' ? await findOnlyInvitation(people, email) : null);
+  const person = await people.findPersonByEmail(email);
   if (person === null) {
     const former = await people.listUnclaimed({ email, status: 'disabled', accountId: null, limit: 1 });
     return former.length > 0 ? 'person_disabled' : 'person_unknown';
   }
-  const isVerified = by === 'single-sign-on' && person.status === 'invited';
-  if (person.status !== 'enabled' && !isVerified)
-    return person.status === 'disabled' ? 'person_disabled' : 'person_unknown';
+  if (person.status !== 'enabled') return person.status === 'disabled' ? 'person_disabled' : 'person_unknown';
   if (!isFinal) return null;
-  if (isVerified) await acceptVerified(email, address);
   const at = new Date(observers.clock.nowMs()).toISOString();
   observers.log.write({ at, event: 'signed_in', actor: formatId('person', person.id), address, by });
   return null;
+}
+
+async function admitClaim({ config, admitIdentity }: SignInParts, claim: IdentityClaim, address: string) {
+  const { source, ...identity } = claim;
+  const issuer = config.issuers.find(({ id }) => id === source);
+  if (issuer === undefined) return 'person_unknown';
+  const { id, issuer: url, domains, createsPeople } = issuer;
+  return admitIdentity({ ...identity, issuer: { id, issuer: url, domains, createsPeople } }, address);
 }
 
 /** The log has the address of a failed sign-in, never the email: a person may have typed their password there. */

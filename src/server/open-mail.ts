@@ -27,7 +27,7 @@ function openMail({ config, holder, store, hasPassword, log, readMail }: MailPar
     store: stores.mails,
     people: stores.people,
     hasPassword,
-    issuer: config.oidc?.name ?? null,
+    issuer: config.issuers.map(({ name }) => name).join(' or ') || null,
     sender: makeMailSender(readMail),
     identity: () => installationOf(holder.current.settings),
     vault,

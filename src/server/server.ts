@@ -177,8 +177,8 @@ async function startOn(
   const ports: { open: Listening | null } = { open: null };
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
   const secret = await openSignInSecret(stores.installation, vault);
-  const acceptVerified: AdminApi['acceptVerified'] = (email, address) => admin.acceptVerified(email, address);
-  const peopleParts = { config, store, holder, secret, observers, acceptVerified, readMail };
+  const admitIdentity: AdminApi['admitIdentity'] = (identity, address) => admin.admitIdentity(identity, address);
+  const peopleParts = { config, store, holder, secret, observers, admitIdentity, readMail };
   const { people, mailer } = openPeople(peopleParts, closing);
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);

@@ -8,7 +8,6 @@ import { type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
 import { exchange, pathOf, queryOf, refuseCrossSite, securityHeaders, shareHeaders } from '../http/http.ts';
 import type { AuthResponse, FoundSession } from './messages.ts';
 import {
-  CALLBACK,
   CHANGE_PASSWORD,
   DISABLE_SECOND_FACTOR,
   type Endpoint,
@@ -132,7 +131,8 @@ export interface Known<Person> {
 export interface AnswerParts<Person> {
   thread: Pick<SignInThread, 'ask'>;
   publicOrigin: string | null;
-  hasOidc: boolean;
+  /** The ids of issuers. */
+  issuers: readonly string[];
   /** The enabled person with this email; null: there is none. */
   findPerson(email: string): Promise<Known<Person> | null>;
   /** The name of the installation. */
@@ -224,13 +224,16 @@ async function answer<Person>(
   requestId: string,
 ): Promise<{ response: Response; code: string | null }> {
   const path = pathOf(request.url).slice(AUTH_PATH.length);
-  if (endpoint === undefined || (endpoint.needsOidc && !parts.hasOidc))
+  const { issuers } = parts;
+  const isOfOther = endpoint?.issuer !== undefined && !issuers.includes(endpoint.issuer);
+  if (endpoint === undefined || isOfOther || (endpoint.asksIssuer && issuers.length === 0))
     throw new TurnpikeError('route_not_found', `The path ${AUTH_PATH}${path} does not exist.`);
   if (request.method !== endpoint.method)
     throw new TurnpikeError('method_not_allowed', `${request.method} is not allowed for ${AUTH_PATH}${path}.`, {
       headers: { allow: endpoint.method },
     });
-  if (path !== CALLBACK) refuseCrossSite(request, parts.publicOrigin); // the issuer redirects here
+  const isCallback = endpoint.issuer !== undefined;
+  if (!isCallback) refuseCrossSite(request, parts.publicOrigin); // the issuer redirects here
   const cookie = readCookies(request.headers.get('cookie'), from.isOverTls);
   const hasSession = endpoint.needsSession || (endpoint.mayHaveSession && cookie.includes(SESSION));
   const session = hasSession ? await openSession(parts, cookie) : null;
@@ -241,10 +244,10 @@ async function answer<Person>(
   }
   if (session?.isLimited && !endpoint.isForLimited) throw new TurnpikeError(...LIMITED);
   if (path === DISABLE_SECOND_FACTOR && session?.rules.needsSecondFactor) throw new TurnpikeError(...NOT_WITHOUT);
-  const query = path === CALLBACK ? queryOf(request.url) : '';
+  const query = isCallback ? queryOf(request.url) : '';
   if (query.length > bounds.signInQueryCharactersMax)
     throw new TurnpikeError('invalid_request', 'The query is too long.');
-  const body = endpoint.method === 'POST' ? await readFields(request, endpoint) : null;
+  const body = endpoint.method === 'POST' ? await readFields(request, endpoint, issuers) : null;
   const given = await parts.thread.ask<AuthResponse>({
     kind: 'handle',
     request: {
@@ -261,7 +264,7 @@ async function answer<Person>(
   });
   if (path === CHANGE_PASSWORD && given.status === 200 && session !== null)
     parts.onPasswordChanged(session.email, from.address);
-  return toResponse(given, session?.cookies ?? [], path, requestId, from);
+  return toResponse(given, session?.cookies ?? [], isCallback, requestId, from);
 }
 
 /** null: there is none, or it has ended. */
@@ -282,7 +285,7 @@ async function openSession<Person>(parts: AnswerParts<Person>, cookie: string): 
 function toResponse(
   given: AuthResponse,
   cookies: readonly string[],
-  path: string,
+  isCallback: boolean,
   requestId: string,
   from: Circumstances,
 ) {
@@ -295,7 +298,7 @@ function toResponse(
     return { response: new Response(failure.body(requestId), { status: failure.status, headers }), code: failure.code };
   }
   const location = given.headers.find(([name]) => name === 'location')?.[1];
-  if (path !== CALLBACK || location === undefined)
+  if (!isCallback || location === undefined)
     return { response: new Response(given.body, { status: given.status, headers }), code: null };
   const { to, code } = leadTo(location);
   headers.set('location', to);

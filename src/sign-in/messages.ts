@@ -1,6 +1,8 @@
 // Messages between the main thread and the sign-in thread: JSON text; each answer has the number of its question.
 
-import type { PasswordCost } from '../config/config.ts';
+import type { OidcSettings, PasswordCost } from '../config/config.ts';
+
+export type IssuerSettings = Omit<OidcSettings, 'name' | 'domains' | 'createsPeople'>;
 
 /** Start settings of the thread. */
 export interface SignInSettings {
@@ -10,7 +12,9 @@ export interface SignInSettings {
   secret: string;
   /** The public URL of the console, such as https://turnpike.example.com; null if not configured. */
   publicUrl: string | null;
-  oidc: { issuer: string; clientId: string; clientSecret: string; isEmailAssumed: boolean } | null;
+  issuers: readonly IssuerSettings[];
+  /** Certificates in PEM that issuers are trusted with, the public ones among them; null: the public ones. */
+  authorities: readonly string[] | null;
   passwordCost: PasswordCost;
 }
 
@@ -72,6 +76,8 @@ export type SignInQuestion =
   | { kind: 'end-session'; cookie: string }
   | { kind: 'end-sessions'; email: string }
   | { kind: 'forget-password'; email: string }
+  | { kind: 'change-email'; email: string; to: string }
+  | { kind: 'forget-identity'; email: string }
   | { kind: 'has-password'; email: string }
   /** Counts one more under the name. */
   | { kind: 'count'; name: string; max: number; windowMs: number };
@@ -87,11 +93,37 @@ export interface Admission {
   email: string;
   by: Proof;
   address: string;
-  /** False for the preliminary question. */
+  /** The person at the issuer: for the preliminary question, which decides. null: the final question. */
+  claim: IdentityClaim | null;
+  /** False for the preliminary question, and before a second factor. */
   isFinal: boolean;
 }
 
-export const REFUSALS = ['person_unknown', 'person_disabled', 'store_unavailable'] as const;
+/** Verified claims of a person at an issuer. */
+export interface IdentityClaim {
+  /** The id of the issuer. */
+  source: string;
+  subject: string;
+  /** In lower case, verified. */
+  email: string;
+  /** Empty if the issuer does not say it. */
+  name: string;
+  /** null: the issuer left them out, because there are too many. */
+  groups: readonly string[] | null;
+  /** The email as which this subject signed in before; null: never. */
+  formerEmail: string | null;
+}
+
+export const REFUSALS = [
+  'person_unknown',
+  'person_disabled',
+  'email_changed',
+  'email_not_trusted',
+  'groups_unavailable',
+  'identity_taken',
+  'no_place',
+  'store_unavailable',
+] as const;
 /** null: they may sign in. */
 export type Refusal = (typeof REFUSALS)[number] | null;
 

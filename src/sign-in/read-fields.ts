@@ -1,6 +1,6 @@
 // Reads the fields of a sign-in endpoint from a JSON body: texts only.
 
-import { bounds } from '../config/config.ts';
+import { bounds, issuerIds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { parseJsonObject, readBounded } from '../http/http.ts';
 
@@ -9,8 +9,15 @@ const CONSOLE_PATH = /^\/console\/(?!auth\/)[\w\-./]*(?:\?[\w\-.=&%]*)?$/;
 
 const { passwordCharactersLeast, passwordCharactersMax } = bounds;
 
-/** Throws invalid_request with every fault, content_type_unsupported, invalid_json, body_too_large. */
-export async function readFields(request: Request, { fields, fixed }: Endpoint): Promise<Record<string, string>> {
+/**
+ * `issuers`: those that the body may name as the provider, the first one by default. Throws invalid_request with every fault,
+ * content_type_unsupported, invalid_json, body_too_large.
+ */
+export async function readFields(
+  request: Request,
+  { fields, fixed, asksIssuer }: Endpoint,
+  issuers: readonly string[],
+): Promise<Record<string, string>> {
   const body = await readObject(request);
   const read: Record<string, string> = {};
   const faults: { path: string[]; message: string }[] = [];
@@ -25,6 +32,11 @@ export async function readFields(request: Request, { fields, fixed }: Endpoint):
         message: `must have ${passwordCharactersLeast} to ${passwordCharactersMax} characters`,
       });
     else read[name] = value;
+  }
+  if (asksIssuer) {
+    const { provider = issuers[0] } = body;
+    if (typeof provider === 'string' && issuers.includes(provider)) read['provider'] = provider;
+    else faults.push({ path: ['provider'], message: `must be ${issuers.join(' or ')}` });
   }
   const [first] = faults;
   if (first !== undefined)
@@ -60,10 +72,13 @@ export interface Endpoint {
   mayHaveSession?: boolean;
   /** Authenticates a person. */
   isProof?: boolean;
-  needsOidc?: boolean;
+  /** The issuer whose answer it takes. */
+  issuer?: string;
+  /** Leads to an issuer: the body may name which, by default the first. */
+  asksIssuer?: boolean;
 }
 
-export const CALLBACK = '/callback/oidc';
+export const CALLBACK = '/callback/';
 export const CHANGE_PASSWORD = '/change-password';
 export const GET_SESSION = '/get-session';
 export const DISABLE_SECOND_FACTOR = '/two-factor/disable';
@@ -73,10 +88,12 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   '/sign-in/social': {
     method: 'POST',
     fields: ['callbackURL'],
-    fixed: { provider: 'oidc', errorCallbackURL: '/console/sign-in' },
-    needsOidc: true,
+    fixed: { errorCallbackURL: '/console/sign-in' },
+    asksIssuer: true,
   },
-  [CALLBACK]: { method: 'GET', fields: [], isProof: true, needsOidc: true },
+  ...Object.fromEntries(
+    issuerIds.map((issuer) => [CALLBACK + issuer, { method: 'GET' as const, fields: [], isProof: true, issuer }]),
+  ),
   '/two-factor/verify-totp': {
     method: 'POST',
     fields: ['code'],

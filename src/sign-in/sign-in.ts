@@ -15,6 +15,8 @@ export type {
   ChosenPassword,
   FoundSession,
   FromSignIn,
+  IdentityClaim,
+  IssuerSettings,
   NewPassword,
   Proof,
   Refusal,
@@ -22,5 +24,6 @@ export type {
   SignInSettings,
   ToSignIn,
 } from './messages.ts';
+export { readAuthorities } from './read-authorities.ts';
 export type { SessionRules } from './session-rules.ts';
 export { SignInThread } from './sign-in-thread.ts';

@@ -5,6 +5,8 @@ import type {
   Account,
   AccountStore,
   AccountTerms,
+  DirectoryGroupStore,
+  EndedKey,
   FirstCredit,
   Key,
   KeyTerms,
@@ -14,6 +16,8 @@ import type {
   TokenStore,
 } from '../accounts/accounts.ts';
 import type { AuditContext, RememberedCreation } from '../audit/audit.ts';
+import { formatId } from '../base/ids.ts';
+import type { BillSource } from '../bills/bills.ts';
 import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { Destination, MailStore } from '../delivery/delivery.ts';
@@ -25,7 +29,10 @@ import { eventOfSignUp, eventRows, eventsOfKey, eventsOfPerson, eventsOfToken } 
 import type { CoCommittedRow } from './co-committed.ts';
 import type { MailReads } from './mail-rows.ts';
 
-type AccountWrites = Pick<AccountStore, 'createAccount' | 'updateAccount' | 'createKey' | 'updateKey' | 'rotateKey'>;
+type AccountWrites = Pick<
+  AccountStore,
+  'createAccount' | 'updateAccount' | 'createKey' | 'updateKey' | 'endKeys' | 'rotateKey'
+>;
 
 export interface FirstAccount {
   account: Account;
@@ -54,6 +61,8 @@ export function accountWrites(gate: LedgerGate): AccountWrites {
       const events = eventRows(eventsOfKey(key, auditContext));
       return submit(gate, [setKey(key, terms)], [{ table: 'keys', key }, ...events], auditContext);
     },
+    endKeys: (ended, auditContext) =>
+      submit(gate, ended.map(setEndedKey), endedKeyRows(ended, auditContext), auditContext),
     rotateKey(key, secretHash, graceEndsAtMs, auditContext) {
       const secret: CoCommittedRow = { table: 'key_secrets', keyId: key.id, secretHash, othersEndAtMs: graceEndsAtMs };
       const events = eventRows(eventsOfKey(key, auditContext));
@@ -81,12 +90,31 @@ export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson'
       const freed: CoCommittedRow[] =
         former === null ? [] : [{ table: 'people', person: former, link: { hash: null } }];
       const operations = former === null ? setPerson(person) : [...setPerson(former), ...setPerson(person)];
-      return submit(gate, operations, [...freed, { table: 'people', person, link: { hash: linkHash } }], auditContext);
-    },
-    updatePerson(person, link, auditContext) {
       const events = eventRows(eventsOfPerson(person, auditContext));
-      return submit(gate, setPerson(person), [{ table: 'people', person, link }, ...events], auditContext);
+      const created: CoCommittedRow = { table: 'people', person, link: { hash: linkHash } };
+      return submit(gate, operations, [...freed, created, ...events], auditContext);
     },
+    updatePerson(person, link, auditContext, ended = []) {
+      const events = eventRows(eventsOfPerson(person, auditContext));
+      const rows: CoCommittedRow[] = [
+        { table: 'people', person, link },
+        ...events,
+        ...endedKeyRows(ended, auditContext),
+      ];
+      return submit(
+        gate,
+        [...setPerson(person), ...leaveAccounts(person, ended), ...ended.map(setEndedKey)],
+        rows,
+        auditContext,
+      );
+    },
+  };
+}
+
+/** The writing half of DirectoryGroupStore. */
+export function directoryWrites(gate: LedgerGate): Pick<DirectoryGroupStore, 'saveDirectoryGroup'> {
+  return {
+    saveDirectoryGroup: (group, auditContext) => submit(gate, [], [{ table: 'directory_groups', group }], auditContext),
   };
 }
 
@@ -208,6 +236,27 @@ function setPerson({ id, accountId, status }: Person): Operation[] {
   return [{ kind: 'set-person', person: id, account: accountId, enabled: status !== 'disabled' }];
 }
 
+/** A person who moves from an account to the installation has no keys there: the ledger refuses any that are left. */
+function leaveAccounts({ id, accountId }: Person, ended: readonly EndedKey[]): Operation[] {
+  if (accountId !== null) return [];
+  const former = new Set(ended.map(({ key }) => key.accountId));
+  return [...former].map((account) => ({ kind: 'set-person', person: id, account, enabled: false }));
+}
+
+function setEndedKey({ key, terms }: EndedKey): Operation {
+  return setKey(key, terms);
+}
+
+/** The rows of ended keys, with the event of each: its audit record is one of several. */
+function endedKeyRows(ended: readonly EndedKey[], { audit }: AuditContext): CoCommittedRow[] {
+  const records = new Map(audit.map((record) => [record.object, record]));
+  return ended.flatMap(({ key }): CoCommittedRow[] => {
+    const record = records.get(formatId('key', key.id));
+    const events = record === undefined ? [] : eventsOfKey(key, { audit: [record], creation: null });
+    return [{ table: 'keys', key }, ...eventRows(events)];
+  });
+}
+
 function firstCredit(account: Account, credit: FirstCredit): Operation {
   return {
     kind: 'credit',
@@ -270,6 +319,8 @@ export interface SecretChange {
   mails: readonly { id: number; secretSealed: string }[];
   /** With their secrets resealed. */
   destinations: readonly Destination[];
+  /** With their credentials resealed. */
+  billSources: readonly BillSource[];
   /** Sealed texts of the installation, resealed. */
   resealed: readonly { name: string; value: string; replaces: string }[];
   proof: { name: string; value: string; replaces: string };
@@ -286,6 +337,7 @@ export async function writeSecretChange(
     ...change.creations.map((creation) => ({ table: 'creations' as const, resealed: creation })),
     ...change.mails.map((mail) => ({ table: 'mails' as const, resealed: mail })),
     ...change.destinations.map((resealed) => ({ table: 'destinations' as const, resealed })),
+    ...change.billSources.map((source) => ({ table: 'provider_bill_sources' as const, source })),
     ...change.resealed.map((fact) => ({ table: 'installation' as const, ...fact })),
     { table: 'installation', ...change.proof },
     ...auditRows(auditContext),

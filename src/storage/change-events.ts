@@ -1,7 +1,7 @@
 // The events that report changes of keys, tokens and people, and new accounts. They are written with the change.
 
 import type { AccessToken, Key, Person, SignUp } from '../accounts/accounts.ts';
-import type { AuditContext } from '../audit/audit.ts';
+import type { AuditContext, AuditRecord } from '../audit/audit.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import type { NewEvent } from '../events/events.ts';
@@ -33,10 +33,12 @@ export function eventsOfToken(token: AccessToken, { audit }: AuditContext): NewE
   return [{ atMs: record.atMs, account: accountId, type: 'token.created', data, dedupe: null }];
 }
 
-/** The event of a person who accepted an invitation; none for other changes. */
+/** The event of a person who accepted an invitation, or whom a directory placed in an account; none for other changes. */
 export function eventsOfPerson(person: Person, { audit }: AuditContext): NewEvent[] {
-  const record = audit.find(({ action }) => action === 'person.accept');
-  if (record === undefined || record.before?.['status'] !== 'invited') return [];
+  const isJoin = ({ action, before }: AuditRecord) =>
+    action === 'person.join' || (action === 'person.accept' && before?.['status'] === 'invited');
+  const record = audit.find(isJoin);
+  if (record === undefined) return [];
   const { id, email, role, accountId } = person;
   const data = { person: formatId('person', id), email: email ?? '', role };
   return [{ atMs: record.atMs, account: accountId, type: 'person.joined', data, dedupe: null }];

@@ -1,13 +1,14 @@
 // Rows of accounts, keys, tokens, people, the catalog and the audit log that are written in the ledger's
 // transaction: the shapes sent to its thread.
 
-import type { AccessToken, Account, Key, LinkChange, Person } from '../accounts/accounts.ts';
+import type { AccessToken, Account, DirectoryGroup, Identity, Key, LinkChange, Person } from '../accounts/accounts.ts';
 import type { AuditRecord, DecidedAt, RememberedCreation } from '../audit/audit.ts';
 import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import { type Changes, type ForgottenTable, Outpaced, type StoredAnswer } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../payments/payments.ts';
+import { type BillRow, billStatement } from './bill-rows.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
@@ -24,6 +25,8 @@ export type CoCommittedRow =
   | { table: 'tokens'; token: AccessToken; secretHash: string | null }
   /** A new or changed person. */
   | { table: 'people'; person: Person; link: LinkChange }
+  /** A new or changed group of a directory. */
+  | { table: 'directory_groups'; group: DirectoryGroup }
   | { table: 'audit_records'; record: AuditRecord }
   /** Also deletes those up to `forgetUntilMs`. */
   | { table: 'creations'; creation: RememberedCreation; forgetUntilMs: number }
@@ -47,7 +50,8 @@ export type CoCommittedRow =
   | { table: 'changes'; since: DecidedAt }
   | OutboxRow
   | MailRow
-  | TrafficRow;
+  | TrafficRow
+  | BillRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
   return { table: 'answers', answer };
@@ -110,6 +114,7 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   key_secrets: writeKeySecret,
   tokens: writeToken,
   people: writePerson,
+  directory_groups: writeDirectoryGroup,
   catalog: writeCatalog,
   installation: writeInstallation,
   learned: writeLearned,
@@ -130,6 +135,8 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   sign_ups: mailStatements,
   refusals: trafficStatement,
   route_hours: trafficStatement,
+  provider_bill_sources: billStatement,
+  provider_bills: billStatement,
 };
 
 /** The statements that write one row, in order. */
@@ -176,22 +183,37 @@ function writeToken({ token, secretHash }: RowOf<'tokens'>): CoCommittedStatemen
   };
 }
 
-/** A person's account and creation time are written once. A new person has a link, or null. The column `email` has claimed ones. */
+/** A person's creation time is written once. A new person has a link, or null. The columns `email` and `identity` have claimed ones. */
 function writePerson({ person, link }: RowOf<'people'>): CoCommittedStatement {
-  const { id, role, status } = person;
-  const email = person.accountId === null || status === 'enabled' ? person.email : null; // as `claimsEmail`
+  const { id, accountId, role, status } = person;
+  const email = accountId === null || status === 'enabled' ? person.email : null; // as `claimsEmail`
+  const isBound = accountId === null || status === 'enabled' || person.managedBy === 'directory'; // as `claimsIdentity`
+  const identity = person.identity == null || !isBound ? null : identityText(person.identity);
   const document = JSON.stringify(person);
   if (link === 'as it is')
     return {
-      text: 'UPDATE people SET email = $2, role = $3, status = $4, document = $5 WHERE id = $1',
-      values: [id, email, role, status, document],
+      text: `UPDATE people SET account_id = $2, email = $3, identity = $4, role = $5, status = $6, document = $7 WHERE id = $1`,
+      values: [id, accountId, email, identity, role, status, document],
     };
   return {
-    text: `INSERT INTO people (id, account_id, email, link_hash, role, status, created_at_ms, document)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-       ON CONFLICT (id) DO UPDATE SET email = excluded.email, link_hash = excluded.link_hash, role = excluded.role,
-         status = excluded.status, document = excluded.document`,
-    values: [id, person.accountId, email, link.hash, role, status, person.createdAtMs, document],
+    text: `INSERT INTO people (id, account_id, email, identity, link_hash, role, status, created_at_ms, document)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+       ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, email = excluded.email, identity = excluded.identity,
+         link_hash = excluded.link_hash, role = excluded.role, status = excluded.status, document = excluded.document`,
+    values: [id, accountId, email, identity, link.hash, role, status, person.createdAtMs, document],
+  };
+}
+
+/** One text for each identity: URLs have no spaces. */
+export function identityText({ issuer, subject }: Identity): string {
+  return `${issuer} ${subject}`;
+}
+
+function writeDirectoryGroup({ group }: RowOf<'directory_groups'>): CoCommittedStatement {
+  return {
+    text: `INSERT INTO directory_groups (id, name, source, created_at_ms, document) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (id) DO UPDATE SET name = excluded.name, source = excluded.source, document = excluded.document`,
+    values: [group.id, group.name, group.source ?? '', group.createdAtMs, JSON.stringify(group)],
   };
 }
 

@@ -21,6 +21,7 @@ export const movedTables = [
   'key_secrets',
   'tokens',
   'people',
+  'directory_groups',
   'account_meters',
   'key_meters',
   'person_meters',
@@ -49,6 +50,8 @@ export const movedTables = [
   'sign_ups',
   'refusals',
   'route_hours',
+  'provider_bill_sources',
+  'provider_bills',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

@@ -28,6 +28,8 @@ import {
   type StoredAnswer,
   walletAvailable,
 } from '../ledger/ledger.ts';
+import { billReads } from './bill-rows.ts';
+import { identityText } from './co-committed.ts';
 import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
 import { mailReads } from './mail-rows.ts';
@@ -140,6 +142,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...meterReads(on),
     ...paymentReads(on),
     ...codeReads(on),
+    ...billReads(on),
     ...eventShortReads(on),
     ...mailReads(on),
     async getUsage(requestId) {
@@ -152,7 +155,14 @@ export function shortReads(on: SqlReader): ShortReads {
 }
 
 export function accessReads(on: SqlReader): AccessReads {
-  return { ...accountReads(on), ...keyReads(on), ...tokenReads(on), ...personReads(on), ...creationReads(on) };
+  return {
+    ...accountReads(on),
+    ...keyReads(on),
+    ...tokenReads(on),
+    ...personReads(on),
+    ...directoryReads(on),
+    ...creationReads(on),
+  };
 }
 
 function accountReads(on: SqlReader): Pick<AccessReads, 'getAccount' | 'listAccounts' | 'listBelow'> {
@@ -265,6 +275,7 @@ function three([one = '', two = one, three = one]: readonly string[]): [string, 
 
 type PersonReads =
   | 'findPersonByEmail'
+  | 'findPersonByIdentity'
   | 'listUnclaimed'
   | 'findPersonByLinkHash'
   | 'getPerson'
@@ -280,7 +291,9 @@ function personReads(on: SqlReader): Pick<AccessReads, PersonReads> {
      ORDER BY r.created_at_ms, r.id LIMIT $5`,
   );
   const byLink = prepareDocument(on, documents.person, 'SELECT document FROM people WHERE link_hash IN ($1, $2, $3)');
+  const byIdentity = prepareDocument(on, documents.person, 'SELECT document FROM people WHERE identity = $1');
   return {
+    findPersonByIdentity: (identity) => byIdentity(identityText(identity)),
     findPersonByEmail: prepareDocument(on, documents.person, 'SELECT document FROM people WHERE email = $1'),
     async listUnclaimed({ email, status, accountId, limit }) {
       const rows = await unclaimed(email, status, accountId ?? 0, accountId ?? LAST, limit);
@@ -291,6 +304,21 @@ function personReads(on: SqlReader): Pick<AccessReads, PersonReads> {
     countPeople: prepareCount(on, 'people', 'account_id = $1'),
     countInRole: prepareCount(on, 'people', 'role = $1 AND status = $2'),
     listPeople: prepareList(on, documents.person, 'people'),
+  };
+}
+
+type DirectoryReads = 'getDirectoryGroup' | 'findDirectoryGroup' | 'listDirectoryGroups' | 'countDirectoryGroups';
+
+function directoryReads(on: SqlReader): Pick<AccessReads, DirectoryReads> {
+  const { directoryGroup } = documents;
+  const all = preparePage(on, directoryGroup, inOrder('directory_groups'));
+  const named = 'SELECT document FROM directory_groups WHERE name = $1 AND source = $2';
+  const byName = prepareDocument(on, directoryGroup, named);
+  return {
+    getDirectoryGroup: prepareById(on, directoryGroup, 'SELECT document FROM directory_groups WHERE id = $1'),
+    findDirectoryGroup: (name, source) => byName(name, source ?? ''),
+    listDirectoryGroups: ({ after, limit }) => all(after ?? 0, limit),
+    countDirectoryGroups: prepareCount(on, 'directory_groups', 'true'),
   };
 }
 
@@ -411,7 +439,7 @@ export function holdReads(on: SqlReader): Pick<LedgerReader, 'listHolds'> {
   };
 }
 
-type ListedTable = 'accounts' | 'keys' | 'tokens' | 'people';
+type ListedTable = 'accounts' | 'keys' | 'tokens' | 'people' | 'directory_groups';
 
 /**
  * A page in the order of creation. $1 is the id of the last row seen, $2 the limit. `narrowed` is a column that must equal $3. It is

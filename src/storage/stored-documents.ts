@@ -1,8 +1,9 @@
 // Every column with JSON, and every column with words that only this program knows: the shape that is written, and the one reader.
 // test/storage/stored-shapes keeps each version of a shape, with documents of it that the present reader must read.
 
-import type { AccessToken, Account, Key, MailedLink, Person } from '../accounts/accounts.ts';
+import type { AccessToken, Account, DirectoryGroup, Identity, Key, MailedLink, Person } from '../accounts/accounts.ts';
 import type { Actor } from '../audit/audit.ts';
+import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
 import {
@@ -165,6 +166,7 @@ const token = object<AccessToken>({
   prefix: text,
   status: words('enabled', 'revoked'),
   expiresAtMs: nullable(whole),
+  personId: optional(nullable(whole)),
   madeBy: text,
   createdAtMs: whole,
 });
@@ -177,6 +179,22 @@ const person = object<Person>({
   name: text,
   status: words('invited', 'enabled', 'disabled'),
   linkExpiresAtMs: nullable(whole),
+  managedBy: optional(nullable(words('directory'))),
+  directorySource: optional(nullable(text)),
+  identity: optional(nullable(object<Identity>({ issuer: text, subject: text }))),
+  disabledBy: optional(nullable(words('directory', 'account', 'installation'))),
+  madeBy: text,
+  createdAtMs: whole,
+});
+
+const directoryGroup = object<DirectoryGroup>({
+  id: whole,
+  name: text,
+  source: nullable(text),
+  accountId: nullable(whole),
+  role,
+  priority: whole,
+  status: onOff,
   madeBy: text,
   createdAtMs: whole,
 });
@@ -329,6 +347,60 @@ function forgetEarlySamples(value: unknown): unknown {
   return members === value && (members['version'] ?? 1) === 1 ? { version: 2, accounts: [] } : value;
 }
 
+const billKind = words('anthropic', 'openai', 'aws');
+
+const billParts = object<BillParts>({
+  rounding: text,
+  tiers: text,
+  cancelled: text,
+  beside: text,
+  unknownPrice: text,
+  unexplained: text,
+});
+
+const billSource = object<BillSource>({
+  provider: text,
+  kind: billKind,
+  baseUrl: nullable(text),
+  isPrivate: flag,
+  sealed: nullable(text),
+  schedule: words('daily', 'never'),
+  models: map(text),
+  createdAtMs: whole,
+});
+
+const providerBill = object<ListedBill>({
+  provider: text,
+  dayMs: whole,
+  from: words('csv', 'api'),
+  importedAtMs: whole,
+  importedBy: text,
+  billed: text,
+  ours: text,
+  difference: text,
+  parts: billParts,
+  messages: whole,
+});
+
+const billedModel = object<ComparedModel>({
+  model: text,
+  billedAs: texts,
+  billed: text,
+  ours: text,
+  difference: text,
+  parts: billParts,
+  features: list(
+    object<ComparedFeature>({
+      feature: words('input', 'output', 'cache_read', 'cache_write', 'web_search', 'batch', 'other'),
+      billed: text,
+      ours: text,
+      difference: text,
+      billedQuantity: nullable(whole),
+      ourQuantity: whole,
+    }),
+  ),
+});
+
 const members = map(anything);
 
 export const documents = {
@@ -336,6 +408,7 @@ export const documents = {
   key: stored(['keys', 'id', 'document'], key),
   token: stored(['tokens', 'id', 'document'], token),
   person: stored(['people', 'id', 'document'], person),
+  directoryGroup: stored(['directory_groups', 'id', 'document'], directoryGroup),
   groupRates: stored(['account_meters', 'id', 'group_rates'], groupRates),
   plan: stored(['account_meters', 'id', 'plan'], plan, { convert: fillWindows }),
   lowBalances: stored(['account_meters', 'id', 'low_balances'], list(whole)),
@@ -368,6 +441,9 @@ export const documents = {
     ['route_hours', "at_ms || ' ' || model || ' ' || provider || ' ' || upstream_model || ' ' || source", 'document'],
     object<RouteCounts>({ answered: whole, faults: map(whole), times: map(whole) }),
   ),
+  billSource: stored(['provider_bill_sources', 'provider', 'document'], billSource),
+  providerBill: stored(['provider_bills', "provider || ' ' || day_ms", 'document'], providerBill),
+  billedModels: stored(['provider_bills', "provider || ' ' || day_ms", 'models'], list(billedModel)),
   formerHashKeys: stored(
     ['installation', 'name', 'value'],
     list(object<FormerHashKey>({ id: text, keyBase64: text })),

@@ -1,8 +1,16 @@
 // The stores that the modules declare, assembled from the reads of a database and the ledger's gate.
 
-import type { AccountStore, NameSearches, PersonStore, SignUpStore, TokenStore } from '../accounts/accounts.ts';
+import type {
+  AccountStore,
+  DirectoryGroupStore,
+  NameSearches,
+  PersonStore,
+  SignUpStore,
+  TokenStore,
+} from '../accounts/accounts.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
+import type { BillStore } from '../bills/bills.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -22,6 +30,7 @@ import type { SampleStore } from '../usage/usage.ts';
 import {
   accountWrites,
   catalogWrites,
+  directoryWrites,
   installationWrites,
   mailWrites,
   personWrites,
@@ -29,6 +38,7 @@ import {
   signUpWrites,
   tokenWrites,
 } from './account-writes.ts';
+import { type BillReads, billWrites } from './bill-rows.ts';
 import { answerRow, type CoCommittedRow } from './co-committed.ts';
 import { type CodeReads, codeWrites } from './code-rows.ts';
 import { DocumentUnreadable } from './document-shape.ts';
@@ -72,6 +82,7 @@ export interface Stores {
   accounts: AccountStore;
   tokens: TokenStore;
   people: PersonStore;
+  directoryGroups: DirectoryGroupStore;
   audit: AuditStore;
   catalog: CatalogStore;
   ledger: LedgerReader & MonthStore;
@@ -83,6 +94,7 @@ export interface Stores {
   names: NameSearches;
   payments: PaymentStore;
   codes: CodeStore;
+  bills: BillStore;
   events: EventStore;
   destinations: DestinationStore;
   deliveries: DeliveryStore;
@@ -106,12 +118,14 @@ export type ReportReads = Omit<UsageStore, 'getUsage'> &
 export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrites> | keyof ReportReads> &
   Omit<TokenStore, keyof ReturnType<typeof tokenWrites>> &
   Omit<PersonStore, keyof ReturnType<typeof personWrites>> &
+  Omit<DirectoryGroupStore, keyof ReturnType<typeof directoryWrites>> &
   Omit<AuditStore, keyof ReportReads>;
 
 /** Short reads of committed data by an index. */
 export type ShortReads = AccessReads &
   PaymentStore &
   CodeReads &
+  BillReads &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   Pick<SampleStore, 'loadSamples'> &
@@ -136,6 +150,7 @@ export function assembleStores(
     accounts: { ...all, ...accountWrites(gate) },
     tokens: { ...all, ...tokenWrites(gate) },
     people: { ...all, ...personWrites(gate) },
+    directoryGroups: { ...all, ...directoryWrites(gate) },
     audit: all,
     catalog: { ...all, ...catalogWrites(gate) },
     ledger: all,
@@ -146,6 +161,7 @@ export function assembleStores(
     payments: all,
     samples: { ...all, ...sampleWrites(gate) },
     codes: { ...all, ...codeWrites(gate) },
+    bills: { ...all, ...billWrites(gate) },
     events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },
     destinations: { ...all, ...destinationWrites(gate) },
     deliveries: { ...all, ...deliveryWrites(gate) },

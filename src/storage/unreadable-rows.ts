@@ -77,6 +77,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   code_batches: 'batch',
   deliveries: 'dlv',
   destinations: 'dest',
+  directory_groups: 'dgrp',
   events: 'evt',
   keys: 'key',
   key_meters: 'key',

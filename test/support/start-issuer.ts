@@ -1,6 +1,7 @@
 // An OpenID Connect issuer on a free port. It signs in the person that the test names, without a password.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 // @ts-expect-error: it has no types of its own
 import { Provider as OidcProvider } from 'oidc-provider';
@@ -10,6 +11,8 @@ export interface IssuedPerson {
   email?: string;
   email_verified?: boolean | string;
   name?: string;
+  groups?: unknown;
+  [claim: string]: unknown;
 }
 
 export interface Issuer extends AsyncDisposable {
@@ -24,12 +27,17 @@ export interface Issuer extends AsyncDisposable {
 
 export const ISSUED = { clientId: 'turnpike', clientSecret: 'the-secret-of-the-client-at-the-issuer' };
 
-/** `redirectUri` is the sign-in callback. */
-export async function startIssuer(redirectUri: string, more: object = {}): Promise<Issuer> {
+/** `redirectUri` is the sign-in callback; `tls`: the certificate of 127.0.0.1, without one it has no TLS. */
+export async function startIssuer(
+  redirectUri: string,
+  more: object = {},
+  tls: { cert: string; key: string } | null = null,
+): Promise<Issuer> {
   const handler: { handle: (request: IncomingMessage, response: ServerResponse) => unknown } = { handle: () => {} };
-  const server = createServer((request, response) => void answer(request, response));
+  const listener = (request: IncomingMessage, response: ServerResponse) => void answer(request, response);
+  const server = tls === null ? createServer(listener) : createTlsServer(tls, listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${tls === null ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const issuer: Issuer = {
     url,
     person: null,
@@ -65,7 +73,7 @@ function settings(issuer: Issuer, redirectUri: string, more: object) {
         token_endpoint_auth_method: 'client_secret_post',
       },
     ],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups', '_claim_names'] },
     cookies: { keys: ['for tests'] },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },

@@ -44,7 +44,7 @@ export function AccountShow() {
         {data.is_disabled_above && (
           <Alert color="yellow">An account above is disabled: requests with keys of this account are rejected.</Alert>
         )}
-        <FundsNotices account={data} />
+        {data.pays_from === 'own' && <FundsNotices account={data} />}
         <AccountContent account={data} />
         <SimpleGrid cols={{ base: 1, md: 2 }}>
           <Settings account={data} />
@@ -111,9 +111,23 @@ function StatusButton({ account }: { account: AccountShape }) {
 function Tiles({ account, of }: { account: AccountShape; of: Record<string, string> }) {
   const since = dayBefore(DAYS);
   const { data } = useGet('/usage/totals', { query: { ...of, since, limit: 1 } });
-  const digits = fundsDigits([account]);
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }}>
+      {account.pays_from === 'own' && <FundsTiles account={account} />}
+      <StatTile
+        label="Cost (30 days, UTC)"
+        value={<Money usd={data?.total.cost} />}
+        {...(data !== undefined && { note: `${formatCount(data.total.messages)} requests` })}
+      />
+    </SimpleGrid>
+  );
+}
+
+/** For accounts with a balance that is used. */
+function FundsTiles({ account }: OfAccount) {
+  const digits = fundsDigits([account]);
+  return (
+    <>
       <StatTile
         label="Available"
         value={<Money usd={account.available} digits={digits} />}
@@ -130,16 +144,11 @@ function Tiles({ account, of }: { account: AccountShape; of: Record<string, stri
         }
       />
       <StatTile
-        label="Cost (30 days, UTC)"
-        value={<Money usd={data?.total.cost} />}
-        {...(data !== undefined && { note: `${formatCount(data.total.messages)} requests` })}
-      />
-      <StatTile
         label="Credit line"
         value={<Money usd={account.credit_line} digits={digits} />}
         note={creditLineNote(account)}
       />
-    </SimpleGrid>
+    </>
   );
 }
 

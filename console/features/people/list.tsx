@@ -18,6 +18,7 @@ import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/
 import { leaveSecret } from '../../parts/secret-once.tsx';
 import { When } from '../../parts/times.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
+import { PeopleImport } from './import.tsx';
 import { assignableRoles, LinkNote, nameOfPerson, PersonInvite, PersonLink, RoleTexts } from './invite.tsx';
 
 /** Up to this number of users, the page explains the roles. */
@@ -31,7 +32,13 @@ export function PersonList() {
   const open = (person: PersonShape) => filters.set({ person: person.id });
   const columns = useColumns(rows.rows, open);
   const mayInvite = me.role === 'operator' || me.role === 'owner';
-  const invite = mayInvite && <ActionButton label="Invite user" isPrimary icon="plus" onClick={dialog.open} />;
+  const [isImporting, importing] = useDisclosure(false);
+  const invite = mayInvite && (
+    <Group gap="xs">
+      <ActionButton label="Invite several" onClick={importing.open} />
+      <ActionButton label="Invite user" isPrimary icon="plus" onClick={dialog.open} />
+    </Group>
+  );
   return (
     <>
       <PageHead
@@ -64,6 +71,7 @@ export function PersonList() {
         </Box>
       )}
       <PersonInvite isOpen={isInviting} onClose={dialog.close} />
+      <PeopleImport isOpen={isImporting} onClose={importing.close} />
       <PersonDrawer id={filters.values['person'] ?? null} onClose={() => filters.set({ person: null })} />
     </>
   );
@@ -165,7 +173,7 @@ function UserDetails({ person, linking }: { person: PersonShape; linking: Linkin
       {mayChange && <UserForm key={`${person.name} ${person.role}`} person={person} isSelf={isSelf} />}
       {mayChange && !isSelf && (
         <Group gap="xs">
-          {person.status !== 'disabled' && (
+          {person.status !== 'disabled' && (person.managed_by === null || person.directory_source === 'scim') && (
             <ConfirmButton
               label="New one-time link"
               title="Create a new one-time link?"
@@ -202,11 +210,30 @@ function Facts({ person, isSelf }: { person: PersonShape; isSelf: boolean }) {
         {roleLabels[person.role]} · {person.account === null ? 'Entire installation' : names.account(person.account)}
       </Text>
       <LinkNote person={person} />
+      <DirectoryNote person={person} />
       <Hint size="xs">
         {'Invited by'} {actorName(person.made_by)}, <When at={person.created_at} />
       </Hint>
       <Code fz="xs">{person.id}</Code>
     </Stack>
+  );
+}
+
+/** Whether the groups of a directory decide about the user, and as whom they sign in. */
+function DirectoryNote({ person: { managed_by, identity, disabled_by: by, status } }: { person: PersonShape }) {
+  return (
+    <>
+      {managed_by === 'directory' && (
+        <Hint size="xs">
+          {status === 'disabled' && by === 'directory'
+            ? 'Disabled by the directory: no group of this user has access.'
+            : 'Managed by the directory: groups decide the account and role.'}
+        </Hint>
+      )}
+      {identity !== null && (
+        <Hint size="xs" className="wrap">{`Signs in at ${identity.issuer} as ${identity.subject}`}</Hint>
+      )}
+    </>
   );
 }
 
@@ -217,6 +244,7 @@ function UserForm({ person, isSelf }: { person: PersonShape; isSelf: boolean }) 
   const saving = useChange((body: object) => call('PATCH /people/{id}', { id: person.id, body }), {
     done: 'User updated.',
   });
+  const isManaged = person.managed_by === 'directory';
   const faults = fieldFaults(saving.error, ['name', 'role']);
   const roles = assignableRoles(me.role).filter((role) => seesInstallation({ role }) === (person.account === null));
   const submit = form.onSubmit(({ name, role }) =>
@@ -229,8 +257,14 @@ function UserForm({ person, isSelf }: { person: PersonShape; isSelf: boolean }) 
         <Select
           label="Role"
           allowDeselect={false}
-          disabled={isSelf}
-          description={isSelf ? 'You cannot change your own role or disable yourself.' : roleTexts[form.values.role]}
+          disabled={isSelf || isManaged}
+          description={
+            isSelf
+              ? 'You cannot change your own role or disable yourself.'
+              : isManaged
+                ? 'The groups of the directory decide the role.'
+                : roleTexts[form.values.role]
+          }
           data={roles.map((value) => ({ value, label: roleLabels[value] }))}
           value={form.values.role}
           onChange={(value) => form.setFieldValue('role', value as Role)}

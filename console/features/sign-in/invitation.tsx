@@ -17,7 +17,7 @@ import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { Notice, useLinkSecret } from './link.tsx';
 import { EmailField, PasswordField, passwordFault, SignInFailure } from './password.tsx';
-import { SingleSignOn } from './show.tsx';
+import { SingleSignOns } from './show.tsx';
 
 export function InvitationAccept() {
   const secret = useLinkSecret();
@@ -78,9 +78,9 @@ function Acceptance({ secret, shown }: { secret: string; shown: InvitationShape 
           {'Link expires'} <When at={shown.expires_at} />
         </Hint>
       </Stack>
-      {data?.oidc && !isRecovery && shown.email !== null && (
+      {data && data.issuers.length > 0 && !isRecovery && shown.email !== null && (
         <>
-          <SingleSignOn name={data.oidc.name} />
+          <SingleSignOns issuers={data.issuers} />
           <Divider label="or" />
         </>
       )}

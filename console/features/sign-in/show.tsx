@@ -21,6 +21,10 @@ const issuerRefusals = {
   email_not_found: 'Your single sign-on provider did not send your email address.',
   email_changed: 'Your email address at the single sign-on provider has changed. Contact an operator.',
   store_unavailable: 'Sign-in is unavailable. Try again shortly.',
+  email_not_trusted: 'This single sign-on provider does not sign in people of your email domain. Try another one.',
+  groups_unavailable: 'Your single sign-on provider did not send all of your groups. Contact an operator.',
+  identity_taken: 'A user with your email address signs in with another single sign-on account. Contact an operator.',
+  no_place: 'None of your groups has access. Ask the people who look after your directory.',
   access_denied: 'You canceled the sign-in, or the single sign-on provider denied access.',
   state_mismatch: 'The sign-in timed out, or it was started in another window. Try again.',
   please_restart_the_process: 'The sign-in timed out, or it was started in another window. Try again.',
@@ -67,10 +71,10 @@ function FirstStep({ onSecond }: { onSecond: () => void }) {
       <SingleSignOnFailure />
       {data?.first_operator === true && <FirstOperatorHint />}
       <PasswordForm onSecond={onSecond} />
-      {data?.oidc && (
+      {data && data.issuers.length > 0 && (
         <>
           <Divider label="or" />
-          <SingleSignOn name={data.oidc.name} />
+          <SingleSignOns issuers={data.issuers} />
         </>
       )}
       <OtherWays signIn={data} />
@@ -238,10 +242,16 @@ function CodeForm({ isBackup, onStartAgain }: { isBackup: boolean; onStartAgain:
 const RETURNABLE =
   /^\/console\/(?!auth\/|sign-in|sign-up|invitation|password-reset|unsubscribe)[\w\-./]*(?:\?[\w\-.=&%]*)?$/;
 
-export function SingleSignOn({ name }: { name: string }) {
+export function SingleSignOns({ issuers }: Pick<SignInShape, 'issuers'>) {
+  return issuers.map((issuer) => <SingleSignOn key={issuer.id} {...issuer} />);
+}
+
+function SingleSignOn({ id, name }: SignInShape['issuers'][number]) {
   const redirecting = useMutation({
     mutationFn: async () => {
-      const { url } = await callSignIn('POST /sign-in/social', { body: { callbackURL: pageToReturnTo() } });
+      const { url } = await callSignIn('POST /sign-in/social', {
+        body: { callbackURL: pageToReturnTo(), provider: id },
+      });
       if (!['https:', 'http:'].includes(new URL(url).protocol))
         throw new Error('The single sign-on provider returned an invalid address.');
       window.location.assign(url);

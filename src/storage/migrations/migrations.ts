@@ -4,12 +4,14 @@
 import { answerShares } from './answer-shares.ts';
 import { baselineTables } from './baseline-tables.ts';
 import { dataRights } from './data-rights.ts';
+import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
 import { peopleAndLevels } from './people-and-levels.ts';
 import { planWindowColumns } from './plan-windows.ts';
+import { providerBillTables } from './provider-bills.ts';
 import { refusalTables } from './refusals.ts';
 
 /** Statements are separated by semicolons. */
@@ -109,6 +111,22 @@ const levels: Migration = {
   ...peopleAndLevels,
 };
 
+/** Programs of earlier versions keep the new members of people's documents, and leave the new column as it is. */
+const directory: Migration = {
+  version: 21,
+  name: 'directory',
+  leastKnown: 16,
+  ...directoryTables,
+};
+
+/** Only new tables, which programs of earlier versions neither read nor write. */
+const providerBills: Migration = {
+  version: 25,
+  name: 'provider bills',
+  leastKnown: 19,
+  ...providerBillTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -120,6 +138,8 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   missingTables,
   rights,
   levels,
+  directory,
+  providerBills,
 ];
 
 /** The version that this program creates and uses. */

@@ -309,11 +309,12 @@ function missingMonth(failure: unknown): number | null {
   return month === undefined ? null : integerOf(month);
 }
 
+/** Inserted by another node, with the same idempotency key, email, identity or name: a retry finds it. */
+const RACED = ['creations_pkey', 'people_email_key', 'people_by_identity', 'directory_groups_by_name'];
+
 /** A refused row is its bundle's fault; every other error is the store's. */
 function asOfBundleOrStore(failure: unknown): unknown {
   const { errno, constraint } = failure as ServerError;
-  // Inserted by another node, with the same idempotency key or email: a retry finds it.
-  if (constraint === 'creations_pkey' || constraint === 'people_email_key')
-    return new Outpaced(String(failure), { cause: failure });
+  if (RACED.includes(String(constraint))) return new Outpaced(String(failure), { cause: failure });
   return /^2[23]/.test(String(errno)) ? new BrokenInvariant(String(failure), { cause: failure }) : failure;
 }

@@ -138,6 +138,8 @@ export async function makeNode<RetainedData extends Stores>(
         passwords.delete(email);
         notifications.push(`forget the password of ${email}`);
       },
+      changeEmail: async (from, to) => void notifications.push(`change the email ${from} to ${to}`),
+      forgetIdentity: async (email) => void notifications.push(`forget the identity of ${email}`),
       async count(name, max) {
         const before = counters.get(name) ?? 0;
         const isAllowed = before === 0 || before < max; // as the statement of the sign-in database
@@ -145,7 +147,7 @@ export async function makeNode<RetainedData extends Stores>(
         counters.set(name, taken);
         return { isAllowed, taken, retryAfterMs: 60_000 };
       },
-      oidcName: null,
+      issuers: [],
     },
     publicOrigin: null,
     payments: await openScriptedPayments(stores, clock, undefined, () => catalog.current.plans),
@@ -169,7 +171,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     async verifyToken(token) {
       if (token === TOKEN) return { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
       if (token.startsWith('person_')) return await asPerson(stores, token);
-      const found = await verifyToken(token, stores.tokens, secretHashes, clock.nowMs());
+      const found = await verifyToken(token, stores, secretHashes, clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
     countFailure() {
@@ -182,6 +184,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     names: stores.names,
     tokens: stores.tokens,
     people: stores.people,
+    directoryGroups: stores.directoryGroups,
     signUps: stores.signUps,
     mailer: parts.mailer,
     signIn,
@@ -195,6 +198,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     usage: stores.usage,
     traffic: stores.traffic,
     codes: stores.codes,
+    bills: stores.bills,
     paymentStore: stores.payments,
     payments: parts.payments && { provider: 'stripe', ...parts.payments },
     catalog: {

@@ -183,12 +183,26 @@ const TURNPIKE = { name: 'Turnpike', logo: null, support: null };
 test('any client can read the sign-in methods and whether the first operator is still missing', async () => {
   const shown = async () => (await ask('GET', '/api/v1/sign-in')).body;
   const secret = await inviteFirst();
-  const methods = { password: true, oidc: null, sign_up: null, password_reset: false, installation: TURNPIKE };
+  const methods = {
+    password: true,
+    oidc: null,
+    issuers: [],
+    sign_up: null,
+    password_reset: false,
+    installation: TURNPIKE,
+  };
   expect(await shown()).toEqual({ ...methods, first_operator: true });
   await ask('POST', ACCEPT, { secret, ...own, email: 'first@example.com' });
   expect(await shown()).toEqual({ ...methods, first_operator: false });
-  installation.signIn.oidcName = 'Example';
-  expect((await shown())['oidc']).toEqual({ name: 'Example' });
+  const [first, second] = ['Example', 'Partner'].map((name, at) => ({ id: `oidc-${at}`, name, issuer: 'https://id' }));
+  if (first && second) installation.signIn.issuers = [first, second];
+  expect(await shown()).toMatchObject({
+    oidc: { name: 'Example' },
+    issuers: [
+      { id: 'oidc-0', name: 'Example' },
+      { id: 'oidc-1', name: 'Partner' },
+    ],
+  });
 });
 
 test('public routes refuse other methods from every client', async () => {

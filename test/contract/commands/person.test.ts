@@ -21,7 +21,7 @@ test('a person is invited with a link to the console, listed without it, disable
   expect(person).toMatchObject({ email: 'ada@example.com', role: 'viewer', name: 'Ada', status: 'invited' });
   expect(await world.runJson('person', 'list')).toEqual([person] as never);
   const disabled = await world.runJson('person', 'disable', String(person['id']));
-  expect(disabled).toEqual({ ...person, status: 'disabled', link_expires_at: null });
+  expect(disabled).toEqual({ ...person, status: 'disabled', disabled_by: 'installation', link_expires_at: null });
   expect((await purposeOf(link)).status).toBe(404);
   expect((await world.runJson('person', 'enable', String(person['id'])))['status']).toBe('enabled');
   const { out } = await world.run('person', 'list');
@@ -57,4 +57,45 @@ test('invalid arguments of a person command are wrong usage, and send no request
   expect(world.requests).toEqual([]);
   const refused = await world.run('person', 'invite', '--role', 'viewer', 'nobody');
   expect([refused.exitCode, refused.error]).toEqual([1, expect.stringContaining('email: must be an email address')]);
+});
+
+const run = (file: string, ...flags: string[]) =>
+  world.run('person', 'import', world.writeFile('people.csv', file), ...flags);
+
+test('the people of a CSV file are invited, in the order of its columns or by their names', async () => {
+  const { id: account } = await world.runJson('account', 'create', 'acme');
+  const plain = `ada@example.com,owner,${account}\r\nbob@example.com\n`;
+  const invited = await run(plain, '--role', 'member', '--account', String(account));
+  expect(invited.out).toMatch(/^EMAIL +RESULT +LINK\nada@example\.com +invited +http\S+#tk-inv-\w{49}\nbob@/);
+  expect([invited.exitCode, invited.error]).toEqual([0, expect.stringContaining('not shown again')]);
+  const named = 'Name,Email,Role\n"Cy ""the"" Third, Jr.",cy@example.com,viewer\n\n';
+  expect((await run(named)).exitCode).toBe(0);
+  const people = (await world.runJson('person', 'list')) as unknown as Record<string, unknown>[];
+  expect(people.map(({ email, role, account: of, name }) => [email, role, of, name]).toSorted()).toEqual([
+    ['ada@example.com', 'owner', account, ''],
+    ['bob@example.com', 'member', account, ''],
+    ['cy@example.com', 'viewer', null, 'Cy "the" Third, Jr.'],
+  ]);
+});
+
+test('a refused row is printed with its reason, and the command fails', async () => {
+  const { exitCode, out } = await run('ada@example.com,viewer\nnobody,viewer\n');
+  expect(exitCode).toBe(1);
+  expect(out).toMatch(/ada@example\.com +invited .*\nnobody +email: must be an email address/);
+});
+
+test('a file of many people is sent in parts', async () => {
+  const rows = Array.from({ length: 150 }, (_, at) => `p${at}@example.com,viewer`);
+  expect((await run(rows.join('\n'))).exitCode).toBe(0);
+  expect(world.requests.filter((request) => request === 'POST /api/v1/people/import')).toHaveLength(2);
+});
+
+test.each([
+  ['email,department\na@example.com,x\n', 'line 1: the column "department"'],
+  ['a@example.com,viewer\nb@example.com,viewer,,B,more\n', 'line 2: has more than 4 columns'],
+  ['a@example.com,"viewer\n', 'line 1: is not CSV'],
+])('a file that cannot be read is refused with its line, before a request: %j', async (file, words) => {
+  const { exitCode, error } = await run(file);
+  expect([exitCode, error]).toEqual([1, expect.stringContaining(words)]);
+  expect(world.requests).toEqual([]);
 });

@@ -23,7 +23,7 @@ function authOf(isEnabled: boolean) {
   const auth = makeConsoleAuth({
     thread: { ask: ask as SignInThread['ask'] },
     publicOrigin: null,
-    hasOidc: false,
+    issuers: [],
     findPerson: async () =>
       isEnabled ? { person: 'ann', rules: { lifetimeMs: 1_000, needsSecondFactor: false } } : null,
     installation: () => 'Turnpike',

@@ -13,27 +13,34 @@ const whole = {
 const read = (environment: Record<string, string>) => inspectConfig({}, environment);
 
 test('without any of the settings there is no single sign-on, and no fault', () => {
-  expect(read({})).toMatchObject({ config: { publicUrl: null, oidc: null }, faults: [] });
+  expect(read({})).toMatchObject({ config: { publicUrl: null, issuers: [] }, faults: [] });
 });
 
 test('all settings are read, including a name for the button', () => {
   const { config, faults } = read(whole);
   expect(faults).toEqual([]);
   expect(config.publicUrl).toBe('https://turnpike.example.com');
-  expect(config.oidc).toEqual({
-    issuer: 'https://id.example.com/realms/one',
-    clientId: 'turnpike',
-    clientSecret: 'secret',
-    name: 'single sign-on',
-    isEmailAssumed: false,
-  });
-  expect(read({ ...whole, TURNPIKE_OIDC_NAME: 'Example ID' }).config.oidc?.name).toBe('Example ID');
-  expect(read({ ...whole, TURNPIKE_OIDC_EMAIL_VERIFIED: 'assumed' }).config.oidc?.isEmailAssumed).toBe(true);
+  expect(config.issuers).toEqual([
+    {
+      id: 'oidc',
+      issuer: 'https://id.example.com/realms/one',
+      clientId: 'turnpike',
+      clientSecret: 'secret',
+      name: 'single sign-on',
+      isEmailAssumed: false,
+      domains: null,
+      createsPeople: false,
+      groupsClaim: 'groups',
+      scopes: ['openid', 'email', 'profile'],
+    },
+  ]);
+  expect(read({ ...whole, TURNPIKE_OIDC_NAME: 'Example ID' }).config.issuers[0]?.name).toBe('Example ID');
+  expect(read({ ...whole, TURNPIKE_OIDC_EMAIL_VERIFIED: 'assumed' }).config.issuers[0]?.isEmailAssumed).toBe(true);
 });
 
 test('the public address can be set without an issuer', () => {
   expect(read({ TURNPIKE_PUBLIC_URL: 'https://turnpike.example.com:8443/' })).toMatchObject({
-    config: { publicUrl: 'https://turnpike.example.com:8443', oidc: null },
+    config: { publicUrl: 'https://turnpike.example.com:8443', issuers: [] },
     faults: [],
   });
 });
@@ -62,6 +69,47 @@ describe('the faults name the variable', () => {
     ['TURNPIKE_OIDC_EMAIL_VERIFIED', { TURNPIKE_OIDC_EMAIL_VERIFIED: 'assumed' }],
   ])('if only %s is set', (_, alone) => {
     expect(read(alone).faults.join()).toContain('TURNPIKE_OIDC_ISSUER');
+  });
+
+  test.each([
+    ['TURNPIKE_OIDC_PEOPLE', 'everybody'],
+    ['TURNPIKE_OIDC_DOMAINS', 'example'],
+    ['TURNPIKE_OIDC_DOMAINS', 'example.com,'],
+    ['TURNPIKE_OIDC_GROUPS_CLAIM', 'two words'],
+    ['TURNPIKE_OIDC_SCOPES', 'openid groups'],
+    ['TURNPIKE_OIDC_SCOPES', 'openid  email'],
+  ])('for an invalid value: %s=%s', (name, value) => {
+    expect(read({ ...whole, [name]: value }).faults).toEqual([expect.stringContaining(`${name}: must be`)]);
+  });
+
+  test('if people are to be created at any domain', () => {
+    const created = { ...whole, TURNPIKE_OIDC_PEOPLE: 'created' };
+    expect(read(created).faults).toEqual([expect.stringContaining('TURNPIKE_OIDC_DOMAINS: must be set with')]);
+    expect(read({ ...created, TURNPIKE_OIDC_DOMAINS: 'example.com' }).faults).toEqual([]);
+  });
+
+  test('of several issuers, with the number of each', () => {
+    const second = Object.entries(whole).map(([name, value]) => [name.replace('OIDC_', 'OIDC_2_'), value]);
+    const both = { ...whole, ...Object.fromEntries(second), TURNPIKE_OIDC_2_ISSUER: 'https://id.example.org' };
+    expect(read(both).faults).toEqual([
+      expect.stringContaining('TURNPIKE_OIDC_DOMAINS: must be set with several issuers'),
+      expect.stringContaining('TURNPIKE_OIDC_2_DOMAINS: must be set with several issuers'),
+    ]);
+    const stated = {
+      ...both,
+      TURNPIKE_OIDC_DOMAINS: 'example.com',
+      TURNPIKE_OIDC_2_DOMAINS: 'Example.org, example.net',
+    };
+    expect(read(stated).faults).toEqual([]);
+    expect(read(stated).config.issuers).toMatchObject([
+      { id: 'oidc', domains: ['example.com'] },
+      { id: 'oidc-2', domains: ['example.org', 'example.net'] },
+    ]);
+    expect(read({ ...stated, TURNPIKE_OIDC_2_ISSUER: whole.TURNPIKE_OIDC_ISSUER }).faults).toEqual([
+      expect.stringContaining('TURNPIKE_OIDC_2_ISSUER: is the same'),
+    ]);
+    const { TURNPIKE_OIDC_2_CLIENT_ID: _, ...rest } = stated;
+    expect(read(rest).faults).toEqual([expect.stringContaining('TURNPIKE_OIDC_2_CLIENT_ID: must be set')]);
   });
 
   test('without showing the client secret', () => {

@@ -31,7 +31,14 @@ afterEach(() => {
 
 function start(path: string): SignInThread {
   const secret = Buffer.alloc(32, 'secret').toString('base64url');
-  const settings = { store: { path }, secret, publicUrl: null, oidc: null, passwordCost: { memoryKib: 8, rounds: 1 } };
+  const settings = {
+    store: { path },
+    secret,
+    publicUrl: null,
+    issuers: [],
+    authorities: null,
+    passwordCost: { memoryKib: 8, rounds: 1 },
+  };
   const log = (event: string, cause: string) => void logged.push(`${event}: ${cause}`);
   return new SignInThread({ script, settings, admit: async () => null, report: log }, () => waitMsMax);
 }

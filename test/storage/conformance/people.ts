@@ -1,7 +1,7 @@
 // People and their one-time links: lookups, and values that must be unique.
 
 import { expect, test } from 'bun:test';
-import type { Person } from '../../../src/accounts/accounts.ts';
+import { type DirectoryGroup, NO_KEY_LIMITS, newKey, type Person } from '../../../src/accounts/accounts.ts';
 import { failureOf, type OpenStores, openWorkbench, START_MS } from '../../money/ledger/workbench.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
 
@@ -66,6 +66,9 @@ export function peopleConformance(open: OpenStores): void {
     expect(await inRoles()).toEqual([1, 0]);
   });
 
+  bindsIdentities(open);
+  movesPeople(open);
+  keepsDirectoryGroups(open);
   keepsOneEmail(open);
   claimsEmails(open);
 
@@ -130,5 +133,76 @@ function keepsOneEmail(open: OpenStores): void {
       null,
       next,
     ]);
+  });
+}
+
+function bindsIdentities(open: OpenStores): void {
+  test('one person for each subject of an issuer, among those who claim it', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { people } = bench.stores;
+    const identity = { issuer: 'https://id.example.com', subject: 'ada' };
+    const member = { role: 'member' as const, accountId: bench.account, status: 'enabled' as const, identity };
+    await people.createPerson(person(1, member), null, noAuditContext);
+    expect((await people.findPersonByIdentity(identity))?.id).toBe(1);
+    expect(await people.findPersonByIdentity({ ...identity, subject: 'bob' })).toBeNull();
+    expect(await people.findPersonByIdentity({ ...identity, issuer: 'https://id.example.org' })).toBeNull();
+    await failureOf(people.createPerson(person(2, member), null, noAuditContext));
+    await people.updatePerson(person(1, { ...member, status: 'disabled' }), 'as it is', noAuditContext);
+    expect(await people.findPersonByIdentity(identity)).toBeNull();
+    await people.createPerson(person(2, { ...member, managedBy: 'directory' }), null, noAuditContext);
+    const managed = person(2, { ...member, managedBy: 'directory', status: 'disabled', disabledBy: 'directory' });
+    await people.updatePerson(managed, { hash: null }, noAuditContext);
+    expect(await people.findPersonByIdentity(identity)).toEqual(managed);
+    await people.updatePerson({ ...managed, identity: null }, 'as it is', noAuditContext);
+    expect(await people.findPersonByIdentity(identity)).toBeNull();
+  });
+}
+
+function movesPeople(open: OpenStores): void {
+  test('a person who moves to another account is listed there alone, and their keys end with it', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { people, accounts, ledger } = bench.stores;
+    const other = { id: 777, name: 'other', groups: [], status: 'enabled' as const, createdAtMs: START_MS };
+    const terms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' as const };
+    await accounts.createAccount(other, terms, null, noAuditContext);
+    const member = person(1, { role: 'member', accountId: bench.account, status: 'enabled' });
+    await people.createPerson(member, null, noAuditContext);
+    const key = { ...newKey(bench.account, 'mine', 'sk-tp-Ab3d', 'person_000000001', START_MS), id: 4_242 };
+    const limits = { ...NO_KEY_LIMITS, expiresAtMs: null };
+    await accounts.createKey(key, 'hash of the key', { ...limits, status: 'enabled' }, noAuditContext);
+    const ended = [{ key: { ...key, status: 'disabled' as const }, terms: { ...limits, status: 'disabled' as const } }];
+    for (const link of ['as it is', { hash: null }] as const)
+      for (const accountId of [other.id, bench.account])
+        await people.updatePerson({ ...member, accountId }, link, noAuditContext, ended);
+    await people.updatePerson({ ...member, accountId: other.id }, 'as it is', noAuditContext, ended);
+    const idsIn = async (accountId: number) =>
+      (await people.listPeople({ accountId, after: null, limit: 9 })).map(({ id }) => id);
+    expect([await idsIn(other.id), await idsIn(bench.account)]).toEqual([[1], []]);
+    expect([await people.countPeople(other.id), await people.countPeople(bench.account)]).toEqual([1, 0]);
+    expect((await accounts.getKey(key.id))?.status).toBe('disabled');
+    expect((await accounts.findKeyBySecretHash(['hash of the key']))?.key.status).toBe('disabled');
+    expect(await ledger.keyMeters(key.id, START_MS)).not.toBeNull();
+  });
+}
+
+function keepsDirectoryGroups(open: OpenStores): void {
+  test('directory groups by their name and source, in order, with their latest version', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { directoryGroups: groups } = bench.stores;
+    const group = (id: number, source: string | null): DirectoryGroup => ({
+      ...{ id, name: 'engineers', source, accountId: bench.account, role: 'member', priority: 100 },
+      ...{ status: 'enabled', madeBy: 'local', createdAtMs: START_MS + id },
+    });
+    for (const one of [group(2, 'scim'), group(1, null)]) await groups.saveDirectoryGroup(one, noAuditContext);
+    expect(await groups.findDirectoryGroup('engineers', null)).toEqual(group(1, null));
+    expect(await groups.findDirectoryGroup('engineers', 'scim')).toEqual(group(2, 'scim'));
+    expect(await groups.findDirectoryGroup('engineers', 'oidc')).toBeNull();
+    await groups.saveDirectoryGroup({ ...group(2, 'oidc'), role: 'owner' }, noAuditContext);
+    expect(await groups.findDirectoryGroup('engineers', 'scim')).toBeNull();
+    expect(await groups.getDirectoryGroup(2)).toMatchObject({ source: 'oidc', role: 'owner' });
+    const listed = async (after: number | null, limit = 9) =>
+      (await groups.listDirectoryGroups({ after, limit })).map(({ id }) => id);
+    expect([await listed(null), await listed(null, 1), await listed(1)]).toEqual([[1, 2], [1], [2]]);
+    expect(await groups.countDirectoryGroups()).toBe(2);
   });
 }

@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import type { AccessToken } from '../../../src/accounts/accounts.ts';
 import { makeFirstOperator } from '../../../src/admin-api/admin-api.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
+import type { BillSource } from '../../../src/bills/bills.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Destination } from '../../../src/delivery/delivery.ts';
 import { writeSecretChange } from '../../../src/storage/account-writes.ts';
@@ -71,7 +72,7 @@ export function secretChangeConformance(open: OpenStores): void {
 
   test('credentials, creations and the proof change together, with an audit record', async () => {
     await using bench = await openWorkbench(open, 0);
-    const { installation, catalog, audit, mails, destinations, gate } = bench.stores;
+    const { installation, catalog, audit, mails, destinations, bills, gate } = bench.stores;
     await installation.writeInstallation('secret_proof', 'former');
     await installation.writeInstallation('sealed', 'old');
     await catalog.saveCatalog([provider('old')], [], { audit: [], creation: creation('old') });
@@ -81,6 +82,7 @@ export function secretChangeConformance(open: OpenStores): void {
     const resealed = [{ name: 'sealed', value: 'new', replaces: 'old' }];
     await destinations.createDestination(destination('old'), noAuditContext);
     await mails.putMail(mail('old'));
+    await bills.putBillSource(billSource('old'), noAuditContext);
     const resealedMails = [{ id: 9, secretSealed: 'new' }];
     const change = {
       documents: [provider('new')],
@@ -89,6 +91,7 @@ export function secretChangeConformance(open: OpenStores): void {
       resealed,
       proof,
       destinations: [destination('new')],
+      billSources: [billSource('new')],
     };
     await writeSecretChange(gate, change, { audit: [record], creation: null });
     expect(await installation.readInstallation('secret_proof')).toBe('present');
@@ -97,8 +100,14 @@ export function secretChangeConformance(open: OpenStores): void {
     expect(await audit.listSealedCreations()).toEqual([creation('new')]);
     expect(await mails.listSealedMails()).toEqual([mail('new')]);
     expect(await destinations.listSealedDestinations()).toMatchObject([{ ...destination('new'), version: 2 }]);
+    expect(await bills.listBillSources()).toEqual([billSource('new')]);
     expect(await audit.listAudit(whole)).toMatchObject([{ ...record, seq: 1 }]);
   });
+}
+
+function billSource(sealed: string): BillSource {
+  const place = { baseUrl: null, isPrivate: false };
+  return { provider: 'p', kind: 'openai', ...place, sealed, schedule: 'daily', models: {}, createdAtMs: 1 };
 }
 
 function mail(secretSealed: string) {

@@ -1,11 +1,12 @@
 // Writes rows of other modules within the ledger's transaction, and refuses what a table would.
 
-import { claimsEmail } from '../../../src/accounts/accounts.ts';
+import { claimsEmail, claimsIdentity, type Person } from '../../../src/accounts/accounts.ts';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
-import { type AnswerRow, type CoCommittedRow, NOBODY } from '../../../src/storage/co-committed.ts';
+import { type AnswerRow, type CoCommittedRow, identityText, NOBODY } from '../../../src/storage/co-committed.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
+import { writeBill } from './bills.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
@@ -95,8 +96,14 @@ function isTakenFrom({ people }: MemoryTables, row: RowOf<'people'>, before: rea
     (other) =>
       other.person.id !== person.id &&
       ((claimsEmail(person) && claimsEmail(other.person) && other.person.email === person.email) ||
+        isSameIdentity(person, other.person) ||
         (linkHash !== null && other.linkHash === linkHash)),
   );
+}
+
+function isSameIdentity(one: Person, other: Person): boolean {
+  if (one.identity == null || other.identity == null || !claimsIdentity(one) || !claimsIdentity(other)) return false;
+  return identityText(one.identity) === identityText(other.identity);
 }
 
 function writePerson(people: MemoryTables['people'], { person, link }: RowOf<'people'>): void {
@@ -113,6 +120,7 @@ function writeToken(tokens: MemoryTables['tokens'], { token, secretHash }: RowOf
 export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): void {
   if ('forget' in row) forgetRows(tables, row.table, row.forget.beforeMs);
   else if ('carry' in row) carryEntries(tables, row.carry.account, row.carry.beforeMs);
+  else if (row.table === 'directory_groups') tables.directoryGroups.set(row.group.id, row.group);
   else writeKept(tables, row);
 }
 
@@ -175,6 +183,10 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
     case 'refusals':
     case 'route_hours':
       writeTraffic(tables, row);
+      break;
+    case 'provider_bill_sources':
+    case 'provider_bills':
+      writeBill(tables, row);
       break;
     case 'leader':
     case 'changes':

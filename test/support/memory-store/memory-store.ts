@@ -43,6 +43,7 @@ export class MemoryLedgerStore implements LedgerStore {
     keySecrets: new Map(),
     tokens: new Map(),
     people: new Map(),
+    directoryGroups: new Map(),
     audit: [],
     creations: new Map(),
     catalog: new Map(),
@@ -65,6 +66,8 @@ export class MemoryLedgerStore implements LedgerStore {
     signUps: [],
     refusals: new Map(),
     routeHours: new Map(),
+    billSources: new Map(),
+    bills: new Map(),
   };
   readonly #clock: Clock;
 

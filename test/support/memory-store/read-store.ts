@@ -6,6 +6,9 @@ import {
   type Account,
   type AccountStore,
   claimsEmail,
+  claimsIdentity,
+  type DirectoryGroup,
+  type DirectoryGroupStore,
   type Key,
   type NameSearch,
   type NameSearches,
@@ -31,6 +34,7 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../../../src/reports/reports.ts';
+import { identityText } from '../../../src/storage/co-committed.ts';
 import type { MailReads } from '../../../src/storage/mail-rows.ts';
 import {
   callerPlan,
@@ -41,6 +45,7 @@ import {
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
 import { partOfTotals } from '../part-of-totals.ts';
+import { billReads } from './bills.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
@@ -56,11 +61,13 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     listBelow: async (id) => listBelow(tables, id),
     ...tokenReads(tables),
     ...personReads(tables),
+    ...directoryReads(tables),
     ...meterReads(tables),
     ...recordReads(tables),
     ...auditReads(tables),
     ...paymentReads(tables),
     ...codeReads(tables),
+    ...billReads(tables),
     ...eventReads(tables),
     ...mailReads(tables),
     ...trafficReads(tables),
@@ -220,6 +227,11 @@ function tokenReads(tables: MemoryTables) {
 function personReads({ people }: MemoryTables): Omit<PersonStore, 'createPerson' | 'updatePerson'> {
   const all = () => [...people.values()].map(({ person }) => person);
   return {
+    findPersonByIdentity: async (identity) =>
+      all().find(
+        (person) =>
+          person.identity != null && claimsIdentity(person) && identityText(person.identity) === identityText(identity),
+      ) ?? null,
     findPersonByEmail: async (email) => all().find((person) => person.email === email && claimsEmail(person)) ?? null,
     listUnclaimed: async ({ email, status, accountId, limit }) =>
       all()
@@ -238,6 +250,17 @@ function personReads({ people }: MemoryTables): Omit<PersonStore, 'createPerson'
     countPeople: async (accountId) => all().filter((person) => person.accountId === accountId).length,
     countInRole: async (role, status) =>
       all().filter((person) => person.role === role && person.status === status).length,
+  };
+}
+
+function directoryReads({ directoryGroups }: MemoryTables): Omit<DirectoryGroupStore, 'saveDirectoryGroup'> {
+  const all = () => [...directoryGroups.values()];
+  return {
+    getDirectoryGroup: async (id) => directoryGroups.get(id) ?? null,
+    findDirectoryGroup: async (name, source) =>
+      all().find((group) => group.name === name && group.source === source) ?? null,
+    listDirectoryGroups: async (page) => after<DirectoryGroup>(all(), page),
+    countDirectoryGroups: async () => directoryGroups.size,
   };
 }
 

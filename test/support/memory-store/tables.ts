@@ -1,7 +1,16 @@
 // The tables of the in-memory store.
 
-import type { AccessToken, Account, Key, MailedLink, Person, SignUp } from '../../../src/accounts/accounts.ts';
+import type {
+  AccessToken,
+  Account,
+  DirectoryGroup,
+  Key,
+  MailedLink,
+  Person,
+  SignUp,
+} from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
+import type { BillSource, StoredBill } from '../../../src/bills/bills.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../src/events/events.ts';
@@ -45,6 +54,7 @@ export interface MemoryTables extends PaymentTables {
   keySecrets: Map<string, { keyId: number; expiresAtMs: number | null }>;
   tokens: Map<number, { token: AccessToken; secretHash: string }>;
   people: Map<number, { person: Person; linkHash: string | null }>;
+  directoryGroups: Map<number, DirectoryGroup>;
   /** In the order they were made. */
   audit: AuditRecord[];
   creations: Map<string, RememberedCreation>;
@@ -76,4 +86,8 @@ export interface MemoryTables extends PaymentTables {
   refusals: Map<number, StoredRefusal>;
   /** By hour, route and source. */
   routeHours: Map<string, RouteHour>;
+  /** By provider. */
+  billSources: Map<string, BillSource>;
+  /** By provider and day. */
+  bills: Map<string, StoredBill>;
 }

@@ -21,7 +21,14 @@ process.exit(0); // the sign-in tables are cleaned by an interval
 async function prepareSignIn(): Promise<void> {
   const store = isPostgres ? { url: place } : { path: place };
   const { PASSWORD_COST } = await import('../../../src/config/config.ts');
-  const settings = { store, secret: 'x'.repeat(43), publicUrl: null, oidc: null, passwordCost: PASSWORD_COST };
+  const settings = {
+    store,
+    secret: 'x'.repeat(43),
+    publicUrl: null,
+    issuers: [],
+    authorities: null,
+    passwordCost: PASSWORD_COST,
+  };
   const { openAuth } = await import('../../../src/auth/auth.ts');
   const { openSignIn } = isPostgres
     ? await import('../../../src/storage/postgres/open-sign-in.ts')

@@ -90,6 +90,11 @@ async function makeAccount(
   const spareAccount = await turnpike.admin('POST', '/accounts', { name: 'spare' });
   await turnpike.admin('PATCH', `/accounts/${account}/plan`, { plan: 'pro' });
   const batch = await turnpike.admin('POST', '/code-batches', { name: 'fuzzed', amount: '5', count: 5 });
+  const group = await turnpike.admin('POST', '/directory-groups', {
+    name: `group ${account}`,
+    role: 'member',
+    account,
+  });
   const payment = await turnpike.admin('POST', '/payments', { account, amount: '25' });
   const files = {
     'account-ids.txt': quoted([account]),
@@ -101,6 +106,7 @@ async function makeAccount(
     'person-ids.txt': quoted([person['id']]),
     'request-ids.txt': quoted([answer.headers.get('request-id')]),
     'batch-ids.txt': quoted([batch['id']]),
+    'directory-group-ids.txt': quoted([group['id']]),
     'payment-ids.txt': quoted([payment['id']]),
     ...(await makeDelivery(turnpike, account)),
   };

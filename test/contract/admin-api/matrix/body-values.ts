@@ -89,6 +89,11 @@ function accounts({ accountIds }: World): Variant[] {
   ];
 }
 
+/** Values that only operators may give. */
+function ofOperators(...given: unknown[]): Variant[] {
+  return given.map((value) => ({ value, isBeyond: ({ account }: Principal) => account !== null }));
+}
+
 /** A person's account cannot be changed. */
 function rolesOfPerson(): Variant[] {
   const isOfAccount = (object: WorldObject | 'none' | null) =>
@@ -321,6 +326,43 @@ export const bodyRules: Record<string, BodyRule> = {
   },
   'POST /api/v1/accounts/{id}/subscription/cancel': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/accounts/{id}/subscription/resume': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/directory-groups': {
+    least: (account) => ({ name: 'engineers', role: 'member', ...(account !== null && { account }) }),
+    values: (world) => ({
+      name: texts(),
+      source: values(['oidc', 'oidc-9', 'scim', null], ['oidc-1', 'google', '', 7]),
+      role: values(['owner', 'member'], ['operator', 'viewer', 'admin', null]),
+      account: accounts(world),
+      priority: values([1, 1000], [0, 1001, 1.5, '1', null]),
+    }),
+  },
+  'PATCH /api/v1/directory-groups/{id}': {
+    least: () => ({ priority: 7 }),
+    values: (world) => ({
+      name: texts(),
+      source: values(['oidc', 'scim', null], ['OIDC', 7]),
+      role: values(['owner', 'member'], ['operator', 'admin', null]),
+      account: accounts(world),
+      priority: values([1, 1000], [0, 1001, '1', null]),
+      status: values(['enabled', 'disabled'], ['expired', null]),
+    }),
+  },
+  'POST /api/v1/provider-bill-sources': {
+    least: () => ({ provider: 'sandbox', kind: 'anthropic' }),
+    values: () => ({
+      provider: values(['sandbox'], ['', 7, null]),
+      kind: values(['anthropic', 'openai', 'aws'], ['azure', null]),
+      credential: values(['sk-ant-admin-1', null], ['', 7]),
+      base_url: values([null], ['ftp://example.com', 'http://127.0.0.1:1', 7]),
+      private_network: values([true, false], ['yes', null]),
+      schedule: values(['daily', 'never'], ['hourly', null]),
+      models: values([{}, { 'Claude Haiku 4.5': 'claude-haiku-4-5' }], [[], { a: '' }, null]),
+    }),
+  },
+  'POST /api/v1/provider-bill-sources/{provider}/fetch': {
+    least: () => ({}),
+    values: () => ({ since: values([], ['yesterday', 7]), until: values([], ['tomorrow', 7]) }),
+  },
   'POST /api/v1/code-batches': {
     least: () => ({ name: 'summer', amount: '1.00', count: 1 }),
     values: () => ({
@@ -413,12 +455,32 @@ export const bodyRules: Record<string, BodyRule> = {
     least: (account) => ({ email: 'new@example.com', role: 'member', ...(account !== null && { account }) }),
     values: personMembers,
   },
+  'POST /api/v1/people/import': {
+    least: (account) => ({
+      people: [{ email: 'imported@example.com', role: 'member', ...(account !== null && { account }) }],
+    }),
+    // A row that is refused is a part of the answer: see invite-many.test.ts.
+    values: (world) => {
+      const inRow = (members: Json) => ({ people: [{ email: 'a@example.com', role: 'member', ...members }] });
+      const malformed = (name: string) => ({ members: inRow({ [name]: 7 }), isBeyond: () => true });
+      const account = world.accountIds.alpha;
+      return {
+        people: values([], [[], 'a@example.com', [7], [{ email: 'a@example.com' }], null]),
+        'people.email': [malformed('email'), { members: inRow({ email: 'nobody', account }), isBeyond: never }],
+        'people.role': [malformed('role'), { members: inRow({ role: 'root', account }), isBeyond: never }],
+        'people.account': [malformed('account'), { members: inRow({ account: UNKNOWN_ACCOUNT }), isBeyond: never }],
+        'people.name': [malformed('name'), { members: inRow({ name: '', account }), isBeyond: never }],
+      };
+    },
+  },
   'PATCH /api/v1/people/{id}': {
     least: () => ({ name: 'Renamed' }),
     values: () => ({
       name: texts(),
       role: rolesOfPerson(),
       status: values(['enabled', 'disabled'], ['invited', 'revoked', null]),
+      managed_by: [...ofOperators('directory', null), ...values([], ['scim', 7])],
+      identity: [...ofOperators(null), ...values([], ['subject', { issuer: 'https://id.example.com', subject: 'a' }])],
     }),
   },
   'POST /api/v1/people/{id}/link': { least: () => ({}), values: () => ({}) },

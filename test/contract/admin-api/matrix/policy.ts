@@ -77,9 +77,14 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/tokens/{id}/revoke': rule(changedByHolders, { object: 'token' }),
   'POST /api/v1/people': rule(changedByHolders, { done: 201 }),
   'GET /api/v1/people': rule(seenByHolders, { lists: 'person' }),
+  'POST /api/v1/people/import': rule(changedByHolders, { done: 201 }),
   'GET /api/v1/people/{id}': rule(seenByHolders, { object: 'person' }),
   'PATCH /api/v1/people/{id}': rule(changedByHolders, { object: 'person' }),
   'POST /api/v1/people/{id}/link': rule(changedByHolders, { object: 'person', done: 201, refusesRevoked: true }),
+  'POST /api/v1/directory-groups': rule(operatorOnly, { done: 201 }),
+  'GET /api/v1/directory-groups': rule(ofTheInstallation, { lists: 'directory-group' }),
+  'GET /api/v1/directory-groups/{id}': rule(ofTheInstallation, { object: 'directory-group' }),
+  'PATCH /api/v1/directory-groups/{id}': rule(operatorOnly, { object: 'directory-group' }),
   'GET /api/v1/payment-options': rule(seenByHolders),
   'GET /api/v1/payments': rule(seenByHolders, { lists: 'payment' }),
   'GET /api/v1/payments/{id}': rule(seenByHolders, { object: 'payment' }),
@@ -115,6 +120,18 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/providers': rule(ofTheInstallation),
   'GET /api/v1/providers/{name}': rule(ofTheInstallation, { object: 'provider' }),
   'POST /api/v1/providers/{name}/test': rule(operatorOnly, { object: 'provider' }),
+  'GET /api/v1/provider-bill-sources': rule(ofTheInstallation),
+  'POST /api/v1/provider-bill-sources': rule(operatorOnly),
+  'POST /api/v1/provider-bill-sources/{provider}/fetch': rule(operatorOnly, {
+    object: 'provider-bill-source',
+    done: 409, // it has no credential
+  }),
+  'POST /api/v1/provider-bill-sources/{provider}/import': rule(operatorOnly, {
+    object: 'provider-bill-source',
+    done: 415, // the matrix sends no CSV
+  }),
+  'GET /api/v1/provider-bills': rule(ofTheInstallation, { lists: 'provider-bill' }),
+  'GET /api/v1/provider-bills/{id}': rule(ofTheInstallation, { object: 'provider-bill' }),
   'POST /api/v1/apply': rule(operatorOnly),
   'POST /api/v1/prices/update': rule(operatorOnly),
   'GET /api/v1/catalogue': rule(ofTheInstallation),

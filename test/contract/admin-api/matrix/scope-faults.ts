@@ -17,6 +17,7 @@ const open = [
   'keys',
   'keyMeters',
   'keySecrets',
+  'personMeters',
   'tokens',
   'people',
   'audit',
@@ -106,7 +107,8 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
   if (table === 'keys') return keyFaults(principal, change.before as Key, change.after as Key, own);
   if (table === 'tokens') return tokenFaults(principal, tokenOf(change.before), tokenOf(change.after), own);
   if (table === 'people') return personFaults(principal, personOf(change.before), personOf(change.after), own);
-  if (table === 'personMeters') return own((change.after as PersonRow).account) ? [] : ['changes the meters of others'];
+  if (table === 'personMeters')
+    return own((change.after as PersonRow).account) ? [] : ['changes the meters of a person of another account'];
   if (table === 'keySecrets' || table === 'keyMeters') return keyPartFaults(world, principal, change, own);
   return redemptionFaults(principal, change, own);
 }

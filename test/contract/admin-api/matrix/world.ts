@@ -42,7 +42,10 @@ export type ObjectKind =
   | 'usage'
   | 'provider'
   | 'code-batch'
+  | 'directory-group'
   | 'payment'
+  | 'provider-bill'
+  | 'provider-bill-source'
   | 'destination'
   | 'delivery';
 
@@ -158,10 +161,12 @@ export async function makeWorld(): Promise<World> {
   await addKeys(world);
   await addPeople(world);
   await addCodes(world);
+  await addDirectoryGroup(world);
   await addDestinations(world);
   for (const id of Object.values(accountIds)) await ask('PATCH', `/api/v1/accounts/${id}/plan`, { plan: 'alpha-plan' });
   await addMailedLinks(world);
   await addPayments(world);
+  await addBills(world);
   await endTokens(world);
   await ask('PATCH', `/api/v1/accounts/${accountIds.delta}`, { status: 'disabled' });
   addWords(world);
@@ -349,6 +354,29 @@ async function addCodes(world: World): Promise<void> {
   world.objects.push(worldObject('code-batch', 'codes of spring', String(body['id']), null, { label }));
   world.code = String((body['codes'] as string[])[0]);
   world.words.push({ text: world.code, mayRead: () => false });
+}
+
+async function addDirectoryGroup(world: World): Promise<void> {
+  const label = labelOf('directory', 'group');
+  const members = { name: label, role: 'member', account: world.accountIds.bravo };
+  const { body } = await world.installation.ask('POST', '/api/v1/directory-groups', members);
+  world.objects.push(worldObject('directory-group', 'group of a directory', String(body['id']), null, { label }));
+}
+
+/** A source and a bill of a provider. */
+async function addBills({ installation, objects }: World): Promise<void> {
+  const name = 'house-behind';
+  await installation.ask('POST', '/api/v1/provider-bill-sources', { provider: name, kind: 'anthropic' });
+  objects.push(worldObject('provider-bill-source', 'source of bills', name, null));
+  await installation.api.fetch(
+    new Request(`http://localhost/api/v1/provider-bill-sources/${name}/import`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' },
+      body: 'usage_date_utc,model,token_type,cost_usd\n2026-01-05,sandbox-echo,output,0.05\n',
+    }),
+    '127.0.0.1',
+  );
+  objects.push(worldObject('provider-bill', 'bill of a day', `${name}:2026-01-05`, null));
 }
 
 /** A payment of each account that has begun one, and a saved method of every account. */

@@ -1,0 +1,150 @@
+// Invites several users, and shows the result of each row once.
+
+import { Alert, Group, Modal, Select, Stack, Table, Text, Textarea } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import type { ImportedPeopleShape } from '../../../src/admin-api/shapes.ts';
+import { roleLabels } from '../../labels.ts';
+import { type Role, seesInstallation, useBaseUrl, useMe } from '../../me.tsx';
+import { csvLine, saveFile } from '../../parts/csv-button.tsx';
+import { FormActions } from '../../parts/dialog-button.tsx';
+import { AccountSelect } from '../../parts/fields.tsx';
+import { ActionButton, Icon } from '../../parts/link.tsx';
+import { FailureNotice, Hint } from '../../parts/page.tsx';
+import { leaveSecret, markSecretSaved, useShownSecret } from '../../parts/secret-once.tsx';
+import { useCreate } from '../../queries.ts';
+import { assignableRoles } from './invite.tsx';
+import { readRows } from './read-rows.ts';
+
+/** As many as one request takes. */
+const ROWS_MAX = 100;
+
+export function PeopleImport({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  const close = () => leaveSecret(onClose);
+  return (
+    <Modal opened={isOpen} onClose={close} title="Invite several users" size="xl" closeOnClickOutside={false}>
+      <Steps onClose={close} />
+    </Modal>
+  );
+}
+
+function Steps({ onClose }: { onClose: () => void }) {
+  const importing = useCreate('POST /people/import');
+  if (importing.data !== undefined) return <Results imported={importing.data} onDone={onClose} />;
+  return <ImportForm onSubmit={importing.mutate} isPending={importing.isPending} failure={importing.error} />;
+}
+
+interface ImportFormProps {
+  onSubmit: (body: object) => void;
+  isPending: boolean;
+  failure: unknown;
+}
+
+function ImportForm({ onSubmit, isPending, failure }: ImportFormProps) {
+  const me = useMe();
+  const roles = assignableRoles(me.role);
+  const form = useForm({ initialValues: { text: '', role: roles.at(-1) ?? ('member' as Role), account: '' } });
+  const { text, role, account } = form.values;
+  const needsAccount = seesInstallation(me) && !seesInstallation({ role });
+  const rows = readRows(text);
+  const tooMany = rows.length > ROWS_MAX ? `At most ${ROWS_MAX} users at a time.` : null;
+  const submit = form.onSubmit(() =>
+    onSubmit({ people: rows.map((row) => ({ ...row, role, ...(needsAccount && { account }) })) }),
+  );
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <Hint>Each user gets a one-time link to set a password. It expires in 7 days.</Hint>
+        <Textarea
+          label="Users"
+          description="One per line: an email address, and a name after a comma. You can paste columns of a table."
+          placeholder={'ada@example.com, Ada Lovelace\ngrace@example.com'}
+          rows={8}
+          required
+          data-autofocus
+          error={tooMany}
+          {...form.getInputProps('text')}
+        />
+        <Select
+          label="Role"
+          required
+          allowDeselect={false}
+          data={roles.map((value) => ({ value, label: roleLabels[value] }))}
+          value={role}
+          onChange={(value) => form.setFieldValue('role', value as Role)}
+        />
+        {needsAccount && (
+          <AccountSelect
+            label="Account"
+            description="Owners and members belong to one account."
+            required
+            value={account || null}
+            onChange={(id) => form.setFieldValue('account', id ?? '')}
+          />
+        )}
+        <FailureNotice failure={failure} />
+        <FormActions
+          label={rows.length < 2 ? 'Create invitations' : `Create ${rows.length} invitations`}
+          isPending={isPending}
+          isDisabled={rows.length === 0 || tooMany !== null || (needsAccount && account === '')}
+        />
+      </Stack>
+    </form>
+  );
+}
+
+function Results({ imported, onDone }: { imported: ImportedPeopleShape; onDone: () => void }) {
+  const { data, invited, refused } = imported;
+  const baseUrl = useBaseUrl();
+  const links = data.map(({ link_secret: secret }) =>
+    secret === null ? '' : `${baseUrl}/console/invitation#${secret}`,
+  );
+  const hasLinks = links.some((link) => link !== '');
+  return (
+    <Stack>
+      <Text role="status">{`${invited} invited, ${refused} refused`}</Text>
+      {hasLinks && <LinksNote />}
+      <Table.ScrollContainer minWidth={300}>
+        <Table aria-label="Results">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Email</Table.Th>
+              <Table.Th>Result</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {data.map(({ email, error }, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the rows never change, and an email may stand twice
+              <Table.Tr key={at}>
+                <Table.Td className="wrap">{email}</Table.Td>
+                <Table.Td className="wrap">{error === null ? 'Invited' : error.message}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+      <Group justify="flex-end">
+        {hasLinks && <SaveLinks imported={imported} links={links} />}
+        <ActionButton label="Done" onClick={onDone} />
+      </Group>
+    </Stack>
+  );
+}
+
+function LinksNote() {
+  useShownSecret();
+  return (
+    <Alert color="yellow" icon={<Icon name="warning" />}>
+      The one-time links are available only now. Download them before you close this dialog, unless this service sends
+      them by mail.
+    </Alert>
+  );
+}
+
+function SaveLinks({ imported: { data }, links }: { imported: ImportedPeopleShape; links: readonly string[] }) {
+  const save = () => {
+    const rows = data.map(({ email, error }, at) => csvLine([email, links[at], error?.message]));
+    saveFile('invitations.csv', [csvLine(['email', 'link', 'error']), ...rows]);
+    markSecretSaved();
+  };
+  return <ActionButton label="Download links" icon="download" isPrimary onClick={save} data-autofocus />;
+}
