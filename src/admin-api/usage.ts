@@ -34,7 +34,9 @@ export const metersSchema = z
     balance: z
       .object({ before: amountShown, after: amountShown })
       .nullable()
-      .describe('The balance of the account; null for a member, who may not see it.'),
+      .describe(
+        'The balance of the account that paid; null for those who may not see it: members, and people of accounts below it.',
+      ),
     quota: spendingSchema.nullable(),
     allowance: spendingSchema.nullable(),
   })
@@ -253,6 +255,18 @@ function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typ
       reason: isShown ? reason : null,
     })),
     receivedAtMs: beganAtMs(record.requestId),
-    meters: meters === null || seesBalance(principal) ? meters : { ...meters, balance: null, allowance: null },
+    meters: meters && metersSeen(meters, record, principal),
   });
+}
+
+/** Members see no money of the account; people and tokens below the account that paid do not see its balance. */
+function metersSeen(
+  meters: NonNullable<StoredUsageRecord['meters']>,
+  { account, payer, above }: StoredUsageRecord,
+  principal: Principal,
+) {
+  if (!seesBalance(principal)) return { ...meters, balance: null, allowance: null };
+  if (payer === account || principal.accountId === null) return meters;
+  const isAbovePayer = above.indexOf(principal.accountId) >= above.indexOf(payer);
+  return isAbovePayer ? meters : { ...meters, balance: null };
 }

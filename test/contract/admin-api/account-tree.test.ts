@@ -210,6 +210,20 @@ describe('what rolls up', () => {
     expect(entries['data']).toMatchObject([{ kind: 'usage', message_account: team['id'] }]);
   });
 
+  test('shows the balance that paid only to the owners of the account that paid, and above', async () => {
+    const key = await makeKey(installation, team['id']);
+    const [id] = await useKey(installation, key, 1, { ...chainOf(team, company, department, company) });
+    const balanceFor = async (as: Headers) => {
+      const { body } = await ask('GET', `/api/v1/usage/${id}`, undefined, as);
+      return (body['meters'] as Json)['balance'];
+    };
+    const balance = { before: '10.00', after: '9.999' };
+    expect(await balanceFor({})).toEqual(balance);
+    expect(await balanceFor(await ownerOf(company))).toEqual(balance);
+    expect(await balanceFor(await ownerOf(department))).toBeNull();
+    expect(await balanceFor(await ownerOf(team))).toBeNull();
+  });
+
   test('has every day on which the account paid for those below', async () => {
     const key = await makeKey(installation, team['id']);
     await useKey(installation, key, 2, { ...chainOf(team, company, department, company) });
