@@ -5,13 +5,14 @@ export function optionsOf(labels: Readonly<Record<string, string>>): { value: st
   return Object.entries(labels).map(([value, label]) => ({ value, label }));
 }
 
-export const roleLabels = { operator: 'Operator', viewer: 'Viewer', owner: 'Owner', member: 'Member' };
+export const roleLabels = { operator: 'Operator', viewer: 'Viewer', owner: 'Owner', member: 'Member', scim: 'SCIM' };
 
 export const roleTexts = {
   operator: 'views and changes everything in the installation',
   viewer: 'views everything in the installation',
   owner: 'manages the keys, billing, users and tokens of one account',
   member: 'creates keys in one account and views their usage',
+  scim: 'lets a directory create, change and disable users, and does nothing else',
 };
 
 export const outcomeLabels = {

@@ -83,6 +83,7 @@ const released: Readonly<Record<number, string>> = {
   18: '1ecaa7ed8793c032',
   19: '23c9405bae8824a3',
   21: 'fbbbaa65b7abb2fb',
+  22: '53f7964198760686',
   25: 'c4a8019f3bcf988f',
 };
 

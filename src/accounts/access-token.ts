@@ -11,11 +11,14 @@ import type { Person, PersonStore } from './person.ts';
 /** Operators and viewers belong to the installation, owners and members to one account. */
 export type Role = 'operator' | 'viewer' | 'owner' | 'member';
 
+/** Tokens with the role `scim` belong to the installation. They write people and groups by SCIM, and do nothing else. */
+export type TokenRole = Role | 'scim';
+
 export interface AccessToken {
   id: number;
   /** null: the installation's. */
   accountId: number | null;
-  role: Role;
+  role: TokenRole;
   name: string;
   /** First characters of the secret, for recognition. */
   prefix: string;

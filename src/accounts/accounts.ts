@@ -5,6 +5,7 @@ export {
   makeTokenSecret,
   personOfToken,
   type Role,
+  type TokenRole,
   type TokenStore,
   verifyToken,
 } from './access-token.ts';
@@ -68,3 +69,16 @@ export {
   type Person,
   type PersonStore,
 } from './person.ts';
+export type {
+  ScimAttributes,
+  ScimChange,
+  ScimEmail,
+  ScimFilter,
+  ScimGroup,
+  ScimGroupMember,
+  ScimName,
+  ScimPage,
+  ScimStore,
+  ScimUser,
+  ScimUserMember,
+} from './scim-store.ts';

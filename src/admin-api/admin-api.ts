@@ -22,9 +22,10 @@ export { makeFirstOperator } from './make-invitation.ts';
 export function isSlowPath(path: string): boolean {
   return /^\/api\/v1\/provider-bill-sources\/[^/]+\/(?:import|fetch)$/.test(path);
 }
+export const SCIM_PATH = '/scim/v2';
 
 export interface AdminApi {
-  /** Answers every request under /api/v1 from `address`, including unknown paths. Never throws or rejects. */
+  /** Answers every request under /api/v1 and /scim/v2 from `address`, including unknown paths. Never throws or rejects. */
   fetch(request: Request, address: string, isOverTls?: boolean): Response | Promise<Response>;
   /** For endpoints outside of this API: throws as `fetch` would unless the principal is an operator or viewer. */
   requireInstallation(request: Request, address: string): Promise<void>;

@@ -51,28 +51,39 @@ const tooManyOfAccount = () => overloaded('Too many requests of this account are
  * invalid_json, invalid_request.
  */
 async function readJsonBody(request: Request, bytesMax: number): Promise<Request> {
-  const text = decode(await readBounded(request, bytesMax)).trim();
-  if (text !== '') {
-    checkContentType(request.headers);
-    scanJson(text); // JSON.parse would silently take the last of duplicate members
-    parseJsonObject(text);
-  }
+  const text = await readJsonText(request, bytesMax, JSON_TYPE, 'application/json');
   const headers = new Headers(request.headers);
   headers.set('content-type', 'application/json');
   headers.delete('content-length');
   return new Request(request.url, { method: request.method, headers, body: text === '' ? '{}' : text });
 }
 
-function checkContentType(headers: Headers): void {
+const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
+
+/** The text of one JSON object of one of these types; empty without a body. Throws as readJsonBody. */
+export async function readJsonText(
+  request: Request,
+  bytesMax: number,
+  types: RegExp,
+  typeWords: string,
+): Promise<string> {
+  const text = decode(await readBounded(request, bytesMax)).trim();
+  if (text === '') return text;
+  checkContentType(request.headers, types, typeWords);
+  scanJson(text); // JSON.parse would silently take the last of duplicate members
+  parseJsonObject(text);
+  return text;
+}
+
+function checkContentType(headers: Headers, types: RegExp, typeWords: string): void {
   const encoding = headers.get('content-encoding') ?? 'identity';
   if (encoding !== 'identity')
     throw new TurnpikeError(
       'content_type_unsupported',
       'Compressed bodies are not accepted: send the body uncompressed.',
     );
-  const type = headers.get('content-type') ?? '';
-  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type))
-    throw new TurnpikeError('content_type_unsupported', 'content-type: must be application/json.');
+  if (!types.test(headers.get('content-type') ?? ''))
+    throw new TurnpikeError('content_type_unsupported', `content-type: must be ${typeWords}.`);
 }
 
 function decode(bytes: Buffer): string {
@@ -174,7 +185,11 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
   return app;
 }
 
-function reportAnswered(dependencies: AdminDependencies, context: Context<AdminEnvironment>, startedMs: number): void {
+export function reportAnswered(
+  dependencies: AdminDependencies,
+  context: Context<AdminEnvironment>,
+  startedMs: number,
+): void {
   const failure = context.get('failure');
   dependencies.answered({
     requestId: context.get('requestId'),

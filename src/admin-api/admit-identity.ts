@@ -133,7 +133,10 @@ async function decideOnPerson(call: Call, verified: VerifiedIdentity, person: Pe
 /** Nobody claims the email, and the identity is nobody's. */
 async function decideOnUnknown(call: Call, verified: VerifiedIdentity): Promise<Decision> {
   const { issuer, email, groups } = verified;
-  const { people } = call;
+  const { people, scim } = call;
+  const filter = { member: 'email' as const, equals: email };
+  const [user] = await scim.listScimUsers({ filter, offset: 0, limit: 1 });
+  if (user?.active === false) return refuse('person_disabled');
   if (issuer.createsPeople) {
     if (groups === null) return refuse('groups_unavailable');
     const place = await placeAt(call, issuer.id, groups);

@@ -1,7 +1,8 @@
 // The admin API with all of its routes.
 
+import { pathOf } from '../http/http.ts';
 import { accountRoutes } from './accounts.ts';
-import type { AdminApi } from './admin-api.ts';
+import { type AdminApi, SCIM_PATH } from './admin-api.ts';
 import { makeAdminApp } from './admin-app.ts';
 import { makeAdmitIdentity } from './admit-identity.ts';
 import { applyRoutes } from './apply.ts';
@@ -32,6 +33,7 @@ import { providerRoutes } from './providers.ts';
 import { refusalRoutes } from './refusals.ts';
 import { addRoute } from './route.ts';
 import { routeHealthRoutes } from './route-health.ts';
+import { makeScimApp } from './scim-app.ts';
 import { searchRoutes } from './search.ts';
 import { signUpRoutes } from './sign-ups.ts';
 import { subscriptionRoutes } from './subscriptions.ts';
@@ -87,8 +89,14 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
   ];
   for (const route of routes) addRoute(app, route, dependencies, withChangeLock);
   addOpenapi(app, dependencies);
+  const answerScim = makeScimApp(dependencies, withChangeLock);
   return {
-    fetch: (request, address, isOverTls = false) => app.fetch(request, { address, isOverTls }),
+    fetch: (request, address, isOverTls = false) =>
+      isScim(request.url) ? answerScim(request, address, isOverTls) : app.fetch(request, { address, isOverTls }),
     admitIdentity: makeAdmitIdentity(dependencies, withChangeLock),
   };
+}
+
+function isScim(url: string): boolean {
+  return pathOf(url).startsWith(`${SCIM_PATH}/`);
 }

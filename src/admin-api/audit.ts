@@ -16,7 +16,7 @@ export const auditSchema = z
     seq: countShown,
     at: timeShown,
     actor: actorShown,
-    role: z.enum(['operator', 'viewer', 'owner', 'member', 'service']),
+    role: z.enum(['operator', 'viewer', 'owner', 'member', 'scim', 'service']),
     address: z.string().nullable(),
     request_id: requestIdField.nullable(),
     action: z.string().openapi({ examples: ['key.create'] }),

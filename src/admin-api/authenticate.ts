@@ -13,7 +13,7 @@ export async function requireInstallation(
   address: string,
 ): Promise<void> {
   const principal = await authenticate(dependencies, request.headers.get('authorization') ?? undefined, address);
-  if (principal.accountId !== null) throw roleRefusal(principal, installation);
+  if (!installation.some((role) => role === principal.role)) throw roleRefusal(principal, installation);
 }
 
 /** A wrong token slows down guessing by its response; a valid one is never refused. */

@@ -7,8 +7,9 @@ import type {
   NameSearches,
   Person,
   PersonStore,
-  Role,
+  ScimStore,
   SignUpStore,
+  TokenRole,
   TokenStore,
 } from '../accounts/accounts.ts';
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
@@ -139,6 +140,7 @@ export interface AdminDependencies {
   people: PersonStore;
   directoryGroups: DirectoryGroupStore;
   signUps: SignUpStore;
+  scim: ScimStore;
   /** Queues mails; null: the service sends none. */
   mailer: Mailer | null;
   signIn: SignIn;
@@ -201,7 +203,7 @@ export interface AdminDependencies {
 export interface Principal {
   /** "tok_…", "person_…", or "local" for the operator of this machine. */
   id: string;
-  role: Role;
+  role: TokenRole;
   /** The account of an owner or member; null for the installation's roles. */
   accountId: number | null;
   /** The uppermost account above theirs, if any: all accounts below it share bounds. Absent: not looked up. */
@@ -296,7 +298,7 @@ export function refuseBeyond(principal: Principal, what: string, count: number, 
   );
 }
 
-export function roleRefusal(principal: Principal, roles: readonly Role[]): TurnpikeError {
+export function roleRefusal(principal: Principal, roles: readonly TokenRole[]): TurnpikeError {
   return new TurnpikeError(
     'role_not_allowed',
     `The role ${principal.role} is not allowed to do this; the role must be ${roles.join(' or ')}.`,

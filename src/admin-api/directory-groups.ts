@@ -14,6 +14,7 @@ import { encoderOf } from './encode.ts';
 import { accountField, accountShown, actorShown, idField, nameField, timeShown } from './fields.ts';
 import { after, answerPage } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
+import { placeMapped } from './scim-places.ts';
 import { roleField } from './tokens.ts';
 
 const SOURCE_WORDS = 'must be "oidc", "oidc-2" to "oidc-9", or "scim"';
@@ -82,7 +83,9 @@ export const directoryGroupRoutes: AdminRoute[] = [
     links: ['directory-group-show', 'directory-group-change'],
     async handle(call) {
       const created = await createOnce(call, (remember) => storeGroup(call, remember));
-      return encodeGroup(await findGroup(call, created.object));
+      const group = await findGroup(call, created.object);
+      await placeMapped(call, [group.name]);
+      return encodeGroup(group);
     },
   }),
   list('/directory-groups', 'directory-group-list', 'List directory groups', installation, {
@@ -103,7 +106,10 @@ export const directoryGroupRoutes: AdminRoute[] = [
     conflict: TAKEN,
     answer: [directoryGroupSchema, 'The updated directory group'],
     async handle(call) {
-      return encodeGroup(await call.changeInTurn(() => storeChange(call, call.params.id)));
+      const before = await findGroup(call, call.params.id);
+      const group = await call.changeInTurn(() => storeChange(call, call.params.id));
+      await placeMapped(call, [before.name, group.name]);
+      return encodeGroup(group);
     },
   }),
 ];

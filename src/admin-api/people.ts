@@ -223,7 +223,11 @@ function standingAfter(
 }
 
 /** Only this machine's operator may remove the last operator who can sign in. */
-async function refuseLastOperator({ people, principal }: Call, before: Person, after: Person): Promise<void> {
+export async function refuseLastOperator(
+  { people, principal }: Pick<Call, 'people' | 'principal'>,
+  before: Person,
+  after: Person,
+): Promise<void> {
   const operates = ({ role, status }: Person) => role === 'operator' && status === 'enabled';
   if (principal.id === 'local' || !operates(before) || operates(after)) return;
   if ((await people.countInRole('operator', 'enabled')) > 1) return;

@@ -21,6 +21,8 @@ export interface DirectoryProfile {
   identity: Identity | null;
   /** The source that places them: the id of an issuer, or "scim". */
   source: string;
+  /** Further rows of the transaction that stores the person. */
+  rowsOf?(person: Person): unknown[];
 }
 
 /**
@@ -65,7 +67,7 @@ function isSameIdentity(one: Identity, other: Identity): boolean {
 /** `invited`: becomes the person. */
 async function storeNew(call: Call, invited: Person | null, profile: DirectoryProfile, place: Place): Promise<Person> {
   const { people, clock, context } = call;
-  const { email, name, identity, source } = profile;
+  const { email, name, identity, source, rowsOf = noRows } = profile;
   const managed = { managedBy: 'directory' as const, directorySource: source, identity, disabledBy: null };
   const standing = { email, ...place, ...managed, status: 'enabled' as const, linkExpiresAtMs: null };
   const { id: madeBy } = context.get('actor') ?? context.get('principal');
@@ -75,10 +77,14 @@ async function storeNew(call: Call, invited: Person | null, profile: DirectoryPr
     invited === null
       ? changeNote('person.join', formatId('person', person.id), place.accountId, null, encodePerson(person))
       : personNote('person.join', invited, person);
-  const auditContext = recordAudit(call, [note]);
+  const auditContext = { ...recordAudit(call, [note]), rows: rowsOf(person) };
   if (invited === null) await people.createPerson(person, null, auditContext);
   else await people.updatePerson(person, { hash: null }, auditContext);
   return person;
+}
+
+function noRows(): unknown[] {
+  return [];
 }
 
 /** Absent members stay. */
@@ -101,7 +107,7 @@ export async function placePerson(
   assert(before.managedBy === 'directory', 'a directory places only people whom it manages');
   const after = afterPlacing(before, place, profile);
   if (isSame(before, after)) return before;
-  await storePlaced(call, before, after);
+  await storePlaced(call, before, after, profile.rowsOf ?? noRows);
   return after;
 }
 
@@ -136,7 +142,12 @@ function isSame(before: Person, after: Person): boolean {
   return textOf(before) === textOf(after);
 }
 
-async function storePlaced(call: Call, before: Person, after: Person): Promise<void> {
+async function storePlaced(
+  call: Call,
+  before: Person,
+  after: Person,
+  rowsOf: (person: Person) => unknown[],
+): Promise<void> {
   const { people, signIn } = call;
   const isMove = before.accountId !== after.accountId;
   if (after.status === 'enabled' && after.email !== null) await refuseClaimed(call, after, after.email);
@@ -147,7 +158,8 @@ async function storePlaced(call: Call, before: Person, after: Person): Promise<v
   const ended = isMove && before.accountId !== null ? await endKeys(call, before, before.accountId) : NO_KEYS;
   const notes = isMove ? moveNotes(before, after) : [personNote('person.update', before, after)];
   const link = after.linkExpiresAtMs === null ? ({ hash: null } as const) : 'as it is';
-  await people.updatePerson(after, link, recordAudit(call, [...notes, ...ended.notes]), ended.keys);
+  const auditContext = { ...recordAudit(call, [...notes, ...ended.notes]), rows: rowsOf(after) };
+  await people.updatePerson(after, link, auditContext, ended.keys);
   for (const { key } of ended.keys) call.forgetKey(key.id);
   if (before.status === 'enabled' && (isMove || after.status === 'disabled')) await endSessions(call, after);
 }

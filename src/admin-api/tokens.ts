@@ -2,7 +2,7 @@
 // token with more rights, or a longer life, than their own. `/me` shows the authenticated principal.
 
 import { z } from '@hono/zod-openapi';
-import { type AccessToken, makeTokenSecret, personOfToken, type Role } from '../accounts/accounts.ts';
+import { type AccessToken, makeTokenSecret, personOfToken, type Role, type TokenRole } from '../accounts/accounts.ts';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { hashSecret, type Secret } from '../secrets/secrets.ts';
@@ -36,11 +36,11 @@ import { type AdminRoute, type Call, type CallWith, get, list, post } from './ro
 
 /** null: the installation. Throws invalid_request if role and account do not match, or exceed the principal's own. */
 export async function accountOfRole(
-  call: Call<unknown, unknown, { role: Role; account?: string | undefined }>,
+  call: Call<unknown, unknown, { role: TokenRole; account?: string | undefined }>,
 ): Promise<number | null> {
   const { principal, body } = call;
   const { role, account } = body;
-  const isOfInstallation = role === 'operator' || role === 'viewer';
+  const isOfInstallation = role === 'operator' || role === 'viewer' || role === 'scim';
   if (isOfInstallation && principal.accountId !== null)
     throw invalidMember('role', 'must be owner or member: your own token belongs to an account');
   if (isOfInstallation) {
@@ -54,10 +54,16 @@ export const roleField = z.enum(['operator', 'viewer', 'owner', 'member'], {
   error: 'must be operator, viewer, owner or member',
 });
 
+const tokenRoleField = z
+  .enum(['operator', 'viewer', 'owner', 'member', 'scim'], {
+    error: 'must be operator, viewer, owner, member or scim',
+  })
+  .describe('scim: writes people and groups by SCIM, and does nothing else.');
+
 export const tokenSchema = z
   .object({
     id: idField('tok'),
-    role: roleField,
+    role: tokenRoleField,
     account: accountShown.nullable().describe('null: the whole installation.'),
     name: z.string(),
     prefix: z.string(),
@@ -83,7 +89,7 @@ function findToken(call: Call, id: string): Promise<AccessToken> {
 }
 
 const createBody = z.strictObject({
-  role: roleField,
+  role: tokenRoleField,
   account: accountField
     .optional()
     .describe('Required for the roles owner and member, except with a token of an account.'),
@@ -158,7 +164,8 @@ export const meRoutes: AdminRoute[] = [
   get('/me', 'me-show', 'Retrieve the caller’s identity', everyone, {
     answer: [meSchema, 'The token or person that sent the request'],
     async handle(call) {
-      const { id, role, accountId, expiresAtMs } = call.principal;
+      const { id, accountId, expiresAtMs } = call.principal;
+      const role = call.principal.role as Role; // no other role has access
       const account = accountId === null ? null : await call.accounts.getAccount(accountId);
       return encodeMe({ id, ...(await describeWho(call)), role, account, expiresAtMs, baseUrl: call.messagesAt() });
     },
@@ -194,7 +201,9 @@ async function storeToken(call: CallWith<typeof createBody>, remember: Remember)
   const { secret, prefix } = makeTokenSecret();
   const { role, name = '' } = body;
   const expiresAtMs = endOfToken(principal, body.expires_at, nowMs);
-  const made = { personId: await personOf(call), madeBy: principal.id, createdAtMs: nowMs };
+  // The directory must not lose its access with the operator who gave it.
+  const personId = body.role === 'scim' ? null : await personOf(call);
+  const made = { personId, madeBy: principal.id, createdAtMs: nowMs };
   const token: AccessToken = {
     id: newNumber(),
     accountId,

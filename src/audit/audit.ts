@@ -12,7 +12,7 @@ export interface Actor {
    * "recipient" for who used the link of a mail, "directory" for what follows from the groups of a person at an issuer.
    */
   id: string;
-  role: 'operator' | 'viewer' | 'owner' | 'member' | 'service';
+  role: 'operator' | 'viewer' | 'owner' | 'member' | 'scim' | 'service';
   /** Through trusted proxies; empty without a request. */
   address: string;
   requestId: string | null;

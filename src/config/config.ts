@@ -465,6 +465,21 @@ export const bounds = {
   directoryPriority: 100, // of a directory group, unless another is given
   directoryPriorityMax: 1_000,
   emailCharactersMax: 254,
+  scimUsersMax: 100_000,
+  scimGroupsMax: 1_000,
+  scimMembersPerGroupMax: 10_000,
+  scimMembersPerRequestMax: 10_000,
+  scimEmailsMax: 10, // addresses of one user
+  scimTextCharactersMax: 256, // of a name, an id of the directory or an address
+  scimOperationsMax: 1_000, // in one PATCH
+  scimFilterCharactersMax: 2_048, // also of `attributes`, and of the path of an operation
+  scimFilterTermsMax: 64, // comparisons in one filter
+  scimPageMax: 200, // users or groups in one answer,
+  scimMembersPageMax: 20_000, // and members of all groups in it
+  scimBodyBytesMax: 1024 * 1024,
+  scimRowsAtOnce: 500, // memberships in one statement
+  scimAnswersMax: 8, // at the same time, for one token; further requests wait
+  scimWaitingMax: 128,
   codesPerBatchMax: 10_000,
   codeTypedCharactersMax: 100,
   codeGuessWindowMs: 10 * 60 * 1000,

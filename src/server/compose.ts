@@ -218,6 +218,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     people: stores.people,
     directoryGroups: stores.directoryGroups,
     signUps: stores.signUps,
+    scim: stores.scim,
     mailer: parts.mailer,
     signIn,
     sessions,

@@ -1,6 +1,6 @@
 // Selects the API for a request, by path and port.
 
-import { type AdminApi, isSlowPath } from '../admin-api/admin-api.ts';
+import { type AdminApi, isSlowPath, SCIM_PATH } from '../admin-api/admin-api.ts';
 import { bounds } from '../config/config.ts';
 import { CONSOLE_PATH, type Console } from '../console/console.ts';
 import { type ErrorCode, TurnpikeError } from '../errors.ts';
@@ -147,7 +147,7 @@ function isForOperator(request: Request, path: string): boolean {
   if (path === '/')
     return ['GET', 'HEAD'].includes(request.method) && /\btext\/html\b/.test(request.headers.get('accept') ?? '');
   if (path === METRICS_PATH || path === WEBHOOK_PATH || path === UNSUBSCRIBE_PATH) return true;
-  return isWithin(path, ADMIN_PATH) || isWithin(path, CONSOLE_PATH);
+  return isWithin(path, ADMIN_PATH) || isWithin(path, CONSOLE_PATH) || path.startsWith(`${SCIM_PATH}/`);
 }
 
 function isWithin(path: string, parent: string): boolean {

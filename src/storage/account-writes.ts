@@ -12,6 +12,8 @@ import type {
   KeyTerms,
   Person,
   PersonStore,
+  ScimChange,
+  ScimStore,
   SignUpStore,
   TokenStore,
 } from '../accounts/accounts.ts';
@@ -157,6 +159,13 @@ export function mailWrites(gate: LedgerGate): Omit<MailStore, keyof MailReads> {
     putMail: (mail) => put({ table: 'mails', put: mail }),
     putLink: (link) => put({ table: 'mailed_links', put: link }),
   };
+}
+
+/** The writing half of ScimStore. */
+export function scimWrites(gate: LedgerGate): Pick<ScimStore, 'writeScim' | 'scimRows'> {
+  const scimRows = (changes: readonly ScimChange[]): CoCommittedRow[] =>
+    changes.map((scim) => ({ table: 'scim', scim }));
+  return { scimRows, writeScim: (changes, auditContext) => submit(gate, [], scimRows(changes), auditContext) };
 }
 
 /** The writing half of SignUpStore. */

@@ -13,6 +13,7 @@ import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
+import { type ScimRow, scimStatements } from './scim-rows.ts';
 import { type TrafficRow, trafficStatement } from './traffic-rows.ts';
 
 export type CoCommittedRow =
@@ -51,7 +52,8 @@ export type CoCommittedRow =
   | OutboxRow
   | MailRow
   | TrafficRow
-  | BillRow;
+  | BillRow
+  | ScimRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
   return { table: 'answers', answer };
@@ -133,6 +135,7 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   mails: mailStatements,
   mailed_links: mailStatements,
   sign_ups: mailStatements,
+  scim: scimStatements,
   refusals: trafficStatement,
   route_hours: trafficStatement,
   provider_bill_sources: billStatement,

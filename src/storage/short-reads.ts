@@ -35,6 +35,7 @@ import { eventShortReads } from './event-reads.ts';
 import { mailReads } from './mail-rows.ts';
 import { paymentReads } from './payment-rows.ts';
 import { prepareCount, prepareDocument, readPage, readRows } from './readable-rows.ts';
+import { scimReads } from './scim-rows.ts';
 import { Bindings, columnsAs, LAST, nextParameter, type ReadValue, type SqlReader } from './sql-reader.ts';
 import { type CatalogTable, documents, readCatalogRow, readStored, type StoredDocument } from './stored-documents.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
@@ -145,6 +146,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...billReads(on),
     ...eventShortReads(on),
     ...mailReads(on),
+    ...scimReads(on),
     async getUsage(requestId) {
       const bindings = new Bindings();
       const record = `SELECT ${usageColumnsOn(on)} FROM usage_records r WHERE ${on.isRecordOf(requestId, bindings)}`;

@@ -1,7 +1,19 @@
 // Every column with JSON, and every column with words that only this program knows: the shape that is written, and the one reader.
 // test/storage/stored-shapes keeps each version of a shape, with documents of it that the present reader must read.
 
-import type { AccessToken, Account, DirectoryGroup, Identity, Key, MailedLink, Person } from '../accounts/accounts.ts';
+import type {
+  AccessToken,
+  Account,
+  DirectoryGroup,
+  Identity,
+  Key,
+  MailedLink,
+  Person,
+  ScimEmail,
+  ScimGroup,
+  ScimName,
+  ScimUser,
+} from '../accounts/accounts.ts';
 import type { Actor } from '../audit/audit.ts';
 import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
@@ -161,7 +173,7 @@ const key = object<Key>({
 const token = object<AccessToken>({
   id: whole,
   accountId: nullable(whole),
-  role,
+  role: words('operator', 'viewer', 'owner', 'member', 'scim'),
   name: text,
   prefix: text,
   status: words('enabled', 'revoked'),
@@ -197,6 +209,30 @@ const directoryGroup = object<DirectoryGroup>({
   status: onOff,
   madeBy: text,
   createdAtMs: whole,
+});
+
+const scimUser = object<ScimUser>({
+  id: whole,
+  userName: text,
+  externalId: nullable(text),
+  active: flag,
+  displayName: nullable(text),
+  name: nullable(
+    object<ScimName>({ formatted: nullable(text), familyName: nullable(text), givenName: nullable(text) }),
+  ),
+  emails: list(object<ScimEmail>({ value: text, type: nullable(text), primary: nullable(flag) })),
+  email: text,
+  personId: nullable(whole),
+  createdAtMs: whole,
+  updatedAtMs: whole,
+});
+
+const scimGroup = object<ScimGroup>({
+  id: whole,
+  displayName: text,
+  externalId: nullable(text),
+  createdAtMs: whole,
+  updatedAtMs: whole,
 });
 
 const limits = object<KeyRow['limits']>({
@@ -409,6 +445,8 @@ export const documents = {
   token: stored(['tokens', 'id', 'document'], token),
   person: stored(['people', 'id', 'document'], person),
   directoryGroup: stored(['directory_groups', 'id', 'document'], directoryGroup),
+  scimUser: stored(['scim_users', 'id', 'document'], scimUser),
+  scimGroup: stored(['scim_groups', 'id', 'document'], scimGroup),
   groupRates: stored(['account_meters', 'id', 'group_rates'], groupRates),
   plan: stored(['account_meters', 'id', 'plan'], plan, { convert: fillWindows }),
   lowBalances: stored(['account_meters', 'id', 'low_balances'], list(whole)),
@@ -468,7 +506,7 @@ const storedTexts = [
   storedWords(['usage_records', 'request_id', 'outcome'], outcome),
   storedWords<Actor['role']>(
     ['audit_records', 'seq', 'role'],
-    words('operator', 'viewer', 'owner', 'member', 'service'),
+    words('operator', 'viewer', 'owner', 'member', 'scim', 'service'),
   ),
   storedWords<CatalogDocument['kind']>(
     ['catalog', "kind || ' ' || name", 'kind'],

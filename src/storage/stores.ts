@@ -5,6 +5,7 @@ import type {
   DirectoryGroupStore,
   NameSearches,
   PersonStore,
+  ScimStore,
   SignUpStore,
   TokenStore,
 } from '../accounts/accounts.ts';
@@ -35,6 +36,7 @@ import {
   mailWrites,
   personWrites,
   sampleWrites,
+  scimWrites,
   signUpWrites,
   tokenWrites,
 } from './account-writes.ts';
@@ -45,6 +47,7 @@ import { DocumentUnreadable } from './document-shape.ts';
 import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
 
 import type { MailReads } from './mail-rows.ts';
+import type { ScimReads } from './scim-rows.ts';
 import { type TrafficStore, trafficWrites } from './traffic-rows.ts';
 
 export type RetentionReads = Pick<RetentionStore, 'countForgotten' | 'countToCarry' | 'listToCarry'>;
@@ -100,6 +103,7 @@ export interface Stores {
   deliveries: DeliveryStore;
   mails: MailStore;
   signUps: SignUpStore;
+  scim: ScimStore;
   traffic: TrafficStore;
 }
 
@@ -134,6 +138,7 @@ export type ShortReads = AccessReads &
   Pick<DeliveryStore, 'getDelivery' | 'countDeliveries'> &
   Omit<DestinationStore, keyof ReturnType<typeof destinationWrites>> &
   MailReads &
+  ScimReads &
   Omit<LedgerReader, keyof ReportReads> &
   Omit<UsageStore, keyof ReportReads>;
 
@@ -167,6 +172,7 @@ export function assembleStores(
     deliveries: { ...all, ...deliveryWrites(gate) },
     mails: { ...all, ...mailWrites(gate) },
     signUps: { ...all, ...signUpWrites(gate) },
+    scim: { ...all, ...scimWrites(gate) },
     traffic: { ...all, ...trafficWrites(gate) },
     retention: retentionStore(gate, { ...all, ...retentionReads }),
   };

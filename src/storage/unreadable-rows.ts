@@ -83,6 +83,8 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   key_meters: 'key',
   person_meters: 'person',
   people: 'person',
+  scim_users: 'scimuser',
+  scim_groups: 'scimgroup',
   payments: 'pay',
   tokens: 'tok',
 };

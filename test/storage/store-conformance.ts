@@ -28,6 +28,7 @@ import { reconciliationConformance } from './conformance/reconciliation.ts';
 import { refundConformance } from './conformance/refunds.ts';
 import { reportConformance } from './conformance/reports.ts';
 import { retentionConformance } from './conformance/retention.ts';
+import { scimConformance } from './conformance/scim.ts';
 import { secretChangeConformance } from './conformance/secret-change.ts';
 import { timelineConformance } from './conformance/timeline.ts';
 import { trafficConformance } from './conformance/traffic.ts';
@@ -53,7 +54,10 @@ export function describeStore(
     describe('lets a plan pay', () => planConformance(open));
     describe('applies bundles', () => bundleConformance(open));
     describe('stores', () => accessConformance(open));
-    describe('stores', () => peopleConformance(open));
+    describe('stores', () => {
+      peopleConformance(open);
+      scimConformance(open);
+    });
     describe('stores', () => mailConformance(open));
     describe('stores', () => answerConformance(open));
     describe('stores', () => paymentConformance(open));

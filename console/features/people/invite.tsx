@@ -180,7 +180,7 @@ export function assignableRoles(role: Role): readonly Role[] {
   return role === 'owner' ? ['owner', 'member'] : [];
 }
 
-export function RoleTexts({ roles }: { roles: readonly Role[] }) {
+export function RoleTexts({ roles }: { roles: readonly (keyof typeof roleTexts)[] }) {
   return (
     <Alert color="gray" title="Roles">
       <List size="sm" spacing={2}>

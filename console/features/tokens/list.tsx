@@ -56,7 +56,7 @@ export function TokenList() {
       />
       {rows.rows.length > 0 && rows.rows.length <= FEW_ROWS && (
         <Stack mt="md" align="flex-start">
-          <RoleTexts roles={seesInstallation(me) ? assignableRoles('operator') : assignableRoles('owner')} />
+          <RoleTexts roles={tokenRoles(seesInstallation(me) ? 'operator' : 'owner')} />
           <TextLink size="sm" to="/reference" search={{ api: 'admin' }}>
             Admin API reference
           </TextLink>
@@ -146,7 +146,7 @@ type Expiry = 'never' | 'at' | keyof typeof daysOf;
 
 interface TokenValues {
   name: string;
-  role: Role;
+  role: TokenRole;
   account: string;
   expiry: Expiry;
   /** For 'at': "2027-01-31". */
@@ -170,12 +170,23 @@ function Steps({ onClose }: { onClose: () => void }) {
   return <TokenForm onSubmit={creating.mutate} isPending={creating.isPending} failure={creating.error} />;
 }
 
+type TokenRole = TokenShape['role'];
+
+/** The role with the fewest permissions is last. */
+function tokenRoles(role: Role): readonly TokenRole[] {
+  return role === 'operator' ? ['scim', ...assignableRoles(role)] : assignableRoles(role);
+}
+
+function isOfAccount(role: TokenRole): boolean {
+  return role === 'owner' || role === 'member';
+}
+
 /** Omits the account for roles of the installation. */
 function bodyOf({ name, role, account, expiry, day }: TokenValues, zone: string): object {
   return {
     role,
     ...(name.trim() !== '' && { name }),
-    ...(account !== '' && !seesInstallation({ role }) && { account }),
+    ...(account !== '' && isOfAccount(role) && { account }),
     expires_at: endOf(expiry, day, zone),
   };
 }
@@ -189,7 +200,8 @@ function endOf(expiry: Expiry, day: string, zone: string): string | null {
 
 function CreatedToken({ token, onDone }: { token: CreatedTokenShape; onDone: () => void }) {
   const url = useBaseUrl();
-  const curl = `curl ${url}/api/v1/me \\\n  -H 'authorization: Bearer ${token.token}'`;
+  const path = token.role === 'scim' ? '/scim/v2/Users' : '/api/v1/me';
+  const curl = `curl ${url}${path} \\\n  -H 'authorization: Bearer ${token.token}'`;
   return (
     <Stack>
       <SecretOnce secret={token.token} label="Admin token" />
@@ -212,7 +224,7 @@ interface TokenFormProps {
 
 function TokenForm({ onSubmit, isPending, failure }: TokenFormProps) {
   const me = useMe();
-  const roles = assignableRoles(me.role);
+  const roles = tokenRoles(me.role);
   const form = useForm<TokenValues>({
     initialValues: { name: '', role: roles.at(-1) ?? 'member', account: '', expiry: '90d', day: '' },
   });
@@ -235,10 +247,10 @@ function TokenForm({ onSubmit, isPending, failure }: TokenFormProps) {
           allowDeselect={false}
           data={roles.map((value) => ({ value, label: roleLabels[value] }))}
           value={role}
-          onChange={(value) => form.setFieldValue('role', value as Role)}
+          onChange={(value) => form.setFieldValue('role', value as TokenRole)}
           error={faults?.['role']}
         />
-        {seesInstallation(me) && !seesInstallation({ role }) && (
+        {seesInstallation(me) && isOfAccount(role) && (
           <AccountSelect
             label="Account"
             required

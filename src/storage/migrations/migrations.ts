@@ -13,6 +13,7 @@ import { peopleAndLevels } from './people-and-levels.ts';
 import { planWindowColumns } from './plan-windows.ts';
 import { providerBillTables } from './provider-bills.ts';
 import { refusalTables } from './refusals.ts';
+import { scimTables } from './scim.ts';
 
 /** Statements are separated by semicolons. */
 export interface Migration extends MigrationPart {
@@ -120,6 +121,14 @@ const directory: Migration = {
 };
 
 /** Only new tables, which programs of earlier versions neither read nor write. */
+const scim: Migration = {
+  version: 22,
+  name: 'scim',
+  leastKnown: 19,
+  ...scimTables,
+};
+
+/** Only new tables, which programs of earlier versions neither read nor write. */
 const providerBills: Migration = {
   version: 25,
   name: 'provider bills',
@@ -139,6 +148,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   rights,
   levels,
   directory,
+  scim,
   providerBills,
 ];
 

@@ -207,6 +207,8 @@ function rowTold(row: CoCommittedRow): ChangeNotice[] {
   if ('token' in row) return [{ kind: 'token', object: row.token.id, account: row.token.accountId ?? INSTALLATION }];
   // E-mails are unique across accounts: no decision may rely on the list of people while one is added.
   if ('person' in row) return [{ kind: 'person', object: row.person.id, account: INSTALLATION }];
+  // Names and addresses are unique, and places follow from memberships.
+  if (row.table === 'scim') return [{ kind: 'person', object: 0, account: INSTALLATION }];
   if (row.table === 'catalog') return [{ kind: 'catalog', object: 0, account: INSTALLATION }];
   return [];
 }

@@ -310,7 +310,16 @@ function missingMonth(failure: unknown): number | null {
 }
 
 /** Inserted by another node, with the same idempotency key, email, identity or name: a retry finds it. */
-const RACED = ['creations_pkey', 'people_email_key', 'people_by_identity', 'directory_groups_by_name'];
+const RACED = [
+  'creations_pkey',
+  'people_email_key',
+  'people_by_identity',
+  'directory_groups_by_name',
+  'scim_users_by_name',
+  'scim_users_by_email',
+  'scim_users_by_person',
+  'scim_groups_by_name',
+];
 
 /** A refused row is its bundle's fault; every other error is the store's. */
 function asOfBundleOrStore(failure: unknown): unknown {

@@ -18,7 +18,8 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ],
   [
     'SELECT, INSERT, UPDATE, DELETE',
-    'answers catalog claims creations deliveries events holds key_secrets leases mails refusals route_hours usage_records',
+    'answers catalog claims creations deliveries events holds key_secrets leases mails refusals route_hours scim_groups scim_members ' +
+      'scim_users usage_records',
   ],
 ];
 const SIGN_IN_RIGHTS = 'SELECT, INSERT, UPDATE, DELETE';

@@ -186,6 +186,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     people: stores.people,
     directoryGroups: stores.directoryGroups,
     signUps: stores.signUps,
+    scim: stores.scim,
     mailer: parts.mailer,
     signIn,
     sessions: sessionsOf(parts),

@@ -11,6 +11,7 @@ import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';
+import { refuseTakenScim, writeScim } from './scim.ts';
 import type { MemoryTables, OwnedAnswer } from './tables.ts';
 import { writeTraffic } from './traffic.ts';
 
@@ -25,6 +26,10 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
   }
   if (isPaymentRow(row)) {
     if (isOutpaced(tables, row)) throw new Outpaced(`the table ${row.table} cannot take this row`);
+    return;
+  }
+  if (row.table === 'scim') {
+    refuseTakenScim(tables, row.scim);
     return;
   }
   if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
@@ -121,10 +126,13 @@ export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): voi
   if ('forget' in row) forgetRows(tables, row.table, row.forget.beforeMs);
   else if ('carry' in row) carryEntries(tables, row.carry.account, row.carry.beforeMs);
   else if (row.table === 'directory_groups') tables.directoryGroups.set(row.group.id, row.group);
+  else if (row.table === 'scim') writeScim(tables, row.scim);
   else writeKept(tables, row);
 }
 
-function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: unknown } | { carry: unknown }>): void {
+type KeptRow = Exclude<CoCommittedRow, { forget: unknown } | { carry: unknown } | { table: 'scim' }>;
+
+function writeKept(tables: MemoryTables, row: KeptRow): void {
   switch (row.table) {
     case 'accounts':
       tables.accounts.set(row.account.id, row.account);

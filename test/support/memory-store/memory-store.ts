@@ -19,6 +19,7 @@ import { refuseWrongRow, writeCoCommitted } from './co-committed.ts';
 import { creditedAmount } from './credits.ts';
 import { dropReads } from './drop-rows.ts';
 import { memoryReads } from './read-store.ts';
+import { noScim } from './scim.ts';
 import { sumMemory } from './sum-ledger.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -64,6 +65,7 @@ export class MemoryLedgerStore implements LedgerStore {
     mails: new Map(),
     mailedLinks: new Map(),
     signUps: [],
+    ...noScim(),
     refusals: new Map(),
     routeHours: new Map(),
     billSources: new Map(),

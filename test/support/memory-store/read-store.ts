@@ -50,6 +50,7 @@ import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
 import { paymentReads } from './payments.ts';
+import { scimReads } from './scim.ts';
 import { rankRecords, searchRecords, sumRecords } from './searches.ts';
 import type { MemoryTables } from './tables.ts';
 import { sumTimeline, totalOfRecord } from './timeline.ts';
@@ -70,6 +71,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...billReads(tables),
     ...eventReads(tables),
     ...mailReads(tables),
+    ...scimReads(tables),
     ...trafficReads(tables),
     async findAnswer(requestId) {
       const found = tables.answers.get(requestId);

@@ -30,11 +30,12 @@ import type {
 import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
 import type { RouteHour, StoredRefusal } from '../../../src/traffic/traffic.ts';
 import type { PaymentTables } from './payments.ts';
+import type { ScimTables } from './scim.ts';
 
 export type OwnedAnswer = StoredAnswer & { account: number };
 
 /** All tables. Rows are values and never altered. */
-export interface MemoryTables extends PaymentTables {
+export interface MemoryTables extends PaymentTables, ScimTables {
   accountMeters: Map<number, AccountRow>;
   keyMeters: Map<number, KeyRow>;
   personMeters: Map<number, PersonRow>;
