@@ -20,6 +20,7 @@ export type NavSection = 'monitoring' | 'developers' | 'catalog' | 'customers' |
 
 const everyone: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
 const accountReaders: readonly Role[] = ['operator', 'viewer', 'owner'];
+const accountCreators: readonly Role[] = ['operator', 'owner'];
 const installation: readonly Role[] = ['operator', 'viewer'];
 const operators: readonly Role[] = ['operator'];
 const keyCreators: readonly Role[] = ['operator', 'owner', 'member'];
@@ -171,13 +172,13 @@ export const screens: readonly Screen[] = [
   {
     path: '/accounts',
     load: async () => (await import('./features/accounts/list.tsx')).AccountList,
-    roles: installation,
+    roles: accountReaders,
     nav: { section: 'customers', label: 'Accounts', icon: 'building' },
   },
   {
     path: '/accounts/new',
     load: async () => (await import('./features/accounts/create.tsx')).AccountCreate,
-    roles: operators,
+    roles: accountCreators,
   },
   {
     path: '/accounts/$accountId',
@@ -187,22 +188,22 @@ export const screens: readonly Screen[] = [
   {
     path: '/accounts/$accountId/billing',
     load: async () => (await import('./features/billing/overview.tsx')).BillingShow,
-    roles: installation,
+    roles: accountReaders,
   },
   {
     path: '/accounts/$accountId/plan',
     load: async () => (await import('./features/plans/of-account.tsx')).AccountPlan,
-    roles: installation,
+    roles: accountReaders,
   },
   {
     path: '/accounts/$accountId/payments',
     load: async () => (await import('./features/payments/of-account.tsx')).AccountPayments,
-    roles: installation,
+    roles: accountReaders,
   },
   {
     path: '/accounts/$accountId/transactions',
     load: async () => (await import('./features/billing/by-day.tsx')).TransactionList,
-    roles: installation,
+    roles: accountReaders,
   },
   {
     path: '/accounts/$accountId/statement',

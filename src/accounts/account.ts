@@ -157,6 +157,8 @@ export interface AccountStore {
   /** The key with one of these hashes, at most three. */
   findKeyBySecretHash(hashes: readonly string[]): Promise<Caller | null>;
   getAccount(id: number): Promise<Account | null>;
+  /** All accounts below this one, on every level, oldest first; at most `bounds.accountsBelowReadMax`. */
+  listBelow(id: number): Promise<Account[]>;
   /** Oldest first; `after` is the id of the last account seen. */
   listAccounts(page: { after: number | null; limit: number }): Promise<Account[]>;
   /** The ids of accounts in this order. Throws invalid_request if there are too many to sort. */
@@ -230,7 +232,7 @@ export interface KeyPage {
  * account's. Groups that the account no longer has are left out. `plan`: that of the account, unless it has ended.
  */
 export function groupsOf(caller: Caller, plan: CallerPlan | null): readonly string[] {
-  const ofAccount = groupsUnder(caller.account.groups, plan);
+  const ofAccount = groupsWithin(caller, plan);
   const ofKey = caller.key.groups;
   if (ofKey === null) return ofAccount;
   return ofKey.every((group) => ofAccount.includes(group)) ? ofKey : ofKey.filter((group) => ofAccount.includes(group));
@@ -239,6 +241,25 @@ export function groupsOf(caller: Caller, plan: CallerPlan | null): readonly stri
 /** The plan, unless it has ended. */
 export function planAt<Plan extends { endsAtMs: number | null }>(plan: Plan | null, nowMs: number): Plan | null {
   return plan === null || (plan.endsAtMs !== null && nowMs >= plan.endsAtMs) ? null : plan;
+}
+
+/**
+ * The groups of an account's keys. An account that pays from the one above has none that the payer, or an account between them, does
+ * not have. `plan`: that of the payer, unless it has ended.
+ */
+export function groupsWithin(
+  { account, above }: Pick<Caller, 'account' | 'above'>,
+  plan: Pick<CallerPlan, 'groups'> | null,
+): readonly string[] {
+  const ofAccount = groupsUnder(account.groups, plan);
+  if (account.paysFrom !== 'parent' || above.length === 0) return ofAccount;
+  let allowed = ofAccount;
+  for (const one of above) {
+    const ofOne = groupsUnder(one.groups, plan);
+    allowed = allowed.filter((group) => ofOne.includes(group));
+    if (one.paysFrom !== 'parent') break;
+  }
+  return allowed;
 }
 
 /** The groups of an account that has this plan: those that the plan pays for come first. */

@@ -21,6 +21,7 @@ export {
   type FirstCredit,
   groupsOf,
   groupsUnder,
+  groupsWithin,
   type Key,
   type KeyTerms,
   keyOrders,

@@ -2,18 +2,37 @@
 // entries stay; they are disabled instead.
 
 import { z } from '@hono/zod-openapi';
-import { type Account, type AccountTerms, accountOrders, type FirstCredit } from '../accounts/accounts.ts';
+import {
+  type Account,
+  type AccountTerms,
+  accountOrders,
+  type FirstCredit,
+  groupsWithin,
+  payingAccountOf,
+  planAt,
+  type SortedRow,
+} from '../accounts/accounts.ts';
 import { formatId, type IdKind, newNumber, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { nextTurn } from '../base/timers.ts';
 import type { Fault } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { AccountMeters } from '../ledger/ledger.ts';
+import {
+  checkGroupsAbove,
+  checkPayer,
+  checkPlace,
+  findParent,
+  refuseOperatorsCreation,
+  refuseOperatorsMembers,
+} from './account-tree.ts';
 import { invalidMember, invalidRequest, noObject } from './admin-app.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
-import { type AdminDependencies, holders, holdersWhoChange, maySeeAccount, operator } from './dependencies.ts';
+import { type AdminDependencies, holders, holdersWhoChange, listChain, maySeeAccount } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import {
+  accountField,
+  accountShown,
   amountField,
   amountShown,
   asciiLower,
@@ -28,14 +47,20 @@ import {
 import {
   after,
   afterSorted,
-  afterText,
   answerRows,
   answerSorted,
   cursorAfter,
+  type PageCall,
+  type PageResponse,
   requesterOf,
   sortQuery,
 } from './pages.ts';
+import { budgetField, budgetOf, budgetShown, budgetTerms, warnsAtField } from './person-budget.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
+import { belowFilter } from './usage-filters.ts';
+
+const paysFromField = z.enum(['own', 'parent'], { error: 'must be own or parent' });
+const DEFAULT_WARNS_AT = [80, 100];
 
 export const accountSchema = z
   .object({
@@ -52,6 +77,17 @@ export const accountSchema = z
     allowance_period: periodField,
     allowance_used: amountShown,
     low_balances: z.array(amountShown).describe('Thresholds of the event balance.low.'),
+    parent: accountShown
+      .nullable()
+      .describe('The account above; null: none, or, for people and tokens of this account, one that they do not see.'),
+    pays_from: paysFromField.describe('Whose balance pays for its messages: its own, or that of the account above.'),
+    is_disabled_above: z
+      .boolean()
+      .describe('Whether an account above is disabled: keys of this account do not work either.'),
+    person_budget: budgetShown
+      .nullable()
+      .describe('The most that a person may use with keys of this account and of those below; null: no limit.'),
+    warns_at: z.array(z.int()).describe('Percentages of limits at which events tell of the use.'),
     created_at: timeShown,
   })
   .openapi('Account');
@@ -59,13 +95,28 @@ export const accountSchema = z
 export interface AccountWithMeters {
   account: Account;
   meters: AccountMeters;
+  /** Whether an account above is disabled. */
+  isDisabledAbove: boolean;
 }
 
 const encodeAccount = encoderOf(accountSchema);
 
-function accountJson({ account, meters }: AccountWithMeters): z.infer<typeof accountSchema> {
-  return encodeAccount({ ...meters, ...account });
+/** People and tokens of an account do not see the account above it. */
+function accountJson(
+  { principal }: Call,
+  { account, meters, isDisabledAbove }: AccountWithMeters,
+): z.infer<typeof accountSchema> {
+  const company = companyOf(account, meters);
+  const parentId = principal.accountId === account.id ? null : company.parentId;
+  return encodeAccount({ ...meters, ...account, ...company, parentId, isDisabledAbove });
 }
+
+/** Values for the members about the company. */
+function companyOf({ parentId = null, paysFrom = 'own' }: Account, { personBudget, warnsAt }: CompanyMeters) {
+  return { parentId, paysFrom, personBudget: personBudget && budgetOf(personBudget), warnsAt };
+}
+
+type CompanyMeters = Pick<AccountMeters, 'personBudget' | 'warnsAt'>;
 
 const encodeTerms = encoderOf(
   accountSchema.pick({
@@ -76,18 +127,24 @@ const encodeTerms = encoderOf(
     allowance: true,
     allowance_period: true,
     low_balances: true,
+    parent: true,
+    pays_from: true,
+    person_budget: true,
+    warns_at: true,
   }),
 );
 
 /** The members that a change can touch, for the audit log: without balances, which change by themselves. */
-function accountTermsJson({ account, meters }: { account: Account; meters: Omit<AccountTerms, 'enabled'> }) {
-  return encodeTerms({ lowBalances: [], ...meters, ...account });
+function accountTermsJson({ account, meters }: Pick<AccountWithMeters, 'account'> & { meters: ShownTerms }) {
+  return encodeTerms({ lowBalances: [], ...meters, ...account, ...companyOf(account, meters) });
 }
+
+type ShownTerms = Omit<AccountTerms, 'enabled' | 'company'> & CompanyMeters;
 
 /** The account with this id "acct_…" and its meters, if the principal may see it. Throws object_not_found. */
 export async function findAccount(call: Call, id: string): Promise<AccountWithMeters> {
   const number = parseId('acct', id);
-  const isSeen = number !== null && maySeeAccount(call.principal, number);
+  const isSeen = number !== null && (await maySeeAccount(call, number));
   const account = isSeen ? await call.accounts.getAccount(number) : null;
   if (account === null) throw noObject('account', id);
   return withMeters(call, account);
@@ -100,23 +157,40 @@ export async function askedAccount(call: Call, id: string | undefined): Promise<
 
 /** The account of a new object: the one asked for, or the principal's own. Throws invalid_request. */
 export async function accountForNew(
-  { accounts, principal }: Call,
+  call: Call,
   asked: string | undefined,
   missing: string,
+  member = 'account',
 ): Promise<Account> {
+  const { accounts, principal } = call;
   const number = asked === undefined ? principal.accountId : parseId('acct', asked);
-  if (asked === undefined && number === null) throw invalidMember('account', missing);
-  const isSeen = number !== null && maySeeAccount(principal, number);
+  if (asked === undefined && number === null) throw invalidMember(member, missing);
+  const isSeen = number !== null && (await maySeeAccount(call, number));
   const account = isSeen ? await accounts.getAccount(number) : null;
-  if (account === null) throw invalidMember('account', `there is no account "${asked}"`);
+  if (account === null) throw invalidMember(member, `there is no account "${asked}"`);
   return account;
 }
 
-export async function withMeters({ ledger, clock }: AdminDependencies, account: Account): Promise<AccountWithMeters> {
+/** The groups that the account's keys may be in: its own and those of the plan that pays, as far as the accounts above allow. */
+export async function groupsFor(
+  { accounts, ledger, clock }: AdminDependencies,
+  account: Account,
+): Promise<readonly string[]> {
+  const nowMs = clock.nowMs();
+  const above = (await listChain(accounts, account.id)).slice(1);
+  const { plan = null } = (await ledger.accountMeters(payingAccountOf({ account, above }).id, nowMs)) ?? {};
+  return groupsWithin({ account, above }, planAt(plan, nowMs));
+}
+
+export async function withMeters(
+  { accounts, ledger, clock }: AdminDependencies,
+  account: Account,
+): Promise<AccountWithMeters> {
   const meters = await ledger.accountMeters(account.id, clock.nowMs());
   // Both are written in one transaction, so a missing one is a fault of the store.
   if (meters === null) throw new Error(`account ${account.id} has no row in the ledger`);
-  return { account, meters };
+  const above = account.parentId == null ? [] : await listChain(accounts, account.parentId);
+  return { account, meters, isDisabledAbove: above.some(({ status }) => status === 'disabled') };
 }
 
 /** Oldest first. Throws invalid_request together with a cursor: the result is one page. */
@@ -125,14 +199,18 @@ export async function findByIds<Row extends { id: number; createdAtMs: number }>
   kind: IdKind,
   ids: readonly string[],
   find: (id: number) => Promise<Row | null>,
-  isSeen: (row: Row) => boolean,
+  isSeen: (row: Row) => boolean | Promise<boolean>,
 ): Promise<Row[]> {
   if (cursor !== undefined) throw invalidMember('cursor', 'cannot be combined with ids');
   const numbers = ids.map((id) => parseId(kind, id)).filter((id) => id !== null);
-  const rows = await Promise.all(numbers.map(find));
+  const rows = await Promise.all(
+    numbers.map(async (number) => {
+      const row = await find(number);
+      return row !== null && (await isSeen(row)) ? row : null;
+    }),
+  );
   return rows
     .filter((row) => row !== null)
-    .filter(isSeen)
     .sort((one, other) => one.createdAtMs - other.createdAtMs || one.id - other.id);
 }
 
@@ -146,11 +224,23 @@ const changeable = {
     .array(amountField(0).refine((amount) => amount > 0, 'must be above zero'))
     .max(bounds.lowBalancesMax, `must have at most ${bounds.lowBalancesMax} thresholds`)
     .describe('The event balance.low is emitted when less than one of these is left.'),
+  parent: accountField.nullable().describe('The account above, at most three levels in all; null: none.'),
+  pays_from: paysFromField.describe('parent: the balance and plan of the account above pay for its messages.'),
+  person_budget: budgetField
+    .nullable()
+    .describe('The most that a person may use with keys of this account and of those below.'),
+  warns_at: warnsAtField.describe('Percentages of limits at which events tell of the use, ascending.'),
 };
 
 const createBody = z.strictObject({
   ...changeable,
-  groups: changeable.groups.default(['default']),
+  groups: changeable.groups
+    .optional()
+    .describe('The groups that its keys may be in; by default ["default"], for owners those of the account above.'),
+  parent: changeable.parent.optional().describe('The account above; for owners by default their own.'),
+  pays_from: changeable.pays_from.optional().describe('By default own; for owners always parent.'),
+  person_budget: changeable.person_budget.optional(),
+  warns_at: changeable.warns_at.optional(),
   credit_line: changeable.credit_line.optional(),
   allowance: changeable.allowance.optional(),
   allowance_period: changeable.allowance_period.optional(),
@@ -164,14 +254,14 @@ const changeBody = z.strictObject({ ...changeable, status: z.enum(['enabled', 'd
 const params = z.object({ id: idField('acct') });
 
 export const accountRoutes: AdminRoute[] = [
-  post('/accounts', 'account-create', 'Create an account', operator, {
+  post('/accounts', 'account-create', 'Create an account; owners one below theirs', holdersWhoChange, {
     body: createBody,
     isCreation: true,
     answer: [accountSchema, 'The account'],
     links: ['account-show', 'account-change', 'credit-create', 'entry-list'],
     async handle(call) {
       const created = await createOnce(call, (remember) => storeAccount(call, remember));
-      return accountJson(await findAccount(call, created.object));
+      return accountJson(call, await findAccount(call, created.object));
     },
   }),
   list('/accounts', 'account-list', 'List accounts', holders, {
@@ -179,21 +269,29 @@ export const accountRoutes: AdminRoute[] = [
       name: nameField.optional().describe('Part of the account’s name; case-insensitive.'),
       group: z.string().optional().describe('Only accounts in this group.'),
       ids: idsFilter('acct').optional(),
+      parent: accountField.optional().describe('Only accounts directly below this one.'),
+      below: belowFilter.describe('With `parent`: whether to list accounts on all levels below it.'),
       ...sortQuery(accountOrders),
     },
-    page: [accountSchema, 'Accounts, oldest first by default'],
+    page: [accountSchema, 'Accounts, oldest first by default; for owners, their account and those below it'],
     async handle(call) {
       const { principal, accounts } = call;
-      const { limit, name, group, ids, sort, order } = call.query;
+      const { limit, name, group, ids, parent, below, sort, order } = call.query;
       const isWanted = accountFilter(name, group);
-      const json = async (row: Account) => accountJson(await withMeters(call, row));
+      const json = async (row: Account) => accountJson(call, await withMeters(call, row));
       if (ids !== undefined) {
-        const isSeen = (row: Account) => maySeeAccount(principal, row.id) && isWanted(row);
+        if (parent !== undefined) throw invalidMember('parent', 'cannot be combined with ids');
+        const isSeen = async (row: Account) => isWanted(row) && (await maySeeAccount(call, row.id));
         return answerRows(await findByIds(call, 'acct', ids, accounts.getAccount, isSeen), json, null);
+      }
+      if (parent !== undefined) {
+        const { account } = await findAccount(call, parent);
+        const isNear = (row: Account) => below === 'true' || row.parentId === account.id;
+        return answerTree(call, (await accounts.listBelow(account.id)).filter(isNear).filter(isWanted), json);
       }
       if (principal.accountId !== null) {
         const { account } = await findAccount(call, formatId('acct', principal.accountId));
-        return answerRows(afterText(call) === null && isWanted(account) ? [account] : [], json, null);
+        return answerTree(call, [account, ...(await accounts.listBelow(account.id))].filter(isWanted), json);
       }
       if (sort !== 'created' || order !== 'asc') {
         const part = name === undefined ? null : asciiLower(name);
@@ -214,12 +312,12 @@ export const accountRoutes: AdminRoute[] = [
   get('/accounts/{id}', 'account-show', 'Retrieve an account', holders, {
     params,
     answer: [accountSchema, 'The account'],
-    handle: async (call) => accountJson(await findAccount(call, call.params.id)),
+    handle: async (call) => accountJson(call, await findAccount(call, call.params.id)),
   }),
   patch(
     '/accounts/{id}',
     'account-change',
-    'Update an account; owners only its low balance notices',
+    'Update an account; owners their thresholds and budgets, and accounts below',
     holdersWhoChange,
     {
       params,
@@ -227,27 +325,63 @@ export const accountRoutes: AdminRoute[] = [
       answer: [accountSchema, 'The updated account'],
       async handle(call) {
         const { id } = call.params;
-        if (call.principal.accountId !== null) refuseOperatorsMembers(call);
         const changed = await call.changeInTurn(async () => {
           const before = await findAccount(call, id);
+          refuseOperatorsMembers(call, before.account, call.body);
           const { account, terms } = changedAccount(before, call.body);
-          if (call.body.groups !== undefined) await checkGroupsExist(call, account.groups);
-          const after = accountTermsJson({ account, meters: terms });
+          await checkChange(call, before.account, account, terms);
+          const after = accountTermsJson({ account, meters: { ...before.meters, ...terms, ...terms.company } });
           const note = changeNote('account.update', id, account.id, accountTermsJson(before), after);
           await call.accounts.updateAccount(account, terms, recordAudit(call, [note]));
           call.forgetAccount(account.id);
           return findAccount(call, id);
         });
-        return accountJson(changed);
+        return accountJson(call, changed);
       },
     },
   ),
 ];
 
-/** Throws invalid_request for what only an operator can change. */
-function refuseOperatorsMembers({ body: { low_balances: _, ...others } }: CallWith<typeof changeBody>): void {
-  for (const [name, value] of Object.entries(others))
-    if (value !== undefined) throw invalidMember(name, 'can be set by operators only');
+/** Throws invalid_request for a place, a payer or groups that the account cannot have. */
+async function checkChange(
+  call: CallWith<typeof changeBody>,
+  before: Account,
+  account: Account,
+  { creditLine }: AccountTerms,
+): Promise<void> {
+  const { parent, groups } = call.body;
+  const isMoved = (account.parentId ?? null) !== (before.parentId ?? null);
+  const above = parent == null ? [] : await findParent(call, parent);
+  if (isMoved) await checkPlace(call, account, above);
+  checkPayer(account, creditLine);
+  if (groups === undefined) return;
+  await checkGroupsExist(call, groups);
+  if (call.principal.accountId === null || account.parentId == null) return;
+  const [nearest] = await listChain(call.accounts, account.parentId);
+  if (nearest !== undefined) await checkGroupsAbove(call, groups, nearest);
+}
+
+/** A page of accounts in memory, sorted as asked: a bounded number of accounts is below another. */
+async function answerTree<Json>(
+  call: PageCall & { query: { sort: (typeof accountOrders)[number]; order: 'asc' | 'desc' } },
+  rows: readonly Account[],
+  json: (row: Account) => Promise<Json>,
+): Promise<PageResponse<Json>> {
+  const { accounts, query } = call;
+  const { sort, order, limit } = query;
+  const sorted: SortedRow[] = [];
+  for (const row of rows) {
+    if (sort === 'balance') sorted.push({ id: row.id, value: (await withMeters(call, row)).meters.balance });
+    else sorted.push({ id: row.id, value: sort === 'name' ? asciiLower(row.name) : row.createdAtMs });
+  }
+  const sign = order === 'asc' ? 1 : -1;
+  const compare = (one: SortedRow, other: SortedRow) => {
+    if (one.value === other.value) return sign * (one.id - other.id);
+    return one.value < other.value ? -sign : sign;
+  };
+  const last = afterSorted(call, sort);
+  const page = sorted.filter((one) => last === null || compare(one, last) > 0).sort(compare);
+  return answerSorted(call, sort, page.slice(0, limit), accounts.getAccount, json);
 }
 
 function accountFilter(name: string | undefined, group: string | undefined): (account: Account) => boolean {
@@ -283,24 +417,46 @@ async function searchAccounts(
 }
 
 async function storeAccount(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
-  const { body } = call;
-  await checkGroupsExist(call, body.groups);
+  const { body, principal } = call;
+  if (principal.accountId !== null) refuseOperatorsCreation(body);
+  const ofOwner = principal.accountId === null ? undefined : formatId('acct', principal.accountId);
+  const parent = body.parent ?? ofOwner;
+  const above = parent === undefined ? [] : await findParent(call, parent);
+  const allowed = ofOwner === undefined || above[0] === undefined ? null : await groupsFor(call, above[0]);
+  const groups = body.groups ?? (allowed === null ? ['default'] : withoutOthers(above[0]?.groups ?? [], allowed));
+  await checkGroupsExist(call, groups);
   const {
     name,
-    groups,
+    pays_from: paysFrom = ofOwner === undefined ? 'own' : 'parent',
     credit_line: creditLine = 0,
     allowance = null,
     allowance_period: allowancePeriod = 'total',
     low_balances: lowBalances = [],
   } = body;
-  const account: Account = { id: newNumber(), name, groups, status: 'enabled', createdAtMs: call.clock.nowMs() };
-  const terms: AccountTerms = { enabled: true, creditLine, allowance, allowancePeriod, lowBalances };
+  const place = { parentId: above[0]?.id ?? null, paysFrom };
+  const blank = { id: newNumber(), status: 'enabled', createdAtMs: call.clock.nowMs() } as const;
+  const account: Account = { ...blank, name, groups, ...place };
+  await checkPlace(call, account, above);
+  checkPayer(account, creditLine);
+  if (ofOwner !== undefined && above[0] !== undefined) await checkGroupsAbove(call, groups, above[0]);
+  const { person_budget: budget = null, warns_at: warnsAt = DEFAULT_WARNS_AT } = body;
+  const company = { personBudget: budget && budgetTerms(budget), warnsAt };
+  const terms: AccountTerms = { enabled: true, creditLine, allowance, allowancePeriod, lowBalances, company };
   const credit = firstCredit(body);
+  if (credit !== null && paysFrom === 'parent')
+    throw invalidMember('credit', 'must be absent: the account pays from the one above');
   const object = formatId('acct', account.id);
-  const shown = { ...accountTermsJson({ account, meters: terms }), credit: formatUsd(credit?.amount ?? 0) };
+  const shown = {
+    ...accountTermsJson({ account, meters: { ...terms, ...company } }),
+    credit: formatUsd(credit?.amount ?? 0),
+  };
   const note = changeNote('account.create', object, account.id, null, shown);
   await call.accounts.createAccount(account, terms, credit, recordAudit(call, [note], remember(object, null)));
   return { object, secret: null };
+}
+
+function withoutOthers(groups: readonly string[], allowed: readonly string[]): string[] {
+  return groups.filter((group) => allowed.includes(group));
 }
 
 function firstCredit(body: z.output<typeof createBody>): FirstCredit | null {
@@ -320,10 +476,14 @@ function changedAccount(
   }
   const { name = account.name, groups = account.groups, status = account.status } = body;
   const { allowance = meters.allowance, allowance_period: allowancePeriod = meters.allowancePeriod } = body;
-  const { low_balances: lowBalances = meters.lowBalances } = body;
+  const { low_balances: lowBalances = meters.lowBalances, pays_from: paysFrom = account.paysFrom ?? 'own' } = body;
+  const parentId = body.parent === undefined ? (account.parentId ?? null) : parseId('acct', body.parent ?? '');
+  const { person_budget: budget, warns_at: warnsAt = meters.warnsAt } = body;
+  const personBudget = budget === undefined ? meters.personBudget : budget && budgetTerms(budget);
+  const company = { personBudget, warnsAt };
   return {
-    account: { ...account, name, groups, status },
-    terms: { enabled: status === 'enabled', creditLine, allowance, allowancePeriod, lowBalances },
+    account: { ...account, name, groups, status, parentId, paysFrom },
+    terms: { enabled: status === 'enabled', creditLine, allowance, allowancePeriod, lowBalances, company },
   };
 }
 

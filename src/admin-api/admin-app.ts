@@ -3,6 +3,7 @@
 
 import { OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import type { Account } from '../accounts/accounts.ts';
 import type { Actor, AuditRecord } from '../audit/audit.ts';
 import { FairQueue, type QueueBounds } from '../base/fair-queue.ts';
 import { formatId, type IdKind, newRequestId, parseId } from '../base/ids.ts';
@@ -12,7 +13,7 @@ import { asTurnpikeError, overloaded, TurnpikeError } from '../errors.ts';
 import { parseJsonObject, readBounded, refuseCrossSite } from '../http/http.ts';
 import { scanJson } from '../wire/wire.ts';
 import { authenticate } from './authenticate.ts';
-import type { AdminDependencies, Principal } from './dependencies.ts';
+import { type AdminDependencies, listChain, type Principal, sharesBoundsOf } from './dependencies.ts';
 
 /** Requests of an account that run at a time: a few in all, fewer of one token. */
 export class AccountConcurrency {
@@ -156,12 +157,14 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
         context.req.raw = await readJsonBody(context.req.raw, bounds.signInBodyBytesMax);
       return next();
     }
-    const principal = await authenticateEither(dependencies, context);
+    const found = await authenticateEither(dependencies, context);
+    const { id, accountId } = found;
+    const chain = accountId === null ? [] : await listChain(dependencies.accounts, accountId);
+    const principal: Principal = { ...found, topId: chain.at(-1)?.id ?? accountId };
     context.set('principal', principal);
-    const { id, accountId } = principal;
-    using _turn = accountId === null ? null : await lines.enter(accountId, id);
+    using _turn = accountId === null ? null : await lines.enter(sharesBoundsOf(principal) ?? accountId, id);
     if (!['GET', 'HEAD'].includes(context.req.method)) {
-      await refuseDisabled(dependencies, principal);
+      if (accountId !== null) refuseDisabled(chain);
       if (context.req.method === 'POST' && CSV_PATH.test(context.req.path)) return next();
       const bytesMax = accountId === null ? bounds.adminBodyBytesMax : bounds.accountBodyBytesMax;
       context.req.raw = await readJsonBody(context.req.raw, bytesMax);
@@ -228,11 +231,11 @@ export async function findObject<Row>(
   noun: string,
   id: string,
   get: (number: number) => Promise<Row | null>,
-  isSeen: (row: Row) => boolean = () => true,
+  isSeen: (row: Row) => boolean | Promise<boolean> = () => true,
 ): Promise<Row> {
   const number = parseId(kind, id);
   const row = number === null ? null : await get(number);
-  if (row === null || !isSeen(row)) throw noObject(noun, id);
+  if (row === null || !(await isSeen(row))) throw noObject(noun, id);
   return row;
 }
 
@@ -255,11 +258,9 @@ async function authenticateEither(
   return { id: formatId('person', id), role, accountId, expiresAtMs: null };
 }
 
-/** Owners of a disabled account can read but not change it. */
-async function refuseDisabled({ accounts }: AdminDependencies, { accountId }: Principal): Promise<void> {
-  if (accountId === null) return;
-  const account = await accounts.getAccount(accountId);
-  if (account?.status === 'enabled') return;
+/** Owners of a disabled account, or of one below it, can read but not change it. */
+function refuseDisabled(chain: readonly Account[]): void {
+  if (chain.length > 0 && chain.every(({ status }) => status === 'enabled')) return;
   throw new TurnpikeError('role_not_allowed', 'The account of this token is disabled: the token is read-only.');
 }
 

@@ -145,7 +145,7 @@ function findGrant(call: Call, id: string): Promise<AgentGrant> {
     'sign-in',
     id,
     agents.getAgentGrant,
-    (grant) => maySeeAccount(principal, grant.accountId) && isTheirs(grant),
+    async (grant) => isTheirs(grant) && (await maySeeAccount(call, grant.accountId)),
   );
 }
 

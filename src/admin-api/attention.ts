@@ -125,6 +125,7 @@ async function readUsedSince(call: Call, sinceMs: number): Promise<Used> {
   const { principal } = call;
   const question = {
     account: principal.accountId,
+    below: principal.role === 'owner',
     key: null,
     madeBy: makerOf(principal),
     model: null,
@@ -159,6 +160,7 @@ async function listAccounts(dependencies: AdminDependencies, used: Used): Promis
 
 /** At the pace since then, or since its creation; at least a day. */
 function judgeBalance(one: AccountWithMeters, total: UsageTotal, sinceMs: number, nowMs: number): AttentionJson[] {
+  if (one.account.paysFrom === 'parent') return []; // its balance is not used
   const elapsedMs = Math.max(DAY_MS, nowMs - Math.max(sinceMs, one.account.createdAtMs));
   const costPerDay = (total.cost * BigInt(DAY_MS)) / BigInt(elapsedMs);
   const { available } = one.meters;

@@ -67,5 +67,14 @@ function auditJson(record: StoredAuditRecord, principal: Principal): z.infer<typ
   const { id: actor, role, address, requestId } = record.actor;
   const isOfAccount = role === 'owner' || role === 'member';
   const isShown = principal.accountId === null || isOfAccount;
-  return encodeRecord({ ...record, actor, role, address: isShown ? address : null, requestId });
+  // People and tokens of an account do not see the account above it.
+  const isOwn = principal.accountId !== null && record.account === principal.accountId;
+  const [before = null, after = null] = [record.before, record.after].map((one) => (isOwn ? withoutParent(one) : one));
+  return encodeRecord({ ...record, before, after, actor, role, address: isShown ? address : null, requestId });
+}
+
+function withoutParent(members: StoredAuditRecord['before']): StoredAuditRecord['before'] {
+  if (members === null) return null;
+  const { parent: _, ...others } = members;
+  return others;
 }

@@ -3,7 +3,6 @@
 // the answer is no larger than an applied file.
 
 import { z } from '@hono/zod-openapi';
-import { groupsUnder, planAt } from '../accounts/accounts.ts';
 import { formatDecimal } from '../base/money.ts';
 import {
   authTypesOfKind,
@@ -30,6 +29,7 @@ import {
 } from '../catalog/catalog.ts';
 import { CAPABILITIES } from '../gateway/gateway.ts';
 import { PRICED_TIERS } from '../wire/wire.ts';
+import { groupsFor } from './accounts.ts';
 import { everyone, installation, seesProviderCost } from './dependencies.ts';
 import { encoded, encoderOf, type ValueOf } from './encode.ts';
 import {
@@ -49,21 +49,15 @@ import { type AdminRoute, type Call, get, list } from './route.ts';
 const orNone = countShown.nullable();
 
 /** For an account's token: the account's groups, and the models that its keys can reach through them. */
-async function visibleCatalog({
-  accounts,
-  catalog,
-  ledger,
-  clock,
-  principal,
-}: Call): Promise<{ groups: Group[]; models: Model[] }> {
+async function visibleCatalog(call: Call): Promise<{ groups: Group[]; models: Model[] }> {
+  const { catalog, principal } = call;
   const { accountId } = principal;
   const current = catalog.current();
   const { groups, models } = current;
   if (accountId === null)
     return { groups: [...groups.values()], models: [...current.patterns.values(), ...models.values()] };
-  const nowMs = clock.nowMs();
-  const plan = planAt((await ledger.accountMeters(accountId, nowMs))?.plan ?? null, nowMs);
-  const names = groupsUnder((await accounts.getAccount(accountId))?.groups ?? [], plan);
+  const account = await call.accounts.getAccount(accountId);
+  const names = account === null ? [] : await groupsFor(call, account);
   const offers = listOffers(current, { account: accountId, keyModels: null, groups: names });
   return {
     groups: [...groups.values()].filter((group) => names.includes(group.name)),

@@ -17,7 +17,7 @@ import { overloaded, TurnpikeError } from '../errors.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import { Secret } from '../secrets/secrets.ts';
 import type { AdminEnvironment } from './admin-app.ts';
-import type { AdminDependencies, Principal } from './dependencies.ts';
+import { type AdminDependencies, type Principal, sharesBoundsOf } from './dependencies.ts';
 import type { Call } from './route.ts';
 
 /** One changed object, before and after, as the API shows it. */
@@ -85,7 +85,7 @@ export function makeChangeLock({ readEpoch }: Pick<AdminDependencies, 'readEpoch
   return async (context, change) => {
     const principal = context.get('principal') as Principal | undefined; // absent on open routes
     const isOperator = principal !== undefined && principal.accountId === null;
-    const owner = isOperator ? principal.id : `account ${principal?.accountId ?? ''}`;
+    const owner = isOperator ? principal.id : `account ${(principal && sharesBoundsOf(principal)) ?? ''}`;
     if (!isOperator && ofMembers >= bounds.changesOfMembersWaitingMax) throw tooManyChanges();
     if (!isOperator) ofMembers++;
     try {

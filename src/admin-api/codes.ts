@@ -19,11 +19,12 @@ import {
   readCode,
   type StoredCode,
 } from '../payments/payments.ts';
+import { refuseUnusedBalance } from './account-tree.ts';
 import { findAccount } from './accounts.ts';
 import { findObject, invalidMember } from './admin-app.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import { credited } from './credits.ts';
-import { holdersWhoChange, installation, operator } from './dependencies.ts';
+import { holdersWhoChange, installation, operator, sharesBoundsOf } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import {
   actorShown,
@@ -175,10 +176,12 @@ export function redemptionRoutes(): AdminRoute[] {
     post('/accounts/{id}/redemptions', 'redemption-create', 'Redeem a code', holdersWhoChange, {
       params: z.object({ id: idField('acct') }),
       body: redeemBody,
-      conflict: 'The code was redeemed or has expired, or the account has redeemed another code of its batch',
+      conflict:
+        'The code was redeemed or has expired, the account pays from the one above, or it has redeemed another code of its batch',
       answer: [redemptionSchema, 'The code was credited to the account, now or before'],
       async handle(call) {
         const { account } = await findAccount(call, call.params.id);
+        refuseUnusedBalance(account);
         const { code } = call.body;
         await findCode(call, guesses, account.id, code); // a wrong code must not make others wait
         return call.changeInTurn(async () => redeem(call, account.id, await findCode(call, guesses, account.id, code)));
@@ -238,7 +241,10 @@ type FoundCode = NonNullable<Awaited<ReturnType<Call['codes']['findCode']>>>;
 /** Throws code_invalid, and too_many_failures after too many wrong codes. Operators, who can create codes, are not counted. */
 async function findCode(call: Call, guesses: CodeGuesses, account: number, typed: string): Promise<FoundCode> {
   const { codes, clock, context, principal } = call;
-  const guesser = principal.accountId === null ? null : { account, address: context.env.address };
+  const guesser =
+    principal.accountId === null
+      ? null
+      : { account: sharesBoundsOf(principal) ?? account, address: context.env.address };
   if (guesser !== null) guesses.refuse(guesser, clock.nowMs());
   const code = readCode(typed);
   const found = code === null ? null : await codes.findCode(hashCode(code));

@@ -6,6 +6,7 @@ import { formatId } from '../base/ids.ts';
 import { formatUsd, NANO_MAX } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type Answer, type Credit, Outpaced, type StoredUsageRecord } from '../ledger/ledger.ts';
+import { refuseUnusedBalance } from './account-tree.ts';
 import { findAccount } from './accounts.ts';
 import { invalidMember, noObject } from './admin-app.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
@@ -68,6 +69,7 @@ export const creditRoutes: AdminRoute[] = [
 async function storeCredit(call: CallWith<typeof creditBody>, id: string, remember: Remember): Promise<Credited> {
   const { amount, reference = null, note = null, kind } = call.body;
   const { account } = await findAccount(call, id);
+  if (amount > 0) refuseUnusedBalance(account);
   const source = kind ?? (amount < 0 ? 'adjustment' : 'payment');
   const shown = { amount: formatUsd(amount), kind: source, reference, note };
   const change = changeNote('credit.create', id, account.id, null, shown);

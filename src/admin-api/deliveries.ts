@@ -88,9 +88,9 @@ function deliveryJson(delivery: ListedDelivery): z.infer<typeof deliverySchema> 
 }
 
 /** Throws object_not_found, also for a delivery to a destination that the principal may not see. */
-function findDelivery({ deliveries, principal }: Call, id: string): Promise<ListedDelivery> {
-  const isSeen = ({ accountId }: ListedDelivery) => maySeeAccount(principal, accountId);
-  return findObject('dlv', 'delivery', id, deliveries.getDelivery, isSeen);
+function findDelivery(call: Call, id: string): Promise<ListedDelivery> {
+  const isSeen = ({ accountId }: ListedDelivery) => maySeeAccount(call, accountId);
+  return findObject('dlv', 'delivery', id, call.deliveries.getDelivery, isSeen);
 }
 
 const params = z.object({ id: idField('dlv') });
@@ -130,8 +130,9 @@ export const deliveryRoutes: AdminRoute[] = [
     page: [deliverySchema, 'Deliveries, newest first'],
     async handle(call) {
       const { destination, status = null, limit } = call.query;
-      const destinationId = destination === undefined ? null : (await findDestination(call, destination)).id;
-      const page = { accountId: accountOf(call.principal, null), destinationId, status, before: after(call), limit };
+      const found = destination === undefined ? null : await findDestination(call, destination);
+      const accountId = accountOf(call.principal, found?.accountId ?? null);
+      const page = { accountId, destinationId: found?.id ?? null, status, before: after(call), limit };
       return answerPage(
         call,
         await call.deliveries.listDeliveries(page, requesterOf(call)),

@@ -1,6 +1,7 @@
 // The admin API's dependencies, composed by the server. Its only own state is the change lock.
 
 import type {
+  Account,
   AccountStore,
   DirectoryGroupStore,
   NameSearches,
@@ -17,7 +18,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
 import type { BillStore } from '../bills/bills.ts';
 import type { Auth, Catalog, CatalogDocument, DocumentKind, Model, ProviderSettings } from '../catalog/catalog.ts';
-import type { OidcSettings } from '../config/config.ts';
+import { bounds, type OidcSettings } from '../config/config.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
@@ -207,6 +208,8 @@ export interface Principal {
   role: TokenRole;
   /** The account of an owner or member; null for the installation's roles. */
   accountId: number | null;
+  /** The uppermost account above theirs, if any: all accounts below it share bounds. Absent: not looked up. */
+  topId?: number | null;
   /** When its token expires; null: never. */
   expiresAtMs: number | null;
 }
@@ -230,9 +233,14 @@ export function seesBalance(principal: Principal): boolean {
   return principal.role !== 'member';
 }
 
-/** The account that a list is restricted to: the principal's own, else the requested one. */
+/** The account that a list is restricted to: the requested one, which the principal may see, else the principal's own. */
 export function accountOf(principal: Principal, asked: number | null): number | null {
-  return principal.accountId ?? asked;
+  return asked ?? principal.accountId;
+}
+
+/** The account whose bounds the principal shares: the uppermost one. null for the installation's roles. */
+export function sharesBoundsOf({ topId, accountId }: Principal): number | null {
+  return topId ?? accountId;
 }
 
 /** The actor whose keys alone a member sees; null for other roles. */
@@ -240,21 +248,55 @@ export function makerOf(principal: Principal): string | null {
   return principal.role === 'member' ? principal.id : null;
 }
 
-/** Whether the principal may see objects of this account, or of the installation: null. Others are reported as not found. */
-export function maySeeAccount(principal: Principal, accountId: number | null): boolean {
-  return principal.accountId === null || principal.accountId === accountId;
+type Asker = Pick<AdminDependencies, 'accounts'> & { principal: Principal };
+
+/**
+ * Whether the principal may see objects of this account, or of the installation: null. Others are reported as not found. Owners
+ * also see the accounts below theirs, by the stored parents.
+ */
+export async function maySeeAccount({ accounts, principal }: Asker, accountId: number | null): Promise<boolean> {
+  if (principal.accountId === null || principal.accountId === accountId) return true;
+  if (accountId === null || principal.role !== 'owner') return false;
+  const chain = await listChain(accounts, accountId);
+  return chain.some(({ id }) => id === principal.accountId);
 }
 
-export function maySeeKey(principal: Principal, key: { accountId: number; madeBy: string | null }): boolean {
-  return maySeeAccount(principal, key.accountId) && (principal.role !== 'member' || key.madeBy === principal.id);
+export async function maySeeKey(asker: Asker, key: { accountId: number; madeBy: string | null }): Promise<boolean> {
+  const { role, id } = asker.principal;
+  return (await maySeeAccount(asker, key.accountId)) && (role !== 'member' || key.madeBy === id);
 }
 
-/** Bounds the number of undeletable objects that an account's token may create. Operators are not bounded. */
+/** The account and those above it, nearest first, as far as they can be read. Reads one row per level. */
+export async function listChain(accounts: AdminDependencies['accounts'], accountId: number): Promise<Account[]> {
+  const chain: Account[] = [];
+  for (let next: number | null = accountId; next !== null && chain.length < bounds.accountLevelsMax; ) {
+    const account: Account | null = await accounts.getAccount(next);
+    if (account === null) break;
+    chain.push(account);
+    next = account.parentId ?? null;
+  }
+  return chain;
+}
+
+/** The number of objects of all accounts that share bounds with the principal's: many accounts have no more than one. */
+export async function countShared(
+  { accounts, principal }: Asker,
+  accountId: number,
+  count: (accountId: number) => Promise<number>,
+): Promise<number> {
+  const top = sharesBoundsOf(principal);
+  if (top === null) return count(accountId);
+  let sum = await count(top);
+  for (const { id } of await accounts.listBelow(top)) sum += await count(id);
+  return sum;
+}
+
+/** Bounds the number of undeletable objects that the tokens of a company may create. Operators are not bounded. */
 export function refuseBeyond(principal: Principal, what: string, count: number, countMax: number): void {
   if (principal.accountId === null || count < countMax) return;
   throw new TurnpikeError(
     'conflict',
-    `This account has ${count} ${what}, including inactive ones. Only an operator can create more.`,
+    `This account, or the company that it belongs to, has ${countMax} ${what} or more, including inactive ones. Only an operator can create more.`,
   );
 }
 

@@ -92,9 +92,9 @@ function destinationJson(destination: Destination, nowMs: number): DestinationJs
 }
 
 /** The destination, if the principal may see it. Throws object_not_found. */
-export function findDestination({ destinations, principal }: Call, id: string): Promise<Destination> {
-  const isSeen = ({ accountId }: Destination) => maySeeAccount(principal, accountId);
-  return findObject('dest', 'destination', id, destinations.getDestination, isSeen);
+export function findDestination(call: Call, id: string): Promise<Destination> {
+  const isSeen = ({ accountId }: Destination) => maySeeAccount(call, accountId);
+  return findObject('dest', 'destination', id, call.destinations.getDestination, isSeen);
 }
 
 const createBody = z.strictObject({

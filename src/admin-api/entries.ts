@@ -17,7 +17,7 @@ import {
   systemAccounts,
 } from '../ledger/ledger.ts';
 import { isPaid } from '../payments/payments.ts';
-import type { AccountMonth } from '../reports/reports.ts';
+import { type AccountMonth, emptyTotal, type UsageTotal } from '../reports/reports.ts';
 import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { type AdminDependencies, holders } from './dependencies.ts';
@@ -50,6 +50,12 @@ export const entrySchema = z
     change: amountShown.describe("The signed change of this account's balance."),
     reference: z.string().nullable(),
     note: z.string().nullable(),
+    message_account: idField('acct')
+      .nullable()
+      .optional()
+      .describe(
+        'In entry-list, while accounts are below this one: the account whose message this is, which may be one that pays from this account. null for other entries, and when the usage record is no longer kept.',
+      ),
   })
   .openapi('Entry');
 
@@ -58,7 +64,8 @@ const encodeEntry = encoderOf(entrySchema);
 /** Values for `entrySchema`. */
 function entryOf(entry: Entry, account: number): ValueOf<typeof entrySchema> {
   const { debit, credit } = entry;
-  return { ...entry, debit: partyName(debit), credit: partyName(credit), change: changeOf(entry, account) };
+  const parties = { debit: partyName(debit), credit: partyName(credit) };
+  return { ...entry, ...parties, change: changeOf(entry, account), messageAccount: undefined };
 }
 
 /** Write-offs move between system accounts: the entry belongs to the account but leaves its balance unchanged. */
@@ -141,7 +148,11 @@ export const entryRoutes: AdminRoute[] = [
         limit,
       };
       const rows = message === null ? [] : await call.ledger.listEntries(page, requesterOf(call));
-      const json = (row: Entry) => encodeEntry(entryOf(row, account.id));
+      const hasBelow = rows.length > 0 && (await call.accounts.listBelow(account.id)).length > 0;
+      const json = async (row: Entry) => {
+        const shown = entryOf(row, account.id);
+        return encodeEntry(hasBelow ? { ...shown, messageAccount: await messageAccountOf(call, row) } : shown);
+      };
       return answerPage(call, rows, json, ({ seq }) => seq);
     },
   }),
@@ -156,8 +167,13 @@ export const entryRoutes: AdminRoute[] = [
   }),
 ];
 
+async function messageAccountOf({ usage }: AdminDependencies, { reference }: Entry): Promise<number | null> {
+  if (reference === null || !REQUEST_ID.test(reference)) return null;
+  return (await usage.getUsage(reference))?.account ?? null;
+}
+
 /**
- * When the account's message ended, which locates its entries; null if the account has no such message, or it was
+ * When the account's message, or one that it paid for, ended, which locates its entries; null if the account has no such message, or it was
  * dropped.
  */
 async function findMessage(
@@ -166,7 +182,7 @@ async function findMessage(
   requestId: string,
 ): Promise<EntryPage['message'] | null> {
   const record = await usage.getUsage(requestId);
-  return record?.account === account ? { requestId, endedAtMs: record.atMs } : null;
+  return record?.account === account || record?.payer === account ? { requestId, endedAtMs: record.atMs } : null;
 }
 
 const monthShown = z.string().openapi({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$', examples: ['2026-11'] });
@@ -181,7 +197,9 @@ export const statementSchema = z
     opening_balance: amountShown,
     closing_balance: amountShown.describe('Exactly opening_balance + credited − used + refunded + corrected.'),
     credited: amountShown.describe('The signed sum of payments, promotions, adjustments and written-off debts.'),
-    used: amountShown.describe('The amount that messages were charged when they ended.'),
+    used: amountShown.describe(
+      'The amount that messages were charged when they ended, with those of accounts below that pay from this one.',
+    ),
     refunded: amountShown.describe('Refunds made in this month, for messages of any month.'),
     corrected: amountShown.describe(
       'Corrections made in this month, for messages of any month; negative if they were charges.',
@@ -208,6 +226,12 @@ export const statementSchema = z
     models: countShown.describe('Total number of models; by_model lists the first ones.'),
     by_key: z.array(z.object({ key: idField('key'), ...used })).describe('Highest cost first.'),
     keys: countShown.describe('Total number of keys; by_key lists the first ones.'),
+    below: z
+      .array(z.object({ account: idField('acct'), name: z.string(), pays_from: z.enum(['own', 'parent']), ...used }))
+      .describe(
+        'Usage of this month of each account that is below this one now, on every level, highest cost first; without those that have none.',
+      ),
+    usage_with_below: z.object(used).describe('The sum of `usage` and of all `below`.'),
     entries: z
       .array(entrySchema)
       .describe('Changes of the balance other than usage: credits, refunds and corrections, newest first.'),
@@ -254,10 +278,32 @@ export const statementRoutes: AdminRoute[] = [
       if (month.journalSinceMs !== null && span.sinceMs < month.journalSinceMs)
         throw new TurnpikeError('object_not_found', `The journal is kept only since ${nameOf(month.journalSinceMs)}.`);
       const payments = await listPaid(call, account.id, span);
-      return encodeStatement({ ...statementOf(month, span, nowMs, account.id), month: name, payments });
+      const statement = statementOf(month, span, nowMs, account.id);
+      const company = await readBelow(call, account.id, span, statement.usage);
+      return encodeStatement({ ...statement, ...company, month: name, payments });
     },
   }),
 ];
+
+/** The usage of the accounts below, by their present places. Without any, the sum is the account's own. */
+async function readBelow(
+  call: Call,
+  account: number,
+  { sinceMs, untilMs }: Span,
+  own: ReturnType<typeof statementOf>['usage'],
+) {
+  const below = new Map((await call.accounts.listBelow(account)).map((one) => [one.id, one]));
+  if (below.size === 0) return { below: [], usageWithBelow: own };
+  const span = { sinceMs, untilMs: untilMs - 1, key: null, madeBy: null, model: null };
+  const question = { account, below: true, groupBy: 'account', limit: below.size + 1, ...span } as const;
+  const { rows, whole } = await call.usage.totalUsage(question, requesterOf(call));
+  const ofBelow = rows.flatMap((row) => {
+    const found = below.get(row.account ?? 0);
+    if (found === undefined) return [];
+    return [{ ...usedOf(row), account: found.id, name: found.name, paysFrom: found.paysFrom ?? ('own' as const) }];
+  });
+  return { below: ofBelow, usageWithBelow: usedOf(whole) };
+}
 
 async function listPaid(call: Call, accountId: number, span: Span) {
   const page = { accountId, status: null, kind: null, after: null, limit: bounds.statementEntriesMax, ...span };
@@ -279,6 +325,13 @@ function nameOf(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 7);
 }
 
+/** The days with usage, and those on which the account paid only for accounts below. */
+function withPaidDays(rows: readonly UsageTotal[], paid: ReadonlyMap<number, bigint> | null): UsageTotal[] {
+  const days = new Set(rows.map(({ dayMs }) => dayMs));
+  const others = [...(paid ?? [])].filter(([dayMs, amount]) => amount !== 0n && !days.has(dayMs));
+  return [...rows, ...others.map(([dayMs]) => ({ ...emptyTotal(), dayMs }))];
+}
+
 /** Values for `statementSchema`, but for the payments. */
 function statementOf(month: AccountMonth, { sinceMs, untilMs }: Span, nowMs: number, account: number) {
   const { day, model, key } = month.totals;
@@ -292,11 +345,13 @@ function statementOf(month: AccountMonth, { sinceMs, untilMs }: Span, nowMs: num
     openingBalance: month.opening,
     closingBalance: month.closing,
     usage: usedOf(day.whole),
-    byDay: day.rows.toReversed().map((row) => ({
-      ...usedOf(row),
-      day: isoDay(row.dayMs ?? 0),
-      balancePaid: paid && (paid.get(row.dayMs ?? 0) ?? 0n),
-    })),
+    byDay: withPaidDays(day.rows, paid)
+      .sort((one, other) => (one.dayMs ?? 0) - (other.dayMs ?? 0))
+      .map((row) => ({
+        ...usedOf(row),
+        day: isoDay(row.dayMs ?? 0),
+        balancePaid: paid && (paid.get(row.dayMs ?? 0) ?? 0n),
+      })),
     byModel: model.rows.map((row) => ({ ...usedOf(row), model: row.model ?? '' })),
     models: model.groups,
     byKey: key.rows.map((row) => ({ ...usedOf(row), key: row.key ?? 0 })),

@@ -5,14 +5,12 @@ import { z } from '@hono/zod-openapi';
 import {
   type Account,
   type EndedKey,
-  groupsUnder,
   type Key,
   type KeyTerms,
   keyOrders,
   makeKeySecret,
   NO_KEY_LIMITS,
   newKey,
-  planAt,
 } from '../accounts/accounts.ts';
 import { formatId } from '../base/ids.ts';
 import type { Fault } from '../catalog/catalog.ts';
@@ -20,12 +18,13 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { KeyMeters } from '../ledger/ledger.ts';
 import { hashSecret } from '../secrets/secrets.ts';
-import { accountForNew, askedAccount, findByIds } from './accounts.ts';
+import { accountForNew, askedAccount, findByIds, groupsFor } from './accounts.ts';
 import { findObject, invalidRequest } from './admin-app.ts';
 import { type ChangeNote, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import {
   type AdminDependencies,
   accountOf,
+  countShared,
   everyone,
   everyoneWhoChanges,
   makerOf,
@@ -107,7 +106,7 @@ function keyTermsJson(found: KeyWithMeters) {
 
 /** The key with this id "key_…", its account and meters, if the principal may see it. Throws object_not_found. */
 export async function findKey(call: Call, id: string): Promise<KeyWithMeters> {
-  const key = await findObject('key', 'key', id, call.accounts.getKey, (one) => maySeeKey(call.principal, one));
+  const key = await findObject('key', 'key', id, call.accounts.getKey, (one) => maySeeKey(call, one));
   return withKeyMeters(call, key);
 }
 
@@ -151,13 +150,6 @@ const changeableKey = z
   .partial();
 
 type KeyChange = z.output<typeof changeableKey> & { status?: Key['status'] | undefined };
-
-/** The groups that the account's keys may be in: its own, and those of its plan. */
-async function groupsFor({ ledger, clock }: Call, account: Account): Promise<readonly string[]> {
-  const nowMs = clock.nowMs();
-  const meters = await ledger.accountMeters(account.id, nowMs);
-  return groupsUnder(account.groups, planAt(meters?.plan ?? null, nowMs));
-}
 
 /** The key and its terms after a change; absent members stay. Throws invalid_request. */
 function changedKey(
@@ -237,7 +229,7 @@ export const keyRoutes: AdminRoute[] = [
       const asked = await askedAccount(call, account);
       const json = async (row: Key) => keyJson(await withKeyMeters(call, row), call.clock.nowMs());
       if (ids !== undefined) {
-        const isSeen = (row: Key) => maySeeKey(principal, row) && (asked === null || row.accountId === asked);
+        const isSeen = async (row: Key) => (asked === null || row.accountId === asked) && (await maySeeKey(call, row));
         return answerRows(await findByIds(call, 'key', ids, accounts.getKey, isSeen), json, null);
       }
       const page = { accountId: accountOf(principal, asked), madeBy: makerOf(principal), limit };
@@ -296,7 +288,7 @@ async function storeKey(call: CallWith<typeof createBody>, remember: Remember): 
   const { principal, accounts } = call;
   const { account: asked, ...change } = call.body;
   const account = await accountForNew(call, asked, 'is required');
-  refuseBeyond(principal, 'keys', await accounts.countKeys(account.id), bounds.keysPerAccountMax);
+  refuseBeyond(principal, 'keys', await countShared(call, account.id, accounts.countKeys), bounds.keysPerAccountMax);
   const { secret, prefix } = makeKeySecret();
   const nowMs = call.clock.nowMs();
   const meters = { ...NO_KEY_LIMITS, quotaUsed: 0, quotaHeld: 0, lastUsedAtMs: null };

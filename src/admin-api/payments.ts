@@ -17,6 +17,7 @@ import {
   paymentKinds,
   paymentStatuses,
 } from '../payments/payments.ts';
+import { refuseUnusedBalance } from './account-tree.ts';
 import { accountForNew, askedAccount, findAccount } from './accounts.ts';
 import { findObject, invalidMember } from './admin-app.ts';
 import { changeNote, createOnce, recordAudit } from './changes.ts';
@@ -169,13 +170,15 @@ export const paymentRoutes: AdminRoute[] = [
   post('/payments', 'payment-create', 'Begin a payment on the page of the payment provider', holdersWhoChange, {
     body: createBody,
     isCreation: true,
-    conflict: 'No payments are taken here, the account is disabled, or too many of its payments are not completed',
+    conflict:
+      'No payments are taken here, the account is disabled or pays from the one above, or too many of its payments are not completed',
     answer: [paymentSchema, 'The payment, to be made at `checkout_url`'],
     links: ['payment-show'],
     async handle(call) {
       const payments = requirePayments(call);
       const account = await accountForNew(call, call.body.account, 'is required: name the account to credit');
       refuseDisabled(account);
+      refuseUnusedBalance(account);
       checkAmount(call);
       const billing = await customerOf(call, payments, account);
       await payments.checkouts.makeRoom(account.id);
@@ -257,9 +260,9 @@ export async function customerOf(call: Call, { checkouts }: PaymentService, acco
   });
 }
 
-function findPayment({ paymentStore, principal }: Call, id: string): Promise<Payment> {
-  const isSeen = ({ accountId }: Payment) => maySeeAccount(principal, accountId);
-  return findObject('pay', 'payment', id, paymentStore.getPayment, isSeen);
+function findPayment(call: Call, id: string): Promise<Payment> {
+  const isSeen = ({ accountId }: Payment) => maySeeAccount(call, accountId);
+  return findObject('pay', 'payment', id, call.paymentStore.getPayment, isSeen);
 }
 
 export function refuseDisabled({ id, status }: Account): void {

@@ -15,11 +15,13 @@ import { type ChangeNote, changeNote, createOnce, type Made, type Remember, reco
 import {
   type AdminDependencies,
   accountOf,
+  countShared,
   holders,
   holdersWhoChange,
   maySeeAccount,
   type Principal,
   refuseBeyond,
+  sharesBoundsOf,
 } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import {
@@ -82,24 +84,25 @@ export function encodePerson(person: Person): z.infer<typeof personSchema> {
 }
 
 /** The person with this id "person_…", if the principal may see them. Throws object_not_found. */
-function findPerson({ people, principal }: Call, id: string): Promise<Person> {
-  return findObject('person', 'person', id, people.getPerson, (person) => maySeeAccount(principal, person.accountId));
+function findPerson(call: Call, id: string): Promise<Person> {
+  return findObject('person', 'person', id, call.people.getPerson, ({ accountId }) => maySeeAccount(call, accountId));
 }
 
 /**
  * The former owner without the email, and the audit note; null if there is none. Throws conflict if its owner may sign in. People of
- * an account learn about their own account only.
+ * an account learn about the accounts that they see only.
  */
 async function freeEmail(
-  { people, signIn, principal }: Call,
+  call: Call,
   email: string,
   accountId: number | null,
 ): Promise<{ former: Person; note: ChangeNote } | null> {
+  const { people, signIn, principal } = call;
   const claimed = await people.findPersonByEmail(email);
   const [invited = null] =
     accountId === null ? [] : await people.listUnclaimed({ email, status: 'invited', accountId, limit: 1 });
   if (principal.accountId !== null) {
-    if (claimed?.accountId === principal.accountId || invited !== null) throw taken(email);
+    if (invited !== null || (claimed !== null && (await maySeeAccount(call, claimed.accountId)))) throw taken(email);
     return null;
   }
   if (claimed?.status === 'enabled') throw taken(email);
@@ -337,7 +340,12 @@ export async function storePerson(call: CallWith<typeof invitationBody>, remembe
   await refuseFormer(call);
   const accountId = await accountOfRole(call);
   if (accountId !== null)
-    refuseBeyond(principal, 'people', await people.countPeople(accountId), bounds.peoplePerAccountMax);
+    refuseBeyond(
+      principal,
+      'people',
+      await countShared(call, accountId, people.countPeople),
+      bounds.peoplePerAccountMax,
+    );
   const freed = await freeEmail(call, body.email, accountId);
   const { role, email, name = '' } = body;
   const { secret, linkHash, ...link } = makeInvitation(call.clock.nowMs());
@@ -379,7 +387,8 @@ async function mayMail(call: Call, person: Person, to: string): Promise<boolean>
   const { principal, signIn } = call;
   if (principal.accountId === null) return true;
   const { invitationMailsPerAccountMax, invitationMailsPerDayMax, invitationMailsPerMailboxMax } = bounds;
-  const name = `invitations:${principal.accountId}`;
+  const sharing = sharesBoundsOf(principal);
+  const name = `invitations:${sharing}`;
   const own = await signIn.count(name, invitationMailsPerAccountMax, DAY_MS);
   const share = fairShare(invitationMailsPerDayMax, own.taken, bounds.accountFreeShare);
   const counted = own.isAllowed ? await signIn.count('invitations', share, DAY_MS) : own;
@@ -389,7 +398,7 @@ async function mayMail(call: Call, person: Person, to: string): Promise<boolean>
     throw new TurnpikeError('too_many_failures', words, { retryAfterMs: counted.retryAfterMs });
   }
   const key = `invitations:mailbox:${emailKeyOf(to)}`;
-  const toMailbox = await signIn.count(`${key}:${principal.accountId}`, bounds.mailsPerMailboxMax, DAY_MS);
+  const toMailbox = await signIn.count(`${key}:${sharing}`, bounds.mailsPerMailboxMax, DAY_MS);
   const mailboxShare = fairShare(invitationMailsPerMailboxMax, toMailbox.taken, 1);
   return toMailbox.isAllowed && (await signIn.count(key, mailboxShare, DAY_MS)).isAllowed;
 }

@@ -246,7 +246,8 @@ function errorAnswers(method: Method, path: string, roles: Roles, definition: An
   const { query, isCreation, conflict, notFound, badGateway } = definition;
   const isChange = method !== 'get';
   const isOpen = roles === 'anyone';
-  const namesObject = path.includes('{') || (query !== undefined && ('account' in query || 'key' in query));
+  const namesObject =
+    path.includes('{') || (query !== undefined && ['account', 'key', 'parent'].some((name) => name in query));
   const statuses = [
     ...(isChange || query !== undefined ? ([400] as const) : []),
     ...(isOpen ? [] : ([401, 403] as const)),

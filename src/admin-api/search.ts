@@ -63,12 +63,14 @@ export const searchRoutes: AdminRoute[] = [
 ];
 
 /** The account or key with this id, if the principal may see it. */
-async function findById({ accounts, principal }: Call, text: string) {
+async function findById(call: Call, text: string) {
+  const { accounts, principal } = call;
   const [accountId, keyId] = [parseId('acct', text), parseId('key', text)];
   const account = accountId === null ? null : await accounts.getAccount(accountId);
   const key = keyId === null ? null : await accounts.getKey(keyId);
   return {
-    accounts: account !== null && principal.role !== 'member' && maySeeAccount(principal, account.id) ? [account] : [],
-    keys: key !== null && maySeeKey(principal, key) ? [key] : [],
+    accounts:
+      account !== null && principal.role !== 'member' && (await maySeeAccount(call, account.id)) ? [account] : [],
+    keys: key !== null && (await maySeeKey(call, key)) ? [key] : [],
   };
 }

@@ -6,11 +6,12 @@ import { type AccessToken, makeTokenSecret, personOfToken, type Role, type Token
 import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { hashSecret, type Secret } from '../secrets/secrets.ts';
-import { accountForNew } from './accounts.ts';
+import { accountForNew, askedAccount } from './accounts.ts';
 import { findObject, invalidMember } from './admin-app.ts';
 import { type Created, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import {
   accountOf,
+  countShared,
   everyone,
   holders,
   holdersWhoChange,
@@ -83,8 +84,8 @@ function tokenJson({ clock }: Call, token: AccessToken): z.infer<typeof tokenSch
 }
 
 /** The token with this id "tok_…", if the principal may see it. Throws object_not_found. */
-function findToken({ tokens, principal }: Call, id: string): Promise<AccessToken> {
-  return findObject('tok', 'token', id, tokens.getToken, (token) => maySeeAccount(principal, token.accountId));
+function findToken(call: Call, id: string): Promise<AccessToken> {
+  return findObject('tok', 'token', id, call.tokens.getToken, ({ accountId }) => maySeeAccount(call, accountId));
 }
 
 const createBody = z.strictObject({
@@ -125,9 +126,11 @@ export const tokenRoutes: AdminRoute[] = [
     },
   }),
   list('/tokens', 'token-list', 'List tokens', holders, {
+    query: { account: accountField.optional() },
     page: [tokenSchema, 'Tokens, oldest first'],
     async handle(call) {
-      const page = { accountId: accountOf(call.principal, null), after: after(call), limit: call.query.limit };
+      const asked = await askedAccount(call, call.query.account);
+      const page = { accountId: accountOf(call.principal, asked), after: after(call), limit: call.query.limit };
       const json = (token: AccessToken) => tokenJson(call, token);
       return answerPage(call, await call.tokens.listTokens(page), json, ({ id }) => id);
     },
@@ -188,7 +191,12 @@ async function storeToken(call: CallWith<typeof createBody>, remember: Remember)
   const { principal, body, tokens } = call;
   const accountId = await accountOfRole(call);
   if (accountId !== null)
-    refuseBeyond(principal, 'tokens', await tokens.countTokens(accountId), bounds.tokensPerAccountMax);
+    refuseBeyond(
+      principal,
+      'tokens',
+      await countShared(call, accountId, tokens.countTokens),
+      bounds.tokensPerAccountMax,
+    );
   const nowMs = call.clock.nowMs();
   const { secret, prefix } = makeTokenSecret();
   const { role, name = '' } = body;

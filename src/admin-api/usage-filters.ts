@@ -8,9 +8,16 @@ import { accountField, amountField, asciiLower, idField, modelFilter } from './f
 
 export const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
 
+/** Whether accounts below the account are included. */
+export const belowFilter = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .default('false')
+  .describe('Whether to include the accounts below the account, by their present places. Not for members.');
+
 /** Filters that daily totals know. */
 export const usageFilters = {
   account: accountField.optional(),
+  below: belowFilter,
   key: idField('key').optional(),
   model: modelFilter.optional(),
 };

@@ -53,11 +53,11 @@ export const summaryRoutes: AdminRoute[] = [
     answer: [summarySchema, 'The sums of the records that match'],
     async handle(call) {
       const { principal, query } = call;
-      const { limit, account, key, since: sinceMs = 0, until: untilMs = call.clock.nowMs() } = query;
+      const { limit, account, key, below, since: sinceMs = 0, until: untilMs = call.clock.nowMs() } = query;
       const groupBy: TotalsGrouping | null = query.group_by ?? null;
       const filter = filterOf(query);
       const isOfDays = untilMs - sinceMs > EXACT_MS && filter.outcome === null && hasDailyTotals(filter);
-      const narrowed = await narrowTo(call, account, key);
+      const narrowed = await narrowTo(call, account, key, below);
       const question = { ...narrowed, ...filter, sinceMs, untilMs, groupBy, isOfDays, limit };
       const summary = await call.usage.summarizeUsage(question, requesterOf(call));
       return encodeSummary({

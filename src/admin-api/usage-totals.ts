@@ -20,7 +20,7 @@ import { invalidMember } from './admin-app.ts';
 import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './dependencies.ts';
 import { encoderOf, type ValueOf } from './encode.ts';
 import { amountShown, countShown, dayShown, idField, isoDay, timeField, timeShown } from './fields.ts';
-import { askedKey } from './keys.ts';
+import { findKey } from './keys.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
 import { usageFilters } from './usage-filters.ts';
@@ -149,9 +149,9 @@ export const totalRoutes: AdminRoute[] = [
     answer: [timelineSchema, 'Usage over time'],
     async handle(call) {
       const { principal, query } = call;
-      const { step, account, key, model = null, since, until } = query;
+      const { step, account, key, below, model = null, since, until } = query;
       const span = spanOf(step, since, until ?? call.clock.nowMs());
-      const question = { step, ...(await narrowTo(call, account, key)), model, ...span };
+      const question = { step, ...(await narrowTo(call, account, key, below)), model, ...span };
       const { countedSinceMs, buckets } = await call.usage.readTimeline(question, requesterOf(call));
       return encodeTimeline({
         step,
@@ -199,10 +199,18 @@ export const totalRoutes: AdminRoute[] = [
 ];
 
 /** Restricts a query to an account, a key and what the principal may see. Throws object_not_found. */
-export async function narrowTo(call: Call, account: string | undefined, key: string | undefined) {
+export async function narrowTo(
+  call: Call,
+  account: string | undefined,
+  key: string | undefined,
+  below: 'true' | 'false' = 'false',
+) {
+  const found = key === undefined ? null : (await findKey(call, key)).key;
+  const asked = (await askedAccount(call, account)) ?? found?.accountId ?? null;
   return {
-    account: accountOf(call.principal, await askedAccount(call, account)),
-    key: await askedKey(call, key),
+    account: accountOf(call.principal, asked),
+    below: below === 'true' && call.principal.role !== 'member',
+    key: found?.id ?? null,
     madeBy: makerOf(call.principal),
   };
 }
@@ -210,8 +218,8 @@ export async function narrowTo(call: Call, account: string | undefined, key: str
 type TotalsQuery = z.output<z.ZodObject<typeof totalsNarrowing>>;
 
 async function narrowTotals(call: Call, query: TotalsQuery): Promise<TopQuestion> {
-  const { limit, account, key, model = null, since = null, until = null } = query;
-  return { ...(await narrowTo(call, account, key)), model, sinceMs: since, untilMs: until, limit };
+  const { limit, account, key, below, model = null, since = null, until = null } = query;
+  return { ...(await narrowTo(call, account, key, below)), model, sinceMs: since, untilMs: until, limit };
 }
 
 /** Whole buckets between two times. Throws invalid_request if there are too many, or none. */

@@ -34,7 +34,9 @@ export const metersSchema = z
     balance: z
       .object({ before: amountShown, after: amountShown })
       .nullable()
-      .describe('The balance of the account; null for a member, who may not see it.'),
+      .describe(
+        'The balance of the account that paid; null for those who may not see it: members, and people of accounts below it.',
+      ),
     quota: spendingSchema.nullable(),
     allowance: spendingSchema.nullable(),
   })
@@ -166,9 +168,15 @@ export const usageRoutes: AdminRoute[] = [
         .describe('Earlier records were not compared; null if all were, and for records in the order of time.'),
     },
     async handle(call) {
-      const { limit, account, key, since = null, until = null, sort, order } = call.query;
+      const { limit, account, key, below, since = null, until = null, sort, order } = call.query;
       const filter = filterOf(call.query);
-      const asked = { ...(await narrowTo(call, account, key)), ...filter, sinceMs: since, untilMs: until, limit };
+      const asked = {
+        ...(await narrowTo(call, account, key, below)),
+        ...filter,
+        sinceMs: since,
+        untilMs: until,
+        limit,
+      };
       const json = (row: StoredUsageRecord) => usageJson(row, call.principal);
       const answer = (rows: readonly StoredUsageRecord[], nextCursor: string | null, searchedSinceMs: number | null) =>
         answerRows(rows, json, nextCursor, {
@@ -216,10 +224,10 @@ function rankingPlaceOf(call: PageCall, by: string): RankingPlace | null {
   return { start, end, value, seq };
 }
 
-async function maySeeRecord({ accounts, principal }: Call, record: StoredUsageRecord): Promise<boolean> {
-  if (principal.role !== 'member') return maySeeAccount(principal, record.account);
-  const key = await accounts.getKey(record.key);
-  return key !== null && maySeeKey(principal, key);
+async function maySeeRecord(call: Call, record: StoredUsageRecord): Promise<boolean> {
+  if (call.principal.role !== 'member') return maySeeAccount(call, record.account);
+  const key = await call.accounts.getKey(record.key);
+  return key !== null && (await maySeeKey(call, key));
 }
 
 const encodeUsage = encoderOf(usageSchema);
@@ -247,6 +255,18 @@ function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typ
       reason: isShown ? reason : null,
     })),
     receivedAtMs: beganAtMs(record.requestId),
-    meters: meters === null || seesBalance(principal) ? meters : { ...meters, balance: null, allowance: null },
+    meters: meters && metersSeen(meters, record, principal),
   });
+}
+
+/** Members see no money of the account; people and tokens below the account that paid do not see its balance. */
+function metersSeen(
+  meters: NonNullable<StoredUsageRecord['meters']>,
+  { account, payer, above }: StoredUsageRecord,
+  principal: Principal,
+) {
+  if (!seesBalance(principal)) return { ...meters, balance: null, allowance: null };
+  if (payer === account || principal.accountId === null) return meters;
+  const isAbovePayer = above.indexOf(principal.accountId) >= above.indexOf(payer);
+  return isAbovePayer ? meters : { ...meters, balance: null };
 }

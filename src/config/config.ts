@@ -80,6 +80,9 @@ export const bounds = {
   ledgerGatherFrom: 4, // when the last batch had this many bundles, the next is gathered for ledgerGatherMs
   ledgerGatherMs: 1,
   accountLevelsMax: 3, // accounts above one another, the lowest included
+  accountsBelowMax: 200, // below one account, on all levels
+  accountsBelowReadMax: 1_000, // more than accountsBelowMax only by changes at the same moment
+  warnsAtMax: 10, // thresholds of limits
   accountChainMax: 8, // more than that only by changes at the same moment
   cachedLedgerRowsMax: 100_000,
   holdUnwrittenMs: 1_000, // a younger hold exists in memory only (SQLite)

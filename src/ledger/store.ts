@@ -7,6 +7,7 @@ import type { BudgetLimit } from './budgets.ts';
 import type {
   Admit,
   Answer,
+  BudgetTerms,
   Bundle,
   Extend,
   Leave,
@@ -91,6 +92,10 @@ export interface AccountMeters {
   /** In its current windows. */
   plan: PlanMeter | null;
   lowBalances: readonly Nano[];
+  /** The default budget of people whose keys belong to it or to an account below; null: none. */
+  personBudget: BudgetTerms | null;
+  /** Percentages of limits whose crossing is an event, ascending. */
+  warnsAt: readonly number[];
   creditLine: Nano;
   allowance: Nano | null;
   allowancePeriod: Period;

@@ -34,6 +34,7 @@ export {
   type UsageTimeline,
 } from './usage-timeline.ts';
 export {
+  emptyTotal,
   gatherTop,
   gatherTotals,
   marginOf,

@@ -5,6 +5,8 @@ import type { Outcome, StoredUsageRecord } from '../ledger/ledger.ts';
 
 export interface UsagePage {
   account: number | null;
+  /** Also usage of the accounts below `account`, by their present places. */
+  below?: boolean;
   key: number | null;
   /** Only usage of keys that this actor created; null: all. */
   madeBy: string | null;

@@ -18,6 +18,8 @@ export const stepMs: Readonly<Record<TimelineStep, number>> = {
 export interface TimelineQuestion {
   step: TimelineStep;
   account: number | null;
+  /** Also usage of the accounts below `account`, by their present places. */
+  below?: boolean;
   key: number | null;
   /** Only usage of keys that this actor created; null: all. */
   madeBy: string | null;

@@ -9,6 +9,8 @@ export type TotalsGrouping = (typeof totalsGroupings)[number];
 export interface TotalsQuestion {
   groupBy: TotalsGrouping;
   account: number | null;
+  /** Also usage of the accounts below `account`, by their present places. */
+  below?: boolean;
   key: number | null;
   /** Only usage of keys that this actor created; null: all. */
   madeBy: string | null;

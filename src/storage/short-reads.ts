@@ -4,6 +4,7 @@
 import type { Caller, CallerPlan } from '../accounts/accounts.ts';
 import type { RememberedCreation } from '../audit/audit.ts';
 import { beganAtMs } from '../base/ids.ts';
+import { bounds } from '../config/config.ts';
 import {
   type AccountMeters,
   type AccountRow,
@@ -57,7 +58,7 @@ import {
   readUsageRecord,
   type UsageTable,
 } from './tables.ts';
-import { usageColumnsOn } from './usage-reads.ts';
+import { BELOW, usageColumnsOn } from './usage-reads.ts';
 
 export function describeAccountMeters(row: AccountRow, nowMs: number): AccountMeters {
   return {
@@ -67,6 +68,8 @@ export function describeAccountMeters(row: AccountRow, nowMs: number): AccountMe
     debt: row.debt,
     plan: row.plan === null ? null : rolledPlan(row.plan, nowMs),
     lowBalances: row.lowBalances,
+    personBudget: row.company.personBudget,
+    warnsAt: row.company.warnsAt,
     creditLine: row.creditLine,
     allowance: row.allowance,
     allowancePeriod: row.allowancePeriod,
@@ -166,11 +169,23 @@ export function accessReads(on: SqlReader): AccessReads {
   };
 }
 
-function accountReads(on: SqlReader): Pick<AccessReads, 'getAccount' | 'listAccounts'> {
+function accountReads(on: SqlReader): Pick<AccessReads, 'getAccount' | 'listAccounts' | 'listBelow'> {
   const all = preparePage(on, documents.account, inOrder('accounts'));
+  const below = on.prepare<{ id: number; document: string }>(
+    `WITH RECURSIVE ${BELOW}
+     SELECT ${on.number('r.id')} AS id, r.document FROM below b CROSS JOIN accounts r WHERE r.id = b.id
+     ORDER BY r.created_at_ms, r.id LIMIT $2`,
+  );
   return {
     getAccount: prepareById(on, documents.account, 'SELECT document FROM accounts WHERE id = $1'),
     listAccounts: ({ after, limit }) => all(after ?? 0, limit),
+    listBelow: async (id) =>
+      readRows(
+        on,
+        await below(id, bounds.accountsBelowReadMax),
+        (row) => row.id,
+        ({ document }) => readStored(documents.account, document),
+      ),
   };
 }
 

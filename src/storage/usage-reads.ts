@@ -18,7 +18,10 @@ import {
 import { readText, readUsageRecord, type UsageTable, usageColumns } from './tables.ts';
 
 /** The records that a query covers. */
-export type UsageScope = { of: 'all' } | { of: 'account'; account: number } | { of: 'keys'; keys: readonly number[] };
+export type UsageScope =
+  | { of: 'all' }
+  | { of: 'accounts'; accounts: readonly number[] }
+  | { of: 'keys'; keys: readonly number[] };
 
 /** The owner of the records that one index finds; null for all records. */
 export type UsageOwner = { column: 'account_id' | 'key_id'; id: number } | null;
@@ -26,13 +29,14 @@ export type UsageOwner = { column: 'account_id' | 'key_id'; id: number } | null;
 /** The owners of a scope, each with different records. */
 export function ownersOf(scope: UsageScope): UsageOwner[] {
   if (scope.of === 'all') return [null];
-  return scope.of === 'account'
-    ? [{ column: 'account_id', id: scope.account }]
+  return scope.of === 'accounts'
+    ? scope.accounts.map((id) => ({ column: 'account_id', id }))
     : scope.keys.map((id) => ({ column: 'key_id', id }));
 }
 
 export interface ScopeFilter {
   account: number | null;
+  below?: boolean;
   key: number | null;
   madeBy: string | null;
 }
@@ -42,22 +46,42 @@ export function usageScopes(on: SqlReader): (filter: ScopeFilter) => Promise<Usa
   const findKey = on.prepare<{ account_id: number; made_by: string | null }>(
     `SELECT ${numbers(on, 'account_id')}, r.made_by FROM keys r WHERE r.id = $1`,
   );
-  return async ({ account, key, madeBy }) => {
+  const findBelow = on.prepare<{ id: number }>(
+    `WITH RECURSIVE ${BELOW} SELECT ${on.number('b.id')} AS id FROM below b LIMIT $2`,
+  );
+  return async ({ account, below = false, key, madeBy }) => {
+    const accounts = account === null ? null : [account];
+    if (accounts !== null && below) accounts.push(...(await listBelow(findBelow, accounts[0] as number)));
+    const isAmong = (id: number) => accounts === null || accounts.includes(id);
     if (key !== null) {
       const [found] = await findKey(key);
-      const matches =
-        found !== undefined &&
-        (account === null || found.account_id === account) &&
-        (madeBy === null || found.made_by === madeBy);
+      const matches = found !== undefined && isAmong(found.account_id) && (madeBy === null || found.made_by === madeBy);
       return { of: 'keys', keys: matches ? [key] : [] };
     }
-    if (madeBy === null) return account === null ? { of: 'all' } : { of: 'account', account };
+    if (madeBy === null) return accounts === null ? { of: 'all' } : { of: 'accounts', accounts };
     const keys = await listKeysOf(on, madeBy);
     return {
       of: 'keys',
-      keys: keys.filter((one) => account === null || one.account_id === account).map(({ id }) => id),
+      keys: keys.filter((one) => isAmong(one.account_id)).map(({ id }) => id),
     };
   };
+}
+
+/** The ids of the accounts below $1, on every level, by the index of the accounts of a parent. SQLite keeps the order of a CROSS JOIN. */
+export const BELOW = `below (id, level) AS (
+  SELECT a.id, 1 FROM accounts a WHERE a.parent_id = $1
+  UNION ALL
+  SELECT a.id, b.level + 1 FROM below b CROSS JOIN accounts a WHERE a.parent_id = b.id AND b.level < ${bounds.accountChainMax})`;
+
+/** Throws invalid_request if there are too many to add up: a sum without some of them would be wrong. */
+async function listBelow(
+  find: (account: number, limit: number) => Promise<{ id: number }[]>,
+  account: number,
+): Promise<number[]> {
+  const found = await find(account, bounds.accountsBelowReadMax + 1);
+  if (found.length <= bounds.accountsBelowReadMax) return found.map(({ id }) => id);
+  const words = `There are more than ${bounds.accountsBelowReadMax} accounts below this one: request one of them (account).`;
+  throw new TurnpikeError('invalid_request', words);
 }
 
 async function listKeysOf(on: SqlReader, madeBy: string): Promise<{ id: number; account_id: number }[]> {
@@ -154,7 +178,7 @@ export function usageLists(on: SqlReader): Pick<UsageStore, 'listUsage'> {
       const start = await startOf(page);
       const [owner, ...more] = ownersOf(scope);
       if (owner === undefined) return [];
-      if (scope.of === 'keys' && more.length > 0) return readInPieces(await mergeKeys(on, scope.keys, page, start));
+      if (more.length > 0) return readInPieces(await mergeOwners(on, [owner, ...more], page, start));
       const { outcome, limit } = page;
       const range: UsageRange = { owner, outcome, sinceMs: page.sinceMs ?? 0, start };
       return readInPieces(await listRange(on, range, limit));
@@ -178,57 +202,59 @@ export async function readInPieces(rows: readonly UsageTable[]): Promise<StoredU
   return records;
 }
 
-/** The position of a record in the list of its key. */
-interface KeyPosition extends PositionRow {
-  key_id: number;
+/** The position of a record in the list of its owner. */
+interface OwnedPosition extends PositionRow {
+  owner_id: number;
 }
 
-/** The records of one page of several keys together. */
-async function mergeKeys(
+/** The records of one page of several keys, or accounts, together. */
+async function mergeOwners(
   on: SqlReader,
-  keys: readonly number[],
+  owners: readonly UsageOwner[],
   page: UsagePage,
   [atMs, seq]: Position,
 ): Promise<UsageTable[]> {
   const { limit } = page;
-  let asked: KeyPosition[] = keys.map((key) => ({ key_id: key, at_ms: atMs, seq }));
-  let shown: KeyPosition[] = [];
-  // The loop ends: a key is queried again only if all its rows are on the page, with twice the limit.
+  const column = owners[0]?.column ?? 'key_id';
+  let asked: OwnedPosition[] = owners.map((owner) => ({ owner_id: owner?.id ?? 0, at_ms: atMs, seq }));
+  let shown: OwnedPosition[] = [];
+  // The loop ends: an owner is queried again only if all its rows are on the page, with twice the limit.
   for (let share = Math.ceil(limit / asked.length); asked.length > 0; share *= 2) {
-    const found = await findPositions(on, asked, page, share);
+    const found = await findPositions(on, column, asked, page, share);
     shown = [...shown, ...found].sort(compareRows).slice(0, limit);
-    const last = shown.length < limit ? null : (shown.at(-1) as KeyPosition);
+    const last = shown.length < limit ? null : (shown.at(-1) as OwnedPosition);
     asked = lastOfFull(found, share).filter((position) => last === null || compareRows(position, last) < 0);
   }
   return readPositions(on, shown);
 }
 
-/** The next positions of each key after the given one. */
+/** The next positions of each owner after the given one. */
 async function findPositions(
   on: SqlReader,
-  asked: readonly KeyPosition[],
+  column: NonNullable<UsageOwner>['column'],
+  asked: readonly OwnedPosition[],
   { outcome, sinceMs }: UsagePage,
   share: number,
-): Promise<KeyPosition[]> {
+): Promise<OwnedPosition[]> {
   const latestMs = Math.max(...asked.map((one) => one.at_ms));
-  const found: KeyPosition[] = [];
+  const found: OwnedPosition[] = [];
   for (let at = 0; at < asked.length; at += bounds.reportKeysAtOnce) {
-    const some = asked.slice(at, at + bounds.reportKeysAtOnce).map((one) => [one.key_id, one.at_ms, one.seq]);
-    const rows = await on.readEach<KeyPosition>(some, ([key = '', ...after], bindings) => {
+    const some = asked.slice(at, at + bounds.reportKeysAtOnce).map((one) => [one.owner_id, one.at_ms, one.seq]);
+    const rows = await on.readEach<OwnedPosition>(some, ([id = '', ...after], bindings) => {
       const upTo = [bindings.add(sinceMs ?? 0)];
       const times = [sinceMs ?? 0, latestMs] as const;
-      const range = recordsBetween(on, bindings, { owner: ['key_id', key], outcome, after, upTo, times });
-      return `SELECT ${numbers(on, 'key_id', 'at_ms', 'seq')} ${range} LIMIT ${bindings.add(share)}`;
+      const range = recordsBetween(on, bindings, { owner: [column, id], outcome, after, upTo, times });
+      return `SELECT ${on.number(`r.${column}`)} AS owner_id, ${numbers(on, 'at_ms', 'seq')} ${range} LIMIT ${bindings.add(share)}`;
     });
     found.push(...rows);
   }
   return found;
 }
 
-/** The last position of each key that returned a full share and may have more rows. */
-function lastOfFull(found: readonly KeyPosition[], share: number): KeyPosition[] {
-  const byKey = Map.groupBy(found, (position) => position.key_id);
-  return [...byKey.values()].flatMap((positions) =>
+/** The last position of each owner that returned a full share and may have more rows. */
+function lastOfFull(found: readonly OwnedPosition[], share: number): OwnedPosition[] {
+  const byOwner = Map.groupBy(found, (position) => position.owner_id);
+  return [...byOwner.values()].flatMap((positions) =>
     positions.length < share ? [] : positions.sort(compareRows).slice(-1),
   );
 }

@@ -140,6 +140,7 @@ async function askAccess(reader: Reader): Promise<void> {
   }
   await reads.getKey(1001);
   await reads.getAccount(101);
+  await reads.listBelow(101);
   await reads.getToken(1);
   await reads.findKeyBySecretHash(['hash 1001']);
   await reads.findTokenBySecretHash(['hash 1']);

@@ -15,14 +15,17 @@ import {
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useState } from 'react';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
+import { useFilters } from '../../filters.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
+import { useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
 import { FailureNotice, PageHead } from '../../parts/page.tsx';
 import { useCreate, useList } from '../../queries.ts';
 import { PersonLink } from '../people/invite.tsx';
 import { TermFields } from './edit.tsx';
+import { PlaceFields } from './tree.tsx';
 
 const creditKindLabels = { payment: 'Payment', promotion: 'Promotion: free credit' };
 
@@ -35,6 +38,8 @@ const blank = {
   allowance: '',
   allowance_period: 'month',
   credit_line: '',
+  parent: '',
+  pays_from: 'own',
   isInviting: false,
   email: '',
 };
@@ -63,11 +68,16 @@ export function AccountCreate() {
 
 function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
   const goTo = useGoTo();
-  const form = useForm<Fields>({ initialValues: blank });
+  const { role, account: own } = useMe();
+  const { values: asked } = useFilters();
+  const parent = asked['parent'] ?? own?.id ?? '';
+  const place = parent === '' ? {} : { parent, pays_from: 'parent' };
+  const ofOwner = own === null ? {} : { groups: own.groups };
+  const form = useForm<Fields>({ initialValues: { ...blank, ...place, ...ofOwner } });
   const groups = useList('/groups', { query: { limit: 1000 } });
   const create = useCreate('POST /accounts', { done: 'Account created.' });
   const submit = form.onSubmit((values) =>
-    create.mutate(bodyOf(values), {
+    create.mutate(bodyOf(values, role === 'operator'), {
       onError: (failure) => form.setErrors(fieldFaults(failure, Object.keys(blank)) ?? {}),
       onSuccess(account) {
         if (values.isInviting) onCreated({ account, email: values.email.trim() });
@@ -88,7 +98,10 @@ function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
             searchable
             {...form.getInputProps('groups')}
           />
-          <CreditFields form={form} />
+          <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
+            <PlaceFields form={form} />
+          </SimpleGrid>
+          {role === 'operator' && form.values.pays_from === 'own' && <CreditFields form={form} />}
           <Fieldset legend="Allowance and credit line">
             <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
               <TermFields form={form} />
@@ -132,16 +145,21 @@ function CreditFields({ form }: { form: Form }) {
   );
 }
 
-function bodyOf({ name, groups, credit_kind, allowance_period, ...values }: Fields): object {
+function bodyOf(
+  { name, groups, credit_kind, allowance_period, parent, pays_from, ...values }: Fields,
+  isOperator: boolean,
+): object {
   const given = (member: 'credit' | 'reference' | 'allowance' | 'credit_line') => values[member].trim();
   return {
     name: name.trim(),
     groups,
-    ...(given('credit') !== '' && {
-      credit: given('credit'),
-      credit_kind,
-      ...(given('reference') !== '' && { reference: given('reference') }),
-    }),
+    ...(parent !== '' && { parent, pays_from: isOperator ? pays_from : 'parent' }),
+    ...(pays_from === 'own' &&
+      given('credit') !== '' && {
+        credit: given('credit'),
+        credit_kind,
+        ...(given('reference') !== '' && { reference: given('reference') }),
+      }),
     ...(given('allowance') !== '' && { allowance: given('allowance'), allowance_period }),
     ...(given('credit_line') !== '' && { credit_line: given('credit_line') }),
   };

@@ -1,4 +1,4 @@
-// Edits the name, groups, allowance and credit line of an account.
+// Edits the name, groups, place, allowance and credit line of an account.
 
 import { MultiSelect, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
@@ -6,9 +6,11 @@ import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
+import { useMe } from '../../me.tsx';
 import { DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { useChange, useList } from '../../queries.ts';
+import { PlaceFields } from './tree.tsx';
 
 const allowancePeriodLabels = { total: 'Never', day: 'Daily', week: 'Weekly', month: 'Monthly' };
 
@@ -51,6 +53,9 @@ function AccountEditForm({ account, onDone }: { account: AccountShape; onDone: (
           searchable
           {...form.getInputProps('groups')}
         />
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
+          <PlaceFields form={form} />
+        </SimpleGrid>
         <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
           <TermFields form={form} />
         </SimpleGrid>
@@ -66,6 +71,7 @@ interface TermFieldsProps {
 }
 
 export function TermFields({ form }: TermFieldsProps) {
+  const { role } = useMe();
   return (
     <>
       <TextInput
@@ -79,12 +85,14 @@ export function TermFields({ form }: TermFieldsProps) {
         data={optionsOf(allowancePeriodLabels)}
         {...form.getInputProps('allowance_period')}
       />
-      <TextInput
-        label="Credit line (USD)"
-        description="How far the balance can go below zero."
-        inputMode="decimal"
-        {...form.getInputProps('credit_line')}
-      />
+      {role === 'operator' && (
+        <TextInput
+          label="Credit line (USD)"
+          description="How far the balance can go below zero."
+          inputMode="decimal"
+          {...form.getInputProps('credit_line')}
+        />
+      )}
     </>
   );
 }
@@ -98,6 +106,8 @@ function fieldsOf(account: AccountShape) {
     allowance: account.allowance ?? '',
     allowance_period: account.allowance_period as string,
     credit_line: account.credit_line,
+    parent: account.parent ?? '',
+    pays_from: account.pays_from as string,
   };
 }
 
@@ -110,6 +120,8 @@ function changesOf(before: Fields, after: Fields): object {
       allowance: after.allowance.trim() === '' ? null : after.allowance.trim(),
     }),
     ...(after.allowance_period !== before.allowance_period && { allowance_period: after.allowance_period }),
+    ...(after.parent !== before.parent && { parent: after.parent === '' ? null : after.parent }),
+    ...(after.pays_from !== before.pays_from && { pays_from: after.pays_from }),
     ...(after.credit_line !== before.credit_line && {
       credit_line: after.credit_line.trim() === '' ? '0' : after.credit_line.trim(),
     }),

@@ -21,8 +21,10 @@ export function AccountList() {
   const days = values['days'] === '30' ? 30 : 7;
   const sorting = useSorting('created', 'asc');
   const accounts = useList('/accounts', { query: { name, group, sort: sorting.by, order: sorting.order } });
-  const costs = useCosts('account', days);
-  const add = role === 'operator' && <ButtonLink label="Create account" to="/accounts/new" icon="plus" />;
+  const costs = useCosts('account', days, role === 'owner' ? { query: { below: 'true' } } : {});
+  const add = (role === 'operator' || role === 'owner') && (
+    <ButtonLink label="Create account" to="/accounts/new" icon="plus" />
+  );
   return (
     <>
       <PageHead
@@ -40,6 +42,7 @@ export function AccountList() {
             nameColumn,
             ...fundsColumns(fundsDigits(accounts.rows)),
             moneyColumn('cost', `Cost (${days} days, UTC)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
+            parentColumn(accounts.rows),
             groupsColumn,
             statusColumn(),
             timeColumn('created', 'Created', ({ created_at: at }: AccountShape) => at, {
@@ -117,6 +120,22 @@ function fundsColumns(digits: number): Column<AccountShape>[] {
     }),
     moneyColumn('held', 'Reserved', ({ held }) => held, { from: 'lg', digits }),
   ];
+}
+
+/** The name of the account above, if it is listed. */
+function parentColumn(rows: readonly AccountShape[]): Column<AccountShape> {
+  const names = new Map(rows.map(({ id, name }) => [id, name]));
+  return {
+    name: 'parent',
+    label: 'Account above',
+    from: 'lg',
+    show: ({ parent }) =>
+      parent !== null && (
+        <TextLink to={pathOf.account(parent)} size="sm" className="wrap">
+          {names.get(parent) ?? parent}
+        </TextLink>
+      ),
+  };
 }
 
 const groupsColumn: Column<AccountShape> = {

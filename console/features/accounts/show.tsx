@@ -1,6 +1,6 @@
 // One account: funds, usage, settings, users, keys and recent requests.
 
-import { Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useParams } from '@tanstack/react-router';
 import type { AccountShape, KeyShape, PersonShape } from '../../../src/admin-api/shapes.ts';
@@ -25,6 +25,7 @@ import { KeyLink } from '../keys/list.tsx';
 import { nameOfPerson, PersonInvite } from '../people/invite.tsx';
 import { RecentRequests } from '../requests/recent.tsx';
 import { AccountEditButton } from './edit.tsx';
+import { AccountsBelow, AccountTrail, useAccountsBelow, useMayManage } from './tree.tsx';
 
 const MONEY_EVERY_MS = 10_000;
 const DAYS = 30;
@@ -37,11 +38,14 @@ export function AccountShow() {
   if (data === undefined) return <Loading />;
   return (
     <>
+      <AccountTrail account={data} />
       <PageHead title={data.name} actions={<Actions account={data} />} />
       <Stack>
-        <FundsNotices account={data} />
-        <Tiles account={data} />
-        <UseOverTime of={{ account: data.id }} />
+        {data.is_disabled_above && (
+          <Alert color="yellow">An account above is disabled: requests with keys of this account are rejected.</Alert>
+        )}
+        {data.pays_from === 'own' && <FundsNotices account={data} />}
+        <AccountContent account={data} />
         <SimpleGrid cols={{ base: 1, md: 2 }}>
           <Settings account={data} />
           <AccountPeople account={data} mayInvite={role === 'operator' || role === 'owner'} />
@@ -53,19 +57,33 @@ export function AccountShow() {
   );
 }
 
+/** Figures include the accounts below, if there are any. */
+function AccountContent({ account }: { account: AccountShape }) {
+  const { role } = useMe();
+  const below = useAccountsBelow(account);
+  const hasBelow = below.rows.length > 0;
+  const of = { account: account.id, ...(hasBelow && { below: 'true' }) };
+  const mayCreate = role === 'operator' || role === 'owner';
+  return (
+    <>
+      <Tiles account={account} of={of} />
+      {hasBelow && <Hint>Cost and usage include the accounts below.</Hint>}
+      <UseOverTime of={of} />
+      {(hasBelow || mayCreate) && <AccountsBelow account={account} below={below} />}
+    </>
+  );
+}
+
 function Actions({ account }: { account: AccountShape }) {
   const { role } = useMe();
+  const mayManage = useMayManage(account);
   const pathOfBilling = usePathOfBilling();
   return (
     <>
       <ButtonLink label="Billing" variant="default" to={pathOfBilling(account.id)} icon="wallet" />
       <ButtonLink label="Monthly statement" variant="default" to={`/accounts/${account.id}/statement`} icon="print" />
-      {role === 'operator' && (
-        <>
-          <StatusButton account={account} />
-          <CreditButton account={account} />
-        </>
-      )}
+      {mayManage && <StatusButton account={account} />}
+      {role === 'operator' && account.pays_from === 'own' && <CreditButton account={account} />}
     </>
   );
 }
@@ -90,12 +108,26 @@ function StatusButton({ account }: { account: AccountShape }) {
   );
 }
 
-function Tiles({ account }: { account: AccountShape }) {
+function Tiles({ account, of }: { account: AccountShape; of: Record<string, string> }) {
   const since = dayBefore(DAYS);
-  const { data } = useGet('/usage/totals', { query: { account: account.id, since, limit: 1 } });
-  const digits = fundsDigits([account]);
+  const { data } = useGet('/usage/totals', { query: { ...of, since, limit: 1 } });
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }}>
+      {account.pays_from === 'own' && <FundsTiles account={account} />}
+      <StatTile
+        label="Cost (30 days, UTC)"
+        value={<Money usd={data?.total.cost} />}
+        {...(data !== undefined && { note: `${formatCount(data.total.messages)} requests` })}
+      />
+    </SimpleGrid>
+  );
+}
+
+/** For accounts with a balance that is used. */
+function FundsTiles({ account }: OfAccount) {
+  const digits = fundsDigits([account]);
+  return (
+    <>
       <StatTile
         label="Available"
         value={<Money usd={account.available} digits={digits} />}
@@ -112,27 +144,26 @@ function Tiles({ account }: { account: AccountShape }) {
         }
       />
       <StatTile
-        label="Cost (30 days, UTC)"
-        value={<Money usd={data?.total.cost} />}
-        {...(data !== undefined && { note: `${formatCount(data.total.messages)} requests` })}
-      />
-      <StatTile
         label="Credit line"
         value={<Money usd={account.credit_line} digits={digits} />}
         note={creditLineNote(account)}
       />
-    </SimpleGrid>
+    </>
   );
 }
 
 function Settings({ account }: { account: AccountShape }) {
-  const { role } = useMe();
+  const mayManage = useMayManage(account);
   return (
-    <Section title="Account settings" aside={role === 'operator' && <AccountEditButton account={account} />}>
+    <Section title="Account settings" aside={mayManage && <AccountEditButton account={account} />}>
       <Facts
         facts={[
           { name: 'Groups', value: account.groups.join(', ') },
           { name: 'Allowance', value: <Allowance account={account} /> },
+          {
+            name: 'Paid by',
+            value: account.pays_from === 'own' ? 'Its own balance' : 'The account above',
+          },
           { name: 'Credit line', value: <Money usd={account.credit_line} /> },
           { name: 'Created', value: <When at={account.created_at} /> },
           {

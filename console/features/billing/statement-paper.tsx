@@ -49,6 +49,17 @@ export function StatementPaper({ account, statement, nameOfKey }: StatementPaper
         total={usage}
         moreCount={0}
       />
+      <UsedTable
+        title="Usage of accounts below"
+        head="Account"
+        rows={statement.below.map(({ account: id, name, pays_from: payer, ...used }) => ({
+          name: payer === 'own' ? `${name} (paid by its own balance)` : name,
+          id,
+          used,
+        }))}
+        total={sumOfBelow(statement)}
+        moreCount={0}
+      />
       <Hint size="xs">
         {'Cost of the requests that completed in this month, less later refunds and corrections.'}{' '}
         {'Input, cached input and output are in tokens. Cached input includes cache reads and writes.'}{' '}
@@ -348,6 +359,19 @@ function cachedOf(used: Used): number {
 }
 
 /** The cost without the amount written off. */
+function sumOfBelow({ usage, usage_with_below: whole }: StatementShape): Used {
+  const amount = (name: 'cost' | 'written_off') => usdOf(nanoOf(whole[name]) - nanoOf(usage[name]));
+  return {
+    messages: whole.messages - usage.messages,
+    input_tokens: whole.input_tokens - usage.input_tokens,
+    output_tokens: whole.output_tokens - usage.output_tokens,
+    cache_read_input_tokens: whole.cache_read_input_tokens - usage.cache_read_input_tokens,
+    cache_creation_input_tokens: whole.cache_creation_input_tokens - usage.cache_creation_input_tokens,
+    cost: amount('cost'),
+    written_off: amount('written_off'),
+  };
+}
+
 function paidOf({ cost, written_off: writtenOff }: Used): string {
   return usdOf(nanoOf(cost) - nanoOf(writtenOff));
 }

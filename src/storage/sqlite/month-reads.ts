@@ -137,18 +137,18 @@ function readGroups(
 
 function readPaid(
   statement: Statement,
-  { account, messagesMax }: MonthQuestion,
+  { account, sinceMs, untilMs, messagesMax }: MonthQuestion,
   ofDays: MonthParts['totals']['day'],
   rowsMax: number,
 ): BalancePaid {
   if (ofDays.reduce((sum, { messages }) => sum + messages, 0) > messagesMax) return null;
   let rowsLeft = rowsMax;
   const paid: { dayMs: number; paid: bigint }[] = [];
-  for (const dayMs of new Set(ofDays.map((total) => total.dayMs ?? 0))) {
+  for (let dayMs = sinceMs; dayMs < untilMs; dayMs += DAY_MS) {
     const row = statement.get(account, dayMs, dayMs + DAY_MS, rowsLeft + 1) as { count: number; paid: string };
     rowsLeft -= row.count;
     if (rowsLeft < 0) return null;
-    paid.push({ dayMs, paid: BigInt(row.paid) });
+    if (row.count > 0) paid.push({ dayMs, paid: BigInt(row.paid) });
   }
   return paid;
 }

@@ -36,6 +36,11 @@ describe('a new account', () => {
       allowance_period: 'total',
       allowance_used: '0',
       low_balances: [],
+      parent: null,
+      pays_from: 'own',
+      is_disabled_above: false,
+      person_budget: null,
+      warns_at: [80, 100],
       created_at: '2026-11-20T10:00:00.000Z',
     });
     const entries = await ask('GET', `/api/v1/accounts/${body['id']}/entries`);

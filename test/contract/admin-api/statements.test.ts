@@ -59,6 +59,8 @@ describe('a statement', () => {
       refunded: '0',
       corrected: '0',
       usage: { messages: 2, ...used },
+      below: [],
+      usage_with_below: { messages: 2, ...used },
       by_day: [{ day: '2026-11-20', messages: 2, ...used, balance_paid: '0.002' }], // at their end
       by_model: [{ model: 'sandbox-echo', messages: 2, ...used }],
       models: 1,

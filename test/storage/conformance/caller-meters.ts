@@ -41,6 +41,8 @@ function moneyTests(open: OpenStores): void {
       debt: 0,
       plan: null,
       lowBalances: [],
+      personBudget: null,
+      warnsAt: [80, 100],
       creditLine: 50,
       allowance: 300,
       allowancePeriod: 'month',

@@ -4,11 +4,13 @@ import { expect, test } from 'bun:test';
 import type { UsagePage } from '../../../src/reports/reports.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allUsage } from '../../support/everything.ts';
+import { accountTreeTests } from './account-tree.ts';
 
 export function readConformance(open: OpenStores): void {
   usageTests(open);
   entryTests(open);
   accountTests(open);
+  accountTreeTests(open);
 }
 
 /** Messages of two keys in turn, one per minute: req_1, req_2, and so on. */

@@ -60,6 +60,7 @@ import { trafficReads } from './traffic.ts';
 export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
   return {
     ...accountReads(tables),
+    listBelow: async (id) => listBelow(tables, id),
     ...tokenReads(tables),
     ...personReads(tables),
     ...directoryReads(tables),
@@ -350,9 +351,9 @@ function recordReads(tables: MemoryTables): UsageStore {
     [...tables.endings.values()].map(({ record }) => ({ ...record, seq: numberOf(record.requestId) }));
   const isAsked = (
     of: { account: number; key: number },
-    { account, key, madeBy }: Pick<UsagePage, 'account' | 'key' | 'madeBy'>,
+    { account, below = false, key, madeBy }: Pick<UsagePage, 'account' | 'below' | 'key' | 'madeBy'>,
   ) =>
-    (account === null || of.account === account) &&
+    (account === null || of.account === account || (below && isBelow(tables, of.account, account))) &&
     (key === null || of.key === key) &&
     (madeBy === null || tables.keys.get(of.key)?.madeBy === madeBy);
   const totalsOf = (question: TopQuestion): UsageTotal[] =>
@@ -437,6 +438,16 @@ function makeNumbers<Row>(): (row: Row) => number {
     numbers.set(row, number);
     return number;
   };
+}
+
+function listBelow(tables: MemoryTables, id: number): Account[] {
+  const below = [...tables.accounts.values()].filter((account) => isBelow(tables, account.id, id));
+  return below.sort((one, other) => at(one) - at(other));
+}
+
+function isBelow(tables: MemoryTables, account: number, id: number): boolean {
+  const parentId = tables.accounts.get(account)?.parentId ?? null;
+  return parentId !== null && (parentId === id || isBelow(tables, parentId, id));
 }
 
 const at = ({ createdAtMs }: { createdAtMs: number }) => createdAtMs;

@@ -3,7 +3,16 @@
 
 import { DAY_MS } from '../../../../src/base/clock.ts';
 import { type Json, NOW_MS } from '../installation.ts';
-import { type AccountName, groupsOf, mailedTokens, type Principal, type World, type WorldObject } from './world.ts';
+import {
+  type AccountName,
+  groupsOf,
+  isOver,
+  mailedTokens,
+  type Principal,
+  parentOf,
+  type World,
+  type WorldObject,
+} from './world.ts';
 
 /** One value of one field, or of several fields that belong together. */
 export interface Variant {
@@ -157,6 +166,43 @@ const destinationMembers = () => ({
   types: values([['key.*'], ['*', 'key.created']], [[], ['key.lost'], 'key.*', ['*', '*'], null]),
 });
 
+const budget = { limits: [{ window: 'day', limit: '5.00' }], stops: true };
+const ofPeople = () => ({
+  person_budget: values(
+    [budget, { limits: [{ window: '5h', limit: '0' }] }, null],
+    [
+      {},
+      { limits: [] },
+      { limits: [...budget.limits, ...budget.limits] },
+      { limits: [{ window: 'year', limit: '1' }] },
+      5,
+    ],
+  ),
+  'person_budget.limits': budgets([{ limits: budget.limits }], [{ limits: null }, { limits: {} }]),
+  'person_budget.limits.window': budgets([], [{ limits: [{ limit: '1' }] }, { limits: [{ window: 5, limit: '1' }] }]),
+  'person_budget.limits.limit': budgets(
+    [],
+    [{ limits: [{ window: 'day' }] }, { limits: [{ window: 'day', limit: '-1' }] }],
+  ),
+  'person_budget.stops': budgets([{ ...budget, stops: false }], [{ ...budget, stops: 'no' }]),
+  warns_at: values([[50, 100], []], [[100, 50], [0], [101], [5.5], '80', null]),
+});
+const budgets = (good: Json[], bad: Json[]): Variant[] =>
+  values(good, bad).map(({ value, isBeyond }) => ({ members: { person_budget: value }, isBeyond }));
+/** The place of an account below alpha, or below echo, which pays from alpha. */
+function places({ accountIds }: World): Record<string, Variant[]> {
+  const over = (account: AccountName) => (principal: Principal) =>
+    principal.account !== null && !isOver(principal, account);
+  const parents = [
+    { value: accountIds.alpha, isBeyond: over('alpha') },
+    { value: accountIds.echo, isBeyond: over('echo') },
+    { value: null, isBeyond: (principal: Principal) => principal.account !== null },
+    ...values([], [UNKNOWN_ACCOUNT, '', 7]),
+  ];
+  const own = { value: 'own', isBeyond: (principal: Principal) => principal.account !== null };
+  const payers = [own, ...values([], ['both', null])];
+  return { parent: parents, pays_from: payers };
+}
 const anAccount = { name: texts(), groups: values([['bravo-group']], [['no-group'], [], null]) };
 const accountTerms = () => ({
   credit_line: amounts(),
@@ -169,6 +215,41 @@ function forOperators({ isBeyond, ...variant }: Variant): Variant {
   return { ...variant, isBeyond: (principal, ...more) => principal.account !== null || isBeyond(principal, ...more) };
 }
 
+/** Members that operators may change of every account, and owners of some below theirs. */
+function changesBelow({ accountIds }: World): Record<string, Variant[]> {
+  const below =
+    (...accounts: AccountName[]) =>
+    (all: Variant[]): Variant[] =>
+      all.map(({ isBeyond, ...variant }) => ({
+        ...variant,
+        isBeyond: (principal, account, object) =>
+          isBeyond(principal, account, object) ||
+          (principal.account !== null &&
+            !(account !== null && accounts.includes(account) && principal.account === parentOf[account])),
+      }));
+  const { allowance, allowance_period } = accountTerms();
+  const others: Variant = {
+    value: ['bravo-group'],
+    isBeyond: ({ account }) => account !== null,
+  };
+  const cycle: Variant = {
+    value: accountIds.echo,
+    isBeyond: (_, account) => account === 'alpha' || account === 'echo',
+  };
+  const elsewhere: Variant = {
+    value: accountIds.bravo,
+    isBeyond: (one, account) => one.account !== null || account === 'bravo',
+  };
+  return {
+    name: below('echo', 'foxtrot')(texts()),
+    allowance: below('echo')(allowance),
+    allowance_period: below('echo')(allowance_period),
+    groups: below('echo')([others, ...values([['alpha-group']], [['no-group'], [], null])]),
+    status: below('echo')(values(['enabled', 'disabled'], ['revoked', null])),
+    parent: below('echo', 'foxtrot')([cycle, elsewhere, ...values([], [UNKNOWN_ACCOUNT, '', 7])]),
+  };
+}
+
 const aRemark = () => values(['a remark'], ['', 7]);
 
 const aModel = { kind: 'model', name: 'alpha-model' };
@@ -178,10 +259,17 @@ const inRemove = (refused: readonly Json[]): Variant[] =>
 export const bodyRules: Record<string, BodyRule> = {
   'POST /api/v1/accounts': {
     least: () => ({ name: 'new-works' }),
-    values: () => ({
+    values: (world) => ({
       ...anAccount,
+      groups: [
+        { value: ['bravo-group'], isBeyond: ({ account }) => account !== null && account !== 'bravo' },
+        ...values([], [['no-group'], [], null]),
+      ],
       ...accountTerms(),
-      credit: amounts(),
+      ...ofPeople(),
+      ...places(world),
+      credit_line: amounts().map(forOperators),
+      credit: amounts().map(forOperators),
       credit_kind: values(['promotion'], ['adjustment']),
       note: aRemark(),
       reference: aRemark(),
@@ -189,11 +277,17 @@ export const bodyRules: Record<string, BodyRule> = {
   },
   'PATCH /api/v1/accounts/{id}': {
     least: () => ({ low_balances: ['7.00'] }),
-    values() {
-      const { low_balances, ...terms } = accountTerms();
-      const members = { ...anAccount, ...terms, status: values(['enabled', 'disabled'], ['revoked', null]) };
+    values(world) {
+      const { low_balances, credit_line } = accountTerms();
+      const ofBalance = credit_line.map(({ isBeyond, ...variant }) => ({
+        ...variant,
+        isBeyond: (...of: Parameters<Variant['isBeyond']>) => of[1] === 'echo' || isBeyond(...of),
+      }));
+      const members = { credit_line: ofBalance, pays_from: places(world)['pays_from'] ?? [] };
       return {
         low_balances,
+        ...ofPeople(),
+        ...changesBelow(world),
         ...Object.fromEntries(Object.entries(members).map(([name, all]) => [name, all.map(forOperators)])),
       };
     },
@@ -201,7 +295,10 @@ export const bodyRules: Record<string, BodyRule> = {
   'POST /api/v1/accounts/{id}/credits': {
     least: () => ({ amount: '1.00' }),
     values: () => ({
-      amount: values(['0.000000001', '-1.00'], ['-99999', '0', 7, null]),
+      amount: [
+        ...values(['0.000000001'], ['-99999', '0', 7, null]),
+        { value: '-1.00', isBeyond: (_, account) => account === 'echo' }, // it has no balance
+      ],
       kind: values(['payment', 'promotion', 'adjustment'], ['gift', 'write_off']), // nothing is owed
       note: values(['a remark', null], ['', 7]),
       reference: values(['another', null], ['', 7]),

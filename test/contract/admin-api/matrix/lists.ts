@@ -5,7 +5,7 @@ import type { Json } from '../installation.ts';
 import { type Cell, type CellsRun, isMine, ownObject, plainCell, ruleOf, send, tryCell } from './cells.ts';
 import type { Operation } from './operations.ts';
 import type { QueryValue } from './query-values.ts';
-import type { Principal, World, WorldObject } from './world.ts';
+import { isOver, type Principal, type World, type WorldObject } from './world.ts';
 
 /** Tries one parameter with one value, or none if `asked` is null. */
 export async function tryList(
@@ -25,7 +25,8 @@ export async function tryList(
   if (answer.status !== 200 || (lists ?? counts) === null) return;
   const right = world.objects
     .filter((object) => object.kind === (lists ?? counts) && isMine(operation, principal, object))
-    .filter((object) => asked?.keeps(object) ?? true);
+    .filter((object) => asked?.keeps(object) ?? true)
+    .filter((object) => isListed(operation, principal, object, { query, asked }));
   if (counts !== null) {
     const counted = (answer.body['total'] === undefined ? answer.body['data'] : [answer.body['total']]) as Json[];
     const messages = counted.reduce((sum, one) => sum + Number(one['messages']), 0);
@@ -37,6 +38,17 @@ export async function tryList(
     run.faults.push(`${principal.name}: ${path} lists ${shown.length} of ${wanted.length} objects, or others`);
 }
 
+/** Accounts below are listed when a filter names one or asks for them; the list of accounts has them in any case. */
+function isListed(
+  { name }: Operation,
+  { account }: Principal,
+  object: WorldObject,
+  { query, asked }: { query: string; asked: QueryValue | null },
+): boolean {
+  if (account === null || account === object.account || name === 'GET /api/v1/accounts') return true;
+  return asked?.reachesBelow === true || query === 'ids' || (asked?.names ?? null) !== null;
+}
+
 /** A filter by object is answered like a path: an object of another account does not exist. */
 function statusOfQuery(principal: Principal, { names, isWrong }: QueryValue): number {
   if (isWrong) return 400;
@@ -46,7 +58,7 @@ function statusOfQuery(principal: Principal, { names, isWrong }: QueryValue): nu
 
 function maySee(principal: Principal, object: WorldObject): boolean {
   if (principal.account === null) return true;
-  if (principal.account !== object.account) return false;
+  if (!isOver(principal, object.account)) return false;
   return principal.role === 'owner' || object.kind === 'account' || object.maker === principal.name;
 }
 

@@ -1,7 +1,7 @@
 // The expected rights in the admin API, written for this test: nothing is read from the application. The operator may
 // do everything. A route without a row fails the test.
 
-import type { ObjectKind, Principal, WorldObject } from './world.ts';
+import { isOver, type ObjectKind, type Principal, type WorldObject } from './world.ts';
 
 /** Which objects a role reaches through a route. */
 export type Reach = 'everything' | 'its account' | 'what it made' | 'nothing';
@@ -22,6 +22,8 @@ export interface RouteRule {
   refusesRevoked: boolean;
   /** A disabled account gets no subscription. */
   refusesDisabled: boolean;
+  /** An account that pays from the one above gets no credit. */
+  refusesUnused: boolean;
   /** Whether the route needs no token. */
   isOpen: boolean;
 }
@@ -38,11 +40,11 @@ const changedByMakers: Reaches = ['nothing', 'its account', 'what it made'];
 const madeByEveryone: Reaches = ['nothing', 'its account', 'its account'];
 
 export const policy: Record<string, RouteRule> = {
-  'POST /api/v1/accounts': rule(operatorOnly, { done: 201 }),
+  'POST /api/v1/accounts': rule(changedByHolders, { done: 201 }),
   'GET /api/v1/accounts': rule(seenByHolders, { lists: 'account' }),
   'GET /api/v1/accounts/{id}': rule(seenByHolders, { object: 'account' }),
   'PATCH /api/v1/accounts/{id}': rule(changedByHolders, { object: 'account' }),
-  'POST /api/v1/accounts/{id}/credits': rule(operatorOnly, { object: 'account', done: 201 }),
+  'POST /api/v1/accounts/{id}/credits': rule(operatorOnly, { object: 'account', done: 201, refusesUnused: true }),
   'GET /api/v1/accounts/{id}/entries': rule(seenByHolders, { object: 'account' }),
   'GET /api/v1/accounts/{id}/holds': rule(seenByHolders, { object: 'account' }),
   'GET /api/v1/accounts/{id}/statement': rule(seenByHolders, { object: 'account' }),
@@ -68,7 +70,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/code-batches/{id}': rule(ofTheInstallation, { object: 'code-batch' }),
   'PATCH /api/v1/code-batches/{id}': rule(operatorOnly, { object: 'code-batch' }),
   'GET /api/v1/code-batches/{id}/codes': rule(ofTheInstallation, { object: 'code-batch' }),
-  'POST /api/v1/accounts/{id}/redemptions': rule(changedByHolders, { object: 'account' }),
+  'POST /api/v1/accounts/{id}/redemptions': rule(changedByHolders, { object: 'account', refusesUnused: true }),
   'GET /api/v1/device-codes/{code}': rule(seenByEveryone, { object: 'device-code' }),
   'POST /api/v1/device-codes/{code}/approve': rule(madeByEveryone, { object: 'device-code' }),
   'POST /api/v1/device-codes/{code}/deny': rule(madeByEveryone, { object: 'device-code' }),
@@ -91,7 +93,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/payment-options': rule(seenByHolders),
   'GET /api/v1/payments': rule(seenByHolders, { lists: 'payment' }),
   'GET /api/v1/payments/{id}': rule(seenByHolders, { object: 'payment' }),
-  'POST /api/v1/payments': rule(changedByHolders, { done: 201 }),
+  'POST /api/v1/payments': rule(changedByHolders, { done: 201, refusesUnused: true }),
   'POST /api/v1/accounts/{id}/portal': rule(changedByHolders, { object: 'account' }),
   'POST /api/v1/payments/check': rule(operatorOnly),
   'GET /api/v1/accounts/{id}/auto-recharge': rule(seenByHolders, { object: 'account' }),
@@ -171,7 +173,7 @@ export function reachOf(principal: Principal, { viewer, owner, member }: RouteRu
 
 export function isWithin(reach: Reach, principal: Principal, object: WorldObject): boolean {
   if (reach === 'everything') return true;
-  if (reach === 'nothing' || object.account !== principal.account) return false;
+  if (reach === 'nothing' || !isOver(principal, object.account)) return false;
   return reach === 'its account' || object.maker === principal.name;
 }
 
@@ -192,6 +194,7 @@ export function statusOf(
   if (object === 'none') return 404;
   if (object !== null && !isWithin(reach, principal, object)) return 404;
   if (object?.account === 'delta' && rule.refusesDisabled) return 409;
+  if (rule.refusesUnused && (object?.account ?? principal.account) === 'echo') return 409;
   return object?.isRevoked && rule.refusesRevoked ? 409 : rule.done;
 }
 
@@ -206,6 +209,7 @@ function rule([viewer, owner, member]: Reaches, more: Partial<RouteRule> = {}): 
     done: 200,
     refusesRevoked: false,
     refusesDisabled: false,
+    refusesUnused: false,
     isOpen: false,
     ...more,
   };

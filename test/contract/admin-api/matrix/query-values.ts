@@ -1,7 +1,7 @@
 // For every query parameter of the admin API: its values, and the objects that the filtered response contains. A
 // parameter without values fails the test.
 
-import type { ObjectKind, World, WorldObject } from './world.ts';
+import { groupsOf, type ObjectKind, parentOf, type World, type WorldObject } from './world.ts';
 
 export interface QueryValue {
   value: string;
@@ -10,6 +10,8 @@ export interface QueryValue {
   /** Which of the objects visible to the principal remain in the list. */
   keeps(object: WorldObject): boolean;
   isWrong: boolean;
+  /** Whether it asks for accounts below, too. */
+  reachesBelow?: boolean;
 }
 
 type Values = (world: World) => QueryValue[];
@@ -31,6 +33,13 @@ export const queryValues: Record<string, Values> = {
   key: (world) => [
     ...objectsOf(world, 'key').map((key) => naming(key, (object) => object.name.endsWith(` of ${ownerOf(key)}`))),
     missing('key_000000000'),
+  ],
+  below: () => [{ ...plain('true'), reachesBelow: true }, plain('false'), wrong('yes')],
+  parent: (world) => [
+    ...objectsOf(world, 'account').map((named) =>
+      naming(named, ({ account }) => account !== null && parentOf[account] === named.account),
+    ),
+    missing('acct_000000000'),
   ],
   model: () => [plain('sandbox-echo'), plain('no such model', nothing), wrong('')],
   exact: () => [plain('true'), plain('false'), wrong('yes')],
@@ -82,7 +91,10 @@ export const queryValues: Record<string, Values> = {
   'GET /api/v1/accounts?ids': (world) => idsOf(world, 'account', 'acct_000000000'),
   'GET /api/v1/keys?ids': (world) => idsOf(world, 'key', 'key_000000000'),
   name: () => [plain('ALPHA', ({ account }) => account === 'alpha'), plain('no-such-name', nothing), wrong('')],
-  group: () => [plain('alpha-group', ({ account }) => account === 'alpha'), plain('no-such-group', nothing)],
+  group: () => [
+    plain('alpha-group', ({ account }) => account !== null && groupsOf[account].includes('alpha-group')),
+    plain('no-such-group', nothing),
+  ],
   'GET /api/v1/refusals/totals?group_by': () => [plain('code'), plain('minute'), plain('hour'), wrong('model')],
   group_by: () => [plain('model'), plain('key'), plain('account'), wrong('secret')],
   // Audit records: the values are compared as text, and the results belong to the principal anyway.

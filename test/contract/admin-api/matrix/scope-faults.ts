@@ -24,6 +24,7 @@ const open = [
   'audit',
   'creations',
   'accountMeters',
+  'personMeters',
   'entries',
   'monthChanges',
   'accounts',
@@ -45,12 +46,25 @@ export function scopeFaults(world: World, principal: Principal, changes: readonl
   return [...faults, ...changes.flatMap((change) => accountFaults(world, principal, change))];
 }
 
-/** Users of an account may change only its automatic recharge. */
-function rechargeFaults(before: Account | undefined, after: Account, own: (account: number) => boolean): string[] {
-  if (before === undefined || !own(after.id)) return ['changes another account'];
-  const { autoRecharge: _, ...rest } = before;
+/** Users of an account may change only its automatic recharge; owners also the place, groups and status of accounts below. */
+function recordFaults(
+  world: World,
+  principal: Principal,
+  before: Account | undefined,
+  after: Account,
+  own: (account: number) => boolean,
+): string[] {
+  if (!own(after.id) || (before !== undefined && !own(before.id))) return ['changes another account'];
+  const isOwn = formatId('acct', after.id) === world.accountIds[principal.account ?? 'alpha'];
+  if (!isOwn && principal.role === 'owner') {
+    if (after.parentId == null || !own(after.parentId)) return ['places an account elsewhere'];
+    if (after.paysFrom !== (before?.paysFrom ?? 'parent')) return ['changes who pays'];
+    const allowed = [...groupsOf[principal.account ?? 'alpha'], ...(before?.groups ?? [])];
+    return after.groups.every((group) => allowed.includes(group)) ? [] : ['gives an account more groups'];
+  }
+  const { autoRecharge: _, ...rest } = before ?? after;
   const { autoRecharge: __, ...restAfter } = after;
-  return isDeepStrictEqual(rest, restAfter) ? [] : ['changes its account'];
+  return before !== undefined && isDeepStrictEqual(rest, restAfter) ? [] : ['changes its account'];
 }
 
 /** Every change is recorded with its author. */
@@ -68,8 +82,12 @@ function trailFaults(principal: Principal, { table, before, after }: RowChange):
 function accountFaults(world: World, principal: Principal, change: RowChange): string[] {
   const { table } = change;
   if (!open.includes(table)) return [`changes ${table}`];
-  const own = (account: number | null) =>
-    account !== null && formatId('acct', account) === world.accountIds[principal.account ?? 'alpha'];
+  const { accounts } = world.installation.stores.tables;
+  const own = (account: number | null): boolean => {
+    if (account === null) return false;
+    if (formatId('acct', account) === world.accountIds[principal.account ?? 'alpha']) return true;
+    return principal.role === 'owner' && own(accounts.get(account)?.parentId ?? null);
+  };
   if (table === 'destinations' || table === 'deliveries' || table === 'agentGrants')
     return own((change.after as Destination | Delivery | AgentGrant).accountId)
       ? []
@@ -78,7 +96,14 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
     return own((change.after as StoredEvent).account) ? [] : ['reports an event of another account'];
   if (table === 'audit')
     return own((change.after as AuditRecord).account) ? [] : ['writes into the audit log of another account'];
-  if (table === 'accounts') return rechargeFaults(change.before as Account, change.after as Account, own);
+  const isBelowOwn = ({ after }: RowChange) => {
+    const { id } = after as AccountRow;
+    return own(id) && formatId('acct', id) !== world.accountIds[principal.account ?? 'alpha'];
+  };
+  if (table === 'accounts')
+    return recordFaults(world, principal, change.before as Account, change.after as Account, own);
+  if (table === 'accountMeters' && principal.role === 'owner' && isWithoutMoney(change) && isBelowOwn(change))
+    return [];
   if (table === 'payments' || table === 'billing') {
     const { accountId } = (change.after ?? change.before) as { accountId: number };
     return own(accountId) ? [] : [`changes the ${table} of another account`];
@@ -182,12 +207,30 @@ function hasMore(before: unknown, after: unknown): boolean {
   return (after as AccountRow).balance > (before as AccountRow).balance;
 }
 
+/** Neither the balance nor what it may be below zero has changed, nor whose balance pays. */
+function isWithoutMoney({ before, after }: RowChange): boolean {
+  const row = after as AccountRow;
+  const { balance, creditLine, debt, plan, company } = (before as AccountRow | undefined) ?? {
+    ...{ balance: 0, creditLine: 0, debt: 0, plan: null },
+    company: { paysFrom: 'parent' },
+  };
+  return (
+    row.balance === balance &&
+    row.creditLine === creditLine &&
+    row.debt === debt &&
+    isDeepStrictEqual(row.plan?.name, plan?.name) &&
+    row.company.paysFrom === company.paysFrom
+  );
+}
+
 /** Nothing has changed but the thresholds of notices and whether the wallet pays beyond the plan. */
 function hasOtherWishes(before: unknown, after: unknown): boolean {
   const { plan, ...row } = before as AccountRow;
-  const { plan: planAfter, lowBalances } = after as AccountRow;
+  const { plan: planAfter, lowBalances, company } = after as AccountRow;
   const overflow = planAfter?.overflow ?? false;
-  return isSame({ ...row, lowBalances, plan: plan && { ...plan, overflow } }, after as object);
+  const { personBudget, warnsAt } = company;
+  const companyAfter = { ...row.company, personBudget, warnsAt };
+  return isSame({ ...row, lowBalances, company: companyAfter, plan: plan && { ...plan, overflow } }, after as object);
 }
 
 function tokenOf(row: unknown): AccessToken | undefined {

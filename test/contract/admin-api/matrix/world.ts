@@ -12,7 +12,15 @@ import { type Installation, makeInstallation, NOW_MS, TOKEN, useKey, VAULT_SECRE
 import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
 
 export type Role = 'operator' | 'viewer' | 'owner' | 'member';
-export type AccountName = 'alpha' | 'bravo' | 'delta';
+export type AccountName = 'alpha' | 'bravo' | 'delta' | 'echo' | 'foxtrot';
+
+/** The accounts below another: echo pays from alpha, foxtrot has a balance of its own. */
+export const parentOf: Partial<Record<AccountName, AccountName>> = { echo: 'alpha', foxtrot: 'alpha' };
+
+/** Whether the principal has rights in the account: in its own, and owners in those below. */
+export function isOver({ account, role }: Principal, other: AccountName | null): boolean {
+  return other !== null && (account === other || (role === 'owner' && account === parentOf[other]));
+}
 
 /** The sender of a request. */
 export interface Principal {
@@ -78,12 +86,16 @@ export const groupsOf: Record<AccountName, string[]> = {
   alpha: ['sandbox', 'alpha-group'],
   bravo: ['sandbox', 'bravo-group'],
   delta: ['default'],
+  echo: ['alpha-group'],
+  foxtrot: ['sandbox'],
 };
 /** The models that each account can use. */
 export const modelsOf: Record<AccountName, string[]> = {
   alpha: ['alpha-model', 'sandbox-echo'],
   bravo: ['bravo-model', 'sandbox-echo'],
   delta: ['alpha-model', 'bravo-model', 'sandbox-echo'],
+  echo: ['alpha-model'],
+  foxtrot: ['sandbox-echo'],
 };
 
 const catalog = {
@@ -127,10 +139,13 @@ export async function makeWorld(): Promise<World> {
   const stripe_price = installation.payments?.stripe.addPrice(1_000).id;
   const plans = { 'alpha-plan': { ...catalog.plans['alpha-plan'], stripe_price } };
   await ask('POST', '/api/v1/apply', { document: { ...catalog, plans } });
+  const alpha = await makeAccount(installation, 'alpha');
   const accountIds = {
-    alpha: await makeAccount(installation, 'alpha'),
+    alpha,
     bravo: await makeAccount(installation, 'bravo'),
     delta: await makeAccount(installation, 'delta'),
+    echo: await makeAccount(installation, 'echo', { parent: alpha, pays_from: 'parent' }),
+    foxtrot: await makeAccount(installation, 'foxtrot', { parent: alpha }),
   };
   const world: World = {
     installation,
@@ -225,9 +240,10 @@ function labelOf(what: string, name: string): string {
   return `${what}-of-${name.replaceAll(/[ ,]+/g, '-')}`;
 }
 
-async function makeAccount({ ask }: Installation, name: AccountName): Promise<string> {
-  const members = { name: `${name}-works`, groups: groupsOf[name], credit: '7654.321', note: `note-of-${name}` };
-  const { body } = await ask('POST', '/api/v1/accounts', { ...members, reference: `reference-of-${name}` });
+async function makeAccount({ ask }: Installation, name: AccountName, place: object = {}): Promise<string> {
+  const credit = { credit: '7654.321', note: `note-of-${name}`, reference: `reference-of-${name}` };
+  const members = { name: `${name}-works`, groups: groupsOf[name], ...place, ...('pays_from' in place ? {} : credit) };
+  const { body } = await ask('POST', '/api/v1/accounts', members);
   return String(body['id']);
 }
 
@@ -243,6 +259,9 @@ async function addPrincipals(world: World): Promise<void> {
   await addPrincipal(world, 'member 1 of alpha', 'member', 'alpha');
   await addPrincipal(world, 'member 2 of alpha', 'member', 'alpha');
   await addPrincipal(world, 'owner of bravo', 'owner', 'bravo');
+  await addPrincipal(world, 'owner of echo', 'owner', 'echo');
+  await addPrincipal(world, 'member of echo', 'member', 'echo');
+  await addPrincipal(world, 'owner of foxtrot', 'owner', 'foxtrot');
   await addPrincipal(world, 'owner of delta, disabled', 'owner', 'delta');
   await addPrincipal(world, 'member of delta, disabled', 'member', 'delta');
   await addPrincipal(world, 'expired operator', 'operator', null, soon);
@@ -313,7 +332,7 @@ async function addKey(world: World, maker: Principal, account: AccountName, more
 async function addPeople(world: World): Promise<void> {
   await addPerson(world, 'anybody', 'viewer', null);
   await addPerson(world, 'other operator', 'operator', null);
-  for (const account of ['alpha', 'bravo', 'delta'] as const)
+  for (const account of ['alpha', 'bravo', 'delta', 'echo'] as const)
     for (const role of ['owner', 'member'] as const) await addPerson(world, `${role} of ${account}`, role, account);
   const disabled = await addPerson(world, 'disabled owner of alpha', 'owner', 'alpha');
   await world.installation.ask('PATCH', `/api/v1/people/${disabled.id}`, { status: 'disabled' });
@@ -402,7 +421,7 @@ async function addPayments(world: World): Promise<void> {
 /** A destination of each account and one of the operators, with a delivery each. */
 async function addDestinations(world: World): Promise<void> {
   const { ask, stores } = world.installation;
-  for (const account of ['alpha', 'bravo', 'delta', null] as const) {
+  for (const account of ['alpha', 'bravo', 'delta', 'echo', null] as const) {
     const of = account ?? 'operators';
     const label = labelOf('destination', of);
     const { body } = await ask('POST', '/api/v1/destinations', {
@@ -437,17 +456,20 @@ async function endTokens(world: World): Promise<void> {
 function addWords(world: World): void {
   const ofInstallation = (principal: Principal) => principal.account === null;
   const heldBy = (account: AccountName) => (principal: Principal) =>
-    ofInstallation(principal) || (principal.account === account && principal.role === 'owner');
+    ofInstallation(principal) || (isOver(principal, account) && principal.role === 'owner');
   for (const text of BEHIND_THE_PRICE) world.words.push({ text, mayRead: ofInstallation });
-  for (const account of ['alpha', 'bravo', 'delta'] as const) {
-    const ofAccount = (principal: Principal) => ofInstallation(principal) || principal.account === account;
-    const isSold = (principal: Principal) => ofAccount(principal) || principal.account === 'delta';
+  for (const account of ['alpha', 'bravo', 'delta', 'echo', 'foxtrot'] as const) {
+    const ofAccount = (principal: Principal) => ofInstallation(principal) || isOver(principal, account);
+    const isSold = (principal: Principal) =>
+      ofAccount(principal) || ['delta', ...(account === 'alpha' ? ['echo'] : [])].includes(principal.account ?? '');
     world.words.push({ text: `${account}-works`, mayRead: ofAccount });
     world.words.push({ text: world.accountIds[account], mayRead: ofAccount });
     world.words.push({ text: `note-of-${account}`, mayRead: heldBy(account) });
     world.words.push({ text: `reference-of-${account}`, mayRead: heldBy(account) });
-    if (account === 'delta') continue;
-    world.words.push({ text: `${account}-group`, mayRead: ofAccount });
+    if (account !== 'alpha' && account !== 'bravo') continue;
+    const isIn = (principal: Principal) =>
+      principal.account !== null && groupsOf[principal.account].includes(`${account}-group`);
+    world.words.push({ text: `${account}-group`, mayRead: (one) => ofAccount(one) || isIn(one) });
     world.words.push({ text: `${account}-model`, mayRead: isSold });
     world.words.push({ text: `${account}-upstream`, mayRead: ofInstallation });
   }
@@ -469,7 +491,7 @@ function addObjectWords(world: World): void {
     if (object.kind === 'account' || object.kind === 'provider') continue;
     const mayRead = (principal: Principal) =>
       principal.account === null ||
-      (principal.account === object.account &&
+      (isOver(principal, object.account) &&
         (principal.role === 'owner' || object.maker === principal.name || object.id === principal.id));
     if (object.kind === 'delivery') continue; // its id is a number that other texts may have
     const isMaker = object.kind === 'token' && object.account === null;

@@ -1,0 +1,163 @@
+// The place of an account in its company: the accounts above and below it, and the fields that set it.
+
+import { Breadcrumbs, NativeSelect, Text } from '@mantine/core';
+import type { AccountShape } from '../../../src/admin-api/shapes.ts';
+import { optionsOf, periodTexts } from '../../labels.ts';
+import { useMe } from '../../me.tsx';
+import { type Column, DataTable, moneyColumn, statusColumn } from '../../parts/data-table.tsx';
+import { AccountSelect } from '../../parts/fields.tsx';
+import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
+import { UsedBar } from '../../parts/money.tsx';
+import { Hint, Section } from '../../parts/page.tsx';
+import { type Rows, useGet, useList } from '../../queries.ts';
+
+const payerLabels = { own: 'Its own balance', parent: 'The account above' };
+
+/** Whether the user may change the name, place, groups, allowance and status of the account. */
+export function useMayManage(account: AccountShape): boolean {
+  const { role, account: own } = useMe();
+  return role === 'operator' || (role === 'owner' && own?.id !== account.id && account.pays_from === 'parent');
+}
+
+/** The accounts above that the user sees, from the uppermost one. */
+export function AccountTrail({ account }: { account: AccountShape }) {
+  const parent = useAccount(account.parent);
+  const top = useAccount(parent?.parent ?? null);
+  if (parent === null) return null;
+  return (
+    <Breadcrumbs component="nav" aria-label="Accounts above" mb="xs">
+      {[...(top === null ? [] : [top]), parent].map(({ id, name }) => (
+        <TextLink key={id} to={pathOf.account(id)} size="sm" className="wrap">
+          {name}
+        </TextLink>
+      ))}
+      <Text size="sm" className="wrap">
+        {account.name}
+      </Text>
+    </Breadcrumbs>
+  );
+}
+
+function useAccount(id: string | null): AccountShape | null {
+  const { data } = useGet('/accounts/{id}', { id: id ?? undefined, isEnabled: id !== null });
+  return id !== null && data?.id === id ? data : null;
+}
+
+export function useAccountsBelow({ id }: AccountShape): Rows<AccountShape> {
+  return useList('/accounts', { query: { parent: id, below: 'true', limit: 1000 } });
+}
+
+interface AccountsBelowProps {
+  account: AccountShape;
+  below: Rows<AccountShape>;
+}
+
+/** Each account below, indented by its level, with its cost in this month. */
+export function AccountsBelow({ account, below }: AccountsBelowProps) {
+  const { role } = useMe();
+  const since = `${new Date().toISOString().slice(0, 7)}-01`;
+  const query = { account: account.id, below: 'true', group_by: 'account', since, limit: 1000 };
+  const totals = useGet('/usage/totals', { query, isEnabled: below.rows.length > 0 }).data;
+  const costs = new Map(totals?.data.map((row) => [row.account, row.cost]));
+  const cost = ({ id }: AccountShape) => costs.get(id) ?? (totals === undefined ? null : '0');
+  const levels = new Map(below.rows.map(({ id, parent }) => [id, parent === account.id ? 0 : 1]));
+  return (
+    <Section
+      title="Accounts below"
+      text="Departments and teams. Limits of this account apply to them, too."
+      aside={
+        role !== 'viewer' && (
+          <ButtonLink label="Create account" size="xs" to="/accounts/new" search={{ parent: account.id }} icon="plus" />
+        )
+      }
+    >
+      <DataTable
+        label="Accounts below"
+        rows={{ ...below, rows: inTreeOrder(below.rows, account.id) }}
+        columns={[
+          nameColumn(levels),
+          moneyColumn('cost', 'Cost this month (UTC)', cost),
+          allowanceColumn,
+          {
+            name: 'payer',
+            label: 'Paid by',
+            from: 'md',
+            show: ({ pays_from: payer }) => <Text size="sm">{payerLabels[payer]}</Text>,
+          },
+          statusColumn({ from: 'sm' }),
+        ]}
+        keyOf={({ id }) => id}
+        linkTo={({ id }) => pathOf.account(id)}
+        empty={<Hint>No accounts below this one.</Hint>}
+      />
+    </Section>
+  );
+}
+
+/** Each account after the one above it. */
+function inTreeOrder(rows: readonly AccountShape[], parent: string): AccountShape[] {
+  return rows.filter((row) => row.parent === parent).flatMap((row) => [row, ...inTreeOrder(rows, row.id)]);
+}
+
+function nameColumn(levels: ReadonlyMap<string, number>): Column<AccountShape> {
+  return {
+    name: 'name',
+    label: 'Account',
+    show: ({ id, name }) => (
+      <TextLink to={pathOf.account(id)} fw={600} className="wrap" pl={(levels.get(id) ?? 0) * 20}>
+        {name}
+      </TextLink>
+    ),
+  };
+}
+
+const allowanceColumn: Column<AccountShape> = {
+  name: 'allowance',
+  label: 'Allowance used',
+  from: 'sm',
+  usd: ({ allowance_used: used }) => used,
+  show: ({ allowance, allowance_used: used, allowance_period: period }, digits) => (
+    <UsedBar
+      {...{ used, digits }}
+      limit={allowance}
+      label="Allowance used"
+      period={periodTexts[period] ?? period}
+      widthPx={200}
+    />
+  ),
+};
+
+interface PlaceFieldsProps {
+  form: {
+    getInputProps: (name: string) => object;
+    values: { parent: string; pays_from: string };
+    setFieldValue: (name: 'parent' | 'pays_from', value: string) => void;
+  };
+}
+
+/** The account above and, for operators, whose balance pays. */
+export function PlaceFields({ form }: PlaceFieldsProps) {
+  const { role } = useMe();
+  const { parent } = form.values;
+  return (
+    <>
+      <AccountSelect
+        label="Account above"
+        description="The company or department that this account belongs to."
+        placeholder="None"
+        clearable={role === 'operator'}
+        {...form.getInputProps('parent')}
+        value={parent === '' ? null : parent}
+        onChange={(id) => form.setFieldValue('parent', id ?? '')}
+      />
+      {role === 'operator' && (
+        <NativeSelect
+          label="Paid by"
+          description="Whose balance and plan pay for its requests."
+          data={optionsOf(payerLabels)}
+          {...form.getInputProps('pays_from')}
+        />
+      )}
+    </>
+  );
+}
