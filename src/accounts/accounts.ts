@@ -54,3 +54,13 @@ export {
   type Person,
   type PersonStore,
 } from './person.ts';
+export { type TagSet, type TagSetStore, TagSets } from './tag-sets.ts';
+export {
+  isTagValue,
+  NO_TAGS,
+  TAG_NAME,
+  type TagRules,
+  type Tags,
+  tagSetOf,
+  tagsText,
+} from './tags.ts';

@@ -6,6 +6,7 @@ import type { AuditContext } from '../audit/audit.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { Role } from './access-token.ts';
 import { hasSecretShape, makeSecret } from './key-secret.ts';
+import type { Tags } from './tags.ts';
 
 type PersonStatus = 'invited' | 'enabled' | 'disabled';
 
@@ -22,6 +23,8 @@ export interface Person {
   linkExpiresAtMs: number | null;
   /** The actor that invited them. */
   madeBy: string;
+  /** Tags of the messages of their keys. Absent in older documents. */
+  tags?: Tags;
   createdAtMs: number;
 }
 

@@ -2,7 +2,14 @@
 // entries stay; they are disabled instead.
 
 import { z } from '@hono/zod-openapi';
-import { type Account, type AccountTerms, accountOrders, type FirstCredit } from '../accounts/accounts.ts';
+import {
+  type Account,
+  type AccountTerms,
+  accountOrders,
+  type FirstCredit,
+  NO_TAGS,
+  type TagRules,
+} from '../accounts/accounts.ts';
 import { formatId, type IdKind, newNumber, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { nextTurn } from '../base/timers.ts';
@@ -23,6 +30,9 @@ import {
   nameField,
   noteField,
   periodField,
+  tagNamesField,
+  tagsField,
+  tagsShown,
   timeShown,
 } from './fields.ts';
 import {
@@ -52,6 +62,9 @@ export const accountSchema = z
     allowance_period: periodField,
     allowance_used: amountShown,
     low_balances: z.array(amountShown).describe('Thresholds of the event balance.low.'),
+    tags: tagsShown,
+    tags_required: z.array(z.string()),
+    tags_pinned: z.array(z.string()),
     created_at: timeShown,
   })
   .openapi('Account');
@@ -64,7 +77,7 @@ export interface AccountWithMeters {
 const encodeAccount = encoderOf(accountSchema);
 
 function accountJson({ account, meters }: AccountWithMeters): z.infer<typeof accountSchema> {
-  return encodeAccount({ ...meters, ...account });
+  return encodeAccount({ ...meters, ...account, ...tagMembers(account) });
 }
 
 const encodeTerms = encoderOf(
@@ -76,13 +89,22 @@ const encodeTerms = encoderOf(
     allowance: true,
     allowance_period: true,
     low_balances: true,
+    tags: true,
+    tags_required: true,
+    tags_pinned: true,
   }),
 );
 
 /** The members that a change can touch, for the audit log: without balances, which change by themselves. */
 function accountTermsJson({ account, meters }: { account: Account; meters: Omit<AccountTerms, 'enabled'> }) {
-  return encodeTerms({ lowBalances: [], ...meters, ...account });
+  return encodeTerms({ lowBalances: [], ...meters, ...account, ...tagMembers(account) });
 }
+
+function tagMembers({ tags = NO_TAGS, tagRules = NO_RULES }: Account) {
+  return { tags, tagsRequired: tagRules.required, tagsPinned: tagRules.pinned };
+}
+
+const NO_RULES: TagRules = { required: [], pinned: [] };
 
 /** The account with this id "acct_…" and its meters, if the principal may see it. Throws object_not_found. */
 export async function findAccount(call: Call, id: string): Promise<AccountWithMeters> {
@@ -146,6 +168,9 @@ const changeable = {
     .array(amountField(0).refine((amount) => amount > 0, 'must be above zero'))
     .max(bounds.lowBalancesMax, `must have at most ${bounds.lowBalancesMax} thresholds`)
     .describe('The event balance.low is emitted when less than one of these is left.'),
+  tags: tagsField.describe('Tags of all messages of the account, before those of people, keys and clients.'),
+  tags_required: tagNamesField.describe('Names of tags without which a message is refused.'),
+  tags_pinned: tagNamesField.describe('Names of tags that clients cannot set.'),
 };
 
 const createBody = z.strictObject({
@@ -155,6 +180,9 @@ const createBody = z.strictObject({
   allowance: changeable.allowance.optional(),
   allowance_period: changeable.allowance_period.optional(),
   low_balances: changeable.low_balances.optional(),
+  tags: changeable.tags.optional(),
+  tags_required: changeable.tags_required.optional(),
+  tags_pinned: changeable.tags_pinned.optional(),
   credit: amountField(0).optional().describe('Its initial credit in USD.'),
   credit_kind: z.enum(['payment', 'promotion']).default('payment').describe('The kind of its initial credit.'),
   note: noteField.optional().describe('The note of its initial credit.'),
@@ -293,7 +321,10 @@ async function storeAccount(call: CallWith<typeof createBody>, remember: Remembe
     allowance_period: allowancePeriod = 'total',
     low_balances: lowBalances = [],
   } = body;
-  const account: Account = { id: newNumber(), name, groups, status: 'enabled', createdAtMs: call.clock.nowMs() };
+  const account: Account = withTags(
+    { id: newNumber(), name, groups, status: 'enabled', createdAtMs: call.clock.nowMs() },
+    body,
+  );
   const terms: AccountTerms = { enabled: true, creditLine, allowance, allowancePeriod, lowBalances };
   const credit = firstCredit(body);
   const object = formatId('acct', account.id);
@@ -322,9 +353,20 @@ function changedAccount(
   const { allowance = meters.allowance, allowance_period: allowancePeriod = meters.allowancePeriod } = body;
   const { low_balances: lowBalances = meters.lowBalances } = body;
   return {
-    account: { ...account, name, groups, status },
+    account: withTags({ ...account, name, groups, status }, body),
     terms: { enabled: status === 'enabled', creditLine, allowance, allowancePeriod, lowBalances },
   };
+}
+
+/** The account with these tags and rules; absent ones stay. */
+function withTags(
+  account: Account,
+  { tags = account.tags, ...body }: Pick<z.output<typeof changeBody>, 'tags' | 'tags_required' | 'tags_pinned'>,
+): Account {
+  const required = body.tags_required ?? account.tagRules?.required ?? [];
+  const pinned = body.tags_pinned ?? account.tagRules?.pinned ?? [];
+  const hasRules = required.length + pinned.length > 0 || account.tagRules !== undefined;
+  return { ...account, ...(tags !== undefined && { tags }), ...(hasRules && { tagRules: { required, pinned } }) };
 }
 
 /** Reads the store: this node's snapshot may be outdated. */

@@ -2,7 +2,15 @@
 // rights than their own.
 
 import { z } from '@hono/zod-openapi';
-import { claimsEmail, emailKeyOf, makeLinkSecret, type Person, type Role } from '../accounts/accounts.ts';
+import {
+  claimsEmail,
+  emailKeyOf,
+  makeLinkSecret,
+  NO_TAGS,
+  type Person,
+  type Role,
+  type Tags,
+} from '../accounts/accounts.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { fairShare } from '../base/fair-limits.ts';
 import { formatId, parseId } from '../base/ids.ts';
@@ -30,6 +38,8 @@ import {
   idField,
   isoTime,
   nameField,
+  tagsField,
+  tagsShown,
   timeShown,
 } from './fields.ts';
 import { makeInvitation } from './make-invitation.ts';
@@ -50,13 +60,18 @@ export const personSchema = z
       ),
     name: z.string(),
     status: z.enum(['invited', 'enabled', 'disabled']),
+    tags: tagsShown,
     link_expires_at: timeShown.nullable().describe('Expiry of the one-time link; null if there is none.'),
     made_by: actorShown,
     created_at: timeShown,
   })
   .openapi('Person');
 
-const encodePerson = encoderOf(personSchema);
+const encode = encoderOf(personSchema);
+
+function encodePerson({ tags = NO_TAGS, ...person }: Person): z.output<typeof personSchema> {
+  return encode({ ...person, tags });
+}
 
 /** The person with this id "person_…", if the principal may see them. Throws object_not_found. */
 function findPerson({ people, principal }: Call, id: string): Promise<Person> {
@@ -109,11 +124,12 @@ interface PersonChange {
   name?: string | undefined;
   role?: Role | undefined;
   status?: 'enabled' | 'disabled' | undefined;
+  tags?: Tags | undefined;
 }
 
 /** The person after a change; absent members stay. Throws invalid_request and conflict. */
 function changedPerson(principal: Principal, before: Person, change: PersonChange): Person {
-  const { name = before.name, role = before.role, status = before.status } = change;
+  const { name = before.name, role = before.role, status = before.status, tags = before.tags } = change;
   const isSelf = principal.id === formatId('person', before.id);
   if (isSelf && (role !== before.role || status !== before.status))
     throw new TurnpikeError(
@@ -133,7 +149,8 @@ function changedPerson(principal: Principal, before: Person, change: PersonChang
     );
   // Whether somebody else has the email meanwhile must not show: the people of an account only invite again.
   const next = principal.accountId !== null && status === 'enabled' && before.status !== 'enabled' ? 'invited' : status;
-  return { ...before, name, role, status: next, linkExpiresAtMs: next === 'disabled' ? null : before.linkExpiresAtMs };
+  const tagged = tags === undefined ? before : { ...before, tags };
+  return { ...tagged, name, role, status: next, linkExpiresAtMs: next === 'disabled' ? null : before.linkExpiresAtMs };
 }
 
 /** Only this machine's operator may remove the last operator who can sign in. */
@@ -171,6 +188,7 @@ const changeBody = z.strictObject({
   name: nameField.optional().describe('Their name.'),
   role: roleField.optional(),
   status: z.enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' }).optional(),
+  tags: tagsField.optional().describe('Tags of the messages of their keys, before those of keys and clients.'),
 });
 const params = z.object({ id: idField('person') });
 export const invitedSchema = personSchema.extend({
@@ -304,6 +322,7 @@ async function storeChange(call: Call, id: string, change: PersonChange): Promis
   const link = after.linkExpiresAtMs === null ? ({ hash: null } as const) : 'as it is';
   await call.people.updatePerson(after, link, recordAudit(call, [personNote('person.update', before, after)]));
   if (after.status === 'disabled' && claimsEmail(before)) await endSessions(call, after);
+  if (after.accountId !== null && after.tags !== before.tags) call.forgetAccount(after.accountId);
   return after;
 }
 

@@ -2,14 +2,14 @@
 
 import { z } from '@hono/zod-openapi';
 import { DAY_MS } from '../base/clock.ts';
-import { type TotalsGrouping, totalsGroupings, type UsageFilter } from '../reports/reports.ts';
+import type { TotalsGrouping, UsageFilter } from '../reports/reports.ts';
 import { everyone } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { amountShown, countShown, timeField, timeShown } from './fields.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, get } from './route.ts';
 import { filterOf, isEmptyFilter, searchFilters } from './usage-filters.ts';
-import { narrowTo, totalOf, totalSchema } from './usage-totals.ts';
+import { groupingField, narrowTo, tagNameField, tagNameFor, totalOf, totalSchema } from './usage-totals.ts';
 
 export const summarySchema = z
   .object({
@@ -48,7 +48,8 @@ export const summaryRoutes: AdminRoute[] = [
       limit: pageQuery.limit,
       since: timeField.optional(),
       until: timeField.optional(),
-      group_by: z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` }).optional(),
+      group_by: groupingField.optional(),
+      tag_name: tagNameField,
     },
     answer: [summarySchema, 'The sums of the records that match'],
     async handle(call) {
@@ -58,7 +59,8 @@ export const summaryRoutes: AdminRoute[] = [
       const filter = filterOf(query);
       const isOfDays = untilMs - sinceMs > EXACT_MS && filter.outcome === null && hasDailyTotals(filter);
       const narrowed = await narrowTo(call, account, key);
-      const question = { ...narrowed, ...filter, sinceMs, untilMs, groupBy, isOfDays, limit };
+      const tagName = tagNameFor(query.tag_name, [groupBy]);
+      const question = { ...narrowed, ...filter, sinceMs, untilMs, groupBy, tagName, isOfDays, limit };
       const summary = await call.usage.summarizeUsage(question, requesterOf(call));
       return encodeSummary({
         ...summary,

@@ -259,6 +259,18 @@ export const bounds = {
   summaryRecordsMax: 300_000, // records that one summary adds up; older ones are not counted
   summaryRunRows: 10_000, // in one statement
   summaryBucketsMax: 100,
+  // Attribution
+  tagNameCharactersMax: 32,
+  tagValueCharactersMax: 64,
+  tagsSentMax: 10, // in a request's header
+  tagHeaderCharactersMax: 1_024,
+  tagsFixedMax: 8, // of an account, a person or a key
+  tagNamesMax: 8, // in a list of names, such as those that are required
+  sessionCharactersMax: 128, // of a session, an agent or an end user, whose rest is cut off
+  namedCharactersMax: 4_096, // of a field or a header with JSON that names them; a longer one names nothing
+  tagSetsPerMonthMax: 2_000, // of an account, which daily totals distinguish; twice as many with those by fixed tags alone
+  tagSetsCachedMax: 50_000,
+  tagSetsFoundAtOnceMax: 1_000, // messages beyond are counted as others
   // Counts of refused requests and of attempts at routes
   refusalMessageCharactersMax: 240, // length of the stored message of a refused request
   refusalRowsPerMinuteMax: 1_000, // counts that one node keeps per minute; further refusals are counted by code only

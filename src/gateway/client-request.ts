@@ -40,6 +40,8 @@ export interface ClientRequest {
   readonly betas: string | null;
   /** Headers that select objects of the provider's customer; null without any. */
   readonly selectors: readonly Selector[] | null;
+  /** The value of any other header, by its name in lower case; null if absent. */
+  header(name: string): string | null;
   /** `idempotency-key` as received; null if absent. Only messages use it. */
   readonly idempotencyKey: string | null;
   /**

@@ -38,9 +38,11 @@ export {
   gatherTotals,
   marginOf,
   marginOfTotal,
+  type TagFilter,
   type TopGroups,
   type TopQuestion,
   type TotalsGrouping,
+  type TotalsQuestion,
   totalsGroupings,
   type UsageTotal,
 } from './usage-totals.ts';

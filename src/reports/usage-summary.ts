@@ -9,7 +9,9 @@ export interface UsageSummaryQuestion extends Omit<UsagePage, 'before' | 'sinceM
   sinceMs: number;
   untilMs: number;
   groupBy: TotalsGrouping | null;
-  /** Whether whole days of the daily totals are added up. They know account, key and model only. */
+  /** The name of the tag to group by. */
+  tagName?: string | null;
+  /** Whether whole days of the daily totals are added up, which the filters but those of account, key and model do not narrow. */
   isOfDays: boolean;
 }
 

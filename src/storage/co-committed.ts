@@ -12,6 +12,7 @@ import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
+import { type TagSetRow, tagSetStatement } from './tag-set-rows.ts';
 import { type TrafficRow, trafficStatement } from './traffic-rows.ts';
 
 export type CoCommittedRow =
@@ -47,6 +48,7 @@ export type CoCommittedRow =
   | { table: 'changes'; since: DecidedAt }
   | OutboxRow
   | MailRow
+  | TagSetRow
   | TrafficRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
@@ -128,6 +130,7 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   mails: mailStatements,
   mailed_links: mailStatements,
   sign_ups: mailStatements,
+  tag_sets: tagSetStatement,
   refusals: trafficStatement,
   route_hours: trafficStatement,
 };

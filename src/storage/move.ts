@@ -49,6 +49,7 @@ export const movedTables = [
   'sign_ups',
   'refusals',
   'route_hours',
+  'tag_sets',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

@@ -53,6 +53,7 @@ import {
   readUsageRecord,
   type UsageTable,
 } from './tables.ts';
+import { tagSetReads } from './tag-set-rows.ts';
 import { usageColumnsOn } from './usage-reads.ts';
 
 export function describeAccountMeters(row: AccountRow, nowMs: number): AccountMeters {
@@ -139,6 +140,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...codeReads(on),
     ...eventShortReads(on),
     ...mailReads(on),
+    ...tagSetReads(on),
     async getUsage(requestId) {
       const bindings = new Bindings();
       const record = `SELECT ${usageColumnsOn(on)} FROM usage_records r WHERE ${on.isRecordOf(requestId, bindings)}`;

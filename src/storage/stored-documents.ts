@@ -100,6 +100,7 @@ function storedWords<Word extends string>(
 }
 
 const texts = list(text);
+const tags = map(text);
 const keyStatus = words('enabled', 'disabled', 'revoked');
 const onOff = words('enabled', 'disabled');
 const role = words('operator', 'viewer', 'owner', 'member');
@@ -138,6 +139,8 @@ const account = object<Account>({
       }),
     ),
   ),
+  tags: optional(tags),
+  tagRules: optional(object<NonNullable<Account['tagRules']>>({ required: texts, pinned: texts })),
   createdAtMs: whole,
 });
 
@@ -154,6 +157,7 @@ const key = object<Key>({
   addresses: nullable(texts),
   madeBy: nullable(text),
   personId: optional(nullable(whole)),
+  tags: optional(tags),
   createdAtMs: whole,
 });
 
@@ -178,6 +182,7 @@ const person = object<Person>({
   status: words('invited', 'enabled', 'disabled'),
   linkExpiresAtMs: nullable(whole),
   madeBy: text,
+  tags: optional(tags),
   createdAtMs: whole,
 });
 
@@ -346,6 +351,7 @@ export const documents = {
   budgets: stored(['person_meters', 'id', 'budgets'], budgets),
   limits: stored(['key_meters', 'id', 'limits'], limits),
   rates: stored(['key_meters', 'id', 'rates'], rates),
+  tagSet: stored(['tag_sets', "account_id || ' ' || id || ' ' || month_ms", 'tags'], tags),
   hold: { ...stored(['holds', 'request_id', 'document'], holdShape), read: readDocument },
   usageDetails: stored(['usage_records', 'request_id', 'details'], detailsShape, { convert: convertEarly }),
   auditBefore: stored(['audit_records', 'seq', 'before'], members),

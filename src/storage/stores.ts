@@ -1,6 +1,13 @@
 // The stores that the modules declare, assembled from the reads of a database and the ledger's gate.
 
-import type { AccountStore, NameSearches, PersonStore, SignUpStore, TokenStore } from '../accounts/accounts.ts';
+import type {
+  AccountStore,
+  NameSearches,
+  PersonStore,
+  SignUpStore,
+  TagSetStore,
+  TokenStore,
+} from '../accounts/accounts.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
@@ -35,6 +42,7 @@ import { DocumentUnreadable } from './document-shape.ts';
 import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
 
 import type { MailReads } from './mail-rows.ts';
+import { tagSetWrites } from './tag-set-rows.ts';
 import { type TrafficStore, trafficWrites } from './traffic-rows.ts';
 
 export type RetentionReads = Pick<RetentionStore, 'countForgotten' | 'countToCarry' | 'listToCarry'>;
@@ -89,6 +97,7 @@ export interface Stores {
   mails: MailStore;
   signUps: SignUpStore;
   traffic: TrafficStore;
+  tagSets: TagSetStore;
 }
 
 /** Lists and reports over data that grows without bound. */
@@ -120,6 +129,7 @@ export type ShortReads = AccessReads &
   Pick<DeliveryStore, 'getDelivery' | 'countDeliveries'> &
   Omit<DestinationStore, keyof ReturnType<typeof destinationWrites>> &
   MailReads &
+  Pick<TagSetStore, 'findTagSet'> &
   Omit<LedgerReader, keyof ReportReads> &
   Omit<UsageStore, keyof ReportReads>;
 
@@ -152,6 +162,7 @@ export function assembleStores(
     mails: { ...all, ...mailWrites(gate) },
     signUps: { ...all, ...signUpWrites(gate) },
     traffic: { ...all, ...trafficWrites(gate) },
+    tagSets: { ...all, ...tagSetWrites(gate) },
     retention: retentionStore(gate, { ...all, ...retentionReads }),
   };
 }

@@ -2,6 +2,7 @@
 // Amounts are nanodollars, times are milliseconds since 1970, ids are integers.
 
 import { answerShares } from './answer-shares.ts';
+import { attribution } from './attribution.ts';
 import { baselineTables } from './baseline-tables.ts';
 import { dataRights } from './data-rights.ts';
 import { emailClaims } from './email-claims.ts';
@@ -109,6 +110,14 @@ const levels: Migration = {
   ...peopleAndLevels,
 };
 
+/** Programs of earlier versions add to daily totals by a key that they no longer have. */
+const tags: Migration = {
+  version: 20,
+  name: 'attribution',
+  leastKnown: 20,
+  ...attribution,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -120,6 +129,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   missingTables,
   rights,
   levels,
+  tags,
 ];
 
 /** The version that this program creates and uses. */

@@ -176,10 +176,18 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
     case 'route_hours':
       writeTraffic(tables, row);
       break;
+    case 'tag_sets':
+      addTagSet(tables, row);
+      break;
     case 'leader':
     case 'changes':
       break; // one process tells itself
   }
+}
+
+function addTagSet({ tagSets }: MemoryTables, { set, setsMax }: RowOf<'tag_sets'>): void {
+  const ofMonth = tagSets.filter(({ account, monthMs }) => account === set.account && monthMs === set.monthMs);
+  if (ofMonth.length < setsMax && !ofMonth.some(({ id }) => id === set.id)) tagSets.push(set);
 }
 
 function writeCreation({ creations }: MemoryTables, row: RowOf<'creations'>): void {

@@ -65,6 +65,7 @@ export class MemoryLedgerStore implements LedgerStore {
     signUps: [],
     refusals: new Map(),
     routeHours: new Map(),
+    tagSets: [],
   };
   readonly #clock: Clock;
 

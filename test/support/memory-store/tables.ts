@@ -1,6 +1,6 @@
 // The tables of the in-memory store.
 
-import type { AccessToken, Account, Key, MailedLink, Person, SignUp } from '../../../src/accounts/accounts.ts';
+import type { AccessToken, Account, Key, MailedLink, Person, SignUp, TagSet } from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
@@ -76,4 +76,5 @@ export interface MemoryTables extends PaymentTables {
   refusals: Map<number, StoredRefusal>;
   /** By hour, route and source. */
   routeHours: Map<string, RouteHour>;
+  tagSets: TagSet[];
 }

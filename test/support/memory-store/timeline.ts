@@ -42,7 +42,7 @@ export function partOfRecord(record: UsageRecord, length: number) {
     records: 1,
     failed: record.outcome === 'completed' ? 0 : 1,
     firstTokensMs: record.firstTokenMs === null ? [] : [record.firstTokenMs],
-    total: { ...totalOfRecord(record), account: null, key: null, model: null },
+    total: { ...totalOfRecord(record), account: null, key: null, model: null, provider: null, person: null },
   });
 }
 
@@ -53,6 +53,9 @@ export function totalOfRecord(record: UsageRecord): UsageTotal {
     account: record.account,
     key: record.key,
     model: record.model,
+    provider: record.provider,
+    person: record.person,
+    tag: null,
     messages: 1,
     inputTokens: record.inputTokens,
     outputTokens: record.outputTokens,
