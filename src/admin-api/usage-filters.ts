@@ -66,6 +66,9 @@ function isNamedText(text: string): boolean {
   return text.length > 0 && text.length <= bounds.sessionCharactersMax && !/\p{Cc}/u.test(text) && text.isWellFormed();
 }
 
+const PERSON_WORDS = 'must be the id of a person, such as "person_000000000"';
+const personFilter = z.string({ error: PERSON_WORDS }).regex(/^person_[0-9A-Za-z]{9}$/, PERSON_WORDS);
+
 export const searchFilters = {
   ...usageFilters,
   model_search: nameFilter.optional().describe('A part of the name of the model, in upper or lower case.'),
@@ -85,7 +88,7 @@ export const searchFilters = {
   tag: tagFilter.optional(),
   session: namedFilter.optional().describe('Only messages of this session of a client.'),
   agent: namedFilter.optional().describe('Only messages of this agent.'),
-  person: idField('person').optional().describe('Only messages with keys of this person.'),
+  person: personFilter.optional().describe('Only messages with keys of this person.'),
 };
 
 type Asked = z.output<z.ZodObject<typeof searchFilters>>;

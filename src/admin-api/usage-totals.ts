@@ -7,11 +7,11 @@ import { DAY_MS } from '../base/clock.ts';
 import { bounds } from '../config/config.ts';
 import {
   marginOfTotal,
+  type RecordGrouping,
   stepMs,
   type TimelineStep,
   type TopGroups,
   type TopQuestion,
-  type TotalsGrouping,
   timelineSteps,
   totalsGroupings,
   type UsageBucket,
@@ -62,6 +62,8 @@ export const totalSchema = z
       .describe('null unless grouped by provider, and for what was counted before version 20 of the database.'),
     person: idField('person').nullable(),
     tag: z.string().nullable().describe('The value of the tag; null unless grouped by it, and without the tag.'),
+    session: z.string().nullable(),
+    agent: z.string().nullable(),
     ...used,
     ...marginShown,
   })
@@ -119,12 +121,14 @@ export const groupingField = z.enum(totalsGroupings, { error: `must be ${totalsG
 const TAG_NAME_WORDS = 'must be the name of a tag';
 export const tagNameField = z
   .string({ error: TAG_NAME_WORDS })
-  .regex(TAG_NAME, TAG_NAME_WORDS)
+  .regex(new RegExp(TAG_NAME.source, 'i'), TAG_NAME_WORDS)
+  .transform((name) => name.toLowerCase())
+  .openapi({ type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_-]{0,31}$' })
   .optional()
   .describe('The name of the tag to group by.');
 
 /** The name of the tag that one of the groupings needs. Throws invalid_request. */
-export function tagNameFor(name: string | undefined, groupings: readonly (TotalsGrouping | null)[]): string | null {
+export function tagNameFor(name: string | undefined, groupings: readonly (RecordGrouping | null)[]): string | null {
   if (!groupings.includes('tag')) return null;
   if (name === undefined) throw invalidMember('tag_name', 'is required to group by tag');
   return name;

@@ -269,6 +269,7 @@ export const bounds = {
   sessionCharactersMax: 128, // of a session, an agent or an end user, whose rest is cut off
   namedCharactersMax: 4_096, // of a field or a header with JSON that names them; a longer one names nothing
   tagSetsPerMonthMax: 2_000, // of an account, which daily totals distinguish; twice as many with those by fixed tags alone
+  tagMetricValuesMax: 100, // values of a tag that have a series of their own
   tagSetsCachedMax: 50_000,
   tagSetsFoundAtOnceMax: 1_000, // messages beyond are counted as others
   // Counts of refused requests and of attempts at routes

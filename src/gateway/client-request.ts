@@ -70,6 +70,8 @@ export interface ClientRequest {
 /** The outcome of an admitted message, for logs, metrics and traces. Reported once, when the message has ended. */
 export interface MessageReport {
   record: UsageRecord;
+  /** Names of the tags by which metrics count it. */
+  tagsInMetrics: readonly string[];
   clientRequest: Pick<ClientRequest, 'times' | 'address'>;
   /** Kind of the record's provider, and the model that the provider says has answered; null if none did. */
   providerKind: string | null;

@@ -38,6 +38,8 @@ export {
   gatherTotals,
   marginOf,
   marginOfTotal,
+  type RecordGrouping,
+  recordGroupings,
   type TagFilter,
   type TopGroups,
   type TopQuestion,

@@ -5,6 +5,9 @@ import type { Nano } from '../base/money.ts';
 
 export const totalsGroupings = ['day', 'model', 'key', 'account', 'provider', 'person', 'tag'] as const;
 export type TotalsGrouping = (typeof totalsGroupings)[number];
+/** Totals of records know more than the daily totals. */
+export const recordGroupings = [...totalsGroupings, 'session', 'agent'] as const;
+export type RecordGrouping = (typeof recordGroupings)[number];
 
 export interface TagFilter {
   name: string;
@@ -43,6 +46,8 @@ export interface UsageTotal {
   person: number | null;
   /** The value of the tag. */
   tag: string | null;
+  session: string | null;
+  agent: string | null;
   messages: number;
   inputTokens: number;
   outputTokens: number;
@@ -131,11 +136,11 @@ export async function gatherTop(runs: Runs, { limit }: Pick<TopQuestion, 'limit'
 
 /** Sums by group. */
 export class Groups {
-  readonly #groupBy: TotalsGrouping;
-  readonly #thenBy: TotalsGrouping | null;
+  readonly #groupBy: RecordGrouping;
+  readonly #thenBy: RecordGrouping | null;
   readonly #groups = new Map<number | string | null, UsageTotal>();
 
-  constructor(groupBy: TotalsGrouping, thenBy: TotalsGrouping | null = null) {
+  constructor(groupBy: RecordGrouping, thenBy: RecordGrouping | null = null) {
     this.#groupBy = groupBy;
     this.#thenBy = thenBy === groupBy ? null : thenBy;
   }
@@ -168,13 +173,15 @@ const memberOf = {
   provider: 'provider',
   person: 'person',
   tag: 'tag',
-} as const satisfies Record<TotalsGrouping, keyof UsageTotal>;
+  session: 'session',
+  agent: 'agent',
+} as const satisfies Record<RecordGrouping, keyof UsageTotal>;
 
-type Names = Pick<UsageTotal, (typeof memberOf)[TotalsGrouping]>;
+type Names = Pick<UsageTotal, (typeof memberOf)[RecordGrouping]>;
 
 /** The names that identify a group. */
-function namesOf(part: Names, by: readonly (TotalsGrouping | null)[]): Names {
-  const isBy = (grouping: TotalsGrouping) => by.includes(grouping);
+function namesOf(part: Names, by: readonly (RecordGrouping | null)[]): Names {
+  const isBy = (grouping: RecordGrouping) => by.includes(grouping);
   return {
     dayMs: isBy('day') ? part.dayMs : null,
     account: isBy('key') || isBy('account') ? part.account : null,
@@ -183,6 +190,8 @@ function namesOf(part: Names, by: readonly (TotalsGrouping | null)[]): Names {
     provider: isBy('provider') ? part.provider : null,
     person: isBy('person') ? part.person : null,
     tag: isBy('tag') ? part.tag : null,
+    session: isBy('session') ? part.session : null,
+    agent: isBy('agent') ? part.agent : null,
   };
 }
 
@@ -206,6 +215,8 @@ export function emptyTotal(): UsageTotal {
     provider: null,
     person: null,
     tag: null,
+    session: null,
+    agent: null,
     messages: 0,
     inputTokens: 0,
     outputTokens: 0,
@@ -254,6 +265,6 @@ function compareNames(one: UsageTotal, other: UsageTotal): number {
   return difference || (wordsOf(one) < wordsOf(other) ? -1 : 1);
 }
 
-function wordsOf({ dayMs, model, provider, person, tag }: UsageTotal): string {
-  return [model, provider, tag, person, dayMs].map((name) => name ?? '').join('\n');
+function wordsOf({ dayMs, model, provider, person, tag, session, agent }: UsageTotal): string {
+  return [model, provider, tag, session, agent, person, dayMs].map((name) => name ?? '').join('\n');
 }

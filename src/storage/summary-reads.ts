@@ -1,7 +1,14 @@
 // The sums of a list of usage records: of daily totals by whole days, or of the newest records that match.
 
+import { assert } from '../base/assert.ts';
 import { bounds } from '../config/config.ts';
-import { SummarySum, type UsageStore, type UsageSummaryQuestion } from '../reports/reports.ts';
+import {
+  type RecordGrouping,
+  SummarySum,
+  type TotalsGrouping,
+  type UsageStore,
+  type UsageSummaryQuestion,
+} from '../reports/reports.ts';
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
 import { type DayReads, groupColumns, readTotal } from './totals-reads.ts';
@@ -28,7 +35,7 @@ export function usageSummaries(
     async summarizeUsage(question) {
       const sum = new SummarySum(question);
       if (question.isOfDays) {
-        for await (const totals of readDays(question, question.groupBy ?? 'day'))
+        for await (const totals of readDays(question, daysBy(question.groupBy)))
           for (const total of totals) sum.add(total.dayMs, total, null);
         return sum.result(0, bounds.summaryBucketsMax);
       }
@@ -67,6 +74,12 @@ function sumPart(
   );
 }
 
+/** Daily totals know neither sessions nor agents: summaries by them are of records. */
+function daysBy(groupBy: RecordGrouping | null): TotalsGrouping {
+  assert(groupBy !== 'session' && groupBy !== 'agent', 'days are not grouped by session or agent');
+  return groupBy ?? 'day';
+}
+
 /** The values by which a summary groups records `r`, with the names of a row's columns. */
 function groupsOf(on: SqlReader, { groupBy, tagName = null }: UsageSummaryQuestion): [value: string, name: string][] {
   switch (groupBy) {
@@ -77,6 +90,10 @@ function groupsOf(on: SqlReader, { groupBy, tagName = null }: UsageSummaryQuesti
       return [[on.jsonText('r.details', detailPaths.provider), 'provider']];
     case 'person':
       return [[on.number('r.person_id'), 'person_id']];
+    case 'session':
+      return [['r.session', 'session']];
+    case 'agent':
+      return [[on.jsonText('r.details', detailPaths.agent), 'agent']];
     case 'tag':
       return tagName === null ? [] : [[on.jsonText('r.details', [...detailPaths.tags, tagName]), 'tag']];
     default:

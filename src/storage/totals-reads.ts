@@ -58,6 +58,8 @@ export interface TotalsRow {
   tag_set?: number;
   /** The value of the tag. */
   tag?: string | null;
+  session?: string | null;
+  agent?: string | null;
   /** Number of daily totals in it. */
   count: number;
   messages: number;
@@ -81,6 +83,8 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
     provider: row.provider || null,
     person: row.person_id || null,
     tag: row.tag ?? null,
+    session: row.session ?? null,
+    agent: row.agent ?? null,
     messages: row.messages,
     inputTokens: row.input_tokens,
     outputTokens: row.output_tokens,

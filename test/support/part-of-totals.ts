@@ -9,6 +9,8 @@ export function partOfTotals({ tagSet: _, ...total }: DailyTotal, tag: string | 
     provider: total.provider || null,
     person: total.person || null,
     tag,
+    session: null,
+    agent: null,
     cost: BigInt(total.cost),
     writtenOff: BigInt(total.writtenOff),
     providerCost: BigInt(total.providerCost),

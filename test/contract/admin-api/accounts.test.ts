@@ -36,6 +36,9 @@ describe('a new account', () => {
       allowance_period: 'total',
       allowance_used: '0',
       low_balances: [],
+      tags: {},
+      tags_required: [],
+      tags_pinned: [],
       created_at: '2026-11-20T10:00:00.000Z',
     });
     const entries = await ask('GET', `/api/v1/accounts/${body['id']}/entries`);

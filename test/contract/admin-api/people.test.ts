@@ -50,6 +50,7 @@ describe('an invited person', () => {
         account: null,
         email: 'ada@example.com',
         name: 'Ada',
+        tags: {},
         status: 'invited',
         link_expires_at: isoAfter(bounds.linkMs),
         made_by: 'local',

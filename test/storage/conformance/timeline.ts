@@ -81,6 +81,8 @@ function bucketOf(atMs: number, records: readonly StoredUsageRecord[]): UsageBuc
       provider: null,
       person: null,
       tag: null,
+      session: null,
+      agent: null,
       messages: records.length,
       inputTokens: sum((one) => one.inputTokens),
       outputTokens: sum((one) => one.outputTokens),

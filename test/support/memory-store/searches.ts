@@ -86,8 +86,8 @@ export function rankRecords(records: StoredUsageRecord[], ranking: UsageRanking)
 export function sumRecords(sum: SummarySum, records: StoredUsageRecord[], question: UsageSummaryQuestion): void {
   for (const record of records.filter((one) => matches(one, question))) {
     const { atMs, total, failed } = partOfRecord(record, 60_000);
-    const { account, key, model, provider, person, tags } = record;
+    const { account, key, model, provider, person, tags, session, agent } = record;
     const tag = tags[question.tagName ?? ''] ?? null;
-    sum.add(atMs, { ...total, account, key, model, provider, person, tag }, failed);
+    sum.add(atMs, { ...total, account, key, model, provider, person, tag, session, agent }, failed);
   }
 }
