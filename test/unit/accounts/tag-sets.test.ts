@@ -1,10 +1,10 @@
 // The sets of tags that daily totals distinguish: a bounded number of an account in a month, whatever clients send.
 
 import { expect, test } from 'bun:test';
-import { type TagSet, TagSets, type TagSetStore, tagSetOf, tagsText } from '../../../src/accounts/accounts.ts';
+import { type TagSet, type TagSetStore, TagSets, tagSetOf, tagsText } from '../../../src/accounts/accounts.ts';
 import { NO_TAG_SET, OTHER_TAG_SET } from '../../../src/base/tag-set-numbers.ts';
-import { memoryStores } from '../../support/memory-store/memory-store.ts';
 import { manualClock } from '../../support/manual-clock.ts';
+import { memoryStores } from '../../support/memory-store/memory-store.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20);
 const NEXT_MONTH_MS = Date.UTC(2026, 11, 1);
