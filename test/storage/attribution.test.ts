@@ -41,7 +41,7 @@ test('totals of earlier records stay without a provider, also after a refund, on
   await using bench = await openWorkbench((clock) => (opened = openSqlite(clock)), 1_000);
   const { database, path, sums } = opened as unknown as OpenedSqlite;
   await continueFrom(bench, async () => {
-    database.run(`${withoutAttribution.sqlite} PRAGMA user_version = 18`);
+    database.run(`${withoutAttribution.sqlite} PRAGMA user_version = 19`);
     openForWriting(path).close();
   });
   expect(checkLedger(sums()).faults).toEqual([]);
@@ -57,7 +57,7 @@ test.skipIf(cannotStartPostgres)(
     await using bench = await openWorkbench(async (clock) => (opened = await openPostgres(clock)), 1_000);
     await continueFrom(bench, async () => {
       const { url } = opened as unknown as OpenedPostgres;
-      await runOn(url, `${withoutAttribution.postgres} DELETE FROM schema_versions WHERE version > 18`);
+      await runOn(url, `${withoutAttribution.postgres} DELETE FROM schema_versions WHERE version > 19`);
       await prepareDatabase(url);
     });
   },
