@@ -154,6 +154,7 @@ async function* readRuns(
     model: '',
     ...NO_FURTHER,
   };
+  const parsed: ParsedTags = new Map();
   let after: (number | string)[] = order.map((column) => beforeFirst[column]);
   const end = [question.untilMs ?? LAST];
   for (;;) {
@@ -162,7 +163,7 @@ async function* readRuns(
     const rows = await sumRun(on, owner, { after, upTo }, question);
     left.rows -= last === null ? rows.reduce((sum, { count }) => sum + count, 0) : runRows;
     if (left.rows < 0) throw tooManyTotals();
-    yield rows.flatMap((row) => readTagged(row, question));
+    yield rows.flatMap((row) => readTagged(row, question, parsed));
     if (last === null) return;
     after = upTo;
     await on.rest();
@@ -206,10 +207,14 @@ function sumRun(
 const TAGS =
   'SELECT s.tags FROM tag_sets s WHERE s.account_id = g.account_id AND s.id = g.tag_set ORDER BY s.month_ms LIMIT 1';
 
+/** Sets of tags by their texts, which runs repeat. */
+type ParsedTags = Map<string, Readonly<Record<string, string>>>;
+
 /** Nothing if the question asks for another tag. A set that is not stored is one beyond their number. */
-function readTagged(row: TotalsRow, { tagName = null, tag = null }: Question): UsageTotal[] {
+function readTagged(row: TotalsRow, { tagName = null, tag = null }: Question, parsed: ParsedTags): UsageTotal[] {
   if (row.tags === undefined) return [readTotal(row)];
-  const tags = row.tags === null ? null : readStored(documents.tagSet, row.tags);
+  const tags = row.tags === null ? null : (parsed.get(row.tags) ?? readStored(documents.tagSet, row.tags));
+  if (row.tags !== null && tags !== null) parsed.set(row.tags, tags);
   const valueNamed = (name: string) => {
     if (tags === null) return row.tag_set === NO_TAG_SET ? null : OTHER_VALUE;
     return Object.hasOwn(tags, name) ? (tags[name] ?? null) : null;
