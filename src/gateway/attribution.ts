@@ -2,7 +2,8 @@
 // tags under which the daily totals count it.
 
 import { type Caller, isTagValue, NO_TAGS, TAG_NAME, type Tags, tagsText } from '../accounts/accounts.ts';
-import { NO_TAG_SET, OTHER_VALUE } from '../base/tag-set-numbers.ts';
+import { periodStartMs } from '../base/clock.ts';
+import { NO_TAG_SET, OTHER_TAG_SET, OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import type { Settings } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -35,6 +36,8 @@ interface BaseTags {
   /** The texts of the tags in the totals, and of the fixed ones among them. */
   text: string;
   lesser: string;
+  /** The number of the set in a month, once it is known. */
+  found: { monthMs: number; tagSet: number } | null;
 }
 
 /** The latest per caller: most clients always send the same. */
@@ -61,13 +64,28 @@ export function attribute(
   for (const name of base.required) if (!Object.hasOwn(tags, name)) throw missingTag(name);
   const { session = null, agent = null } = named ?? {};
   if (tags === NO_TAGS && session === null && agent === null) return NO_ATTRIBUTION;
-  const { tagsInTotals } = settings;
-  const [text, lesser] =
-    tagsInTotals === null ? [base.text, base.lesser] : [tagsText(only(tags, tagsInTotals)), base.lesser];
-  const tagSet =
-    text === '' ? NO_TAG_SET : gateway.tagSets.find(caller.account.id, text, lesser, gateway.clock.nowMs());
+  const tagSet = findTagSet(gateway, caller, base, tags);
   if (tagSet instanceof Promise) return tagSet.then((found) => ({ tags, session, agent, tagSet: found }));
   return { tags, session, agent, tagSet };
+}
+
+/** The same tags have the same set for a month. */
+function findTagSet(
+  { tagSets, clock }: Pick<Gateway, 'tagSets' | 'clock'>,
+  { account }: Caller,
+  base: BaseTags,
+  tags: Tags,
+): number | Promise<number> {
+  const { tagsInTotals } = base.settings;
+  if (tagsInTotals !== null)
+    return tagSets.find(account.id, tagsText(only(tags, tagsInTotals)), base.lesser, clock.nowMs());
+  if (base.text === '') return NO_TAG_SET;
+  const nowMs = clock.nowMs();
+  const monthMs = periodStartMs('month', nowMs);
+  if (base.found?.monthMs === monthMs) return base.found.tagSet;
+  const tagSet = tagSets.find(account.id, base.text, base.lesser, nowMs);
+  if (typeof tagSet === 'number' && tagSet !== OTHER_TAG_SET) base.found = { monthMs, tagSet };
+  return tagSet;
 }
 
 function baseTags(settings: Settings, caller: Caller, header: string | null): BaseTags {
@@ -93,6 +111,7 @@ function baseTags(settings: Settings, caller: Caller, header: string | null): Ba
     required: [...new Set([...settings.tagsRequired, ...required])],
     text: tagsText(counted),
     lesser: tagsText({ ...Object.fromEntries(others), ...fixedCounted }),
+    found: null,
   };
 }
 
