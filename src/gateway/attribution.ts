@@ -89,11 +89,13 @@ function findTagSet(
 }
 
 function baseTags(settings: Settings, caller: Caller, header: string | null): BaseTags {
-  const { account, key } = caller;
-  const { required = [], pinned = [] } = account.tagRules ?? {};
+  const { account, above, key, person } = caller;
+  const accounts = [...above.toReversed(), account]; // the nearest has the last word
+  const required = accounts.flatMap(({ tagRules }) => tagRules?.required ?? []);
+  const pinned = accounts.flatMap(({ tagRules }) => tagRules?.pinned ?? []);
   const allPinned = new Set([...settings.tagsPinned, ...pinned]);
   const isPinned = (name: string) => allPinned.has(name);
-  const fixed = { ...key.tags, ...caller.person?.tags, ...account.tags };
+  const fixed: Tags = Object.assign({}, key.tags, person?.tags, ...accounts.map(({ tags }) => tags));
   const sent = header === null ? NO_TAGS : parseTags(header);
   const open = Object.entries(sent).filter(([name]) => !isPinned(name));
   const all = { ...Object.fromEntries(open), ...fixed };
