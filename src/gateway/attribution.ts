@@ -84,7 +84,8 @@ function findTagSet(
   const monthMs = periodStartMs('month', nowMs);
   if (base.found?.monthMs === monthMs) return base.found.tagSet;
   const tagSet = tagSets.find(account.id, base.text, base.lesser, nowMs);
-  if (typeof tagSet === 'number' && tagSet !== OTHER_TAG_SET) base.found = { monthMs, tagSet };
+  if (tagSet instanceof Promise || tagSet === OTHER_TAG_SET) return tagSet;
+  base.found = { monthMs, tagSet };
   return tagSet;
 }
 
