@@ -65,11 +65,11 @@ function recordsText(records: number, firstMs: number, days: number): string {
 /** In the order of the days, as the service makes them. */
 const TOTALS = `
   INSERT INTO daily_totals (day_ms, account_id, key_id, model, messages, input_tokens, output_tokens,
-    cache_read_tokens, cache_write_tokens, cost, written_off, provider_cost, costed_messages, costed_revenue)
+    cache_read_tokens, cache_write_tokens, cost, written_off, provider_cost, costed_messages, costed_revenue, provider, tag_set)
   SELECT at_ms / ${DAY_MS} * ${DAY_MS}, account_id, key_id, model, COUNT(*), SUM(input_tokens), SUM(output_tokens), 0, 0,
     SUM(cost), 0, SUM(COALESCE(provider_cost, 0)), COUNT(provider_cost),
-    SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost END)
-  FROM usage_records GROUP BY 1, 2, 3, 4 ORDER BY 1, random()`;
+    SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost END), COALESCE(provider, ''), COALESCE(tag_set, 0)
+  FROM usage_records GROUP BY 1, 2, 3, 4, provider, tag_set ORDER BY 1, random()`;
 
 const PAYMENTS = [
   `UPDATE account_meters m SET balance = balance - used.cost

@@ -108,11 +108,11 @@ function insertEntries(database: Database): void {
 
 function insertTotals(database: Database): void {
   database.run(`INSERT INTO daily_totals (day_ms, account_id, key_id, model, messages, input_tokens, output_tokens,
-      cache_read_tokens, cache_write_tokens, cost, written_off, provider_cost, costed_messages, costed_revenue)
+      cache_read_tokens, cache_write_tokens, cost, written_off, provider_cost, costed_messages, costed_revenue, provider, tag_set)
     SELECT at_ms / ${DAY_MS} * ${DAY_MS}, account_id, key_id, model, COUNT(*), SUM(input_tokens), SUM(output_tokens), 0, 0,
       SUM(cost), 0, SUM(COALESCE(provider_cost, 0)), COUNT(provider_cost),
-      SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost END)
-    FROM usage_records GROUP BY 1, 2, 3, 4`);
+      SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost END), COALESCE(provider, ''), COALESCE(tag_set, 0)
+    FROM usage_records GROUP BY 1, 2, 3, 4, provider, tag_set`);
 }
 
 /** The statement for the months before the first payments. `monthOfDay` is the SQL of the month of `day_ms`. */

@@ -47,6 +47,11 @@ export const screens: readonly Screen[] = [
     roles: everyone,
   },
   {
+    path: '/session',
+    load: async () => (await import('./features/requests/session.tsx')).SessionShow,
+    roles: everyone,
+  },
+  {
     path: '/rejected',
     load: async () => (await import('./features/rejected/list.tsx')).RejectedList,
     roles: everyone,

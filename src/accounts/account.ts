@@ -6,6 +6,7 @@ import { newNumber } from '../base/ids.ts';
 import type { Nano } from '../base/money.ts';
 import type { Requester } from '../base/timers.ts';
 import type { Person } from './person.ts';
+import type { TagRules, Tags } from './tags.ts';
 
 type KeyStatus = 'enabled' | 'disabled' | 'revoked';
 
@@ -21,6 +22,9 @@ export interface Account {
   paysFrom?: 'own' | 'parent';
   /** Absent in older documents. */
   autoRecharge?: AutoRecharge | null;
+  /** Tags of all its messages. Absent in older documents, like those of keys. */
+  tags?: Tags;
+  tagRules?: TagRules;
   createdAtMs: number;
 }
 
@@ -55,6 +59,7 @@ export interface Key {
   madeBy: string | null;
   /** The person whose key it is: it works as long as they are enabled. Absent or null: a service key of the account. */
   personId?: number | null;
+  tags?: Tags;
   createdAtMs: number;
 }
 

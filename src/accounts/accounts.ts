@@ -88,3 +88,13 @@ export type {
   ScimUser,
   ScimUserMember,
 } from './scim-store.ts';
+export { type TagSet, type TagSetStore, TagSets } from './tag-sets.ts';
+export {
+  isTagValue,
+  NO_TAGS,
+  TAG_NAME,
+  type TagRules,
+  type Tags,
+  tagSetOf,
+  tagsText,
+} from './tags.ts';

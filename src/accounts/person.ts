@@ -7,6 +7,7 @@ import type { Secret } from '../secrets/secrets.ts';
 import type { Role } from './access-token.ts';
 import type { EndedKey } from './account.ts';
 import { hasSecretShape, makeSecret } from './key-secret.ts';
+import type { Tags } from './tags.ts';
 
 type PersonStatus = 'invited' | 'enabled' | 'disabled';
 
@@ -37,6 +38,8 @@ export interface Person {
   disabledBy?: 'directory' | 'account' | 'installation' | null;
   /** The actor that invited them, or "directory". */
   madeBy: string;
+  /** Tags of the messages of their keys. Absent in older documents. */
+  tags?: Tags;
   createdAtMs: number;
 }
 

@@ -8,9 +8,11 @@ import {
   accountOrders,
   type FirstCredit,
   groupsWithin,
+  NO_TAGS,
   payingAccountOf,
   planAt,
   type SortedRow,
+  type TagRules,
 } from '../accounts/accounts.ts';
 import { formatId, type IdKind, newNumber, parseId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
@@ -42,6 +44,9 @@ import {
   nameField,
   noteField,
   periodField,
+  tagNamesField,
+  tagsField,
+  tagsShown,
   timeShown,
 } from './fields.ts';
 import {
@@ -88,6 +93,9 @@ export const accountSchema = z
       .nullable()
       .describe('The most that a person may use with keys of this account and of those below; null: no limit.'),
     warns_at: z.array(z.int()).describe('Percentages of limits at which events tell of the use.'),
+    tags: tagsShown,
+    tags_required: z.array(z.string()),
+    tags_pinned: z.array(z.string()),
     created_at: timeShown,
   })
   .openapi('Account');
@@ -108,7 +116,7 @@ function accountJson(
 ): z.infer<typeof accountSchema> {
   const company = companyOf(account, meters);
   const parentId = principal.accountId === account.id ? null : company.parentId;
-  return encodeAccount({ ...meters, ...account, ...company, parentId, isDisabledAbove });
+  return encodeAccount({ ...meters, ...account, ...company, ...tagMembers(account), parentId, isDisabledAbove });
 }
 
 /** Values for the members about the company. */
@@ -131,15 +139,24 @@ const encodeTerms = encoderOf(
     pays_from: true,
     person_budget: true,
     warns_at: true,
+    tags: true,
+    tags_required: true,
+    tags_pinned: true,
   }),
 );
 
 /** The members that a change can touch, for the audit log: without balances, which change by themselves. */
 function accountTermsJson({ account, meters }: Pick<AccountWithMeters, 'account'> & { meters: ShownTerms }) {
-  return encodeTerms({ lowBalances: [], ...meters, ...account, ...companyOf(account, meters) });
+  return encodeTerms({ lowBalances: [], ...meters, ...account, ...companyOf(account, meters), ...tagMembers(account) });
 }
 
 type ShownTerms = Omit<AccountTerms, 'enabled' | 'company'> & CompanyMeters;
+
+function tagMembers({ tags = NO_TAGS, tagRules = NO_RULES }: Account) {
+  return { tags, tagsRequired: tagRules.required, tagsPinned: tagRules.pinned };
+}
+
+const NO_RULES: TagRules = { required: [], pinned: [] };
 
 /** The account with this id "acct_…" and its meters, if the principal may see it. Throws object_not_found. */
 export async function findAccount(call: Call, id: string): Promise<AccountWithMeters> {
@@ -230,6 +247,9 @@ const changeable = {
     .nullable()
     .describe('The most that a person may use with keys of this account and of those below.'),
   warns_at: warnsAtField.describe('Percentages of limits at which events tell of the use, ascending.'),
+  tags: tagsField.describe('Tags of all messages of the account, before those of people, keys and clients.'),
+  tags_required: tagNamesField.describe('Names of tags without which a message is refused.'),
+  tags_pinned: tagNamesField.describe('Names of tags that clients cannot set.'),
 };
 
 const createBody = z.strictObject({
@@ -245,6 +265,9 @@ const createBody = z.strictObject({
   allowance: changeable.allowance.optional(),
   allowance_period: changeable.allowance_period.optional(),
   low_balances: changeable.low_balances.optional(),
+  tags: changeable.tags.optional(),
+  tags_required: changeable.tags_required.optional(),
+  tags_pinned: changeable.tags_pinned.optional(),
   credit: amountField(0).optional().describe('Its initial credit in USD.'),
   credit_kind: z.enum(['payment', 'promotion']).default('payment').describe('The kind of its initial credit.'),
   note: noteField.optional().describe('The note of its initial credit.'),
@@ -435,7 +458,7 @@ async function storeAccount(call: CallWith<typeof createBody>, remember: Remembe
   } = body;
   const place = { parentId: above[0]?.id ?? null, paysFrom };
   const blank = { id: newNumber(), status: 'enabled', createdAtMs: call.clock.nowMs() } as const;
-  const account: Account = { ...blank, name, groups, ...place };
+  const account: Account = withTags({ ...blank, name, groups, ...place }, body);
   await checkPlace(call, account, above);
   checkPayer(account, creditLine);
   if (ofOwner !== undefined && above[0] !== undefined) await checkGroupsAbove(call, groups, above[0]);
@@ -482,9 +505,20 @@ function changedAccount(
   const personBudget = budget === undefined ? meters.personBudget : budget && budgetTerms(budget);
   const company = { personBudget, warnsAt };
   return {
-    account: { ...account, name, groups, status, parentId, paysFrom },
+    account: withTags({ ...account, name, groups, status, parentId, paysFrom }, body),
     terms: { enabled: status === 'enabled', creditLine, allowance, allowancePeriod, lowBalances, company },
   };
+}
+
+/** The account with these tags and rules; absent ones stay. */
+function withTags(
+  account: Account,
+  { tags = account.tags, ...body }: Pick<z.output<typeof changeBody>, 'tags' | 'tags_required' | 'tags_pinned'>,
+): Account {
+  const required = body.tags_required ?? account.tagRules?.required ?? [];
+  const pinned = body.tags_pinned ?? account.tagRules?.pinned ?? [];
+  const hasRules = required.length + pinned.length > 0 || account.tagRules !== undefined;
+  return { ...account, ...(tags !== undefined && { tags }), ...(hasRules && { tagRules: { required, pinned } }) };
 }
 
 /** Reads the store: this node's snapshot may be outdated. */

@@ -2,6 +2,7 @@
 // responses: ids, amounts, times, with their formats for the OpenAPI document.
 
 import { z } from '@hono/zod-openapi';
+import { isTagValue, TAG_NAME } from '../accounts/accounts.ts';
 import { isExactOrigin, parseRange } from '../base/addresses.ts';
 import { exactNumber, parseTimeMs, parseWholeNumber } from '../base/checked-number.ts';
 import { formatId, type IdKind } from '../base/ids.ts';
@@ -223,6 +224,34 @@ export const addressesField = listField(
     )
     .openapi({ pattern: `^(${V4}|${V6})$`, examples: ['203.0.113.0/24'] }),
 );
+
+export const tagsShown = z.record(z.string(), z.string()).describe('Tags, see docs/attribution.md.');
+
+const TAG_NAME_WORDS = 'must be the name of a tag: a-z, then a-z, 0-9, "_" and "-"';
+const tagName = z.string({ error: TAG_NAME_WORDS }).regex(TAG_NAME, TAG_NAME_WORDS);
+const TAG_VALUE_WORDS = `must have 1 to ${bounds.tagValueCharactersMax} characters, without commas and control characters`;
+
+/** Fixed tags. They replace all of before. */
+export const tagsField = z
+  .record(
+    tagName,
+    z
+      .string({ error: TAG_VALUE_WORDS })
+      .refine(isTagValue, TAG_VALUE_WORDS)
+      .openapi({
+        pattern: `^[^${WHITE}${CONTROL},]([^${CONTROL},]{0,${bounds.tagValueCharactersMax - 2}}[^${WHITE}${CONTROL},])?$`,
+      }),
+    { error: 'must be an object with names and values of tags' },
+  )
+  .refine((tags) => Object.keys(tags).length <= bounds.tagsFixedMax, `must have at most ${bounds.tagsFixedMax} tags`)
+  .openapi({ maxProperties: bounds.tagsFixedMax, examples: [{ cost_centre: '4711' }] });
+
+/** Names of tags; may be empty. */
+export const tagNamesField = z
+  .array(tagName, { error: 'must be a list' })
+  .max(bounds.tagNamesMax, `must have at most ${bounds.tagNamesMax} members`)
+  .refine((members) => new Set(members).size === members.length, 'must not contain duplicates')
+  .openapi({ uniqueItems: true });
 
 /** A list of distinct texts, at least one. */
 function listField(member: z.ZodType<string, string>) {

@@ -10,6 +10,7 @@ import {
   keyOrders,
   makeKeySecret,
   NO_KEY_LIMITS,
+  NO_TAGS,
   newKey,
 } from '../accounts/accounts.ts';
 import { formatId } from '../base/ids.ts';
@@ -19,7 +20,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { KeyMeters } from '../ledger/ledger.ts';
 import { hashSecret } from '../secrets/secrets.ts';
 import { accountForNew, askedAccount, findByIds, groupsFor } from './accounts.ts';
-import { findObject, invalidRequest } from './admin-app.ts';
+import { findObject, invalidMember, invalidRequest } from './admin-app.ts';
 import { type ChangeNote, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import {
   type AdminDependencies,
@@ -29,6 +30,7 @@ import {
   everyoneWhoChanges,
   makerOf,
   maySeeKey,
+  type Principal,
   refuseBeyond,
 } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
@@ -50,6 +52,8 @@ import {
   patternsField,
   periodField,
   statusAt,
+  tagsField,
+  tagsShown,
   timeField,
   timeShown,
 } from './fields.ts';
@@ -78,6 +82,7 @@ export const keySchema = z
     expires_at: timeShown.nullable(),
     last_used_at: timeShown.nullable(),
     made_by: actorShown.nullable(),
+    tags: tagsShown,
     created_at: timeShown,
   })
   .openapi('Key');
@@ -94,7 +99,8 @@ const encodeKey = encoderOf(keySchema);
 export function keyJson({ key, account, meters }: KeyWithMeters, nowMs: number): z.infer<typeof keySchema> {
   const groups = key.groups ?? account.groups;
   const { requestsPerMinute: rpm, inputTokensPerMinute: inputTpm, outputTokensPerMinute: outputTpm } = meters;
-  return encodeKey({ ...meters, ...key, groups, rpm, inputTpm, outputTpm, status: statusAt(key, nowMs) });
+  const { tags = NO_TAGS } = key;
+  return encodeKey({ ...meters, ...key, groups, tags, rpm, inputTpm, outputTpm, status: statusAt(key, nowMs) });
 }
 
 /** The members that a change can touch, for the audit log. */
@@ -146,6 +152,7 @@ const changeableKey = z
     expires_at: timeField.nullable().describe('When it expires.'),
     origins: originsField.nullable().describe('The browser origins that may use it.'),
     addresses: addressesField.nullable().describe('The addresses or ranges of addresses that may use it.'),
+    tags: tagsField.describe('Tags of its messages, before those of clients. Only owners and operators set them.'),
   })
   .partial();
 
@@ -164,13 +171,14 @@ function changedKey(
   // null is a value (no limit); only an absent member keeps the previous one.
   const { name = key.name, groups = key.groups, models = key.models, status = key.status } = change;
   const { origins = key.origins, addresses = key.addresses, expires_at: expiresAtMs = key.expiresAtMs } = change;
+  const { tags = key.tags } = change;
   const { quota = meters.quota, quota_period: quotaPeriod = meters.quotaPeriod } = change;
   const { rpm: requestsPerMinute = meters.requestsPerMinute, concurrency = meters.concurrency } = change;
   const { input_tpm: inputTokensPerMinute = meters.inputTokensPerMinute } = change;
   const { output_tpm: outputTokensPerMinute = meters.outputTokensPerMinute } = change;
   const rates = { requestsPerMinute, inputTokensPerMinute, outputTokensPerMinute, concurrency };
   return {
-    key: { ...key, name, groups, models, origins, addresses, status, expiresAtMs },
+    key: { ...key, name, groups, models, origins, addresses, status, expiresAtMs, ...(tags !== undefined && { tags }) },
     terms: { status, expiresAtMs, quota, quotaPeriod, ...rates },
   };
 }
@@ -287,6 +295,7 @@ export const keyRoutes: AdminRoute[] = [
 async function storeKey(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
   const { principal, accounts } = call;
   const { account: asked, ...change } = call.body;
+  refuseMembersTags(principal, change);
   const account = await accountForNew(call, asked, 'is required');
   refuseBeyond(principal, 'keys', await countShared(call, account.id, accounts.countKeys), bounds.keysPerAccountMax);
   const { secret, prefix } = makeKeySecret();
@@ -304,6 +313,7 @@ async function storeKey(call: CallWith<typeof createBody>, remember: Remember): 
 
 /** Stores a change of a key; the next admission sees it. */
 async function storeChange(call: Call, id: string, change: KeyChange, action: string): Promise<KeyWithMeters> {
+  refuseMembersTags(call.principal, change);
   const before = await findKey(call, id);
   if (change.status !== 'revoked') refuseRevoked(before, id);
   const { key, terms } = changedKey(before, change, await groupsFor(call, before.account), call.clock.nowMs());
@@ -339,6 +349,11 @@ async function storeRotation(call: Call, id: string, graceEndsAtMs: number, reme
   await call.accounts.rotateKey(key, hashSecret(secret.reveal()), graceEndsAtMs, auditContext);
   call.forgetKey(key.id);
   return { object: id, secret };
+}
+
+/** Members could name another cost centre. Throws invalid_request. */
+function refuseMembersTags({ role }: Principal, { tags }: KeyChange): void {
+  if (role === 'member' && tags !== undefined) throw invalidMember('tags', 'can be set by owners and operators only');
 }
 
 function refuseRevoked({ key }: KeyWithMeters, id: string): void {

@@ -2,7 +2,16 @@
 // rights than their own.
 
 import { z } from '@hono/zod-openapi';
-import { claimsEmail, emailKeyOf, makeLinkSecret, type Person, type Role, SCIM_SOURCE } from '../accounts/accounts.ts';
+import {
+  claimsEmail,
+  emailKeyOf,
+  makeLinkSecret,
+  NO_TAGS,
+  type Person,
+  type Role,
+  SCIM_SOURCE,
+  type Tags,
+} from '../accounts/accounts.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { fairShare } from '../base/fair-limits.ts';
 import { formatId, parseId } from '../base/ids.ts';
@@ -32,6 +41,8 @@ import {
   idField,
   isoTime,
   nameField,
+  tagsField,
+  tagsShown,
   timeShown,
 } from './fields.ts';
 import { makeInvitation } from './make-invitation.ts';
@@ -70,6 +81,7 @@ export const personSchema = z
       .enum(['directory', 'account', 'installation'])
       .nullable()
       .describe('Who disabled them, if that is known; null also for a person who is not disabled.'),
+    tags: tagsShown,
     link_expires_at: timeShown.nullable().describe('Expiry of the one-time link; null if there is none.'),
     made_by: actorShown,
     created_at: timeShown,
@@ -78,9 +90,9 @@ export const personSchema = z
 
 const encode = encoderOf(personSchema);
 
-export function encodePerson(person: Person): z.infer<typeof personSchema> {
+export function encodePerson({ tags = NO_TAGS, ...person }: Person): z.infer<typeof personSchema> {
   const { managedBy = null, directorySource = null, identity = null, disabledBy = null } = person;
-  return encode({ ...person, managedBy, directorySource, identity, disabledBy });
+  return encode({ ...person, tags, managedBy, directorySource, identity, disabledBy });
 }
 
 /** The person with this id "person_…", if the principal may see them. Throws object_not_found. */
@@ -142,6 +154,7 @@ interface PersonChange {
   name?: string | undefined;
   role?: Role | undefined;
   status?: 'enabled' | 'disabled' | undefined;
+  tags?: Tags | undefined;
   managed_by?: 'directory' | null | undefined;
   identity?: null | undefined;
 }
@@ -167,7 +180,7 @@ function refuseManaged(principal: Principal, before: Person, change: PersonChang
 
 /** The person after a change; absent members stay. Throws invalid_request and conflict. */
 function changedPerson(principal: Principal, before: Person, change: PersonChange): Person {
-  const { name = before.name, role = before.role, status = before.status } = change;
+  const { name = before.name, role = before.role, status = before.status, tags = before.tags } = change;
   refuseManaged(principal, before, change);
   const isSelf = principal.id === formatId('person', before.id);
   if (isSelf && (role !== before.role || status !== before.status))
@@ -188,7 +201,8 @@ function changedPerson(principal: Principal, before: Person, change: PersonChang
     );
   // Whether somebody else has the email meanwhile must not show: the people of an account only invite again.
   const next = principal.accountId !== null && status === 'enabled' && before.status !== 'enabled' ? 'invited' : status;
-  return { ...before, name, role, ...directoryAfter(before, change), ...standingAfter(principal, before, next) };
+  const tagged = tags === undefined ? before : { ...before, tags };
+  return { ...tagged, name, role, ...directoryAfter(before, change), ...standingAfter(principal, before, next) };
 }
 
 /** Whether the person signs in at the issuer of their directory, and not with a password. */
@@ -274,6 +288,7 @@ const changeBody = z.strictObject({
     .describe(
       'null: the next sign-in with OpenID Connect and the same email binds the person anew. Only for operators.',
     ),
+  tags: tagsField.optional().describe('Tags of the messages of their keys, before those of keys and clients.'),
 });
 const params = z.object({ id: idField('person') });
 export const invitedSchema = personSchema.extend({
@@ -415,6 +430,7 @@ async function storeChange(call: CallWith<typeof changeBody>, id: string, change
   if (after.status === 'disabled' && claimsEmail(before)) await endSessions(call, after);
   if (call.body.identity === null && after.email !== null && claimsEmail(before))
     await call.signIn.forgetIdentity(after.email);
+  if (after.accountId !== null && after.tags !== before.tags) call.forgetAccount(after.accountId);
   return after;
 }
 

@@ -1,7 +1,9 @@
 // The filters of usage records.
 
 import { z } from '@hono/zod-openapi';
+import { isTagValue, TAG_NAME } from '../accounts/accounts.ts';
 import { parseWholeNumber } from '../base/checked-number.ts';
+import { parseId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { NO_FILTER, type UsageFilter, type UsagePage, type UsageSearch } from '../reports/reports.ts';
 import { accountField, amountField, asciiLower, idField, modelFilter } from './fields.ts';
@@ -42,6 +44,38 @@ const statusFilter = z
 const NAME_WORDS = `must have 1 to ${bounds.modelNameCharactersMax} characters`;
 const nameFilter = z.string({ error: NAME_WORDS }).min(1, NAME_WORDS).max(bounds.modelNameCharactersMax, NAME_WORDS);
 
+const TAG_WORDS = 'must be a tag such as team:search';
+/** A name and a value. */
+export const tagFilter = z
+  .string({ error: TAG_WORDS })
+  .transform((text, context) => {
+    const at = text.indexOf(':');
+    const [name, value] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+    if (TAG_NAME.test(name) && (isTagValue(value) || isNamedText(value))) return { name, value };
+    context.addIssue({ code: 'custom', message: TAG_WORDS });
+    return z.NEVER;
+  })
+  .openapi({
+    type: 'string',
+    pattern: '^[a-z][a-z0-9_-]{0,31}:[^\\x00-\\x1f]{1,128}$',
+    examples: ['team:search'],
+    description: 'Only messages with this tag: its name, ":" and its value.',
+  });
+
+const NAMED_WORDS = `must have 1 to ${bounds.sessionCharactersMax} characters`;
+/** A session, an agent or an end user. */
+export const namedFilter = z.string({ error: NAMED_WORDS }).refine(isNamedText, NAMED_WORDS).openapi({
+  minLength: 1,
+  maxLength: bounds.sessionCharactersMax,
+});
+
+function isNamedText(text: string): boolean {
+  return text.length > 0 && text.length <= bounds.sessionCharactersMax && !/\p{Cc}/u.test(text) && text.isWellFormed();
+}
+
+const PERSON_WORDS = 'must be the id of a person, such as "person_000000000"';
+const personFilter = z.string({ error: PERSON_WORDS }).regex(/^person_[0-9A-Za-z]{9}$/, PERSON_WORDS);
+
 export const searchFilters = {
   ...usageFilters,
   model_search: nameFilter.optional().describe('A part of the name of the model, in upper or lower case.'),
@@ -58,6 +92,10 @@ export const searchFilters = {
     .optional()
     .describe('Whether the answer was streamed.'),
   cost_min: amountField(0).optional().describe('The lowest cost in USD.'),
+  tag: tagFilter.optional(),
+  session: namedFilter.optional().describe('Only messages of this session of a client.'),
+  agent: namedFilter.optional().describe('Only messages of this agent.'),
+  person: personFilter.optional().describe('Only messages with keys of this person.'),
 };
 
 type Asked = z.output<z.ZodObject<typeof searchFilters>>;
@@ -73,8 +111,15 @@ export function filterOf(asked: Asked): UsageFilter & Pick<UsagePage, 'outcome'>
     provider: asked.provider ?? null,
     isStream: stream === undefined ? null : stream === 'true',
     costMin: asked.cost_min ?? null,
+    tag: asked.tag ?? null,
+    session: asked.session ?? null,
+    agent: asked.agent ?? null,
+    person: asked.person === undefined ? null : (parseId('person', asked.person) ?? NOBODY),
   };
 }
+
+/** A number that no person has. */
+const NOBODY = -1;
 
 function outcomeOf(asked: Asked['outcome']): Pick<UsageSearch, 'outcome' | 'isCompleted'> {
   if (asked === undefined) return { outcome: null, isCompleted: null };

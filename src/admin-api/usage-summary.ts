@@ -2,14 +2,14 @@
 
 import { z } from '@hono/zod-openapi';
 import { DAY_MS } from '../base/clock.ts';
-import { type TotalsGrouping, totalsGroupings, type UsageFilter } from '../reports/reports.ts';
+import { recordGroupings, type UsageFilter } from '../reports/reports.ts';
 import { everyone } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { amountShown, countShown, timeField, timeShown } from './fields.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, get } from './route.ts';
 import { filterOf, isEmptyFilter, searchFilters } from './usage-filters.ts';
-import { narrowTo, totalOf, totalSchema } from './usage-totals.ts';
+import { narrowTo, tagNameField, tagNameFor, totalOf, totalSchema } from './usage-totals.ts';
 
 export const summarySchema = z
   .object({
@@ -48,17 +48,23 @@ export const summaryRoutes: AdminRoute[] = [
       limit: pageQuery.limit,
       since: timeField.optional(),
       until: timeField.optional(),
-      group_by: z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` }).optional(),
+      group_by: z
+        .enum(recordGroupings, { error: `must be ${recordGroupings.join(' or ')}` })
+        .optional()
+        .describe('By session and by agent, records are counted, and no daily totals.'),
+      tag_name: tagNameField,
     },
     answer: [summarySchema, 'The sums of the records that match'],
     async handle(call) {
       const { principal, query } = call;
       const { limit, account, key, below, since: sinceMs = 0, until: untilMs = call.clock.nowMs() } = query;
-      const groupBy: TotalsGrouping | null = query.group_by ?? null;
+      const groupBy = query.group_by ?? null;
       const filter = filterOf(query);
-      const isOfDays = untilMs - sinceMs > EXACT_MS && filter.outcome === null && hasDailyTotals(filter);
+      const isOfRecords = groupBy === 'session' || groupBy === 'agent' || untilMs - sinceMs <= EXACT_MS;
+      const isOfDays = !isOfRecords && filter.outcome === null && hasDailyTotals(filter);
       const narrowed = await narrowTo(call, account, key, below);
-      const question = { ...narrowed, ...filter, sinceMs, untilMs, groupBy, isOfDays, limit };
+      const tagName = tagNameFor(query.tag_name, [groupBy]);
+      const question = { ...narrowed, ...filter, sinceMs, untilMs, groupBy, tagName, isOfDays, limit };
       const summary = await call.usage.summarizeUsage(question, requesterOf(call));
       return encodeSummary({
         ...summary,

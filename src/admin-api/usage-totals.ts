@@ -1,11 +1,13 @@
-// Usage totals by day, model, key or account, from the daily totals, and usage over time. Provider cost is known only
+// Usage totals by day, account, key, person, provider, model or tag, from the daily totals, and usage over time. Provider cost is known only
 // for some messages; margins cover only those and say what they exclude.
 
 import { z } from '@hono/zod-openapi';
+import { TAG_NAME } from '../accounts/accounts.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { bounds } from '../config/config.ts';
 import {
   marginOfTotal,
+  type RecordGrouping,
   stepMs,
   type TimelineStep,
   type TopGroups,
@@ -23,7 +25,7 @@ import { amountShown, countShown, dayShown, idField, isoDay, timeField, timeShow
 import { findKey } from './keys.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
-import { usageFilters } from './usage-filters.ts';
+import { tagFilter, usageFilters } from './usage-filters.ts';
 
 const counted = {
   input_tokens: z.int(),
@@ -54,6 +56,14 @@ export const totalSchema = z
     account: idField('acct').nullable(),
     key: idField('key').nullable(),
     model: z.string().nullable(),
+    provider: z
+      .string()
+      .nullable()
+      .describe('null unless grouped by provider, and for what was counted before version 20 of the database.'),
+    person: idField('person').nullable(),
+    tag: z.string().nullable().describe('The value of the tag; null unless grouped by it, and without the tag.'),
+    session: z.string().nullable(),
+    agent: z.string().nullable(),
     ...used,
     ...marginShown,
   })
@@ -106,6 +116,23 @@ const totalsNarrowing = {
   since: timeField.optional().describe('The first day to include, in UTC.'),
   until: timeField.optional().describe('The last day to include, in UTC.'),
 };
+
+export const groupingField = z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` });
+const TAG_NAME_WORDS = 'must be the name of a tag';
+export const tagNameField = z
+  .string({ error: TAG_NAME_WORDS })
+  .regex(new RegExp(TAG_NAME.source, 'i'), TAG_NAME_WORDS)
+  .transform((name) => name.toLowerCase())
+  .openapi({ type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_-]{0,31}$' })
+  .optional()
+  .describe('The name of the tag to group by.');
+
+/** The name of the tag that one of the groupings needs. Throws invalid_request. */
+export function tagNameFor(name: string | undefined, groupings: readonly (RecordGrouping | null)[]): string | null {
+  if (!groupings.includes('tag')) return null;
+  if (name === undefined) throw invalidMember('tag_name', 'is required to group by tag');
+  return name;
+}
 
 const groupsSchema = z.object({
   data: z.array(totalSchema).describe('At most `limit` groups, highest cost first.'),
@@ -185,12 +212,17 @@ export const totalRoutes: AdminRoute[] = [
   get('/usage/totals', 'usage-total', 'Retrieve usage totals', everyone, {
     query: {
       ...totalsNarrowing,
-      group_by: z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` }).default('day'),
+      group_by: groupingField.default('day'),
+      then_by: groupingField.optional().describe('Divides each group.'),
+      tag_name: tagNameField,
+      tag: tagFilter.optional(),
     },
     answer: [totalsSchema, 'Usage totals'],
     async handle(call) {
       const { principal, usage, query } = call;
-      const question = { ...(await narrowTotals(call, query)), groupBy: query.group_by };
+      const { group_by: groupBy, then_by: thenBy = null, tag = null } = query;
+      const tagName = tagNameFor(query.tag_name, [groupBy, thenBy]);
+      const question = { ...(await narrowTotals(call, query)), groupBy, thenBy, tagName, tag };
       const { rows, groups, whole } = await usage.totalUsage(question, requesterOf(call));
       const data = rows.map((row) => totalOf(row, principal));
       return encodeTotals({ data, groups, total: totalOf(whole, principal) });

@@ -40,6 +40,15 @@ const amountText = z
     'must be an amount in USD as a decimal string below 1000000, such as "5.00"',
   );
 const RECHARGE_LEAST = 500_000_000; // the least that Stripe charges
+const tagNames = z
+  .array(
+    z
+      .string()
+      .regex(/^[a-z][a-z0-9_-]*$/, 'must begin with a-z and have a-z, 0-9, "_" and "-"')
+      .max(bounds.tagNameCharactersMax),
+  )
+  .max(bounds.tagNamesMax)
+  .refine((names) => new Set(names).size === names.length, 'must not contain a name twice');
 const integer = (least: number, most: number) => z.int().min(least).max(most);
 const seconds = integer(1, SECONDS_MAX);
 const lifetimeHours = integer(1, 8_760);
@@ -153,6 +162,16 @@ export const SETTINGS = {
   ),
   webhook_private_network: setting(oneOf('off', 'operators', 'everyone'), 'off').describe(
     'whether webhooks may be sent to private addresses and without TLS: `off`, `operators` (only theirs) or `everyone`, see events.md',
+  ),
+  tags_required: setting(tagNames, []).describe('names of tags without which a message is refused, see attribution.md'),
+  tags_pinned: setting(tagNames, []).describe(
+    'names of tags that only accounts, people and keys have: what clients send under these names is ignored, see attribution.md',
+  ),
+  tags_in_totals: setting(tagNames.nullable(), null).describe(
+    'names of the tags that usage totals distinguish; `null`: those of accounts, people, keys and the header, see attribution.md',
+  ),
+  tags_in_metrics: setting(tagNames, []).describe(
+    'names of tags that are labels of the metrics of messages, see attribution.md',
   ),
   price_list_key: setting(publicKey.nullable(), null).describe(
     'Ed25519 public key of the publisher of price lists, the base64 of its 32 bytes, for `turnpike catalogue update --from URL`; `null`: lists from a URL are refused',

@@ -14,6 +14,7 @@ import {
   pauseAfter,
   type ReceivedBody,
   scanJson,
+  textOf,
 } from '../wire/wire.ts';
 import type { Asked, Front, Translated } from './front.ts';
 import { withClientPaths } from './origins.ts';
@@ -41,10 +42,20 @@ export async function translateBody(
   if (isLong(text.length)) requireWritable(message, answer.origins);
   await pauseAfter(text);
   try {
-    return { request: await makeMessageRequest(message, front.protocol, native), answer };
+    const request = await makeMessageRequest(message, front.protocol, native);
+    const named = readNamed(body);
+    if (named !== null) request.named = named;
+    return { request, answer };
   } catch (thrown) {
     throw thrown instanceof TurnpikeError ? withClientPaths(thrown, answer.origins) : thrown;
   }
+}
+
+/** Fields of OpenAI's protocols. */
+function readNamed(body: JsonObject): NonNullable<MessageRequest['named']> | null {
+  const user = textOf(body['safety_identifier']) || textOf(body['user']);
+  const session = textOf(body['prompt_cache_key']);
+  return user === '' && session === '' ? null : { user: user || null, session: session || null };
 }
 
 /** Throws invalid_json and invalid_request. */

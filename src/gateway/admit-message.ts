@@ -7,7 +7,7 @@ import { payingAccountOf, topOf } from '../accounts/accounts.ts';
 import { priceWorstCase } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { TurnpikeError } from '../errors.ts';
-import type { Admission, Admit, Refusal } from '../ledger/ledger.ts';
+import { type Admission, type Admit, type Attribution, NO_ATTRIBUTION, type Refusal } from '../ledger/ledger.ts';
 import { countByProvider } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { refusalError } from './message-errors.ts';
@@ -113,7 +113,7 @@ function mayChange(admissionRequest: AdmissionRequest, admission: Admission): ad
 
 /** `share`: so many times the hold must be available, although only the hold is taken. */
 function askLedger({ ledger }: Gateway, admissionRequest: AdmissionRequest, share = 1): Admission | Promise<Admission> {
-  const { clientRequest, caller, request, offer, claim, plan } = admissionRequest;
+  const { clientRequest, caller, request, offer, claim, plan, attribution } = admissionRequest;
   const admit: Admit = {
     kind: 'admit',
     requestId: clientRequest.requestId,
@@ -124,11 +124,16 @@ function askLedger({ ledger }: Gateway, admissionRequest: AdmissionRequest, shar
     amount: plan.amount,
     least: share === 1 ? plan.least : Math.min(bounds.nanoPerMessageMax, plan.amount * share),
     owner: ledger.owner,
-    draft: { model: offer.model.name, stream: request.stream },
+    draft: draftOf(offer.model.name, request.stream, attribution),
   };
   if (plan.isAloneIfShort) admit.isAloneIfShort = true;
   if (claim !== null) admit.claim = claim;
   return ledger.admit(admit);
+}
+
+/** Most messages have no attribution, which is then neither sent nor stored. */
+function draftOf(model: string, stream: boolean, attribution: Attribution): Admit['draft'] {
+  return attribution === NO_ATTRIBUTION ? { model, stream } : { model, stream, ...attribution };
 }
 
 /** Whether only the prompt estimate stands in the way: a likely count would fit. */

@@ -41,6 +41,8 @@ export interface ClientRequest {
   readonly betas: string | null;
   /** Headers that select objects of the provider's customer; null without any. */
   readonly selectors: readonly Selector[] | null;
+  /** The value of any other header, by its name in lower case; null if absent. */
+  header(name: string): string | null;
   /** `idempotency-key` as received; null if absent. Only messages use it. */
   readonly idempotencyKey: string | null;
   /**
@@ -71,6 +73,8 @@ export interface ClientRequest {
 /** The outcome of an admitted message, for logs, metrics and traces. Reported once, when the message has ended. */
 export interface MessageReport {
   record: UsageRecord;
+  /** Names of the tags by which metrics count it. */
+  tagsInMetrics: readonly string[];
   clientRequest: Pick<ClientRequest, 'times' | 'address'>;
   /** Kind of the record's provider, and the model that the provider says has answered; null if none did. */
   providerKind: string | null;

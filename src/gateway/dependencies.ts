@@ -1,6 +1,6 @@
 // The gateway's dependencies, composed by the server.
 
-import type { Authenticator } from '../accounts/accounts.ts';
+import type { Authenticator, TagSets } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { NodeLedger } from '../ledger/ledger.ts';
@@ -54,6 +54,8 @@ export interface Gateway {
   /** Counts tokens that no provider counted. */
   tokenizer: Tokenizer;
   levels: LastLevels;
+  /** The sets of tags that daily totals distinguish. */
+  tagSets: Pick<TagSets, 'find'>;
   /** Stored responses of messages with an idempotency key. */
   answers: IdempotencyRecords;
   /** For GET /v1/key and GET /v1/usage/{request_id}. */

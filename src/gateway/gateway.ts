@@ -31,6 +31,7 @@ import { type MessageRequest, type RequestFeatures, readFeatures } from '../wire
 import { admitMessage, refuseMessage } from './admit-message.ts';
 import { addSpending, readSpending, refuseAgent } from './agent-limits.ts';
 import { type Opened, openRoute } from './attempts.ts';
+import { attribute } from './attribution.ts';
 import type { ClientRequest, Reply, WholeAnswer } from './client-request.ts';
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
@@ -113,6 +114,8 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
     const request = await clientRequest.parseBody(body); // 5
     const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
+    const attributing = attribute(gateway, catalog.settings, caller, clientRequest, request); // 5
+    const attribution = attributing instanceof Promise ? await attributing : attributing;
     const listing = findListed(gateway, caller, request.model, servesOf(request)); // 6
     if (listing !== null) await listing;
     catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
@@ -120,7 +123,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     const measuring = measureFor(request, offer);
     const measure = measuring instanceof Promise ? await measuring : measuring;
     const plan = planMessage(request, offer, terms, measure);
-    const admissionRequest = { clientRequest, caller, catalog, request, offer, terms, claim, plan };
+    const admissionRequest = { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
     const admitting = admitMessage(gateway, admissionRequest); // 8
     const admission = admitting instanceof Promise ? await admitting : admitting;
     if (isIdempotencyRefusal(admission)) {

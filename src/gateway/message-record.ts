@@ -58,7 +58,8 @@ export function makeRecord(
   { admitted, attempt, attempts, outcome, status, error }: EndedMessage,
   usage: CountedUsage,
 ): UsageRecord {
-  const { clientRequest, caller, offer, plan, isStream } = admitted;
+  const { clientRequest, caller, offer, plan, isStream, attribution } = admitted;
+  const { tags, session, agent, tagSet } = attribution;
   const { model, group } = offer;
   const { counts, source } = usage;
   const isUnbilled = attempt?.isUnbilled === true; // by the provider: it costs nothing, whatever its tokens
@@ -99,6 +100,10 @@ export function makeRecord(
     latencyMs: Math.max(0, clock.nowMs() - clientRequest.receivedAtMs),
     firstTokenMs: attempt?.firstTokenMs ?? null,
     meters: null,
+    tags,
+    session,
+    agent,
+    tagSet,
   };
 }
 
@@ -109,6 +114,7 @@ export function makeReport(
 ): MessageReport {
   return {
     record,
+    tagsInMetrics: admitted.catalog.settings.tagsInMetrics,
     clientRequest: admitted.clientRequest,
     providerKind: attempt?.target.settings.kind ?? null,
     responseModel: attempt?.counter.model ?? null,
@@ -281,13 +287,27 @@ export function endHold(
 /** Releases the hold of a message, and records that it failed. Rejects with store_unavailable. */
 export function releaseHold(
   gateway: Gateway,
-  { clientRequest, caller, catalog, offer }: Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'catalog' | 'offer'>,
+  {
+    clientRequest,
+    caller,
+    catalog,
+    offer,
+    attribution,
+  }: Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'catalog' | 'offer' | 'attribution'>,
   stream: boolean,
 ): Promise<Settlement> {
   const { requestId } = clientRequest;
   const { account, key } = caller;
   const { group, model } = offer;
-  const known = { requestId, account: account.id, key: key.id, group: group.name, model: model.name, stream };
+  const known = {
+    requestId,
+    account: account.id,
+    key: key.id,
+    group: group.name,
+    model: model.name,
+    stream,
+    ...attribution,
+  };
   const record = { ...emptyRecord(known), outcome: 'failed' as const };
   return gateway.ledger.end({ kind: 'release', requestId, record }, catalog.settings.settleWaitSeconds * 1000);
 }

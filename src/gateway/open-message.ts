@@ -79,7 +79,7 @@ export class OpenMessage implements Placed {
 
   constructor(
     gateway: Gateway,
-    { clientRequest, caller, catalog, request, offer, claim, plan }: AdmissionRequest,
+    { clientRequest, caller, catalog, request, offer, claim, plan, attribution }: AdmissionRequest,
     hold: Admitted,
     slot: Slot,
   ) {
@@ -87,7 +87,7 @@ export class OpenMessage implements Placed {
     const maxTokens = isStream ? payableMaxTokens(plan, offer, hold.available) : plan.maxTokens;
     this.#gateway = gateway;
     this.#slot = slot;
-    this.admitted = { clientRequest, caller, catalog, offer, plan, isStream, maxTokens };
+    this.admitted = { clientRequest, caller, catalog, offer, plan, attribution, isStream, maxTokens };
     this.#trace = GuardedTrace.begin(gateway, clientRequest);
     const limits = watchBounds(catalog.settings, isStream);
     this.watch = new SilenceWatch(gateway.silence, limits, (event) => this.#onWatch(event));

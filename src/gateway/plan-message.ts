@@ -16,7 +16,7 @@ import {
   type WorstCase,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
-import type { IdempotencyClaim } from '../ledger/ledger.ts';
+import type { Attribution, IdempotencyClaim } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import { inputTokensUpperBound, measurePrompt, type PromptMeasure, readThinking } from '../usage/usage.ts';
 import { EXTRA_MEMBER, type MessageRequest, objectOf, type RequestFeatures } from '../wire/wire.ts';
@@ -91,11 +91,12 @@ export interface AdmissionRequest {
   claim: IdempotencyClaim | null;
   /** Replaced when the provider has counted the prompt. */
   plan: MessagePlan;
+  attribution: Attribution;
 }
 
 /** A message as it was admitted. Nothing in it changes. */
 export interface AdmittedRequest
-  extends Readonly<Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'catalog' | 'offer' | 'plan'>> {
+  extends Readonly<Pick<AdmissionRequest, 'clientRequest' | 'caller' | 'catalog' | 'offer' | 'plan' | 'attribution'>> {
   readonly isStream: boolean;
   /** The max_tokens sent to the provider. */
   readonly maxTokens: number;

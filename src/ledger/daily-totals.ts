@@ -8,13 +8,10 @@ export class DailyTotals {
   readonly byName = new Map<string, DailyTotal>();
 
   count(record: UsageRecord, sign: 1 | -1): void {
-    const dayMs = Math.floor(record.atMs / DAY_MS) * DAY_MS;
+    const identity = identityOf(record);
     const isCosted = record.providerCost !== null;
-    this.add(`${dayMs} ${record.account} ${record.key} ${record.model}`, {
-      dayMs,
-      account: record.account,
-      key: record.key,
-      model: record.model,
+    this.add(nameOf(identity), {
+      ...identity,
       messages: sign,
       inputTokens: sign * record.inputTokens,
       outputTokens: sign * record.outputTokens,
@@ -54,4 +51,18 @@ export class DailyTotals {
     total.costedMessages += more.costedMessages;
     total.costedRevenue += more.costedRevenue;
   }
+}
+
+type Identity = Pick<DailyTotal, 'dayMs' | 'account' | 'key' | 'model' | 'provider' | 'person' | 'tagSet'>;
+
+/** The total that counts a record. Before version 20, they distinguished days, accounts, keys and models only. */
+export function identityOf({ atMs, account, key, model, ...record }: UsageRecord): Identity {
+  const provider = record.tagSet === null ? '' : (record.provider ?? '');
+  const person = record.tagSet === null ? 0 : (record.person ?? 0);
+  const dayMs = Math.floor(atMs / DAY_MS) * DAY_MS;
+  return { dayMs, account, key, model, provider, person, tagSet: record.tagSet ?? 0 };
+}
+
+export function nameOf({ dayMs, account, key, model, provider, person, tagSet }: Identity): string {
+  return `${dayMs} ${account} ${key} ${person} ${tagSet} ${provider}\n${model}`;
 }

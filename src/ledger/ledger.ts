@@ -17,6 +17,7 @@ export type {
   Admit,
   Answer,
   AttemptRecord,
+  Attribution,
   BudgetTerms,
   Bundle,
   ChangePlan,
@@ -133,4 +134,4 @@ export {
   Outpaced,
   RowsLocked,
 } from './store-failure.ts';
-export { emptyRecord, withoutItsEnd } from './usage-record.ts';
+export { emptyRecord, NO_ATTRIBUTION, withoutItsEnd } from './usage-record.ts';

@@ -60,8 +60,21 @@ export interface UsageMeters {
   allowance: SpendingReading | null;
 }
 
+/** The attribution of a message to people and purposes. Known when it is admitted. */
+export interface Attribution {
+  tags: Readonly<Record<string, string>>;
+  /** The client's session, and the agent in it; null if it names none. */
+  session: string | null;
+  agent: string | null;
+  /**
+   * The set of tags under which the daily totals count it; 0: none, 1: sets beyond their number. null: a record of before version 20,
+   * which they count without its provider, too.
+   */
+  tagSet: number | null;
+}
+
 /** The usage record of an admitted message. The ledger sets `atMs`, `writtenOff` and `meters`. */
-export interface UsageRecord {
+export interface UsageRecord extends Attribution {
   requestId: string;
   /** When the message ended, by the ledger's clock. Set by the ledger. */
   atMs: number;
@@ -110,8 +123,8 @@ export interface UsageRecord {
   meters: UsageMeters | null;
 }
 
-/** The fields known when the message is admitted. */
-export type MessageDraft = Pick<UsageRecord, 'model' | 'stream'>;
+/** The fields known when the message is admitted. Without those of an attribution, it has none. */
+export type MessageDraft = Pick<UsageRecord, 'model' | 'stream'> & Partial<Attribution>;
 
 /** A client's idempotency key and the hash of its request. Unique per API key and name. */
 export interface IdempotencyClaim {

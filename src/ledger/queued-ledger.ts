@@ -157,8 +157,8 @@ export class QueuedLedger implements MessageGate {
     try {
       return await this.#endInStore(operation, coCommitted);
     } catch (failure) {
-      const { requestId, account, key, group, model, stream } = operation.record;
-      const record = { ...emptyRecord({ requestId, account, key, group, model, stream }), outcome: 'failed' as const };
+      const { requestId } = operation.record;
+      const record = { ...emptyRecord(operation.record), outcome: 'failed' as const };
       await this.#endInStore({ kind: 'release', requestId, record }, []).catch(() => {});
       throw failure;
     }

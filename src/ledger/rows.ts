@@ -233,6 +233,11 @@ export interface DailyTotal {
   account: number;
   key: number;
   model: string;
+  /** '': none, or unknown. */
+  provider: string;
+  /** 0: nobody's. */
+  person: number;
+  tagSet: number;
   messages: number;
   inputTokens: number;
   outputTokens: number;

@@ -3,12 +3,22 @@
 import { assert } from '../base/assert.ts';
 import { isWholeNumber } from '../base/checked-number.ts';
 import type { Nano } from '../base/money.ts';
-import type { UsageRecord } from './operation.ts';
+import type { Attribution, UsageRecord } from './operation.ts';
 
-type AdmittedFields = Pick<UsageRecord, 'requestId' | 'account' | 'key' | 'group' | 'model' | 'stream'>;
+type AdmittedFields = Pick<UsageRecord, 'requestId' | 'account' | 'key' | 'group' | 'model' | 'stream'> &
+  Partial<Attribution>;
+
+export const NO_ATTRIBUTION: Attribution = Object.freeze({
+  tags: Object.freeze({}),
+  session: null,
+  agent: null,
+  tagSet: 0,
+});
 
 /** The record that is written if the message is never ended. */
-export function emptyRecord({ requestId, account, key, group, model, stream }: AdmittedFields): UsageRecord {
+export function emptyRecord(admitted: AdmittedFields): UsageRecord {
+  const { requestId, account, key, group, model, stream } = admitted;
+  const { tags, session, agent, tagSet } = { ...NO_ATTRIBUTION, ...admitted };
   return {
     requestId,
     atMs: 0,
@@ -42,6 +52,10 @@ export function emptyRecord({ requestId, account, key, group, model, stream }: A
     latencyMs: 0,
     firstTokenMs: null,
     meters: null,
+    tags,
+    session,
+    agent,
+    tagSet,
   };
 }
 

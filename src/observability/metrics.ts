@@ -2,6 +2,7 @@
 // ids.
 
 import { NANO_PER_USD } from '../base/money.ts';
+import { OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import { bounds } from '../config/config.ts';
 import { errorTable } from '../errors.ts';
 import type { Gateway, MessageReport, MessageTimes } from '../gateway/gateway.ts';
@@ -47,6 +48,8 @@ const MESSAGE_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600];
 const COUNT_SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2.5, 10, 30];
 const BUNDLES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
+const NO_VALUE = 'none';
+
 export class ServiceMetrics {
   readonly #registry = new MetricRegistry();
   readonly #health = new UpstreamHealth();
@@ -85,6 +88,18 @@ export class ServiceMetrics {
     help: 'Cost of ended messages at their prices, including write-offs',
     labels: { model: null, group: null },
   });
+  readonly #taggedMessages = this.#registry.counter({
+    name: 'turnpike_tagged_messages_total',
+    help: 'Admitted messages that have ended, by the tags of the setting tags_in_metrics',
+    labels: { tag: null, value: null },
+  });
+  readonly #taggedCost = this.#registry.counter({
+    name: 'turnpike_tagged_cost_usd_total',
+    help: 'Cost of ended messages at their prices, by the tags of the setting tags_in_metrics',
+    labels: { tag: null, value: null },
+  });
+  /** The values that have a series, by tag. */
+  readonly #valuesOfTag = new Map<string, Set<string>>();
   readonly #providerCost = this.#registry.counter({
     name: 'turnpike_provider_cost_usd_total',
     help: 'Provider cost of ended messages whose route has a cost',
@@ -213,6 +228,18 @@ export class ServiceMetrics {
     if (code !== null) add(this.#errors, code);
     for (const attempt of record.attempts) this.#countAttempt(attempt, nowMs);
     this.#observeTimes(series, record.stream, clientRequest.times);
+    for (const name of message.tagsInMetrics) this.#countTag(name, record);
+  }
+
+  /** Clients choose values: beyond a number of them, and without the tag, `other` and `none` count. */
+  #countTag(name: string, { tags, cost }: MessageReport['record']): void {
+    const value = Object.hasOwn(tags, name) ? (tags[name] ?? NO_VALUE) : NO_VALUE;
+    const values = this.#valuesOfTag.get(name) ?? new Set();
+    this.#valuesOfTag.set(name, values);
+    if (!values.has(value) && values.size < bounds.tagMetricValuesMax) values.add(value);
+    const shown = values.has(value) ? value : OTHER_VALUE;
+    this.#taggedMessages.of(name, shown).value++;
+    this.#taggedCost.of(name, shown).value += cost / NANO_PER_USD;
   }
 
   /** Any other request was answered. */

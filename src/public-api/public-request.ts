@@ -57,6 +57,10 @@ export class PublicRequest implements ClientRequest {
     return this.#exchange.headers.get('idempotency-key');
   }
 
+  header(name: string): string | null {
+    return this.#exchange.headers.get(name);
+  }
+
   get signal(): AbortSignal {
     return this.#exchange.request.signal;
   }

@@ -39,9 +39,13 @@ export {
   gatherTotals,
   marginOf,
   marginOfTotal,
+  type RecordGrouping,
+  recordGroupings,
+  type TagFilter,
   type TopGroups,
   type TopQuestion,
   type TotalsGrouping,
+  type TotalsQuestion,
   totalsGroupings,
   type UsageTotal,
 } from './usage-totals.ts';

@@ -2,6 +2,7 @@
 
 import type { Nano } from '../base/money.ts';
 import type { Outcome, StoredUsageRecord } from '../ledger/ledger.ts';
+import type { TagFilter } from './usage-totals.ts';
 
 export interface UsagePage {
   account: number | null;
@@ -37,6 +38,11 @@ export interface UsageFilter {
   provider: string | null;
   isStream: boolean | null;
   costMin: Nano | null;
+  tag: TagFilter | null;
+  /** Has an index. */
+  session: string | null;
+  agent: string | null;
+  person: number | null;
 }
 
 export const NO_FILTER: UsageFilter = Object.freeze({
@@ -48,6 +54,10 @@ export const NO_FILTER: UsageFilter = Object.freeze({
   provider: null,
   isStream: null,
   costMin: null,
+  tag: null,
+  session: null,
+  agent: null,
+  person: null,
 });
 
 export interface UsageSearch extends UsagePage, UsageFilter {

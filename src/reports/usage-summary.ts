@@ -2,14 +2,16 @@
 
 import { DAY_MS } from '../base/clock.ts';
 import type { UsageFilter, UsagePage } from './usage-search.ts';
-import { addTo, emptyTotal, Groups, type TotalsGrouping, type UsageTotal } from './usage-totals.ts';
+import { addTo, emptyTotal, Groups, type RecordGrouping, type UsageTotal } from './usage-totals.ts';
 
 export interface UsageSummaryQuestion extends Omit<UsagePage, 'before' | 'sinceMs' | 'untilMs'>, UsageFilter {
   /** Both inclusive. */
   sinceMs: number;
   untilMs: number;
-  groupBy: TotalsGrouping | null;
-  /** Whether whole days of the daily totals are added up. They know account, key and model only. */
+  groupBy: RecordGrouping | null;
+  /** The name of the tag to group by. */
+  tagName?: string | null;
+  /** Whether whole days of the daily totals are added up, which the filters but those of account, key and model do not narrow. */
   isOfDays: boolean;
 }
 

@@ -1,13 +1,28 @@
-// Usage totals by day, model, key or account. Sums are bigints, because they may exceed a safe integer. Provider cost
+// Usage totals by day, account, key, person, provider, model or tag, or by two of them. Sums are bigints, because they may exceed a safe integer. Provider cost
 // is known only for some messages, and margins cover only those.
 
 import type { Nano } from '../base/money.ts';
 
-export const totalsGroupings = ['day', 'model', 'key', 'account'] as const;
+export const totalsGroupings = ['day', 'model', 'key', 'account', 'provider', 'person', 'tag'] as const;
 export type TotalsGrouping = (typeof totalsGroupings)[number];
+/** Totals of records know more than the daily totals. */
+export const recordGroupings = [...totalsGroupings, 'session', 'agent'] as const;
+export type RecordGrouping = (typeof recordGroupings)[number];
 
+export interface TagFilter {
+  name: string;
+  value: string;
+}
+
+/** The tags that totals know are those of the message's set of tags. */
 export interface TotalsQuestion {
   groupBy: TotalsGrouping;
+  /** Divides each group. Absent: not. */
+  thenBy?: TotalsGrouping | null;
+  /** The name of the tag to group by. */
+  tagName?: string | null;
+  /** Only messages with this tag. Absent: all. */
+  tag?: TagFilter | null;
   account: number | null;
   /** Also usage of the accounts below `account`, by their present places. */
   below?: boolean;
@@ -22,12 +37,19 @@ export interface TotalsQuestion {
   limit: number;
 }
 
-/** Usage of a group of messages. Of `dayMs`, `account`, `key`, `model`, those not grouped by are null. */
+/** Usage of a group of messages. Names that it is not grouped by are null. */
 export interface UsageTotal {
   dayMs: number | null;
   account: number | null;
   key: number | null;
   model: string | null;
+  /** null also without one, and where the totals do not know it. */
+  provider: string | null;
+  person: number | null;
+  /** The value of the tag. */
+  tag: string | null;
+  session: string | null;
+  agent: string | null;
   messages: number;
   inputTokens: number;
   outputTokens: number;
@@ -51,7 +73,7 @@ export interface UsageTotals {
 }
 
 /** Grouped by model, by key and by account at once. */
-export type TopQuestion = Omit<TotalsQuestion, 'groupBy'>;
+export type TopQuestion = Omit<TotalsQuestion, 'groupBy' | 'thenBy' | 'tagName'>;
 
 /** The groups with the highest cost, at most `limit`, and the number of groups. */
 export type TopGroups = Pick<UsageTotals, 'rows' | 'groups'>;
@@ -76,9 +98,9 @@ type Runs = AsyncIterable<UsageTotal[]> | Iterable<UsageTotal[]>;
 /** Adds up parts as they arrive and returns the first groups. */
 export async function gatherTotals(
   runs: Runs,
-  { groupBy, limit }: Pick<TotalsQuestion, 'groupBy' | 'limit'>,
+  { groupBy, thenBy = null, limit }: Pick<TotalsQuestion, 'groupBy' | 'thenBy' | 'limit'>,
 ): Promise<UsageTotals> {
-  const groups = new Groups(groupBy);
+  const groups = new Groups(groupBy, thenBy);
   const whole = emptyTotal();
   for await (const parts of runs)
     for (const part of parts) {
@@ -116,39 +138,62 @@ export async function gatherTop(runs: Runs, { limit }: Pick<TopQuestion, 'limit'
 
 /** Sums by group. */
 export class Groups {
-  readonly #groupBy: TotalsGrouping;
+  readonly #groupBy: RecordGrouping;
+  readonly #thenBy: RecordGrouping | null;
   readonly #groups = new Map<number | string | null, UsageTotal>();
 
-  constructor(groupBy: TotalsGrouping) {
+  constructor(groupBy: RecordGrouping, thenBy: RecordGrouping | null = null) {
     this.#groupBy = groupBy;
+    this.#thenBy = thenBy === groupBy ? null : thenBy;
   }
 
   add(part: UsageTotal): void {
-    const name = part[memberOf[this.#groupBy]];
+    const first = part[memberOf[this.#groupBy]];
+    const name = this.#thenBy === null ? first : JSON.stringify([first, part[memberOf[this.#thenBy]]]);
     const group = this.#groups.get(name);
-    if (group === undefined) this.#groups.set(name, { ...part, ...namesOf(part, this.#groupBy) });
+    if (group === undefined) this.#groups.set(name, { ...part, ...namesOf(part, [this.#groupBy, this.#thenBy]) });
     else addTo(group, part);
   }
 
   first(most: 'cost' | 'writtenOff'): UsageTotal[] {
     return [...this.#groups.values()]
       .filter((total) => (most === 'cost' ? isOfMessages(total) : total.writtenOff > 0n))
-      .sort(this.#groupBy === 'day' ? laterFirst : moreFirst(most));
+      .sort(
+        this.#groupBy === 'day'
+          ? (one, other) => laterFirst(one, other) || moreFirst(most)(one, other)
+          : moreFirst(most),
+      );
   }
 }
 
 /** The member that distinguishes groups of each kind. A key belongs to one account. */
-const memberOf = { day: 'dayMs', model: 'model', key: 'key', account: 'account' } as const;
+const memberOf = {
+  day: 'dayMs',
+  model: 'model',
+  key: 'key',
+  account: 'account',
+  provider: 'provider',
+  person: 'person',
+  tag: 'tag',
+  session: 'session',
+  agent: 'agent',
+} as const satisfies Record<RecordGrouping, keyof UsageTotal>;
 
-type Names = Pick<UsageTotal, 'dayMs' | 'account' | 'key' | 'model'>;
+type Names = Pick<UsageTotal, (typeof memberOf)[RecordGrouping]>;
 
 /** The names that identify a group. */
-function namesOf({ dayMs, account, key, model }: Names, groupBy: TotalsGrouping): Names {
+function namesOf(part: Names, by: readonly (RecordGrouping | null)[]): Names {
+  const isBy = (grouping: RecordGrouping) => by.includes(grouping);
   return {
-    dayMs: groupBy === 'day' ? dayMs : null,
-    account: groupBy === 'key' || groupBy === 'account' ? account : null,
-    key: groupBy === 'key' ? key : null,
-    model: groupBy === 'model' ? model : null,
+    dayMs: isBy('day') ? part.dayMs : null,
+    account: isBy('key') || isBy('account') ? part.account : null,
+    key: isBy('key') ? part.key : null,
+    model: isBy('model') ? part.model : null,
+    provider: isBy('provider') ? part.provider : null,
+    person: isBy('person') ? part.person : null,
+    tag: isBy('tag') ? part.tag : null,
+    session: isBy('session') ? part.session : null,
+    agent: isBy('agent') ? part.agent : null,
   };
 }
 
@@ -169,6 +214,11 @@ export function emptyTotal(): UsageTotal {
     account: null,
     key: null,
     model: null,
+    provider: null,
+    person: null,
+    tag: null,
+    session: null,
+    agent: null,
     messages: 0,
     inputTokens: 0,
     outputTokens: 0,
@@ -213,6 +263,10 @@ function moreFirst(most: 'cost' | 'writtenOff') {
 
 /** Makes the order deterministic. */
 function compareNames(one: UsageTotal, other: UsageTotal): number {
-  const difference = (one.key ?? one.account ?? 0) - (other.key ?? other.account ?? 0);
-  return difference || ((one.model ?? '') < (other.model ?? '') ? -1 : 1);
+  const difference = (one.key ?? one.account ?? one.person ?? 0) - (other.key ?? other.account ?? other.person ?? 0);
+  return difference || (wordsOf(one) < wordsOf(other) ? -1 : 1);
+}
+
+function wordsOf({ dayMs, model, provider, person, tag, session, agent }: UsageTotal): string {
+  return [model, provider, tag, session, agent, person, dayMs].map((name) => name ?? '').join('\n');
 }

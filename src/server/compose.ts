@@ -1,7 +1,7 @@
 // Composes the gateway, the admin API, the public API and sign-in from the opened stores.
 
 import { lookup } from 'node:dns/promises';
-import { FailureCounter, KeyDirectory, type Person, verifyToken } from '../accounts/accounts.ts';
+import { FailureCounter, KeyDirectory, type Person, TagSets, verifyToken } from '../accounts/accounts.ts';
 import {
   type AdminApi,
   type AdminDependencies,
@@ -146,6 +146,7 @@ export async function makeGateway(
     clock,
     health: new RouteHealth(() => holder.current.settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
     conversations: new Conversations(Math.random),
+    tagSets: new TagSets(stores.tagSets),
     // With a proxy the hosts themselves need not be reachable.
     canConnect: callsThroughProxy() ? async () => true : canConnect,
     ...(observers.telemetry?.trace && { trace: observers.telemetry.trace }),

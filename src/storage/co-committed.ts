@@ -15,6 +15,7 @@ import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
 import { type ScimRow, scimStatements } from './scim-rows.ts';
+import { type TagSetRow, tagSetStatement } from './tag-set-rows.ts';
 import { type TrafficRow, trafficStatement } from './traffic-rows.ts';
 
 export type CoCommittedRow =
@@ -53,6 +54,7 @@ export type CoCommittedRow =
   | { table: 'changes'; since: DecidedAt }
   | OutboxRow
   | MailRow
+  | TagSetRow
   | TrafficRow
   | BillRow
   | ScimRow;
@@ -140,6 +142,7 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   mailed_links: mailStatements,
   sign_ups: mailStatements,
   scim: scimStatements,
+  tag_sets: tagSetStatement,
   refusals: trafficStatement,
   route_hours: trafficStatement,
   provider_bill_sources: billStatement,

@@ -32,7 +32,7 @@ export interface SumRows {
   unbalanced: { request_id: string }[];
   strangeEntries: { seq: Whole }[];
   carried: RowOf<'high' | 'low'>[];
-  unequalTotals: { day_ms: Whole; account_id: Whole; key_id: Whole; model: string }[];
+  unequalTotals: { day_ms: Whole; account_id: Whole; key_id: Whole; model: string; provider: string }[];
   withoutMeters: { kind: 'acct' | 'key' | 'person'; id: Whole }[];
   wrongMonths: { id: Whole; month_ms: Whole }[];
   holds: HoldsTable[];
@@ -265,23 +265,26 @@ const CARRIED = `
   FROM (SELECT amount, CASE WHEN credit = 6 THEN 1 ELSE -1 END AS sign FROM entries WHERE kind = 'carried_forward') moved`;
 
 const TOTALS = `
-  day_ms, account_id, key_id, model, messages, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
+  day_ms, account_id, key_id, model, provider, person_id, tag_set, messages, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
   cost, written_off, provider_cost, costed_messages, costed_revenue`;
 
 // Totals are kept longer than records. Each group appears once per side; a group on one side only is a difference. A
-// correction to another model leaves a total of zero messages.
+// correction to another model leaves a total of zero messages. Records without a tag set are of before version 20.
 const UNEQUAL_TOTALS = `
   WITH records AS (
-    SELECT at_ms / 86400000 * 86400000 AS day_ms, account_id, key_id, model, COUNT(*) AS messages,
+    SELECT at_ms / 86400000 * 86400000 AS day_ms, account_id, key_id, model,
+      COALESCE(provider, '') AS provider, COALESCE(person_id, 0) AS person_id, COALESCE(tag_set, 0) AS tag_set,
+      COUNT(*) AS messages,
       SUM(input_tokens) AS input_tokens, SUM(output_tokens) AS output_tokens,
       SUM(cache_read_tokens) AS cache_read_tokens,
       SUM(cache_write_5m_tokens + cache_write_1h_tokens) AS cache_write_tokens, SUM(cost) AS cost,
       SUM(written_off) AS written_off, SUM(COALESCE(provider_cost, 0)) AS provider_cost,
       COUNT(provider_cost) AS costed_messages,
       SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost - written_off END) AS costed_revenue
-    FROM usage_records WHERE at_ms >= $1 GROUP BY 1, account_id, key_id, model),
+    FROM usage_records WHERE at_ms >= $1
+    GROUP BY 1, account_id, key_id, model, COALESCE(provider, ''), COALESCE(person_id, 0), COALESCE(tag_set, 0)),
   totals AS (SELECT * FROM daily_totals WHERE day_ms >= $1 AND (messages <> 0 OR cost <> 0))
-  SELECT DISTINCT day_ms, account_id, key_id, model FROM (
+  SELECT DISTINCT day_ms, account_id, key_id, model, provider FROM (
     SELECT * FROM (SELECT ${TOTALS} FROM records EXCEPT SELECT ${TOTALS} FROM totals) recorded
     UNION ALL
     SELECT * FROM (SELECT ${TOTALS} FROM totals EXCEPT SELECT ${TOTALS} FROM records) added_up) unequal

@@ -58,6 +58,7 @@ export const movedTables = [
   'agent_grants',
   'agent_keys',
   'device_codes',
+  'tag_sets',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

@@ -58,6 +58,7 @@ import {
   readUsageRecord,
   type UsageTable,
 } from './tables.ts';
+import { tagSetReads } from './tag-set-rows.ts';
 import { BELOW, usageColumnsOn } from './usage-reads.ts';
 
 export function describeAccountMeters(row: AccountRow, nowMs: number): AccountMeters {
@@ -149,6 +150,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...eventShortReads(on),
     ...mailReads(on),
     ...scimReads(on),
+    ...tagSetReads(on),
     async getUsage(requestId) {
       const bindings = new Bindings();
       const record = `SELECT ${usageColumnsOn(on)} FROM usage_records r WHERE ${on.isRecordOf(requestId, bindings)}`;

@@ -115,6 +115,7 @@ function storedWords<Word extends string>(
 }
 
 const texts = list(text);
+const tags = map(text);
 const keyStatus = words('enabled', 'disabled', 'revoked');
 const onOff = words('enabled', 'disabled');
 const role = words('operator', 'viewer', 'owner', 'member');
@@ -153,6 +154,8 @@ const account = object<Account>({
       }),
     ),
   ),
+  tags: optional(tags),
+  tagRules: optional(object<NonNullable<Account['tagRules']>>({ required: texts, pinned: texts })),
   createdAtMs: whole,
 });
 
@@ -169,6 +172,7 @@ const key = object<Key>({
   addresses: nullable(texts),
   madeBy: nullable(text),
   personId: optional(nullable(whole)),
+  tags: optional(tags),
   createdAtMs: whole,
 });
 
@@ -198,6 +202,7 @@ const person = object<Person>({
   identity: optional(nullable(object<Identity>({ issuer: text, subject: text }))),
   disabledBy: optional(nullable(words('directory', 'account', 'installation'))),
   madeBy: text,
+  tags: optional(tags),
   createdAtMs: whole,
 });
 
@@ -460,6 +465,7 @@ export const documents = {
   budgets: stored(['person_meters', 'id', 'budgets'], budgets),
   limits: stored(['key_meters', 'id', 'limits'], limits),
   rates: stored(['key_meters', 'id', 'rates'], rates),
+  tagSet: stored(['tag_sets', "account_id || ' ' || id || ' ' || month_ms", 'tags'], tags),
   hold: { ...stored(['holds', 'request_id', 'document'], holdShape), read: readDocument },
   usageDetails: stored(['usage_records', 'request_id', 'details'], detailsShape, { convert: convertEarly }),
   auditBefore: stored(['audit_records', 'seq', 'before'], members),

@@ -2,7 +2,7 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import { beganAtMs } from '../base/ids.ts';
-import type { AttemptRecord, HoldRow, UsageRecord } from '../ledger/ledger.ts';
+import { type AttemptRecord, type HoldRow, NO_ATTRIBUTION, type UsageRecord } from '../ledger/ledger.ts';
 import {
   DocumentUnreadable,
   flag,
@@ -84,6 +84,10 @@ const usageRecord = object<UsageRecord>({
       allowance: nullable(reading),
     }),
   ),
+  tags: map(text),
+  session: nullable(text),
+  agent: nullable(text),
+  tagSet: nullable(whole),
 });
 
 type StoredHold = Omit<HoldRow, 'unreadable'> & { v: typeof VERSION };
@@ -104,7 +108,14 @@ export const holdShape = object<StoredHold>({
   left: flag,
   claim: nullable(text),
   checkpoint: nullable(usageRecord),
-  draft: object<HoldRow['draft']>({ model: text, stream: flag }),
+  draft: object<HoldRow['draft']>({
+    model: text,
+    stream: flag,
+    tags: optional(map(text)),
+    session: optional(nullable(text)),
+    agent: optional(nullable(text)),
+    tagSet: optional(nullable(whole)),
+  }),
 });
 
 export function writeHold(hold: HoldRow): string {
@@ -143,14 +154,14 @@ function alone(account: number) {
   return { above: [], payer: account, person: null };
 }
 
-const NOT_IN_CHECKPOINTS_OF_VERSION_0 = { error: null, planPaid: 0, meters: null, admittedMs: null };
+const NOT_IN_EARLIER_CHECKPOINTS = { error: null, planPaid: 0, meters: null, admittedMs: null, ...NO_ATTRIBUTION };
 
 /** Throws DocumentUnreadable. */
 export function readDocument(json: string): HoldRow {
   const { v = 0, ...stored } = membersOf(parseJson(json)) as Partial<HoldRow> & { v?: number };
   if (!isWholeNumber(v) || v > VERSION) throw new DocumentUnreadable(`a later release wrote it, in version ${v}`);
   const chain = alone(stored.account ?? 0);
-  const checkpoint = stored.checkpoint && { ...NOT_IN_CHECKPOINTS_OF_VERSION_0, ...chain, ...stored.checkpoint };
+  const checkpoint = stored.checkpoint && { ...NOT_IN_EARLIER_CHECKPOINTS, ...chain, ...stored.checkpoint };
   const { v: _, ...hold } = holdShape.read(
     { v: VERSION, ...NOT_IN_VERSION_0, ...chain, ...stored, ...(checkpoint && { checkpoint }) },
     '',

@@ -7,6 +7,7 @@ import type {
   PersonStore,
   ScimStore,
   SignUpStore,
+  TagSetStore,
   TokenStore,
 } from '../accounts/accounts.ts';
 import type { AgentStore } from '../agents/agents.ts';
@@ -50,6 +51,7 @@ import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.t
 
 import type { MailReads } from './mail-rows.ts';
 import type { ScimReads } from './scim-rows.ts';
+import { tagSetWrites } from './tag-set-rows.ts';
 import { type TrafficStore, trafficWrites } from './traffic-rows.ts';
 
 export type RetentionReads = Pick<RetentionStore, 'countForgotten' | 'countToCarry' | 'listToCarry'>;
@@ -108,6 +110,7 @@ export interface Stores {
   signUps: SignUpStore;
   scim: ScimStore;
   traffic: TrafficStore;
+  tagSets: TagSetStore;
 }
 
 /** Lists and reports over data that grows without bound. */
@@ -143,6 +146,7 @@ export type ShortReads = AccessReads &
   Omit<DestinationStore, keyof ReturnType<typeof destinationWrites>> &
   MailReads &
   ScimReads &
+  Pick<TagSetStore, 'findTagSet'> &
   Omit<LedgerReader, keyof ReportReads> &
   Omit<UsageStore, keyof ReportReads>;
 
@@ -179,6 +183,7 @@ export function assembleStores(
     signUps: { ...all, ...signUpWrites(gate) },
     scim: { ...all, ...scimWrites(gate) },
     traffic: { ...all, ...trafficWrites(gate) },
+    tagSets: { ...all, ...tagSetWrites(gate) },
     retention: retentionStore(gate, { ...all, ...retentionReads }),
   };
 }

@@ -139,6 +139,8 @@ export function readUsageRecord(row: UsageTable): StoredUsageRecord {
     cost: row.cost,
     writtenOff: row.written_off,
     providerCost: row.provider_cost,
+    session: row.session,
+    tagSet: row.tag_set,
     ...readDetails(
       readOr(documents.usageDetails, row.details, () => NO_DETAILS),
       row.account_id,
@@ -310,14 +312,25 @@ export const usageColumns = columnsFor<Ending>()([
   whole('written_off', ({ record }) => record.writtenOff),
   whole('provider_cost', ({ record }) => record.providerCost),
   json('details', ({ record }) => writeDetails(record)),
+  whole('person_id', ({ record }) => (record.tagSet === null ? null : record.person)),
+  text('session', ({ record }) => record.session),
+  whole('tag_set', ({ record }) => record.tagSet),
+  /** Under which the daily totals count it. */
+  text('provider', ({ record }) => (record.tagSet === null ? null : record.provider)),
 ]);
 
-/** The first four columns identify the total; the others are added to the stored values. */
+/** The columns that identify a daily total. */
+export const TOTAL_NAMES = 7;
+
+/** The first ones identify the total; the others are added to the stored values. */
 export const totalColumns: readonly Column<DailyTotal>[] = [
   whole('day_ms', (row) => row.dayMs),
   whole('account_id', (row) => row.account),
   whole('key_id', (row) => row.key),
   text('model', (row) => row.model),
+  text('provider', (row) => row.provider),
+  whole('person_id', (row) => row.person),
+  whole('tag_set', (row) => row.tagSet),
   whole('messages', (row) => row.messages),
   whole('input_tokens', (row) => row.inputTokens),
   whole('output_tokens', (row) => row.outputTokens),

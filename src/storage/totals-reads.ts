@@ -1,6 +1,7 @@
 // Usage added up from the daily totals: a bounded run of them per statement.
 
 import { DAY_MS } from '../base/clock.ts';
+import { NO_TAG_SET, OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
@@ -8,13 +9,15 @@ import {
   gatherTotals,
   type TopQuestion,
   type TotalsGrouping,
+  type TotalsQuestion,
   type UsageStore,
   type UsageTotal,
 } from '../reports/reports.ts';
 import { Bindings, LAST, numbers, type SqlReader } from './sql-reader.ts';
-import { ownersOf, type ScopeFilter, type UsageOwner, usageScopes } from './usage-reads.ts';
+import { documents, readStored } from './stored-documents.ts';
+import { ownersOf, type ScopeFilter, type ScopeOwner, usageScopes } from './usage-reads.ts';
 
-type Column = 'day_ms' | 'account_id' | 'key_id' | 'model';
+type Column = 'day_ms' | 'account_id' | 'key_id' | 'model' | 'provider' | 'person_id' | 'tag_set';
 
 /** Columns of each grouping; `all` is everything except the day. */
 export const groupColumns: Readonly<Record<TotalsGrouping | 'all', readonly Column[]>> = {
@@ -22,10 +25,13 @@ export const groupColumns: Readonly<Record<TotalsGrouping | 'all', readonly Colu
   model: ['model'],
   key: ['account_id', 'key_id'],
   account: ['account_id'],
+  provider: ['provider'],
+  person: ['person_id'],
+  tag: ['account_id', 'tag_set'],
   all: ['account_id', 'key_id', 'model'],
 };
 
-type Question = TopQuestion & { columns: readonly Column[] };
+type Question = TopQuestion & { columns: readonly Column[]; tagName?: string | null };
 
 // Counts stay below 2^53, where floating-point numbers are exact; sums of amounts may not, and are returned as texts.
 const asNumber = (name: string) => `CAST(SUM(${name}) AS double precision) AS ${name}`;
@@ -45,6 +51,15 @@ export interface TotalsRow {
   account_id?: number;
   key_id?: number;
   model?: string;
+  provider?: string | null;
+  person_id?: number | null;
+  /** The set of tags, as JSON; null: none, or an unknown one. */
+  tags?: string | null;
+  tag_set?: number;
+  /** The value of the tag. */
+  tag?: string | null;
+  session?: string | null;
+  agent?: string | null;
   /** Number of daily totals in it. */
   count: number;
   messages: number;
@@ -65,6 +80,11 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
     account: row.account_id ?? null,
     key: row.key_id ?? null,
     model: row.model ?? null,
+    provider: row.provider || null,
+    person: row.person_id || null,
+    tag: row.tag ?? null,
+    session: row.session ?? null,
+    agent: row.agent ?? null,
     messages: row.messages,
     inputTokens: row.input_tokens,
     outputTokens: row.output_tokens,
@@ -80,7 +100,10 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
 
 export interface DayReads {
   /** Totals of whole days by group, in runs. */
-  readDays(question: TopQuestion, groupBy: TotalsGrouping): AsyncIterable<UsageTotal[]>;
+  readDays(
+    question: TopQuestion & Pick<TotalsQuestion, 'tagName'>,
+    groupBy: TotalsGrouping,
+  ): AsyncIterable<UsageTotal[]>;
 }
 
 /** `rowsMax` bounds the rows of one report, `runRows` those of one statement. */
@@ -95,28 +118,43 @@ export function totalsReads(
   };
   return {
     totalUsage: (question) =>
-      gatherTotals(readScope(question, { ...question, columns: groupColumns[question.groupBy] }), question),
+      gatherTotals(readScope(question, { ...question, columns: columnsFor(question) }), question),
     topUsage: (question) => gatherTop(readScope(question, { ...question, columns: groupColumns.all }), question),
     readDays: (question, groupBy) => readScope(question, { ...question, columns: groupColumns[groupBy] }),
   };
 }
 
+const FURTHER = ['provider', 'person_id', 'tag_set'] as const;
+
+function columnsFor({ groupBy, thenBy = null }: TotalsQuestion): Column[] {
+  return [...new Set([...groupColumns[groupBy], ...(thenBy === null ? [] : groupColumns[thenBy])])];
+}
+
 /** The ways to read the table. The first columns of the primary key and the indexes that are not the owner's. */
 const ORDERS = {
-  all: { index: null, order: ['day_ms', 'account_id', 'key_id', 'model'] },
-  account_id: { index: 'totals_of_account', order: ['day_ms', 'key_id', 'model'] },
-  key_id: { index: 'totals_of_key', order: ['day_ms', 'model'] },
+  all: { index: null, order: ['day_ms', 'account_id', 'key_id', 'model', ...FURTHER] },
+  account_id: { index: 'totals_of_account', order: ['day_ms', 'key_id', 'model', ...FURTHER] },
+  key_id: { index: 'totals_of_key', order: ['day_ms', 'model', ...FURTHER] },
 } as const;
+
+const NO_FURTHER = { provider: '', person_id: 0, tag_set: 0 };
 
 /** The last row of a run is looked up first: summing a range is several times as fast as summing a number of rows. */
 async function* readRuns(
   on: SqlReader,
-  owner: UsageOwner,
+  owner: ScopeOwner,
   question: Question,
   { runRows, left }: { runRows: number; left: { rows: number } },
 ): AsyncGenerator<UsageTotal[]> {
   const { order } = ORDERS[owner?.column ?? 'all'];
-  const beforeFirst = { day_ms: startOfDay(question.sinceMs ?? 0) - 1, account_id: 0, key_id: 0, model: '' };
+  const beforeFirst = {
+    day_ms: startOfDay(question.sinceMs ?? 0) - 1,
+    account_id: 0,
+    key_id: 0,
+    model: '',
+    ...NO_FURTHER,
+  };
+  const parsed: ParsedTags = new Map();
   let after: (number | string)[] = order.map((column) => beforeFirst[column]);
   const end = [question.untilMs ?? LAST];
   for (;;) {
@@ -125,7 +163,7 @@ async function* readRuns(
     const rows = await sumRun(on, owner, { after, upTo }, question);
     left.rows -= last === null ? rows.reduce((sum, { count }) => sum + count, 0) : runRows;
     if (left.rows < 0) throw tooManyTotals();
-    yield rows.map(readTotal);
+    yield rows.flatMap((row) => readTagged(row, question, parsed));
     if (last === null) return;
     after = upTo;
     await on.rest();
@@ -139,7 +177,7 @@ interface Run {
 
 type Place = Record<Column, number | string>;
 
-async function lastOfRun(on: SqlReader, owner: UsageOwner, run: Run, runRows: number): Promise<Place | null> {
+async function lastOfRun(on: SqlReader, owner: ScopeOwner, run: Run, runRows: number): Promise<Place | null> {
   const bindings = new Bindings();
   const rows = totalsRange(on, bindings, owner, run);
   const { order } = ORDERS[owner?.column ?? 'all'];
@@ -148,18 +186,44 @@ async function lastOfRun(on: SqlReader, owner: UsageOwner, run: Run, runRows: nu
   return last ?? null;
 }
 
-function sumRun(on: SqlReader, owner: UsageOwner, run: Run, { columns, model }: Question): Promise<TotalsRow[]> {
+function sumRun(
+  on: SqlReader,
+  owner: ScopeOwner,
+  run: Run,
+  { columns, model, tag = null }: Question,
+): Promise<TotalsRow[]> {
   const bindings = new Bindings();
   const rows = totalsRange(on, bindings, owner, run);
   const ofModel = model === null ? '' : `WHERE r.model = ${bindings.add(model)}`; // the model has no index
-  return on.read<TotalsRow>(
-    `SELECT ${shown(on, columns)}, ${SUMS} FROM (SELECT r.* ${rows}) r ${ofModel}
-     GROUP BY ${columns.map((column) => `r.${column}`).join(', ')}`,
-    ...bindings.values,
-  );
+  const isTagged = tag !== null || columns.includes('tag_set');
+  const by = isTagged ? [...new Set([...columns, 'account_id', 'tag_set'] as const)] : columns;
+  const sums = `SELECT ${shown(on, by)}, ${SUMS} FROM (SELECT r.* ${rows}) r ${ofModel}
+     GROUP BY ${by.map((column) => `r.${column}`).join(', ')}`;
+  const text = isTagged ? `SELECT g.*, (${TAGS}) AS tags FROM (${sums}) g` : sums;
+  return on.read<TotalsRow>(text, ...bindings.values);
 }
 
-function totalsRange(on: SqlReader, bindings: Bindings, owner: UsageOwner, { after, upTo }: Run): string {
+/** A set is the same in every month. */
+const TAGS =
+  'SELECT s.tags FROM tag_sets s WHERE s.account_id = g.account_id AND s.id = g.tag_set ORDER BY s.month_ms LIMIT 1';
+
+/** Sets of tags by their texts, which runs repeat. */
+type ParsedTags = Map<string, Readonly<Record<string, string>>>;
+
+/** Nothing if the question asks for another tag. A set that is not stored is one beyond their number. */
+function readTagged(row: TotalsRow, { tagName = null, tag = null }: Question, parsed: ParsedTags): UsageTotal[] {
+  if (row.tags === undefined) return [readTotal(row)];
+  const tags = row.tags === null ? null : (parsed.get(row.tags) ?? readStored(documents.tagSet, row.tags));
+  if (row.tags !== null && tags !== null) parsed.set(row.tags, tags);
+  const valueNamed = (name: string) => {
+    if (tags === null) return row.tag_set === NO_TAG_SET ? null : OTHER_VALUE;
+    return Object.hasOwn(tags, name) ? (tags[name] ?? null) : null;
+  };
+  if (tag !== null && valueNamed(tag.name) !== tag.value) return [];
+  return [readTotal({ ...row, tag: tagName === null ? null : valueNamed(tagName) })];
+}
+
+function totalsRange(on: SqlReader, bindings: Bindings, owner: ScopeOwner, { after, upTo }: Run): string {
   const bind = (value: number | string) => bindings.add(value);
   return on.range(
     {
@@ -176,7 +240,9 @@ function totalsRange(on: SqlReader, bindings: Bindings, owner: UsageOwner, { aft
 
 /** Columns of totals, integers as numbers. */
 export function shown(on: Pick<SqlReader, 'number'>, columns: readonly Column[]): string {
-  return columns.map((column) => (column === 'model' ? 'r.model' : numbers(on, column))).join(', ');
+  return columns
+    .map((column) => (column === 'model' || column === 'provider' ? `r.${column}` : numbers(on, column)))
+    .join(', ');
 }
 
 function startOfDay(atMs: number): number {

@@ -35,7 +35,11 @@ type Others = [
   /** Absent: 0. */
   planPaid?: number,
   /** Absent: null. */
-  error?: readonly [code: string, message: string],
+  error?: readonly [code: string, message: string] | null,
+  /** Absent: none. */
+  tags?: UsageRecord['tags'],
+  /** Absent: null. */
+  agent?: string,
 ];
 type Attempt = [
   provider: string,
@@ -80,7 +84,9 @@ export const detailsShape = object<Details>({
       number,
       nullable(tuple<Meters>([whole, whole, nullable(reading), nullable(reading)])),
       whole,
-      tuple<readonly [string, string]>([text, text]),
+      nullable(tuple<readonly [string, string]>([text, text])),
+      map(text),
+      text,
     ],
     OTHERS_LEAST,
   ),
@@ -99,12 +105,21 @@ export function writeDetails(record: UsageRecord): string {
     record.latencyMs,
     record.meters === null ? null : writeMeters(record.meters),
   ];
-  if (record.planPaid > 0 || record.error !== null) others.push(record.planPaid);
-  if (record.error !== null) others.push([record.error.code, record.error.message]);
+  const { planPaid, error, tags, agent } = record;
+  const isTagged = agent !== null || hasMembers(tags);
+  if (planPaid > 0 || error !== null || isTagged) others.push(planPaid);
+  if (error !== null || isTagged) others.push(error && [error.code, error.message]);
+  if (isTagged) others.push(tags);
+  if (agent !== null) others.push(agent);
   const details: Details = { firstTokenMs: record.firstTokenMs, others };
   const { above, payer, person } = record;
   if (above.length > 0 || person !== null) details.chain = [above, payer, person];
   return JSON.stringify(details);
+}
+
+function hasMembers(map: object): boolean {
+  for (const _ in map) return true;
+  return false;
 }
 
 function writeAttempt(attempt: AttemptRecord): Attempt {
@@ -137,6 +152,8 @@ type DetailsOf = Pick<
   | 'above'
   | 'payer'
   | 'person'
+  | 'tags'
+  | 'agent'
 >;
 
 /** For a record whose details cannot be read. */
@@ -145,7 +162,7 @@ export const NO_DETAILS: Details = { firstTokenMs: null, others: [null, null, 0,
 /** `account`: that of the record. */
 export function readDetails({ firstTokenMs, others, chain }: Details, account: number): DetailsOf {
   const [provider, upstreamModel, stream, usageSource, rates, attempts, ...later] = others;
-  const [admittedMs, latencyMs, meters, planPaid = 0, error] = later;
+  const [admittedMs, latencyMs, meters, planPaid = 0, error = null, tags = {}, agent = null] = later;
   const [above, payer, person] = chain ?? [[], account, null];
   return {
     provider,
@@ -159,7 +176,9 @@ export function readDetails({ firstTokenMs, others, chain }: Details, account: n
     firstTokenMs,
     meters: meters === null ? null : readMeters(meters),
     planPaid,
-    error: error === undefined ? null : { code: error[0], message: error[1] },
+    error: error && { code: error[0], message: error[1] },
+    tags,
+    agent,
     above,
     payer,
     person,
@@ -181,7 +200,8 @@ function readReading(stored: Reading | null): SpendingReading | null {
 }
 
 /** As development versions wrote it. The earliest have no meters and no admission time. */
-type EarlyDetails = Omit<DetailsOf, 'admittedMs' | 'meters' | 'planPaid' | 'error' | 'above' | 'payer' | 'person'> & {
+type LaterMembers = 'admittedMs' | 'meters' | 'planPaid' | 'error' | 'tags' | 'agent' | 'above' | 'payer' | 'person';
+type EarlyDetails = Omit<DetailsOf, LaterMembers> & {
   admittedMs?: number | null;
   meters?: { balance: [before: number, after: number]; quota?: Reading; allowance?: Reading };
 };
@@ -203,4 +223,6 @@ export const detailPaths = {
   stream: ['others', 2],
   latencyMs: ['others', 7],
   errorCode: ['others', 10, 0],
+  tags: ['others', 11],
+  agent: ['others', 12],
 } as const;

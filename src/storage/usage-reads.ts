@@ -24,10 +24,11 @@ export type UsageScope =
   | { of: 'keys'; keys: readonly number[] };
 
 /** The owner of the records that one index finds; null for all records. */
-export type UsageOwner = { column: 'account_id' | 'key_id'; id: number } | null;
+export type ScopeOwner = { column: 'account_id' | 'key_id'; id: number } | null;
+export type UsageOwner = ScopeOwner | { column: 'session'; id: string };
 
 /** The owners of a scope, each with different records. */
-export function ownersOf(scope: UsageScope): UsageOwner[] {
+export function ownersOf(scope: UsageScope): ScopeOwner[] {
   if (scope.of === 'all') return [null];
   return scope.of === 'accounts'
     ? scope.accounts.map((id) => ({ column: 'account_id', id }))
@@ -139,7 +140,7 @@ export function usageRange(on: SqlReader, bindings: Bindings, range: UsageRange)
 }
 
 interface BoundRange extends Pick<IndexRange, 'after' | 'upTo' | 'times' | 'where'> {
-  owner: readonly [column: 'account_id' | 'key_id', id: string] | null;
+  owner: readonly [column: 'account_id' | 'key_id' | 'session', id: string] | null;
   outcome: UsagePage['outcome'];
   /** By default from the newest. */
   direction?: IndexRange['direction'];
@@ -155,8 +156,9 @@ export function recordsBetween(
   const index = outcome === null ? `usage${suffix || '_in_order'}` : `cut_usage${suffix}`;
   const equal = owner === null ? [] : [owner];
   const order = ['at_ms', 'seq'];
+  const ofIndex = owner?.[0] === 'session' ? ['r.session IS NOT NULL', ...where] : where;
   const records = { ...range, table: 'usage_records', index, order, direction } as const;
-  if (outcome === null) return on.range({ ...records, equal, where }, bindings);
+  if (outcome === null) return on.range({ ...records, equal, where: ofIndex }, bindings);
   const isOutcome = ['outcome', bindings.add(outcome)] as const;
   return on.range(
     { ...records, equal: [...equal, isOutcome], where: ["r.outcome <> 'completed'", ...where] },
@@ -216,7 +218,11 @@ async function mergeOwners(
 ): Promise<UsageTable[]> {
   const { limit } = page;
   const column = owners[0]?.column ?? 'key_id';
-  let asked: OwnedPosition[] = owners.map((owner) => ({ owner_id: owner?.id ?? 0, at_ms: atMs, seq }));
+  let asked: OwnedPosition[] = owners.map((owner) => ({
+    owner_id: typeof owner?.id === 'number' ? owner.id : 0, // several owners are keys or accounts, never sessions
+    at_ms: atMs,
+    seq,
+  }));
   let shown: OwnedPosition[] = [];
   // The loop ends: an owner is queried again only if all its rows are on the page, with twice the limit.
   for (let share = Math.ceil(limit / asked.length); asked.length > 0; share *= 2) {

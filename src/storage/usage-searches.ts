@@ -5,6 +5,7 @@ import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import {
   cutOutcomes,
   type UsageFilter,
+  type UsagePage,
   type UsageRanking,
   type UsageSearch,
   type UsageStore,
@@ -26,7 +27,7 @@ import {
   ownersOf,
   readInPieces,
   readPositions,
-  type UsageOwner,
+  type ScopeOwner,
   type UsageRange,
   type UsageSource,
   usageColumnsOn,
@@ -47,11 +48,19 @@ const LIMITS: SearchLimits = {
   readMsMax: bounds.usageSearchMsMax,
 };
 
-/** Records that were not completed, or have an error, are looked for in the indexes of outcomes other than completed, which reach further back. */
+/** Those of a session are looked for in its index. Records that were not completed, or have an error, are looked for in the indexes of outcomes other than completed, which reach further back. */
 export function sourcesOf(
-  owners: readonly UsageOwner[],
-  { outcome, isCompleted, errorCode, status }: Pick<UsageSearch, 'outcome' | 'isCompleted' | 'errorCode' | 'status'>,
+  owners: readonly ScopeOwner[],
+  {
+    outcome,
+    isCompleted,
+    errorCode,
+    status,
+    session,
+  }: Pick<UsageSearch, 'outcome' | 'isCompleted' | 'errorCode' | 'status' | 'session'>,
 ): UsageSource[] {
+  if (session !== null)
+    return owners.length === 0 ? [] : [{ owner: { column: 'session', id: session }, outcome: null }];
   const isOfErrors = errorCode !== null || (status !== null && status.least >= LEAST_ERROR_STATUS);
   const outcomes = outcome === null && (isOfErrors || isCompleted === false) ? cutOutcomes : [outcome];
   return owners.flatMap((owner) => outcomes.map((one) => ({ owner, outcome: one })));
@@ -59,10 +68,16 @@ export function sourcesOf(
 
 const LEAST_ERROR_STATUS = 400;
 
-/** The conditions of a filter on records `r`. */
-export function filterConditions(on: SqlReader, bindings: Bindings, filter: UsageFilter): string[] {
+/** The conditions of a filter on records `r` of these owners. */
+export function filterConditions(
+  on: SqlReader,
+  bindings: Bindings,
+  filter: UsageFilter & Pick<UsagePage, 'outcome'>,
+  owners: readonly ScopeOwner[],
+): string[] {
   const { model, modelPart, isCompleted, status, errorCode, provider, isStream, costMin } = filter;
-  const conditions: string[] = [];
+  const conditions = filter.session === null ? [] : sessionConditions(bindings, filter, owners);
+  conditions.push(...attributionConditions(on, bindings, filter));
   if (model !== null) conditions.push(`r.model = ${bindings.add(model)}`);
   if (modelPart !== null) conditions.push(on.contains(on.lower('r.model'), bindings.add(modelPart)));
   if (isCompleted === true) conditions.push("r.outcome = 'completed'");
@@ -74,6 +89,28 @@ export function filterConditions(on: SqlReader, bindings: Bindings, filter: Usag
   if (isStream !== null) conditions.push(`${on.jsonNumber('r.details', detailPaths.stream)} = ${isStream ? 1 : 0}`);
   if (errorCode !== null)
     conditions.push(`${on.jsonText('r.details', detailPaths.errorCode)} = ${bindings.add(errorCode)}`);
+  return conditions;
+}
+
+/** The index of sessions has neither owner nor outcome. */
+function sessionConditions(
+  bindings: Bindings,
+  { outcome }: Pick<UsagePage, 'outcome'>,
+  owners: readonly ScopeOwner[],
+): string[] {
+  const ofOutcome = outcome === null ? [] : [`r.outcome = ${bindings.add(outcome)}`];
+  const [first] = owners;
+  if (first == null) return ofOutcome;
+  const ids = owners.map((owner) => bindings.add(owner?.id ?? null));
+  return [...ofOutcome, `r.${first.column} IN (${ids.join(', ')})`];
+}
+
+function attributionConditions(on: SqlReader, bindings: Bindings, { tag, agent, person }: UsageFilter): string[] {
+  const conditions: string[] = [];
+  if (tag !== null)
+    conditions.push(`${on.jsonText('r.details', [...detailPaths.tags, tag.name])} = ${bindings.add(tag.value)}`);
+  if (agent !== null) conditions.push(`${on.jsonText('r.details', detailPaths.agent)} = ${bindings.add(agent)}`);
+  if (person !== null) conditions.push(`r.person_id = ${bindings.add(person)}`);
   return conditions;
 }
 
@@ -108,7 +145,8 @@ export function usageSearches(on: SqlReader, fewer: Partial<SearchLimits> = {}):
   const startOf = pageStarts(on, 'usage_records');
   return {
     async searchUsage(search) {
-      const sources = sourcesOf(ownersOf(await scopeOf(search)), search);
+      const owners = ownersOf(await scopeOf(search));
+      const sources = sourcesOf(owners, search);
       const { order, before, limit } = search;
       const [sinceMs, untilMs] = [search.sinceMs ?? 0, search.untilMs ?? LAST];
       const isOldest = order === 'oldest';
@@ -117,7 +155,7 @@ export function usageSearches(on: SqlReader, fewer: Partial<SearchLimits> = {}):
       const rows: StoredUsageRecord[] = [];
       let last: Position | null = null;
       for await (const part of readParts(on, sources, range, limits)) {
-        const found = await readMatches(on, sources, search, { ...range, ...part });
+        const found = await readMatches(on, sources, owners, search, { ...range, ...part });
         rows.push(...found.slice(0, limit - rows.length));
         if (rows.length === limit) return { rows, next: rows.at(-1)?.seq ?? null };
         last = part.end;
@@ -140,13 +178,14 @@ async function startOfOldest(startOf: StartOf, before: number | null, sinceMs: n
 async function readMatches(
   on: SqlReader,
   sources: readonly UsageSource[],
+  owners: readonly ScopeOwner[],
   search: UsageSearch,
   range: Omit<UsageRange, keyof UsageSource>,
 ): Promise<StoredUsageRecord[]> {
   const found: StoredUsageRecord[] = [];
   for (const source of sources) {
     const bindings = new Bindings();
-    const where = filterConditions(on, bindings, search);
+    const where = filterConditions(on, bindings, search, owners);
     const rows = usageRange(on, bindings, { ...range, ...source, where });
     const text = `SELECT ${usageColumnsOn(on)} ${rows} LIMIT ${bindings.add(search.limit)}`;
     found.push(...(await on.read<UsageTable>(text, ...bindings.values)).map(readUsageRecord));
@@ -172,7 +211,8 @@ export function usageRankings(on: SqlReader, fewer: Partial<SearchLimits> = {}):
   const scopeOf = usageScopes(on);
   return {
     async rankUsage(ranking) {
-      const sources = sourcesOf(ownersOf(await scopeOf(ranking)), ranking);
+      const owners = ownersOf(await scopeOf(ranking));
+      const sources = sourcesOf(owners, ranking);
       const { after, limit, order } = ranking;
       const start = after?.start ?? (await newestStart(on, ranking.untilMs ?? LAST));
       const range = { sinceMs: ranking.sinceMs ?? 0, start, end: after?.end ?? null };
@@ -181,7 +221,8 @@ export function usageRankings(on: SqlReader, fewer: Partial<SearchLimits> = {}):
       // A later page compares the records that the first one did, however long that takes.
       const unlimited = { recordsMax: Number.POSITIVE_INFINITY, readMsMax: Number.POSITIVE_INFINITY };
       for await (const part of readParts(on, sources, range, { ...limits, ...(after !== null && unlimited) })) {
-        for (const source of sources) top.push(...(await rankPart(on, ranking, { ...range, ...source, ...part })));
+        for (const source of sources)
+          top.push(...(await rankPart(on, ranking, owners, { ...range, ...source, ...part })));
         top = top.sort(compareRanked(order)).slice(0, limit);
         end = part.end;
       }
@@ -206,10 +247,15 @@ async function newestStart(on: SqlReader, untilMs: number): Promise<Position> {
 }
 
 /** The highest or lowest values of a part, after the last one of the previous page. */
-function rankPart(on: SqlReader, ranking: UsageRanking, range: UsageRange): Promise<RankedRow[]> {
+function rankPart(
+  on: SqlReader,
+  ranking: UsageRanking,
+  owners: readonly ScopeOwner[],
+  range: UsageRange,
+): Promise<RankedRow[]> {
   const { by, order, after, limit } = ranking;
   const bindings = new Bindings();
-  const rows = usageRange(on, bindings, { ...range, where: filterConditions(on, bindings, ranking) });
+  const rows = usageRange(on, bindings, { ...range, where: filterConditions(on, bindings, ranking, owners) });
   const [sorted, beyond] = order === 'highest' ? ['DESC', '<'] : ['ASC', '>'];
   const isLater =
     after === null ? '' : `WHERE (v.value, v.seq) ${beyond} (${bindings.add(after.value)}, ${bindings.add(after.seq)})`;

@@ -49,6 +49,8 @@ export interface MessageRequest {
   protocol: Protocol;
   /** null: every provider gets the message. */
   native: NativeBody | null;
+  /** The end user and the conversation that a translated request names. Absent: none. */
+  named?: { user: string | null; session: string | null };
 }
 
 const PARSER_MESSAGE_CHARACTERS_MAX = 200;

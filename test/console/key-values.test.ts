@@ -25,6 +25,7 @@ const key: KeyShape = {
   status: 'enabled',
   expires_at: '2026-12-01T10:20:30.456Z',
   last_used_at: null,
+  tags: {},
   made_by: null,
   created_at: '2026-11-18T12:00:00.000Z',
 };

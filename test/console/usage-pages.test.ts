@@ -123,3 +123,23 @@ test.skipIf(chromium === null)('the totals above the list are those of the filte
   await totals.getByText('0', { exact: true }).first().waitFor();
   expect(visitor.problems).toEqual([]);
 });
+
+test.skipIf(chromium === null)('an owner sees what a session cost by model, and its requests', async () => {
+  const session = 'a session of an <b>agent</b>';
+  for (const model of ['sandbox-lorem', 'sandbox-echo', 'sandbox-lorem']) {
+    const body = { model, max_tokens: 100, messages: [{ role: 'user', content: 'Good morning!' }] };
+    const headers = { 'x-claude-code-session-id': session, 'x-turnpike-tags': 'team=search' };
+    await (await opened.turnpike.post(opened.filled.key.secret, body, { headers })).text();
+  }
+  await using visitor = await opened.visit('owner');
+  const { page } = visitor;
+  await visitor.goTo('/usage?tag=team:search');
+  await page.getByRole('table', { name: 'Requests' }).getByRole('link').first().click();
+  await page.getByText('Tag team').waitFor();
+  await page.getByRole('link', { name: session }).click();
+  const models = page.getByRole('table', { name: 'Requests by model' });
+  await models.getByRole('link', { name: 'sandbox-lorem' }).waitFor();
+  expect(await models.getByRole('row').count()).toBe(4); // with names and total
+  expect(await page.getByRole('table', { name: 'Requests', exact: true }).getByRole('row').count()).toBe(4);
+  expect(visitor.problems).toEqual([]);
+});

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FailureCounter, KeyDirectory, type KeyTerms } from '../../src/accounts/accounts.ts';
+import { FailureCounter, KeyDirectory, type KeyTerms, TagSets } from '../../src/accounts/accounts.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { CatalogHolder, firstDocuments } from '../../src/catalog/catalog.ts';
 import {
@@ -70,6 +70,7 @@ export async function startCountedService(): Promise<CountedService> {
     estimates: new Estimates(),
     tokenizer: inPlaceTokenizer(),
     levels: new LastLevels(),
+    tagSets: new TagSets(stores.tagSets),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
     clock,

@@ -7,6 +7,7 @@ import { openWorkbench, START_MS, type Workbench } from '../money/ledger/workben
 import { cannotStartPostgres, runOn } from '../support/start-postgres.ts';
 import { type OpenedPostgres, openPostgres } from './open-postgres.ts';
 import { type OpenedSqlite, openSqlite } from './open-sqlite.ts';
+import { withoutAttribution } from './without-attribution.ts';
 
 const DAY_MS = 86_400_000;
 const WEEK = {
@@ -56,7 +57,7 @@ test('a plan of an earlier version keeps its use over changes of plans, on SQLit
   await using bench = await openWorkbench((clock) => (opened = openSqlite(clock)), 0);
   await continueFrom(bench, async (plan) => {
     const { database, path } = opened as OpenedSqlite;
-    database.run(`${WITHOUT_COLUMNS} PRAGMA user_version = 14`);
+    database.run(`${withoutAttribution.sqlite} ${WITHOUT_COLUMNS} PRAGMA user_version = 14`);
     database.run('UPDATE account_meters SET plan = ?', [plan]);
     openForWriting(path).close();
   });
@@ -69,7 +70,10 @@ test.skipIf(cannotStartPostgres)(
     await using bench = await openWorkbench(async (clock) => (opened = await openPostgres(clock)), 0);
     await continueFrom(bench, async (plan) => {
       const { url } = opened as OpenedPostgres;
-      await runOn(url, `${WITHOUT_COLUMNS} ${WITHOUT_FUNCTIONS} DELETE FROM schema_versions WHERE version > 14`);
+      await runOn(
+        url,
+        `${withoutAttribution.postgres} ${WITHOUT_COLUMNS} ${WITHOUT_FUNCTIONS} DELETE FROM schema_versions WHERE version > 14`,
+      );
       await runOn(url, `UPDATE account_meters SET plan = '${plan}'`);
       await prepareDatabase(url);
     });

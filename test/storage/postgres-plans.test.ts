@@ -70,7 +70,7 @@ const FILLED = [
   `INSERT INTO audit_records (at_ms, actor, role, address, action, object, account_id)
    SELECT at_ms, 'tok_' || key_id, 'operator', '::1', 'key.update', 'key_' || n % 5000, account_id
    FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
-  `INSERT INTO daily_totals SELECT at_ms / 86400000 * 86400000, account_id, key_id, 'm' || n, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0
+  `INSERT INTO daily_totals SELECT at_ms / 86400000 * 86400000, account_id, key_id, 'm' || n, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, '', 0, 0
    FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
   `INSERT INTO creations SELECT 'tok_' || n, 'one', n, 'hash', 'key_1', NULL FROM generate_series(1, 5000) n`,
   `INSERT INTO claims SELECT n, 'one', 'req_' || n, 'hash', n, 1 FROM generate_series(1, 5000) n`,

@@ -3,9 +3,14 @@
 import type { DailyTotal } from '../../src/ledger/ledger.ts';
 import type { UsageTotal } from '../../src/reports/reports.ts';
 
-export function partOfTotals(total: DailyTotal): UsageTotal {
+export function partOfTotals({ tagSet: _, ...total }: DailyTotal, tag: string | null = null): UsageTotal {
   return {
     ...total,
+    provider: total.provider || null,
+    person: total.person || null,
+    tag,
+    session: null,
+    agent: null,
     cost: BigInt(total.cost),
     writtenOff: BigInt(total.writtenOff),
     providerCost: BigInt(total.providerCost),

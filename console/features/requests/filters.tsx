@@ -46,6 +46,8 @@ export function UsageFilters({ filters }: { filters: Filters }) {
       <SelectFilter name="error" label="Error" w={undefined} data={errorOptions} />
       {isInstallation && <ProviderFilter />}
       <TextFilter name="cost_min" label="Min cost (USD)" w={undefined} inputMode="decimal" placeholder="0.01" />
+      <TextFilter name="tag" label="Tag" w={undefined} placeholder="team:search" />
+      <TextFilter name="session" label="Session" w={undefined} />
       <SelectFilter name="stream" label="Streaming" w={undefined} data={streamOptions} />
       {countFilters(values) > 0 && (
         <Group align="flex-end">

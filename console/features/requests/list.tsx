@@ -85,7 +85,7 @@ interface RequestTableProps {
   sorting: Sorting;
 }
 
-function RequestTable({ rows, sorting }: RequestTableProps) {
+export function RequestTable({ rows, sorting }: RequestTableProps) {
   const isInstallation = seesInstallation(useMe());
   const names = useNames(rows.rows);
   return (
@@ -144,7 +144,7 @@ interface UsageRows extends Rows<UsageShape> {
   searchedSince: string | null;
 }
 
-function useUsage(query: Query, isLive: boolean, isWanted: boolean): UsageRows {
+export function useUsage(query: Query, isLive: boolean, isWanted: boolean): UsageRows {
   const newest = useLiveRows(query, isLive && isWanted);
   const searched = useSearchRows(query, !isLive && isWanted);
   return isLive ? newest : searched;

@@ -23,12 +23,17 @@ export function periodOf({ period, since, until }: Readonly<Record<string, strin
 /** The parameters of GET /usage for the filters. Ignores other parameters of the address. */
 export function usageQuery(values: Readonly<Record<string, string>>, nowMs: number): Query {
   const { account, key, model, model_search, outcome, error, provider, stream } = values;
-  const names = { account, key, model, model_search, outcome, error, provider, stream };
+  const { session, agent, person } = values;
+  const names = { account, key, model, model_search, outcome, error, provider, stream, session, agent, person };
   const [status, cost_min] = [statusOf(values['status']), amountOf(values['cost_min'])];
-  return { ...names, status, cost_min, ...spanOf(values, nowMs) };
+  return { ...names, status, cost_min, tag: tagOf(values['tag']), ...spanOf(values, nowMs) };
 }
 
-/** While it is typed, a status or an amount may be incomplete: it does not filter then. */
+/** While it is typed, a tag, a status or an amount may be incomplete: it does not filter then. */
+function tagOf(text = ''): string | undefined {
+  return /^[a-z][a-z0-9_-]{0,31}:[^,]{1,64}$/.test(text) ? text : undefined;
+}
+
 function statusOf(text = ''): string | undefined {
   return /^[1-5](xx|\d\d)$/.test(text) ? text : undefined;
 }

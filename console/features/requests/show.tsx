@@ -222,6 +222,18 @@ function RequestFacts({ receipt }: { receipt: ReceiptShape }) {
           receipt.upstream_model === receipt.model ? null : known('Upstream model', receipt.upstream_model),
           { name: 'Token source', value: usageSourceLabels[receipt.usage_source] },
           known('Service tier', receipt.service_tier),
+          receipt.session === null
+            ? null
+            : {
+                name: 'Session',
+                value: (
+                  <TextLink to="/session" search={{ session: receipt.session }} className="wrap">
+                    {receipt.session}
+                  </TextLink>
+                ),
+              },
+          known('Agent', receipt.agent),
+          ...Object.entries(receipt.tags).map(([name, value]) => ({ name: `Tag ${name}`, value })),
         ]}
       />
     </Section>

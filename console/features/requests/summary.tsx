@@ -21,7 +21,15 @@ import { formatTime, formatUtcDay } from '../../times.ts';
 const REFRESH_MS = 10_000;
 const GROUPS_MAX = 200;
 
-const groupLabels = { model: 'Model', key: 'API key', account: 'Account', day: 'Day' };
+const groupLabels = {
+  model: 'Model',
+  key: 'API key',
+  account: 'Account',
+  day: 'Day',
+  session: 'Session',
+  agent: 'Agent',
+  provider: 'Provider',
+};
 export type Grouping = keyof typeof groupLabels;
 
 /** The grouping in the address; null if it is missing or unknown. */
@@ -30,7 +38,7 @@ export function groupingOf({ group_by: name = '' }: Readonly<Record<string, stri
 }
 
 export function GroupingSelect({ filters: { values, set } }: { filters: Filters }) {
-  const { account: _, ...ofAccount } = groupLabels;
+  const { account: _, provider: __, ...ofAccount } = groupLabels;
   const labels = seesInstallation(useMe()) ? groupLabels : ofAccount;
   return (
     <Select
@@ -196,7 +204,7 @@ function groupColumns(grouping: Grouping, names: Names, { values }: Filters, tot
   });
   const nameOf = (row: UsageTotalShape) => {
     if (grouping === 'key') return names.key(row.key ?? '');
-    return grouping === 'account' ? names.account(row.account ?? '') : (row[grouping] ?? '');
+    return grouping === 'account' ? names.account(row.account ?? '') : (row[grouping] ?? 'None');
   };
   /** The list of the group's requests. */
   const searchOf = (row: UsageTotalShape): Record<string, string> => {
@@ -208,11 +216,14 @@ function groupColumns(grouping: Grouping, names: Names, { values }: Filters, tot
     {
       name: grouping,
       label: grouping === 'day' ? 'Day (UTC)' : groupLabels[grouping],
-      show: (row) => (
-        <TextLink to="/usage" search={searchOf(row)} className="wrap">
-          {nameOf(row)}
-        </TextLink>
-      ),
+      show: (row) =>
+        row[grouping] === null ? (
+          nameOf(row)
+        ) : (
+          <TextLink to={grouping === 'session' ? '/session' : '/usage'} search={searchOf(row)} className="wrap">
+            {nameOf(row)}
+          </TextLink>
+        ),
       total: 'Total',
     },
     count('messages', 'Requests', (row) => row.messages),

@@ -14,6 +14,9 @@ export const OUTPUT_TOKENS = 'gen_ai.usage.output_tokens';
 export const CACHE_READ_TOKENS = 'gen_ai.usage.cache_read.input_tokens';
 export const CACHE_CREATION_TOKENS = 'gen_ai.usage.cache_creation.input_tokens';
 export const TOKEN_TYPE = 'gen_ai.token.type';
+/** Name from the general conventions: https://opentelemetry.io/docs/specs/semconv/general/session/ (29 November 2026). */
+export const SESSION = 'session.id';
+export const AGENT = 'gen_ai.agent.id';
 export const ERROR_TYPE = 'error.type';
 export const STATUS_CODE = 'http.response.status_code';
 

@@ -1,5 +1,5 @@
-// The spans of one message: the server's own, and a client's for each attempt. Made of names,
-// numbers and codes only: there is no place where a text of a message or a secret could get in.
+// The spans of one message: the server's own, and a client's for each attempt. Made of names, numbers, codes and what the message is
+// attributed to: there is no place where a text of a message or a secret could get in.
 
 import {
   type Attributes,
@@ -149,7 +149,16 @@ function messageAttributes(message: MessageReport): Attributes {
     'turnpike.usage_source': record.usageSource,
     'turnpike.cost_usd': record.cost / NANO_PER_USD,
     'turnpike.written_off_usd': record.writtenOff / NANO_PER_USD,
+    ...attributionOf(record),
   };
+}
+
+function attributionOf({ tags, session, agent }: MessageReport['record']): Attributes {
+  const attributes: Attributes = {};
+  if (session !== null) attributes[names.SESSION] = session;
+  if (agent !== null) attributes[names.AGENT] = agent;
+  for (const [name, value] of Object.entries(tags)) attributes[`turnpike.tag.${name}`] = value;
+  return attributes;
 }
 
 /** Attributes of the response, as far as there was one. */

@@ -3,6 +3,7 @@
 
 import { agentTables } from './agent-sign-ins.ts';
 import { answerShares } from './answer-shares.ts';
+import { attribution } from './attribution.ts';
 import { baselineTables } from './baseline-tables.ts';
 import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
@@ -113,11 +114,19 @@ const levels: Migration = {
   ...peopleAndLevels,
 };
 
+/** Programs of earlier versions add to daily totals by a key that they no longer have. */
+const tags: Migration = {
+  version: 20,
+  name: 'attribution',
+  leastKnown: 20,
+  ...attribution,
+};
+
 /** Programs of earlier versions keep the new members of people's documents, and leave the new column as it is. */
 const directory: Migration = {
   version: 21,
   name: 'directory',
-  leastKnown: 16,
+  leastKnown: 20,
   ...directoryTables,
 };
 
@@ -125,7 +134,7 @@ const directory: Migration = {
 const scim: Migration = {
   version: 22,
   name: 'scim',
-  leastKnown: 19,
+  leastKnown: 20,
   ...scimTables,
 };
 
@@ -133,7 +142,7 @@ const scim: Migration = {
 const agentSignIns: Migration = {
   version: 23,
   name: 'agent sign-ins',
-  leastKnown: 19,
+  leastKnown: 20,
   ...agentTables,
 };
 
@@ -141,7 +150,7 @@ const agentSignIns: Migration = {
 const providerBills: Migration = {
   version: 25,
   name: 'provider bills',
-  leastKnown: 19,
+  leastKnown: 20,
   ...providerBillTables,
 };
 
@@ -156,6 +165,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   missingTables,
   rights,
   levels,
+  tags,
   directory,
   scim,
   agentSignIns,

@@ -8,7 +8,7 @@ import type { Reader } from './read-pool.ts';
 const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ['', 'carried_entries'],
   ['SELECT', 'carried_credits schema_versions'],
-  ['SELECT, INSERT', 'audit_records entries sign_ups'],
+  ['SELECT, INSERT', 'audit_records entries sign_ups tag_sets'],
   ['SELECT, UPDATE', 'answers_stored change_epoch'],
   ['SELECT, INSERT, DELETE', 'changes mailed_links payment_events'],
   [

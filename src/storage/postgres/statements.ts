@@ -13,6 +13,7 @@ import {
   namesOf,
   personColumns,
   readText,
+  TOTAL_NAMES,
   totalColumns,
 } from '../tables.ts';
 import {
@@ -127,9 +128,9 @@ export const INSERT_ENTRIES = insertText('entries', entryColumns);
 export const INSERT_USAGE = insertText('usage_records', partitionedUsageColumns);
 export const REPLACE_USAGE = updateText('usage_records', partitionedUsageColumns, 2);
 export const ADD_TOTALS = `${insertText('daily_totals AS stored', totalColumns)}
-  ON CONFLICT (day_ms, account_id, key_id, model) DO UPDATE SET
+  ON CONFLICT (${namesOf(totalColumns.slice(0, TOTAL_NAMES))}) DO UPDATE SET
     ${totalColumns
-      .slice(4)
+      .slice(TOTAL_NAMES)
       .map(({ name }) => `${name} = stored.${name} + excluded.${name}`)
       .join(', ')}`;
 /** Sums first, because one statement may not update a row twice. */

@@ -133,7 +133,8 @@ function writeMessages(changes: Changes, { accounts, keys, people, begun, ended,
 function distinctTotals(totals: Iterable<DailyTotal>): DailyTotal[][] {
   const rounds: Map<string, DailyTotal>[] = [];
   for (const total of totals) {
-    const name = `${total.dayMs} ${total.account} ${total.key} ${suitText(total.model)}`;
+    const { dayMs, account, key, person, tagSet } = total;
+    const name = `${dayMs} ${account} ${key} ${person} ${tagSet} ${suitText(total.provider)}\n${suitText(total.model)}`;
     let round = rounds.find((one) => !one.has(name));
     if (round === undefined) {
       round = new Map();

@@ -13,6 +13,7 @@ import {
   monthColumns,
   namesOf,
   personColumns,
+  TOTAL_NAMES,
   totalColumns,
   usageColumns,
 } from '../tables.ts';
@@ -69,7 +70,7 @@ function prepareRecordWrites(database: Database) {
     writeEntry: prepare(insertText('entries', entryColumns)),
     writeUsage: prepare(insertText('usage_records', usageColumns)),
     replaceUsage: prepare(`UPDATE usage_records SET ${changed.join(', ')} WHERE request_id = $1`),
-    writeTotal: prepare(upsertText('daily_totals', totalColumns, 4, isAdded)),
+    writeTotal: prepare(upsertText('daily_totals', totalColumns, TOTAL_NAMES, isAdded)),
     addMonthChange: prepare(upsertText('month_changes', monthColumns, 2, isAdded)),
   };
 }

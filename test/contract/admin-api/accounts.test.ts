@@ -41,6 +41,9 @@ describe('a new account', () => {
       is_disabled_above: false,
       person_budget: null,
       warns_at: [80, 100],
+      tags: {},
+      tags_required: [],
+      tags_pinned: [],
       created_at: '2026-11-20T10:00:00.000Z',
     });
     const entries = await ask('GET', `/api/v1/accounts/${body['id']}/entries`);

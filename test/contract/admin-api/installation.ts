@@ -351,6 +351,10 @@ function usageRecord(requestId: string, account: number, key: number): UsageReco
     latencyMs: 12,
     firstTokenMs: 4,
     meters: null,
+    tags: {},
+    session: null,
+    agent: null,
+    tagSet: 0,
     error: null,
   };
 }

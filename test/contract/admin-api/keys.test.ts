@@ -38,6 +38,7 @@ describe('a new key', () => {
       expires_at: null,
       last_used_at: null,
       made_by: 'local',
+      tags: {},
       created_at: '2026-11-20T10:00:00.000Z',
       key: expect.any(String),
     });

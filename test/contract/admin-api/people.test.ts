@@ -50,6 +50,7 @@ describe('an invited person', () => {
         account: null,
         email: 'ada@example.com',
         name: 'Ada',
+        tags: {},
         status: 'invited',
         managed_by: null,
         directory_source: null,

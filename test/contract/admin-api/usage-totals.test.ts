@@ -47,6 +47,11 @@ test('totals have one row per day, latest first, and a grand total', async () =>
     account: null,
     key: null,
     model: null,
+    provider: null,
+    person: null,
+    tag: null,
+    session: null,
+    agent: null,
     messages: 6,
     input_tokens: 3000,
     output_tokens: 600,
@@ -80,7 +85,7 @@ test('totals can be filtered by account, by key, and by whole days', async () =>
   const wrong = await installation.ask('GET', '/api/v1/usage/totals?group_by=hour');
   expect([wrong.status, errorOf(wrong.body).message]).toEqual([
     400,
-    'group_by: must be day or model or key or account',
+    'group_by: must be day or model or key or account or provider or person or tag',
   ]);
 });
 

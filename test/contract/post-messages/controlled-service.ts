@@ -1,7 +1,13 @@
 // The public API over a gateway controlled by the test: a provider that responds on command, a store that fails, a
 // clock that the test moves, short waits. It has no tests of its own.
 
-import { type AutoRecharge, FailureCounter, KeyDirectory, type KeyTerms } from '../../../src/accounts/accounts.ts';
+import {
+  type AutoRecharge,
+  FailureCounter,
+  KeyDirectory,
+  type KeyTerms,
+  TagSets,
+} from '../../../src/accounts/accounts.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { CatalogHolder } from '../../../src/catalog/catalog.ts';
 import {
@@ -138,6 +144,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     estimates: new Estimates(),
     tokenizer: parts.tokenizer ?? inPlaceTokenizer(),
     levels: new LastLevels(),
+    tagSets: new TagSets(stores.tagSets),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
     waits: { ...SHORT_WAITS, correctionPausesMs: parts.correctionPausesMs ?? [] },

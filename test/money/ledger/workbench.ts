@@ -81,6 +81,10 @@ export function usageRecord(facts: Pick<UsageRecord, 'requestId' | 'account' | '
     latencyMs: 1,
     firstTokenMs: null,
     meters: null,
+    tags: {},
+    session: null,
+    agent: null,
+    tagSet: 0,
     error: null,
     ...facts,
   };

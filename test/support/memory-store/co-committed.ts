@@ -130,12 +130,13 @@ export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): voi
   else if (row.table === 'directory_groups') tables.directoryGroups.set(row.group.id, row.group);
   else if (row.table === 'scim') writeScim(tables, row.scim);
   else if (isAgentRow(row)) writeAgents(tables, row);
+  else if (row.table === 'tag_sets') addTagSet(tables, row);
   else writeKept(tables, row);
 }
 
 type KeptRow = Exclude<
   CoCommittedRow,
-  { forget: unknown } | { carry: unknown } | { table: 'scim' | 'agent_grants' | 'device_codes' }
+  { forget: unknown } | { carry: unknown } | { table: 'scim' | 'agent_grants' | 'device_codes' | 'tag_sets' }
 >;
 
 function writeKept(tables: MemoryTables, row: KeptRow): void {
@@ -206,6 +207,11 @@ function writeKept(tables: MemoryTables, row: KeptRow): void {
     case 'changes':
       break; // one process tells itself
   }
+}
+
+function addTagSet({ tagSets }: MemoryTables, { set, setsMax }: RowOf<'tag_sets'>): void {
+  const ofMonth = tagSets.filter(({ account, monthMs }) => account === set.account && monthMs === set.monthMs);
+  if (ofMonth.length < setsMax && !ofMonth.some(({ id }) => id === set.id)) tagSets.push(set);
 }
 
 function writeCreation({ creations }: MemoryTables, row: RowOf<'creations'>): void {

@@ -36,7 +36,7 @@ export function readMonth(
   const totals = [...tables.totals.values()].filter(
     ({ account, dayMs }) => account === id && dayMs >= Math.floor(sinceMs / DAY_MS) * DAY_MS && dayMs < untilMs,
   );
-  const ofDays = totals.map(partOfTotals);
+  const ofDays = totals.map((total) => partOfTotals(total));
   const isFew = ofDays.reduce((sum, { messages }) => sum + messages, 0) <= question.messagesMax;
   const journalSinceMs = retainedSince(tables, 'journal');
   const parts = {

@@ -73,6 +73,7 @@ export class MemoryLedgerStore implements LedgerStore {
     routeHours: new Map(),
     billSources: new Map(),
     bills: new Map(),
+    tagSets: [],
   };
   readonly #clock: Clock;
 

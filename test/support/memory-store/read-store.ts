@@ -23,7 +23,7 @@ import {
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config/config.ts';
-import type { LedgerReader, NewEntry, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
+import type { DailyTotal, LedgerReader, NewEntry, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
 import {
   gatherTop,
   gatherTotals,
@@ -75,6 +75,10 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...mailReads(tables),
     ...scimReads(tables),
     ...trafficReads(tables),
+    async findTagSet({ account, monthMs, id }) {
+      const ofMonth = tables.tagSets.filter((set) => set.account === account && set.monthMs === monthMs);
+      return { isStored: ofMonth.some((set) => set.id === id), count: ofMonth.length };
+    },
     async findAnswer(requestId) {
       const found = tables.answers.get(requestId);
       if (found === undefined) return null;
@@ -356,11 +360,14 @@ function recordReads(tables: MemoryTables): UsageStore {
     (account === null || of.account === account || (below && isBelow(tables, of.account, account))) &&
     (key === null || of.key === key) &&
     (madeBy === null || tables.keys.get(of.key)?.madeBy === madeBy);
-  const totalsOf = (question: TopQuestion): UsageTotal[] =>
+  const totalsOf = (question: TopQuestion & { tagName?: string | null }): UsageTotal[] =>
     [...tables.totals.values()]
       .filter((total) => isAsked(total, question) && (question.model === null || total.model === question.model))
       .filter(({ dayMs }) => dayMs + DAY_MS > (question.sinceMs ?? 0) && dayMs <= (question.untilMs ?? Infinity))
-      .map(partOfTotals);
+      .filter((total) => question.tag == null || valueNamed(tables, total, question.tag.name) === question.tag.value)
+      .map((total) =>
+        partOfTotals(total, question.tagName == null ? null : valueNamed(tables, total, question.tagName)),
+      );
   return {
     async listUsage(page) {
       const { outcome, sinceMs, untilMs, before, limit } = page;
@@ -410,6 +417,13 @@ function recordReads(tables: MemoryTables): UsageStore {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
   };
+}
+
+/** The value of a tag in the set under which a total counts. */
+function valueNamed({ tagSets }: MemoryTables, { account, tagSet }: DailyTotal, name: string): string | null {
+  if (tagSet === 0) return null;
+  const stored = tagSets.find((set) => set.account === account && set.id === tagSet);
+  return stored === undefined ? 'other' : (JSON.parse(stored.text)[name] ?? null);
 }
 
 export function newestFirst<Row extends { seq: number; atMs: number }>(

@@ -29,7 +29,17 @@ function matches(record: StoredUsageRecord, filter: Narrowed): boolean {
     (errorCode === null || record.error?.code === errorCode) &&
     (provider === null || record.provider === provider) &&
     (isStream === null || record.stream === isStream) &&
-    (costMin === null || record.cost >= costMin)
+    (costMin === null || record.cost >= costMin) &&
+    isAttributed(record, filter)
+  );
+}
+
+function isAttributed(record: StoredUsageRecord, { tag, session, agent, person }: Narrowed): boolean {
+  return (
+    (tag === null || record.tags[tag.name] === tag.value) &&
+    (session === null || record.session === session) &&
+    (agent === null || record.agent === agent) &&
+    (person === null || record.person === person)
   );
 }
 
@@ -76,7 +86,8 @@ export function rankRecords(records: StoredUsageRecord[], ranking: UsageRanking)
 export function sumRecords(sum: SummarySum, records: StoredUsageRecord[], question: UsageSummaryQuestion): void {
   for (const record of records.filter((one) => matches(one, question))) {
     const { atMs, total, failed } = partOfRecord(record, 60_000);
-    const { account, key, model } = record;
-    sum.add(atMs, { ...total, account, key, model }, failed);
+    const { account, key, model, provider, person, tags, session, agent } = record;
+    const tag = tags[question.tagName ?? ''] ?? null;
+    sum.add(atMs, { ...total, account, key, model, provider, person, tag, session, agent }, failed);
   }
 }

@@ -1,7 +1,7 @@
 // The sums that the ledger's invariants are checked by, over the in-memory tables.
 
-import { DAY_MS } from '../../../src/base/clock.ts';
 import { formatId } from '../../../src/base/ids.ts';
+import { identityOf, nameOf } from '../../../src/ledger/daily-totals.ts';
 import { type HoldRow, type LedgerSums, type NewEntry, systemAccounts } from '../../../src/ledger/ledger.ts';
 import { retainedSince } from './drop-rows.ts';
 import type { MemoryTables } from './tables.ts';
@@ -96,12 +96,12 @@ function findUnequalTotals(tables: MemoryTables): string[] {
   const costs = new Map<string, number>();
   for (const { record } of endings.values()) {
     if (record.atMs < sinceMs) continue;
-    const name = `${Math.floor(record.atMs / DAY_MS) * DAY_MS} ${record.account} ${record.key} ${record.model}`;
+    const name = nameOf(identityOf(record));
     costs.set(name, (costs.get(name) ?? 0) + record.cost);
   }
   const kept = [...totals].filter(([, { dayMs }]) => dayMs >= sinceMs).map(([name]) => name);
   const names = new Set([...costs.keys(), ...kept]);
-  return [...names].filter((name) => costs.get(name) !== totals.get(name)?.cost);
+  return [...names].filter((name) => (costs.get(name) ?? 0) !== (totals.get(name)?.cost ?? 0));
 }
 
 function findMiscounted({ accountMeters, keyMeters, holds }: MemoryTables): string[] {

@@ -8,6 +8,7 @@ import type {
   MailedLink,
   Person,
   SignUp,
+  TagSet,
 } from '../../../src/accounts/accounts.ts';
 import type { AgentGrant, DeviceCode } from '../../../src/agents/agents.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
@@ -97,4 +98,5 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   billSources: Map<string, BillSource>;
   /** By provider and day. */
   bills: Map<string, StoredBill>;
+  tagSets: TagSet[];
 }

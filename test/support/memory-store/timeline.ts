@@ -36,13 +36,15 @@ export function sumTimeline(
   return sum.result();
 }
 
+const NOBODY = { provider: null, person: null, session: null, agent: null };
+
 export function partOfRecord(record: UsageRecord, length: number) {
   const atMs = record.atMs - (record.atMs % length);
   return timelinePart(atMs, {
     records: 1,
     failed: record.outcome === 'completed' ? 0 : 1,
     firstTokensMs: record.firstTokenMs === null ? [] : [record.firstTokenMs],
-    total: { ...totalOfRecord(record), account: null, key: null, model: null },
+    total: { ...totalOfRecord(record), account: null, key: null, model: null, ...NOBODY },
   });
 }
 
@@ -53,6 +55,11 @@ export function totalOfRecord(record: UsageRecord): UsageTotal {
     account: record.account,
     key: record.key,
     model: record.model,
+    provider: record.provider,
+    person: record.person,
+    tag: null,
+    session: record.session,
+    agent: record.agent,
     messages: 1,
     inputTokens: record.inputTokens,
     outputTokens: record.outputTokens,

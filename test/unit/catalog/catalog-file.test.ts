@@ -115,6 +115,7 @@ describe('the documented example', () => {
       journalRetentionMonths: null,
       eventRetentionDays: 30,
       webhookPrivateNetwork: 'off',
+      ...{ tagsRequired: [], tagsPinned: [], tagsInTotals: null, tagsInMetrics: [] },
       priceListKey: null,
       secondFactorRequired: 'nobody',
       sessionLifetimeHours: 720,

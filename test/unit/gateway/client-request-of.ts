@@ -21,6 +21,7 @@ export function clientRequestOf(
     browserDeclared: false,
     address: '127.0.0.1',
     vendorPrefix: 'anthropic',
+    header: () => null,
     query: '',
     version: null,
     betas: null,

@@ -2,7 +2,7 @@
 // store in memory, and another node that only renews its lease and ends what others left. Only its providers,
 // its clients and its time are made up.
 
-import { FailureCounter, KeyDirectory, NO_KEY_LIMITS } from '../../../src/accounts/accounts.ts';
+import { FailureCounter, KeyDirectory, NO_KEY_LIMITS, TagSets } from '../../../src/accounts/accounts.ts';
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import {
@@ -122,6 +122,7 @@ export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World>
     estimates: new Estimates(),
     tokenizer: inPlaceTokenizer(),
     levels: new LastLevels(),
+    tagSets: new TagSets(stores.tagSets),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
     clock,

@@ -47,6 +47,9 @@ interface TotalTable {
   account_id: number;
   key_id: number;
   model: string;
+  provider: string;
+  person_id: number;
+  tag_set: number;
   messages: number;
   input_tokens: number;
   output_tokens: number;
@@ -82,7 +85,7 @@ const PLACES: Readonly<Record<keyof Tables, readonly [table: string, order: stri
   claims: ['claims', 'key_id, name'],
   entries: ['entries', 'seq'],
   endings: ['usage_records', 'seq'],
-  totals: ['daily_totals', 'day_ms, account_id, key_id, model'],
+  totals: ['daily_totals', 'day_ms, account_id, key_id, model, person_id, tag_set, provider'],
   months: ['month_changes', 'account_id, month_ms'],
 };
 
@@ -103,7 +106,8 @@ export function memoryRows(tables: MemoryTables): StoredRows {
     endings: [...tables.endings.values()],
     totals: sorted(
       tables.totals.values(),
-      ({ dayMs, account, key, model }) => `${digits(dayMs)} ${digits(account)} ${digits(key)} ${model}`,
+      ({ dayMs, account, key, model, person, tagSet, provider }) =>
+        `${[dayMs, account, key].map(digits).join(' ')} ${model} ${digits(person)} ${digits(tagSet)} ${provider}`,
     ),
     months: sorted(tables.monthChanges.values(), ({ account, startMs }) => `${digits(account)} ${digits(startMs)}`),
   };
@@ -160,6 +164,9 @@ function readTotal(row: TotalTable): DailyTotal {
     account: row.account_id,
     key: row.key_id,
     model: row.model,
+    provider: row.provider,
+    person: row.person_id,
+    tagSet: row.tag_set,
     messages: row.messages,
     inputTokens: row.input_tokens,
     outputTokens: row.output_tokens,

@@ -75,8 +75,21 @@ function keyMembers(): Record<string, Variant[]> {
     expires_at: values([inDays(1), inDays(30), null], [inDays(-1), 'tomorrow', 7]),
     origins: values([['https://app.example.com'], null], [['*'], ['https://*.example.com'], [7]]),
     addresses: values([['203.0.113.0/24'], null], [['example.com'], ['10.0.0.0/33'], [7]]),
+    tags: tags().map(notForMembers),
   };
 }
+
+/** The same value, which members may not set. */
+function notForMembers({ isBeyond, ...variant }: Variant): Variant {
+  return { ...variant, isBeyond: (principal, ...more) => principal.role === 'member' || isBeyond(principal, ...more) };
+}
+
+const tags = () =>
+  values(
+    [{ team: 'search' }, {}],
+    [{ Team: 'search' }, { team: 'a,b' }, { team: '' }, { team: 7 }, ['team'], 'team=search', null],
+  );
+const tagNames = () => values([['team'], []], [['Team'], ['a', 'a'], 'team', null]);
 
 /** Another account is refused as if it did not exist. */
 function accounts({ accountIds }: World): Variant[] {
@@ -209,6 +222,9 @@ const accountTerms = () => ({
   allowance: amounts(null),
   allowance_period: periods(),
   low_balances: values([['5.00', '1'], []], [['0'], ['-1'], [5], '5', null]),
+  tags: tags(),
+  tags_required: tagNames(),
+  tags_pinned: tagNames(),
 });
 /** The same value, which only operators may set. */
 function forOperators({ isBeyond, ...variant }: Variant): Variant {
@@ -484,6 +500,7 @@ export const bodyRules: Record<string, BodyRule> = {
       status: values(['enabled', 'disabled'], ['invited', 'revoked', null]),
       managed_by: [...ofOperators('directory', null), ...values([], ['scim', 7])],
       identity: [...ofOperators(null), ...values([], ['subject', { issuer: 'https://id.example.com', subject: 'a' }])],
+      tags: tags(),
     }),
   },
   'POST /api/v1/people/{id}/link': { least: () => ({}), values: () => ({}) },

@@ -96,7 +96,17 @@ export const queryValues: Record<string, Values> = {
     plain('no-such-group', nothing),
   ],
   'GET /api/v1/refusals/totals?group_by': () => [plain('code'), plain('minute'), plain('hour'), wrong('model')],
-  group_by: () => [plain('model'), plain('key'), plain('account'), wrong('secret')],
+  group_by: () => [
+    ...['model', 'key', 'account', 'provider', 'person'].map((value) => plain(value)),
+    wrong('secret'),
+    wrong('tag'), // without tag_name
+  ],
+  then_by: () => [plain('model'), plain('provider'), wrong('secret'), wrong('tag')],
+  tag_name: () => [plain('Team'), wrong('7'), wrong('')],
+  tag: () => [plain('team:search', nothing), wrong('team'), wrong(':search')],
+  session: () => [plain('no such session', nothing), wrong(''), wrong('x'.repeat(129))],
+  agent: () => [plain('no such agent', nothing), wrong('')],
+  person: () => [plain('person_000000000', nothing), wrong('person_')],
   // Audit records: the values are compared as text, and the results belong to the principal anyway.
   object: (world) => world.objects.map(({ id }) => plain(id)),
   actor: (world) => [...world.principals.filter(({ id }) => id !== '').map(({ id }) => plain(id)), plain('local')],

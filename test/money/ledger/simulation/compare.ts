@@ -134,12 +134,16 @@ function findWrongTotals({ endings, totals }: MemoryTables): string[] {
   for (const { record } of endings.values()) {
     const written = record.cacheWrite5mTokens + record.cacheWrite1hTokens;
     const counts = [1, record.inputTokens, record.outputTokens, record.cacheReadTokens, written];
-    const name = `${new Date(record.atMs).toISOString().slice(0, 10)} ${record.account} ${record.key} ${record.model}`;
+    const { atMs, account, key, model, provider, person, tagSet } = record;
+    const ofDay = `${new Date(atMs).toISOString().slice(0, 10)} ${account} ${key} ${model}`;
+    const name = `${ofDay} ${tagSet === null ? '' : (provider ?? '')} ${tagSet === null ? 0 : (person ?? 0)} ${tagSet ?? 0}`;
     const costed = record.providerCost === null ? [0, 0] : [1, record.cost - record.writtenOff];
     add(name, 1, [...counts, record.cost, record.writtenOff, record.providerCost ?? 0, ...costed]);
   }
   for (const total of totals.values()) {
-    const name = `${new Date(total.dayMs).toISOString().slice(0, 10)} ${total.account} ${total.key} ${total.model}`;
+    const { dayMs, account, key, model, provider, person, tagSet } = total;
+    const ofDay = `${new Date(dayMs).toISOString().slice(0, 10)} ${account} ${key} ${model}`;
+    const name = `${ofDay} ${provider} ${person} ${tagSet}`;
     add(name, -1, countsOf(total));
   }
   return [...sums].filter(([, rest]) => rest.some((count) => count !== 0)).map(([name]) => `the total of ${name}`);

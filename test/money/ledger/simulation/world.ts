@@ -2,6 +2,7 @@
 // or on rows of others. The same random numbers give the same operations.
 
 import type {
+  Attribution,
   BudgetTerms,
   CompanyTerms,
   Credit,
@@ -137,7 +138,7 @@ export class World {
     const message = again ? this.#message() : this.#newMessage();
     const owner = this.#owners.get(this.#pick(NODES)) ?? { node: 'node-1', epoch: 1 };
     const stale = this.#draw(40) === 0 ? { ...owner, epoch: owner.epoch - 1 } : owner;
-    const draft = { model: this.#pick(MODELS), stream: this.#draw(2) === 0 };
+    const draft = { model: this.#pick(MODELS), stream: this.#draw(2) === 0, ...attributionOf(message.key) };
     const limits = this.#limitsOf(message.group);
     const least = this.#draw(2) === 0 ? {} : { least: this.#draw(60) };
     const alone = this.#draw(4) === 0 ? { isAloneIfShort: true } : {};
@@ -321,6 +322,8 @@ export class World {
       providerCost: this.#draw(2) === 0 ? null : this.#draw(30),
       outcome: this.#pick(OUTCOMES),
       cost,
+      provider: cost % 5 === 0 ? null : 'sandbox',
+      ...attributionOf(cost),
     });
   }
 
@@ -331,4 +334,13 @@ export class World {
   #pick<Value>(values: readonly Value[]): Value {
     return values[this.#draw(values.length)] as Value;
   }
+}
+
+/** One of a few attributions, and sometimes that of an older record. */
+function attributionOf(number: number): Partial<Attribution> {
+  if (number % 3 === 0) return {};
+  return {
+    tags: { team: 'search' },
+    tagSet: number % 7 === 0 ? null : number % 3,
+  };
 }

@@ -1,0 +1,56 @@
+// A session of an agent: its cost in total, by model and by agent, and its requests.
+
+import { Code, Stack } from '@mantine/core';
+import { useState } from 'react';
+import { useFilters, useSorting } from '../../filters.ts';
+import { CopyButton } from '../../parts/code-block.tsx';
+import { EmptyState, FailureNotice, Loading, PageHead, Section } from '../../parts/page.tsx';
+import { RequestTable, useUsage } from './list.tsx';
+import { usageQuery } from './query.ts';
+import { UsageGroups, UsageTotals, useUsageSummary } from './summary.tsx';
+
+export function SessionShow() {
+  const filters = useFilters();
+  const [askedAtMs] = useState(() => Date.now());
+  const session = filters.values['session'] ?? '';
+  const filter = usageQuery(filters.values, askedAtMs);
+  const sorting = useSorting('at', 'desc');
+  const order = {
+    ...(sorting.by !== 'at' && { sort: sorting.by }),
+    ...(sorting.order === 'asc' && { order: 'asc' }),
+  };
+  const models = useUsageSummary(filter, 'model', false);
+  const agents = useUsageSummary(filter, 'agent', false);
+  const rows = useUsage({ ...filter, ...order }, false, true);
+  const hasAgents = agents.data !== undefined && agents.data.groups > 1;
+  return (
+    <>
+      <PageHead
+        title="Session"
+        text={<Code className="wrap">{session}</Code>}
+        actions={<CopyButton text={session} label="Copy ID" size="sm" />}
+      />
+      {models.error !== null && <FailureNotice failure={models.error} onRetry={() => void models.refetch()} />}
+      {models.error === null && models.data === undefined && <Loading />}
+      {models.data?.total.messages === 0 && (
+        <EmptyState icon="search" title="Session not found" text="No request that you can see names this session." />
+      )}
+      {models.data !== undefined && models.data.total.messages > 0 && (
+        <Stack gap="md">
+          <UsageTotals summary={models.data}>{null}</UsageTotals>
+          <Section title="By model">
+            <UsageGroups grouping="model" answer={models} filters={filters} />
+          </Section>
+          {hasAgents && (
+            <Section title="By agent">
+              <UsageGroups grouping="agent" answer={agents} filters={filters} />
+            </Section>
+          )}
+          <Section title="Requests">
+            <RequestTable rows={rows} sorting={sorting} />
+          </Section>
+        </Stack>
+      )}
+    </>
+  );
+}
