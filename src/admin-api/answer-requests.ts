@@ -16,6 +16,7 @@ import { deliveryRoutes } from './deliveries.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { destinationRoutes } from './destinations.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
+import { exportRoutes } from './exports.ts';
 import { invitationRoutes, makeAcceptVerified } from './invitations.ts';
 import { keyRoutes } from './keys.ts';
 import { addOpenapi } from './openapi.ts';
@@ -46,6 +47,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...creditRoutes,
     ...entryRoutes,
     ...statementRoutes,
+    ...exportRoutes(),
     ...keyRoutes,
     ...modelRoutes,
     ...providerRoutes,

@@ -257,6 +257,16 @@ export const bounds = {
   summaryRecordsMax: 300_000, // records that one summary adds up; older ones are not counted
   summaryRunRows: 10_000, // in one statement
   summaryBucketsMax: 100,
+  // Exports
+  exportPageRows: 1_000, // records, and entries, that are in memory at a time
+  exportGroupRows: 10_000, // of Parquet that are written at once
+  exportGroupsMax: 50_000, // of sums that are in memory at a time: about 20 MB
+  exportNamesMax: 10_000, // of accounts, and of keys, that one file remembers
+  exportReadPausesMs: [1_000, 5_000, 15_000, 30_000], // before a page is read again while the store is busy or restarts
+  exportDaysMax: 366, // that one file covers
+  exportsRunningMax: 4, // files that are made at a time on a node
+  exportsRunningPerTokenMax: 1,
+  exportPausedMsMax: 60_000, // that a client may take to read what was sent
   // Counts of refused requests and of attempts at routes
   refusalMessageCharactersMax: 240, // length of the stored message of a refused request
   refusalRowsPerMinuteMax: 1_000, // counts that one node keeps per minute; further refusals are counted by code only

@@ -226,6 +226,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
     readEpoch: () => feed?.readEpoch() ?? null,
     usage: stores.usage,
+    exportSources: stores,
     traffic: parts.traffic.store,
     codes: stores.codes,
     paymentStore: stores.payments,

@@ -46,6 +46,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/accounts/{id}/entries': rule(seenByHolders, { object: 'account' }),
   'GET /api/v1/accounts/{id}/holds': rule(seenByHolders, { object: 'account' }),
   'GET /api/v1/accounts/{id}/statement': rule(seenByHolders, { object: 'account' }),
+  'GET /api/v1/exports/file': rule(seenByHolders),
   'POST /api/v1/keys': rule(madeByEveryone, { done: 201 }),
   'GET /api/v1/keys': rule(seenByMakers, { lists: 'key' }),
   'GET /api/v1/keys/{id}': rule(seenByMakers, { object: 'key' }),
