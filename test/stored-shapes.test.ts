@@ -81,6 +81,7 @@ const released: Readonly<Record<number, string>> = {
   16: 'b844de53ec2cf6ae',
   17: 'a0623c48a80db4b1',
   18: '1ecaa7ed8793c032',
+  24: '0b9ff13f242284ba',
 };
 
 test('a migration never changes', () => {

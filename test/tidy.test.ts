@@ -119,7 +119,7 @@ const packageHomes: Record<string, RegExp> = {
   nodemailer: /^src\/delivery\/send-mail\.ts$/,
   'hyparquet-writer': /^src\/exports\/write-parquet\.ts$/,
   kysely: /^src\/storage\/postgres\/open-sign-in\.ts$/,
-  '@smithy': /^src\/(?:providers\/(?:bedrock\/|sign-request\.ts$)|credentials\/aws-secret\.ts$)/,
+  '@smithy': /^src\/(?:providers\/(?:bedrock\/|sign-request\.ts$)|exports\/s3\.ts$|credentials\/aws-secret\.ts$)/,
   '@opentelemetry': /^src\/observability\/otlp\//,
   '@azure': /^src\/credentials\/azure-identity\.ts$/,
   '@aws-sdk': /^src\/credentials\/aws-identity\.ts$/,

@@ -16,6 +16,7 @@ import { deliveryRoutes } from './deliveries.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { destinationRoutes } from './destinations.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
+import { exportScheduleRoutes } from './export-schedules.ts';
 import { exportRoutes } from './exports.ts';
 import { invitationRoutes, makeAcceptVerified } from './invitations.ts';
 import { keyRoutes } from './keys.ts';
@@ -47,7 +48,8 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...creditRoutes,
     ...entryRoutes,
     ...statementRoutes,
-    ...exportRoutes(),
+    ...exportRoutes(), // before those of one export, whose path would match
+    ...exportScheduleRoutes,
     ...keyRoutes,
     ...modelRoutes,
     ...providerRoutes,

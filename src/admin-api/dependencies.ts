@@ -16,7 +16,7 @@ import type { Auth, Catalog, CatalogDocument, DocumentKind, Model, ProviderSetti
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
-import type { ExportSources } from '../exports/exports.ts';
+import type { ExportSources, ExportStore } from '../exports/exports.ts';
 import type { CAPABILITIES, ListState, TargetHealth } from '../gateway/gateway.ts';
 import type { LedgerGate, LedgerReader } from '../ledger/ledger.ts';
 import type {
@@ -148,6 +148,7 @@ export interface AdminDependencies {
   readEpoch?(): Promise<number> | null;
   usage: UsageStore;
   exportSources: ExportSources;
+  exports: ExportStore;
   traffic: RefusalStore & RouteHourStore;
   codes: CodeStore;
   paymentStore: PaymentStore;

@@ -10,7 +10,7 @@ const ID_DIGITS = 9; // 62^9 > 2^53
 const REQUEST_RANDOM_DIGITS = 16;
 const ID_LEAST = 2 ** 32; // numbers below belong to the system's own accounts
 
-export type IdKind = 'acct' | 'key' | 'tok' | 'person' | 'pay' | 'batch' | 'evt' | 'dest' | 'dlv';
+export type IdKind = 'acct' | 'key' | 'tok' | 'person' | 'pay' | 'batch' | 'evt' | 'dest' | 'dlv' | 'exp';
 
 /** Prints a number as exactly `digits` base62 characters. */
 export function toBase62(value: bigint, digits: number): string {

@@ -267,6 +267,18 @@ export const bounds = {
   exportsRunningMax: 4, // files that are made at a time on a node
   exportsRunningPerTokenMax: 1,
   exportPausedMsMax: 60_000, // that a client may take to read what was sent
+  exportsPerAccountMax: 10, // that are sent at regular times
+  exportsOfOperatorsMax: 100,
+  exportMailAddressesMax: 20, // of one export
+  exportsEveryMs: 60_000, // between two looks for what is due
+  exportSettleMs: 60 * 60 * 1000, // after the end of a period, until its file is made
+  exportPartRows: 1_000_000, // after which an object ends, and the place is stored
+  exportUploadBytes: 8 * 1024 * 1024, // of one part of an upload
+  exportUploadMsMax: 120_000, // for one request to the object store
+  exportAnswerBytesMax: 64 * 1024, // of an answer of the object store
+  exportTriesMax: 12, // of one run, within about a day and a half
+  exportPauseMs: 60_000, // after the first failed attempt; doubled after each
+  exportPauseMsMax: 6 * 60 * 60 * 1000,
   // Counts of refused requests and of attempts at routes
   refusalMessageCharactersMax: 240, // length of the stored message of a refused request
   refusalRowsPerMinuteMax: 1_000, // counts that one node keeps per minute; further refusals are counted by code only

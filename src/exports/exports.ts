@@ -13,3 +13,16 @@ export {
   type Reading,
 } from './export-question.ts';
 export { contentTypes, makeFile } from './make-file.ts';
+export { type ExportJobParts, runExports } from './run-exports.ts';
+export {
+  dueOf,
+  type ExportJobStore,
+  type ExportRun,
+  type ExportSchedule,
+  type ExportStore,
+  type ExportTarget,
+  exportContext,
+  newRun,
+  periodName,
+  periodOf,
+} from './schedule.ts';

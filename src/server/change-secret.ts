@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import { type CatalogDocument, resealDocument, sealedCredentials } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { type Destination, destinationContext, mailContext, type QueuedMail } from '../delivery/delivery.ts';
+import { type ExportSchedule, exportContext } from '../exports/exports.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { type InstallationStore, isUnderPreviousSecret, SECRET_PROOF, type Vault } from '../secrets/secrets.ts';
@@ -75,16 +76,19 @@ async function resealAll(
   const destinations = (await stores.destinations.listSealedDestinations()).filter((destination) =>
     destination.secrets.some((secret) => isLeft(secret.sealed, destinationContext(destination))),
   );
+  const exports = (await stores.exports.listSealedExports()).filter((schedule) =>
+    isLeft(schedule.secretSealed ?? '', exportContext(schedule)),
+  );
   const kept = await stores.installation.readInstallation(SIGN_IN_SECRET);
   const signIn = kept !== null && isLeft(kept, SIGN_IN_CONTEXT) ? kept : null;
   if (
     !isUnderPrevious &&
-    documents.length + creations.length + mails.length + destinations.length === 0 &&
+    documents.length + creations.length + mails.length + destinations.length + exports.length === 0 &&
     signIn === null
   )
     return;
   const replaces = isUnderPrevious ? previous.proof : vault.proof;
-  const change = sealed(vault, { documents, creations, mails, destinations, signIn }, replaces);
+  const change = sealed(vault, { documents, creations, mails, destinations, exports, signIn }, replaces);
   const since = epoch === null ? null : ({ epoch, account: 'any' } as const);
   await writeSecretChange(ledger, change, {
     ...auditContextOf(vault, previous, isUnderPrevious, clock.nowMs()),
@@ -111,13 +115,14 @@ interface FormerSeals {
   creations: readonly RememberedCreation[];
   mails: readonly QueuedMail[];
   destinations: readonly Destination[];
+  exports: readonly ExportSchedule[];
   /** The sealed secret of sign-in; null if it is sealed with the present secret, or does not exist. */
   signIn: string | null;
 }
 
 function sealed(
   vault: Vault,
-  { documents, creations, mails, destinations, signIn }: FormerSeals,
+  { documents, creations, mails, destinations, exports, signIn }: FormerSeals,
   replaces: string,
 ): SecretChange {
   const reseal = (text: string, context: string) => vault.seal(vault.open(text, context), context);
@@ -130,6 +135,9 @@ function sealed(
     }),
     mails: mails.map((mail) => ({ id: mail.id, secretSealed: reseal(mail.secretSealed ?? '', mailContext(mail)) })),
     destinations: destinations.map((destination) => resealDestination(destination, reseal)),
+    exports: exports.map((schedule) => {
+      return { ...schedule, secretSealed: reseal(schedule.secretSealed ?? '', exportContext(schedule)) };
+    }),
     proof: { name: SECRET_PROOF, value: vault.proof, replaces },
   };
 }

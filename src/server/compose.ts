@@ -227,6 +227,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     readEpoch: () => feed?.readEpoch() ?? null,
     usage: stores.usage,
     exportSources: stores,
+    exports: stores.exports,
     traffic: parts.traffic.store,
     codes: stores.codes,
     paymentStore: stores.payments,

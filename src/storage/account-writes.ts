@@ -17,6 +17,7 @@ import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { Destination, MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { ExportSchedule } from '../exports/exports.ts';
 import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { SampleStore } from '../usage/usage.ts';
@@ -250,6 +251,7 @@ export interface SecretChange {
   mails: readonly { id: number; secretSealed: string }[];
   /** With their secrets resealed. */
   destinations: readonly Destination[];
+  exports: readonly ExportSchedule[];
   /** Sealed texts of the installation, resealed. */
   resealed: readonly { name: string; value: string; replaces: string }[];
   proof: { name: string; value: string; replaces: string };
@@ -266,6 +268,7 @@ export async function writeSecretChange(
     ...change.creations.map((creation) => ({ table: 'creations' as const, resealed: creation })),
     ...change.mails.map((mail) => ({ table: 'mails' as const, resealed: mail })),
     ...change.destinations.map((resealed) => ({ table: 'destinations' as const, resealed })),
+    ...change.exports.map((resealed) => ({ table: 'exports' as const, resealed })),
     ...change.resealed.map((fact) => ({ table: 'installation' as const, ...fact })),
     { table: 'installation', ...change.proof },
     ...auditRows(auditContext),

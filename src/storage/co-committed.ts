@@ -10,6 +10,7 @@ import { type Changes, type ForgottenTable, Outpaced, type StoredAnswer } from '
 import type { PaymentRow } from '../payments/payments.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
+import { type ExportRow, exportStatements } from './export-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
 import { type TrafficRow, trafficStatement } from './traffic-rows.ts';
@@ -47,6 +48,7 @@ export type CoCommittedRow =
   | { table: 'changes'; since: DecidedAt }
   | OutboxRow
   | MailRow
+  | ExportRow
   | TrafficRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
@@ -128,6 +130,8 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   mails: mailStatements,
   mailed_links: mailStatements,
   sign_ups: mailStatements,
+  exports: exportStatements,
+  export_runs: exportStatements,
   refusals: trafficStatement,
   route_hours: trafficStatement,
 };

@@ -48,6 +48,8 @@ export const movedTables = [
   'sign_ups',
   'refusals',
   'route_hours',
+  'exports',
+  'export_runs',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

@@ -22,6 +22,7 @@ import {
 } from '../ledger/ledger.ts';
 import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
+import { exportReads } from './export-rows.ts';
 import { mailReads } from './mail-rows.ts';
 import { paymentReads } from './payment-rows.ts';
 import { prepareCount, prepareDocument, readPage, readRows } from './readable-rows.ts';
@@ -104,6 +105,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...paymentReads(on),
     ...codeReads(on),
     ...eventShortReads(on),
+    ...exportReads(on),
     ...mailReads(on),
     async getUsage(requestId) {
       const bindings = new Bindings();

@@ -78,6 +78,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   deliveries: 'dlv',
   destinations: 'dest',
   events: 'evt',
+  exports: 'exp',
   keys: 'key',
   key_meters: 'key',
   people: 'person',

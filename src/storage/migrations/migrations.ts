@@ -5,6 +5,7 @@ import { answerShares } from './answer-shares.ts';
 import { baselineTables } from './baseline-tables.ts';
 import { dataRights } from './data-rights.ts';
 import { emailClaims } from './email-claims.ts';
+import { exportTables } from './exports.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
@@ -100,6 +101,14 @@ const rights: Migration = {
   ...dataRights,
 };
 
+/** Only new tables, which programs of earlier versions neither read nor write. */
+const exportSchedules: Migration = {
+  version: 24,
+  name: 'exports',
+  leastKnown: 16,
+  ...exportTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -110,6 +119,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   claimedEmails,
   missingTables,
   rights,
+  exportSchedules,
 ];
 
 /** The version that this program creates and uses. */

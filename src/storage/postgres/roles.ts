@@ -13,7 +13,7 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ['SELECT, INSERT, DELETE', 'changes mailed_links payment_events'],
   [
     'SELECT, INSERT, UPDATE',
-    'account_meters accounts answer_shares billing code_batches codes daily_totals destinations installation key_meters keys ' +
+    'account_meters accounts answer_shares billing code_batches codes daily_totals destinations export_runs exports installation key_meters keys ' +
       'learned month_changes payments people tokens',
   ],
   [

@@ -194,6 +194,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     usage: stores.usage,
     exportSources: stores,
+    exports: stores.exports,
     traffic: stores.traffic,
     codes: stores.codes,
     paymentStore: stores.payments,

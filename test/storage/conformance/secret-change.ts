@@ -9,6 +9,7 @@ import type { Destination } from '../../../src/delivery/delivery.ts';
 import { writeSecretChange } from '../../../src/storage/account-writes.ts';
 import { type OpenStores, openWorkbench, START_MS } from '../../money/ledger/workbench.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
+import { exportOf } from './exports.ts';
 
 const provider = (sealed: string): CatalogDocument => ({
   kind: 'provider',
@@ -71,7 +72,7 @@ export function secretChangeConformance(open: OpenStores): void {
 
   test('credentials, creations and the proof change together, with an audit record', async () => {
     await using bench = await openWorkbench(open, 0);
-    const { installation, catalog, audit, mails, destinations, gate } = bench.stores;
+    const { installation, catalog, audit, mails, destinations, exports, gate } = bench.stores;
     await installation.writeInstallation('secret_proof', 'former');
     await installation.writeInstallation('sealed', 'old');
     await catalog.saveCatalog([provider('old')], [], { audit: [], creation: creation('old') });
@@ -81,6 +82,7 @@ export function secretChangeConformance(open: OpenStores): void {
     const resealed = [{ name: 'sealed', value: 'new', replaces: 'old' }];
     await destinations.createDestination(destination('old'), noAuditContext);
     await mails.putMail(mail('old'));
+    await exports.createExport(schedule('old'), noAuditContext);
     const resealedMails = [{ id: 9, secretSealed: 'new' }];
     const change = {
       documents: [provider('new')],
@@ -89,6 +91,7 @@ export function secretChangeConformance(open: OpenStores): void {
       resealed,
       proof,
       destinations: [destination('new')],
+      exports: [schedule('new')],
     };
     await writeSecretChange(gate, change, { audit: [record], creation: null });
     expect(await installation.readInstallation('secret_proof')).toBe('present');
@@ -97,9 +100,12 @@ export function secretChangeConformance(open: OpenStores): void {
     expect(await audit.listSealedCreations()).toEqual([creation('new')]);
     expect(await mails.listSealedMails()).toEqual([mail('new')]);
     expect(await destinations.listSealedDestinations()).toMatchObject([{ ...destination('new'), version: 2 }]);
+    expect(await exports.listSealedExports()).toMatchObject([{ ...schedule('new'), version: 2 }]);
     expect(await audit.listAudit(whole)).toMatchObject([{ ...record, seq: 1 }]);
   });
 }
+
+const schedule = (secretSealed: string) => exportOf(11, { secretSealed });
 
 function mail(secretSealed: string) {
   const request = { kind: 'recovery' as const, expiresAtMs: 0 };

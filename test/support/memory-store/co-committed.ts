@@ -9,6 +9,7 @@ import type { MailRow } from '../../../src/storage/mail-rows.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
+import { isExportOutpaced, writeExportRow } from './export-rows.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';
 import type { MemoryTables, OwnedAnswer } from './tables.ts';
 import { writeTraffic } from './traffic.ts';
@@ -28,6 +29,7 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
   }
   if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
   if (isMailRow(row)) refuseLateMailRow(tables, row, before);
+  if (isExportOutpaced(tables, row)) throw new Outpaced('the export has changed since it was read');
   if (isDestinationOutpaced(tables, row)) throw new Outpaced('the destination has changed since it was read');
   const isTaken =
     (row.table === 'key_secrets' && tables.keySecrets.has(row.secretHash)) ||
@@ -171,6 +173,10 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
     case 'deliveries':
     case 'facts':
       writeEventRow(tables, row);
+      break;
+    case 'exports':
+    case 'export_runs':
+      writeExportRow(tables, row);
       break;
     case 'refusals':
     case 'route_hours':

@@ -42,6 +42,7 @@ import { openHoldOf } from '../../../src/storage/tables.ts';
 import { partOfTotals } from '../part-of-totals.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
+import { exportReads } from './export-rows.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
 import { paymentReads } from './payments.ts';
 import { rankRecords, searchRecords, sumRecords } from './searches.ts';
@@ -60,6 +61,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...paymentReads(tables),
     ...codeReads(tables),
     ...eventReads(tables),
+    ...exportReads(tables),
     ...mailReads(tables),
     ...trafficReads(tables),
     async findAnswer(requestId) {

@@ -7,6 +7,7 @@ import type { AuditRecord, RememberedCreation } from '../../../../src/audit/audi
 import { formatId } from '../../../../src/base/ids.ts';
 import type { Delivery, Destination } from '../../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../../src/events/events.ts';
+import type { ExportRun, ExportSchedule } from '../../../../src/exports/exports.ts';
 import type { AccountRow, MonthChange, NewEntry } from '../../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../../src/payments/payments.ts';
 import type { RowChange } from './tables.ts';
@@ -33,6 +34,8 @@ const open = [
   'billing',
   'destinations',
   'deliveries',
+  'exports',
+  'exportRuns',
 ];
 
 export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {
@@ -69,6 +72,14 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
     account !== null && formatId('acct', account) === world.accountIds[principal.account ?? 'alpha'];
   if (table === 'destinations' || table === 'deliveries')
     return own((change.after as Destination | Delivery).accountId) ? [] : [`changes ${table} of another account`];
+  if (table === 'exports')
+    return own((change.after as ExportSchedule).accountId) ? [] : ['changes exports of another account'];
+  if (table === 'exportRuns') {
+    const { exportId } = change.after as ExportRun;
+    return own(world.installation.stores.tables.exports.get(exportId)?.accountId ?? null)
+      ? []
+      : ['runs an export of another account'];
+  }
   if (table === 'events')
     return own((change.after as StoredEvent).account) ? [] : ['reports an event of another account'];
   if (table === 'audit')
