@@ -267,6 +267,7 @@ export const bounds = {
   exportsRunningMax: 4, // files that are made at a time on a node
   exportsRunningPerTokenMax: 1,
   exportPausedMsMax: 60_000, // that a client may take to read what was sent
+  exportFirstByteMsMax: 60 * 60 * 1000, // for which a command waits for bytes: costs come when all is added up
   exportsPerAccountMax: 10, // that are sent at regular times
   exportsOfOperatorsMax: 100,
   exportMailAddressesMax: 20, // of one export
