@@ -15,7 +15,7 @@ export const roles: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
 /** The values of the placeholders in the paths of the table of pages. */
 export type Places = Readonly<
   Record<
-    'accountId' | 'batchId' | 'keyId' | 'requestId' | 'modelName' | 'providerName' | 'destinationId' | 'deliveryId',
+    'accountId' | 'batchId' | 'keyId' | 'requestId' | 'modelName' | 'providerName' | 'destinationId' | 'deliveryId' | 'exportId',
     string
   >
 >;
@@ -48,14 +48,16 @@ async function withUsage(turnpike: Turnpike) {
   const [code] = batch['codes'] as string[];
   await turnpike.admin('POST', `/accounts/${accounts.acme}/redemptions`, { code });
   const delivery = await withDelivery(turnpike, accounts.acme);
-  return { accountId: accounts.acme, batchId: String(batch['id']), keyId: key.id, requestId, ...delivery };
+  const exportId = await withExport(turnpike, accounts.acme);
+  return { accountId: accounts.acme, batchId: String(batch['id']), keyId: key.id, requestId, ...delivery, exportId };
 }
 
 async function withoutUsage(turnpike: Turnpike) {
   const { id } = await turnpike.admin('POST', '/accounts', { name: 'acme' });
   const { data } = (await turnpike.admin('GET', '/keys')) as { data: { id: string }[] };
   const missing = { batchId: 'batch_000000000', destinationId: 'dest_000000000', deliveryId: 'dlv_000000000' };
-  return { accountId: String(id), keyId: data[0]?.id ?? '', requestId: `req_${'0'.repeat(25)}`, ...missing };
+  const exportId = 'exp_000000000';
+  return { accountId: String(id), keyId: data[0]?.id ?? '', requestId: `req_${'0'.repeat(25)}`, ...missing, exportId };
 }
 
 /** A webhook of the account whose address cannot be reached, and a delivery to it. */
@@ -68,6 +70,16 @@ export async function withDelivery(turnpike: Turnpike, account: string) {
     if (data[0] !== undefined) return { destinationId: String(id), deliveryId: data[0].id };
     await Bun.sleep(50);
   }
+}
+
+/** An export of the account with a run that waits. */
+async function withExport(turnpike: Turnpike, account: string): Promise<string> {
+  const { id } = await turnpike.admin('POST', '/exports', {
+    ...{ kind: 'costs', every: 'month', target: 's3', s3_endpoint: 'https://s3.invalid', s3_bucket: 'finance' },
+    ...{ s3_access_key_id: 'AKID', s3_secret_access_key: 'secret', name: 'Finance <img src=x onerror=alert(1)>', account },
+  });
+  await turnpike.admin('POST', `/exports/${id}/run`, {});
+  return String(id);
 }
 
 /** The path below /console of every page that a role can open. */
