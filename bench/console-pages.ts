@@ -45,7 +45,8 @@ async function measureAll(service: Service, ids: Ids): Promise<void> {
   const [requestId] = await newest(service, ids.key);
   if (requestId === undefined) throw new Error('the busiest key has no requests');
   const missing = { batchId: 'batch_000000000', destinationId: 'dest_000000000', deliveryId: 'dlv_000000000' };
-  const names = { modelName: 'sandbox-echo', providerName: 'sandbox', ...missing };
+  const exportId = 'exp_000000000';
+  const names = { modelName: 'sandbox-echo', providerName: 'sandbox', ...missing, exportId };
   const places: Places = { accountId: ids.account, keyId: ids.key, requestId, ...names };
   const owner = await post(service, service.token, '/tokens', { role: 'owner', name: 'owner', account: ids.account });
   const tokens = { operator: service.token, owner: owner.token, member: ids.member };

@@ -21,7 +21,13 @@ beforeAll(async () => {
 afterAll(() => turnpike?.stop());
 
 /** The buttons that open a dialog, by page. */
-function dialogsOf({ accountId, keyId, requestId, destinationId, exportId }: FilledService['places']): Record<string, string[]> {
+function dialogsOf({
+  accountId,
+  keyId,
+  requestId,
+  destinationId,
+  exportId,
+}: FilledService['places']): Record<string, string[]> {
   return {
     [`/keys/${keyId}`]: ['Edit', 'Disable', 'Rotate', 'Revoke'],
     [`/usage/${requestId}`]: ['Refund …'],

@@ -15,7 +15,15 @@ export const roles: readonly Role[] = ['operator', 'viewer', 'owner', 'member'];
 /** The values of the placeholders in the paths of the table of pages. */
 export type Places = Readonly<
   Record<
-    'accountId' | 'batchId' | 'keyId' | 'requestId' | 'modelName' | 'providerName' | 'destinationId' | 'deliveryId' | 'exportId',
+    | 'accountId'
+    | 'batchId'
+    | 'keyId'
+    | 'requestId'
+    | 'modelName'
+    | 'providerName'
+    | 'destinationId'
+    | 'deliveryId'
+    | 'exportId',
     string
   >
 >;
@@ -73,10 +81,15 @@ export async function withDelivery(turnpike: Turnpike, account: string) {
 }
 
 /** An export of the account with a run that waits. */
-async function withExport(turnpike: Turnpike, account: string): Promise<string> {
+export async function withExport(turnpike: Turnpike, account: string): Promise<string> {
   const { id } = await turnpike.admin('POST', '/exports', {
     ...{ kind: 'costs', every: 'month', target: 's3', s3_endpoint: 'https://s3.invalid', s3_bucket: 'finance' },
-    ...{ s3_access_key_id: 'AKID', s3_secret_access_key: 'secret', name: 'Finance <img src=x onerror=alert(1)>', account },
+    ...{
+      s3_access_key_id: 'AKID',
+      s3_secret_access_key: 'secret',
+      name: 'Finance <img src=x onerror=alert(1)>',
+      account,
+    },
   });
   await turnpike.admin('POST', `/exports/${id}/run`, {});
   return String(id);
