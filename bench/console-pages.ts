@@ -44,9 +44,14 @@ try {
 async function measureAll(service: Service, ids: Ids): Promise<void> {
   const [requestId] = await newest(service, ids.key);
   if (requestId === undefined) throw new Error('the busiest key has no requests');
-  const missing = { batchId: 'batch_000000000', destinationId: 'dest_000000000', deliveryId: 'dlv_000000000' };
-  const exportId = 'exp_000000000';
-  const names = { modelName: 'sandbox-echo', providerName: 'sandbox', ...missing, exportId };
+  const missing = {
+    batchId: 'batch_000000000',
+    billId: 'sandbox:2026-01-05',
+    destinationId: 'dest_000000000',
+    deliveryId: 'dlv_000000000',
+    exportId: 'exp_000000000',
+  };
+  const names = { modelName: 'sandbox-echo', providerName: 'sandbox', ...missing };
   const places: Places = { accountId: ids.account, keyId: ids.key, requestId, ...names };
   const owner = await post(service, service.token, '/tokens', { role: 'owner', name: 'owner', account: ids.account });
   const tokens = { operator: service.token, owner: owner.token, member: ids.member };

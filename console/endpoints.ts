@@ -38,6 +38,10 @@ import type {
   PersonShape,
   PlanShape,
   PriceComparisonShape,
+  ProviderBillDetailsShape,
+  ProviderBillImportShape,
+  ProviderBillShape,
+  ProviderBillSourceShape,
   ProviderShape,
   ProviderTestShape,
   ReceiptShape,
@@ -141,6 +145,11 @@ export interface Endpoints {
   'POST /people/{id}/link': InvitedPersonShape;
   'GET /plans': PageShape<PlanShape>;
   'GET /prices': { data: ListedModelShape[] };
+  'GET /provider-bill-sources': PageShape<ProviderBillSourceShape>;
+  'POST /provider-bill-sources': ProviderBillSourceShape;
+  'POST /provider-bill-sources/{provider}/fetch': ProviderBillImportShape;
+  'GET /provider-bills': PageShape<ProviderBillShape>;
+  'GET /provider-bills/{id}': ProviderBillDetailsShape;
   'GET /providers': PageShape<ProviderShape>;
   'GET /providers/{name}': ProviderShape;
   'POST /providers/{name}/test': ProviderTestShape;

@@ -146,6 +146,17 @@ export const screens: readonly Screen[] = [
     roles: operators,
   },
   {
+    path: '/provider-bills',
+    load: async () => (await import('./features/provider-bills/list.tsx')).ProviderBillList,
+    roles: installation,
+    nav: { section: 'catalog', label: 'Provider bills', icon: 'card' },
+  },
+  {
+    path: '/provider-bills/$billId',
+    load: async () => (await import('./features/provider-bills/show.tsx')).ProviderBillShow,
+    roles: installation,
+  },
+  {
     path: '/accounts',
     load: async () => (await import('./features/accounts/list.tsx')).AccountList,
     roles: installation,

@@ -62,6 +62,7 @@ export const errorTable = {
   payment_provider_refused: { status: 502, type: 'api_error', retry: false },
   payment_provider_failed: { status: 502, type: 'api_error', retry: false },
   payment_provider_unavailable: { status: 503, type: 'api_error', retry: true },
+  bill_unavailable: { status: 502, type: 'api_error', retry: true },
   overloaded: { status: 529, type: 'overloaded_error', retry: true },
   internal: { status: 500, type: 'api_error', retry: true },
   store_unavailable: { status: 503, type: 'api_error', retry: true },

@@ -81,7 +81,9 @@ const released: Readonly<Record<number, string>> = {
   16: 'b844de53ec2cf6ae',
   17: 'a0623c48a80db4b1',
   18: '1ecaa7ed8793c032',
+  19: '23c9405bae8824a3',
   24: '0b9ff13f242284ba',
+  25: 'c4a8019f3bcf988f',
 };
 
 test('a migration never changes', () => {

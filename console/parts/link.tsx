@@ -23,6 +23,7 @@ export const pathOf = {
   destination: (id: string) => `/destinations/${id}`,
   export: (id: string) => `/exports/${id}`,
   model: (name: string) => `/models/${encodeURIComponent(name)}`,
+  providerBill: (id: string) => `/provider-bills/${encodeURIComponent(id)}`,
   provider: (name: string) => `/providers/${encodeURIComponent(name)}`,
   request: (id: string) => `/usage/${id}`,
 };

@@ -5,6 +5,7 @@ import type { Period } from '../base/clock.ts';
 import { newNumber } from '../base/ids.ts';
 import type { Nano } from '../base/money.ts';
 import type { Requester } from '../base/timers.ts';
+import type { Person } from './person.ts';
 
 type KeyStatus = 'enabled' | 'disabled' | 'revoked';
 
@@ -14,6 +15,10 @@ export interface Account {
   /** The groups that its keys may use. */
   groups: readonly string[];
   status: 'enabled' | 'disabled';
+  /** The account above. Absent in older documents: none. */
+  parentId?: number | null;
+  /** The owner of the wallet and plan that pay for its messages. Absent: its own. */
+  paysFrom?: 'own' | 'parent';
   /** Absent in older documents. */
   autoRecharge?: AutoRecharge | null;
   createdAtMs: number;
@@ -48,7 +53,19 @@ export interface Key {
   addresses: readonly string[] | null;
   /** The actor that created it: members see and change only their own keys. null: created before there were roles. */
   madeBy: string | null;
+  /** The person whose key it is: it works as long as they are enabled. Absent or null: a service key of the account. */
+  personId?: number | null;
   createdAtMs: number;
+}
+
+/** The account whose wallet and plan pay for its messages. */
+export function payingAccountOf({ account, above }: Pick<Caller, 'account' | 'above'>): Account {
+  return [account, ...above].find(({ paysFrom }, at) => paysFrom !== 'parent' || at === above.length) ?? account;
+}
+
+/** The id of the uppermost account. Holds of all accounts below it may be in the way of one another. */
+export function topOf({ account, above }: Pick<Caller, 'account' | 'above'>): number {
+  return (above.at(-1) ?? account).id;
 }
 
 /** The part of an account's plan that decides groups and limits of its callers. The ledger has its allowances. */
@@ -62,11 +79,21 @@ export interface CallerPlan {
 /** An authenticated caller. */
 export interface Caller {
   account: Account;
+  /** The accounts above, nearest first. */
+  above: readonly Account[];
   key: Key;
+  /** The person whose key it is; null: a service key. */
+  person: Person | null;
   /** When a rotated secret stops working; null: never, apart from the key's own expiry. */
   secretExpiresAtMs: number | null;
-  /** May have ended. */
+  /** The plan of the account that pays. May have ended. */
   plan: CallerPlan | null;
+}
+
+/** The most that a person may use in each window, each length once. `stops`: a message that exceeds a limit is refused. */
+export interface PersonBudgetTerms {
+  limits: readonly { length: '5h' | 'day' | 'week' | 'month'; limit: Nano }[];
+  stops: boolean;
 }
 
 /** Limits on an account's spending. Enforced by the ledger; only stored from here. */
@@ -78,6 +105,8 @@ export interface AccountTerms {
   allowancePeriod: Period;
   /** An event is emitted when less than one of these is left. Absent: unchanged, or none. */
   lowBalances?: readonly Nano[];
+  /** Budgets of people and thresholds. Absent members: unchanged, or none. */
+  company?: { personBudget?: PersonBudgetTerms | null; warnsAt?: readonly number[] };
 }
 
 /** Limits of a key. null: no limit. */

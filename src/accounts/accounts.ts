@@ -23,11 +23,14 @@ export {
   keyOrders,
   NO_KEY_LIMITS,
   newKey,
+  type PersonBudgetTerms,
+  payingAccountOf,
   planAt,
   type SortedAccounts,
   type SortedKeys,
   type SortedPage,
   type SortedRow,
+  topOf,
 } from './account.ts';
 export { type Authenticated, type Authenticator, authenticate, FailureCounter } from './authenticate.ts';
 export { KeyDirectory } from './key-directory.ts';

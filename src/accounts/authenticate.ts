@@ -80,14 +80,18 @@ function admitCaller(caller: Caller | null, sender: Sender, nowMs: number, { fai
       new TurnpikeError('key_invalid', `${invalidWords(sender)}: no such API key.`)
     );
   sender.caller = caller;
-  const { key, account } = caller;
+  const { key, account, above, person } = caller;
   if (key.status !== 'enabled') return new TurnpikeError('key_disabled', 'This API key is disabled.');
   if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs)
     return new TurnpikeError('key_expired', 'This API key has expired. Create a new one.');
   if (caller.secretExpiresAtMs !== null && caller.secretExpiresAtMs <= nowMs)
     return new TurnpikeError('key_expired', 'This secret of the API key has been replaced. Use the new secret.');
+  if (person?.status === 'disabled')
+    return new TurnpikeError('key_disabled', 'The person whose API key this is has been disabled.');
   if (account.status !== 'enabled')
     return new TurnpikeError('account_disabled', 'The account of this key is disabled.');
+  if (above.some(({ status }) => status !== 'enabled'))
+    return new TurnpikeError('account_disabled', 'An account above the account of this key is disabled.');
   // Requests without an origin do not come from a browser, so the list does not apply.
   if (key.origins !== null && sender.origin !== null && !key.origins.includes(sender.origin))
     return new TurnpikeError('origin_not_allowed', 'This API key may not be used from this origin.');

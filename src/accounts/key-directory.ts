@@ -71,9 +71,14 @@ export class KeyDirectory {
     this.#forgetWhere((caller) => caller.key.id === keyId);
   }
 
-  /** The account or any of its keys changed. */
+  /** The account, any of its keys, or an account above it changed. */
   forgetAccount(accountId: number): void {
-    this.#forgetWhere((caller) => caller.account.id === accountId);
+    this.#forgetWhere(({ account, above }) => account.id === accountId || above.some(({ id }) => id === accountId));
+  }
+
+  /** The person changed. */
+  forgetPerson(personId: number): void {
+    this.#forgetWhere(({ person }) => person?.id === personId);
   }
 
   /** Anything may have changed. */

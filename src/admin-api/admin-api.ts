@@ -18,6 +18,11 @@ export type {
 } from './dependencies.ts';
 export { makeFirstOperator } from './make-invitation.ts';
 
+/** Routes that may take minutes before they answer. */
+export function isSlowPath(path: string): boolean {
+  return /^\/api\/v1\/provider-bill-sources\/[^/]+\/(?:import|fetch)$/.test(path);
+}
+
 export interface AdminApi {
   /** Answers every request under /api/v1 from `address`, including unknown paths. Never throws or rejects. */
   fetch(request: Request, address: string, isOverTls?: boolean): Response | Promise<Response>;

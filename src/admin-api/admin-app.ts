@@ -97,6 +97,9 @@ const OPEN = new Set([
   '/api/v1/unsubscribe',
 ]);
 
+/** Routes whose body is CSV, which their handlers read: it may be too large for memory. */
+const CSV_PATH = /^\/api\/v1\/provider-bill-sources\/[^/]+\/import$/;
+
 export interface AdminEnvironment {
   /** The client's IP address, through trusted proxies. */
   Bindings: { address: string; isOverTls: boolean };
@@ -146,6 +149,7 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     using _turn = accountId === null ? null : await lines.enter(accountId, id);
     if (!['GET', 'HEAD'].includes(context.req.method)) {
       await refuseDisabled(dependencies, principal);
+      if (context.req.method === 'POST' && CSV_PATH.test(context.req.path)) return next();
       const bytesMax = accountId === null ? bounds.adminBodyBytesMax : bounds.accountBodyBytesMax;
       context.req.raw = await readJsonBody(context.req.raw, bytesMax);
     }

@@ -26,6 +26,7 @@ import { paymentRoutes } from './payments.ts';
 import { personRoutes } from './people.ts';
 import { planRoutes } from './plans.ts';
 import { priceUpdateRoutes } from './price-update.ts';
+import { providerBillRoutes } from './provider-bills.ts';
 import { providerRoutes } from './providers.ts';
 import { refusalRoutes } from './refusals.ts';
 import { addRoute } from './route.ts';
@@ -53,6 +54,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...keyRoutes,
     ...modelRoutes,
     ...providerRoutes,
+    ...providerBillRoutes,
     ...summaryRoutes,
     ...totalRoutes, // before records of messages, whose path would match
     ...usageRoutes,

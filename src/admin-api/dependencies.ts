@@ -12,6 +12,7 @@ import type {
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
+import type { BillStore } from '../bills/bills.ts';
 import type { Auth, Catalog, CatalogDocument, DocumentKind, Model, ProviderSettings } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -151,6 +152,7 @@ export interface AdminDependencies {
   exports: ExportStore;
   traffic: RefusalStore & RouteHourStore;
   codes: CodeStore;
+  bills: BillStore;
   paymentStore: PaymentStore;
   /** null: no provider is set, and no payments are taken. */
   payments: PaymentService | null;

@@ -47,7 +47,7 @@ export const dayShown = z.string().openapi({ format: 'date', examples: ['2026-07
 /** The actor of a change. */
 export const actorShown = z.string().openapi({
   description:
-    '"tok_…", "person_…", "local" for the local operator of the machine, "start" for the service at its first start, "stripe" for what Stripe reported, "anyone" for a refused webhook request, or "recipient" for who used the link of a mail.',
+    '"tok_…", "person_…", "local" for the local operator of the machine, "start" for the service itself, "stripe" for what Stripe reported, "anyone" for a refused webhook request, or "recipient" for who used the link of a mail.',
   examples: ['local'],
 });
 

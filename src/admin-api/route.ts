@@ -17,7 +17,7 @@ const ERRORS = {
   403: 'The role of the token is not allowed to do this, the account is disabled, the person must set up a second factor first, or the request comes from a page of another site',
   404: 'The object does not exist, or the token may not see it',
   413: 'The body is too large',
-  415: 'The body is not JSON, or is compressed',
+  415: 'The body is not of the type that the route takes, or is compressed',
   422: 'The idempotency key was used for a different request',
   429: 'Too many invalid tokens or links from this address, of which valid ones are never refused, or too many wrong redemption codes',
   500: 'An internal error',
@@ -73,10 +73,14 @@ interface Input<Params, Query, Body> {
   /** Members of the query. Absent: the query is not read. */
   query?: Query;
   body?: Body;
+  /** The body is CSV, which the handler reads from the request. `CSV_PATH` must match the path. */
+  isCsv?: true;
   /** When it returns 409, if ever. */
   conflict?: string;
   /** When it returns 404, unless for an object in path or parameters. */
   notFound?: string;
+  /** When it returns 502, if it calls another service. */
+  badGateway?: string;
 }
 
 interface Definition<Params, Query extends z.ZodRawShape, Body, Answer> extends Input<Params, Query, Body> {
@@ -158,7 +162,7 @@ function defineRoute(
   roles: Roles,
   definition: AnyDefinition,
 ): AdminRoute {
-  const { params, query, body, isCreation, handle, links, repeated, fileTypes } = definition;
+  const { params, query, body, isCsv, isCreation, handle, links, repeated, fileTypes } = definition;
   const [schema, description] = definition.answer;
   const answer = responseOf(description, schema, fileTypes);
   const config = {
@@ -171,6 +175,7 @@ function defineRoute(
         ...(params && { params }),
         ...(query && { query: z.strictObject(query) }),
         ...(body && { body: jsonBody(body) }),
+        ...(isCsv && { body: CSV_BODY }),
         ...(isCreation && { headers: idempotencyHeader }),
       },
     }),
@@ -186,6 +191,8 @@ function defineRoute(
   };
   return { config: createRoute(config), handle };
 }
+
+const CSV_BODY = { required: true, content: { 'text/csv': { schema: z.string() } } };
 
 /** A JSON body. May be absent if an empty object is valid. */
 function jsonBody(schema: z.ZodType) {
@@ -238,7 +245,7 @@ function requireRole(roles: readonly Role[]): MiddlewareHandler<AdminEnvironment
 
 /** The errors that the route can return. */
 function errorAnswers(method: Method, path: string, roles: Roles, definition: AnyDefinition): RouteConfig['responses'] {
-  const { query, isCreation, conflict, notFound } = definition;
+  const { query, isCreation, conflict, notFound, badGateway } = definition;
   const isChange = method !== 'get';
   const isOpen = roles === 'anyone';
   const namesObject = path.includes('{') || (query !== undefined && ('account' in query || 'key' in query));
@@ -257,5 +264,6 @@ function errorAnswers(method: Method, path: string, roles: Roles, definition: An
     ...Object.fromEntries(statuses.map((status) => [status, responseOf(ERRORS[status], errorSchema)])),
     ...(conflict !== undefined && { 409: responseOf(conflict, errorSchema) }),
     ...(notFound !== undefined && { 404: responseOf(notFound, errorSchema) }),
+    ...(badGateway !== undefined && { 502: responseOf(badGateway, errorSchema) }),
   };
 }

@@ -190,6 +190,12 @@ export const SETTINGS = {
   plan_grace_hours: setting(graceHours, 72).describe(
     'hours for which a plan lasts after its paid period while its renewal is not paid, see payments.md',
   ),
+  provider_bill_difference_percent: setting(integer(0, 100), 2).describe(
+    "percentage of a day's bill above which its difference to the recorded costs is an event, see provider-bills.md; both thresholds must be exceeded",
+  ),
+  provider_bill_difference_usd: setting(amountText, '1.00').describe(
+    'amount in USD above which the difference of a day is an event',
+  ),
 };
 
 type Table = typeof SETTINGS;

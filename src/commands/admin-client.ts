@@ -24,9 +24,13 @@ export interface AdminClient {
   /** Paths are below /api/v1. All throw CommandFailed, or Refused for an error of the service. */
   get(path: string, query?: Record<string, string | undefined>): Promise<Row>;
   post(path: string, body: Row): Promise<Row>;
+  /** For a request that may take minutes. */
+  postSlowly(path: string, body: Row): Promise<Row>;
   patch(path: string, body: Row): Promise<Row>;
   /** The bytes of a file, in pieces. Also throws CommandFailed if it ends before it is complete. */
   download(path: string, query: Record<string, string | undefined>): AsyncIterable<Uint8Array>;
+  /** Sends a CSV file as it is read. */
+  upload(path: string, file: string): Promise<Row>;
   /**
    * The rows of a list, page by page, at most `limit` in all. Reports on stderr when not all records were compared,
    * once: further pages compare the same records.
@@ -49,8 +53,10 @@ export async function openClient(invocation: Invocation): Promise<AdminClient> {
     url: service.url,
     get,
     post: (path, body) => request(service, 'POST', path, body),
+    postSlowly: (path, body) => sendJson(service, 'POST', path, body, bounds.billUploadMsMax),
     patch: (path, body) => request(service, 'PATCH', path, body),
     download: (path, query) => download(service, withQuery(path, query)),
+    upload: (path, file) => sendFile(service, path, file),
     async *pages(path, query = {}, limit = Number.POSITIVE_INFINITY) {
       let cursor: string | undefined;
       let isReported = false;
@@ -115,9 +121,30 @@ function withQuery(path: string, query: Record<string, string | undefined>): str
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
 
-async function request(service: ServiceAddress, method: string, path: string, body?: Row): Promise<Row> {
+function request(service: ServiceAddress, method: string, path: string, body?: Row): Promise<Row> {
+  return sendJson(service, method, path, body, bounds.adminAnswerWaitMs);
+}
+
+function sendJson(service: ServiceAddress, method: string, path: string, body: Row | undefined, waitMs: number) {
+  const sent = body === undefined ? null : { type: 'application/json', body: JSON.stringify(body) };
+  return send(service, method, path, sent, waitMs);
+}
+
+async function sendFile(service: ServiceAddress, path: string, name: string): Promise<Row> {
+  const file = Bun.file(name);
+  if (!(await file.exists())) throw new CommandFailed(`cannot read ${name}: it is not a file`);
+  return send(service, 'POST', path, { type: 'text/csv', body: file }, bounds.billUploadMsMax);
+}
+
+async function send(
+  service: ServiceAddress,
+  method: string,
+  path: string,
+  sent: { type: string; body: string | Blob } | null,
+  waitMs: number,
+): Promise<Row> {
   const headers: Record<string, string> = { authorization: `Bearer ${service.token}` };
-  if (body !== undefined) headers['content-type'] = 'application/json';
+  if (sent !== null) headers['content-type'] = sent.type;
   let answer: Response;
   let text: string;
   try {
@@ -125,13 +152,13 @@ async function request(service: ServiceAddress, method: string, path: string, bo
       method,
       headers,
       redirect: 'manual',
-      signal: AbortSignal.timeout(bounds.adminAnswerWaitMs),
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(waitMs),
+      ...(sent !== null && { body: sent.body }),
       ...(service.isLocal && { tls: { rejectUnauthorized: false } }),
     });
     text = await answer.text();
   } catch (thrown) {
-    throw new CommandFailed(connectionErrorText(service.url, thrown));
+    throw new CommandFailed(connectionErrorText(service.url, thrown, waitMs));
   }
   const value = parseObject(text);
   if (value === null)
@@ -164,18 +191,20 @@ async function* download(service: ServiceAddress, path: string): AsyncGenerator<
       timer = setTimeout(late, bounds.exportFirstByteMsMax);
     }
   } catch (thrown) {
-    throw thrown instanceof CommandFailed ? thrown : new CommandFailed(connectionErrorText(service.url, thrown));
+    throw thrown instanceof CommandFailed
+      ? thrown
+      : new CommandFailed(connectionErrorText(service.url, thrown, bounds.exportFirstByteMsMax));
   } finally {
     clearTimeout(timer);
   }
 }
 
-function connectionErrorText(url: string, thrown: unknown): string {
+function connectionErrorText(url: string, thrown: unknown, waitMs: number): string {
   const { name, message, code = '' } = thrown as NodeJS.ErrnoException;
   if (/CERT|UNABLE_TO_/.test(code))
     return `the certificate of ${url} is not trusted (${code}): it must be valid, match the host name, and be signed by an authority that this machine trusts or that is in the file NODE_EXTRA_CA_CERTS`;
   if (name === 'TimeoutError')
-    return `${url} did not answer within ${bounds.adminAnswerWaitMs / 1000} seconds; the request may or may not have been processed`;
+    return `${url} did not answer within ${waitMs / 1000} seconds; the request may or may not have been processed`;
   return `cannot connect to ${url} (${message}). Is the service running? Start it with "turnpike serve".`;
 }
 

@@ -32,6 +32,7 @@ interface Topic {
 
 const onResources = async () => (await import('./resources.ts')).resourceCommands;
 const onCatalog = async () => (await import('./catalog.ts')).catalogCommands;
+const onBills = async () => (await import('./provider-bills.ts')).billCommands;
 const onData = async () => (await import('./data-directory.ts')).dataCommands;
 const onBackups = async () => (await import('./backups.ts')).backupCommands;
 
@@ -58,6 +59,7 @@ const topics: readonly Topic[] = [
   topic('group', 'List groups', onCatalog),
   topic('plan', 'List plans, and show, give, sell, update and end those of accounts', onResources),
   topic('provider', 'List, show and test providers', onCatalog),
+  topic('provider-bill', 'Import bills of providers, and list what they differ by from recorded costs', onBills),
   topic('usage', 'List usage records, or add them up', async () => [(await import('./usage.ts')).usage]),
   topic('refund', 'Refund the cost of a message', onResources),
   topic('ledger', "List an account's journal entries", onResources),

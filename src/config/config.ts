@@ -62,6 +62,8 @@ export const bounds = {
   batchOperationsMax: 1_024,
   ledgerGatherFrom: 4, // when the last batch had this many bundles, the next is gathered for ledgerGatherMs
   ledgerGatherMs: 1,
+  accountLevelsMax: 3, // accounts above one another, the lowest included
+  accountChainMax: 8, // more than that only by changes at the same moment
   cachedLedgerRowsMax: 100_000,
   holdUnwrittenMs: 1_000, // a younger hold exists in memory only (SQLite)
   ledgerWriteMs: 250, // between writes of what need not be durable at once
@@ -521,6 +523,29 @@ export const bounds = {
   keyGraceMs: 24 * 60 * 60 * 1000,
   keyGraceMsMax: 30 * 24 * 60 * 60 * 1000,
   logLineCharactersMax: 8_192,
+  // Bills of providers
+  billBytesMax: 256 * 1024 * 1024, // of a CSV file
+  billRowsMax: 2_000_000,
+  billColumnsMax: 500,
+  billCellCharactersMax: 8_192,
+  billDaysMax: 100, // of one import
+  billLinesMax: 20_000, // by day, model, feature and tier
+  billModelsPerDayMax: 500, // further ones are added up
+  billSourceModelsMax: 500, // names of models that a source maps
+  billSourcesMax: 200,
+  billRecordsAtOnce: 1_000, // usage records in memory
+  billStallMsMax: 30_000, // how long an upload may send nothing
+  billUploadMsMax: 15 * 60 * 1000, // how long a command waits for an import
+  billDaysFetchedMax: 31,
+  billDaysAgain: 3, // the last days, which the daily task reads again: vendors correct them
+  billAnswerBytesMax: 16 * 1024 * 1024, // one page of a vendor's API
+  billAnswerMsMax: 30_000,
+  billPagesMax: 200,
+  billTriesMax: 4,
+  billRetryMs: 1_000, // doubled with each try
+  billRetryMsMax: 30_000,
+  billFetchMsMax: 10 * 60 * 1000, // all pages of one bill
+  billsEveryMs: 24 * 60 * 60 * 1000,
   // Events and their deliveries
   eventsPollMs: 1_000,
   eventsSpreadAtOnce: 50,

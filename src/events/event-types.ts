@@ -25,10 +25,12 @@ function define<Shape extends z.ZodRawShape>({ isSecurity, data, ...rest }: Even
 }
 
 const amount = z.string().describe('USD, as a decimal string.');
+const exactAmount = z.string().describe('USD, as an exact decimal string.');
 const count = z.int().min(0);
 const time = z.iso.datetime();
 const id = z.string();
-const percent = z.union([z.literal(80), z.literal(100)]);
+/** One of the account's thresholds. */
+const percent = z.int().min(1).max(100);
 const period = z.enum(['total', 'day', 'week', 'month']);
 const paymentKind = z.enum(['checkout', 'auto_recharge', 'subscription']);
 const payment = { payment: id, kind: paymentKind };
@@ -64,6 +66,22 @@ const money = {
     data: { key: id, percent, used: amount, quota: amount, period },
     describe: (data) =>
       `${data.percent} % of the quota of ${data.quota} USD (${data.period}) of the key ${data.key} are used.`,
+  }),
+  'budget.used': define({
+    title: 'Budget of a person used',
+    severity: 'warning',
+    audience: 'account',
+    data: {
+      person: id,
+      window: z.enum(['5h', 'day', 'week', 'month']),
+      percent,
+      used: amount,
+      budget: amount,
+      stops: z.boolean(),
+      resets_at: z.string().nullable(),
+    },
+    describe: (data) =>
+      `${data.percent} % of the budget of ${data.budget} USD (${data.window}) of the person ${data.person} are used.`,
   }),
   'plan_window.used': define({
     title: 'Plan allowance used',
@@ -349,6 +367,30 @@ const service = {
     audience: 'account',
     data: { export: id, name: z.string(), period: z.string(), reason: z.string() },
     describe: (data) => `The export "${data.name}" of ${data.period} could not be sent: ${data.reason}`,
+  }),
+  'provider_bill.differs': define({
+    title: 'Provider bill differs',
+    severity: 'warning',
+    audience: 'installation',
+    data: {
+      provider: z.string(),
+      day: z.iso.date(),
+      billed: exactAmount.describe("USD of the provider's bill."),
+      recorded: exactAmount.describe('USD of the recorded provider costs.'),
+      difference: exactAmount.describe('What was billed, less what was recorded.'),
+      parts: z
+        .strictObject({
+          rounding: exactAmount,
+          tiers: exactAmount,
+          cancelled: exactAmount,
+          beside: exactAmount,
+          unknown_price: exactAmount,
+          unexplained: exactAmount,
+        })
+        .describe('What explains the difference; they add up to it.'),
+    },
+    describe: (data) =>
+      `The bill of ${data.provider} for ${data.day} is ${data.billed} USD; ${data.recorded} USD were recorded. The difference is ${data.difference} USD.`,
   }),
   'backup.failed': define({
     title: 'Backup failed',

@@ -3,6 +3,7 @@
 // uncounted prompts of the same account stand in the way, or the message must run alone, it waits. If the wallet is
 // short, it waits for an automatic recharge.
 
+import { payingAccountOf, topOf } from '../accounts/accounts.ts';
 import { priceWorstCase } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { TurnpikeError } from '../errors.ts';
@@ -20,7 +21,7 @@ const LARGE_SHARE = 16; // of what is available, one part: a larger hold is coun
 export function admitMessage(gateway: Gateway, admissionRequest: AdmissionRequest): Admission | Promise<Admission> {
   const { times } = admissionRequest.clientRequest;
   times.askedMs = performance.now();
-  const version = gateway.admissions.version(admissionRequest.caller.account.id);
+  const version = gateway.admissions.version(topOf(admissionRequest.caller));
   const admission = askLedger(gateway, admissionRequest, isCountedFirst(admissionRequest) ? LARGE_SHARE : 1);
   if (admission instanceof Promise || isMoneyShort(admission))
     return waitForAdmission(gateway, admissionRequest, admission, version);
@@ -48,6 +49,7 @@ async function waitForAdmission(
 ): Promise<Admission> {
   const { signal } = admissionRequest.clientRequest;
   const { account, key } = admissionRequest.caller;
+  const [top, paying] = [topOf(admissionRequest.caller), payingAccountOf(admissionRequest.caller)];
   const waitUntilMs = performance.now() + bounds.holdWaitMsMax;
   let isAsked = false;
   let version = firstVersion;
@@ -55,24 +57,24 @@ async function waitForAdmission(
   if (isMoneyShort(admission) && isCountedFirst(admissionRequest)) {
     isAsked = true;
     await countPrompt(gateway, admissionRequest);
-    version = gateway.admissions.version(account.id);
+    version = gateway.admissions.version(top);
     admission = await askLedger(gateway, admissionRequest);
   }
-  if (mayRecharge(gateway, account, admission)) gateway.recharges?.start(account); // while the prompt is counted
+  if (mayRecharge(gateway, paying, admission)) gateway.recharges?.start(paying); // while the prompt is counted
   // Other messages are noticed from here on, so the ledger is asked once more before the wait.
-  using _watch = gateway.admissions.watch(account.id, admissionRequest.plan.isAloneIfShort && isMoneyShort(admission));
+  using _watch = gateway.admissions.watch(top, admissionRequest.plan.isAloneIfShort && isMoneyShort(admission));
   while (mayChange(admissionRequest, admission)) {
     const isCounting: boolean = !isAsked && mayFit(admissionRequest, admission);
     isAsked ||= isCounting;
     if (!isCounting || !(await countPrompt(gateway, admissionRequest))) {
       const waitMs = waitUntilMs - performance.now();
-      if (!admission.behindHolds || !(await gateway.admissions.wait(account.id, version, waitMs, signal))) break;
+      if (!admission.behindHolds || !(await gateway.admissions.wait(top, version, waitMs, signal))) break;
       gateway.ledger.askAnew(account.id, key.id);
     }
-    version = gateway.admissions.version(account.id);
+    version = gateway.admissions.version(top);
     admission = await askLedger(gateway, admissionRequest);
   }
-  if (mayRecharge(gateway, account, admission))
+  if (mayRecharge(gateway, paying, admission))
     admission = await admitAfterRecharge(gateway, admissionRequest, admission);
   if (admission.ok && isAsked) gateway.counting.noteUseful(account.id);
   noteAdmitted(admissionRequest, admission);
@@ -87,11 +89,12 @@ async function admitAfterRecharge(
 ): Promise<Admission> {
   const { clientRequest, caller } = admissionRequest;
   const { account, key } = caller;
+  const paying = payingAccountOf(caller);
   const waitUntilMs = performance.now() + bounds.rechargeWaitMsMax;
   let admission = refused;
-  for (let asks = 0; asks < bounds.rechargeAsksMax && mayRecharge(gateway, account, admission); asks++) {
+  for (let asks = 0; asks < bounds.rechargeAsksMax && mayRecharge(gateway, paying, admission); asks++) {
     const waitMs = waitUntilMs - performance.now();
-    if (!(await gateway.recharges?.wait(account, waitMs, clientRequest.signal))) break;
+    if (!(await gateway.recharges?.wait(paying, waitMs, clientRequest.signal))) break;
     gateway.ledger.askAnew(account.id, key.id);
     admission = await askLedger(gateway, admissionRequest);
   }

@@ -1,5 +1,6 @@
 // Errors that the client of a message gets: refusals of the ledger, faults of providers, and early ends.
 
+import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { type ErrorCode, type ErrorDetails, TurnpikeError } from '../errors.ts';
 import type { Admission, IdempotencyRefusal, Refusal } from '../ledger/ledger.ts';
@@ -26,7 +27,8 @@ const REFUSALS: Readonly<
 > = {
   key_disabled: ['key_disabled', () => 'This API key is disabled.'],
   key_expired: ['key_expired', () => 'This API key has expired. Create a new one.'],
-  account_disabled: ['account_disabled', () => 'The account of this key is disabled.'],
+  account_disabled: ['account_disabled', () => 'The account of this key, or one above it, is disabled.'],
+  person_disabled: ['key_disabled', () => 'The person whose API key this is has been disabled.'],
   requests_rate: ['requests_rate_exceeded', (owner) => rateText('requests', owner)],
   input_tokens_rate: ['input_tokens_rate_exceeded', (owner) => rateText('input tokens', owner)],
   output_tokens_rate: ['output_tokens_rate_exceeded', (owner) => rateText('output tokens', owner)],
@@ -47,7 +49,11 @@ export function refusalError(refusal: Refusal, context: RefusalContext): Turnpik
   const details: ErrorDetails = { headers: context.headers };
   if (refusal.retryAtMs !== null) details.retryAfterMs = refusal.retryAtMs - context.nowMs;
   const [code, text] = REFUSALS[refusal.reason];
-  return new TurnpikeError(code, text(refusal.ofKey ? 'this key' : 'the account'), details);
+  return new TurnpikeError(code, text(refusal.ofKey ? 'this key' : ownerOf(refusal)), details);
+}
+
+function ownerOf({ above }: Refusal): string {
+  return above === null ? 'the account' : `the account ${formatId('acct', above)} above`;
 }
 
 export function isIdempotencyRefusal(admission: Admission): admission is IdempotencyRefusal {
@@ -69,25 +75,30 @@ export function idempotencyError({ reason, requestId }: IdempotencyRefusal): Tur
 }
 
 const SHORTAGES = {
-  wallet: { what: 'The balance of the account is too low', remedy: 'Add credit to the account' },
+  wallet: { what: (owner: string) => `The balance of ${owner} is too low`, remedy: 'Add credit to the account' },
   allowance: {
-    what: 'The allowance of the account for this period is too low',
+    what: (owner: string) => `The allowance of ${owner} for this period is too low`,
     remedy: 'Wait for the next period or ask for a higher allowance',
   },
-  quota: { what: 'The quota of this key is too low', remedy: 'Use another key or ask for a higher quota' },
+  quota: { what: () => 'The quota of this key is too low', remedy: 'Use another key or ask for a higher quota' },
   plan: {
-    what: 'The allowance of the plan is too low',
+    what: (_owner: string, window: string) => `The allowance of the plan${window} is too low`,
     remedy: 'Wait for the next window, choose another plan or let the balance of the account pay for the rest',
+  },
+  budget: {
+    what: (_owner: string, window: string) => `The budget of the person whose key this is${window} is too low`,
+    remedy: 'Wait for the next window or ask an owner of the account for a higher budget',
   },
 };
 const WINDOWS = { '5h': '5 hours', day: 'the day', week: 'the week', month: 'the month' };
 
-/** The window of the plan that is exhausted, and when the next one begins. */
-function whatIsShort({ meter, window, retryAtMs }: Refusal): { what: string; remedy: string } {
+/** The window of the plan or budget that is exhausted, and when the next one begins. */
+function whatIsShort(refusal: Refusal): { what: string; remedy: string } {
+  const { meter, window, retryAtMs } = refusal;
   const { what, remedy } = SHORTAGES[meter as keyof typeof SHORTAGES];
-  if (window == null) return { what, remedy };
+  if (window == null) return { what: what(ownerOf(refusal), ''), remedy };
   const reset = retryAtMs === null ? '' : ` until ${new Date(retryAtMs).toISOString()}`;
-  return { what: `The allowance of the plan for ${WINDOWS[window]} is too low${reset}`, remedy };
+  return { what: what(ownerOf(refusal), ` for ${WINDOWS[window]}`) + reset, remedy };
 }
 
 function insufficient(refusal: Refusal, { amount, isLeast, headers, maxTokensThatFit }: RefusalContext): TurnpikeError {

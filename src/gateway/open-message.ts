@@ -1,6 +1,7 @@
 // An admitted message: its hold, its usage, and its single ending. It may be ended in many ways (answered,
 // disconnected, upstream failure, revoked key); the first one counts.
 
+import { payingAccountOf, topOf } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
 import { ABSENT, type Placed } from '../base/roster.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
@@ -93,7 +94,7 @@ export class OpenMessage implements Placed {
     this.answer = claim === null ? null : gateway.answers.collect(caller.account.id);
     this.streamHold = isStream ? this.#openStreamHold(hold) : null;
     this.#isUncounted = !plan.isCounted;
-    if (this.#isUncounted) gateway.admissions.hold(caller.account.id);
+    if (this.#isUncounted) gateway.admissions.hold(topOf(caller));
   }
 
   #openStreamHold(hold: Admitted): StreamHold {
@@ -239,7 +240,7 @@ export class OpenMessage implements Placed {
 
   #onHoldLowered(): void {
     const { admissions } = this.#gateway;
-    const account = this.admitted.caller.account.id;
+    const account = topOf(this.admitted.caller);
     if (this.#isUncounted) admissions.counted(account);
     else admissions.release(account);
     this.#isUncounted = false;
@@ -391,7 +392,7 @@ export class OpenMessage implements Placed {
       times.settledMs = performance.now();
       if (settlement.ok) {
         record.writtenOff = settlement.writtenOff;
-        noteWallet(this.#gateway, caller.account, settlement.walletLeft);
+        noteWallet(this.#gateway, payingAccountOf(caller), settlement.walletLeft);
         this.#correcting = correctBill(this.#gateway, ended, record, made);
       } else record = withoutItsEnd(record);
       if (usage.source === 'reported') this.#attempt?.addSample();

@@ -1,6 +1,6 @@
 // Self-service reads of a key: its limits, and the usage of its messages. One query per key at a time.
 
-import { type Caller, groupsOf, planAt } from '../accounts/accounts.ts';
+import { type Caller, groupsOf, payingAccountOf, planAt } from '../accounts/accounts.ts';
 import { type Clock, type Period, periodEndMs } from '../base/clock.ts';
 import { FairQueue } from '../base/fair-queue.ts';
 import { FairShareQuota } from '../base/fair-share-quota.ts';
@@ -10,6 +10,7 @@ import { type Catalog, explainPrice, type Group, groupUnder, type PricePart, tie
 import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import {
+  type BudgetReading,
   type CallerMeters,
   coversGroup,
   type LedgerReader,
@@ -27,7 +28,14 @@ interface SelfService {
 
 /** The JSON of GET /v1/key. Throws store_unavailable, overloaded. */
 export async function describeKey(gateway: SelfService, caller: Caller, catalog: Catalog): Promise<string> {
-  const { account, key } = caller;
+  const { account, above, key, person } = caller;
+  const question = {
+    account: account.id,
+    above: above.map(({ id }) => id),
+    payer: payingAccountOf(caller).id,
+    key: key.id,
+    person: person?.id ?? null,
+  };
   const plan = planAt(caller.plan, gateway.clock.nowMs());
   const groups = groupsOf(caller, plan)
     .map((name) => catalog.groups.get(name))
@@ -36,7 +44,7 @@ export async function describeKey(gateway: SelfService, caller: Caller, catalog:
   const { meters, nowMs } = await gateway.selfServiceReads.read(caller, async (reader) => {
     const readAtMs = gateway.clock.nowMs(); // read after waiting, because limits refill meanwhile
     return {
-      meters: await reader.callerMeters({ account: account.id, key: key.id, groups }, readAtMs),
+      meters: await reader.callerMeters({ ...question, groups }, readAtMs),
       nowMs: readAtMs,
     };
   });
@@ -44,13 +52,19 @@ export async function describeKey(gateway: SelfService, caller: Caller, catalog:
   return JSON.stringify(keyJson(caller, groups, meters, nowMs));
 }
 
-function keyJson({ account, key, secretExpiresAtMs }: Caller, groups: Group[], meters: CallerMeters, nowMs: number) {
-  const { account: ofAccount, key: ofKey } = meters;
+function keyJson(caller: Caller, groups: Group[], meters: CallerMeters, nowMs: number) {
+  const { account, key, person, secretExpiresAtMs } = caller;
+  const { account: ofAccount, payer, key: ofKey } = meters;
   const quota = describeSpending(ofKey.quota, ofKey.quotaUsed, ofKey.quotaHeld);
   const allowance = describeSpending(ofAccount.allowance, ofAccount.allowanceUsed, ofAccount.allowanceHeld);
-  const funds =
-    ofAccount.plan === null ? ofAccount.available : fundsWith(ofAccount.plan, ofAccount.available, groups, nowMs);
-  const spendable = Math.min(funds, quota?.remaining ?? Infinity, allowance?.remaining ?? Infinity);
+  const funds = payer.plan === null ? payer.available : fundsWith(payer.plan, payer.available, groups, nowMs);
+  const ofAbove = meters.above.map((one) => ({
+    account: one.account,
+    period: one.meters.allowancePeriod,
+    spending: describeSpending(one.meters.allowance, one.meters.allowanceUsed, one.meters.allowanceHeld),
+  }));
+  const limits = [quota, allowance, ...ofAbove.map(({ spending }) => spending), ...meters.budgets.filter(isStop)];
+  const spendable = Math.min(funds, ...limits.map((limit) => limit?.remaining ?? Infinity));
   return {
     id: formatId('key', key.id),
     name: key.name,
@@ -60,13 +74,18 @@ function keyJson({ account, key, secretExpiresAtMs }: Caller, groups: Group[], m
     expires_at: isoTime(key.expiresAtMs),
     secret_expires_at: isoTime(secretExpiresAtMs),
     account: { id: formatId('acct', account.id) },
+    person: person === null ? null : { id: formatId('person', person.id), email: person.email },
     groups: groups.map(({ name }) => name),
     models: key.models,
     spendable: formatUsd(spendable),
-    balance: { available: formatUsd(ofAccount.available) },
-    plan: ofAccount.plan === null ? null : planJson(ofAccount.plan),
+    balance: { available: formatUsd(payer.available) },
+    plan: payer.plan === null ? null : planJson(payer.plan),
     quota: spendingJson(quota, ofKey.quotaPeriod, nowMs),
     allowance: spendingJson(allowance, ofAccount.allowancePeriod, nowMs),
+    allowances_above: ofAbove.flatMap(({ account: above, period, spending }) =>
+      spending === null ? [] : [{ account: formatId('acct', above), ...spendingJson(spending, period, nowMs) }],
+    ),
+    budgets: meters.budgets.map(budgetJson),
     limits: meters.levels.map((level) => ({
       meter: level.meter,
       scope: level.group === null ? 'key' : 'account',
@@ -77,6 +96,24 @@ function keyJson({ account, key, secretExpiresAtMs }: Caller, groups: Group[], m
       retry_at: isoTime(level.retryAtMs),
     })),
     last_used_at: isoTime(ofKey.lastUsedAtMs),
+  };
+}
+
+function isStop({ stops }: BudgetReading): boolean {
+  return stops;
+}
+
+/** A limit of the budget of the person, as APIs show it. */
+export function budgetJson(budget: BudgetReading) {
+  return {
+    account: formatId('acct', budget.account),
+    window: budget.length,
+    limit: formatUsd(budget.limit),
+    used: formatUsd(budget.used),
+    held: formatUsd(budget.held),
+    remaining: formatUsd(budget.remaining),
+    stops: budget.stops,
+    resets_at: isoTime(budget.resetsAtMs),
   };
 }
 

@@ -2,6 +2,7 @@
 // need be for an automatic recharge.
 // Checkpoints record what a crash would bill.
 
+import { payingAccountOf } from '../accounts/accounts.ts';
 import { ABSENT, type Placed, Roster } from '../base/roster.ts';
 import { machineTimers, sleep, within } from '../base/timers.ts';
 import { outputTokensAfter, outputTokensThatFit, priceDearest, priceWorstCase } from '../catalog/catalog.ts';
@@ -137,12 +138,13 @@ export class StreamHold implements Placed {
   async seeAfterRecharge(): Promise<boolean> {
     const { caller, clientRequest } = this.#admitted;
     const { recharges } = this.#gateway;
-    if (recharges === null || caller.account.autoRecharge == null) return false;
+    const paying = payingAccountOf(caller);
+    if (recharges === null || paying.autoRecharge == null) return false;
     const untilMs = performance.now() + bounds.rechargeWaitMsMax;
     for (let asks = 0; asks < bounds.rechargeAsksMax && this.#isShort && this.#isWalletEmpty; asks++) {
       this.#ending ??= new AbortController();
       const signal = AbortSignal.any([clientRequest.signal, this.#ending.signal]);
-      this.#recharging ??= recharges.wait(caller.account, untilMs - performance.now(), signal).finally(() => {
+      this.#recharging ??= recharges.wait(paying, untilMs - performance.now(), signal).finally(() => {
         this.#recharging = null;
       });
       if (!(await this.#recharging) || this.#isClosed) return false;
@@ -293,7 +295,7 @@ export class StreamHold implements Placed {
       this.#isShort = answer.amount < wanted;
       this.#isWalletEmpty = answer.walletLeft !== null && answer.walletLeft <= 0;
     }
-    noteWallet(this.#gateway, this.#admitted.caller.account, answer.walletLeft);
+    noteWallet(this.#gateway, payingAccountOf(this.#admitted.caller), answer.walletLeft);
   }
 
   #holds(amount: number): void {

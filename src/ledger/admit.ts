@@ -3,25 +3,19 @@
 
 import { periodEndMs } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
-import { checkIdempotency, idempotencyRowOf, type Payer } from './idempotency.ts';
+import { type BudgetLimit, budgetEndMs, budgetLeft, budgetLimits } from './budgets.ts';
+import { checkIdempotency, idempotencyRowOf } from './idempotency.ts';
 import {
   addRequest,
   drained,
   fundsFor,
   fundsLeft,
   groupRates,
-  payable,
   readLevels,
-  rolledAccount,
-  rolledKey,
   shortUntilMs,
   spendingAvailable,
   walletAvailable,
   withGroupRates,
-  withHeld,
-  withHoldOf,
-  withKeyMeters,
-  withMeters,
 } from './meters.ts';
 import type {
   Admit,
@@ -35,14 +29,27 @@ import type {
   Take,
   WindowLength,
 } from './operation.ts';
+import {
+  chainOf,
+  type GroupsOf,
+  type Payers,
+  payable,
+  payersNow,
+  payingAccount,
+  planLeft,
+  rowsAfter,
+  withHold,
+  withRates,
+} from './payers.ts';
 import { tightestWindow, windowEndMs } from './plan.ts';
-import type { AccountRow, Effect, IdempotencyRow, PlanMeter, RateMeters, Rows } from './rows.ts';
+import type { AccountRow, Effect, IdempotencyRow, PersonRow, PlanMeter, RateMeters, Rows } from './rows.ts';
 import { assertAmount } from './usage-record.ts';
 
-/** Account and key in the current period, and their drained rates, which are changed once the decision is made. */
-interface Meters extends Payer {
-  /** The account's meters in the group that sells the model. */
-  rates: RateMeters;
+/** The payers, and their drained rates, which are changed once the decision is made. */
+interface Meters {
+  payers: Payers;
+  /** Rates of each account in the group that sells the model. */
+  rates: readonly RateMeters[];
   keyRates: RateMeters;
 }
 
@@ -59,14 +66,14 @@ export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
   if ('answer' in meters) return meters;
   const open = rows.hold(operation.requestId);
   if (open !== undefined) {
-    const available = payable(meters.account, meters.key, open.amount, open.group, rows.nowMs);
+    const available = payable(meters.payers, open.amount, open.group, rows.nowMs);
     return { answer: admitted(rows, operation, meters, open.amount, available) };
   }
   const claim = operation.claim === undefined ? undefined : takeClaim(rows, operation, operation.claim);
   if (claim !== undefined && 'ok' in claim) return refuseClaimed(rows, operation, meters, claim);
   const refusal =
-    findMoneyShort(meters, operation.least ?? operation.amount, operation.group, rows.nowMs) ??
-    findOtherHolds(meters, operation, rows.nowMs) ??
+    findMoneyShort(meters.payers, operation.least ?? operation.amount, operation.group, rows.nowMs) ??
+    findOtherHolds(meters.payers, operation, rows.nowMs) ??
     findRateShort(meters, operation, true, rows.nowMs);
   if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
   if (!isNew && rows.ending(operation.requestId) !== undefined) return { answer: { ok: false, reason: 'ended' } };
@@ -79,8 +86,8 @@ function takeClaim(rows: Rows, operation: Admit, claim: IdempotencyClaim): Answe
   return 'ok' in read ? read : idempotencyRowOf(operation, claim, read.failedAttempts, rows.nowMs);
 }
 
-function levelsOf(rows: Rows, { limits }: Admit | Take, { key, rates, keyRates }: Meters): Levels {
-  return readLevels(rates, limits, keyRates, key.limits, rows.nowMs);
+function levelsOf(rows: Rows, { limits }: Admit | Take, { payers, rates, keyRates }: Meters): Levels {
+  return readLevels(rates, limits, keyRates, payers.key.limits, rows.nowMs);
 }
 
 function admitted(rows: Rows, operation: Admit | Take, meters: Meters, amount: Nano, available: Nano): Answer {
@@ -89,28 +96,25 @@ function admitted(rows: Rows, operation: Admit | Take, meters: Meters, amount: N
 
 /** Takes from all meters. The caller has checked that they suffice. */
 function begin(rows: Rows, operation: Admit, meters: Meters, claim: IdempotencyRow | undefined): Effect {
-  const { account, key, rates, keyRates } = meters;
-  const { requestId, group, limits, owner, draft } = operation;
-  const available = payable(account, key, 0, group, rows.nowMs);
+  const { payers, rates, keyRates } = meters;
+  const { requestId, group, owner, draft } = operation;
+  const { nowMs } = rows;
+  const available = payable(payers, 0, group, nowMs);
   const amount = Math.min(operation.amount, available);
-  const fromPlan = account.plan === null ? 0 : Math.min(amount, fundsFor(account, group, rows.nowMs).plan);
-  addRequest(rates, limits);
-  addRequest(keyRates, key.limits);
-  rates.running++;
+  const fromPlan = Math.min(amount, planLeft(payers, group, nowMs));
+  const groupsOf = takeRequest(operation, meters);
+  for (const one of rates) one.running++;
   keyRates.running++;
-  const groups = withGroupRates(account, group, rates, limits);
   return {
     answer: admitted(rows, operation, meters, amount, available),
-    account: withHoldOf(account, amount, fromPlan, groups, rows.nowMs),
-    key: withKeyMeters(key, withHeld(key.spending, amount), keyRates, rows.nowMs),
+    ...rowsAfter(withHold(payers, amount, fromPlan, nowMs, { groupsOf, keyRates, usedAtMs: nowMs })),
     hold: {
       requestId,
-      account: account.id,
-      key: key.id,
+      ...chainOf(payers),
       group,
       amount,
       fromPlan,
-      openedAtMs: rows.nowMs,
+      openedAtMs: nowMs,
       owner,
       left: false,
       claim: operation.claim?.name ?? null,
@@ -127,35 +131,33 @@ export function take(rows: Rows, operation: Take): Effect {
   if ('answer' in meters) return meters;
   const refusal = findRateShort(meters, operation, false, rows.nowMs);
   if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
-  const taken = takeRequest(rows, operation, meters);
+  const taken = withRequest(rows, operation, meters);
   return { answer: admitted(rows, operation, meters, 0, 0), ...taken };
 }
 
 /** A replay of the stored response takes one request from the rates, like the message, but no money and no slot. */
 function refuseClaimed(rows: Rows, operation: Admit, meters: Meters, answer: Answer): Effect {
-  const isLimited = operation.limits.requestsPerMinute !== null || meters.key.limits.requestsPerMinute !== null;
+  const isLimited = operation.limits.requestsPerMinute !== null || meters.payers.key.limits.requestsPerMinute !== null;
   if (answer.ok || answer.reason !== 'claim_answered' || !isLimited) return { answer };
   const refusal = findRateShort(meters, operation, false, rows.nowMs);
   if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
-  return { answer, ...takeRequest(rows, operation, meters) };
+  return { answer, ...withRequest(rows, operation, meters) };
 }
 
 /** The rows after one request was taken from the rates. The caller has checked that they suffice. */
-function takeRequest(
-  rows: Rows,
-  { group, limits }: Admit | Take,
-  { account, key, rates, keyRates }: Meters,
-): Required<Pick<Effect, 'account' | 'key'>> {
-  addRequest(rates, limits);
-  addRequest(keyRates, key.limits);
-  const groups = withGroupRates(account, group, rates, limits);
-  return {
-    account: withMeters(account, account.balance, account.held, account.spending, groups),
-    key: withKeyMeters(key, key.spending, keyRates, rows.nowMs),
-  };
+function withRequest(rows: Rows, operation: Admit | Take, meters: Meters): Omit<Effect, 'answer'> {
+  const groupsOf = takeRequest(operation, meters);
+  return rowsAfter(withRates(meters.payers, { groupsOf, keyRates: meters.keyRates, usedAtMs: rows.nowMs }));
 }
 
-/** The current meters, or a refusal if the key or account may not be used. */
+/** Counts a request in the drained rates, which are then those of the accounts. */
+function takeRequest({ group, limits }: Admit | Take, { payers, rates, keyRates }: Meters): GroupsOf {
+  for (const one of rates) addRequest(one, limits);
+  addRequest(keyRates, payers.key.limits);
+  return (account, at) => withGroupRates(account, group, rates[at] as RateMeters, limits);
+}
+
+/** The current meters, or a refusal if the key, its person or an account may not be used. */
 function readMeters(rows: Rows, operation: Admit | Take): Meters | Effect {
   const account = rows.account(operation.account);
   const key = rows.key(operation.key);
@@ -163,18 +165,19 @@ function readMeters(rows: Rows, operation: Admit | Take): Meters | Effect {
   if (key === undefined || key.account !== account.id) return { answer: { ok: false, reason: 'unknown_key' } };
   if (key.status !== 'enabled') return { answer: refuse('key_disabled') };
   if (key.expiresAtMs !== null && key.expiresAtMs <= rows.nowMs) return { answer: refuse('key_expired') };
-  if (!account.enabled) return { answer: refuse('account_disabled') };
-  return {
-    account: rolledAccount(account, rows.nowMs),
-    key: rolledKey(key, rows.nowMs),
-    rates: drained(groupRates(account, operation.group), operation.limits, rows.nowMs),
-    keyRates: drained(key.rates, key.limits, rows.nowMs),
-  };
+  const payers = payersNow(rows, account, key);
+  if (payers.person?.enabled === false) return { answer: refuse('person_disabled', { ofKey: true }) };
+  const disabled = payers.accounts.find(({ enabled }) => !enabled);
+  if (disabled !== undefined) return { answer: refuse('account_disabled', aboveOf(payers, disabled.id)) };
+  const ratesOf = (row: AccountRow) => drained(groupRates(row, operation.group), operation.limits, rows.nowMs);
+  return { payers, rates: payers.accounts.map(ratesOf), keyRates: drained(key.rates, key.limits, rows.nowMs) };
 }
 
 interface MoneyMeter {
   window?: WindowLength;
   name: MeterName;
+  /** The account whose meter it is; null: the key's. */
+  account: number | null;
   available: number;
   /** The same once all holds have ended without a charge. */
   availableLater: number;
@@ -185,56 +188,89 @@ interface MoneyMeter {
  * The first meter that would be insufficient even after all holds ended. If there is none, the first meter that is
  * insufficient now: then only the holds of other messages stand in the way.
  */
-function findMoneyShort({ account, key }: Payer, amount: number, group: string, nowMs: number): Refusal | null {
+function findMoneyShort(payers: Payers, amount: number, group: string, nowMs: number): Refusal | null {
   if (amount === 0) return null; // a free message needs no money, even if a limit was lowered below what is used
-  const hasPlan = account.plan !== null;
-  const funds = hasPlan ? fundsFor(account, group, nowMs) : null;
-  const wallet = funds === null ? walletAvailable(account) : fundsLeft(funds);
-  const allowance = spendingAvailable(account.allowance, account.spending);
+  if (amount <= payable(payers, 0, group, nowMs)) return null;
+  const meters = moneyMeters(payers, group, nowMs);
+  const hopeless = meters.find(({ availableLater }) => amount > availableLater);
+  const short = hopeless ?? (meters.find(({ available }) => amount > available) as MoneyMeter);
+  return refuse('insufficient', {
+    meter: short.name,
+    ofKey: short.name === 'quota' || short.name === 'budget',
+    ...aboveOf(payers, short.account),
+    available: Math.max(0, short.available),
+    retryAtMs: short.retryAtMs,
+    behindHolds: hopeless === undefined,
+    ...(short.window !== undefined && { window: short.window }),
+    hasPlan: payingAccount(payers).plan !== null,
+  });
+}
+
+/** All that limits what a message may cost: the funds of the account that pays, allowances, budgets and the quota. */
+function moneyMeters(payers: Payers, group: string, nowMs: number): MoneyMeter[] {
+  const { key, accounts, person } = payers;
   const quota = spendingAvailable(key.quota, key.spending);
-  if (amount <= wallet && amount <= allowance && amount <= quota) return null;
-  const walletLater = fundsLater(account, group, nowMs);
-  const meters: MoneyMeter[] = [
-    funds?.isPlanOnly
-      ? planMeter(account.plan as PlanMeter, wallet, walletLater)
-      : { name: 'wallet', available: wallet, availableLater: walletLater, retryAtMs: null },
-    {
-      name: 'allowance',
-      available: allowance,
-      availableLater: allowance + account.spending.held,
-      retryAtMs: periodEndMs(account.allowancePeriod, nowMs),
-    },
+  return [
+    fundsMeter(payingAccount(payers), group, nowMs),
+    ...accounts.map(({ id, allowance, allowancePeriod, spending }): MoneyMeter => {
+      const available = spendingAvailable(allowance, spending);
+      const retryAtMs = periodEndMs(allowancePeriod, nowMs);
+      return { name: 'allowance', account: id, available, availableLater: available + spending.held, retryAtMs };
+    }),
+    ...(person === null ? [] : budgetMeters(person, budgetLimits(person, accounts), nowMs)),
     {
       name: 'quota',
+      account: null,
       available: quota,
       availableLater: quota + key.spending.held,
       retryAtMs: periodEndMs(key.quotaPeriod, nowMs),
     },
   ];
-  const hopeless = meters.find(({ availableLater }) => amount > availableLater);
-  const short = hopeless ?? (meters.find(({ available }) => amount > available) as MoneyMeter);
-  return refuse('insufficient', {
-    meter: short.name,
-    ofKey: short.name === 'quota',
-    available: Math.max(0, short.available),
-    retryAtMs: short.retryAtMs,
-    behindHolds: hopeless === undefined,
-    ...(short.window !== undefined && { window: short.window }),
-    hasPlan,
-  });
+}
+
+function fundsMeter(account: AccountRow, group: string, nowMs: number): MoneyMeter {
+  const funds = fundsFor(account, group, nowMs);
+  const available = account.plan === null ? walletAvailable(account) : fundsLeft(funds);
+  const availableLater = fundsLater(account, group, nowMs);
+  if (funds.isPlanOnly) return planMeter(account.id, account.plan as PlanMeter, available, availableLater);
+  return { name: 'wallet', account: account.id, available, availableLater, retryAtMs: null };
+}
+
+function budgetMeters(person: PersonRow, limits: readonly BudgetLimit[], nowMs: number): MoneyMeter[] {
+  return limits
+    .filter(({ stops }) => stops)
+    .map((limit) => {
+      const available = budgetLeft(person, limit);
+      const window = person.windows.find(({ length }) => length === limit.length);
+      const retryAtMs = window === undefined ? null : budgetEndMs(window, nowMs);
+      const shared = { name: 'budget', account: limit.account, window: limit.length } as const;
+      return { ...shared, available, availableLater: available + person.held, retryAtMs };
+    });
+}
+
+/** Names an account above the message's own. */
+function aboveOf({ accounts: [own] }: Payers, account: number | null): Pick<Refusal, 'above'> {
+  return { above: account === null || account === own?.id ? null : account };
 }
 
 /** A message whose cost is not covered by what is available must not run beside others, which it would leave unpaid. */
-function findOtherHolds(
-  { account, key }: Payer,
-  { isAloneIfShort, amount, group }: Admit,
-  nowMs: number,
-): Refusal | null {
-  if (isAloneIfShort !== true || account.spending.held === 0) return null;
-  const available = payable(account, key, 0, group, nowMs);
+function findOtherHolds(payers: Payers, { isAloneIfShort, amount, group }: Admit, nowMs: number): Refusal | null {
+  if (isAloneIfShort !== true || !hasOtherHolds(payers)) return null;
+  const available = payable(payers, 0, group, nowMs);
   if (available >= amount) return null;
-  const meter = account.plan !== null && fundsFor(account, group, nowMs).isPlanOnly ? 'plan' : 'wallet';
-  return refuse('insufficient', { meter, available, behindHolds: true, hasPlan: account.plan !== null });
+  const { id, plan } = payingAccount(payers);
+  const meter = plan !== null && fundsFor(payingAccount(payers), group, nowMs).isPlanOnly ? 'plan' : 'wallet';
+  const facts = { meter, available, behindHolds: true, hasPlan: plan !== null } as const;
+  return refuse('insufficient', { ...facts, ...aboveOf(payers, id) });
+}
+
+/** Whether other messages hold something that limits this one. */
+function hasOtherHolds({ accounts, payer, person }: Payers): boolean {
+  if (person !== null && person.held > 0 && budgetLimits(person, accounts).length > 0) return true;
+  return accounts.some(({ held, plan, allowance, spending }, at) => {
+    if (at === 0 || allowance !== null) return spending.held > 0;
+    return at === payer && held + (plan?.held ?? 0) > 0;
+  });
 }
 
 /** The most that wallet and plan would have if nothing were held. */
@@ -244,17 +280,19 @@ function fundsLater(account: AccountRow, group: string, nowMs: number): Nano {
 }
 
 /** The window that has the least left decides, and when it ends. */
-function planMeter(plan: PlanMeter, available: number, availableLater: number): MoneyMeter {
+function planMeter(account: number, plan: PlanMeter, available: number, availableLater: number): MoneyMeter {
   const tightest = tightestWindow(plan);
-  return { name: 'plan', available, availableLater, retryAtMs: windowEndMs(plan, tightest), window: tightest.length };
+  const retryAtMs = windowEndMs(plan, tightest);
+  return { name: 'plan', account, available, availableLater, retryAtMs, window: tightest.length };
 }
 
-function findRateShort(meters: Meters, operation: Admit | Take, isMessage: boolean, nowMs: number): Refusal | null {
-  const { key, rates, keyRates } = meters;
-  return (
-    findBucketShort(rates, operation.limits, isMessage, false, nowMs) ??
-    findBucketShort(keyRates, key.limits, isMessage, true, nowMs)
-  );
+function findRateShort(meters: Meters, { limits }: Admit | Take, isMessage: boolean, nowMs: number): Refusal | null {
+  const { payers, rates, keyRates } = meters;
+  for (let at = 0; at < rates.length; at++) {
+    const short = findBucketShort(rates[at] as RateMeters, limits, isMessage, false, nowMs);
+    if (short !== null) return at === 0 ? short : { ...short, ...aboveOf(payers, payers.accounts[at]?.id ?? null) };
+  }
+  return findBucketShort(keyRates, payers.key.limits, isMessage, true, nowMs);
 }
 
 function findBucketShort(
@@ -284,6 +322,7 @@ function refuse(reason: RefusalReason, facts: Partial<Refusal> = {}): Refusal {
     reason,
     meter: null,
     ofKey: false,
+    above: null,
     available: 0,
     retryAtMs: null,
     behindHolds: false,

@@ -3,7 +3,7 @@
 
 import { BrokenInvariant } from '../base/assert.ts';
 import { admit, take } from './admit.ts';
-import { changePlan, credit, payPlan, refund, setAccount, setKey, setPlan } from './credit.ts';
+import { changePlan, credit, payPlan, refund, setAccount, setKey, setPerson, setPlan } from './credit.ts';
 import { expireHold, extend, findLapsedHolds, leave, release, settle } from './end-hold.ts';
 import type { Answer, Bundle, Expire, Operation, Renew, StuckHold } from './operation.ts';
 import type { ChangeableRows, Changes, Effect, HoldRow, LeaseRow, Rows } from './rows.ts';
@@ -120,6 +120,8 @@ function decide(rows: Rows, operation: Exclude<Operation, { kind: 'expire' }>): 
       return setAccount(rows, operation);
     case 'set-key':
       return setKey(rows, operation);
+    case 'set-person':
+      return setPerson(rows, operation);
     case 'renew':
       return renew(rows, operation);
   }

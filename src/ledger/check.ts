@@ -13,14 +13,16 @@ export interface LedgerSums {
     planHeld: bigint;
     /** Credits minus debits of the account's entries. */
     entries: bigint;
-    /** Sum of the account's open holds, and of the part that its plan holds. */
+    /** Sums over open holds: of it and of accounts below, of those that it pays for, and of the part that its plan holds. */
     holds: bigint;
+    paidHolds: bigint;
     planHolds: bigint;
   }[];
   /** Debts of all accounts, and the same by their entries. */
   debt: bigint;
   debtEntries: bigint;
   keys: { id: string; quotaHeld: bigint; holds: bigint }[];
+  people: { id: string; held: bigint; holds: bigint }[];
   entries: number;
   openHolds: number;
   /**
@@ -65,7 +67,11 @@ export function checkLedger(sums: LedgerSums): CheckReport {
   };
   for (const account of sums.accounts) {
     expect(`${account.id}: balance is not the sum of its entries`, account.balance, account.entries);
-    expect(`${account.id}: held amount is not the sum of its holds`, account.held, account.holds - account.planHolds);
+    expect(
+      `${account.id}: held amount is not the sum of its holds`,
+      account.held,
+      account.paidHolds - account.planHolds,
+    );
     expect(`${account.id}: held allowance is not the sum of its holds`, account.allowanceHeld, account.holds);
     expect(`${account.id}: what its plan holds is not the sum of its holds`, account.planHeld, account.planHolds);
     if (account.balance - account.held < -account.creditLine) {
@@ -76,6 +82,8 @@ export function checkLedger(sums: LedgerSums): CheckReport {
   }
   expect('the debts of all accounts are not the sum of their entries', sums.debt, sums.debtEntries);
   for (const key of sums.keys) expect(`${key.id}: held quota is not the sum of its holds`, key.quotaHeld, key.holds);
+  for (const person of sums.people)
+    expect(`${person.id}: held budget is not the sum of its holds`, person.held, person.holds);
   for (const requestId of sums.unbalancedRequests) faults.push(`${requestId}: its entries do not add up to its cost`);
   faults.push(
     ...sums.strangeEntries,

@@ -3,9 +3,22 @@
 import { assert } from '../base/assert.ts';
 import { type Period, periodStartMs } from '../base/clock.ts';
 import { assertNano, NANO_MAX, type Nano } from '../base/money.ts';
-import { NO_LIMITS, NO_RATES, recharged, returned, rolled, rolledAccount, spent, walletAvailable } from './meters.ts';
+import { bounds } from '../config/config.ts';
+import { NO_USE } from './budgets.ts';
+import { NO_COMPANY, NO_LIMITS, NO_RATES, returned, rolled, walletAvailable } from './meters.ts';
 import { balanceEvents } from './money-events.ts';
-import type { ChangePlan, Credit, PlanPayment, Refund, SetAccount, SetKey, SetPlan } from './operation.ts';
+import type {
+  BudgetTerms,
+  ChangePlan,
+  Credit,
+  PlanPayment,
+  Refund,
+  SetAccount,
+  SetKey,
+  SetPerson,
+  SetPlan,
+} from './operation.ts';
+import { payersOf, payingAccount, rowsAfter, withRecharge } from './payers.ts';
 import { withPlanTerms } from './plan.ts';
 import {
   type AccountRow,
@@ -13,6 +26,7 @@ import {
   type Ending,
   type KeyRow,
   type NewEntry,
+  type PersonRow,
   type Rows,
   systemAccounts,
 } from './rows.ts';
@@ -65,7 +79,7 @@ export function credit(rows: Rows, operation: Credit): Effect {
   const after = { ...account, balance, debt };
   return {
     answer: { ok: true, kind: 'credited', amount, balance, repeated: false },
-    account: after,
+    accounts: [after],
     entries: toDebt === 0 ? [entry] : [entry, debtEntry(account.id, toDebt, rows.nowMs)],
     events: balanceEvents(account, after, rows.nowMs),
   };
@@ -98,7 +112,7 @@ export function payPlan(rows: Rows, { account: id, amount, reference, note }: Pl
   const shared = { account: id, atMs: rows.nowMs, amount: Math.abs(amount), note };
   return {
     answer: { ok: true, kind: 'credited', amount, balance, repeated: false },
-    account,
+    accounts: [account],
     entries: [
       { ...shared, ...entry(payments, id), kind: 'payment', reference },
       { ...shared, ...entry(id, plans), kind: 'plan_payment', reference: null },
@@ -130,26 +144,63 @@ export function setPlan(rows: Rows, { account: id, plan, keepsOverflow = false }
   }
   return {
     answer: { ok: true, kind: 'done' },
-    account: withPlanTerms(account, terms, rows.nowMs),
+    accounts: [withPlanTerms(account, terms, rows.nowMs)],
   };
 }
 
 /** Creates or updates an account's row. Refuses a credit line below what is owed or held. */
 export function setAccount(rows: Rows, operation: SetAccount): Effect {
   const account = rows.account(operation.account) ?? newAccountRow(operation.account);
-  const { terms } = operation;
+  const { company: changes, ...terms } = operation.terms;
   assertLimit(terms.creditLine, 'a credit line');
   assertLimit(terms.allowance ?? 0, 'an allowance');
+  const company = changes === undefined ? account.company : { ...account.company, ...changes };
+  if (company.personBudget !== null) assertBudget(company.personBudget);
+  const isMoved = company.parent !== account.company.parent;
+  if (isMoved && !isValidParent(rows, account.id, company.parent))
+    return { answer: { ok: false, reason: 'wrong_parent' } };
   const after: AccountRow = {
     ...account,
     ...terms,
+    company,
     spending: repeated(account.spending, account.allowancePeriod, terms.allowancePeriod, rows.nowMs),
   };
   if (after.balance + after.creditLine < after.held) {
     return { answer: { ok: false, reason: 'below_available', available: Math.max(0, walletAvailable(account)) } };
   }
   if (after.balance + after.creditLine > NANO_MAX) return { answer: { ok: false, reason: 'beyond_maximum' } };
-  return { answer: { ok: true, kind: 'done' }, account: after };
+  return { answer: { ok: true, kind: 'done' }, accounts: [after] };
+}
+
+/** Whether the account may be below this one: not above itself, and at most three levels. */
+function isValidParent(rows: Rows, id: number, parent: number | null): boolean {
+  let levels = 1;
+  for (let above = parent; above !== null; levels++) {
+    const account = rows.account(above);
+    if (account === undefined || above === id || levels >= bounds.accountLevelsMax) return false;
+    above = account.company.parent;
+  }
+  return true;
+}
+
+function assertBudget({ limits }: BudgetTerms): void {
+  assert(new Set(limits.map(({ length }) => length)).size === limits.length, 'a budget has each length at most once');
+  for (const { limit } of limits) assertLimit(limit, 'a budget');
+}
+
+/** Creates or updates a person's row. Keeps what is used and held. */
+export function setPerson(rows: Rows, { person: id, account, enabled, budget }: SetPerson): Effect {
+  if (rows.account(account) === undefined) return { answer: { ok: false, reason: 'unknown_account' } };
+  const person = rows.person(id) ?? { id, account, enabled, budgets: [], windows: NO_USE, held: 0 };
+  const after: PersonRow = { ...person, account, enabled };
+  if (budget !== undefined) {
+    const { terms, account: at } = budget;
+    if (terms !== null && terms !== 'default') assertBudget(terms);
+    const others = person.budgets.filter((one) => one.account !== at);
+    after.budgets = terms === 'default' ? others : [...others, { account: at, terms }];
+    if (after.budgets.length > bounds.accountChainMax) return { answer: { ok: false, reason: 'beyond_maximum' } };
+  }
+  return { answer: { ok: true, kind: 'done' }, people: [after] };
 }
 
 /** Creates or updates a key's row. Keeps what is used and held. */
@@ -159,8 +210,11 @@ export function setKey(rows: Rows, operation: SetKey): Effect {
   if (key.account !== operation.account) return { answer: { ok: false, reason: 'unknown_key' } };
   const { terms } = operation;
   assertLimit(terms.quota ?? 0, 'a quota');
+  const person = terms.person === undefined ? key.person : terms.person;
+  if (person !== null && rows.person(person) === undefined) return { answer: { ok: false, reason: 'unknown_person' } };
   const after: KeyRow = {
     ...key,
+    person,
     status: terms.status,
     expiresAtMs: terms.expiresAtMs,
     quota: terms.quota,
@@ -201,6 +255,7 @@ function newAccountRow(id: number): AccountRow {
   return {
     id,
     enabled: true,
+    company: NO_COMPANY,
     creditLine: 0,
     balance: 0,
     debt: 0,
@@ -221,6 +276,7 @@ function newKeyRow(id: number, account: number): KeyRow {
   return {
     id,
     account,
+    person: null,
     status: 'enabled',
     expiresAtMs: null,
     quota: null,
@@ -236,26 +292,26 @@ function newKeyRow(id: number, account: number): KeyRow {
 export function refund(rows: Rows, { requestId, amount: asked, note }: Refund): Effect {
   if (asked !== 'all') assertAmount(asked);
   const ending = rows.ending(requestId);
-  const account = ending && rows.account(ending.record.account);
-  if (ending === undefined || account === undefined) return { answer: { ok: false, reason: 'unknown_message' } };
+  if (ending === undefined || rows.account(ending.record.account) === undefined)
+    return { answer: { ok: false, reason: 'unknown_message' } };
   const { record: before } = ending;
   const paid = before.cost - before.writtenOff;
   const amount = asked === 'all' ? paid : asked;
   if (amount > paid) return { answer: { ok: false, reason: 'below_available', available: paid } };
+  const payers = payersOf(rows, before);
+  const { balance: balanceBefore, creditLine } = payingAccount(payers);
   // An entry must move an amount.
-  if (amount === 0) return { answer: { ok: true, kind: 'refunded', amount, balance: account.balance } };
-  const key = rows.key(before.key);
+  if (amount === 0) return { answer: { ok: true, kind: 'refunded', amount, balance: balanceBefore } };
   const charge = returned(amount, before);
   const walletPart = amount + charge.planPaid;
-  const balance = account.balance + walletPart;
-  if (!Number.isSafeInteger(balance + account.creditLine)) return { answer: { ok: false, reason: 'beyond_maximum' } };
+  const balance = balanceBefore + walletPart;
+  if (!Number.isSafeInteger(balance + creditLine)) return { answer: { ok: false, reason: 'beyond_maximum' } };
   const record = { ...before, cost: before.cost - amount, planPaid: before.planPaid + charge.planPaid };
   const after: Ending = { record, endedBy: endedByOf(ending) };
   return {
     answer: { ok: true, kind: 'refunded', amount, balance },
-    account: recharged(rolledAccount(account, rows.nowMs), charge, before, rows.nowMs),
-    key: key && { ...key, spending: spent(rolled(key.spending, key.quotaPeriod, rows.nowMs), -amount, 0) },
-    entries: refundEntries(account.id, requestId, { wallet: walletPart, plan: -charge.planPaid }, note, rows.nowMs),
+    ...rowsAfter(withRecharge(payers, charge, before, rows.nowMs)),
+    entries: refundEntries(before.payer, requestId, { wallet: walletPart, plan: -charge.planPaid }, note, rows.nowMs),
     corrections: [{ ending: after, before }],
   };
 }

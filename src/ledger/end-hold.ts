@@ -3,37 +3,39 @@
 
 import { assert } from '../base/assert.ts';
 import { NANO_MAX, type Nano } from '../base/money.ts';
-import { answerIdempotencyRecord, type Payer } from './idempotency.ts';
+import { answerIdempotencyRecord } from './idempotency.ts';
 import {
   addTokens,
   type Charge,
-  charged,
   drained,
   fundsFor,
   groupRates,
-  payable,
   readSpending,
-  recharged,
   returned,
-  rolledAccount,
-  rolledKey,
-  spent,
   walletAvailable,
   withGroupRates,
-  withHeld,
-  withHoldOf,
-  withKeyMeters,
-  withMeters,
 } from './meters.ts';
 import { messageEvents } from './money-events.ts';
 import type { Expire, Extend, Leave, RateLimits, Release, Settle, UsageMeters, UsageRecord } from './operation.ts';
+import {
+  type GroupsOf,
+  type Payers,
+  payable,
+  payersOf,
+  payingAccount,
+  planLeft,
+  rowsAfter,
+  withCharge,
+  withHold,
+  withRates,
+  withRecharge,
+} from './payers.ts';
 import {
   type AccountRow,
   type Effect,
   type EndedBy,
   type Ending,
   type HoldRow,
-  type KeyRow,
   type NewEntry,
   type RateMeters,
   type Rows,
@@ -51,14 +53,22 @@ export function settle(rows: Rows, operation: Settle): Effect {
 function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect {
   const hold = rows.hold(operation.requestId);
   if (hold !== undefined) {
-    const payer = payerOf(rows, hold);
+    const payers = payersOf(rows, hold);
     if (operation.kind !== 'settle' || operation.isAnswer !== true)
-      return endHold(rows, hold, operation.record, endedBy, payer);
+      return endHold(rows, hold, operation.record, endedBy, payers);
     // Reverse failed attempts first: the returned money may pay for this answer.
     const { reversalsMax = NANO_MAX } = operation;
-    const { claim, entries, corrections, ...reversed } = answerIdempotencyRecord(rows, hold, payer, reversalsMax);
-    const ended = endHold(rows, hold, operation.record, endedBy, reversed);
-    return { ...ended, claim, corrections, entries: [...entries, ...(ended.entries ?? [])] };
+    const reversed = answerIdempotencyRecord(rows, hold, payers, reversalsMax);
+    const { claim, entries, corrections } = reversed;
+    const ended = endHold(rows, hold, operation.record, endedBy, reversed.payers);
+    return {
+      ...ended,
+      accounts: [...reversed.others.accounts, ...(ended.accounts ?? [])],
+      people: [...reversed.others.people, ...(ended.people ?? [])],
+      claim,
+      corrections,
+      entries: [...entries, ...(ended.entries ?? [])],
+    };
   }
   const ending = rows.ending(operation.requestId);
   if (ending === undefined) return { answer: ENDED };
@@ -70,6 +80,7 @@ function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect 
       kind: 'ended',
       cost: ending.record.cost,
       writtenOff: ending.record.writtenOff,
+      payer: ending.record.payer,
       walletLeft: null,
     },
   };
@@ -84,7 +95,7 @@ export function release(rows: Rows, operation: Release): Effect {
 /** Ends one lapsed hold at its checkpoint, or without charge if it has none. */
 export function expireHold(rows: Rows, hold: HoldRow): Effect {
   const record = hold.checkpoint ?? emptyRecord({ ...hold, ...hold.draft });
-  return endHold(rows, hold, record, 'expired', payerOf(rows, hold));
+  return endHold(rows, hold, record, 'expired', payersOf(rows, hold));
 }
 
 /** Holds that `expire` ends, oldest first: the owner's lease lapsed, a later run uses its node name, or it has lost them. */
@@ -107,96 +118,100 @@ export function extend(rows: Rows, operation: Extend): Effect {
   const hold = rows.hold(operation.requestId);
   if (hold === undefined) return { answer: ENDED };
   if (operation.checkpoint !== null) assertRecord(operation.checkpoint, hold);
-  const account = accountOf(rows, hold);
-  const key = keyOf(rows, hold);
+  const { nowMs } = rows;
+  const payers = payersOf(rows, hold);
   const amount = Math.min(
     operation.amount === 'same' ? hold.amount : operation.amount,
-    payable(account, key, hold.amount, hold.group, rows.nowMs),
+    payable(payers, hold.amount, hold.group, nowMs),
   );
   const more = amount - hold.amount;
-  const morePlan = planPartOf(more, account, hold, rows.nowMs);
-  const after = withHoldOf(account, more, morePlan, account.groups, rows.nowMs);
-  const mayPay = after.plan === null || !fundsFor(after, hold.group, rows.nowMs).isPlanOnly;
+  const morePlan = planPartOf(more, payers, hold, nowMs);
+  const after = withHold(payers, more, morePlan, nowMs);
+  const paying = payingAccount(after);
+  const mayPay = paying.plan === null || !fundsFor(paying, hold.group, nowMs).isPlanOnly;
   return {
-    answer: { ok: true, kind: 'extended', amount, walletLeft: mayPay ? walletAvailable(after) : null },
-    account: after,
-    key: withKeyMeters(key, withHeld(key.spending, more), key.rates),
+    answer: {
+      ok: true,
+      kind: 'extended',
+      amount,
+      payer: paying.id,
+      walletLeft: mayPay ? walletAvailable(paying) : null,
+    },
+    ...rowsAfter(after),
     hold: { ...hold, amount, fromPlan: hold.fromPlan + morePlan, checkpoint: operation.checkpoint ?? hold.checkpoint },
   };
 }
 
 /** The plan's part of a change of a hold: it holds first, and keeps last what it holds. */
-function planPartOf(more: Nano, account: AccountRow, { amount, fromPlan, group }: HoldRow, nowMs: number): Nano {
+function planPartOf(more: Nano, payers: Payers, { amount, fromPlan, group }: HoldRow, nowMs: number): Nano {
   if (more < 0) return Math.min(0, more + amount - fromPlan);
-  return account.plan === null ? 0 : Math.min(more, fundsFor(account, group, nowMs).plan);
+  return Math.min(more, planLeft(payers, group, nowMs));
 }
 
 /** Frees the concurrency slots of a message whose client disconnected. Its money stays held until it ends. */
 export function leave(rows: Rows, operation: Leave): Effect {
   const hold = rows.hold(operation.requestId);
   if (hold === undefined || hold.left) return { answer: { ok: true, kind: 'done' } };
-  const account = accountOf(rows, hold);
-  const key = keyOf(rows, hold);
-  const rates = { ...groupRates(account, hold.group) };
-  const keyRates = { ...key.rates };
-  vacate(rates);
+  const payers = payersOf(rows, hold);
+  const keyRates = { ...payers.key.rates };
   vacate(keyRates);
-  const groups = withGroupRates(account, hold.group, rates, rates.limits);
+  const groupsOf: GroupsOf = (account) => {
+    const rates = { ...groupRates(account, hold.group) };
+    vacate(rates);
+    return withGroupRates(account, hold.group, rates, groupRates(account, hold.group).limits);
+  };
   return {
     answer: { ok: true, kind: 'done' },
-    account: withMeters(account, account.balance, account.held, account.spending, groups),
-    key: withKeyMeters(key, key.spending, keyRates),
+    ...rowsAfter(withRates(payers, { groupsOf, keyRates })),
     hold: { ...hold, left: true },
   };
 }
 
-function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedBy, { account, key }: Payer): Effect {
+function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedBy, payers: Payers): Effect {
   assertRecord(record, hold);
-  const paid = Math.min(record.cost, payable(account, key, hold.amount, hold.group, rows.nowMs));
-  const left = account.plan === null ? 0 : fundsFor(account, hold.group, rows.nowMs).plan;
-  const planPaid = Math.min(paid, hold.fromPlan + left);
-  const accountAfter = withMessageEnded(account, hold, record, { paid, planPaid }, rows.nowMs);
-  const keyRates = ratesAfter(key.rates, key.limits, hold, record, rows.nowMs);
-  const keyAfter = withKeyMeters(key, spent(key.spending, paid, hold.amount), keyRates);
-  const meters = readMeters(account, accountAfter, key, keyAfter);
-  const ended = { ...record, atMs: rows.nowMs, writtenOff: record.cost - paid, planPaid, meters };
+  const { nowMs } = rows;
+  const paid = Math.min(record.cost, payable(payers, hold.amount, hold.group, nowMs));
+  const planPaid = Math.min(paid, hold.fromPlan + planLeft(payers, hold.group, nowMs));
+  const after = withCharge(payers, { paid, planPaid }, hold, nowMs, {
+    groupsOf: (account) => groupsAfter(account, hold, record, nowMs),
+    keyRates: ratesAfter(payers.key.rates, payers.key.limits, hold, record, nowMs),
+  });
+  const { above, payer, person } = hold;
+  const chain = { above, payer, person };
+  const meters = readMeters(payers, after);
+  const ended = { ...record, ...chain, atMs: nowMs, writtenOff: record.cost - paid, planPaid, meters };
   return {
     answer: {
       ok: true,
       kind: 'ended',
       cost: ended.cost,
       writtenOff: ended.writtenOff,
-      walletLeft: paid > planPaid ? walletAvailable(accountAfter) : null,
+      payer,
+      walletLeft: paid > planPaid ? walletAvailable(payingAccount(after)) : null,
     },
-    account: accountAfter,
-    key: keyAfter,
+    ...rowsAfter(after),
     endedHold: hold,
     entries: usageEntries(ended),
     ending: { record: ended, endedBy },
-    events: messageEvents(account, accountAfter, key, keyAfter, ended, rows.nowMs),
+    events: messageEvents(payers, after, ended, nowMs),
   };
 }
 
-/** Meters before and after the end of a message. All rows must be in the current period. */
-function readMeters(before: AccountRow, after: AccountRow, keyBefore: KeyRow, keyAfter: KeyRow): UsageMeters {
+/** The balance of the account that pays, and quota and allowance of the message's own, before and after its end. */
+function readMeters(before: Payers, after: Payers): UsageMeters {
+  const [own, ownAfter] = [before.accounts[0] as AccountRow, after.accounts[0] as AccountRow];
+  const { key } = before;
   return {
-    balance: { before: before.balance, after: after.balance },
-    quota: readSpending(keyBefore.quota, keyBefore.quotaPeriod, keyBefore.spending, keyAfter.spending),
-    allowance: readSpending(before.allowance, before.allowancePeriod, before.spending, after.spending),
+    balance: { before: payingAccount(before).balance, after: payingAccount(after).balance },
+    quota: readSpending(key.quota, key.quotaPeriod, key.spending, after.key.spending),
+    allowance: readSpending(own.allowance, own.allowancePeriod, own.spending, ownAfter.spending),
   };
 }
 
-function withMessageEnded(
-  account: AccountRow,
-  hold: HoldRow,
-  record: UsageRecord,
-  charge: Charge,
-  nowMs: number,
-): AccountRow {
+function groupsAfter(account: AccountRow, hold: HoldRow, record: UsageRecord, nowMs: number): AccountRow['groups'] {
   const before = groupRates(account, hold.group);
   const rates = ratesAfter(before, before.limits, hold, record, nowMs);
-  const groups = withGroupRates(account, hold.group, rates, before.limits);
-  return charged(account, charge, hold, groups, nowMs);
+  return withGroupRates(account, hold.group, rates, before.limits);
 }
 
 /** Charges the rates with the actual usage. Cache reads do not count. */
@@ -222,32 +237,31 @@ function correct(rows: Rows, ending: Ending, late: UsageRecord): Effect {
   const before = ending.record;
   assertRecord(late, before);
   const record = withoutItsEnd(late);
-  const account = accountOf(rows, before);
-  const key = keyOf(rows, before);
+  const { nowMs } = rows;
+  const payers = payersOf(rows, before);
   const paidBefore = before.cost - before.writtenOff;
-  const paidMore = Math.min(record.cost - paidBefore, payable(account, key, 0, before.group, rows.nowMs));
-  const left = fundsFor(account, before.group, rows.nowMs).plan;
+  const paidMore = Math.min(record.cost - paidBefore, payable(payers, 0, before.group, nowMs));
+  const left = planLeft(payers, before.group, nowMs);
   const charge = paidMore < 0 ? returned(-paidMore, before) : { paid: paidMore, planPaid: Math.min(paidMore, left) };
+  const { atMs, above, payer, person } = before;
   const corrected: Ending = {
     record: {
       ...record,
-      atMs: before.atMs,
+      ...{ atMs, above, payer, person },
       writtenOff: record.cost - paidBefore - paidMore,
       planPaid: before.planPaid + charge.planPaid,
       meters: before.meters, // as they were at expiry
     },
     endedBy: 'corrected',
   };
-  const accountAfter = recharged(account, charge, before, rows.nowMs);
-  const keyAfter = { ...key, spending: spent(key.spending, paidMore, 0) };
+  const after = withRecharge(payers, charge, before, nowMs);
   const moreWrittenOff = Math.max(0, corrected.record.writtenOff - before.writtenOff);
   return {
     answer: ENDED,
-    account: accountAfter,
-    key: keyAfter,
-    entries: correctionEntries(account.id, before, corrected.record, charge, rows.nowMs),
+    ...rowsAfter(after),
+    entries: correctionEntries(payer, before, corrected.record, charge, nowMs),
     corrections: [{ ending: corrected, before }],
-    events: messageEvents(account, accountAfter, key, keyAfter, { ...record, writtenOff: moreWrittenOff }, rows.nowMs),
+    events: messageEvents(payers, after, { ...record, writtenOff: moreWrittenOff }, nowMs),
   };
 }
 
@@ -275,36 +289,18 @@ function usageEntries(record: UsageRecord): NewEntry[] {
   const { planPaid } = record;
   const paid = record.cost - record.writtenOff - planPaid;
   if (planPaid > 0) entries.push(usageEntry(record, systemAccounts.plans, planPaid, 'usage'));
-  if (paid > 0) entries.push(usageEntry(record, record.account, paid, 'usage'));
+  if (paid > 0) entries.push(usageEntry(record, record.payer, paid, 'usage'));
   if (record.writtenOff > 0) entries.push(usageEntry(record, systemAccounts.writeOffs, record.writtenOff, 'write_off'));
   return entries;
 }
 
 function usageEntry(
-  { account, atMs, requestId }: UsageRecord,
+  { payer: account, atMs, requestId }: UsageRecord,
   debit: number,
   amount: Nano,
   kind: 'usage' | 'write_off',
 ): NewEntry {
   return { account, atMs, debit, credit: systemAccounts.revenue, amount, kind, reference: requestId, note: null };
-}
-
-function payerOf(rows: Rows, of: { account: number; key: number }): Payer {
-  return { account: accountOf(rows, of), key: keyOf(rows, of) };
-}
-
-/** The account of a hold or record, rolled to the current period. */
-function accountOf(rows: Rows, of: { account: number }): AccountRow {
-  const account = rows.account(of.account);
-  assert(account !== undefined, 'a message has an account');
-  return rolledAccount(account, rows.nowMs);
-}
-
-/** The key of a hold or record, rolled to the current period. */
-function keyOf(rows: Rows, of: { key: number }): KeyRow {
-  const key = rows.key(of.key);
-  assert(key !== undefined, 'a message has a key');
-  return rolledKey(key, rows.nowMs);
 }
 
 function vacate(rates: RateMeters): void {

@@ -5,8 +5,9 @@
 
 import type { Nano } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
-import { recharged, returned, rolled, spent } from './meters.ts';
+import { returned, rolled, spent } from './meters.ts';
 import type { Admit, Answer, IdempotencyClaim, Outcome } from './operation.ts';
+import { type Payers, payersOf, payingAccount, rowsAfter, withRecharge } from './payers.ts';
 import {
   type AccountRow,
   type Effect,
@@ -15,17 +16,16 @@ import {
   type IdempotencyRow,
   type KeyRow,
   type NewEntry,
+  type PersonRow,
   type Rows,
   systemAccounts,
 } from './rows.ts';
 
-export interface Payer {
-  account: AccountRow;
-  key: KeyRow;
-}
-
-/** The payer after the charges of failed attempts were reversed, and the rows to write. */
-export interface Reversed extends Payer, Required<Pick<Effect, 'entries' | 'corrections'>> {
+/** The payers after the charges of failed attempts were reversed, and the rows to write. */
+export interface Reversed extends Required<Pick<Effect, 'entries' | 'corrections'>> {
+  payers: Payers;
+  /** Changed rows that the failed attempts were charged to, but this message is not. */
+  others: { accounts: AccountRow[]; people: PersonRow[] };
   claim: IdempotencyRow | undefined;
 }
 
@@ -69,39 +69,83 @@ const FINAL_OUTCOMES: ReadonlySet<Outcome> = new Set(['client_gone', 'quota_cut'
  * is left of `reversalsMax` on this day (UTC). The others stay charged. Changes nothing if the message has no record, or the
  * record belongs to another message by now.
  */
-export function answerIdempotencyRecord(
-  rows: Rows,
-  { key: keyId, claim: name, requestId }: HoldRow,
-  payer: Payer,
-  reversalsMax: Nano,
-): Reversed {
-  const claim = name === null ? undefined : rows.claim(keyId, name);
-  if (claim?.requestId !== requestId) return { ...payer, claim: undefined, entries: [], corrections: [] };
-  let { account, key } = payer;
+export function answerIdempotencyRecord(rows: Rows, hold: HoldRow, payers: Payers, reversalsMax: Nano): Reversed {
+  const claim = hold.claim === null ? undefined : rows.claim(hold.key, hold.claim);
+  const changed = new ChangedRows(rows, payers);
   const entries: NewEntry[] = [];
   const corrections: Required<Effect>['corrections'] = [];
-  for (const failed of claim.failedAttempts) {
+  const isOwn = claim?.requestId === hold.requestId;
+  for (const failed of isOwn ? claim.failedAttempts : []) {
     const ending = rows.ending(failed);
     if (ending === undefined || !isReversible(ending)) continue;
     const { record: before } = ending;
     const paid = before.cost - before.writtenOff;
-    const reversals = rolled(account.reversals, 'day', rows.nowMs);
+    const charged = payersOf(changed, before);
+    const reversals = rolled(payingAccount(charged).reversals, 'day', rows.nowMs);
     if (paid > reversalsMax - reversals.used) continue;
-    if (paid > 0) account = { ...account, reversals: spent(reversals, paid, 0) };
-    account = recharged(account, returned(paid, before), before, rows.nowMs);
-    key = { ...key, spending: spent(key.spending, -paid, 0) };
-    entries.push(...reversalEntries(account.id, before, rows.nowMs));
+    const after = withRecharge(charged, returned(paid, before), before, rows.nowMs);
+    changed.put(after);
+    if (paid > 0) changed.putAccount({ ...payingAccount(after), reversals: spent(reversals, paid, 0) });
+    entries.push(...reversalEntries(before, rows.nowMs));
     corrections.push({
       ending: { record: { ...before, cost: 0, writtenOff: 0, planPaid: 0 }, endedBy: 'forgiven' },
       before,
     });
   }
-  return { account, key, claim: { ...claim, isAnswered: true }, entries, corrections };
+  const answered = isOwn ? { ...claim, isAnswered: true } : undefined;
+  return { ...changed.of(hold), claim: answered, entries, corrections };
+}
+
+/** Rows under the changes of one operation. */
+class ChangedRows implements Pick<Rows, 'nowMs' | 'account' | 'key' | 'person'> {
+  readonly nowMs: number;
+  readonly #rows: Rows;
+  readonly #accounts = new Map<number, AccountRow>();
+  readonly #people = new Map<number, PersonRow>();
+  #key: KeyRow;
+
+  constructor(rows: Rows, payers: Payers) {
+    this.nowMs = rows.nowMs;
+    this.#rows = rows;
+    this.#key = payers.key;
+    this.put(payers);
+  }
+
+  account(id: number): AccountRow | undefined {
+    return this.#accounts.get(id) ?? this.#rows.account(id);
+  }
+
+  /** The attempts of an idempotency record are all of one key. */
+  key(): KeyRow {
+    return this.#key;
+  }
+
+  person(id: number): PersonRow | undefined {
+    return this.#people.get(id) ?? this.#rows.person(id);
+  }
+
+  put(payers: Payers): void {
+    const { accounts, key, people } = rowsAfter(payers);
+    for (const account of accounts) this.putAccount(account);
+    if (key !== undefined) this.#key = key;
+    for (const person of people) this.#people.set(person.id, person);
+  }
+
+  putAccount(account: AccountRow): void {
+    this.#accounts.set(account.id, account);
+  }
+
+  /** The payers of the message, and the other rows. */
+  of(hold: HoldRow): Pick<Reversed, 'payers' | 'others'> {
+    const payers = payersOf(this, hold);
+    for (const { id } of payers.accounts) this.#accounts.delete(id);
+    if (payers.person !== null) this.#people.delete(payers.person.id);
+    return { payers, others: { accounts: [...this.#accounts.values()], people: [...this.#people.values()] } };
+  }
 }
 
 function reversalEntries(
-  account: number,
-  { requestId, cost, writtenOff, planPaid }: Ending['record'],
+  { payer: account, requestId, cost, writtenOff, planPaid }: Ending['record'],
   nowMs: number,
 ): NewEntry[] {
   const shared = { account, atMs: nowMs, debit: systemAccounts.revenue, reference: requestId };

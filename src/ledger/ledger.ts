@@ -1,10 +1,11 @@
 // The door of the ledger: meters, holds, the journal and usage records.
 
 export { applyBatch } from './apply-batch.ts';
+export { type BudgetLimit, budgetEndMs, budgetLeft, budgetLimits, NO_USE, rolledPerson, usedIn } from './budgets.ts';
 export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
 export { type BatchFacts, GroupCommit } from './group-commit.ts';
 export { LostHolds } from './lost-holds.ts';
-export { groupRates, readLimits, rolled, walletAvailable } from './meters.ts';
+export { groupRates, NO_COMPANY, readLimits, rolled, walletAvailable } from './meters.ts';
 export {
   type Admission,
   type Admitted,
@@ -16,8 +17,10 @@ export type {
   Admit,
   Answer,
   AttemptRecord,
+  BudgetTerms,
   Bundle,
   ChangePlan,
+  CompanyTerms,
   Credit,
   Expire,
   Extend,
@@ -30,6 +33,7 @@ export type {
   Operation,
   Outcome,
   Owner,
+  PersonBudget,
   PlanPayment,
   PlanTerms,
   RateLimits,
@@ -39,6 +43,7 @@ export type {
   Release,
   SetAccount,
   SetKey,
+  SetPerson,
   SetPlan,
   Settle,
   Settlement,
@@ -64,6 +69,7 @@ export { ResidentLedger } from './resident-ledger.ts';
 export { ResidentRows, type StoredRows } from './resident-rows.ts';
 export {
   type AccountRow,
+  type Chain,
   type Changes,
   type DailyTotal,
   type EndedBy,
@@ -76,6 +82,8 @@ export {
   type LeaseRow,
   type MonthChange,
   type NewEntry,
+  type PersonRow,
+  type PersonWindow,
   type PlanMeter,
   type PlanWindow,
   type Rows,
@@ -84,6 +92,7 @@ export {
 export type {
   AccountMeters,
   AnswerStore,
+  BudgetReading,
   CallerMeters,
   CallerQuestion,
   Entry,

@@ -2,7 +2,7 @@
 
 import { type Period, periodStartMs } from '../base/clock.ts';
 import { NANO_MAX, type Nano } from '../base/money.ts';
-import type { Level, Levels, RateLimits, SpendingReading, UsageRecord } from './operation.ts';
+import type { CompanyTerms, Level, Levels, RateLimits, SpendingReading, UsageRecord } from './operation.ts';
 import { chargedWindows, coversGroup, planAvailable, withPlanHeld, withRolledPlan } from './plan.ts';
 import type { AccountRow, GroupRates, HoldRow, KeyRow, RateMeters, SpendingMeter } from './rows.ts';
 import type { LimitLevel } from './store.ts';
@@ -22,6 +22,14 @@ export const NO_LIMITS: RateLimits = Object.freeze({
   inputTokensPerMinute: null,
   outputTokensPerMinute: null,
   concurrency: null,
+});
+
+/** The terms of an account that is in no company. */
+export const NO_COMPANY: CompanyTerms = Object.freeze({
+  parent: null,
+  paysFrom: 'own',
+  personBudget: null,
+  warnsAt: Object.freeze([80, 100]),
 });
 
 const NO_GROUP_RATES: GroupRates = Object.freeze({ ...NO_RATES, limits: NO_LIMITS });
@@ -54,10 +62,11 @@ export function withMeters(
   groups: AccountRow['groups'],
   { plan, pastWindows }: Pick<AccountRow, 'plan' | 'pastWindows'> = account,
 ): AccountRow {
-  const { id, enabled, creditLine, debt, reversals, lowBalances, allowance, allowancePeriod, month } = account;
+  const { id, enabled, company, creditLine, debt, reversals, lowBalances, allowance, allowancePeriod, month } = account;
   return {
     id,
     enabled,
+    company,
     creditLine,
     balance,
     debt,
@@ -81,8 +90,8 @@ export function withKeyMeters(
   rates: RateMeters,
   lastUsedAtMs: number | null = key.lastUsedAtMs,
 ): KeyRow {
-  const { id, account, status, expiresAtMs, quota, quotaPeriod, limits } = key;
-  return { id, account, status, expiresAtMs, quota, quotaPeriod, spending, limits, rates, lastUsedAtMs };
+  const { id, account, person, status, expiresAtMs, quota, quotaPeriod, limits } = key;
+  return { id, account, person, status, expiresAtMs, quota, quotaPeriod, spending, limits, rates, lastUsedAtMs };
 }
 
 /** The account in its current period. */
@@ -233,11 +242,6 @@ export function charged(
   return withMeters(account, balanceAfter, heldAfter, spent(spending, paid, amount), groups, windows);
 }
 
-/** The account after a part of the charge of `record` was returned, or more was charged. */
-export function recharged(account: AccountRow, charge: Charge, { atMs }: UsageRecord, nowMs: number): AccountRow {
-  return charged(account, charge, { amount: 0, fromPlan: 0, openedAtMs: atMs }, account.groups, nowMs);
-}
-
 /** Returns `amount` of what was paid for a message: to the wallet first, then to the plan. As a negative charge. */
 export function returned(amount: Nano, { cost, writtenOff, planPaid }: UsageRecord): Charge {
   const fromWallet = cost - writtenOff - planPaid;
@@ -249,40 +253,23 @@ export function spendingAvailable(limit: Nano | null, meter: SpendingMeter): Nan
   return limit === null ? Number.MAX_SAFE_INTEGER : limit - meter.used - meter.held;
 }
 
-/**
- * The most that a message holding `amount` can be charged: its hold plus what all money meters have left. Lowering a
- * quota does not take back what is already held.
- */
-export function payable(account: AccountRow, key: KeyRow, amount: Nano, group: string, nowMs: number): Nano {
-  const beyond = Math.min(
-    spendingAvailable(account.allowance, account.spending),
-    spendingAvailable(key.quota, key.spending),
-  );
-  if (account.plan === null) return amount + Math.max(0, Math.min(walletAvailable(account), beyond));
-  return amount + Math.max(0, Math.min(fundsLeft(fundsFor(account, group, nowMs)), beyond));
-}
-
-/** The tighter of account and key for each limited rate. */
+/** The tightest of accounts and key for each limited rate. */
 export function readLevels(
-  ofAccount: RateMeters,
+  ofAccounts: readonly RateMeters[],
   groupLimits: RateLimits,
   ofKey: RateMeters,
   keyLimits: RateLimits,
   nowMs: number,
 ): Levels {
+  const levelOf = (rate: Rate, limit: number | null, keyLimit: number | null) => {
+    let level = readLevel(ofKey[rate], keyLimit, nowMs);
+    if (limit !== null) for (const meters of ofAccounts) level = tighter(readLevel(meters[rate], limit, nowMs), level);
+    return level;
+  };
   return {
-    requests: tighter(
-      readLevel(ofAccount.requests, groupLimits.requestsPerMinute, nowMs),
-      readLevel(ofKey.requests, keyLimits.requestsPerMinute, nowMs),
-    ),
-    inputTokens: tighter(
-      readLevel(ofAccount.inputTokens, groupLimits.inputTokensPerMinute, nowMs),
-      readLevel(ofKey.inputTokens, keyLimits.inputTokensPerMinute, nowMs),
-    ),
-    outputTokens: tighter(
-      readLevel(ofAccount.outputTokens, groupLimits.outputTokensPerMinute, nowMs),
-      readLevel(ofKey.outputTokens, keyLimits.outputTokensPerMinute, nowMs),
-    ),
+    requests: levelOf('requests', groupLimits.requestsPerMinute, keyLimits.requestsPerMinute),
+    inputTokens: levelOf('inputTokens', groupLimits.inputTokensPerMinute, keyLimits.inputTokensPerMinute),
+    outputTokens: levelOf('outputTokens', groupLimits.outputTokensPerMinute, keyLimits.outputTokensPerMinute),
   };
 }
 

@@ -5,30 +5,36 @@ import type { Period } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
 import type { NewEvent } from '../events/events.ts';
-import type { UsageRecord } from './operation.ts';
+import { budgetEndMs, budgetLimits, usedIn } from './budgets.ts';
+import type { CompanyTerms, UsageRecord } from './operation.ts';
+import { type Payers, payingAccount } from './payers.ts';
 import { windowEndMs } from './plan.ts';
-import type { AccountRow, KeyRow, PlanMeter, SpendingMeter } from './rows.ts';
+import type { AccountRow, KeyRow, PersonRow, PersonWindow, PlanMeter, SpendingMeter } from './rows.ts';
 
 /** Less than this pays for hardly any message. */
 const EXHAUSTED_BELOW: Nano = 10_000_000; // 0.01 USD
 
 /** The events of a message's end, or of a correction of its cost. Rows are in their current periods. */
 export function messageEvents(
-  before: AccountRow,
-  after: AccountRow,
-  keyBefore: KeyRow,
-  keyAfter: KeyRow,
-  { requestId, writtenOff }: UsageRecord,
+  before: Payers,
+  after: Payers,
+  { requestId, account, writtenOff }: UsageRecord,
   nowMs: number,
 ): NewEvent[] | undefined {
   const events: NewEvent[] = [];
-  if (after.balance < before.balance) addBalanceEvents(events, before, after, nowMs);
-  addAllowanceEvents(events, before, after, nowMs);
-  addQuotaEvents(events, keyBefore, keyAfter, nowMs);
-  if (after.plan !== null && before.plan !== null) addPlanEvents(events, after.id, before.plan, after.plan, nowMs);
+  const [paying, payingAfter] = [payingAccount(before), payingAccount(after)];
+  if (payingAfter.balance < paying.balance) addBalanceEvents(events, paying, payingAfter, nowMs);
+  for (const [at, one] of after.accounts.entries())
+    addAllowanceEvents(events, before.accounts[at] as AccountRow, one, nowMs);
+  const { warnsAt } = (after.accounts[0] as AccountRow).company;
+  addQuotaEvents(events, before.key, after.key, warnsAt, nowMs);
+  if (payingAfter.plan !== null && paying.plan !== null)
+    addPlanEvents(events, payingAfter, paying.plan, payingAfter.plan, nowMs);
+  if (before.person !== null && after.person !== null)
+    addBudgetEvents(events, before.person, after.person, after.accounts, nowMs);
   if (writtenOff > 0) {
-    const data = { request: requestId, key: formatId('key', keyAfter.id), amount: formatUsd(writtenOff) };
-    events.push({ atMs: nowMs, account: after.id, type: 'message.written_off', data, dedupe: null });
+    const data = { request: requestId, key: formatId('key', after.key.id), amount: formatUsd(writtenOff) };
+    events.push({ atMs: nowMs, account, type: 'message.written_off', data, dedupe: null });
   }
   return events.length === 0 ? undefined : events;
 }
@@ -58,53 +64,98 @@ function addBalanceEvents(events: NewEvent[], before: AccountRow, after: Account
 }
 
 function addAllowanceEvents(events: NewEvent[], before: AccountRow, after: AccountRow, nowMs: number): void {
-  const percent = crossedPercent(after.allowance, before.spending, after.spending);
+  const { id, allowance, allowancePeriod, spending, company } = after;
+  const percent = crossed(allowance, before.spending.used, spending.used, company.warnsAt);
   if (percent === null) return;
-  const { used, limit, period } = usedOf(after.allowance, after.spending, after.allowancePeriod);
+  const { used, limit, period } = usedOf(allowance, spending, allowancePeriod);
   const data = { percent, used, allowance: limit, period };
-  events.push({ atMs: nowMs, account: after.id, type: 'allowance.used', data, dedupe: null });
+  events.push({ atMs: nowMs, account: id, type: 'allowance.used', data, dedupe: null });
 }
 
-function addQuotaEvents(events: NewEvent[], before: KeyRow, after: KeyRow, nowMs: number): void {
-  const percent = crossedPercent(after.quota, before.spending, after.spending);
+function addQuotaEvents(
+  events: NewEvent[],
+  before: KeyRow,
+  after: KeyRow,
+  warnsAt: CompanyTerms['warnsAt'],
+  nowMs: number,
+): void {
+  const percent = crossed(after.quota, before.spending.used, after.spending.used, warnsAt);
   if (percent === null) return;
   const { used, limit, period } = usedOf(after.quota, after.spending, after.quotaPeriod);
   const data = { key: formatId('key', after.id), percent, used, quota: limit, period };
   events.push({ atMs: nowMs, account: after.account, type: 'quota.used', data, dedupe: null });
 }
 
-function addPlanEvents(events: NewEvent[], account: number, before: PlanMeter, after: PlanMeter, nowMs: number): void {
+function addPlanEvents(
+  events: NewEvent[],
+  { id: account, company }: AccountRow,
+  before: PlanMeter,
+  after: PlanMeter,
+  nowMs: number,
+): void {
   for (const [at, window] of after.windows.entries()) {
     const { length, limit, used } = window;
-    const percent = crossed(limit, before.windows[at]?.used ?? 0, used);
+    const percent = crossed(limit, before.windows[at]?.used ?? 0, used, company.warnsAt);
     if (percent === null) continue;
-    const endMs = windowEndMs(after, window);
-    const resets_at = endMs === null ? null : new Date(endMs).toISOString();
     const data = {
       plan: after.name,
       window: length,
       percent,
       used: formatUsd(used),
       limit: formatUsd(limit),
-      resets_at,
+      resets_at: timeOf(windowEndMs(after, window)),
     };
     events.push({ atMs: nowMs, account, type: 'plan_window.used', data, dedupe: null });
   }
+}
+
+/** An event of each account whose budget for the person crossed one of the account's thresholds. */
+function addBudgetEvents(
+  events: NewEvent[],
+  before: PersonRow,
+  after: PersonRow,
+  accounts: readonly AccountRow[],
+  nowMs: number,
+): void {
+  for (const { account, length, limit, stops } of budgetLimits(after, accounts)) {
+    const warnsAt = accounts.find(({ id }) => id === account)?.company.warnsAt ?? [];
+    const used = usedIn(after.windows, length);
+    const percent = crossed(limit, usedIn(before.windows, length), used, warnsAt);
+    if (percent === null) continue;
+    const window = after.windows.find((one) => one.length === length) as PersonWindow;
+    const data = {
+      person: formatId('person', after.id),
+      window: length,
+      percent,
+      used: formatUsd(used),
+      budget: formatUsd(limit),
+      stops,
+      resets_at: timeOf(budgetEndMs(window, nowMs)),
+    };
+    events.push({ atMs: nowMs, account, type: 'budget.used', data, dedupe: null });
+  }
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }
 
 function usedOf(limit: Nano | null, { used }: SpendingMeter, period: Period) {
   return { used: formatUsd(used), limit: formatUsd(limit ?? 0), period };
 }
 
-function crossedPercent(limit: Nano | null, before: SpendingMeter, after: SpendingMeter): 80 | 100 | null {
-  return limit === null ? null : crossed(limit, before.used, after.used);
+/** The highest percentage that was reached. 100 is reached at 99.5: a rest may be too small for any message. */
+function crossed(limit: Nano | null, before: Nano, after: Nano, warnsAt: CompanyTerms['warnsAt']): number | null {
+  if (limit === null || limit === 0 || after <= before) return null;
+  let highest: number | null = null;
+  for (const percent of warnsAt) {
+    const threshold = percent === 100 ? limit - Math.floor(limit / 200) : limit - percentOf(limit, 100 - percent);
+    if (before < threshold && after >= threshold) highest = percent;
+  }
+  return highest;
 }
 
-/** The higher percentage that was reached. 100 is reached at 99.5: a rest may be too small for any message. */
-function crossed(limit: Nano, before: Nano, after: Nano): 80 | 100 | null {
-  if (limit === 0 || after <= before) return null;
-  const full = limit - Math.floor(limit / 200);
-  if (before < full && after >= full) return 100;
-  const most = limit - Math.floor(limit / 5);
-  return before < most && after >= most && after < full ? 80 : null;
+/** Rounded down, and exact for any limit. */
+function percentOf(limit: Nano, percent: number): Nano {
+  return Math.floor(limit / 100) * percent + Math.floor(((limit % 100) * percent) / 100);
 }

@@ -67,6 +67,12 @@ export interface UsageRecord {
   atMs: number;
   account: number;
   key: number;
+  /** The accounts above when it was admitted, nearest first. Set by the ledger, like `payer` and `person`. */
+  above: readonly number[];
+  /** The account whose wallet and plan paid: `account` or one of `above`. */
+  payer: number;
+  /** The person whose key it was; null for a service key. */
+  person: number | null;
   group: string;
   model: string;
   provider: string | null;
@@ -224,6 +230,42 @@ export interface PlanTerms {
   overflow: boolean;
 }
 
+/** The most that a person may use in each window. */
+export interface BudgetTerms {
+  /** Each length once. A message must fit into all of them. */
+  limits: readonly { length: WindowLength; limit: Nano }[];
+  /** Whether a message that exceeds a limit is refused; otherwise events tell of it. */
+  stops: boolean;
+}
+
+/** The budget of one person at an account, in place of the account's default. null: none. */
+export interface PersonBudget {
+  account: number;
+  terms: BudgetTerms | null;
+}
+
+/** The place of an account in a company, and the rules for its people. */
+export interface CompanyTerms {
+  /** The account above; null: none. */
+  parent: number | null;
+  /** The owner of the wallet and plan that pay for its messages. */
+  paysFrom: 'own' | 'parent';
+  /** The default for people whose keys belong to this account or to one below. null: none. */
+  personBudget: BudgetTerms | null;
+  /** Percentages of a limit whose crossing is an event, ascending. */
+  warnsAt: readonly number[];
+}
+
+/** Creates or updates the row of a person: their account, whether their keys work, and their budgets. */
+export interface SetPerson {
+  kind: 'set-person';
+  person: number;
+  account: number;
+  enabled: boolean;
+  /** Replaces the budget at one account; 'default' removes it. Absent: as before. */
+  budget?: { account: number; terms: BudgetTerms | null | 'default' };
+}
+
 /** Gives the account a plan, changes its terms, or ends it. */
 export interface SetPlan {
   kind: 'set-plan';
@@ -260,6 +302,8 @@ export interface SetAccount {
     allowancePeriod: Period;
     /** An event tells that less than one of these is left. Absent: as before. */
     lowBalances?: readonly Nano[];
+    /** Absent members: as before. */
+    company?: Partial<CompanyTerms>;
   };
 }
 
@@ -272,6 +316,8 @@ export interface SetKey {
     expiresAtMs: number | null;
     quota: Nano | null;
     quotaPeriod: Period;
+    /** Absent: as before. */
+    person?: number | null;
   } & RateLimits;
 }
 
@@ -316,6 +362,7 @@ export type Operation =
   | ChangePlan
   | SetAccount
   | SetKey
+  | SetPerson
   | Renew
   | Expire;
 
@@ -331,6 +378,7 @@ export type MeterName =
   | 'wallet'
   | 'plan'
   | 'allowance'
+  | 'budget'
   | 'quota'
   | 'requests'
   | 'input_tokens'
@@ -356,6 +404,7 @@ export type RefusalReason =
   | 'key_disabled'
   | 'key_expired'
   | 'account_disabled'
+  | 'person_disabled'
   | 'insufficient'
   | 'requests_rate'
   | 'input_tokens_rate'
@@ -367,15 +416,17 @@ export interface Refusal {
   ok: false;
   reason: RefusalReason;
   meter: MeterName | null;
-  /** Whether the exhausted meter belongs to the key (else to the account). */
+  /** Whether the exhausted meter belongs to the key or its person (else to the account). */
   ofKey: boolean;
+  /** The account above whose meter is exhausted, or that is disabled; null: none of these. */
+  above: number | null;
   /** The amount that a money meter has available. */
   available: Nano;
   /** When the rate admits again. */
   retryAtMs: number | null;
   /** Only holds of other messages stand in the way: the request may fit once they end. */
   behindHolds: boolean;
-  /** The exhausted window, if the meter is the plan; otherwise absent. */
+  /** The exhausted window, if the meter is the plan or a budget; otherwise absent. */
   window?: WindowLength | null;
   /** The account has a plan, which may pay for messages of other groups. */
   hasPlan: boolean;
@@ -385,10 +436,10 @@ export interface Refusal {
 export type Answer =
   /** `amount` is held; `available` is the most that the message can be charged now, including the hold. */
   | { ok: true; kind: 'admitted'; amount: Nano; available: Nano; levels: Levels }
-  /** `walletLeft`: what the wallet has available now; null if it may not pay for the message. Negative with a debt. */
-  | { ok: true; kind: 'extended'; amount: Nano; walletLeft: Nano | null }
+  /** `walletLeft`: what the payer's wallet has available now; null if it may not pay for the message. Negative with a debt. */
+  | { ok: true; kind: 'extended'; amount: Nano; payer: number; walletLeft: Nano | null }
   /** `walletLeft`: the same; null if the wallet did not pay, or the message had ended before. */
-  | { ok: true; kind: 'ended'; cost: Nano; writtenOff: Nano; walletLeft: Nano | null }
+  | { ok: true; kind: 'ended'; cost: Nano; writtenOff: Nano; payer: number; walletLeft: Nano | null }
   | { ok: true; kind: 'refunded'; amount: Nano; balance: Nano }
   /** `repeated`: the reference was used before and credited `amount`; nothing was added. */
   | { ok: true; kind: 'credited'; amount: Nano; balance: Nano; repeated: boolean }
@@ -405,6 +456,9 @@ export type Answer =
       reason:
         | 'unknown_account'
         | 'unknown_key'
+        | 'unknown_person'
+        /** An account would be above itself, or too many accounts above one another. */
+        | 'wrong_parent'
         | 'unknown_plan'
         | 'unknown_message'
         | 'beyond_maximum'
@@ -416,5 +470,5 @@ export type Answer =
 
 /** `ended`: the hold was ended elsewhere, so no success may be reported to the client. */
 export type Settlement =
-  | { ok: true; cost: Nano; writtenOff: Nano; walletLeft: Nano | null }
+  | { ok: true; cost: Nano; writtenOff: Nano; payer: number; walletLeft: Nano | null }
   | { ok: false; reason: 'ended' };

@@ -18,6 +18,7 @@ import type {
   LeaseRow,
   MonthChange,
   NewEntry,
+  PersonRow,
 } from './rows.ts';
 import { checkEffect, claimName } from './staged-rows.ts';
 import { YoungHolds } from './young-holds.ts';
@@ -26,6 +27,7 @@ import { YoungHolds } from './young-holds.ts';
 export interface StoredRows {
   readAccount(id: number): AccountRow | undefined;
   readKey(id: number): KeyRow | undefined;
+  readPerson(id: number): PersonRow | undefined;
   readEnding(requestId: string): Ending | undefined;
   readCredit(account: number, reference: string): number | null;
   readClaim(key: number, name: string): IdempotencyRow | undefined;
@@ -37,6 +39,7 @@ export interface StoredRows {
 class Unwritten {
   readonly accounts = new Map<number, AccountRow>();
   readonly keys = new Map<number, KeyRow>();
+  readonly people = new Map<number, PersonRow>();
   /** Holds that are on the disk, or will be with this write. null: ended. */
   readonly holds = new Map<string, HoldRow | null>();
   readonly leases = new Map<string, LeaseRow>();
@@ -49,14 +52,15 @@ class Unwritten {
   readonly coCommitted: unknown[] = [];
 
   get isEmpty(): boolean {
-    const rows = this.accounts.size + this.keys.size + this.holds.size + this.leases.size;
-    return rows === 0 && this.coCommitted.length === 0;
+    const meters = this.accounts.size + this.keys.size + this.people.size;
+    return meters + this.holds.size + this.leases.size === 0 && this.coCommitted.length === 0;
   }
 
   changes(): Changes {
     return {
       accounts: this.accounts,
       keys: this.keys,
+      people: this.people,
       holds: this.holds,
       leases: this.leases,
       claims: this.claims,
@@ -77,6 +81,7 @@ export class ResidentRows implements ChangeableRows {
   readonly #disk: StoredRows;
   readonly #accounts = new Map<number, AccountRow>();
   readonly #keys = new Map<number, KeyRow>();
+  readonly #people = new Map<number, PersonRow>();
   /** All open holds, few and needed by every ending: those on the disk or in the next write, and the young ones. */
   readonly #holds = new Map<string, HoldRow>();
   readonly #young = new YoungHolds();
@@ -102,11 +107,17 @@ export class ResidentRows implements ChangeableRows {
   put(effect: Effect): void {
     const unwritten = this.#unwritten;
     checkEffect(effect, unwritten.endings);
-    const { account, key, hold, endedHold, leases, claim, entries, ending, corrections, events } = effect;
-    if (account !== undefined) this.#putAccount(account);
+    const { accounts, key, people, hold, endedHold, leases, claim, entries, ending, corrections, events } = effect;
+    if (accounts !== undefined) for (const account of accounts) this.#putAccount(account);
     if (key !== undefined) {
       moveToEnd(this.#keys, key.id, key);
       unwritten.keys.set(key.id, key);
+    }
+    if (people !== undefined) {
+      for (const person of people) {
+        moveToEnd(this.#people, person.id, person);
+        unwritten.people.set(person.id, person);
+      }
     }
     if (hold !== undefined) this.#putHold(hold);
     if (endedHold !== undefined) this.#endHold(endedHold.requestId);
@@ -143,13 +154,15 @@ export class ResidentRows implements ChangeableRows {
     for (const hold of this.#young.takeDue(isAll ? Number.POSITIVE_INFINITY : this.nowMs - bounds.holdUnwrittenMs)) {
       this.#holds.set(hold.requestId, hold);
       unwritten.holds.set(hold.requestId, hold);
-      unwritten.accounts.set(hold.account, this.#accounts.get(hold.account) as AccountRow);
+      for (const id of [hold.account, ...hold.above]) unwritten.accounts.set(id, this.#accounts.get(id) as AccountRow);
       unwritten.keys.set(hold.key, this.#keys.get(hold.key) as KeyRow);
+      if (hold.person !== null) unwritten.people.set(hold.person, this.#people.get(hold.person) as PersonRow);
     }
     if (unwritten.isEmpty) return null;
     for (const [id, account] of unwritten.accounts)
       unwritten.accounts.set(id, this.#young.subtractFromAccount(account));
     for (const [id, key] of unwritten.keys) unwritten.keys.set(id, this.#young.subtractFromKey(key));
+    for (const [id, person] of unwritten.people) unwritten.people.set(id, this.#young.subtractFromPerson(person));
     this.#writing = unwritten;
     this.#unwritten = new Unwritten();
     return unwritten.changes();
@@ -162,9 +175,10 @@ export class ResidentRows implements ChangeableRows {
   }
 
   /** Takes over what a bundle has written, while memory is not ahead. */
-  remember({ accounts, keys, holds, leases }: Changes): void {
+  remember({ accounts, keys, people, holds, leases }: Changes): void {
     for (const [id, account] of accounts) this.#accounts.set(id, account);
     for (const [id, key] of keys) this.#keys.set(id, key);
+    for (const [id, person] of people) this.#people.set(id, person);
     for (const [requestId, hold] of holds) {
       if (hold === null) this.#holds.delete(requestId);
       else this.#holds.set(requestId, hold);
@@ -179,6 +193,7 @@ export class ResidentRows implements ChangeableRows {
     const leases = this.#disk.readLeases();
     this.#accounts.clear();
     this.#keys.clear();
+    this.#people.clear();
     this.#holds.clear();
     this.#leases.clear();
     for (const hold of holds) this.#holds.set(hold.requestId, hold);
@@ -191,6 +206,10 @@ export class ResidentRows implements ChangeableRows {
 
   key(id: number): KeyRow | undefined {
     return this.#keys.get(id) ?? load(this.#keys, id, this.#disk.readKey(id));
+  }
+
+  person(id: number): PersonRow | undefined {
+    return this.#people.get(id) ?? load(this.#people, id, this.#disk.readPerson(id));
   }
 
   hold(requestId: string): HoldRow | undefined {
@@ -248,12 +267,14 @@ export class ResidentRows implements ChangeableRows {
 
   /** The rows that have not changed for longest, of those that are on the disk as they are in memory. */
   #evict(): void {
-    const rows = this.#accounts.size + this.#keys.size;
+    const rows = this.#accounts.size + this.#keys.size + this.#people.size;
     if (rows <= bounds.cachedLedgerRowsMax) return;
     const excess = rows - bounds.cachedLedgerRowsMax + bounds.rowsAtOnce;
-    const keys = Math.ceil((excess * this.#keys.size) / rows);
-    evictFirst(this.#keys, keys, (id) => this.#unwritten.keys.has(id) || this.#young.hasKey(id));
-    evictFirst(this.#accounts, excess - keys, (id) => this.#unwritten.accounts.has(id) || this.#young.hasAccount(id));
+    const shareOf = ({ size }: { size: number }) => Math.ceil((excess * size) / rows);
+    const { accounts, keys, people } = this.#unwritten;
+    evictFirst(this.#keys, shareOf(this.#keys), (id) => keys.has(id) || this.#young.hasKey(id));
+    evictFirst(this.#people, shareOf(this.#people), (id) => people.has(id) || this.#young.hasPerson(id));
+    evictFirst(this.#accounts, shareOf(this.#accounts), (id) => accounts.has(id) || this.#young.hasAccount(id));
   }
 }
 

@@ -3,7 +3,17 @@
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import type { NewEvent } from '../events/events.ts';
-import type { Answer, MessageDraft, Owner, PlanTerms, RateLimits, UsageRecord, WindowLength } from './operation.ts';
+import type {
+  Answer,
+  CompanyTerms,
+  MessageDraft,
+  Owner,
+  PersonBudget,
+  PlanTerms,
+  RateLimits,
+  UsageRecord,
+  WindowLength,
+} from './operation.ts';
 
 /**
  * Leaky buckets counted as use that drains, in 1/60,000 of a request or token: a limit of L per minute drains L units
@@ -57,6 +67,7 @@ export interface PlanMeter extends PlanTerms {
 export interface AccountRow {
   id: number;
   enabled: boolean;
+  company: CompanyTerms;
   /** How far below zero the balance may go. */
   creditLine: Nano;
   balance: Nano;
@@ -84,6 +95,8 @@ export interface AccountRow {
 export interface KeyRow {
   id: number;
   account: number;
+  /** The person whose key it is; null: a service key of the account. */
+  person: number | null;
   status: 'enabled' | 'disabled' | 'revoked';
   expiresAtMs: number | null;
   quota: Nano | null;
@@ -96,10 +109,41 @@ export interface KeyRow {
   unreadable?: string;
 }
 
-export interface HoldRow {
-  requestId: string;
+/** Money that a person has used in one of the windows of budgets. All four are counted, whatever budgets there are. */
+export interface PersonWindow {
+  length: WindowLength;
+  used: Nano;
+  /** 0: one of 5 hours that has not begun. The others are of the calendar, in UTC. */
+  startMs: number;
+}
+
+/** The use of all keys of a person, and the budgets that were set for them alone. */
+export interface PersonRow {
+  id: number;
   account: number;
+  enabled: boolean;
+  /** Instead of the default of that account, for which they were set. */
+  budgets: readonly PersonBudget[];
+  windows: readonly PersonWindow[];
+  /** Held by running messages. */
+  held: Nano;
+  /** As of an account. */
+  unreadable?: string;
+}
+
+/** The rows that a message takes from, as they were when it was admitted. */
+export interface Chain {
+  account: number;
+  /** The accounts above, nearest first. */
+  above: readonly number[];
+  /** The account whose wallet and plan pay: `account` or one of `above`. */
+  payer: number;
   key: number;
+  person: number | null;
+}
+
+export interface HoldRow extends Chain {
+  requestId: string;
   group: string;
   amount: Nano;
   /** The part of `amount` that the plan holds. */
@@ -165,7 +209,7 @@ export const entryKinds = [
 ] as const;
 
 export interface NewEntry {
-  /** The account of the money or message; `debit` and `credit` may both be system accounts. */
+  /** The account of the money, or that pays for the message; `debit` and `credit` may both be system accounts. */
   account: number;
   atMs: number;
   debit: number;
@@ -207,6 +251,7 @@ export interface Rows {
   nowMs: number;
   account(id: number): AccountRow | undefined;
   key(id: number): KeyRow | undefined;
+  person(id: number): PersonRow | undefined;
   hold(requestId: string): HoldRow | undefined;
   ending(requestId: string): Ending | undefined;
   /** Amount that this reference credited (negative: deducted); null if it was not used. */
@@ -227,8 +272,9 @@ export interface ChangeableRows extends Rows {
 /** The changes of one operation, with its answer. Absent members change nothing. */
 export interface Effect {
   answer: Answer;
-  account?: AccountRow;
+  accounts?: readonly AccountRow[];
   key?: KeyRow | undefined;
+  people?: readonly PersonRow[];
   hold?: HoldRow;
   endedHold?: HoldRow;
   leases?: LeaseRow[];
@@ -251,6 +297,7 @@ export interface EventRow {
 export interface Changes {
   accounts: ReadonlyMap<number, AccountRow>;
   keys: ReadonlyMap<number, KeyRow>;
+  people: ReadonlyMap<number, PersonRow>;
   /** null: ended. A hold that began and ended within the batch does not appear. */
   holds: ReadonlyMap<string, HoldRow | null>;
   leases: ReadonlyMap<string, LeaseRow>;

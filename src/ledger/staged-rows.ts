@@ -18,6 +18,7 @@ import type {
   LeaseRow,
   MonthChange,
   NewEntry,
+  PersonRow,
   Rows,
 } from './rows.ts';
 import { RowUnreadable } from './store-failure.ts';
@@ -28,6 +29,7 @@ export class StagedRows implements Rows {
   readonly #below: Rows;
   readonly #accounts = new Map<number, AccountRow>();
   readonly #keys = new Map<number, KeyRow>();
+  readonly #people = new Map<number, PersonRow>();
   readonly #holds = new Map<string, HoldRow | null>();
   readonly #leases = new Map<string, LeaseRow>();
   readonly #claims = new Map<string, IdempotencyRow>();
@@ -53,6 +55,10 @@ export class StagedRows implements Rows {
 
   key(id: number): KeyRow | undefined {
     return this.#keys.get(id) ?? this.#below.key(id);
+  }
+
+  person(id: number): PersonRow | undefined {
+    return this.#people.get(id) ?? this.#below.person(id);
   }
 
   hold(requestId: string): HoldRow | undefined {
@@ -94,9 +100,10 @@ export class StagedRows implements Rows {
   /** Stages the changes of one operation: all of them, or none if they violate an invariant. */
   put(effect: Effect): void {
     checkEffect(effect, this.#endings);
-    const { account, key, hold, endedHold, claim, ending } = effect;
-    if (account !== undefined) this.#putAccount(account);
+    const { key, hold, endedHold, claim, ending } = effect;
+    for (const account of effect.accounts ?? NONE) this.#putAccount(account);
     if (key !== undefined) this.#keys.set(key.id, key);
+    for (const person of effect.people ?? NONE) this.#people.set(person.id, person);
     if (hold !== undefined) this.#holds.set(hold.requestId, hold);
     if (endedHold !== undefined) this.#endHold(endedHold);
     for (const lease of effect.leases ?? NONE) this.#leases.set(lease.node, lease);
@@ -115,6 +122,7 @@ export class StagedRows implements Rows {
   absorb(tried: StagedRows): void {
     for (const [id, account] of tried.#accounts) this.#accounts.set(id, account);
     for (const [id, key] of tried.#keys) this.#keys.set(id, key);
+    for (const [id, person] of tried.#people) this.#people.set(id, person);
     for (const [requestId, hold] of tried.#holds) this.#holds.set(requestId, hold);
     for (const [node, lease] of tried.#leases) this.#leases.set(node, lease);
     for (const [name, claim] of tried.#claims) this.#claims.set(name, claim);
@@ -130,6 +138,7 @@ export class StagedRows implements Rows {
     return {
       accounts: this.#accounts,
       keys: this.#keys,
+      people: this.#people,
       holds: this.#holds,
       leases: this.#leases,
       claims: this.#claims,
@@ -142,6 +151,7 @@ export class StagedRows implements Rows {
       isEmpty:
         this.#accounts.size === 0 &&
         this.#keys.size === 0 &&
+        this.#people.size === 0 &&
         this.#holds.size === 0 &&
         this.#leases.size === 0 &&
         this.#coCommitted.length === 0,
@@ -181,17 +191,24 @@ export class StagedRows implements Rows {
 }
 
 /** Throws BrokenInvariant if no operation may have this effect after the endings so far. */
-export function checkEffect({ account, key, entries, ending }: Effect, ended: ReadonlyMap<string, Ending>): void {
-  if (account?.unreadable !== undefined) throw new RowUnreadable('account', account.id, account.unreadable);
+export function checkEffect(effect: Effect, ended: ReadonlyMap<string, Ending>): void {
+  const { accounts, key, people, entries, ending } = effect;
+  for (const account of accounts ?? NONE) checkAccount(account);
   if (key?.unreadable !== undefined) throw new RowUnreadable('key', key.id, key.unreadable);
-  if (account !== undefined) {
-    const { balance, creditLine, held, debt, plan } = account;
-    assert(balance + creditLine >= held && held >= 0, 'a balance minus its holds is never below its floor');
-    assert(Number.isSafeInteger(balance), 'a balance is an exact whole number of nanodollars');
-    assert(debt >= 0 && (plan === null || plan.held >= 0), 'debts and holds of plans are never negative');
+  for (const person of people ?? NONE) {
+    if (person.unreadable !== undefined) throw new RowUnreadable('person', person.id, person.unreadable);
+    assert(person.held >= 0, 'the holds of a person are never negative');
   }
   for (const { amount } of entries ?? NONE) assert(amount >= 0, 'the amount of an entry is never negative');
   if (ending !== undefined) assert(!ended.has(ending.record.requestId), 'a request id is billed at most once');
+}
+
+function checkAccount({ id, unreadable, balance, creditLine, held, debt, plan, spending }: AccountRow): void {
+  if (unreadable !== undefined) throw new RowUnreadable('acct', id, unreadable);
+  assert(balance + creditLine >= held && held >= 0, 'a balance minus its holds is never below its floor');
+  assert(Number.isSafeInteger(balance), 'a balance is an exact whole number of nanodollars');
+  assert(debt >= 0 && (plan === null || plan.held >= 0), 'debts and holds of plans are never negative');
+  assert(spending.held >= 0, 'the held part of an allowance is never negative');
 }
 
 function isCredit(entry: NewEntry): boolean {

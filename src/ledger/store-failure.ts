@@ -58,8 +58,8 @@ export class Outpaced extends BrokenInvariant {
 export class RowUnreadable extends BrokenInvariant {
   override name = 'RowUnreadable';
 
-  constructor(of: 'account' | 'key', id: number, reason: string) {
-    super(`the meters of ${formatId(of === 'key' ? 'key' : 'acct', id)} cannot be read: ${reason}`);
+  constructor(of: 'acct' | 'key' | 'person', id: number, reason: string) {
+    super(`the meters of ${formatId(of, id)} cannot be read: ${reason}`);
   }
 }
 

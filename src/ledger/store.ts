@@ -3,6 +3,7 @@
 import { DAY_MS, monthStartMs, type Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import type { Requester } from '../base/timers.ts';
+import type { BudgetLimit } from './budgets.ts';
 import type {
   Admit,
   Answer,
@@ -124,18 +125,38 @@ export interface LimitLevel {
   retryAtMs: number | null;
 }
 
+/** A limit of a budget of the person whose key it is. */
+export interface BudgetReading extends BudgetLimit {
+  used: Nano;
+  /** By the running messages of the person. */
+  held: Nano;
+  /** Never below zero. */
+  remaining: Nano;
+  /** null: a window of 5 hours that begins with the next message. */
+  resetsAtMs: number | null;
+}
+
 /** Every limit on a key's use, at one point in time. */
 export interface CallerMeters {
   account: AccountMeters;
+  /** Meters of the accounts above, nearest first. */
+  above: { account: number; meters: AccountMeters }[];
+  /** Meters of the account whose wallet and plan pay. */
+  payer: AccountMeters;
   key: KeyMeters;
+  budgets: BudgetReading[];
   /** The configured limits: of the key (group null), then of the account in each requested group. */
   levels: (LimitLevel & { group: string | null })[];
 }
 
-/** The key, and the groups with their current limits. */
+/** The key with its chain, and the groups with their current limits. */
 export interface CallerQuestion {
   account: number;
+  /** At most two. */
+  above: readonly number[];
+  payer: number;
   key: number;
+  person: number | null;
   groups: readonly { name: string; limits: RateLimits }[];
 }
 

@@ -1,14 +1,16 @@
-// Young holds, which are in memory only. The rows of accounts and keys are written without them.
+// Young holds, which are in memory only. The rows of accounts, keys and people are written without them.
 
 import { groupRates } from './meters.ts';
-import type { AccountRow, GroupRates, HoldRow, KeyRow } from './rows.ts';
+import type { AccountRow, GroupRates, HoldRow, KeyRow, PersonRow } from './rows.ts';
 
-/** Sums over the young holds of an account or key. */
+/** Sums over young holds. */
 interface Sum {
   holds: number;
   amount: number;
-  fromPlan: number;
   running: number;
+  /** The parts that the wallet and the plan of an account hold, which pays for these messages. */
+  fromWallet: number;
+  fromPlan: number;
 }
 
 export class YoungHolds {
@@ -16,8 +18,10 @@ export class YoungHolds {
   readonly #holds = new Map<string, HoldRow>();
   /** Those to write at once: bound to an idempotency key, or with a checkpoint. */
   readonly #urgent = new Map<string, HoldRow>();
+  /** By account and group. */
   readonly #byAccount = new Map<number, Map<string, Sum>>();
   readonly #byKey = new Map<number, Sum>();
+  readonly #byPerson = new Map<number, Sum>();
 
   get size(): number {
     return this.#holds.size;
@@ -37,6 +41,10 @@ export class YoungHolds {
 
   hasKey(id: number): boolean {
     return this.#byKey.has(id);
+  }
+
+  hasPerson(id: number): boolean {
+    return this.#byPerson.has(id);
   }
 
   /** Adds or replaces it. */
@@ -73,19 +81,19 @@ export class YoungHolds {
   subtractFromAccount(row: AccountRow): AccountRow {
     const sums = this.#byAccount.get(row.id);
     if (sums === undefined) return row;
-    let amount = 0;
-    let fromPlan = 0;
+    let [amount, fromWallet, fromPlan] = [0, 0, 0];
     const groups: Record<string, GroupRates> = { ...row.groups };
     for (const [group, sum] of sums) {
       const rates = groupRates(row, group);
       groups[group] = { ...rates, running: rates.running - sum.running };
       amount += sum.amount;
+      fromWallet += sum.fromWallet;
       fromPlan += sum.fromPlan;
     }
     const { held, spending } = row;
     const plan = row.plan && { ...row.plan, held: row.plan.held - fromPlan };
     const spendingLeft = { ...spending, held: spending.held - amount };
-    return { ...row, held: held - (amount - fromPlan), plan, spending: spendingLeft, groups };
+    return { ...row, held: held - fromWallet, plan, spending: spendingLeft, groups };
   }
 
   /** The row as it is without these holds. */
@@ -100,27 +108,44 @@ export class YoungHolds {
     };
   }
 
+  /** The row as it is without these holds. */
+  subtractFromPerson(row: PersonRow): PersonRow {
+    const sum = this.#byPerson.get(row.id);
+    return sum === undefined ? row : { ...row, held: row.held - sum.amount };
+  }
+
   #count(hold: HoldRow, sign: 1 | -1): void {
-    let groups = this.#byAccount.get(hold.account);
+    this.#countOfAccount(hold.account, hold, sign);
+    for (const account of hold.above) this.#countOfAccount(account, hold, sign);
+    addTo(this.#byKey, hold.key, hold, sign);
+    if (hold.person !== null) addTo(this.#byPerson, hold.person, hold, sign);
+  }
+
+  #countOfAccount(account: number, hold: HoldRow, sign: 1 | -1): void {
+    let groups = this.#byAccount.get(account);
     if (groups === undefined) {
       groups = new Map();
-      this.#byAccount.set(hold.account, groups);
+      this.#byAccount.set(account, groups);
     }
-    if (addTo(groups, hold.group, hold, sign) && groups.size === 0) this.#byAccount.delete(hold.account);
-    addTo(this.#byKey, hold.key, hold, sign);
+    const isLast = addTo(groups, hold.group, hold, sign, hold.payer === account);
+    if (isLast && groups.size === 0) this.#byAccount.delete(account);
   }
 }
 
 /** True if the sum is of no hold any more, and was removed. */
-function addTo<Name>(sums: Map<Name, Sum>, name: Name, { amount, fromPlan, left }: HoldRow, sign: 1 | -1): boolean {
+function addTo<Name>(sums: Map<Name, Sum>, name: Name, hold: HoldRow, sign: 1 | -1, pays = false): boolean {
+  const { amount, fromPlan, left } = hold;
   let sum = sums.get(name);
   if (sum === undefined) {
-    sum = { holds: 0, amount: 0, fromPlan: 0, running: 0 };
+    sum = { holds: 0, amount: 0, running: 0, fromWallet: 0, fromPlan: 0 };
     sums.set(name, sum);
   }
   sum.holds += sign;
   sum.amount += sign * amount;
-  sum.fromPlan += sign * fromPlan;
   if (!left) sum.running += sign;
+  if (pays) {
+    sum.fromWallet += sign * (amount - fromPlan);
+    sum.fromPlan += sign * fromPlan;
+  }
   return sum.holds === 0 && sums.delete(name);
 }

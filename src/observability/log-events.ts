@@ -43,6 +43,8 @@ export const logEvents = [
   'payment_not_checked',
   'plans_not_updated',
   'plans_updated',
+  'provider_bill_failed',
+  'provider_bill_imported',
   'recharge_failure',
   'report_thread_failed',
   'row_unreadable',

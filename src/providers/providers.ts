@@ -24,7 +24,8 @@ export {
   type WholeReply,
 } from './provider.ts';
 export { sandboxModelNames } from './sandbox/sandbox.ts';
-export { canConnect, prepareFetching } from './upstream.ts';
+export { signRequest } from './sign-request.ts';
+export { canConnect, fetchUpstream, prepareFetching, readBounded as readUpstream } from './upstream.ts';
 
 export const providerKinds: ReadonlyMap<string, Provider> = new Map([
   [anthropic.kind, anthropic],

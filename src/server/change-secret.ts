@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { type AuditContext, creationContext, type RememberedCreation, theService } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
+import { type BillSource, billSourceContext } from '../bills/bills.ts';
 import { type CatalogDocument, resealDocument, sealedCredentials } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { type Destination, destinationContext, mailContext, type QueuedMail } from '../delivery/delivery.ts';
@@ -79,16 +80,20 @@ async function resealAll(
   const exports = (await stores.exports.listSealedExports()).filter((schedule) =>
     isLeft(schedule.secretSealed ?? '', exportContext(schedule)),
   );
+  const billSources = (await stores.bills.listBillSources()).filter(
+    (source) => source.sealed !== null && isLeft(source.sealed, billSourceContext(source)),
+  );
   const kept = await stores.installation.readInstallation(SIGN_IN_SECRET);
   const signIn = kept !== null && isLeft(kept, SIGN_IN_CONTEXT) ? kept : null;
   if (
     !isUnderPrevious &&
-    documents.length + creations.length + mails.length + destinations.length + exports.length === 0 &&
+    documents.length + creations.length + mails.length + destinations.length + exports.length + billSources.length ===
+      0 &&
     signIn === null
   )
     return;
   const replaces = isUnderPrevious ? previous.proof : vault.proof;
-  const change = sealed(vault, { documents, creations, mails, destinations, exports, signIn }, replaces);
+  const change = sealed(vault, { documents, creations, mails, destinations, exports, billSources, signIn }, replaces);
   const since = epoch === null ? null : ({ epoch, account: 'any' } as const);
   await writeSecretChange(ledger, change, {
     ...auditContextOf(vault, previous, isUnderPrevious, clock.nowMs()),
@@ -116,13 +121,14 @@ interface FormerSeals {
   mails: readonly QueuedMail[];
   destinations: readonly Destination[];
   exports: readonly ExportSchedule[];
+  billSources: readonly BillSource[];
   /** The sealed secret of sign-in; null if it is sealed with the present secret, or does not exist. */
   signIn: string | null;
 }
 
 function sealed(
   vault: Vault,
-  { documents, creations, mails, destinations, exports, signIn }: FormerSeals,
+  { documents, creations, mails, destinations, exports, billSources, signIn }: FormerSeals,
   replaces: string,
 ): SecretChange {
   const reseal = (text: string, context: string) => vault.seal(vault.open(text, context), context);
@@ -138,6 +144,10 @@ function sealed(
     exports: exports.map((schedule) => {
       return { ...schedule, secretSealed: reseal(schedule.secretSealed ?? '', exportContext(schedule)) };
     }),
+    billSources: billSources.map((source) => ({
+      ...source,
+      sealed: source.sealed && reseal(source.sealed, billSourceContext(source)),
+    })),
     proof: { name: SECRET_PROOF, value: vault.proof, replaces },
   };
 }

@@ -230,6 +230,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     exports: stores.exports,
     traffic: parts.traffic.store,
     codes: stores.codes,
+    bills: stores.bills,
     paymentStore: stores.payments,
     payments: parts.payments,
     catalog: adminCatalog(parts),

@@ -19,6 +19,7 @@ import { type Gateway, listHealth } from '../gateway/gateway.ts';
 import { describeFailure, type LogWriter, type ServiceMetrics } from '../observability/observability.ts';
 import { makeExportJobStore, makeOutbox } from '../storage/storage.ts';
 import { lookupHost } from './compose.ts';
+import { fetchBills } from './fetch-bills.ts';
 import { startJobs } from './jobs.ts';
 import { Leadership } from './leadership.ts';
 import { reportInternalFailure } from './observe.ts';
@@ -69,6 +70,9 @@ export function startEvents(parts: EventParts): () => Promise<void> {
   const everyMs = bounds.jobsEveryMs;
   const exports = exportParts(parts, leadership);
   const plans = { stores, subscriptions: payments?.subscriptions ?? null, clock, log };
+  const failed = makeUpkeepReport(stores.events, parts);
+  const catalog = () => holder.current;
+  const billing = { bills: stores.bills, usage: stores.usage, catalog, vault, lookup: lookupHost, clock, log, failed };
   const stopJobs = startJobs({
     leadership,
     dispatcher,
@@ -81,9 +85,10 @@ export function startEvents(parts: EventParts): () => Promise<void> {
       { name: 'rejected requests', everyMs: bounds.rejectedEveryMs, run: () => refusals.round() },
       { name: 'plans', everyMs: bounds.plansWatchedMs, run: (signal) => watchPlans({ ...plans, signal }) },
       { name: 'exports', everyMs: bounds.exportsEveryMs, run: (signal) => runExports(exports, signal) },
+      { name: 'provider bills', everyMs: bounds.billsEveryMs, run: (signal) => fetchBills(billing, signal) },
       ...paymentJobs(payments, log),
     ],
-    onFailure: makeUpkeepReport(stores.events, parts),
+    onFailure: failed,
   });
   const watchFailed = (failure: unknown) => reportInternalFailure(parts, 'provider_watch', failure);
   const timer = setInterval(() => void watch.round().catch(watchFailed), bounds.providersWatchedMs);

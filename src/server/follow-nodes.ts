@@ -18,6 +18,7 @@ export interface FollowParts {
   epoch: number;
   forgetKey(id: number): void;
   forgetAccount(id: number): void;
+  forgetPerson(id: number): void;
   /** Forgets all accounts, keys and refusals. */
   forgetAll(): void;
   cutKey(id: number): void;
@@ -98,6 +99,7 @@ async function applyChanges(parts: FollowParts, changes: readonly Change[]): Pro
     try {
       if (change.kind === 'key') parts.forgetKey(change.id);
       else if (change.kind === 'account') parts.forgetAccount(change.id);
+      else if (change.kind === 'person') parts.forgetPerson(change.id);
       else if (change.kind === 'cut') parts.cutKey(change.id);
       else await readCatalog(parts);
     } catch (failure) {
@@ -149,6 +151,10 @@ export function followNodes({ gateway, catalogReader, moveAdmin, observers, ...p
     forgetAccount(id) {
       authenticator.keys.forgetAccount(id);
       gateway.recharges?.forget(id);
+      ledger.forgetRefusals();
+    },
+    forgetPerson(id) {
+      authenticator.keys.forgetPerson(id);
       ledger.forgetRefusals();
     },
     forgetAll() {

@@ -1,6 +1,6 @@
 // Selects the API for a request, by path and port.
 
-import type { AdminApi } from '../admin-api/admin-api.ts';
+import { type AdminApi, isSlowPath } from '../admin-api/admin-api.ts';
 import { bounds } from '../config/config.ts';
 import { CONSOLE_PATH, type Console } from '../console/console.ts';
 import { type ErrorCode, TurnpikeError } from '../errors.ts';
@@ -86,7 +86,7 @@ export function routeRequests(
     onMessagePort(request, connection) {
       const path = pathOf(request.url);
       return isForOperator(request, path) && !hasAdminPort()
-        ? answerOperator(askedOf(request, connection, path), parts, observers)
+        ? withoutIdleLimit(connection, path, () => answerOperator(askedOf(request, connection, path), parts, observers))
         : handlePublic(request, connection, dependencies, path);
     },
     onAdminPort(request, connection) {
@@ -94,10 +94,21 @@ export function routeRequests(
       if (PROBES.has(path)) return handlePublic(request, connection, dependencies, path);
       const asked = askedOf(request, connection, path);
       return isForOperator(request, path)
-        ? answerOperator(asked, parts, observers)
+        ? withoutIdleLimit(connection, path, () => answerOperator(asked, parts, observers))
         : refuse(asked, observers, 'route_not_found', 'Only the admin API is served on this port.');
     },
   };
+}
+
+/** The runtime would end a connection on which nothing is sent for long. These routes have bounds of their own. */
+async function withoutIdleLimit(connection: Connection, path: string, answer: () => Promise<Response>) {
+  if (!isSlowPath(path)) return answer();
+  connection.setIdleSeconds(0);
+  try {
+    return await answer();
+  } finally {
+    connection.setIdleSeconds(bounds.keepAliveIdleSecondsMax);
+  }
 }
 
 /** Never rejects. */

@@ -8,11 +8,13 @@ import type {
   FirstCredit,
   Key,
   KeyTerms,
+  Person,
   PersonStore,
   SignUpStore,
   TokenStore,
 } from '../accounts/accounts.ts';
 import type { AuditContext, RememberedCreation } from '../audit/audit.ts';
+import type { BillSource } from '../bills/bills.ts';
 import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { Destination, MailStore } from '../delivery/delivery.ts';
@@ -80,11 +82,12 @@ export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson'
     createPerson(person, linkHash, auditContext, former = null) {
       const freed: CoCommittedRow[] =
         former === null ? [] : [{ table: 'people', person: former, link: { hash: null } }];
-      return submit(gate, [], [...freed, { table: 'people', person, link: { hash: linkHash } }], auditContext);
+      const operations = former === null ? setPerson(person) : [...setPerson(former), ...setPerson(person)];
+      return submit(gate, operations, [...freed, { table: 'people', person, link: { hash: linkHash } }], auditContext);
     },
     updatePerson(person, link, auditContext) {
       const events = eventRows(eventsOfPerson(person, auditContext));
-      return submit(gate, [], [{ table: 'people', person, link }, ...events], auditContext);
+      return submit(gate, setPerson(person), [{ table: 'people', person, link }, ...events], auditContext);
     },
   };
 }
@@ -139,7 +142,7 @@ export function signUpWrites(gate: LedgerGate): Omit<SignUpStore, keyof MailRead
       const credit: FirstCredit = { amount, kind: 'promotion', reference: `sign-up:${owner.id}`, note: 'sign-up' };
       return submit(
         gate,
-        [setAccount(account, terms), ...(amount > 0 ? [firstCredit(account, credit)] : [])],
+        [setAccount(account, terms), ...setPerson(owner), ...(amount > 0 ? [firstCredit(account, credit)] : [])],
         [
           { table: 'mailed_links', use: { link, nowMs } },
           { table: 'accounts', account },
@@ -189,11 +192,22 @@ export function writeFirstAccount(gate: LedgerGate, first: FirstAccount, auditCo
 }
 
 function setAccount(account: Account, terms: AccountTerms): Operation {
-  return { kind: 'set-account', account: account.id, terms };
+  const { parentId: parent = null, paysFrom = 'own' } = account;
+  return {
+    kind: 'set-account',
+    account: account.id,
+    terms: { ...terms, company: { ...terms.company, parent, paysFrom } },
+  };
 }
 
 function setKey(key: Key, terms: KeyTerms): Operation {
-  return { kind: 'set-key', key: key.id, account: key.accountId, terms };
+  return { kind: 'set-key', key: key.id, account: key.accountId, terms: { ...terms, person: key.personId ?? null } };
+}
+
+/** People of the installation have no keys of their own. */
+function setPerson({ id, accountId, status }: Person): Operation[] {
+  if (accountId === null) return [];
+  return [{ kind: 'set-person', person: id, account: accountId, enabled: status !== 'disabled' }];
 }
 
 function firstCredit(account: Account, credit: FirstCredit): Operation {
@@ -232,6 +246,13 @@ function asError(answer: Extract<Answer, { ok: false }>): TurnpikeError {
       );
     case 'unknown_account':
       return new TurnpikeError('object_not_found', 'There is no such account.');
+    case 'wrong_parent':
+      return new TurnpikeError(
+        'invalid_request',
+        'parent: must be an existing account that is not below this one, with at most three levels in all',
+      );
+    case 'unknown_person':
+      return new TurnpikeError('object_not_found', 'There is no such person.');
     case 'unknown_key':
       return new TurnpikeError('object_not_found', 'There is no such key.');
     default:
@@ -252,6 +273,8 @@ export interface SecretChange {
   /** With their secrets resealed. */
   destinations: readonly Destination[];
   exports: readonly ExportSchedule[];
+  /** With their credentials resealed. */
+  billSources: readonly BillSource[];
   /** Sealed texts of the installation, resealed. */
   resealed: readonly { name: string; value: string; replaces: string }[];
   proof: { name: string; value: string; replaces: string };
@@ -269,6 +292,7 @@ export async function writeSecretChange(
     ...change.mails.map((mail) => ({ table: 'mails' as const, resealed: mail })),
     ...change.destinations.map((resealed) => ({ table: 'destinations' as const, resealed })),
     ...change.exports.map((resealed) => ({ table: 'exports' as const, resealed })),
+    ...change.billSources.map((source) => ({ table: 'provider_bill_sources' as const, source })),
     ...change.resealed.map((fact) => ({ table: 'installation' as const, ...fact })),
     { table: 'installation', ...change.proof },
     ...auditRows(auditContext),

@@ -8,6 +8,7 @@ import type { Nano } from '../base/money.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
 import { type Changes, type ForgottenTable, Outpaced, type StoredAnswer } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../payments/payments.ts';
+import { type BillRow, billStatement } from './bill-rows.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { type ExportRow, exportStatements } from './export-rows.ts';
@@ -49,7 +50,8 @@ export type CoCommittedRow =
   | OutboxRow
   | MailRow
   | ExportRow
-  | TrafficRow;
+  | TrafficRow
+  | BillRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
   return { table: 'answers', answer };
@@ -134,6 +136,8 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   export_runs: exportStatements,
   refusals: trafficStatement,
   route_hours: trafficStatement,
+  provider_bill_sources: billStatement,
+  provider_bills: billStatement,
 };
 
 /** The statements that write one row, in order. */
@@ -143,17 +147,17 @@ export function coCommittedStatements(row: WrittenRow): CoCommittedStatement[] {
 
 function writeAccount({ account }: RowOf<'accounts'>): CoCommittedStatement {
   return {
-    text: `INSERT INTO accounts (id, created_at_ms, document) VALUES ($1, $2, $3)
-       ON CONFLICT (id) DO UPDATE SET document = excluded.document`,
-    values: [account.id, account.createdAtMs, JSON.stringify(account)],
+    text: `INSERT INTO accounts (id, created_at_ms, document, parent_id) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (id) DO UPDATE SET document = excluded.document, parent_id = excluded.parent_id`,
+    values: [account.id, account.createdAtMs, JSON.stringify(account), account.parentId ?? null],
   };
 }
 
 function writeKey({ key }: RowOf<'keys'>): CoCommittedStatement {
   return {
-    text: `INSERT INTO keys (id, account_id, made_by, created_at_ms, document) VALUES ($1, $2, $3, $4, $5)
-       ON CONFLICT (id) DO UPDATE SET document = excluded.document`,
-    values: [key.id, key.accountId, key.madeBy, key.createdAtMs, JSON.stringify(key)],
+    text: `INSERT INTO keys (id, account_id, made_by, created_at_ms, document, person_id) VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (id) DO UPDATE SET document = excluded.document, person_id = excluded.person_id`,
+    values: [key.id, key.accountId, key.madeBy, key.createdAtMs, JSON.stringify(key), key.personId ?? null],
   };
 }
 

@@ -15,15 +15,25 @@ type RowOf<Column extends string> = Record<Column, Whole>;
 /** The rows of the statements below. */
 export interface SumRows {
   accounts: RowOf<
-    'id' | 'balance' | 'held' | 'credit_line' | 'allowance_held' | 'plan_held' | 'entries' | 'holds' | 'plan_holds'
+    | 'id'
+    | 'balance'
+    | 'held'
+    | 'credit_line'
+    | 'allowance_held'
+    | 'plan_held'
+    | 'entries'
+    | 'holds'
+    | 'paid_holds'
+    | 'plan_holds'
   >[];
   keys: RowOf<'id' | 'quota_held' | 'holds'>[];
+  people: RowOf<'id' | 'held' | 'holds'>[];
   counts: RowOf<'entries' | 'open_holds' | 'debt' | 'debt_entries'>[];
   unbalanced: { request_id: string }[];
   strangeEntries: { seq: Whole }[];
   carried: RowOf<'high' | 'low'>[];
   unequalTotals: { day_ms: Whole; account_id: Whole; key_id: Whole; model: string }[];
-  withoutMeters: { kind: 'acct' | 'key'; id: Whole }[];
+  withoutMeters: { kind: 'acct' | 'key' | 'person'; id: Whole }[];
   wrongMonths: { id: Whole; month_ms: Whole }[];
   holds: HoldsTable[];
   strangeHolds: { request_id: string }[];
@@ -51,6 +61,8 @@ export function readRetentionTimes(rows: readonly { name: string; value: string 
 export interface SumSyntax {
   /** The JSON document of a column; NULL where the sums cannot read it. `place` names table and column, `key` the row. */
   json(place: string, key: string, column: string): string;
+  /** The accounts above of a hold's document, as rows `e` with the column `value`. */
+  above(hold: string): string;
   /** The member `running` of the group `g`, whose value is a part of a document. */
   runningOfGroup: string;
   /** The beginning of the month of day number `day`, in milliseconds. */
@@ -65,6 +77,7 @@ export function sumStatements(syntax: SumSyntax, { usage, journal }: RetentionTi
   return {
     accounts: [accountsText(syntax)],
     keys: [KEYS],
+    people: [peopleText(syntax)],
     counts: [COUNTS],
     unbalanced: [UNBALANCED, usage ?? 0, earliestId],
     strangeEntries: [STRANGE_ENTRIES, journal ?? 0],
@@ -96,6 +109,7 @@ export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
       planHeld: BigInt(row.plan_held),
       entries: BigInt(row.entries),
       holds: BigInt(row.holds),
+      paidHolds: BigInt(row.paid_holds),
       planHolds: BigInt(row.plan_holds),
     })),
     debt: BigInt(counts?.debt ?? 0),
@@ -103,6 +117,11 @@ export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
     keys: rows.keys.map((row) => ({
       id: formatId('key', integerOf(row.id)),
       quotaHeld: BigInt(row.quota_held),
+      holds: BigInt(row.holds),
+    })),
+    people: rows.people.map((row) => ({
+      id: formatId('person', integerOf(row.id)),
+      held: BigInt(row.held),
       holds: BigInt(row.holds),
     })),
     entries: integerOf(counts?.entries),
@@ -152,24 +171,51 @@ function formatDay(dayMs: Whole): string {
   return new Date(integerOf(dayMs)).toISOString().slice(0, 10);
 }
 
-function accountsText({ json }: SumSyntax): string {
-  const fromPlan = `CAST(${json('holds.document', 'request_id', 'document')} ->> 'fromPlan' AS bigint)`;
+/** Each open hold once for its account and once for each account above: `id`, and the parts of the hold. */
+function chainsText({ json, above }: SumSyntax): string {
+  const hold = json('holds.document', 'request_id', 'document');
+  return `
+  of_holds AS (
+    SELECT account_id, amount, ${hold} AS hold, CAST(${hold} ->> 'fromPlan' AS bigint) AS from_plan,
+      COALESCE(CAST(${hold} ->> 'payer' AS bigint), account_id) AS payer, ${hold} ->> 'group' AS group_name,
+      CAST(${hold} ->> 'left' AS text) IN ('false', '0') AS is_present
+    FROM holds),
+  chains AS (
+    SELECT account_id AS id, amount, from_plan, payer, group_name, is_present FROM of_holds
+    UNION ALL
+    SELECT CAST(e.value AS bigint), amount, from_plan, payer, group_name, is_present
+    FROM of_holds CROSS JOIN ${above('of_holds.hold')})`;
+}
+
+function accountsText(syntax: SumSyntax): string {
+  const { json } = syntax;
   const planHeld = `CAST(${json('account_meters.plan', 'm.id', 'm.plan')} ->> 'held' AS bigint)`;
   return `
+  WITH ${chainsText(syntax)}
   SELECT m.id, m.balance, m.held, m.credit_line, m.allowance_held, COALESCE(${planHeld}, 0) AS plan_held,
-    COALESCE(e.total, 0) AS entries, COALESCE(h.total, 0) AS holds, COALESCE(h.from_plan, 0) AS plan_holds
+    COALESCE(e.total, 0) AS entries, COALESCE(h.total, 0) AS holds, COALESCE(h.paid, 0) AS paid_holds,
+    COALESCE(h.from_plan, 0) AS plan_holds
   FROM account_meters m
   LEFT JOIN (SELECT account_id,
       SUM(CASE WHEN credit = account_id THEN amount WHEN debit = account_id THEN -amount ELSE 0 END) AS total
     FROM entries GROUP BY account_id) e ON e.account_id = m.id
-  LEFT JOIN (SELECT account_id, SUM(amount) AS total, SUM(COALESCE(${fromPlan}, 0)) AS from_plan
-    FROM holds GROUP BY account_id) h ON h.account_id = m.id`;
+  LEFT JOIN (SELECT id, SUM(amount) AS total, SUM(CASE WHEN payer = id THEN amount ELSE 0 END) AS paid,
+      SUM(CASE WHEN payer = id THEN COALESCE(from_plan, 0) ELSE 0 END) AS from_plan
+    FROM chains GROUP BY id) h ON h.id = m.id`;
 }
 
 const KEYS = `
   SELECT k.id, k.quota_held, COALESCE(h.total, 0) AS holds
   FROM key_meters k
   LEFT JOIN (SELECT key_id, SUM(amount) AS total FROM holds GROUP BY key_id) h ON h.key_id = k.id`;
+
+function peopleText({ json }: SumSyntax): string {
+  const person = `CAST(${json('holds.document', 'request_id', 'document')} ->> 'person' AS bigint)`;
+  return `
+  SELECT p.id, p.held, COALESCE(h.total, 0) AS holds
+  FROM person_meters p
+  LEFT JOIN (SELECT ${person} AS id, SUM(amount) AS total FROM holds GROUP BY 1) h ON h.id = p.id`;
+}
 
 // The debts of all accounts together are the eighth system account's: entries of one account may have been dropped.
 const COUNTS = `
@@ -178,21 +224,24 @@ const COUNTS = `
     (SELECT COALESCE(SUM(CASE WHEN debit = 8 THEN amount ELSE -amount END), 0) FROM entries
       WHERE kind <> 'usage' AND (kind = 'debt' OR kind = 'carried_forward') AND 8 IN (debit, credit)) AS debt_entries`;
 
-// Compares the entries of a message to revenue (3), from its account or from write-offs (5), with its usage record.
+// Compares the entries of a message to revenue (3), from the account that pays or from write-offs (5), with its usage record.
 const MOVED = `
   SELECT reference, account_id, SUM(CASE WHEN credit = 3 THEN amount ELSE -amount END) AS total,
     SUM(CASE WHEN debit = 5 THEN amount WHEN credit = 5 THEN -amount ELSE 0 END) AS written_off,
     MAX(CASE WHEN kind IN ('usage', 'write_off') THEN at_ms END) AS ended_at_ms
   FROM entries WHERE kind IN ('usage', 'write_off', 'correction', 'refund') GROUP BY reference, account_id`;
 
+// Another account pays only for records with a chain (usage-details.ts). Quotes within a text of the details are escaped.
+const IS_OF_PAYER = `(e.account_id = r.account_id OR r.details LIKE '%"chain":[%')`;
+
 // Entries of a record that may have been dropped by age stay for a while, unless they show that it ended later.
 const UNBALANCED = `
   SELECT r.request_id FROM usage_records r
-  LEFT JOIN (${MOVED}) e ON e.reference = r.request_id AND e.account_id = r.account_id
+  LEFT JOIN (${MOVED}) e ON e.reference = r.request_id AND ${IS_OF_PAYER}
   WHERE r.cost <> COALESCE(e.total, 0) OR r.written_off <> COALESCE(e.written_off, 0)
   UNION ALL
   SELECT e.reference FROM (${MOVED}) e
-  LEFT JOIN usage_records r ON r.request_id = e.reference AND r.account_id = e.account_id
+  LEFT JOIN usage_records r ON r.request_id = e.reference AND ${IS_OF_PAYER}
   WHERE r.request_id IS NULL AND (e.ended_at_ms >= $1 OR COALESCE(e.reference, '') >= $2)
   LIMIT ${FAULTS_MAX}`;
 
@@ -265,6 +314,10 @@ const WITHOUT_METERS = `
   WHERE NOT EXISTS (SELECT 1 FROM key_meters m WHERE m.id = k.id AND m.account_id = k.account_id)
   UNION ALL
   SELECT 'key', id FROM key_meters WHERE account_id NOT IN (SELECT id FROM account_meters)
+  UNION ALL
+  SELECT 'key', id FROM key_meters WHERE person_id IS NOT NULL AND person_id NOT IN (SELECT id FROM person_meters)
+  UNION ALL
+  SELECT 'person', id FROM people WHERE account_id IS NOT NULL AND id NOT IN (SELECT id FROM person_meters)
   LIMIT ${FAULTS_MAX}`;
 
 /** Columns that duplicate members of the document must equal them. */
@@ -274,7 +327,9 @@ function strangeHoldsText({ json, strangeHold }: SumSyntax): string {
   LEFT JOIN account_meters m ON m.id = h.account_id
   LEFT JOIN key_meters k ON k.id = h.key_id AND k.account_id = h.account_id
   LEFT JOIN usage_records r ON r.request_id = h.request_id
-  WHERE m.id IS NULL OR k.id IS NULL OR r.request_id IS NOT NULL
+  LEFT JOIN person_meters p ON p.id = CAST(h.hold ->> 'person' AS bigint)
+  WHERE m.id IS NULL OR k.id IS NULL OR ((h.hold ->> 'person') IS NOT NULL AND p.id IS NULL)
+    OR r.request_id IS NOT NULL
     OR (h.hold ->> 'requestId') IS DISTINCT FROM h.request_id
     OR CAST(h.hold ->> 'account' AS numeric) IS DISTINCT FROM h.account_id
     OR CAST(h.hold ->> 'key' AS numeric) IS DISTINCT FROM h.key_id
@@ -283,22 +338,21 @@ function strangeHoldsText({ json, strangeHold }: SumSyntax): string {
 }
 
 /** SQLite returns false of a document as 0. */
-function miscountedText({ json, runningOfGroup }: SumSyntax): string {
-  const hold = json('holds.document', 'request_id', 'document');
+function miscountedText(syntax: SumSyntax): string {
+  const { json, runningOfGroup } = syntax;
   const running = `CAST(${json('key_meters.rates', 'k.id', 'k.rates')} ->> 'running' AS bigint)`;
+  const isPresent = `CAST(${json('holds.document', 'request_id', 'document')} ->> 'left' AS text) IN ('false', '0')`;
   return `
-  WITH present AS (
-    SELECT account_id, key_id, ${hold} ->> 'group' AS group_name FROM holds
-    WHERE CAST(${hold} ->> 'left' AS text) IN ('false', '0')),
+  WITH ${chainsText(syntax)},
   in_groups AS (
     SELECT m.id, g.key AS group_name, CAST(${runningOfGroup} AS bigint) AS running
     FROM account_meters m CROSS JOIN json_each(${json('account_meters.group_rates', 'm.id', 'm.group_rates')}) g)
-  SELECT 'acct' AS kind, g.id, g.running, COUNT(p.account_id) AS open FROM in_groups g
-  LEFT JOIN present p ON p.account_id = g.id AND p.group_name = g.group_name
-  GROUP BY g.id, g.group_name, g.running HAVING g.running IS DISTINCT FROM COUNT(p.account_id)
+  SELECT 'acct' AS kind, g.id, g.running, COUNT(c.id) AS open FROM in_groups g
+  LEFT JOIN chains c ON c.id = g.id AND c.group_name = g.group_name AND c.is_present
+  GROUP BY g.id, g.group_name, g.running HAVING g.running IS DISTINCT FROM COUNT(c.id)
   UNION ALL
   SELECT 'key', k.id, ${running}, COUNT(p.key_id) FROM key_meters k
-  LEFT JOIN present p ON p.key_id = k.id
+  LEFT JOIN (SELECT key_id FROM holds WHERE ${isPresent}) p ON p.key_id = k.id
   GROUP BY k.id HAVING ${running} IS DISTINCT FROM COUNT(p.key_id)
   LIMIT ${FAULTS_MAX}`;
 }

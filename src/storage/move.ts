@@ -23,6 +23,7 @@ export const movedTables = [
   'people',
   'account_meters',
   'key_meters',
+  'person_meters',
   'leases',
   'holds',
   'claims',
@@ -50,6 +51,8 @@ export const movedTables = [
   'route_hours',
   'exports',
   'export_runs',
+  'provider_bill_sources',
+  'provider_bills',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

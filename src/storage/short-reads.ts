@@ -1,25 +1,33 @@
 // Short reads of committed data, the same statements for both databases: keys by their secrets, accounts, keys,
 // tokens, people, meters, the catalog. Each reads one row or one page by an index.
 
-import type { CallerPlan } from '../accounts/accounts.ts';
+import type { Caller, CallerPlan } from '../accounts/accounts.ts';
 import type { RememberedCreation } from '../audit/audit.ts';
 import { beganAtMs } from '../base/ids.ts';
 import {
   type AccountMeters,
   type AccountRow,
+  type BudgetReading,
+  budgetEndMs,
+  budgetLeft,
+  budgetLimits,
   type CallerMeters,
   type CallerQuestion,
   groupRates,
   type KeyMeters,
   type KeyRow,
   type LedgerReader,
+  type PersonRow,
+  type PersonWindow,
   type PlanMeter,
   readLimits,
   rolled,
+  rolledPerson,
   rolledPlan,
   type StoredAnswer,
   walletAvailable,
 } from '../ledger/ledger.ts';
+import { billReads } from './bill-rows.ts';
 import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
 import { exportReads } from './export-rows.ts';
@@ -38,8 +46,11 @@ import {
   type KeyMetersTable,
   keyColumns,
   openHoldOf,
+  type PersonMetersTable,
+  personColumns,
   readAccountRow,
   readKeyRow,
+  readPersonRow,
   readText,
   readUsageRecord,
   type UsageTable,
@@ -73,23 +84,47 @@ export function describeKeyMeters(row: KeyRow, nowMs: number): KeyMeters {
   };
 }
 
-/** Both rows must come from one snapshot. Null if a row is missing or the key belongs to another account. */
+/** The rows of a caller, of one snapshot. */
+export interface CallerRows {
+  account: AccountRow | null;
+  above: readonly AccountRow[];
+  key: KeyRow | null;
+  person: PersonRow | null;
+}
+
+/** Null if a row is missing or the key belongs to another account. */
 export function describeCallerMeters(
-  account: AccountRow | null,
-  key: KeyRow | null,
-  { groups }: CallerQuestion,
+  { account, above, key, person }: CallerRows,
+  { groups, payer }: CallerQuestion,
   nowMs: number,
 ): CallerMeters | null {
   if (account === null || key === null || key.account !== account.id) return null;
+  const paying = above.find(({ id }) => id === payer) ?? account;
   const ofKey = readLimits(key.rates, key.limits, nowMs).map((level) => ({ ...level, group: null }));
   const ofGroups = groups.flatMap(({ name, limits }) =>
     readLimits(groupRates(account, name), limits, nowMs).map((level) => ({ ...level, group: name })),
   );
   return {
     account: describeAccountMeters(account, nowMs),
+    above: above.map((row) => ({ account: row.id, meters: describeAccountMeters(row, nowMs) })),
+    payer: describeAccountMeters(paying, nowMs),
     key: describeKeyMeters(key, nowMs),
+    budgets: person === null ? [] : describeBudgets(rolledPerson(person, nowMs), [account, ...above], nowMs),
     levels: [...ofKey, ...ofGroups],
   };
+}
+
+function describeBudgets(person: PersonRow, accounts: readonly AccountRow[], nowMs: number): BudgetReading[] {
+  return budgetLimits(person, accounts).map((limit) => {
+    const window = person.windows.find(({ length }) => length === limit.length) as PersonWindow;
+    return {
+      ...limit,
+      used: window.used,
+      held: person.held,
+      remaining: Math.max(0, budgetLeft(person, limit)),
+      resetsAtMs: budgetEndMs(window, nowMs),
+    };
+  });
 }
 
 /** The part of an account's plan that its callers know. */
@@ -104,6 +139,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...meterReads(on),
     ...paymentReads(on),
     ...codeReads(on),
+    ...billReads(on),
     ...eventShortReads(on),
     ...exportReads(on),
     ...mailReads(on),
@@ -128,13 +164,46 @@ function accountReads(on: SqlReader): Pick<AccessReads, 'getAccount' | 'listAcco
   };
 }
 
+interface CallerTable {
+  key: string;
+  account: string;
+  expires_at_ms: number | null;
+  plan: string | null;
+  person: string | null;
+  above1: string | null;
+  plan1: string | null;
+  above2: string | null;
+  plan2: string | null;
+}
+
+function readCaller(row: CallerTable): Caller {
+  const account = readStored(documents.account, row.account);
+  const above = [row.above1, row.above2].flatMap((json) =>
+    json === null ? [] : [readStored(documents.account, json)],
+  );
+  // As `payingAccountOf`.
+  const payer = [account, ...above].findIndex(({ paysFrom }, at) => paysFrom !== 'parent' || at === above.length);
+  const plan = [row.plan, row.plan1, row.plan2][payer] ?? null;
+  return {
+    account,
+    above,
+    key: readStored(documents.key, row.key),
+    person: row.person === null ? null : readStored(documents.person, row.person),
+    secretExpiresAtMs: row.expires_at_ms,
+    plan: plan === null ? null : callerPlan(readStored(documents.plan, plan)),
+  };
+}
+
 type KeyReads = 'findKeyBySecretHash' | 'getKey' | 'listKeys' | 'listExpiringKeys' | 'countKeys';
 
 function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
-  const byHash = on.prepare<{ key: string; account: string; expires_at_ms: number | null; plan: string | null }>(
-    `SELECT k.document AS key, a.document AS account, ${on.number('s.expires_at_ms')} AS expires_at_ms, m.plan
+  const byHash = on.prepare<CallerTable>(
+    `SELECT k.document AS key, a.document AS account, ${on.number('s.expires_at_ms')} AS expires_at_ms, m.plan,
+       p.document AS person, a1.document AS above1, m1.plan AS plan1, a2.document AS above2, m2.plan AS plan2
      FROM key_secrets s JOIN keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id
-       LEFT JOIN account_meters m ON m.id = a.id
+       LEFT JOIN account_meters m ON m.id = a.id LEFT JOIN people p ON p.id = k.person_id
+       LEFT JOIN accounts a1 ON a1.id = a.parent_id LEFT JOIN account_meters m1 ON m1.id = a1.id
+       LEFT JOIN accounts a2 ON a2.id = a1.parent_id LEFT JOIN account_meters m2 ON m2.id = a2.id
      WHERE s.secret_hash IN ($1, $2, $3)`,
   );
   const all = preparePage(on, documents.key, inOrder('keys'));
@@ -151,13 +220,7 @@ function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
   return {
     async findKeyBySecretHash(hashes) {
       const row = first(await byHash(...three(hashes)));
-      if (row === null) return null;
-      return {
-        key: readStored(documents.key, row.key),
-        account: readStored(documents.account, row.account),
-        secretExpiresAtMs: row.expires_at_ms,
-        plan: row.plan === null ? null : callerPlan(readStored(documents.plan, row.plan)),
-      };
+      return row === null ? null : readCaller(row);
     },
     getKey: prepareById(on, documents.key, 'SELECT document FROM keys WHERE id = $1'),
     listExpiringKeys: ({ sinceMs, untilMs, after, limit }) =>
@@ -266,9 +329,11 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
     `SELECT ${on.number('m.id')} AS id, m.plan FROM account_meters m WHERE m.id > $1 ORDER BY m.id LIMIT $2`,
   );
   // One statement: between two, a message could change both rows.
-  const both = on.prepare<Record<string, unknown>>(
-    `SELECT ${prefixed(on, 'a', accountColumns)}, ${prefixed(on, 'k', keyColumns)}
-     FROM account_meters a, key_meters k WHERE a.id = $1 AND k.id = $2`,
+  const together = on.prepare<Record<string, unknown>>(
+    `SELECT ${prefixed(on, 'a', accountColumns)}, ${prefixed(on, 'b', accountColumns)},
+       ${prefixed(on, 'c', accountColumns)}, ${prefixed(on, 'k', keyColumns)}, ${prefixed(on, 'p', personColumns)}
+     FROM account_meters a JOIN key_meters k ON k.id = $2 LEFT JOIN account_meters b ON b.id = $3
+       LEFT JOIN account_meters c ON c.id = $4 LEFT JOIN person_meters p ON p.id = $5 WHERE a.id = $1`,
   );
   const holds = on.prepare<{ count: number; held: number }>(
     `SELECT ${on.number('count(*)')} AS count, ${on.number('coalesce(sum(amount), 0)')} AS held FROM holds`,
@@ -293,11 +358,19 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
       return row === null ? null : describeKeyMeters(readKeyRow(row), nowMs);
     },
     async callerMeters(question, nowMs) {
-      const row = first(await both(question.account, question.key));
+      const [above1 = 0, above2 = 0] = question.above;
+      const row = first(await together(question.account, question.key, above1, above2, question.person ?? 0));
       if (row === null) return null;
-      const accountRow = readAccountRow(unprefixed('a', accountColumns, row) as unknown as AccountMetersTable);
-      const keyRow = readKeyRow(unprefixed('k', keyColumns, row) as unknown as KeyMetersTable);
-      return describeCallerMeters(accountRow, keyRow, question, nowMs);
+      const of = <Table>(alias: string, columns: readonly { name: string }[]) =>
+        row[`${alias}_id`] === null ? [] : [unprefixed(alias, columns, row) as Table];
+      const accountsOf = (alias: string) => of<AccountMetersTable>(alias, accountColumns).map(readAccountRow);
+      const rows: CallerRows = {
+        account: first(accountsOf('a')),
+        above: [...accountsOf('b'), ...accountsOf('c')],
+        key: first(of<KeyMetersTable>('k', keyColumns).map(readKeyRow)),
+        person: first(of<PersonMetersTable>('p', personColumns).map(readPersonRow)),
+      };
+      return describeCallerMeters(rows, question, nowMs);
     },
     async listPlans({ after, limit }) {
       const rows = await plans(after, limit);
@@ -383,9 +456,9 @@ function prefixed<Row>(on: SqlReader, of: string, columns: readonly Column<Row>[
     .join(', ');
 }
 
-function unprefixed<Row>(
+function unprefixed(
   of: string,
-  columns: readonly Column<Row>[],
+  columns: readonly { name: string }[],
   row: Record<string, unknown>,
 ): Record<string, unknown> {
   return Object.fromEntries(columns.map(({ name }) => [name, row[`${of}_${name}`]]));

@@ -1,6 +1,6 @@
 // The columns with JSON that `check` reads, each row on its own. Holds have a reader that never fails (stored-hold.ts).
 
-import { flag, object, optional, parseJson, whole } from './document-shape.ts';
+import { flag, list, nullable, object, optional, parseJson, whole } from './document-shape.ts';
 import { documents } from './stored-documents.ts';
 import type { StoredColumn } from './unreadable-rows.ts';
 
@@ -11,6 +11,9 @@ interface SummedHold {
   key: number;
   amount: number;
   fromPlan?: number;
+  above?: readonly number[];
+  payer?: number;
+  person?: number | null;
   left?: boolean;
   owner: { epoch: number };
 }
@@ -20,6 +23,9 @@ const summedHold = object<SummedHold>({
   key: whole,
   amount: whole,
   fromPlan: optional(whole),
+  above: optional(list(whole)),
+  payer: optional(whole),
+  person: optional(nullable(whole)),
   left: optional(flag),
   owner: object<SummedHold['owner']>({ epoch: whole }),
 });

@@ -3,15 +3,20 @@
 
 import type { AccessToken, Account, Key, MailedLink, Person } from '../accounts/accounts.ts';
 import type { Actor } from '../audit/audit.ts';
+import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
 import type { ExportRun, ExportSchedule, ExportTarget } from '../exports/exports.ts';
 import {
   type AccountRow,
+  type BudgetTerms,
+  type CompanyTerms,
   type Ending,
   entryKinds,
   type KeyRow,
   type NewEntry,
+  type PersonBudget,
+  type PersonWindow,
   type PlanMeter,
   type PlanWindow,
 } from '../ledger/ledger.ts';
@@ -103,11 +108,28 @@ const role = words('operator', 'viewer', 'owner', 'member');
 
 const windowLength = words('5h', 'day', 'week', 'month');
 
+const budget = object<BudgetTerms>({
+  limits: list(object<BudgetTerms['limits'][number]>({ length: windowLength, limit: whole })),
+  stops: flag,
+});
+
+const company = object<CompanyTerms>({
+  parent: nullable(whole),
+  paysFrom: words('own', 'parent'),
+  personBudget: nullable(budget),
+  warnsAt: list(whole),
+});
+
+const budgets = list(object<PersonBudget>({ account: whole, terms: nullable(budget) }));
+const personWindows = list(object<PersonWindow>({ length: windowLength, used: whole, startMs: whole }));
+
 const account = object<Account>({
   id: whole,
   name: text,
   groups: texts,
   status: onOff,
+  parentId: optional(nullable(whole)),
+  paysFrom: optional(words('own', 'parent')),
   autoRecharge: optional(
     nullable(
       object<NonNullable<Account['autoRecharge']>>({
@@ -133,6 +155,7 @@ const key = object<Key>({
   origins: nullable(texts),
   addresses: nullable(texts),
   madeBy: nullable(text),
+  personId: optional(nullable(whole)),
   createdAtMs: whole,
 });
 
@@ -360,6 +383,60 @@ function forgetEarlySamples(value: unknown): unknown {
   return members === value && (members['version'] ?? 1) === 1 ? { version: 2, accounts: [] } : value;
 }
 
+const billKind = words('anthropic', 'openai', 'aws');
+
+const billParts = object<BillParts>({
+  rounding: text,
+  tiers: text,
+  cancelled: text,
+  beside: text,
+  unknownPrice: text,
+  unexplained: text,
+});
+
+const billSource = object<BillSource>({
+  provider: text,
+  kind: billKind,
+  baseUrl: nullable(text),
+  isPrivate: flag,
+  sealed: nullable(text),
+  schedule: words('daily', 'never'),
+  models: map(text),
+  createdAtMs: whole,
+});
+
+const providerBill = object<ListedBill>({
+  provider: text,
+  dayMs: whole,
+  from: words('csv', 'api'),
+  importedAtMs: whole,
+  importedBy: text,
+  billed: text,
+  ours: text,
+  difference: text,
+  parts: billParts,
+  messages: whole,
+});
+
+const billedModel = object<ComparedModel>({
+  model: text,
+  billedAs: texts,
+  billed: text,
+  ours: text,
+  difference: text,
+  parts: billParts,
+  features: list(
+    object<ComparedFeature>({
+      feature: words('input', 'output', 'cache_read', 'cache_write', 'web_search', 'batch', 'other'),
+      billed: text,
+      ours: text,
+      difference: text,
+      billedQuantity: nullable(whole),
+      ourQuantity: whole,
+    }),
+  ),
+});
+
 const members = map(anything);
 
 export const documents = {
@@ -372,6 +449,9 @@ export const documents = {
   lowBalances: stored(['account_meters', 'id', 'low_balances'], list(whole)),
   pastWindows: stored(['account_meters', 'id', 'past_windows'], pastWindows),
   reversals: stored(['account_meters', 'id', 'reversals'], reversals),
+  company: stored(['account_meters', 'id', 'company'], company),
+  personWindows: stored(['person_meters', 'id', 'windows'], personWindows),
+  budgets: stored(['person_meters', 'id', 'budgets'], budgets),
   limits: stored(['key_meters', 'id', 'limits'], limits),
   rates: stored(['key_meters', 'id', 'rates'], rates),
   hold: { ...stored(['holds', 'request_id', 'document'], holdShape), read: readDocument },
@@ -398,6 +478,9 @@ export const documents = {
     ['route_hours', "at_ms || ' ' || model || ' ' || provider || ' ' || upstream_model || ' ' || source", 'document'],
     object<RouteCounts>({ answered: whole, faults: map(whole), times: map(whole) }),
   ),
+  billSource: stored(['provider_bill_sources', 'provider', 'document'], billSource),
+  providerBill: stored(['provider_bills', "provider || ' ' || day_ms", 'document'], providerBill),
+  billedModels: stored(['provider_bills', "provider || ' ' || day_ms", 'models'], list(billedModel)),
   formerHashKeys: stored(
     ['installation', 'name', 'value'],
     list(object<FormerHashKey>({ id: text, keyBase64: text })),

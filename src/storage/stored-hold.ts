@@ -29,7 +29,7 @@ export interface HoldsTable {
 }
 
 /** The version of the JSON that this program writes. A program reads all versions up to its own. */
-const VERSION = 1;
+const VERSION = 2;
 
 type Meters = NonNullable<UsageRecord['meters']>;
 
@@ -38,7 +38,10 @@ const usageRecord = object<UsageRecord>({
   requestId: text,
   atMs: whole,
   account: whole,
+  above: list(whole),
+  payer: whole,
   key: whole,
+  person: nullable(whole),
   group: text,
   model: text,
   provider: nullable(text),
@@ -89,7 +92,10 @@ export const holdShape = object<StoredHold>({
   v: words(VERSION),
   requestId: text,
   account: whole,
+  above: list(whole),
+  payer: whole,
   key: whole,
+  person: nullable(whole),
   group: text,
   amount: whole,
   fromPlan: whole,
@@ -120,6 +126,7 @@ export function readHold(row: HoldsTable): HoldRow {
       key: row.key_id,
       amount: row.amount,
       ...NOT_IN_VERSION_0,
+      ...alone(row.account_id),
       group: '',
       openedAtMs: beganAtMs(row.request_id) ?? 0,
       owner: { node: '', epoch: 0 },
@@ -131,15 +138,21 @@ export function readHold(row: HoldsTable): HoldRow {
 }
 
 const NOT_IN_VERSION_0 = { fromPlan: 0, claim: null, checkpoint: null };
+/** Before version 2, no account was above another, and no key was a person's. */
+function alone(account: number) {
+  return { above: [], payer: account, person: null };
+}
+
 const NOT_IN_CHECKPOINTS_OF_VERSION_0 = { error: null, planPaid: 0, meters: null, admittedMs: null };
 
 /** Throws DocumentUnreadable. */
 export function readDocument(json: string): HoldRow {
   const { v = 0, ...stored } = membersOf(parseJson(json)) as Partial<HoldRow> & { v?: number };
   if (!isWholeNumber(v) || v > VERSION) throw new DocumentUnreadable(`a later release wrote it, in version ${v}`);
-  const checkpoint = stored.checkpoint && { ...NOT_IN_CHECKPOINTS_OF_VERSION_0, ...stored.checkpoint };
+  const chain = alone(stored.account ?? 0);
+  const checkpoint = stored.checkpoint && { ...NOT_IN_CHECKPOINTS_OF_VERSION_0, ...chain, ...stored.checkpoint };
   const { v: _, ...hold } = holdShape.read(
-    { v: VERSION, ...NOT_IN_VERSION_0, ...stored, ...(checkpoint && { checkpoint }) },
+    { v: VERSION, ...NOT_IN_VERSION_0, ...chain, ...stored, ...(checkpoint && { checkpoint }) },
     '',
   );
   if (hold.openedAtMs <= 0) throw new DocumentUnreadable('openedAtMs is missing');

@@ -3,6 +3,7 @@
 import type { AccountStore, NameSearches, PersonStore, SignUpStore, TokenStore } from '../accounts/accounts.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
+import type { BillStore } from '../bills/bills.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -30,6 +31,7 @@ import {
   signUpWrites,
   tokenWrites,
 } from './account-writes.ts';
+import { type BillReads, billWrites } from './bill-rows.ts';
 import { answerRow, type CoCommittedRow } from './co-committed.ts';
 import { type CodeReads, codeWrites } from './code-rows.ts';
 import { DocumentUnreadable } from './document-shape.ts';
@@ -85,6 +87,7 @@ export interface Stores {
   names: NameSearches;
   payments: PaymentStore;
   codes: CodeStore;
+  bills: BillStore;
   events: EventStore;
   destinations: DestinationStore;
   deliveries: DeliveryStore;
@@ -115,6 +118,7 @@ export type AccessReads = Omit<AccountStore, keyof ReturnType<typeof accountWrit
 export type ShortReads = AccessReads &
   PaymentStore &
   CodeReads &
+  BillReads &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   Pick<SampleStore, 'loadSamples'> &
@@ -150,6 +154,7 @@ export function assembleStores(
     payments: all,
     samples: { ...all, ...sampleWrites(gate) },
     codes: { ...all, ...codeWrites(gate) },
+    bills: { ...all, ...billWrites(gate) },
     events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },
     destinations: { ...all, ...destinationWrites(gate) },
     deliveries: { ...all, ...deliveryWrites(gate) },

@@ -2,18 +2,21 @@
 // derive their statements and parameters from them.
 
 import type { Actor, StoredAuditRecord } from '../audit/audit.ts';
-import type {
-  AccountRow,
-  DailyTotal,
-  Ending,
-  HoldRow,
-  IdempotencyRow,
-  KeyRow,
-  LeaseRow,
-  MonthChange,
-  NewEntry,
-  OpenHold,
-  StoredUsageRecord,
+import {
+  type AccountRow,
+  type DailyTotal,
+  type Ending,
+  type HoldRow,
+  type IdempotencyRow,
+  type KeyRow,
+  type LeaseRow,
+  type MonthChange,
+  type NewEntry,
+  NO_COMPANY,
+  NO_USE,
+  type OpenHold,
+  type PersonRow,
+  type StoredUsageRecord,
 } from '../ledger/ledger.ts';
 import { documents, readOr, type StoredDocument } from './stored-documents.ts';
 import { writeHold } from './stored-hold.ts';
@@ -24,6 +27,7 @@ export function readAccountRow(row: AccountMetersTable): AccountRow {
   return {
     id: row.id,
     enabled: row.enabled === 1,
+    company: row.company === null ? NO_COMPANY : read(documents.company, row.company, NO_COMPANY),
     creditLine: row.credit_line,
     balance: row.balance,
     debt: row.debt,
@@ -67,6 +71,7 @@ export function readKeyRow(row: KeyMetersTable): KeyRow {
   return {
     id: row.id,
     account: row.account_id,
+    person: row.person_id,
     status: row.status,
     expiresAtMs: row.expires_at_ms,
     quota: row.quota,
@@ -75,6 +80,19 @@ export function readKeyRow(row: KeyMetersTable): KeyRow {
     limits: read(documents.limits, row.limits, NO_LIMITS),
     rates: read(documents.rates, row.rates, NO_RATES),
     lastUsedAtMs: row.last_used_at_ms,
+    ...unreadable(),
+  };
+}
+
+export function readPersonRow(row: PersonMetersTable): PersonRow {
+  const { read, unreadable } = columnReader();
+  return {
+    id: row.id,
+    account: row.account_id,
+    enabled: row.enabled === 1,
+    budgets: read(documents.budgets, row.budgets, []),
+    windows: read(documents.personWindows, row.windows, NO_USE),
+    held: row.held,
     ...unreadable(),
   };
 }
@@ -121,7 +139,10 @@ export function readUsageRecord(row: UsageTable): StoredUsageRecord {
     cost: row.cost,
     writtenOff: row.written_off,
     providerCost: row.provider_cost,
-    ...readDetails(readOr(documents.usageDetails, row.details, () => NO_DETAILS)),
+    ...readDetails(
+      readOr(documents.usageDetails, row.details, () => NO_DETAILS),
+      row.account_id,
+    ),
   };
 }
 
@@ -182,6 +203,7 @@ type TableOf<Columns extends readonly Column<never>[]> = {
 };
 export type AccountMetersTable = TableOf<typeof accountColumns>;
 export type KeyMetersTable = TableOf<typeof keyColumns>;
+export type PersonMetersTable = TableOf<typeof personColumns>;
 export type ClaimsTable = TableOf<typeof claimColumns>;
 export type UsageTable = TableOf<typeof usageColumns> & { seq: number };
 
@@ -204,6 +226,7 @@ export const accountColumns = columnsFor<AccountRow>()([
   text('low_balances', (row) => (row.lowBalances.length === 0 ? null : JSON.stringify(row.lowBalances))),
   text('past_windows', (row) => (row.pastWindows.length === 0 ? null : JSON.stringify(row.pastWindows))),
   text('reversals', (row) => (row.reversals.used === 0 ? null : JSON.stringify(row.reversals))),
+  text('company', (row) => (row.company === NO_COMPANY ? null : JSON.stringify(row.company))),
 ]);
 
 export const keyColumns = columnsFor<KeyRow>()([
@@ -219,6 +242,16 @@ export const keyColumns = columnsFor<KeyRow>()([
   json('limits', (row) => JSON.stringify(row.limits)),
   json('rates', (row) => JSON.stringify(row.rates)),
   whole('last_used_at_ms', (row) => row.lastUsedAtMs),
+  whole('person_id', (row) => row.person),
+]);
+
+export const personColumns = columnsFor<PersonRow>()([
+  whole('id', (row) => row.id),
+  whole('account_id', (row) => row.account),
+  whole('enabled', (row) => (row.enabled ? 1 : 0)),
+  whole('held', (row) => row.held),
+  json('windows', (row) => JSON.stringify(row.windows)),
+  text('budgets', (row) => (row.budgets.length === 0 ? null : JSON.stringify(row.budgets))),
 ]);
 
 export const holdColumns: readonly Column<HoldRow>[] = [

@@ -81,6 +81,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   exports: 'exp',
   keys: 'key',
   key_meters: 'key',
+  person_meters: 'person',
   people: 'person',
   payments: 'pay',
   tokens: 'tok',

@@ -1,12 +1,26 @@
 // The part of a usage record that has no column, as JSON: a list without names, because every message stores one.
 
 import type { AttemptRecord, SpendingReading, UsageMeters, UsageRecord } from '../ledger/ledger.ts';
-import { list, map, membersOf, nullable, number, object, text, tuple, whole, words } from './document-shape.ts';
+import {
+  list,
+  map,
+  membersOf,
+  nullable,
+  number,
+  object,
+  optional,
+  text,
+  tuple,
+  whole,
+  words,
+} from './document-shape.ts';
 
 export interface Details {
   /** Timelines read it. */
   firstTokenMs: number | null;
   others: Others;
+  /** Absent: nobody above the account, which paid, and nobody's key. */
+  chain?: readonly [above: readonly number[], payer: number, person: number | null];
 }
 type Others = [
   provider: string | null,
@@ -70,6 +84,7 @@ export const detailsShape = object<Details>({
     ],
     OTHERS_LEAST,
   ),
+  chain: optional(tuple<NonNullable<Details['chain']>>([list(whole), whole, nullable(whole)])),
 });
 
 export function writeDetails(record: UsageRecord): string {
@@ -87,6 +102,8 @@ export function writeDetails(record: UsageRecord): string {
   if (record.planPaid > 0 || record.error !== null) others.push(record.planPaid);
   if (record.error !== null) others.push([record.error.code, record.error.message]);
   const details: Details = { firstTokenMs: record.firstTokenMs, others };
+  const { above, payer, person } = record;
+  if (above.length > 0 || person !== null) details.chain = [above, payer, person];
   return JSON.stringify(details);
 }
 
@@ -117,14 +134,19 @@ type DetailsOf = Pick<
   | 'meters'
   | 'planPaid'
   | 'error'
+  | 'above'
+  | 'payer'
+  | 'person'
 >;
 
 /** For a record whose details cannot be read. */
 export const NO_DETAILS: Details = { firstTokenMs: null, others: [null, null, 0, 'none', {}, [], null, 0, null] };
 
-export function readDetails({ firstTokenMs, others }: Details): DetailsOf {
+/** `account`: that of the record. */
+export function readDetails({ firstTokenMs, others, chain }: Details, account: number): DetailsOf {
   const [provider, upstreamModel, stream, usageSource, rates, attempts, ...later] = others;
   const [admittedMs, latencyMs, meters, planPaid = 0, error] = later;
+  const [above, payer, person] = chain ?? [[], account, null];
   return {
     provider,
     upstreamModel,
@@ -138,6 +160,9 @@ export function readDetails({ firstTokenMs, others }: Details): DetailsOf {
     meters: meters === null ? null : readMeters(meters),
     planPaid,
     error: error === undefined ? null : { code: error[0], message: error[1] },
+    above,
+    payer,
+    person,
   };
 }
 
@@ -156,7 +181,7 @@ function readReading(stored: Reading | null): SpendingReading | null {
 }
 
 /** As development versions wrote it. The earliest have no meters and no admission time. */
-type EarlyDetails = Omit<DetailsOf, 'admittedMs' | 'meters' | 'planPaid' | 'error'> & {
+type EarlyDetails = Omit<DetailsOf, 'admittedMs' | 'meters' | 'planPaid' | 'error' | 'above' | 'payer' | 'person'> & {
   admittedMs?: number | null;
   meters?: { balance: [before: number, after: number]; quota?: Reading; allowance?: Reading };
 };

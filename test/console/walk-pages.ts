@@ -1,5 +1,7 @@
 // Visits every page of the console as each role with a session. Contains no tests.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { type Screen, screens } from '../../console/screens.ts';
 import { Browser, type Somebody, signUp } from '../contract/sign-in/browser.ts';
@@ -17,6 +19,7 @@ export type Places = Readonly<
   Record<
     | 'accountId'
     | 'batchId'
+    | 'billId'
     | 'keyId'
     | 'requestId'
     | 'modelName'
@@ -57,15 +60,44 @@ async function withUsage(turnpike: Turnpike) {
   await turnpike.admin('POST', `/accounts/${accounts.acme}/redemptions`, { code });
   const delivery = await withDelivery(turnpike, accounts.acme);
   const exportId = await withExport(turnpike, accounts.acme);
-  return { accountId: accounts.acme, batchId: String(batch['id']), keyId: key.id, requestId, ...delivery, exportId };
+  const billId = await withBill(turnpike, 'sandbox', 'sandbox-echo');
+  return {
+    accountId: accounts.acme,
+    batchId: String(batch['id']),
+    billId,
+    keyId: key.id,
+    requestId,
+    ...delivery,
+    exportId,
+  };
 }
 
 async function withoutUsage(turnpike: Turnpike) {
   const { id } = await turnpike.admin('POST', '/accounts', { name: 'acme' });
   const { data } = (await turnpike.admin('GET', '/keys')) as { data: { id: string }[] };
-  const missing = { batchId: 'batch_000000000', destinationId: 'dest_000000000', deliveryId: 'dlv_000000000' };
-  const exportId = 'exp_000000000';
-  return { accountId: String(id), keyId: data[0]?.id ?? '', requestId: `req_${'0'.repeat(25)}`, ...missing, exportId };
+  const billId = 'sandbox:2026-01-05';
+  const missing = {
+    billId,
+    batchId: 'batch_000000000',
+    destinationId: 'dest_000000000',
+    deliveryId: 'dlv_000000000',
+    exportId: 'exp_000000000',
+  };
+  return { accountId: String(id), keyId: data[0]?.id ?? '', requestId: `req_${'0'.repeat(25)}`, ...missing };
+}
+
+/** A source and a bill of a provider, for a model of this name. */
+export async function withBill(turnpike: Turnpike, provider: string, model: string): Promise<string> {
+  await turnpike.admin('POST', '/provider-bill-sources', { provider, kind: 'anthropic', schedule: 'never' });
+  const { token } = JSON.parse(readFileSync(join(turnpike.dataDirectory, 'operator.json'), 'utf8'));
+  const cell = `"${model.replaceAll('"', '""')}"`;
+  const imported = await fetch(`${turnpike.url}/api/v1/provider-bill-sources/${provider}/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv' },
+    body: `usage_date_utc,model,token_type,cost_usd\n2026-01-05,${cell},output,1234.5678901234\n`,
+  });
+  if (!imported.ok) throw new Error(`the bill was not imported: ${await imported.text()}`);
+  return `${provider}:2026-01-05`;
 }
 
 /** A webhook of the account whose address cannot be reached, and a delivery to it. */

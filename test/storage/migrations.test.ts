@@ -30,7 +30,7 @@ describe('a start on SQLite', () => {
     expect(created).toEqual({ version: latestVersion, tables: expect.any(Number) });
     {
       using database = openForWriting(path);
-      database.run(`INSERT INTO accounts VALUES (7, 1, '{"id":7}')`);
+      database.run(`INSERT INTO accounts (id, created_at_ms, document) VALUES (7, 1, '{"id":7}')`);
     }
     expect(start(path)).toEqual(created);
     using database = new Database(path);

@@ -24,6 +24,7 @@ test.skipIf(cannotStartPostgres)('a change that cannot be applied is passed over
     epoch: await feed.readEpoch(),
     forgetKey: () => {},
     forgetAccount: () => {},
+    forgetPerson: () => {},
     forgetAll: () => void forgotten++,
     cutKey(id) {
       if (id === BROKEN) throw new TypeError('a fault of this program');
@@ -63,6 +64,7 @@ test('a catalog that a busy database does not give is read again', async () => {
     epoch: 0,
     forgetKey: () => {},
     forgetAccount: () => {},
+    forgetPerson: () => {},
     forgetAll: () => {},
     cutKey: () => {},
     async readCatalog() {

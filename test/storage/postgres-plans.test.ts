@@ -54,7 +54,7 @@ const FILLED = [
    FROM generate_series(1, 5000) n`,
   `INSERT INTO key_secrets SELECT 'hash ' || n, n, n FROM generate_series(1000, 1199) n`,
   `INSERT INTO account_meters SELECT id, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}' FROM accounts`,
-  `INSERT INTO key_meters SELECT id, account_id, 'enabled', NULL, NULL, 'total', 0, 0, 0, '{}', '{}', NULL FROM keys`,
+  `INSERT INTO key_meters SELECT id, account_id, 'enabled', NULL, NULL, 'total', 0, 0, 0, '{}', '{}', NULL, NULL FROM keys`,
   `INSERT INTO holds SELECT 'req_hold' || n, 100, 1000, 'node-1', 1, NULL, 1, '{"openedAtMs":1}' FROM generate_series(1, 500) n`,
   `INSERT INTO usage_records (request_id, at_ms, account_id, key_id, ended_by, group_name, model, outcome, status, input_tokens,
      output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, web_searches, cost, written_off, details, month)
@@ -153,7 +153,7 @@ async function askAccess(reader: Reader): Promise<void> {
   await reads.openMessage('req_hold7');
   await reads.accountMeters(101, FIRST_MS);
   await reads.keyMeters(1001, FIRST_MS);
-  await reads.callerMeters({ account: 101, key: 1001, groups: [] }, FIRST_MS);
+  await reads.callerMeters({ account: 101, above: [], payer: 101, key: 1001, person: null, groups: [] }, FIRST_MS);
 }
 
 /** Totals that add up a run in one statement. */

@@ -359,6 +359,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
 
   test('find existing objects only', async () => {
     const nowMs = bench.clock.nowMs();
+    const alone = (account: number) => ({ account, above: [], payer: account, person: null });
     const groups = [{ name: 'default', limits: { ...NO_LIMITS, requestsPerMinute: 5 } }];
     for (const [at, key] of [...keys, 1].entries()) {
       const account = accounts[Math.floor(at / MAKERS.length)] ?? 1;
@@ -367,8 +368,8 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
       await same((stores) => stores.accounts.findKeyBySecretHash([`hash of ${key}`]));
       await same((stores) => stores.ledger.accountMeters(account, nowMs));
       await same((stores) => stores.ledger.keyMeters(key, nowMs));
-      await same((stores) => stores.ledger.callerMeters({ account, key, groups }, nowMs));
-      await same((stores) => stores.ledger.callerMeters({ account: accounts[2] as number, key, groups }, nowMs));
+      await same((stores) => stores.ledger.callerMeters({ ...alone(account), key, groups }, nowMs));
+      await same((stores) => stores.ledger.callerMeters({ ...alone(accounts[2] as number), key, groups }, nowMs));
     }
     await same((stores) => stores.accounts.findKeyBySecretHash(['proofpro.rotated']));
     for (const requestId of [...messages.slice(0, 5), 'req_310', 'req_none']) {

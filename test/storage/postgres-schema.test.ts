@@ -96,7 +96,7 @@ describe.skipIf(cannotStartPostgres)('the tables of PostgreSQL', () => {
     await using database = await (await sharedPostgres()).newDatabase();
     await runOn(
       database.url,
-      "DELETE FROM schema_versions WHERE version > 9; UPDATE schema_versions SET version = 7; INSERT INTO accounts VALUES (7, 1, '{}')",
+      "DELETE FROM schema_versions WHERE version > 9; UPDATE schema_versions SET version = 7; INSERT INTO accounts (id, created_at_ms, document) VALUES (7, 1, '{}')",
     );
     const refusal = await failureOf(prepareDatabase(database.url));
     expect(String(refusal)).toContain('the database has version 7; this release can migrate version 8 and later');

@@ -281,11 +281,13 @@ function fill(path: string, count: number): void {
   database.run(
     `INSERT INTO entries SELECT seq, account_id, at_ms, 7, 3, 1, 'usage', request_id, NULL FROM usage_records`,
   );
-  database.run("INSERT INTO accounts VALUES (1, 0, '{}'), (7, 0, '{}')");
+  database.run("INSERT INTO accounts (id, created_at_ms, document) VALUES (1, 0, '{}'), (7, 0, '{}')");
   database.run(
-    "INSERT INTO account_meters VALUES (1, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}', 0, 0, 0, NULL, NULL, NULL, NULL)",
+    "INSERT INTO account_meters VALUES (1, 1, 0, 0, 0, NULL, 'total', 0, 0, 0, '{}', 0, 0, 0, NULL, NULL, NULL, NULL, NULL)",
   );
-  database.run("INSERT INTO keys VALUES (2, 1, 'tok_a', 0, '{}'), (8, 7, 'tok_a', 0, '{}')");
+  database.run(
+    "INSERT INTO keys (id, account_id, made_by, created_at_ms, document) VALUES (2, 1, 'tok_a', 0, '{}'), (8, 7, 'tok_a', 0, '{}')",
+  );
   database.close();
 }
 

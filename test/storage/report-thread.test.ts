@@ -82,7 +82,7 @@ describe('report queries', () => {
     await using bench = await openWorkbench((clock) => (opened = openSqliteReports(clock)), 100);
     const { database } = opened as OpenedSqlite;
     database.run(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n <= ${bounds.reportKeysMax})
-      INSERT INTO keys SELECT n, ${bench.account}, 'tok_a', 0, '{}' FROM numbers`);
+      INSERT INTO keys (id, account_id, made_by, created_at_ms, document) SELECT n, ${bench.account}, 'tok_a', 0, '{}' FROM numbers`);
     const { usage } = bench.stores;
     const tooMany = { code: 'invalid_request', status: 400 };
     expect(await failureOf(usage.listUsage({ ...page, madeBy: 'tok_a' }))).toMatchObject(tooMany);

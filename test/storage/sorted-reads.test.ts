@@ -41,10 +41,14 @@ describe('more accounts and keys than are sorted', () => {
 function fill(path: string): void {
   using database = openForWriting(path);
   for (const n of [1, 2, 3, 4]) {
-    database.run(`INSERT INTO accounts VALUES (${n}, ${n}, '{"name":"N${n}","groups":["default"]}')`);
+    database.run(
+      `INSERT INTO accounts (id, created_at_ms, document) VALUES (${n}, ${n}, '{"name":"N${n}","groups":["default"]}')`,
+    );
     database.run(`INSERT INTO account_meters (id, enabled, credit_line, balance, held, allowance_period, allowance_used,
       allowance_held, allowance_period_start_ms, group_rates) VALUES (${n}, 1, 0, ${n}, 0, 'total', 0, 0, 0, '{}')`);
-    database.run(`INSERT INTO keys VALUES (${n}, ${n}, 'tok_a', ${n}, '{"name":"N${n}"}')`);
+    database.run(
+      `INSERT INTO keys (id, account_id, made_by, created_at_ms, document) VALUES (${n}, ${n}, 'tok_a', ${n}, '{"name":"N${n}"}')`,
+    );
     database.run(`INSERT INTO key_meters (id, account_id, status, quota_period, quota_used, quota_held,
       quota_period_start_ms, limits, rates) VALUES (${n}, ${n}, 'enabled', 'total', 0, 0, 0, '{}', '{}')`);
   }

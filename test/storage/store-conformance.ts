@@ -22,6 +22,7 @@ import { paymentConformance } from './conformance/payments.ts';
 import { peopleConformance } from './conformance/people.ts';
 import { periodConformance } from './conformance/periods.ts';
 import { debtConformance, planConformance, planTimeConformance } from './conformance/plans.ts';
+import { billConformance } from './conformance/provider-bills.ts';
 import { rateConformance } from './conformance/rates.ts';
 import { readConformance } from './conformance/reads.ts';
 import { reconciliationConformance } from './conformance/reconciliation.ts';
@@ -59,6 +60,7 @@ export function describeStore(
     describe('stores', () => answerConformance(open));
     describe('stores', () => paymentConformance(open));
     describe('stores', () => codeConformance(open));
+    describe('stores', () => billConformance(open));
     describe('counts', () => trafficConformance(open));
     describe('charges under an idempotency key', () => claimConformance(open));
     describe('lists', () => journalConformance(open));

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { newRequestId } from '../../src/base/ids.ts';
-import type { HoldRow } from '../../src/ledger/ledger.ts';
+import type { HoldRow, UsageRecord } from '../../src/ledger/ledger.ts';
 import { readHold, writeHold } from '../../src/storage/stored-hold.ts';
 import { usageRecord } from '../money/ledger/workbench.ts';
 
@@ -10,7 +10,10 @@ const requestId = newRequestId(Date.UTC(2026, 10, 20));
 const hold: HoldRow = {
   requestId,
   account: 7,
+  above: [6, 5],
+  payer: 6,
   key: 8,
+  person: 12,
   group: 'default',
   amount: 500,
   fromPlan: 20,
@@ -30,8 +33,17 @@ test('a hold is read as it was written', () => {
   expect(read(writeHold(hold))).toEqual(hold);
 });
 
+const ALONE = { above: [], payer: 7, person: null };
+
+test('a hold of version 1 has nothing above its account and is of nobody, in its checkpoint, too', () => {
+  const { above: _, payer: __, person: ___, ...early } = hold;
+  const { above: ____, payer: _____, person: ______, ...checkpoint } = hold.checkpoint as UsageRecord;
+  const record = { ...hold.checkpoint, ...ALONE };
+  expect(read({ v: 1, ...early, checkpoint })).toEqual({ ...hold, ...ALONE, checkpoint: record as UsageRecord });
+});
+
 test('a hold of version 0 has defaults for what was not stored, in its checkpoint, too', () => {
-  const { claim: _, fromPlan: __, ...early } = hold;
+  const { claim: _, fromPlan: __, above: _above, payer: _payer, person: _person, ...early } = hold;
   const {
     error: ___,
     planPaid: ____,
@@ -41,6 +53,7 @@ test('a hold of version 0 has defaults for what was not stored, in its checkpoin
   } = hold.checkpoint as object as Record<string, unknown>;
   expect(read({ ...early, checkpoint })).toEqual({
     ...hold,
+    ...ALONE,
     claim: null,
     fromPlan: 0,
     checkpoint: {
@@ -54,7 +67,7 @@ test('a hold of version 0 has defaults for what was not stored, in its checkpoin
 });
 
 test.each([
-  ['of a later version', { ...hold, v: 2 }, 'a later release wrote it, in version 2'],
+  ['of a later version', { ...hold, v: 3 }, 'a later release wrote it, in version 3'],
   ['with a version that is no number', { ...hold, v: 'x' }, 'a later release wrote it, in version x'],
   ['that is no JSON', '{"requestId":', 'it is not JSON'],
   ['that is no object', 'null', 'requestId is missing'],

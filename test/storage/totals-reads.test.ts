@@ -20,9 +20,11 @@ const path = databasePath(directory.path);
 beforeAll(() => {
   const database = openForWriting(path);
   for (let account = 1; account <= 3; account++) {
-    database.run(`INSERT INTO accounts VALUES (${account}, 0, '{}')`);
+    database.run(`INSERT INTO accounts (id, created_at_ms, document) VALUES (${account}, 0, '{}')`);
     for (let key = 10 * account; key < 10 * account + 3; key++) {
-      database.run(`INSERT INTO keys VALUES (${key}, ${account}, '${key % 2 === 0 ? 'tok_a' : 'tok_b'}', 0, '{}')`);
+      database.run(
+        `INSERT INTO keys (id, account_id, made_by, created_at_ms, document) VALUES (${key}, ${account}, '${key % 2 === 0 ? 'tok_a' : 'tok_b'}', 0, '{}')`,
+      );
       for (let day = 0; day < 4; day++)
         for (const model of ['a', 'b', 'c'].slice(0, 1 + ((key + day) % 3)))
           database.run(

@@ -5,7 +5,7 @@ import { emptyRecord } from '../../src/ledger/usage-record.ts';
 import { documents } from '../../src/storage/stored-documents.ts';
 import { readDetails, writeDetails } from '../../src/storage/usage-details.ts';
 
-const read = (json: string) => readDetails(documents.usageDetails.read(json));
+const read = (json: string) => readDetails(documents.usageDetails.read(json), ADMITTED.account);
 
 const ADMITTED = { requestId: 'req_1', account: 7, key: 9, group: 'default', model: 'm', stream: true };
 const RATES = { tier: 'standard', input: '3' };
@@ -36,6 +36,8 @@ test('details of a usage record are read as they were written', () => {
       const failed = { ...record, planPaid, error: { code: 'upstream_overloaded', message: 'why "so"' } };
       expect({ ...failed, ...read(writeDetails(failed)) }).toStrictEqual(failed);
     }
+    const below = { ...record, above: [5, 3], payer: 3, person: 12 };
+    expect({ ...below, ...read(writeDetails(below)) }).toStrictEqual(below);
     const whole = { ...emptyRecord({ ...ADMITTED, stream: false }), meters };
     expect({ ...whole, ...read(writeDetails(whole)) }).toStrictEqual(whole);
   }
@@ -66,8 +68,9 @@ test('details that development versions wrote are read, and can be written again
       },
     ],
   ] as const) {
+    const chain = { above: [], payer: ADMITTED.account, person: null };
     const attempts = [{ ...EARLY_ATTEMPT, credential: null, reason: null, startedMs: null }];
-    expect(read(JSON.stringify(stored))).toEqual({ ...details, attempts });
+    expect(read(JSON.stringify(stored))).toEqual({ ...details, ...chain, attempts });
     const written = read(writeDetails({ ...emptyRecord(ADMITTED), ...details }));
     expect(written).toMatchObject({ ...details, attempts });
   }

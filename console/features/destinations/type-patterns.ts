@@ -15,6 +15,7 @@ const groupLabels = {
   balance: 'Balance',
   allowance: 'Allowance',
   quota: 'Quotas of keys',
+  budget: 'Budgets of users',
   plan_window: 'Plan allowances',
   spend: 'Spend',
   message: 'Requests',

@@ -9,7 +9,9 @@ import { exportTables } from './exports.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
+import { peopleAndLevels } from './people-and-levels.ts';
 import { planWindowColumns } from './plan-windows.ts';
+import { providerBillTables } from './provider-bills.ts';
 import { refusalTables } from './refusals.ts';
 
 /** Statements are separated by semicolons. */
@@ -101,12 +103,28 @@ const rights: Migration = {
   ...dataRights,
 };
 
+/** Programs of earlier versions would let messages past the limits of accounts above and of people. */
+const levels: Migration = {
+  version: 19,
+  name: 'people and levels',
+  leastKnown: 19,
+  ...peopleAndLevels,
+};
+
 /** Only new tables, which programs of earlier versions neither read nor write. */
 const exportSchedules: Migration = {
   version: 24,
   name: 'exports',
-  leastKnown: 16,
+  leastKnown: 19,
   ...exportTables,
+};
+
+/** Only new tables, which programs of earlier versions neither read nor write. */
+const providerBills: Migration = {
+  version: 25,
+  name: 'provider bills',
+  leastKnown: 19,
+  ...providerBillTables,
 };
 
 export const migrations: readonly [Migration, ...Migration[]] = [
@@ -119,7 +137,9 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   claimedEmails,
   missingTables,
   rights,
+  levels,
   exportSchedules,
+  providerBills,
 ];
 
 /** The version that this program creates and uses. */

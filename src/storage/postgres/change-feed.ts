@@ -14,6 +14,7 @@ export type Change =
   /** Terms, groups or credit: everything cached for the account and its keys. */
   | { kind: 'account'; id: number }
   | { kind: 'key'; id: number }
+  | { kind: 'person'; id: number }
   | { kind: 'catalog' }
   /** Every node ends the running messages of this key. */
   | { kind: 'cut'; id: number };
@@ -35,7 +36,7 @@ const READ_CHANGES = `
 interface ChangesTable {
   epoch: number;
   kept_after: number;
-  kind: Change['kind'] | 'credit' | 'token' | 'person' | null;
+  kind: Change['kind'] | 'credit' | 'token' | null;
   object_id: number;
   changed_at: number;
 }
@@ -92,7 +93,7 @@ export class ChangeFeed {
 }
 
 function readChange({ kind, object_id }: ChangesTable): Change[] {
-  if (kind === null || kind === 'token' || kind === 'person') return []; // not cached by any node
+  if (kind === null || kind === 'token') return []; // not cached by any node
   if (kind === 'catalog') return [{ kind }];
   return [{ kind: kind === 'credit' ? 'account' : kind, id: object_id }];
 }
@@ -177,13 +178,18 @@ function refuseOutpaced({ epoch, account }: DecidedAt): CheckedAsk {
 }
 
 /** A refused operation changed nothing. */
-function operationsTold(operations: readonly Operation[], { accounts, keys, entries }: Changes): ChangeNotice[] {
+function operationsTold(
+  operations: readonly Operation[],
+  { accounts, keys, people, entries }: Changes,
+): ChangeNotice[] {
   if (operations.length === 0) return [];
   const terms = operations.flatMap((operation): ChangeNotice[] => {
     const isOfAccount =
       operation.kind === 'set-account' || operation.kind === 'set-plan' || operation.kind === 'change-plan';
     if (isOfAccount && accounts.has(operation.account)) return [ofAccount(operation.account)];
     if (operation.kind === 'set-key' && keys.has(operation.key)) return [ofKey(operation.key, operation.account)];
+    if (operation.kind === 'set-person' && people.has(operation.person))
+      return [{ kind: 'person', object: operation.person, account: INSTALLATION }];
     return [];
   });
   const credits = entries.filter(({ kind }) => CREDITS.has(kind));

@@ -12,6 +12,7 @@ import {
   holdColumns,
   json,
   keyColumns,
+  personColumns,
   readText,
   text,
   usageColumns,
@@ -88,11 +89,22 @@ export function nextMonth(month: number): number {
 }
 
 /** Reversals change only with an idempotency record. */
-const ACCOUNT_TERMS = ['enabled', 'credit_line', 'allowance', 'allowance_period', 'debt', 'low_balances', 'reversals'];
-const KEY_TERMS = ['account_id', 'status', 'expires_at_ms', 'quota', 'quota_period', 'limits'];
+const ACCOUNT_TERMS = [
+  'enabled',
+  'company',
+  'credit_line',
+  'allowance',
+  'allowance_period',
+  'debt',
+  'low_balances',
+  'reversals',
+];
+const KEY_TERMS = ['account_id', 'person_id', 'status', 'expires_at_ms', 'quota', 'quota_period', 'limits'];
+const PERSON_TERMS = ['account_id', 'enabled', 'budgets'];
 /** The columns that ordinary messages change. */
 export const accountMeterColumns = accountColumns.filter(({ name }) => !ACCOUNT_TERMS.includes(name));
 export const keyMeterColumns = keyColumns.filter(({ name }) => !KEY_TERMS.includes(name));
+export const personMeterColumns = personColumns.filter(({ name }) => !PERSON_TERMS.includes(name));
 
 /** With the columns by which other nodes find a hold. */
 export const sharedHoldColumns: readonly Column<HoldRow>[] = [
@@ -141,5 +153,7 @@ export function asNumbers(of: string, ...names: readonly string[]): string {
 export const ACCOUNT_COLUMNS = readText('m', accountColumns, asFloat);
 /** As KeyMetersTable. */
 export const KEY_COLUMNS = readText('m', keyColumns, asFloat);
+/** As PersonMetersTable. */
+export const PERSON_COLUMNS = readText('m', personColumns, asFloat);
 /** As UsageTable. */
 export const USAGE_COLUMNS = `${asNumbers('r', 'seq')}, ${readText('r', usageColumns, asFloat)}`;

@@ -30,6 +30,7 @@ import {
   ROLLBACK,
   type Statement,
 } from './connection.ts';
+import { KnownChains, RowsMissing, withRows } from './known-chains.ts';
 import { BRIEF_LOCKS, findLocked, type LoadedRows, loadRows, type Needs, readNeeds } from './load-rows.ts';
 import * as statements from './statements.ts';
 import { writeChanges } from './write-changes.ts';
@@ -49,6 +50,7 @@ export class PostgresLedgerStore implements LedgerStore {
   /** Called with the database's time, with each batch. */
   onTime: (nowMs: number) => void = () => {};
   readonly #connection: Connection;
+  readonly #chains = new KnownChains();
   readonly #clock: Clock | null;
   readonly #outcomeMsMax: number;
 
@@ -59,10 +61,11 @@ export class PostgresLedgerStore implements LedgerStore {
   }
 
   async transact(bundles: readonly Bundle[], decide: (rows: Rows) => Changes, isBrief = false): Promise<void> {
-    const needs = readNeeds(bundles);
-    for (let tries = 1, isLocked = false; ; tries++) {
+    const needsOf = (some: readonly Bundle[]) => this.#chains.fill(readNeeds(some));
+    let needs = needsOf(bundles);
+    for (let tries = 1, misses = 0, isLocked = false; ; tries++) {
       const options = { nowMs: this.#clock?.nowMs() ?? null, outcomeMsMax: this.#outcomeMsMax, isBrief, isLocked };
-      const batch = new Batch(this.#connection, needs, options);
+      const batch = new Batch(this.#connection, needs, this.#chains, options);
       try {
         await batch.run(decide, this.onTime);
         return;
@@ -75,9 +78,14 @@ export class PostgresLedgerStore implements LedgerStore {
           continue;
         }
         await this.#connection.ask(ROLLBACK).catch(() => {}); // lost: rolled back with its connection
+        if (failure instanceof RowsMissing && ++misses <= bounds.accountChainMax) {
+          needs = withRows(needs, failure.rows);
+          tries--;
+          continue;
+        }
         isLocked = [LOCK_NOT_HAD, TOO_LONG].includes(String((failure as ServerError).errno));
         if (isLocked && !needs.expires) {
-          const neededBy = isBrief ? () => null : await findLocked(this.#connection, needs);
+          const neededBy = isBrief ? () => null : await findLocked(this.#connection, needs, needsOf);
           if (neededBy !== null) throw new RowsLocked(neededBy, { cause: failure });
         }
         if (tries >= bounds.batchTriesMax || !isToBeginAgain(failure)) throw asOfBundleOrStore(failure);
@@ -114,11 +122,13 @@ class Batch {
   transaction: string | null = null;
   readonly #connection: Connection;
   readonly #needs: Needs;
+  readonly #chains: KnownChains;
   readonly #options: BatchOptions;
 
-  constructor(connection: Connection, needs: Needs, options: BatchOptions) {
+  constructor(connection: Connection, needs: Needs, chains: KnownChains, options: BatchOptions) {
     this.#connection = connection;
     this.#needs = needs;
+    this.#chains = chains;
     this.#options = options;
   }
 
@@ -148,7 +158,10 @@ class Batch {
   async #load(needs: Needs, first: readonly Statement[]): Promise<LoadedRows> {
     const { asked, read } = loadRows(needs, this.#options.nowMs);
     const answers = await this.#connection.ask(...first, ...asked);
-    return read(answers.slice(first.length));
+    const loaded = read(answers.slice(first.length));
+    const missing = this.#chains.findMissing(loaded, needs);
+    if (missing !== null) throw new RowsMissing(missing);
+    return loaded;
   }
 
   /**
@@ -173,10 +186,10 @@ class Batch {
    */
   async #havable(lapsed: HoldRow[]): Promise<HoldRow[]> {
     if (!this.#options.isLocked || lapsed.length === 0) return lapsed;
-    const values = [arrayOf(lapsed.map(({ account }) => account))];
+    const values = [arrayOf(lapsed.flatMap(accountsOf))];
     const [rows = []] = await this.#connection.ask({ text: statements.LOCK_FREE_ACCOUNTS, values });
     const free = new Set(rows.map(({ id }) => id));
-    return lapsed.filter(({ account }) => free.has(account));
+    return lapsed.filter((hold) => accountsOf(hold).every((account) => free.has(account)));
   }
 
   /**
@@ -251,10 +264,11 @@ function withHolds(needs: Needs, holds: readonly HoldRow[]): Needs {
   const requestIds = holds.map(({ requestId }) => requestId);
   return {
     ...needs,
-    accounts: join(
-      needs.accounts,
-      holds.map(({ account }) => account),
-    ).sort((one, other) => one - other),
+    accounts: join(needs.accounts, holds.flatMap(accountsOf)).sort((one, other) => one - other),
+    people: join(
+      needs.people,
+      holds.flatMap(({ person }) => (person === null ? [] : [person])),
+    ),
     keys: join(
       needs.keys,
       holds.map(({ key }) => key),
@@ -262,6 +276,10 @@ function withHolds(needs: Needs, holds: readonly HoldRow[]): Needs {
     holds: join(needs.holds, requestIds),
     endings: join(needs.endings, requestIds),
   };
+}
+
+function accountsOf({ account, above }: HoldRow): number[] {
+  return [account, ...above];
 }
 
 interface ServerError {
@@ -278,7 +296,8 @@ const AGAIN = ['40001', '40P01', LOCK_NOT_HAD]; // serialization failure, deadlo
 /** Others locked the same rows or inserted one meanwhile, or the month's partition does not exist yet. */
 function isToBeginAgain(failure: unknown): boolean {
   const { errno, constraint } = failure as ServerError;
-  const isMadeMeanwhile = errno === '23505' && /^(?:account_meters|key_meters|leases)_pkey$/.test(String(constraint));
+  const isMadeMeanwhile =
+    errno === '23505' && /^(?:account_meters|key_meters|person_meters|leases)_pkey$/.test(String(constraint));
   return AGAIN.includes(String(errno)) || isMadeMeanwhile || missingMonth(failure) !== null;
 }
 

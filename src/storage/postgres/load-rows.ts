@@ -6,12 +6,14 @@ import { bounds } from '../../config/config.ts';
 import type {
   AccountRow,
   Bundle,
+  Chain,
   Ending,
   HoldRow,
   IdempotencyRow,
   KeyRow,
   LeaseRow,
   Operation,
+  PersonRow,
   Rows,
 } from '../../ledger/ledger.ts';
 import { type HoldsTable, readHold } from '../stored-hold.ts';
@@ -19,10 +21,12 @@ import {
   type AccountMetersTable,
   type ClaimsTable,
   type KeyMetersTable,
+  type PersonMetersTable,
   readAccountRow,
   readIdempotencyRow,
   readKeyRow,
   readLeaseRow,
+  readPersonRow,
   readUsageRecord,
   type UsageTable,
 } from '../tables.ts';
@@ -35,6 +39,9 @@ export interface LoadedRows {
   /** The rows that exist; all others are new. */
   accounts: ReadonlyMap<number, AccountRow>;
   keys: ReadonlyMap<number, KeyRow>;
+  people: ReadonlyMap<number, PersonRow>;
+  holds: Iterable<Chain>;
+  endings: Iterable<Chain>;
   leases: ReadonlyMap<string, LeaseRow>;
   /** The database's transaction number, by which the outcome can be looked up. */
   transaction: string;
@@ -50,6 +57,7 @@ export function loadRows(
   const roundTrip = new Requester();
   const lockedLeases = roundTrip.askIf(needs.leases === 'lock', statements.LOCK_LEASES); // before accounts, here and everywhere
   const { accounts, keys } = askForPayers(roundTrip, needs);
+  const people = roundTrip.unlessEmpty(needs.people, statements.READ_PEOPLE);
   const holds = roundTrip.unlessEmpty(needs.holds, statements.READ_HOLDS);
   const endings = roundTrip.unlessEmpty(needs.endings, statements.READ_ENDINGS, earliestMonth(needs.endings), nowMs);
   const claimValues = [arrayOf(needs.claims.map(({ key }) => key)), arrayOf(needs.claims.map(({ name }) => name))];
@@ -78,6 +86,7 @@ export function loadRows(
         transaction: now?.transaction ?? '',
         accounts: of<AccountMetersTable>(accounts).map(readAccountRow),
         keys: of<KeyMetersTable>(keys).map(readKeyRow),
+        people: of<PersonMetersTable>(people).map(readPersonRow),
         holds: held,
         endings: [endings, endingsOfClaims, failedAttempts].flatMap((at) => of<UsageTable>(at)).map(readEnding),
         claims: [...of<ClaimsTable>(claimsOfHolds), ...claimTables].map(readIdempotencyRow),
@@ -126,6 +135,7 @@ interface FoundRows {
   transaction: string;
   accounts: AccountRow[];
   keys: KeyRow[];
+  people: PersonRow[];
   holds: HoldRow[];
   endings: Ending[];
   claims: IdempotencyRow[];
@@ -136,6 +146,7 @@ interface FoundRows {
 function rowsFrom(found: FoundRows): LoadedRows {
   const accounts = new Map(found.accounts.map((row) => [row.id, row]));
   const keys = new Map(found.keys.map((row) => [row.id, row]));
+  const people = new Map(found.people.map((row) => [row.id, row]));
   const holds = new Map(found.holds.map((row) => [row.requestId, row]));
   const endings = new Map(found.endings.map((ending) => [ending.record.requestId, ending]));
   const claims = new Map(found.claims.map((row) => [`${row.key} ${row.name}`, row]));
@@ -145,6 +156,7 @@ function rowsFrom(found: FoundRows): LoadedRows {
     nowMs: found.nowMs,
     account: (id) => accounts.get(id),
     key: (id) => keys.get(id),
+    person: (id) => people.get(id),
     hold: (requestId) => holds.get(requestId),
     ending: (requestId) => endings.get(requestId),
     creditedAmount: (account, reference) => credits.get(`${account} ${reference}`) ?? null,
@@ -153,7 +165,16 @@ function rowsFrom(found: FoundRows): LoadedRows {
     leases: () => leases.values(),
     holds: () => holds.values(),
   };
-  return { rows, accounts, keys, leases, transaction: found.transaction };
+  return {
+    rows,
+    accounts,
+    keys,
+    people,
+    holds: found.holds,
+    endings: found.endings.map(({ record }) => record),
+    leases,
+    transaction: found.transaction,
+  };
 }
 
 function isOpen<Row extends { document: string | null }>(row: Row): row is Row & { document: string } {
@@ -174,6 +195,7 @@ export interface Needs {
   /** In id order, the order of locking. */
   accounts: number[];
   keys: number[];
+  people: number[];
   /** Messages whose holds, and messages whose records are needed. */
   holds: string[];
   endings: string[];
@@ -201,6 +223,7 @@ const TOLD: ReadonlySet<Operation['kind']> = new Set([
   'refund',
   'set-account',
   'set-key',
+  'set-person',
   'set-plan',
   'change-plan',
 ]);
@@ -208,10 +231,11 @@ const TOLD: ReadonlySet<Operation['kind']> = new Set([
 export function readNeeds(bundles: readonly Bundle[]): Needs {
   const found = new CollectedNeeds();
   for (const { operations } of bundles) for (const operation of operations) addNeeds(found, operation);
-  const { accounts, keys, holds, endings, strays, answered, ...rest } = found;
+  const { accounts, keys, people, holds, endings, strays, answered, ...rest } = found;
   return {
     accounts: [...accounts].sort((one, other) => one - other),
     keys: [...keys],
+    people: [...people],
     holds: [...holds],
     endings: [...endings],
     strays: [...strays],
@@ -223,6 +247,7 @@ export function readNeeds(bundles: readonly Bundle[]): Needs {
 class CollectedNeeds {
   readonly accounts = new Set<number>();
   readonly keys = new Set<number>();
+  readonly people = new Set<number>();
   readonly holds = new Set<string>();
   readonly endings = new Set<string>();
   readonly strays = new Set<string>();
@@ -270,12 +295,22 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
         found.credits.push({ account: operation.account, reference: operation.reference });
       break;
     case 'set-account':
+      if (operation.terms.company?.parent != null) found.accounts.add(operation.terms.company.parent);
+      found.accounts.add(operation.account);
+      break;
     case 'set-plan':
     case 'change-plan':
       found.accounts.add(operation.account);
       break;
-    case 'take':
+    case 'set-person':
+      found.accounts.add(operation.account);
+      found.people.add(operation.person);
+      break;
     case 'set-key':
+      if (typeof operation.terms.person === 'number') found.people.add(operation.terms.person);
+      addPayer(found, operation);
+      break;
+    case 'take':
       addPayer(found, operation);
       break;
     case 'renew':
@@ -309,6 +344,7 @@ export const BRIEF_LOCKS: Statement = { text: `SET LOCAL lock_timeout = ${bounds
 export async function findLocked(
   connection: Connection,
   needs: Needs,
+  needsOf: (bundles: readonly Bundle[]) => Needs,
 ): Promise<((bundle: Bundle) => number | null) | null> {
   const strays = new Map<string, number>();
   if (needs.strays.length > 0) {
@@ -321,7 +357,7 @@ export async function findLocked(
   for (const row of free) asked.delete(integerOf(row['id']));
   if (asked.size === 0) return null;
   return (bundle) => {
-    const { accounts, strays: named } = readNeeds([bundle]);
+    const { accounts, strays: named } = needsOf([bundle]);
     const needed = [...accounts, ...named.map((requestId) => strays.get(requestId))];
     return needed.find((id) => id !== undefined && asked.has(id)) ?? null;
   };

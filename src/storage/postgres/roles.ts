@@ -14,7 +14,7 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   [
     'SELECT, INSERT, UPDATE',
     'account_meters accounts answer_shares billing code_batches codes daily_totals destinations export_runs exports installation key_meters keys ' +
-      'learned month_changes payments people tokens',
+      'learned month_changes payments people person_meters provider_bill_sources provider_bills tokens',
   ],
   [
     'SELECT, INSERT, UPDATE, DELETE',

@@ -11,6 +11,7 @@ import {
   leaseColumns,
   monthColumns,
   namesOf,
+  personColumns,
   readText,
   totalColumns,
 } from '../tables.ts';
@@ -22,7 +23,9 @@ import {
   JSON_SEPARATOR,
   KEY_COLUMNS,
   keyMeterColumns,
+  PERSON_COLUMNS,
   partitionedUsageColumns,
+  personMeterColumns,
   sharedHoldColumns,
   USAGE_COLUMNS,
 } from './columns.ts';
@@ -39,6 +42,7 @@ const NOW_MS = (at: number) => `coalesce($${at}::float8, floor(extract(epoch FRO
 // Locks come first, in the order of ids. Later statements see everything that was committed before the locks were acquired.
 export const LOCK_ACCOUNTS = `
   SELECT ${ACCOUNT_COLUMNS} FROM account_meters m WHERE m.id = ANY(${BIGINTS(1)}) ORDER BY m.id FOR NO KEY UPDATE`;
+export const READ_PEOPLE = `SELECT ${PERSON_COLUMNS} FROM person_meters m WHERE m.id = ANY(${BIGINTS(1)})`;
 export const READ_KEYS = `SELECT ${KEY_COLUMNS} FROM key_meters m WHERE m.id = ANY(${BIGINTS(1)})`;
 
 /** Locks the accounts that are not locked, without waiting. */
@@ -111,6 +115,8 @@ export const INSERT_ACCOUNTS = insertText('account_meters', accountColumns);
 export const UPDATE_ACCOUNTS = updateText('account_meters', accountColumns, 1);
 export const INSERT_KEYS = insertText('key_meters', keyColumns);
 export const UPDATE_KEYS = updateText('key_meters', keyColumns, 1);
+export const INSERT_PEOPLE = insertText('person_meters', personColumns);
+export const UPDATE_PEOPLE = updateText('person_meters', personColumns, 1);
 export const DELETE_HOLDS = `DELETE FROM holds WHERE request_id = ANY(${TEXTS(1)})`;
 export const WRITE_HOLDS = `${insertText('holds', sharedHoldColumns)}
   ON CONFLICT (request_id) DO UPDATE SET amount = excluded.amount, document = excluded.document`;
@@ -138,6 +144,7 @@ export const UPDATE_LEASES = updateText('leases', leaseColumns, 1);
 export const WRITE_MESSAGES = joinTexts([
   [updateText('account_meters', accountMeterColumns, 1), accountMeterColumns.length],
   [updateText('key_meters', keyMeterColumns, 1), keyMeterColumns.length],
+  [updateText('person_meters', personMeterColumns, 1), personMeterColumns.length],
   [DELETE_HOLDS, 1],
   [WRITE_HOLDS, sharedHoldColumns.length],
   [INSERT_ENTRIES, entryColumns.length],
@@ -153,6 +160,7 @@ export const warmUp: readonly Statement[] = [
   LOCK_ACCOUNTS,
   LOCK_ACCOUNTS_OF_STRAYS,
   READ_KEYS,
+  READ_PEOPLE,
   READ_KEYS_OF_STRAYS,
   READ_HOLDS,
   READ_ENDINGS,
@@ -165,6 +173,8 @@ export const warmUp: readonly Statement[] = [
   UPDATE_ACCOUNTS,
   INSERT_KEYS,
   UPDATE_KEYS,
+  INSERT_PEOPLE,
+  UPDATE_PEOPLE,
   DELETE_HOLDS,
   WRITE_HOLDS,
   WRITE_CLAIMS,

@@ -164,6 +164,7 @@ function sumSyntax(unsummed: Unsummed): SumSyntax {
         ? `${column}::json`
         : `(CASE WHEN CAST(${key} AS text) IN (${keys.join(', ')}) THEN NULL ELSE ${column}::json END)`;
     },
+    above: (hold) => `json_array_elements_text(COALESCE(${hold} -> 'above', '[]'::json)) AS e (value)`,
     runningOfGroup: "g.value ->> 'running'",
     monthOfDay:
       "extract(epoch FROM date_trunc('month', to_timestamp(day * 86400) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::bigint * 1000",

@@ -9,6 +9,7 @@ import {
   keyColumns,
   leaseColumns,
   monthColumns,
+  personColumns,
   totalColumns,
 } from '../tables.ts';
 import {
@@ -17,6 +18,7 @@ import {
   columnsOf,
   keyMeterColumns,
   partitionedUsageColumns,
+  personMeterColumns,
   sharedHoldColumns,
   suitText,
 } from './columns.ts';
@@ -27,17 +29,20 @@ import * as statements from './statements.ts';
 /** The statements that write the ledger's own changes. `told`: the operations that may change terms. */
 export function writeChanges(changes: Changes, loaded: LoadedRows, told: readonly Operation[]): Statement[] {
   const asked: Statement[] = [];
-  if (changes.accounts.size + changes.keys.size + changes.holds.size + changes.leases.size === 0) return asked;
+  const meters = changes.accounts.size + changes.keys.size + changes.people.size;
+  if (meters + changes.holds.size + changes.leases.size === 0) return asked;
   const write = <Row>(text: string, columns: readonly Column<Row>[], rows: readonly Row[]) => {
     if (rows.length > 0) asked.push({ text, values: columnsOf(columns, rows) });
   };
   const parts = partsOf(changes, loaded);
-  const { accounts, keys, leases, begun, ended, totals } = parts;
+  const { accounts, keys, people, leases, begun, ended, totals } = parts;
   if (isOrdinary(changes, parts, told)) return [writeMessages(changes, parts)];
   write(statements.INSERT_ACCOUNTS, accountColumns, accounts.made);
   write(statements.UPDATE_ACCOUNTS, accountColumns, accounts.changed);
   write(statements.INSERT_KEYS, keyColumns, keys.made);
   write(statements.UPDATE_KEYS, keyColumns, keys.changed);
+  write(statements.INSERT_PEOPLE, personColumns, people.made);
+  write(statements.UPDATE_PEOPLE, personColumns, people.changed);
   if (ended.length > 0) asked.push({ text: statements.DELETE_HOLDS, values: [arrayOf(ended)] });
   write(statements.WRITE_HOLDS, sharedHoldColumns, begun);
   write(statements.WRITE_CLAIMS, claimColumns, [...changes.claims.values()]);
@@ -54,6 +59,7 @@ export function writeChanges(changes: Changes, loaded: LoadedRows, told: readonl
 interface Parts {
   accounts: Divided<Changes['accounts']>;
   keys: Divided<Changes['keys']>;
+  people: Divided<Changes['people']>;
   leases: Divided<Changes['leases']>;
   begun: HoldRow[];
   ended: string[];
@@ -76,6 +82,7 @@ function partsOf(changes: Changes, loaded: LoadedRows): Parts {
   return {
     accounts: divide(changes.accounts, loaded.accounts),
     keys: divide(changes.keys, loaded.keys),
+    people: divide(changes.people, loaded.people),
     leases: divide(changes.leases, loaded.leases),
     begun,
     ended,
@@ -92,11 +99,12 @@ function divide<Id, Row>(rows: ReadonlyMap<Id, Row>, stored: ReadonlyMap<Id, Row
 }
 
 /** Whether the batch writes only what messages without an idempotency key write: no terms of accounts or keys. */
-function isOrdinary(changes: Changes, { accounts, keys, totals }: Parts, told: readonly Operation[]): boolean {
+function isOrdinary(changes: Changes, { accounts, keys, people, totals }: Parts, told: readonly Operation[]): boolean {
   return (
     told.length === 0 &&
     accounts.made.length === 0 &&
     keys.made.length === 0 &&
+    people.made.length === 0 &&
     changes.leases.size === 0 &&
     changes.claims.size === 0 &&
     changes.corrections.length === 0 &&
@@ -105,12 +113,13 @@ function isOrdinary(changes: Changes, { accounts, keys, totals }: Parts, told: r
   );
 }
 
-function writeMessages(changes: Changes, { accounts, keys, begun, ended, totals }: Parts): Statement {
+function writeMessages(changes: Changes, { accounts, keys, people, begun, ended, totals }: Parts): Statement {
   return {
     text: statements.WRITE_MESSAGES,
     values: [
       ...columnsOf(accountMeterColumns, accounts.changed),
       ...columnsOf(keyMeterColumns, keys.changed),
+      ...columnsOf(personMeterColumns, people.changed),
       arrayOf(ended),
       ...columnsOf(sharedHoldColumns, begun),
       ...columnsOf(entryColumns, changes.entries),

@@ -29,10 +29,13 @@ import {
   keyColumns,
   leaseColumns,
   monthColumns,
+  type PersonMetersTable,
+  personColumns,
   readAccountRow,
   readIdempotencyRow,
   readKeyRow,
   readLeaseRow,
+  readPersonRow,
   readUsageRecord,
   totalColumns,
   type UsageTable,
@@ -92,10 +95,12 @@ export class SqliteLedgerStore implements ResidentStore {
 }
 
 function storedRows(statements: LedgerReads): StoredRows {
-  const { readAccount, readKey, readUsage, findCredit, checkIdempotency, readHolds, readLeases } = statements;
+  const { readAccount, readKey, readPerson, readUsage, findCredit, checkIdempotency, readHolds, readLeases } =
+    statements;
   return {
     readAccount: (id) => mapFound(readAccount.get(id) as AccountMetersTable | null, readAccountRow),
     readKey: (id) => mapFound(readKey.get(id) as KeyMetersTable | null, readKeyRow),
+    readPerson: (id) => mapFound(readPerson.get(id) as PersonMetersTable | null, readPersonRow),
     readEnding: (requestId) => mapFound(readUsage.get(requestId) as UsageTable | null, readEnding),
     readCredit: (account, reference) =>
       (findCredit.get(account, reference) as { change: number } | null)?.change ?? null,
@@ -124,6 +129,7 @@ function rowsOf(changes: Changes): RowWrites[] {
   const writes: RowWrites[] = [
     writesOf('writeAccount', accountColumns, changes.accounts.values()),
     writesOf('writeKey', keyColumns, changes.keys.values()),
+    writesOf('writePerson', personColumns, changes.people.values()),
     ['deleteHold', ended],
     writesOf('writeHold', holdColumns, held),
     writesOf('writeLease', leaseColumns, changes.leases.values()),

@@ -175,6 +175,7 @@ const NEEDED = [
   'key_secrets',
   'account_meters',
   'key_meters',
+  'person_meters',
   'holds',
   'leases',
 ];

@@ -12,6 +12,7 @@ import {
   leaseColumns,
   monthColumns,
   namesOf,
+  personColumns,
   totalColumns,
   usageColumns,
 } from '../tables.ts';
@@ -28,6 +29,7 @@ export function prepareLedgerReads(database: Database) {
   return {
     readAccount: prepareText(database, 'SELECT * FROM account_meters WHERE id = $1'),
     readKey: prepareText(database, 'SELECT * FROM key_meters WHERE id = $1'),
+    readPerson: prepareText(database, 'SELECT * FROM person_meters WHERE id = $1'),
     readUsage: prepareText(database, 'SELECT * FROM usage_records WHERE request_id = $1'),
     readHolds: prepareText(database, `SELECT ${namesOf(holdColumns)} FROM holds`),
     readLeases: prepareText(database, 'SELECT node, epoch, expires_at_ms FROM leases'),
@@ -48,6 +50,7 @@ function prepareMeterWrites(database: Database) {
   return {
     writeAccount: prepare(upsertText('account_meters', accountColumns, 1)),
     writeKey: prepare(upsertText('key_meters', keyColumns, 1)),
+    writePerson: prepare(upsertText('person_meters', personColumns, 1)),
     writeHold: prepare(
       `${insertText('holds', holdColumns)}
        ON CONFLICT (request_id) DO UPDATE SET amount = excluded.amount, document = excluded.document`,

@@ -26,6 +26,7 @@ const surveySyntax = { document: json('a.document'), groups: `json_each(${json('
 
 const sumSyntax: SumSyntax = {
   json: (_place, _key, column) => json(column),
+  above: (hold) => `json_each(${hold}, '$.above') e`,
   runningOfGroup: `${json('g.value')} ->> 'running'`,
   monthOfDay: "CAST(strftime('%s', day * 86400, 'unixepoch', 'start of month') AS INTEGER) * 1000",
   strangeHold: '',

@@ -197,6 +197,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     exports: stores.exports,
     traffic: stores.traffic,
     codes: stores.codes,
+    bills: stores.bills,
     paymentStore: stores.payments,
     payments: parts.payments && { provider: 'stripe', ...parts.payments },
     catalog: {
@@ -322,6 +323,9 @@ function usageRecord(requestId: string, account: number, key: number): UsageReco
     atMs: 0,
     account,
     key,
+    above: [],
+    payer: account,
+    person: null,
     group: 'default',
     model: 'sandbox-echo',
     provider: 'sandbox',

@@ -5,11 +5,12 @@ import { beforeAll, expect, test } from 'bun:test';
 import { type ApiCommand, flagsOf } from '../../../src/commands/api-command.ts';
 import { catalogTable } from '../../../src/commands/catalog.ts';
 import type { FieldFlag } from '../../../src/commands/flags.ts';
+import { billTable } from '../../../src/commands/provider-bills.ts';
 import { resourceCommands } from '../../../src/commands/resources.ts';
 import { compile, type Document, type DocumentOperation, resolveSchema, type Schema } from '../admin-api/documented.ts';
 import { makeInstallation } from '../admin-api/installation.ts';
 
-const apiCommands = [...resourceCommands, ...catalogTable];
+const apiCommands = [...resourceCommands, ...catalogTable, ...billTable];
 let document: Document;
 beforeAll(async () => {
   const { ask } = await makeInstallation();

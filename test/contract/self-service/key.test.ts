@@ -104,6 +104,7 @@ test('a new key shows its identity, its limits and groups, and no usage', async 
     expires_at: '2040-01-31T00:00:00.000Z',
     secret_expires_at: null,
     account: { id: caller.account },
+    person: null,
     groups: ['vip', 'default'],
     models: ['pla*', 'paired'],
     spendable: '1.50',
@@ -125,6 +126,8 @@ test('a new key shows its identity, its limits and groups, and no usage', async 
       period: 'month',
       resets_at: new Date(Date.UTC(day.getUTCFullYear(), new Date().getUTCMonth() + 1, 1)).toISOString(),
     },
+    allowances_above: [],
+    budgets: [],
     limits: [
       ['requests', 60],
       ['output_tokens', 6_000],

@@ -174,6 +174,7 @@ function notifyingParts(feed: ChangeFeed, epoch: number, notifications: string[]
     epoch,
     forgetKey: (id) => notifications.push(`key ${id}`),
     forgetAccount: (id) => notifications.push(`account ${id}`),
+    forgetPerson: (id) => notifications.push(`person ${id}`),
     forgetAll: () => notifications.push('all'),
     cutKey: (id) => notifications.push(`cut ${id}`),
     readCatalog: async () => void notifications.push('catalogue'),

@@ -87,13 +87,22 @@ describe('check sees', () => {
 
   test('sums beyond 2^53, and what a plan holds and accounts owe beside what their holds and entries say', () => {
     const large = 2n ** 53n;
-    const account = { id: 'acct_1', balance: large, held: 0n, creditLine: 0n, allowanceHeld: 0n, holds: 0n };
+    const account = {
+      id: 'acct_1',
+      balance: large,
+      held: 0n,
+      creditLine: 0n,
+      allowanceHeld: 0n,
+      holds: 0n,
+      paidHolds: 0n,
+    };
     const plan = { planHeld: 2n, planHolds: 0n };
     const sums: LedgerSums = {
       accounts: [{ ...account, ...plan, entries: large + 1n }],
       debt: 3n,
       debtEntries: 0n,
       keys: [],
+      people: [],
       entries: 1,
       openHolds: 0,
       unbalancedRequests: [],

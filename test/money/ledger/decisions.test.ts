@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { applyBatch } from '../../../src/ledger/apply-batch.ts';
-import { readLevels } from '../../../src/ledger/meters.ts';
+import { NO_COMPANY, readLevels } from '../../../src/ledger/meters.ts';
 import type { Operation } from '../../../src/ledger/operation.ts';
 import {
   type AccountRow,
@@ -20,6 +20,7 @@ const SPENDING = { used: 0, held: 10, periodStartMs: 0 };
 const ACCOUNT: AccountRow = {
   id: 7,
   enabled: true,
+  company: NO_COMPANY,
   creditLine: 0,
   allowance: null,
   allowancePeriod: 'total',
@@ -37,6 +38,7 @@ const ACCOUNT: AccountRow = {
 const KEY: KeyRow = {
   id: 9,
   account: 7,
+  person: null,
   status: 'enabled',
   expiresAtMs: null,
   quota: null,
@@ -49,7 +51,10 @@ const KEY: KeyRow = {
 const HOLD: HoldRow = {
   requestId: 'req_running',
   account: 7,
+  above: [],
+  payer: 7,
   key: 9,
+  person: null,
   group: 'default',
   amount: 10,
   fromPlan: 0,
@@ -81,6 +86,7 @@ function decideAll(operations: Operation[], facts: Partial<Rows> = {}) {
     nowMs: START_MS,
     account: (id) => (id === 7 ? ACCOUNT : undefined),
     key: (id) => (id === 9 ? KEY : undefined),
+    person: () => undefined,
     hold: (requestId) => (requestId === HOLD.requestId ? HOLD : undefined),
     ending: () => undefined,
     creditedAmount: () => null,
@@ -235,6 +241,7 @@ test('a refusal names the insufficient meter and its owner, and whether running 
     ok: false,
     meter: null,
     ofKey: false,
+    above: null,
     available: 0,
     retryAtMs: null,
     behindHolds: false,
@@ -297,6 +304,6 @@ test('a credit may refer to a message that was settled in the same bundle', () =
 test('rate levels are the tighter of account and key', () => {
   const limits = (requestsPerMinute: number) => ({ ...NO_LIMITS, requestsPerMinute });
   const levelOf = (ofAccount: number, ofKey: number) =>
-    readLevels(NO_RATES, limits(ofAccount), NO_RATES, limits(ofKey), START_MS).requests?.limit;
+    readLevels([NO_RATES], limits(ofAccount), NO_RATES, limits(ofKey), START_MS).requests?.limit;
   expect([levelOf(5, 9), levelOf(9, 5)]).toEqual([5, 5]);
 });

@@ -29,6 +29,7 @@ function refusal(facts: Partial<Refusal>): Refusal {
     reason: 'insufficient',
     meter: 'wallet',
     ofKey: false,
+    above: null,
     available: 50,
     retryAtMs: null,
     behindHolds: false,

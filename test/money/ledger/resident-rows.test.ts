@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { bounds } from '../../../src/config/config.ts';
 import { type AccountRow, type HoldRow, type KeyRow, ResidentRows } from '../../../src/ledger/ledger.ts';
+import { NO_COMPANY } from '../../../src/ledger/meters.ts';
 import { NO_LIMITS, START_MS, usageRecord } from './workbench.ts';
 
 const NO_RATES = { requests: 0, inputTokens: 0, outputTokens: 0, drainedAtMs: 0, running: 0 };
@@ -11,6 +12,7 @@ function accountRow(facts: Partial<AccountRow> = {}): AccountRow {
   return {
     id: 1,
     enabled: true,
+    company: NO_COMPANY,
     creditLine: 0,
     balance: 100,
     debt: 0,
@@ -32,6 +34,7 @@ function keyRow(facts: Partial<KeyRow> = {}): KeyRow {
   return {
     id: 1,
     account: 1,
+    person: null,
     status: 'enabled',
     expiresAtMs: null,
     quota: null,
@@ -48,7 +51,10 @@ function holdRow(facts: Partial<HoldRow> = {}): HoldRow {
   return {
     requestId: 'req_1',
     account: 1,
+    above: [],
+    payer: 1,
     key: 1,
+    person: null,
     group: 'default',
     amount: 10,
     fromPlan: 0,
@@ -73,6 +79,7 @@ function openRows(onAccount = (_: number) => {}, onKey = (_: number) => {}): Res
       onKey(id);
       return keyRow({ id, account: id });
     },
+    readPerson: () => undefined,
     readEnding: () => undefined,
     readCredit: () => null,
     readClaim: () => undefined,
@@ -87,11 +94,13 @@ function openRows(onAccount = (_: number) => {}, onKey = (_: number) => {}): Res
 function openMessage(rows: ResidentRows, facts: Partial<HoldRow> = {}): void {
   rows.put({
     answer: { ok: true, kind: 'done' },
-    account: accountRow({
-      held: 10,
-      spending: { used: 0, held: 10, periodStartMs: 0 },
-      groups: { default: { ...NO_RATES, running: 1, limits: NO_LIMITS } },
-    }),
+    accounts: [
+      accountRow({
+        held: 10,
+        spending: { used: 0, held: 10, periodStartMs: 0 },
+        groups: { default: { ...NO_RATES, running: 1, limits: NO_LIMITS } },
+      }),
+    ],
     key: keyRow({ spending: { used: 0, held: 10, periodStartMs: 0 }, rates: { ...NO_RATES, running: 1 } }),
     hold: holdRow(facts),
   });
@@ -104,11 +113,11 @@ describe('a row is not evicted', () => {
 
   test('while the next write must contain it', () => {
     const rows = openRows();
-    rows.put({ answer: { ok: true, kind: 'done' }, account: accountRow({ balance: 90 }) });
+    rows.put({ answer: { ok: true, kind: 'done' }, accounts: [accountRow({ balance: 90 })] });
     rows.takeUnwritten(false);
     rows.put({
       answer: { ok: true, kind: 'done' },
-      account: accountRow({ balance: 80 }),
+      accounts: [accountRow({ balance: 80 })],
       key: keyRow({ lastUsedAtMs: START_MS }),
     });
     rows.written();
@@ -140,7 +149,7 @@ describe('when rows are evicted', () => {
     );
     const change = (id: number) => {
       const [account, key] = [rows.account(id), rows.key(id)];
-      rows.put({ answer: { ok: true, kind: 'done' }, ...(account && { account }), ...(key && { key }) });
+      rows.put({ answer: { ok: true, kind: 'done' }, ...(account && { accounts: [account] }), ...(key && { key }) });
       rows.takeUnwritten(false);
       rows.written();
     };
@@ -194,11 +203,13 @@ describe('a young hold', () => {
     expect(written(rows)).toEqual({ holds: [], held: [0, 0, 0], running: [0, 0] });
     rows.put({
       answer: { ok: true, kind: 'done' },
-      account: accountRow({
-        held: 10,
-        spending: { used: 0, held: 10, periodStartMs: 0 },
-        groups: { default: { ...NO_RATES, limits: NO_LIMITS } },
-      }),
+      accounts: [
+        accountRow({
+          held: 10,
+          spending: { used: 0, held: 10, periodStartMs: 0 },
+          groups: { default: { ...NO_RATES, limits: NO_LIMITS } },
+        }),
+      ],
       key: keyRow({ spending: { used: 0, held: 10, periodStartMs: 0 } }),
       hold: holdRow({ left: true }),
     });
@@ -210,7 +221,7 @@ describe('a young hold', () => {
     openMessage(rows);
     rows.put({
       answer: { ok: true, kind: 'done' },
-      account: accountRow({ balance: 95 }),
+      accounts: [accountRow({ balance: 95 })],
       endedHold: holdRow(),
     });
     expect(rows.hold('req_1')).toBeUndefined();

@@ -4,6 +4,7 @@
 import { expect, test } from 'bun:test';
 import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { setPlan } from '../../../src/ledger/credit.ts';
+import { NO_COMPANY } from '../../../src/ledger/meters.ts';
 import type { PlanTerms } from '../../../src/ledger/operation.ts';
 import type { AccountRow, Effect, HoldRow, KeyRow, NewEntry, Rows } from '../../../src/ledger/rows.ts';
 import { StagedRows } from '../../../src/ledger/staged-rows.ts';
@@ -13,6 +14,7 @@ const NOTHING: Rows = {
   nowMs: START_MS,
   account: () => undefined,
   key: () => undefined,
+  person: () => undefined,
   hold: () => undefined,
   ending: () => undefined,
   creditedAmount: () => null,
@@ -35,7 +37,13 @@ const NO_PLAN = {
 };
 
 function account(facts: Partial<AccountRow>): AccountRow {
-  const terms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
+  const terms = {
+    enabled: true,
+    company: NO_COMPANY,
+    creditLine: 0,
+    allowance: null,
+    allowancePeriod: 'total',
+  } as const;
   const month = { startMs: 0, opening: 0 };
   return { id: 7, ...terms, ...NO_PLAN, balance: 0, held: 0, spending: SPENDING, month, groups: {}, ...facts };
 }
@@ -43,6 +51,7 @@ function account(facts: Partial<AccountRow>): AccountRow {
 const KEY: KeyRow = {
   id: 9,
   account: 7,
+  person: null,
   status: 'enabled',
   expiresAtMs: null,
   quota: null,
@@ -68,20 +77,20 @@ function put(...effects: Omit<Effect, 'answer'>[]) {
 }
 
 test('no balance minus holds goes below its floor', () => {
-  expect(() => put({ account: account({ balance: 10, held: 10 }) })).not.toThrow();
-  expect(() => put({ account: account({ balance: 10, held: 11 }) })).toThrow(BrokenInvariant);
-  expect(() => put({ account: account({ balance: -1 }) })).toThrow(BrokenInvariant);
-  expect(() => put({ account: account({ balance: -5, creditLine: 5 }) })).not.toThrow();
-  expect(() => put({ account: account({ balance: -6, creditLine: 5 }) })).toThrow(BrokenInvariant);
+  expect(() => put({ accounts: [account({ balance: 10, held: 10 })] })).not.toThrow();
+  expect(() => put({ accounts: [account({ balance: 10, held: 11 })] })).toThrow(BrokenInvariant);
+  expect(() => put({ accounts: [account({ balance: -1 })] })).toThrow(BrokenInvariant);
+  expect(() => put({ accounts: [account({ balance: -5, creditLine: 5 })] })).not.toThrow();
+  expect(() => put({ accounts: [account({ balance: -6, creditLine: 5 })] })).toThrow(BrokenInvariant);
 });
 
 test('held amounts are never negative', () => {
-  expect(() => put({ account: account({ held: -1 }) })).toThrow(BrokenInvariant);
+  expect(() => put({ accounts: [account({ held: -1 })] })).toThrow(BrokenInvariant);
 });
 
 test('a balance is a safe integer', () => {
-  expect(() => put({ account: account({ balance: 0.5 }) })).toThrow(BrokenInvariant);
-  expect(() => put({ account: account({ balance: 2 ** 53 }) })).toThrow(BrokenInvariant);
+  expect(() => put({ accounts: [account({ balance: 0.5 })] })).toThrow(BrokenInvariant);
+  expect(() => put({ accounts: [account({ balance: 2 ** 53 })] })).toThrow(BrokenInvariant);
 });
 
 test('no entry moves a negative amount', () => {
@@ -118,7 +127,10 @@ test('a hold that begins and ends in one batch is not written', () => {
   const hold: HoldRow = {
     requestId: 'req_short',
     account: 7,
+    above: [],
+    payer: 7,
     key: 9,
+    person: null,
     group: 'default',
     amount: 0,
     fromPlan: 0,
@@ -135,7 +147,7 @@ test('a hold that begins and ends in one batch is not written', () => {
 
 test('any staged change requires a commit, and nothing else does', () => {
   expect(put({}).isEmpty).toBe(true);
-  expect(put({ account: account({}) }).isEmpty).toBe(false);
+  expect(put({ accounts: [account({})] }).isEmpty).toBe(false);
   expect(put({ key: KEY }).isEmpty).toBe(false);
   expect(put({ leases: [{ node: 'node-1', epoch: 1, expiresAtMs: 0 }] }).isEmpty).toBe(false);
   const staged = new StagedRows(NOTHING);
@@ -173,15 +185,23 @@ test('the terms of a plan have allowances, one for each length, and whole times'
 
 test('a row that this release cannot read is never changed', () => {
   const rows = new StagedRows(NOTHING);
-  expect(() => rows.put({ ...DONE, account: account({ unreadable: 'plan: it is not JSON' }) })).toThrow(
+  expect(() => rows.put({ ...DONE, accounts: [account({ unreadable: 'plan: it is not JSON' })] })).toThrow(
     'the meters of acct_',
   );
-  const read = { id: 8, account: 7, status: 'enabled', expiresAtMs: null, quota: null, quotaPeriod: 'total' } as const;
+  const read = {
+    id: 8,
+    account: 7,
+    person: null,
+    status: 'enabled',
+    expiresAtMs: null,
+    quota: null,
+    quotaPeriod: 'total',
+  } as const;
   const key: KeyRow = { ...read, spending: SPENDING, limits: NO_LIMITS, rates: NO_RATES, lastUsedAtMs: null };
   expect(() => rows.put({ ...DONE, key: { ...key, unreadable: 'limits: it is not an object' } })).toThrow(
     'the meters of key_',
   );
   expect(rows.changes().isEmpty).toBe(true);
-  rows.put({ ...DONE, account: account({}), key });
+  rows.put({ ...DONE, accounts: [account({})], key });
   expect(rows.changes().isEmpty).toBe(false);
 });

@@ -42,6 +42,9 @@ const ACCOUNT_TERMS: AccountTerms = { enabled: true, creditLine: 0, allowance: n
 
 export function usageRecord(facts: Pick<UsageRecord, 'requestId' | 'account' | 'key'> & Partial<UsageRecord>) {
   const record: UsageRecord = {
+    above: [],
+    payer: facts.account,
+    person: null,
     atMs: 0,
     group: 'default',
     model: 'sandbox-echo',

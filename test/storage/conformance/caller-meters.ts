@@ -11,13 +11,18 @@ export function callerMetersConformance(open: OpenStores): void {
   openMessageTests(open);
 }
 
+/** The chain of an account with nothing above, for a service key. */
+function alone(account: number) {
+  return { account, above: [], payer: account, person: null };
+}
+
 const DEFAULT = { name: 'default', limits: NO_LIMITS };
 
 async function metersOf(
   bench: Workbench,
   groups: { name: string; limits: RateLimits }[] = [DEFAULT],
 ): Promise<CallerMeters> {
-  const question = { account: bench.account, key: bench.key, groups };
+  const question = { ...alone(bench.account), key: bench.key, groups };
   const meters = await bench.stores.ledger.callerMeters(question, bench.clock.nowMs());
   if (meters === null) throw new Error('the caller has no meters');
   return meters;
@@ -29,20 +34,24 @@ function moneyTests(open: OpenStores): void {
     await bench.setAccount({ creditLine: 50, allowance: 300, allowancePeriod: 'month' });
     await bench.settle(await bench.begin(20), 15);
     const requestId = await bench.begin(40);
+    const ofAccount: CallerMeters['account'] = {
+      balance: 985,
+      held: 40,
+      available: 995,
+      debt: 0,
+      plan: null,
+      lowBalances: [],
+      creditLine: 50,
+      allowance: 300,
+      allowancePeriod: 'month',
+      allowanceUsed: 15,
+      allowanceHeld: 40,
+    };
     expect(await metersOf(bench)).toEqual({
-      account: {
-        balance: 985,
-        held: 40,
-        available: 995,
-        debt: 0,
-        plan: null,
-        lowBalances: [],
-        creditLine: 50,
-        allowance: 300,
-        allowancePeriod: 'month',
-        allowanceUsed: 15,
-        allowanceHeld: 40,
-      },
+      account: ofAccount,
+      above: [],
+      payer: ofAccount,
+      budgets: [],
       key: {
         quota: 100,
         quotaPeriod: 'day',
@@ -74,7 +83,7 @@ function moneyTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 1000);
     const other = await bench.addAccount(1);
     const ask = (account: number, key: number) =>
-      bench.stores.ledger.callerMeters({ account, key, groups: [] }, START_MS);
+      bench.stores.ledger.callerMeters({ ...alone(account), key, groups: [] }, START_MS);
     expect(await ask(bench.account, bench.key)).not.toBeNull();
     expect(await ask(bench.account, 7)).toBeNull();
     expect(await ask(7, bench.key)).toBeNull();

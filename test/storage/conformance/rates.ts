@@ -64,7 +64,8 @@ function requestTests(open: OpenStores): void {
     const refusal = await bench.ask(take);
     const levels = { requests: { limit: 2, remaining: 0 } };
     expect(refusal).toMatchObject({ ok: false, reason: 'requests_rate', ofKey: true, levels });
-    const question = { account: bench.account, key: bench.key, groups: [] };
+    const { account } = bench;
+    const question = { account, above: [], payer: account, key: bench.key, person: null, groups: [] };
     const meters = await bench.stores.ledger.callerMeters(question, bench.clock.nowMs());
     expect(meters?.key.lastUsedAtMs).toBe(bench.clock.nowMs());
     if (refusal.ok || !('retryAtMs' in refusal) || refusal.retryAtMs === null) throw new Error('no time was named');

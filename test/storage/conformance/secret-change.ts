@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import type { AccessToken } from '../../../src/accounts/accounts.ts';
 import { makeFirstOperator } from '../../../src/admin-api/admin-api.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
+import type { BillSource } from '../../../src/bills/bills.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Destination } from '../../../src/delivery/delivery.ts';
 import { writeSecretChange } from '../../../src/storage/account-writes.ts';
@@ -72,7 +73,7 @@ export function secretChangeConformance(open: OpenStores): void {
 
   test('credentials, creations and the proof change together, with an audit record', async () => {
     await using bench = await openWorkbench(open, 0);
-    const { installation, catalog, audit, mails, destinations, exports, gate } = bench.stores;
+    const { installation, catalog, audit, mails, destinations, exports, bills, gate } = bench.stores;
     await installation.writeInstallation('secret_proof', 'former');
     await installation.writeInstallation('sealed', 'old');
     await catalog.saveCatalog([provider('old')], [], { audit: [], creation: creation('old') });
@@ -83,6 +84,7 @@ export function secretChangeConformance(open: OpenStores): void {
     await destinations.createDestination(destination('old'), noAuditContext);
     await mails.putMail(mail('old'));
     await exports.createExport(schedule('old'), noAuditContext);
+    await bills.putBillSource(billSource('old'), noAuditContext);
     const resealedMails = [{ id: 9, secretSealed: 'new' }];
     const change = {
       documents: [provider('new')],
@@ -92,6 +94,7 @@ export function secretChangeConformance(open: OpenStores): void {
       proof,
       destinations: [destination('new')],
       exports: [schedule('new')],
+      billSources: [billSource('new')],
     };
     await writeSecretChange(gate, change, { audit: [record], creation: null });
     expect(await installation.readInstallation('secret_proof')).toBe('present');
@@ -101,11 +104,17 @@ export function secretChangeConformance(open: OpenStores): void {
     expect(await mails.listSealedMails()).toEqual([mail('new')]);
     expect(await destinations.listSealedDestinations()).toMatchObject([{ ...destination('new'), version: 2 }]);
     expect(await exports.listSealedExports()).toMatchObject([{ ...schedule('new'), version: 2 }]);
+    expect(await bills.listBillSources()).toEqual([billSource('new')]);
     expect(await audit.listAudit(whole)).toMatchObject([{ ...record, seq: 1 }]);
   });
 }
 
 const schedule = (secretSealed: string) => exportOf(11, { secretSealed });
+
+function billSource(sealed: string): BillSource {
+  const place = { baseUrl: null, isPrivate: false };
+  return { provider: 'p', kind: 'openai', ...place, sealed, schedule: 'daily', models: {}, createdAtMs: 1 };
+}
 
 function mail(secretSealed: string) {
   const request = { kind: 'recovery' as const, expiresAtMs: 0 };

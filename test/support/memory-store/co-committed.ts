@@ -5,7 +5,9 @@ import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
 import { type AnswerRow, type CoCommittedRow, NOBODY } from '../../../src/storage/co-committed.ts';
+import type { ExportRow } from '../../../src/storage/export-rows.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
+import { writeBill } from './bills.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
@@ -174,18 +176,21 @@ function writeKept(tables: MemoryTables, row: Exclude<CoCommittedRow, { forget: 
     case 'facts':
       writeEventRow(tables, row);
       break;
-    case 'exports':
-    case 'export_runs':
-      writeExportRow(tables, row);
-      break;
-    case 'refusals':
-    case 'route_hours':
-      writeTraffic(tables, row);
-      break;
     case 'leader':
     case 'changes':
       break; // one process tells itself
+    default:
+      writeReportRow(tables, row);
   }
+}
+
+function writeReportRow(
+  tables: MemoryTables,
+  row: ExportRow | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills'>,
+): void {
+  if (row.table === 'exports' || row.table === 'export_runs') writeExportRow(tables, row);
+  else if (row.table === 'refusals' || row.table === 'route_hours') writeTraffic(tables, row);
+  else writeBill(tables, row);
 }
 
 function writeCreation({ creations }: MemoryTables, row: RowOf<'creations'>): void {

@@ -30,6 +30,7 @@ export class MemoryLedgerStore implements LedgerStore {
   readonly tables: MemoryTables = {
     accountMeters: new Map(),
     keyMeters: new Map(),
+    personMeters: new Map(),
     holds: new Map(),
     leases: new Map(),
     claims: new Map(),
@@ -66,6 +67,8 @@ export class MemoryLedgerStore implements LedgerStore {
     signUps: [],
     refusals: new Map(),
     routeHours: new Map(),
+    billSources: new Map(),
+    bills: new Map(),
   };
   readonly #clock: Clock;
 
@@ -80,6 +83,7 @@ export class MemoryLedgerStore implements LedgerStore {
     for (const [at, row] of coCommitted.entries()) refuseWrongRow(tables, row, coCommitted.slice(0, at)); // before anything is written: all of it is, or nothing
     copy(changes.accounts, tables.accountMeters);
     copy(changes.keys, tables.keyMeters);
+    copy(changes.people, tables.personMeters);
     copy(changes.leases, tables.leases);
     copy(changes.claims, tables.claims);
     for (const [requestId, hold] of changes.holds) {
@@ -100,6 +104,7 @@ export class MemoryLedgerStore implements LedgerStore {
       nowMs: this.#clock.nowMs(),
       account: (id) => tables.accountMeters.get(id),
       key: (id) => tables.keyMeters.get(id),
+      person: (id) => tables.personMeters.get(id),
       hold: (requestId) => tables.holds.get(requestId),
       ending: (requestId) => tables.endings.get(requestId),
       creditedAmount: (account, reference) => creditedAmount(tables, account, reference),

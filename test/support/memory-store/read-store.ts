@@ -11,6 +11,7 @@ import {
   type NameSearches,
   type Person,
   type PersonStore,
+  payingAccountOf,
   type SortedAccounts,
   type SortedKeys,
   type SortedPage,
@@ -40,6 +41,7 @@ import {
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
 import { partOfTotals } from '../part-of-totals.ts';
+import { billReads } from './bills.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
 import { exportReads } from './export-rows.ts';
@@ -60,6 +62,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...auditReads(tables),
     ...paymentReads(tables),
     ...codeReads(tables),
+    ...billReads(tables),
     ...eventReads(tables),
     ...exportReads(tables),
     ...mailReads(tables),
@@ -132,8 +135,12 @@ function accountReads(tables: MemoryTables) {
       const key = secret && tables.keys.get(secret.keyId);
       const account = key && tables.accounts.get(key.accountId);
       if (secret === undefined || key === undefined || account === undefined) return null;
-      const plan = tables.accountMeters.get(account.id)?.plan ?? null;
-      return { key, account, secretExpiresAtMs: secret.expiresAtMs, plan: plan && callerPlan(plan) };
+      const above: Account[] = [];
+      for (let one = account; one.parentId != null; one = above.at(-1) as Account)
+        above.push(tables.accounts.get(one.parentId) as Account);
+      const plan = tables.accountMeters.get(payingAccountOf({ account, above }).id)?.plan ?? null;
+      const person = tables.people.get(key.personId ?? 0)?.person ?? null;
+      return { key, account, above, person, secretExpiresAtMs: secret.expiresAtMs, plan: plan && callerPlan(plan) };
     },
     ...nameSearches(tables),
     async getAccount(id: number) {
@@ -276,9 +283,13 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
       return row === undefined ? null : describeKeyMeters(row, nowMs);
     },
     async callerMeters(question, nowMs) {
-      const account = tables.accountMeters.get(question.account) ?? null;
-      const key = tables.keyMeters.get(question.key) ?? null;
-      return describeCallerMeters(account, key, question, nowMs);
+      const rows = {
+        account: tables.accountMeters.get(question.account) ?? null,
+        above: question.above.flatMap((id) => tables.accountMeters.get(id) ?? []),
+        key: tables.keyMeters.get(question.key) ?? null,
+        person: tables.personMeters.get(question.person ?? 0) ?? null,
+      };
+      return describeCallerMeters(rows, question, nowMs);
     },
     async listPlans({ after: last, limit }) {
       const rows = [...tables.accountMeters.values()].filter(({ id }) => id > last).sort((a, b) => a.id - b.id);

@@ -2,7 +2,7 @@
 
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { formatId } from '../../../src/base/ids.ts';
-import { type LedgerSums, type NewEntry, systemAccounts } from '../../../src/ledger/ledger.ts';
+import { type HoldRow, type LedgerSums, type NewEntry, systemAccounts } from '../../../src/ledger/ledger.ts';
 import { retainedSince } from './drop-rows.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -23,16 +23,22 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
       creditLine: BigInt(account.creditLine),
       allowanceHeld: BigInt(account.spending.held),
       planHeld: BigInt(account.plan?.held ?? 0),
-      planHolds: total(holds.values(), (hold) => (hold.account === account.id ? hold.fromPlan : 0)),
+      planHolds: total(holds.values(), (hold) => (hold.payer === account.id ? hold.fromPlan : 0)),
+      paidHolds: total(holds.values(), (hold) => (hold.payer === account.id ? hold.amount : 0)),
       entries: total(entries, (entry) =>
         entry.credit === account.id ? entry.amount : entry.debit === account.id ? -entry.amount : 0,
       ),
-      holds: total(holds.values(), (hold) => (hold.account === account.id ? hold.amount : 0)),
+      holds: total(holds.values(), (hold) => (isOf(hold, account.id) ? hold.amount : 0)),
     })),
     keys: [...tables.keyMeters.values()].map((key) => ({
       id: formatId('key', key.id),
       quotaHeld: BigInt(key.spending.held),
       holds: total(holds.values(), (hold) => (hold.key === key.id ? hold.amount : 0)),
+    })),
+    people: [...tables.personMeters.values()].map((person) => ({
+      id: formatId('person', person.id),
+      held: BigInt(person.held),
+      holds: total(holds.values(), (hold) => (hold.person === person.id ? hold.amount : 0)),
     })),
     debt: total(tables.accountMeters.values(), ({ debt }) => debt),
     debtEntries: total(entries, (entry) =>
@@ -54,6 +60,10 @@ export function sumMemory(tables: MemoryTables): LedgerSums {
     wrongMonths: findWrongMonths(tables),
     withoutMeters: [],
   };
+}
+
+function isOf({ account, above }: HoldRow, id: number): boolean {
+  return account === id || above.includes(id);
 }
 
 function orNull(sinceMs: number): number | null {
@@ -100,7 +110,7 @@ function findMiscounted({ accountMeters, keyMeters, holds }: MemoryTables): stri
     Object.entries(groups).map(([group, rates]) => ({
       name: `${formatId('acct', id)} ${group}`,
       running: rates.running,
-      open: present.filter((hold) => hold.account === id && hold.group === group).length,
+      open: present.filter((hold) => isOf(hold, id) && hold.group === group).length,
     })),
   );
   const ofKeys = [...keyMeters.values()].map(({ id, rates }) => ({

@@ -2,6 +2,7 @@
 
 import type { AccessToken, Account, Key, MailedLink, Person, SignUp } from '../../../src/accounts/accounts.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
+import type { BillSource, StoredBill } from '../../../src/bills/bills.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../src/events/events.ts';
@@ -16,6 +17,7 @@ import type {
   LeaseRow,
   MonthChange,
   NewEntry,
+  PersonRow,
   StoredAnswer,
 } from '../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
@@ -28,6 +30,7 @@ export type OwnedAnswer = StoredAnswer & { account: number };
 export interface MemoryTables extends PaymentTables {
   accountMeters: Map<number, AccountRow>;
   keyMeters: Map<number, KeyRow>;
+  personMeters: Map<number, PersonRow>;
   holds: Map<string, HoldRow>;
   leases: Map<string, LeaseRow>;
   /** By key and name. */
@@ -77,4 +80,8 @@ export interface MemoryTables extends PaymentTables {
   refusals: Map<number, StoredRefusal>;
   /** By hour, route and source. */
   routeHours: Map<string, RouteHour>;
+  /** By provider. */
+  billSources: Map<string, BillSource>;
+  /** By provider and day. */
+  bills: Map<string, StoredBill>;
 }

@@ -10,6 +10,8 @@ export function makeCaller(
 ): Caller {
   return {
     account: { id: 1, name: 'demo', groups: ['default'], status: 'enabled', createdAtMs: NOW_MS, ...changes.account },
+    above: [],
+    person: null,
     key: {
       id: 11,
       accountId: 1,

@@ -133,6 +133,8 @@ describe('the documented example', () => {
       autoRechargesPerDayMax: 5,
       stripeAutomaticTax: false,
       planGraceHours: 72,
+      providerBillDifferencePercent: 2,
+      providerBillDifferenceUsd: '1.00',
     });
   });
 

@@ -89,7 +89,7 @@ class Message {
     const account = { id: 1, name: '', groups: [], status: 'enabled', createdAtMs: 0 };
     this.admitted = {
       clientRequest: { requestId: REQUEST_ID, signal: new AbortController().signal },
-      caller: { account },
+      caller: { account, above: [] },
       catalog: { settings: { settleWaitSeconds } },
       offer: OFFER,
       plan: { firstCase, trancheTokens: TRANCHE_TOKENS },

@@ -16,7 +16,9 @@ export function findFaultsAtEnd({ database, auditor, nodes }: World): string[] {
   for (const entry of tables.entries) countEntry(sums, entry);
   for (const balance of sums.balances.values()) all += balance;
   if (all !== 0) faults.push(`all accounts together have ${all}`);
-  faults.push(...findBrokenMeters(sums, { accounts: tables.accountMeters, keys: tables.keyMeters }));
+  faults.push(
+    ...findBrokenMeters(sums, { accounts: tables.accountMeters, keys: tables.keyMeters, people: tables.personMeters }),
+  );
   if (tables.holds.size > 0) faults.push(`${tables.holds.size} holds are left`);
   if (tables.entries.length <= CHECKED_ENTRIES_MAX) faults.push(...checkLedger(sumMemory(tables)).faults);
   for (const requestId of auditor.endings.keys())

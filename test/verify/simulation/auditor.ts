@@ -2,6 +2,7 @@
 // each step costs only what it touched, and knows of every message what its end asked for.
 
 import type {
+  AccountRow,
   Admit,
   Bundle,
   Changes,
@@ -15,6 +16,7 @@ import type { MemoryTables } from '../../support/memory-store/memory-store.ts';
 import { ClaimsAudit } from './claims-audit.ts';
 import {
   accountOverrun,
+  budgetOverrun,
   countEntry,
   countHold,
   findBrokenMeters,
@@ -171,7 +173,7 @@ export class Auditor {
   }
 
   #checkBegin({ changes, admitted, extended, termsSet }: Commit, hold: HoldRow): void {
-    const { requestId, owner, key, account, amount } = hold;
+    const { requestId, owner, key, account, above, person, amount } = hold;
     const operation = admitted.get(requestId);
     if (operation === undefined) {
       this.#trace.fail(`${requestId} holds, and nobody admitted it`);
@@ -186,8 +188,13 @@ export class Auditor {
     const status = changes.keys.get(key)?.status;
     if (status !== 'enabled' && !termsSet.has(key))
       this.#trace.fail(`${requestId} was admitted by a key that is ${status}`);
-    if (changes.accounts.get(account)?.enabled !== true && !termsSet.has(account))
-      this.#trace.fail(`${requestId} was admitted by an account that is disabled`);
+    for (const id of [account, ...above])
+      if (changes.accounts.get(id)?.enabled !== true && !termsSet.has(id))
+        this.#trace.fail(`${requestId} was admitted by an account that is disabled, or below one`);
+    if (person !== null && changes.people.get(person)?.enabled !== true && !termsSet.has(person))
+      this.#trace.fail(`${requestId} was admitted by the key of a person who is disabled`);
+    if (above.length > 0) this.#trace.count('admitted below another account');
+    if (person !== null) this.#trace.count("admitted by a person's key");
     const isAsDecided = !extended.has(requestId);
     if (isAsDecided && amount > operation.amount) this.#trace.fail(`${requestId} holds more than it asked for`);
     if (isAsDecided && amount < Math.min(operation.least ?? operation.amount, operation.amount))
@@ -272,7 +279,7 @@ export class Auditor {
   }
 
   /** A limit may be exceeded where it was lowered below what was used; nothing is ever taken beyond it. */
-  #compareOverruns({ changes, termsSet }: Commit): void {
+  #compareOverruns({ changes, termsSet, nowMs }: Commit): void {
     const compare = (id: number, what: string, overrun: number) => {
       const name = `${what} of ${id}`;
       if (overrun > (this.#overruns.get(name) ?? 0) && !termsSet.has(id))
@@ -284,6 +291,22 @@ export class Auditor {
       compare(account.id, 'plan', planOverrun(account));
     }
     for (const key of changes.keys.values()) compare(key.id, 'quota', keyOverrun(key));
+    // Terms of accounts are also those of people.
+    const people = termsSet.size > 0 ? this.#tables.personMeters : changes.people;
+    for (const person of people.values()) {
+      if (termsSet.size > 0) termsSet.add(person.id);
+      compare(person.id, 'budget', budgetOverrun(person, this.#chainOf(person.account), nowMs));
+    }
+  }
+
+  #chainOf(account: number): AccountRow[] {
+    const chain: AccountRow[] = [];
+    for (let id: number | null = account; id !== null; id = chain.at(-1)?.company.parent ?? null) {
+      const row = this.#tables.accountMeters.get(id);
+      if (row === undefined) break;
+      chain.push(row);
+    }
+    return chain;
   }
 }
 
@@ -295,6 +318,7 @@ function describe(bundles: readonly Bundle[], changes: Changes, nowMs: number): 
       if (operation.kind === 'set-plan' || operation.kind === 'change-plan') commit.termsSet.add(operation.account);
       if (operation.kind === 'set-account') commit.termsSet.add(operation.account);
       if (operation.kind === 'set-key') commit.termsSet.add(operation.key);
+      if (operation.kind === 'set-person') commit.termsSet.add(operation.person);
       if (operation.kind !== 'extend') continue;
       const before = commit.extended.get(operation.requestId) ?? [];
       commit.extended.set(operation.requestId, [...before, operation]);

@@ -2,8 +2,8 @@
 
 import { drawPlan, type Plan } from './simulate.ts';
 
-/** 10,000 messages in the first moment, for which the accounts have too little money. */
-export function crowd(hasFaults: boolean): Plan {
+/** 10,000 messages in the first moment, for which the accounts have too little money; in a company, of three levels and with budgets. */
+export function crowd(hasFaults: boolean, isCompany = false): Plan {
   const plan = drawPlan(1);
   const unlimited = {
     requestsPerMinute: null,
@@ -31,7 +31,7 @@ export function crowd(hasFaults: boolean): Plan {
   };
   return {
     ...plan,
-    numbers: { nodes: 4, accounts: 100, keysPerAccount: 2, hasPeers: true },
+    numbers: { nodes: 4, accounts: isCompany ? 25 : 100, keysPerAccount: isCompany ? 4 : 2, isCompany, hasPeers: true },
     load: {
       ...plan.load,
       burstMax: 1,
@@ -40,7 +40,12 @@ export function crowd(hasFaults: boolean): Plan {
       costMax: 100,
       groups: new Map([['default', unlimited]]),
     },
-    rule: { ...plan.rule, creditMax: 6_000, creditLineMax: 0, quotaMax: null, allowanceMax: null },
+    rule: {
+      ...plan.rule,
+      ...(isCompany ? { creditMax: 60_000, allowanceMax: 40_000 } : { creditMax: 6_000, allowanceMax: null }),
+      creditLineMax: 0,
+      quotaMax: null,
+    },
     faults: hasFaults ? broken : calm,
     atOnce: 10_000,
   };

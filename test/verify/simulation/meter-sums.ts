@@ -1,13 +1,25 @@
-// Meters of accounts and keys, recomputed from all writes and compared with their rows.
+// Meters of accounts, keys and people, recomputed from all writes and compared with their rows.
 
-import type { AccountRow, Changes, HoldRow, KeyRow, NewEntry } from '../../../src/ledger/ledger.ts';
+import {
+  type AccountRow,
+  budgetLimits,
+  type Changes,
+  type HoldRow,
+  type KeyRow,
+  type NewEntry,
+  type PersonRow,
+  rolledPerson,
+  usedIn,
+} from '../../../src/ledger/ledger.ts';
 
 const DEBTS = 8;
 
-/** By the id of an account or key; ids of both are never the same. */
+/** By the id of an account, key or person; no two ids are the same. */
 export interface MeterSums {
+  /** Amounts held; of an account by its messages and those of accounts below. */
   held: Map<number, number>;
-  /** The part of an account's holds that its plan holds. */
+  /** Amounts held by the messages that an account pays for, and the part of them that its plan holds. */
+  heldPaid: Map<number, number>;
   heldByPlan: Map<number, number>;
   debts: Map<number, number>;
   /** By the key's id, or the account's id and a group. */
@@ -17,7 +29,8 @@ export interface MeterSums {
 }
 
 export function noSums(): MeterSums {
-  return { held: new Map(), heldByPlan: new Map(), debts: new Map(), running: new Map(), balances: new Map() };
+  const [held, heldPaid, heldByPlan] = [new Map(), new Map(), new Map()];
+  return { held, heldPaid, heldByPlan, debts: new Map(), running: new Map(), balances: new Map() };
 }
 
 /** Adds the sides of an entry. */
@@ -28,18 +41,19 @@ export function countEntry({ balances, debts }: MeterSums, { account, debit, cre
 }
 
 /** Adds what a hold takes of the meters, or with −1 takes it out. */
-export function countHold({ held, heldByPlan, running }: MeterSums, hold: HoldRow, sign: 1 | -1): void {
-  const { account, key, group, amount, fromPlan } = hold;
-  add(heldByPlan, account, sign * fromPlan);
-  add(held, account, sign * amount);
-  add(held, key, sign * amount);
+export function countHold({ held, heldPaid, heldByPlan, running }: MeterSums, hold: HoldRow, sign: 1 | -1): void {
+  const { account, above, payer, key, person, group, amount, fromPlan } = hold;
+  add(heldPaid, payer, sign * amount);
+  add(heldByPlan, payer, sign * fromPlan);
+  for (const id of [account, ...above, key]) add(held, id, sign * amount);
+  if (person !== null) add(held, person, sign * amount);
   if (hold.left) return;
-  add(running, `${account} ${group}`, sign);
+  for (const id of [account, ...above]) add(running, `${id} ${group}`, sign);
   add(running, `${key}`, sign);
 }
 
 /** Violations in the rows that a batch wrote. */
-export function findBrokenMeters(sums: MeterSums, changes: Pick<Changes, 'accounts' | 'keys'>): string[] {
+export function findBrokenMeters(sums: MeterSums, changes: Pick<Changes, 'accounts' | 'keys' | 'people'>): string[] {
   const faults: string[] = [];
   const expect = (what: string, is: number, should: number | undefined) => {
     if (is !== (should ?? 0)) faults.push(`${what} is ${is}, and the sum is ${should ?? 0}`);
@@ -49,7 +63,7 @@ export function findBrokenMeters(sums: MeterSums, changes: Pick<Changes, 'accoun
     expect(`balance of ${id}`, account.balance, sums.balances.get(id));
     const heldByPlan = sums.heldByPlan.get(id) ?? 0;
     expect(`debt of ${id}`, account.debt, sums.debts.get(id));
-    expect(`held of ${id}`, account.held, (sums.held.get(id) ?? 0) - heldByPlan);
+    expect(`held of ${id}`, account.held, (sums.heldPaid.get(id) ?? 0) - heldByPlan);
     expect(`held of the plan of ${id}`, account.plan?.held ?? 0, heldByPlan);
     expect(`held of the allowance of ${id}`, account.spending.held, sums.held.get(id));
     if (account.balance - account.held < -account.creditLine)
@@ -66,7 +80,20 @@ export function findBrokenMeters(sums: MeterSums, changes: Pick<Changes, 'accoun
     expect(`running of ${key.id}`, key.rates.running, sums.running.get(`${key.id}`));
     if (key.spending.used < 0) faults.push(`${key.id} has used ${key.spending.used}`);
   }
+  for (const { id, held, windows } of changes.people.values()) {
+    expect(`held of the person ${id}`, held, sums.held.get(id));
+    for (const { length, used } of windows) if (used < 0) faults.push(`${id} has used ${used} in ${length}`);
+  }
   return faults;
+}
+
+/** By how much more is used and held than a budget permits that stops. `accounts`: those of the person's keys. */
+export function budgetOverrun(person: PersonRow, accounts: readonly AccountRow[], nowMs: number): number {
+  const { windows, held } = rolledPerson(person, nowMs);
+  let overrun = 0;
+  for (const { length, limit, stops } of budgetLimits(person, accounts))
+    if (stops) overrun = Math.max(overrun, usedIn(windows, length) + held - limit);
+  return overrun;
 }
 
 /** By how much more is used and held than the allowance permits. */

@@ -1,7 +1,16 @@
 // Operators: credit with references, again where its answer was lost, corrections, terms that change under
 // messages that run, refunds of what was billed.
 
-import type { Answer, Credit, Operation, PlanTerms } from '../../../src/ledger/ledger.ts';
+import type {
+  Answer,
+  BudgetTerms,
+  Credit,
+  Operation,
+  PlanTerms,
+  SetAccount,
+  SetKey,
+  SetPerson,
+} from '../../../src/ledger/ledger.ts';
 import type { Chance } from './chance.ts';
 import { Process } from './scheduler.ts';
 import type { World } from './world.ts';
@@ -42,17 +51,49 @@ export class Operators {
   /** The accounts and keys, with a first payment each. */
   firstTerms(): Operation[] {
     const operations: Operation[] = [];
-    for (const account of this.#world.accounts)
+    for (const [at, account] of this.#world.accounts.entries())
       operations.push(
         {
           kind: 'set-account',
           account,
-          terms: { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
+          terms: {
+            ...{ enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' },
+            ...this.#firstPlace(at),
+          },
         },
         this.#credit(account, this.#rule.creditMax),
       );
-    for (const { key, account } of this.#world.callers) operations.push(this.#setKey(key, account, 'enabled'));
+    for (const { person, account } of this.#world.people)
+      operations.push({ kind: 'set-person', person, account, enabled: true, ...this.#exception(account) });
+    for (const { key, account, person } of this.#world.callers) {
+      const { terms, ...others } = this.#setKey(key, account, 'enabled');
+      operations.push({ ...others, terms: { ...terms, person } });
+    }
     return operations;
+  }
+
+  /** Each account with up to four below it, on three levels. */
+  #firstPlace(at: number): Pick<SetAccount['terms'], 'company'> {
+    if (this.#world.people.length === 0) return {};
+    const parent = at === 0 ? null : (this.#world.accounts[Math.ceil(at / 4) - 1] ?? null);
+    const mayBeBelow = at === 0 || Math.ceil(at / 4) - 1 <= 4;
+    const paysFrom = this.#chance.is(0.6) ? 'parent' : 'own';
+    return { company: { parent: mayBeBelow ? parent : null, paysFrom, personBudget: this.#budget() } };
+  }
+
+  #budget(): BudgetTerms | null {
+    const { allowanceMax } = this.#rule;
+    if (allowanceMax === null || this.#chance.is(0.3)) return null;
+    const limits = LENGTHS.filter(() => this.#chance.is(0.4)).map((length) => ({
+      length,
+      limit: this.#chance.below(allowanceMax),
+    }));
+    return { limits, stops: this.#chance.is(0.8) };
+  }
+
+  #exception(account: number): Pick<SetPerson, 'budget'> {
+    if (this.#chance.is(0.6)) return {};
+    return { budget: { account, terms: this.#chance.is(0.2) ? 'default' : this.#budget() } };
   }
 
   start(): void {
@@ -69,7 +110,7 @@ export class Operators {
     if (turn >= 20) this.#changePlan(account, turn);
     else if (turn < 8) this.#giveCredit(this.#credit(account, chance.below(this.#rule.creditMax)), 1);
     else if (turn < 10) void this.#ask(this.#credit(account, -chance.between(1, this.#rule.creditMax)));
-    else if (turn < 13) void this.#ask(this.#setAccount(account));
+    else if (turn < 13) void this.#ask(this.#chance.is(0.4) ? this.#setCompany(account) : this.#setAccount(account));
     else if (turn < 16)
       void this.#ask(this.#setKey(key, ofKey, chance.is(0.2) ? chance.pick(['disabled', 'revoked']) : 'enabled'));
     else if (turn === 16)
@@ -177,14 +218,28 @@ export class Operators {
     };
   }
 
-  #setAccount(account: number): Operation {
+  /** A person changes, or an account moves. */
+  #setCompany(account: number): Operation {
+    const chance = this.#chance;
+    const { people, accounts } = this.#world;
+    if (people.length === 0) return this.#setAccount(account);
+    const { person, account: own } = chance.pick(people);
+    if (chance.is(0.5))
+      return { kind: 'set-person', person, account: own, enabled: chance.is(0.8), ...this.#exception(own) };
+    const parent = chance.is(0.3) ? null : chance.pick(accounts);
+    const paysFrom = chance.pick(['own', 'parent'] as const);
+    const { terms, ...others } = this.#setAccount(account);
+    return { ...others, terms: { ...terms, company: { parent, paysFrom, personBudget: this.#budget() } } };
+  }
+
+  #setAccount(account: number): SetAccount {
     const { allowanceMax, creditLineMax } = this.#rule;
     const allowance = allowanceMax === null || this.#chance.is(0.5) ? null : this.#chance.below(allowanceMax);
     const terms = { enabled: this.#chance.is(0.85), creditLine: this.#chance.below(creditLineMax + 1), allowance };
     return { kind: 'set-account', account, terms: { ...terms, allowancePeriod: this.#chance.pick(PERIODS) } };
   }
 
-  #setKey(key: number, account: number, status: 'enabled' | 'disabled' | 'revoked'): Operation {
+  #setKey(key: number, account: number, status: 'enabled' | 'disabled' | 'revoked'): SetKey {
     const { quotaMax, concurrencyMax } = this.#rule;
     const quota = quotaMax === null || this.#chance.is(0.5) ? null : this.#chance.below(quotaMax);
     const concurrency =

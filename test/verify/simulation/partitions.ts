@@ -276,7 +276,7 @@ class Mover {
     remove(from.world.accounts, (one) => one === account);
     if (!to.world.accounts.includes(account)) to.world.accounts.push(account);
     const known = new Set(to.world.callers.map(({ key }) => key));
-    for (const key of keys) if (!known.has(key)) to.world.callers.push({ account, key });
+    for (const key of keys) if (!known.has(key)) to.world.callers.push({ account, key, person: null });
     scheduler.after(chance.below(STALE_MS_MAX), this.#keeper, () => {
       const { callers } = from.world;
       const hasOthers = callers.some((one) => one.account !== account);

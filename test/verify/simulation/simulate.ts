@@ -58,6 +58,7 @@ export function drawPlan(seed: number): Plan {
       nodes,
       accounts: chance.between(1, 3),
       keysPerAccount: chance.between(1, 2),
+      isCompany: seed % 3 !== 0,
       hasPeers: nodes > 1 || seed % 2 === 0,
     },
     load: {

@@ -65,6 +65,15 @@ for (const [circumstances, hasFaults] of [
     },
     TEST_MS_MAX,
   );
+  test(
+    `10,000 concurrent messages of people in a company of three levels overspend nothing ${circumstances}`,
+    () => {
+      const result = expectWhole(simulate(7, 40_000, crowd(hasFaults, true)));
+      for (const name of ['admitted below another account', "admitted by a person's key", 'refused: insufficient'])
+        expect([name, (result.counts.get(name) ?? 0) > 500]).toEqual([name, true]);
+    },
+    TEST_MS_MAX,
+  );
 }
 
 function count(result: RunResult): void {

@@ -11,6 +11,7 @@ import type {
   LeaseRow,
   MonthChange,
   NewEntry,
+  PersonRow,
 } from '../../../src/ledger/ledger.ts';
 import { type HoldsTable, readHold } from '../../../src/storage/stored-hold.ts';
 import * as codec from '../../../src/storage/tables.ts';
@@ -19,6 +20,7 @@ import type { MemoryTables } from '../../support/memory-store/memory-store.ts';
 export interface StoredRows {
   accounts: AccountRow[];
   keys: KeyRow[];
+  people: PersonRow[];
   holds: HoldRow[];
   leases: LeaseRow[];
   claims: IdempotencyRow[];
@@ -60,6 +62,7 @@ interface TotalTable {
 interface Tables {
   accounts: codec.AccountMetersTable[];
   keys: codec.KeyMetersTable[];
+  people: codec.PersonMetersTable[];
   holds: HoldsTable[];
   leases: Parameters<typeof codec.readLeaseRow>[0][];
   claims: codec.ClaimsTable[];
@@ -73,6 +76,7 @@ interface Tables {
 const PLACES: Readonly<Record<keyof Tables, readonly [table: string, order: string]>> = {
   accounts: ['account_meters', 'id'],
   keys: ['key_meters', 'id'],
+  people: ['person_meters', 'id'],
   holds: ['holds', 'request_id'],
   leases: ['leases', 'node'],
   claims: ['claims', 'key_id, name'],
@@ -91,6 +95,7 @@ export function memoryRows(tables: MemoryTables): StoredRows {
   return {
     accounts: sorted(tables.accountMeters.values(), ({ id }) => digits(id)),
     keys: sorted(tables.keyMeters.values(), ({ id }) => digits(id)),
+    people: sorted(tables.personMeters.values(), ({ id }) => digits(id)),
     holds: sorted(tables.holds.values(), ({ requestId }) => requestId),
     leases: sorted(tables.leases.values(), ({ node }) => node),
     claims: sorted(tables.claims.values(), ({ key, name }) => `${digits(key)} ${name}`),
@@ -126,6 +131,7 @@ function readTables(tables: Tables): StoredRows {
   return {
     accounts: tables.accounts.map(codec.readAccountRow),
     keys: tables.keys.map(codec.readKeyRow),
+    people: tables.people.map(codec.readPersonRow),
     holds: tables.holds.map(readHold),
     leases: tables.leases.map(codec.readLeaseRow),
     claims: tables.claims.map(codec.readIdempotencyRow),

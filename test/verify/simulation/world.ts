@@ -19,7 +19,9 @@ export interface World {
   auditor: Auditor;
   nodes: SimulatedNode[];
   accounts: number[];
-  callers: { account: number; key: number }[];
+  /** `person`: whose key it is. */
+  callers: { account: number; key: number; person: number | null }[];
+  people: { person: number; account: number }[];
 }
 
 /** How many of each there are. */
@@ -27,6 +29,8 @@ export interface Numbers {
   nodes: number;
   accounts: number;
   keysPerAccount: number;
+  /** Accounts are below others, and some keys are of people. */
+  isCompany: boolean;
   /** Nodes reckon with others: they end what those left only when they have had time to renew their leases. */
   hasPeers: boolean;
 }
@@ -43,7 +47,11 @@ export function beginCourse(seed: number): Course {
 }
 
 /** `index`: of the world in its course, from 0. */
-export function makeWorld({ nodes, accounts, keysPerAccount, hasPeers }: Numbers, course: Course, index = 0): World {
+export function makeWorld(
+  { nodes, accounts, keysPerAccount, isCompany, hasPeers }: Numbers,
+  course: Course,
+  index = 0,
+): World {
   const { scheduler, chance, trace } = course;
   // Some runs see midnight, some the end of a week and a month.
   const startMs = Date.UTC(2026, 10, 30) - chance.below(3 * DAY_MS);
@@ -64,6 +72,7 @@ export function makeWorld({ nodes, accounts, keysPerAccount, hasPeers }: Numbers
   };
   const range = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
   const ids = range(accounts).map((account) => 1_000_000 + 10_000 * index + account);
+  const people = isCompany ? ids.map((account) => ({ person: account * 1_000, account })) : [];
   return {
     scheduler,
     chance,
@@ -75,6 +84,12 @@ export function makeWorld({ nodes, accounts, keysPerAccount, hasPeers }: Numbers
       (node) => new SimulatedNode(`node-${10 * index + node}`, network, database, startMs, hasPeers),
     ),
     accounts: ids,
-    callers: ids.flatMap((account) => range(keysPerAccount).map((key) => ({ account, key: account * 100 + key }))),
+    people,
+    callers: ids.flatMap((account) =>
+      range(keysPerAccount).map((key) => {
+        const person = isCompany && (key + account) % 2 === 0 ? account * 1_000 : null;
+        return { account, key: account * 100 + key, person };
+      }),
+    ),
   };
 }

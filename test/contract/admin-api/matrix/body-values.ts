@@ -248,6 +248,22 @@ export const bodyRules: Record<string, BodyRule> = {
   },
   'POST /api/v1/accounts/{id}/subscription/cancel': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/accounts/{id}/subscription/resume': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/provider-bill-sources': {
+    least: () => ({ provider: 'sandbox', kind: 'anthropic' }),
+    values: () => ({
+      provider: values(['sandbox'], ['', 7, null]),
+      kind: values(['anthropic', 'openai', 'aws'], ['azure', null]),
+      credential: values(['sk-ant-admin-1', null], ['', 7]),
+      base_url: values([null], ['ftp://example.com', 'http://127.0.0.1:1', 7]),
+      private_network: values([true, false], ['yes', null]),
+      schedule: values(['daily', 'never'], ['hourly', null]),
+      models: values([{}, { 'Claude Haiku 4.5': 'claude-haiku-4-5' }], [[], { a: '' }, null]),
+    }),
+  },
+  'POST /api/v1/provider-bill-sources/{provider}/fetch': {
+    least: () => ({}),
+    values: () => ({ since: values([], ['yesterday', 7]), until: values([], ['tomorrow', 7]) }),
+  },
   'POST /api/v1/code-batches': {
     least: () => ({ name: 'summer', amount: '1.00', count: 1 }),
     values: () => ({

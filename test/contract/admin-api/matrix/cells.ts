@@ -39,6 +39,7 @@ const codes: Record<number, string> = {
   403: 'role_not_allowed',
   404: 'object_not_found',
   409: 'conflict',
+  415: 'content_type_unsupported',
   422: 'idempotency_mismatch',
 };
 
@@ -55,6 +56,8 @@ export const UNKNOWN_IDS = {
   delivery: 'dlv_000000000',
   'code-batch': 'batch_000000000',
   payment: 'pay_000000000',
+  'provider-bill': 'no-provider:2026-01-01',
+  'provider-bill-source': 'no-provider',
 };
 
 /** A valid request; only its principal or its object can make it fail. */

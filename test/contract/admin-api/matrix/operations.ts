@@ -28,7 +28,7 @@ interface Schema {
 }
 interface DocumentOperation {
   parameters?: Parameter[];
-  requestBody?: { content: { 'application/json': { schema: Schema } } };
+  requestBody?: { content: { 'application/json'?: { schema: Schema } } };
   responses: Record<string, unknown>;
 }
 
@@ -49,7 +49,7 @@ export function readOperations(document: OpenapiDocument): Operation[] {
 function readOperation(path: string, method: string, operation: DocumentOperation): Operation {
   const namesIn = (place: string) =>
     (operation.parameters ?? []).filter((parameter) => parameter.in === place).map(({ name }) => name);
-  const schema = operation.requestBody?.content['application/json'].schema;
+  const schema = operation.requestBody?.content['application/json']?.schema; // a body of CSV has no fields
   return {
     name: `${method} ${path}`,
     method,

@@ -120,6 +120,18 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/providers': rule(ofTheInstallation),
   'GET /api/v1/providers/{name}': rule(ofTheInstallation, { object: 'provider' }),
   'POST /api/v1/providers/{name}/test': rule(operatorOnly, { object: 'provider' }),
+  'GET /api/v1/provider-bill-sources': rule(ofTheInstallation),
+  'POST /api/v1/provider-bill-sources': rule(operatorOnly),
+  'POST /api/v1/provider-bill-sources/{provider}/fetch': rule(operatorOnly, {
+    object: 'provider-bill-source',
+    done: 409, // it has no credential
+  }),
+  'POST /api/v1/provider-bill-sources/{provider}/import': rule(operatorOnly, {
+    object: 'provider-bill-source',
+    done: 415, // the matrix sends no CSV
+  }),
+  'GET /api/v1/provider-bills': rule(ofTheInstallation, { lists: 'provider-bill' }),
+  'GET /api/v1/provider-bills/{id}': rule(ofTheInstallation, { object: 'provider-bill' }),
   'POST /api/v1/apply': rule(operatorOnly),
   'POST /api/v1/prices/update': rule(operatorOnly),
   'GET /api/v1/catalogue': rule(ofTheInstallation),

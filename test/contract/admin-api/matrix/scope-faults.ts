@@ -8,7 +8,7 @@ import { formatId } from '../../../../src/base/ids.ts';
 import type { Delivery, Destination } from '../../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../../src/events/events.ts';
 import type { ExportRun, ExportSchedule } from '../../../../src/exports/exports.ts';
-import type { AccountRow, MonthChange, NewEntry } from '../../../../src/ledger/ledger.ts';
+import type { AccountRow, MonthChange, NewEntry, PersonRow } from '../../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../../src/payments/payments.ts';
 import type { RowChange } from './tables.ts';
 import { groupsOf, type Principal, type World } from './world.ts';
@@ -18,6 +18,7 @@ const open = [
   'keys',
   'keyMeters',
   'keySecrets',
+  'personMeters',
   'tokens',
   'people',
   'audit',
@@ -92,6 +93,8 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
   if (table === 'keys') return keyFaults(principal, change.before as Key, change.after as Key, own);
   if (table === 'tokens') return tokenFaults(principal, tokenOf(change.before), tokenOf(change.after), own);
   if (table === 'people') return personFaults(principal, personOf(change.before), personOf(change.after), own);
+  if (table === 'personMeters')
+    return own((change.after as PersonRow).account) ? [] : ['changes the meters of a person of another account'];
   if (table === 'keySecrets' || table === 'keyMeters') return keyPartFaults(world, principal, change, own);
   return redemptionFaults(principal, change, own);
 }

@@ -43,6 +43,8 @@ export type ObjectKind =
   | 'provider'
   | 'code-batch'
   | 'payment'
+  | 'provider-bill'
+  | 'provider-bill-source'
   | 'destination'
   | 'export'
   | 'delivery';
@@ -157,6 +159,7 @@ export async function makeWorld(): Promise<World> {
   for (const id of Object.values(accountIds)) await ask('PATCH', `/api/v1/accounts/${id}/plan`, { plan: 'alpha-plan' });
   await addMailedLinks(world);
   await addPayments(world);
+  await addBills(world);
   await endTokens(world);
   await ask('PATCH', `/api/v1/accounts/${accountIds.delta}`, { status: 'disabled' });
   addWords(world);
@@ -340,6 +343,22 @@ async function addCodes(world: World): Promise<void> {
   world.objects.push(worldObject('code-batch', 'codes of spring', String(body['id']), null, { label }));
   world.code = String((body['codes'] as string[])[0]);
   world.words.push({ text: world.code, mayRead: () => false });
+}
+
+/** A source and a bill of a provider. */
+async function addBills({ installation, objects }: World): Promise<void> {
+  const name = 'house-behind';
+  await installation.ask('POST', '/api/v1/provider-bill-sources', { provider: name, kind: 'anthropic' });
+  objects.push(worldObject('provider-bill-source', 'source of bills', name, null));
+  await installation.api.fetch(
+    new Request(`http://localhost/api/v1/provider-bill-sources/${name}/import`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' },
+      body: 'usage_date_utc,model,token_type,cost_usd\n2026-01-05,sandbox-echo,output,0.05\n',
+    }),
+    '127.0.0.1',
+  );
+  objects.push(worldObject('provider-bill', 'bill of a day', `${name}:2026-01-05`, null));
 }
 
 /** A payment of each account that has begun one, and a saved method of every account. */

@@ -1,10 +1,10 @@
 // Checks that the stored rows keep every invariant and equal the model.
 
-import type { DailyTotal } from '../../../../src/ledger/ledger.ts';
+import { type DailyTotal, rolledPerson } from '../../../../src/ledger/ledger.ts';
 import type { MemoryTables } from '../../../support/memory-store/memory-store.ts';
 import { runningOf } from './model.ts';
 import { planHeldOf } from './model-plans.ts';
-import { heldOf } from './model-rooms.ts';
+import { heldOf, heldOfKey, heldOfPerson, paidHeldOf, useOf } from './model-rooms.ts';
 import type { Model } from './model-rows.ts';
 
 /** System accounts. */
@@ -22,9 +22,9 @@ export function findFaults(model: Model, tables: MemoryTables): string[] {
     const { id } = account;
     expect(`balance of ${id}`, row?.balance, account.balance);
     expect(`debt of ${id}`, row?.debt, account.debt);
-    expect(`held of ${id}`, row?.held, heldOf(model, 'account', id) - planHeldOf(model, id));
+    expect(`held of ${id}`, row?.held, paidHeldOf(model, id) - planHeldOf(model, id));
     expect(`held of the plan of ${id}`, row?.plan?.held ?? 0, planHeldOf(model, id));
-    expect(`held of the allowance of ${id}`, row?.spending.held, heldOf(model, 'account', id));
+    expect(`held of the allowance of ${id}`, row?.spending.held, heldOf(model, id));
     if (row === undefined) continue;
     if (row.balance - row.held < -row.creditLine) faults.push(`${id} is below its floor`);
     for (const [group, rates] of Object.entries(row.groups))
@@ -32,8 +32,16 @@ export function findFaults(model: Model, tables: MemoryTables): string[] {
   }
   for (const { id } of model.keys.values()) {
     const row = tables.keyMeters.get(id);
-    expect(`held of the quota of ${id}`, row?.spending.held, heldOf(model, 'key', id));
+    expect(`held of the quota of ${id}`, row?.spending.held, heldOfKey(model, id));
     expect(`running of ${id}`, row?.rates.running, runningOf(model, 'key', id, null));
+  }
+  for (const person of model.people.values()) {
+    const { id } = person;
+    const row = tables.personMeters.get(id);
+    expect(`held of the person ${id}`, row?.held, heldOfPerson(model, id));
+    const now = row && rolledPerson(row, model.nowMs);
+    for (const { length, used } of now?.windows ?? [])
+      expect(`what ${id} used in ${length}`, used, useOf(model, person, length));
   }
   expect('the number of holds', tables.holds.size, model.holds.size);
   for (const hold of model.holds.values())

@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 /** Part of the running messages' holds that the plan holds. */
 export function planHeldOf(model: Model, account: number): number {
   let held = 0;
-  for (const hold of model.holds.values()) if (hold.account === account) held += hold.fromPlan;
+  for (const hold of model.holds.values()) if (hold.payer === account) held += hold.fromPlan;
   return held;
 }
 

@@ -1,6 +1,6 @@
 // Rows of the ledger's model: lists of events where the ledger keeps counters.
 
-import type { PlanTerms, RateLimits, UsageRecord, WindowLength } from '../../../../src/ledger/ledger.ts';
+import type { BudgetTerms, PlanTerms, RateLimits, UsageRecord, WindowLength } from '../../../../src/ledger/ledger.ts';
 
 export type Period = 'total' | 'day' | 'week' | 'month';
 
@@ -41,6 +41,9 @@ export interface ModelWindow {
 
 export interface ModelAccount extends Spending {
   id: number;
+  parent: number | null;
+  paysFrom: 'own' | 'parent';
+  personBudget: BudgetTerms | null;
   enabled: boolean;
   creditLine: number;
   balance: number;
@@ -53,18 +56,41 @@ export interface ModelAccount extends Spending {
   buckets: Map<string, Bucket>;
 }
 
+/** The use of a person in one window. */
+export interface ModelUse {
+  used: number;
+  /** The period, such as "2026-11-18"; of 5 hours, when it began, or "" if it has not. */
+  name: string;
+}
+
+export interface ModelPerson {
+  id: number;
+  account: number;
+  enabled: boolean;
+  /** By the account at which it was set. */
+  budgets: Map<number, BudgetTerms | null>;
+  uses: Map<WindowLength, ModelUse>;
+}
+
 export interface ModelKey extends Spending {
   id: number;
   account: number;
+  person: number | null;
   status: string;
   expiresAtMs: number | null;
   bucket: Bucket;
 }
 
-export interface ModelHold {
-  requestId: string;
-  account: number;
+/** The rows that a message takes from: accounts from its own to the uppermost. */
+export interface ModelChain {
+  accounts: number[];
+  payer: number;
   key: number;
+  person: number | null;
+}
+
+export interface ModelHold extends ModelChain {
+  requestId: string;
   group: string;
   amount: number;
   fromPlan: number;
@@ -77,9 +103,7 @@ export interface ModelHold {
   checkpoint: Bill | null;
 }
 
-export interface ModelEnding {
-  account: number;
-  key: number;
+export interface ModelEnding extends ModelChain {
   group: string;
   cost: number;
   writtenOff: number;
@@ -93,6 +117,7 @@ export interface Model {
   nowMs: number;
   accounts: Map<number, ModelAccount>;
   keys: Map<number, ModelKey>;
+  people: Map<number, ModelPerson>;
   holds: Map<string, ModelHold>;
   endings: Map<string, ModelEnding>;
   /** Documents by kind and name. */
@@ -108,6 +133,7 @@ export function newModel(nowMs: number): Model {
     nowMs,
     accounts: new Map(),
     keys: new Map(),
+    people: new Map(),
     holds: new Map(),
     endings: new Map(),
     claims: new Map(),

@@ -13,15 +13,30 @@ import {
   setPlan,
   usePlan,
 } from './model-plans.ts';
-import { heldOf, nameOfPeriod, roomOf, roomsOf, usedOf, walletNow } from './model-rooms.ts';
+import {
+  budgetsOf,
+  heldOf,
+  heldOfPerson,
+  nameOfPeriod,
+  paidHeldOf,
+  presentName,
+  roomOf,
+  roomsOf,
+  usedOf,
+  useOf,
+  type Who,
+  walletNow,
+} from './model-rooms.ts';
 import type {
   Bill,
   Bucket,
   Model,
   ModelAccount,
+  ModelChain,
   ModelEnding,
   ModelHold,
   ModelKey,
+  ModelPerson,
   Period,
   Spending,
 } from './model-rows.ts';
@@ -66,6 +81,8 @@ function expectOne(model: Model, operation: Operation): Expected {
       return setAccount(model, operation);
     case 'set-key':
       return setKey(model, operation);
+    case 'set-person':
+      return setPerson(model, operation);
     case 'plan-payment':
       return payPlan(model, operation);
     case 'set-plan':
@@ -79,84 +96,108 @@ function expectOne(model: Model, operation: Operation): Expected {
   }
 }
 
+/** Running messages of an account and those below it, in a group; or of a key. */
 export function runningOf(model: Model, whose: 'account' | 'key', id: number, group: string | null): number {
-  const present = [...model.holds.values()].filter((hold) => hold[whose] === id && !hold.left);
+  const isOf = (hold: ModelHold) => (whose === 'key' ? hold.key === id : hold.accounts.includes(id));
+  const present = [...model.holds.values()].filter((hold) => isOf(hold) && !hold.left);
   return present.filter((hold) => group === null || hold.group === group).length;
 }
 
-function findCaller(model: Model, operation: Of<'admit' | 'take'>): [ModelAccount, ModelKey] | Expected {
+function findCaller(model: Model, operation: Of<'admit' | 'take'>): { who: Who } | Expected {
   const account = model.accounts.get(operation.account);
   const key = model.keys.get(operation.key);
   if (account === undefined) return { ok: false, reason: 'unknown_account' };
   if (key === undefined || key.account !== account.id) return { ok: false, reason: 'unknown_key' };
   if (key.status !== 'enabled') return { ok: false, reason: 'key_disabled' };
   if (key.expiresAtMs !== null && key.expiresAtMs <= model.nowMs) return { ok: false, reason: 'key_expired' };
-  if (!account.enabled) return { ok: false, reason: 'account_disabled' };
-  return [account, key];
+  const who = whoOf(model, chainNow(model, account, key));
+  if (who.person?.enabled === false) return { ok: false, reason: 'person_disabled' };
+  const disabled = who.accounts.find(({ enabled }) => !enabled);
+  if (disabled !== undefined)
+    return { ok: false, reason: 'account_disabled', above: disabled === account ? null : disabled.id };
+  return { who };
+}
+
+function isCaller(found: { who: Who } | Expected): found is { who: Who } {
+  return 'who' in found;
+}
+
+/** The rows that a message of the key takes from if it begins now. */
+function chainNow(model: Model, account: ModelAccount, key: ModelKey): ModelChain {
+  const accounts = [account.id];
+  for (let one = account; one.parent !== null; one = accountOf(model, one.parent)) accounts.push(one.parent);
+  const payer = accounts.map((id) => accountOf(model, id)).find((one) => one.paysFrom === 'own' || one.parent === null);
+  return { accounts, payer: payer?.id ?? account.id, key: key.id, person: key.person };
+}
+
+function whoOf(model: Model, { accounts: ids, payer, key, person }: ModelChain): Who {
+  const accounts = ids.map((id) => accountOf(model, id));
+  const found = person === null ? null : model.people.get(person);
+  if (found === undefined) throw new Error('the model lost a person');
+  const [own] = accounts as [ModelAccount];
+  return { own, accounts, payer: accountOf(model, payer), key: keyOf(model, { key }), person: found };
 }
 
 function admit(model: Model, operation: Of<'admit'>): Expected {
   const lease = model.leases.get(operation.owner.node);
   if (lease?.epoch !== operation.owner.epoch) return { ok: false, reason: 'not_owner' };
   const caller = findCaller(model, operation);
-  if (!Array.isArray(caller)) return caller;
-  const [account, key] = caller;
+  if (!isCaller(caller)) return caller;
+  const { who } = caller;
   const { requestId, group, owner, limits, claim } = operation;
   const open = model.holds.get(requestId);
-  const given = () => roomOf(model, account, key, open?.group ?? group);
+  const given = () => roomOf(model, who, open?.group ?? group);
   if (open !== undefined) return { ok: true, kind: 'admitted', amount: open.amount, available: open.amount + given() };
   const claimed = claim === undefined ? null : findClaimTaken(model, operation, claim);
-  if (claimed !== null && 'refused' in claimed) return replay(model, account, key, operation, claimed.refused);
+  if (claimed !== null && 'refused' in claimed) return replay(model, who, operation, claimed.refused);
   const refusal =
-    moneyShort(model, account, key, group, operation.least ?? operation.amount) ??
-    notAlone(model, account, key, operation) ??
-    rateShort(model, account, key, operation) ??
+    moneyShort(model, who, group, operation.least ?? operation.amount) ??
+    notAlone(model, who, operation) ??
+    rateShort(model, who, operation) ??
     (model.endings.has(requestId) ? ENDED : null);
   if (refusal !== null) return refusal;
-  takeRequest(model, account, key, group, limits);
+  takeRequest(model, who, group, limits);
   const { node, epoch } = owner;
   const available = given();
   const amount = Math.min(operation.amount, available);
-  const fromPlan = Math.min(amount, planLeft(model, account, group).now);
-  if (fromPlan > 0) beginWindows(model, account);
-  const of = { requestId, account: account.id, key: key.id, group, node, epoch, claim: claim?.name ?? null };
+  const fromPlan = Math.min(amount, planLeft(model, who.payer, group).now);
+  if (fromPlan > 0) beginWindows(model, who.payer);
+  if (amount > 0) beginUses(model, who.person);
+  const of = { requestId, ...chainNow(model, who.own, who.key), group, node, epoch, claim: claim?.name ?? null };
   model.holds.set(requestId, { ...of, amount, fromPlan, atMs: model.nowMs, left: false, checkpoint: null });
   if (claim !== undefined) {
     const failed = claimed?.failed ?? [];
     const stands = { requestId, hash: claim.requestHash, atMs: model.nowMs, isAnswered: false, failed };
-    model.claims.set(`${key.id}/${claim.name}`, stands);
+    model.claims.set(`${who.key.id}/${claim.name}`, stands);
   }
   return { ok: true, kind: 'admitted', amount, available };
 }
 
-function moneyShort(
-  model: Model,
-  account: ModelAccount,
-  key: ModelKey,
-  group: string,
-  amount: number,
-): Expected | null {
+function moneyShort(model: Model, who: Who, group: string, amount: number): Expected | null {
   if (amount === 0) return null;
-  const rooms = roomsOf(model, account, key, group);
+  const rooms = roomsOf(model, who, group);
   const hopeless = rooms.find(({ later }) => amount > later);
   const short = hopeless ?? rooms.find(({ now }) => amount > now);
   if (short === undefined) return null;
-  const facts = { meter: short.name, ofKey: short.name === 'quota', available: Math.max(0, short.now) };
+  const { name: meter, above } = short;
+  const ofKey = meter === 'quota' || meter === 'budget';
+  const facts = { meter, ofKey, above, available: Math.max(0, short.now) };
   return { ok: false, reason: 'insufficient', ...facts, behindHolds: hopeless === undefined };
 }
 
-/** A message that may cost more than is left runs only if nothing of its account is on hold. */
-function notAlone(
-  model: Model,
-  account: ModelAccount,
-  key: ModelKey,
-  { isAloneIfShort, amount, group }: Of<'admit'>,
-): Expected | null {
-  const hasHolds = [...model.holds.values()].some((hold) => hold.account === account.id && hold.amount > 0);
-  const available = roomOf(model, account, key, group);
-  if (isAloneIfShort !== true || !hasHolds || available >= amount) return null;
-  const meter = roomsOf(model, account, key, group)[0]?.name ?? 'wallet';
-  return { ok: false, reason: 'insufficient', meter, ofKey: false, available, behindHolds: true };
+/** A message that may cost more than is left runs only if nothing that limits it is on hold. */
+function notAlone(model: Model, who: Who, { isAloneIfShort, amount, group }: Of<'admit'>): Expected | null {
+  const { own, accounts, payer, person } = who;
+  const isHeld =
+    heldOf(model, own.id) > 0 ||
+    paidHeldOf(model, payer.id) > 0 ||
+    accounts.some((account) => account.limit !== null && heldOf(model, account.id) > 0) ||
+    (person !== null && budgetsOf(who).length > 0 && heldOfPerson(model, person.id) > 0);
+  const available = roomOf(model, who, group);
+  if (isAloneIfShort !== true || !isHeld || available >= amount) return null;
+  const meter = roomsOf(model, who, group)[0]?.name ?? 'wallet';
+  const above = payer === own ? null : payer.id;
+  return { ok: false, reason: 'insufficient', meter, ofKey: false, above, available, behindHolds: true };
 }
 
 /**
@@ -186,16 +227,15 @@ function findClaimTaken(
 /** A stored response is sent again for one request of the rates; only configured limits are counted. */
 function replay(
   model: Model,
-  account: ModelAccount,
-  key: ModelKey,
+  who: Who,
   { group, limits, account: accountId, key: keyId }: Of<'admit'>,
   refused: Expected,
 ): Expected {
-  const isLimited = limits.requestsPerMinute !== null || key.bucket.limits.requestsPerMinute !== null;
+  const isLimited = limits.requestsPerMinute !== null || who.key.bucket.limits.requestsPerMinute !== null;
   if (refused['reason'] !== 'claim_answered' || !isLimited) return refused;
-  const short = rateShort(model, account, key, { kind: 'take', account: accountId, key: keyId, group, limits });
+  const short = rateShort(model, who, { kind: 'take', account: accountId, key: keyId, group, limits });
   if (short !== null) return short;
-  takeRequest(model, account, key, group, limits);
+  takeRequest(model, who, group, limits);
   return refused;
 }
 
@@ -206,61 +246,68 @@ function isReversible(model: Model, requestId: string): boolean {
 }
 
 /** Settling the answer of an idempotency key reverses the cost of its earlier attempts, up to so much in a day. */
-function reverse(model: Model, account: ModelAccount, key: ModelKey, requestId: string, most: number): void {
+function reverse(model: Model, requestId: string, most: number): void {
   const ending = model.endings.get(requestId);
   if (ending === undefined || !isReversible(model, requestId)) return;
   const paid = ending.cost - ending.writtenOff;
+  const who = whoOf(model, ending);
   const today = nameOfPeriod('day', model.nowMs);
-  const sum = (account.reversed.get(today) ?? 0) + paid;
+  const sum = (who.payer.reversed.get(today) ?? 0) + paid;
   if (sum > most) return;
-  account.reversed.set(today, sum);
-  giveBack(model, account, key, ending, paid);
+  who.payer.reversed.set(today, sum);
+  giveBack(model, who, ending, paid);
   model.endings.set(requestId, { ...ending, cost: 0, writtenOff: 0, planPaid: 0, by: 'forgiven' });
 }
 
 function take(model: Model, operation: Of<'take'>): Expected {
   const caller = findCaller(model, operation);
-  if (!Array.isArray(caller)) return caller;
-  const [account, key] = caller;
-  const refusal = rateShort(model, account, key, operation);
+  if (!isCaller(caller)) return caller;
+  const refusal = rateShort(model, caller.who, operation);
   if (refusal !== null) return refusal;
-  takeRequest(model, account, key, operation.group, operation.limits);
+  takeRequest(model, caller.who, operation.group, operation.limits);
   return { ok: true, kind: 'admitted' };
 }
 
 function rateShort(
   model: Model,
-  account: ModelAccount,
-  key: ModelKey,
+  { own, accounts, key }: Who,
   { kind, group, limits }: Of<'admit' | 'take'>,
 ): Expected | null {
   const checks = [
-    {
-      ofKey: false,
+    ...accounts.map(({ id, buckets }) => ({
+      whose: { ofKey: false, above: id === own.id ? null : id },
       limits,
-      bucket: account.buckets.get(group),
-      running: runningOf(model, 'account', account.id, group),
+      bucket: buckets.get(group),
+      running: runningOf(model, 'account', id, group),
+    })),
+    {
+      whose: { ofKey: true, above: null },
+      limits: key.bucket.limits,
+      bucket: key.bucket,
+      running: runningOf(model, 'key', key.id, null),
     },
-    { ofKey: true, limits: key.bucket.limits, bucket: key.bucket, running: runningOf(model, 'key', key.id, null) },
   ];
-  for (const { ofKey, limits: bounds, bucket, running } of checks) {
+  for (const { whose, limits: bounds, bucket, running } of checks) {
     const level = drain(bucket ?? emptyBucket(bounds), bounds, model.nowMs);
     const full = (limit: number | null, used: number) => limit !== null && used > limit * 60_000;
-    if (full(bounds.requestsPerMinute, level.requests + 60_000)) return { ok: false, reason: 'requests_rate', ofKey };
+    if (full(bounds.requestsPerMinute, level.requests + 60_000))
+      return { ok: false, reason: 'requests_rate', ...whose };
     if (kind === 'take') continue;
     if (full(bounds.inputTokensPerMinute, level.inputTokens + 1))
-      return { ok: false, reason: 'input_tokens_rate', ofKey };
+      return { ok: false, reason: 'input_tokens_rate', ...whose };
     if (full(bounds.outputTokensPerMinute, level.outputTokens + 1))
-      return { ok: false, reason: 'output_tokens_rate', ofKey };
+      return { ok: false, reason: 'output_tokens_rate', ...whose };
     if (bounds.concurrency !== null && running >= bounds.concurrency)
-      return { ok: false, reason: 'concurrency', ofKey, behindHolds: true };
+      return { ok: false, reason: 'concurrency', ...whose, behindHolds: true };
   }
   return null;
 }
 
-function takeRequest(model: Model, account: ModelAccount, key: ModelKey, group: string, limits: RateLimits): void {
-  const bucket = account.buckets.get(group) ?? emptyBucket(limits);
-  account.buckets.set(group, fill(bucket, limits, model.nowMs, [60_000, 0, 0]));
+function takeRequest(model: Model, { accounts, key }: Who, group: string, limits: RateLimits): void {
+  for (const { buckets } of accounts) {
+    const bucket = buckets.get(group) ?? emptyBucket(limits);
+    buckets.set(group, fill(bucket, limits, model.nowMs, [60_000, 0, 0]));
+  }
   key.bucket = fill(key.bucket, key.bucket.limits, model.nowMs, [60_000, 0, 0]);
 }
 
@@ -293,17 +340,20 @@ function fill(bucket: Bucket, limits: RateLimits, nowMs: number, more: [number, 
 function extend(model: Model, operation: Of<'extend'>): Expected {
   const hold = model.holds.get(operation.requestId);
   if (hold === undefined) return ENDED;
-  const account = accountOf(model, hold);
-  const room = roomOf(model, account, keyOf(model, hold), hold.group);
+  const who = whoOf(model, hold);
+  const { payer } = who;
+  const room = roomOf(model, who, hold.group);
   const amount = Math.min(operation.amount === 'same' ? hold.amount : operation.amount, hold.amount + room);
-  const morePlan = Math.min(amount - hold.amount, planLeft(model, account, hold.group).now);
-  if (morePlan > 0) beginWindows(model, account);
+  const morePlan = Math.min(amount - hold.amount, planLeft(model, payer, hold.group).now);
+  if (morePlan > 0) beginWindows(model, payer);
+  if (amount > hold.amount) beginUses(model, who.person);
   // A lower hold lets go of the wallet's part first.
   hold.fromPlan = amount > hold.amount ? hold.fromPlan + morePlan : Math.min(hold.fromPlan, amount);
   hold.amount = amount;
   hold.checkpoint = operation.checkpoint ?? hold.checkpoint;
-  const isPlanOnly = covers(model, account, hold.group) && !account.plan?.overflow;
-  return { ok: true, kind: 'extended', amount, walletLeft: isPlanOnly ? null : walletNow(model, account) };
+  const isPlanOnly = covers(model, payer, hold.group) && !payer.plan?.overflow;
+  const walletLeft = isPlanOnly ? null : walletNow(model, payer);
+  return { ok: true, kind: 'extended', amount, payer: payer.id, walletLeft };
 }
 
 function leave(model: Model, operation: Of<'leave'>): Expected {
@@ -320,25 +370,24 @@ function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
     if (kind === 'settle' && operation.isAnswer && claim?.requestId === requestId) {
       claim.isAnswered = true;
       const most = operation.reversalsMax ?? Number.POSITIVE_INFINITY;
-      for (const failed of claim.failed) reverse(model, accountOf(model, hold), keyOf(model, hold), failed, most);
+      for (const failed of claim.failed) reverse(model, failed, most);
     }
     return endHold(model, hold, record, kind);
   }
   const ending = model.endings.get(requestId);
   if (ending === undefined || ['corrected', 'forgiven'].includes(ending.by)) return ENDED;
   if (ending.by !== 'expire') return { ok: true, kind: 'ended', cost: ending.cost, writtenOff: ending.writtenOff };
-  const account = accountOf(model, record);
-  const key = keyOf(model, record);
+  const who = whoOf(model, ending);
   const paidBefore = ending.cost - ending.writtenOff;
   // The client got an error in place of the end of a stream, or of a whole message, which costs nothing.
   const isUnseen = record.outcome === 'completed';
   const cost = isUnseen && !record.stream ? 0 : record.cost;
   const outcome = isUnseen ? 'service_cut' : record.outcome;
-  const paidMore = Math.min(cost - paidBefore, roomOf(model, account, key, ending.group));
+  const paidMore = Math.min(cost - paidBefore, roomOf(model, who, ending.group));
   const planPaid =
     paidMore < 0
-      ? giveBack(model, account, key, ending, -paidMore)
-      : pay(model, account, key, paidMore, Math.min(paidMore, planLeft(model, account, ending.group).now), null);
+      ? giveBack(model, who, ending, -paidMore)
+      : pay(model, who, paidMore, Math.min(paidMore, planLeft(model, who.payer, ending.group).now), null, ending.atMs);
   const writtenOff = cost - paidBefore - paidMore;
   const changed = { outcome, cost, writtenOff, planPaid: ending.planPaid + planPaid, by: 'corrected' };
   model.endings.set(requestId, { ...ending, ...changed });
@@ -348,61 +397,77 @@ function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
 function refund(model: Model, { requestId, amount: asked }: Of<'refund'>): Expected {
   const ending = model.endings.get(requestId);
   if (ending === undefined) return { ok: false, reason: 'unknown_message' };
-  const account = accountOf(model, ending);
+  const who = whoOf(model, ending);
   const paid = ending.cost - ending.writtenOff;
   const amount = asked === 'all' ? paid : asked;
   if (amount > paid) return { ok: false, reason: 'below_available', available: paid };
   if (amount > 0) {
-    ending.planPaid += giveBack(model, account, keyOf(model, ending), ending, amount);
+    ending.planPaid += giveBack(model, who, ending, amount);
     ending.cost -= amount;
     if (ending.by === 'expire') ending.by = 'corrected';
   }
-  return { ok: true, kind: 'refunded', amount, balance: account.balance };
+  return { ok: true, kind: 'refunded', amount, balance: who.payer.balance };
 }
 
 function endHold(model: Model, hold: ModelHold, record: Bill, by: string): Expected {
-  const account = accountOf(model, hold);
-  const key = keyOf(model, hold);
+  const who = whoOf(model, hold);
+  const { accounts, key, payer } = who;
   // The settlement may use its own hold, even if limits were lowered below it.
-  const paid = Math.min(record.cost, hold.amount + roomOf(model, account, key, hold.group));
-  const planPaid = Math.min(paid, hold.fromPlan + planLeft(model, account, hold.group).now);
+  const paid = Math.min(record.cost, hold.amount + roomOf(model, who, hold.group));
+  const planPaid = Math.min(paid, hold.fromPlan + planLeft(model, payer, hold.group).now);
   model.holds.delete(hold.requestId);
-  pay(model, account, key, paid, planPaid, hold);
+  pay(model, who, paid, planPaid, hold, model.nowMs);
   const input = record.inputTokens + record.cacheWrite5mTokens + record.cacheWrite1hTokens;
   const tokens: [number, number, number] = [0, input * 60_000, record.outputTokens * 60_000];
-  const bucket = account.buckets.get(hold.group);
-  if (bucket !== undefined) account.buckets.set(hold.group, fill(bucket, bucket.limits, model.nowMs, tokens));
+  for (const { buckets } of accounts) {
+    const bucket = buckets.get(hold.group);
+    if (bucket !== undefined) buckets.set(hold.group, fill(bucket, bucket.limits, model.nowMs, tokens));
+  }
   key.bucket = fill(key.bucket, key.bucket.limits, model.nowMs, tokens);
   const writtenOff = record.cost - paid;
   const { outcome, cost } = record;
-  const of = { account: account.id, key: key.id, group: hold.group };
+  const of = { accounts: hold.accounts, payer: hold.payer, key: hold.key, person: hold.person, group: hold.group };
   model.endings.set(hold.requestId, { ...of, outcome, cost, writtenOff, planPaid, atMs: model.nowMs, by });
-  return { ok: true, kind: 'ended', cost, writtenOff, walletLeft: paid > planPaid ? walletNow(model, account) : null };
+  const walletLeft = paid > planPaid ? walletNow(model, payer) : null;
+  return { ok: true, kind: 'ended', cost, writtenOff, payer: payer.id, walletLeft };
 }
 
 /** Returns a part of what was paid, to the wallet first. Returns the change of what the plan paid. */
-function giveBack(model: Model, account: ModelAccount, key: ModelKey, ending: ModelEnding, amount: number): number {
+function giveBack(model: Model, who: Who, ending: ModelEnding, amount: number): number {
   const fromWallet = Math.min(amount, ending.cost - ending.writtenOff - ending.planPaid);
-  returnToPlan(model, account, amount - fromWallet, ending.atMs);
-  return pay(model, account, key, -amount, fromWallet - amount, null);
+  returnToPlan(model, who.payer, amount - fromWallet, ending.atMs);
+  return pay(model, who, -amount, fromWallet - amount, null, ending.atMs);
 }
 
-/** Charges a cost, or returns one if negative, to all but the plan. Returns the plan's part. */
-function pay(
-  model: Model,
-  account: ModelAccount,
-  key: ModelKey,
-  paid: number,
-  planPaid: number,
-  hold: ModelHold | null,
-): number {
-  account.balance -= paid - planPaid;
-  if (planPaid > 0) usePlan(model, account, planPaid, hold);
-  for (const spending of [account, key]) {
+/** Charges a cost, or returns one of `atMs` if negative, to all but the plan. Returns the plan's part. */
+function pay(model: Model, who: Who, paid: number, planPaid: number, hold: ModelHold | null, atMs: number): number {
+  const { accounts, payer, key, person } = who;
+  payer.balance -= paid - planPaid;
+  if (planPaid > 0) usePlan(model, payer, planPaid, hold);
+  for (const spending of [...accounts, key]) {
     spending.used = Math.max(0, usedOf(model, spending) + paid);
     spending.periodName = nameOfPeriod(spending.period, model.nowMs);
   }
+  if (paid > 0) beginUses(model, person);
+  if (person !== null) {
+    for (const length of LENGTHS) {
+      const used = useOf(model, person, length);
+      const name = presentName(model, length, person.uses.get(length)?.name ?? '');
+      // A return counts in windows in which the message was charged.
+      const wasCharged = length === '5h' ? name === '' || atMs >= Number(name) : name === nameOfPeriod(length, atMs);
+      person.uses.set(length, { name, used: paid > 0 || wasCharged ? Math.max(0, used + paid) : used });
+    }
+  }
   return planPaid;
+}
+
+const LENGTHS = ['5h', 'day', 'week', 'month'] as const;
+
+/** Something is held or charged: the person's window of 5 hours begins. */
+function beginUses(model: Model, person: ModelPerson | null): void {
+  if (person === null) return;
+  if (presentName(model, '5h', person.uses.get('5h')?.name ?? '') === '')
+    person.uses.set('5h', { used: 0, name: String(model.nowMs) });
 }
 
 function expire(model: Model): Expected {
@@ -456,7 +521,12 @@ function settleDebt(model: Model, account: ModelAccount, isCredit: boolean): voi
 }
 
 function setAccount(model: Model, { account: id, terms }: Of<'set-account'>): Expected {
-  const empty = { id, balance: 0, limit: null, period: 'total', periodName: 'total', used: 0 } as const;
+  const known = model.accounts.get(id);
+  const { parent = known?.parent ?? null } = terms.company ?? {};
+  if (parent !== (known?.parent ?? null) && !mayBeBelow(model, id, parent))
+    return { ok: false, reason: 'wrong_parent' };
+  const alone = { parent: null, paysFrom: 'own', personBudget: null } as const;
+  const empty = { id, ...alone, balance: 0, limit: null, period: 'total', periodName: 'total', used: 0 } as const;
   const unused = {
     buckets: new Map(),
     enabled: true,
@@ -467,10 +537,34 @@ function setAccount(model: Model, { account: id, terms }: Of<'set-account'>): Ex
     reversed: new Map(),
   };
   const account = model.accounts.get(id) ?? { ...empty, ...unused };
-  if (account.balance + terms.creditLine < heldOf(model, 'account', id) - planHeldOf(model, id))
+  if (account.balance + terms.creditLine < paidHeldOf(model, id) - planHeldOf(model, id))
     return { ok: false, reason: 'below_available' };
   const spending = changePeriod(model, account, terms.allowance, terms.allowancePeriod);
-  model.accounts.set(id, { ...account, ...spending, enabled: terms.enabled, creditLine: terms.creditLine });
+  const { warnsAt: _, ...company } = terms.company ?? {};
+  model.accounts.set(id, { ...account, ...spending, ...company, enabled: terms.enabled, creditLine: terms.creditLine });
+  return DONE;
+}
+
+/** Whether the account is not above itself then, and has at most two above. */
+function mayBeBelow(model: Model, id: number, parent: number | null): boolean {
+  const above: number[] = [];
+  for (let next = parent; next !== null; next = model.accounts.get(next)?.parent ?? null) {
+    if (next === id || !model.accounts.has(next) || above.length === 2) return false;
+    above.push(next);
+  }
+  return true;
+}
+
+function setPerson(model: Model, { person: id, account, enabled, budget }: Of<'set-person'>): Expected {
+  if (!model.accounts.has(account)) return { ok: false, reason: 'unknown_account' };
+  const known = model.people.get(id) ?? { budgets: new Map(), uses: new Map() };
+  const budgets = new Map(known.budgets);
+  if (budget?.terms === 'default') budgets.delete(budget.account);
+  else if (budget !== undefined) {
+    budgets.delete(budget.account);
+    budgets.set(budget.account, budget.terms);
+  }
+  model.people.set(id, { ...known, id, account, enabled, budgets });
   return DONE;
 }
 
@@ -478,10 +572,12 @@ function setKey(model: Model, { key: id, account, terms }: Of<'set-key'>): Expec
   if (!model.accounts.has(account)) return { ok: false, reason: 'unknown_account' };
   const known = model.keys.get(id);
   if (known !== undefined && known.account !== account) return { ok: false, reason: 'unknown_key' };
-  const { status, expiresAtMs, quota, quotaPeriod, ...limits } = terms;
+  const { status, expiresAtMs, quota, quotaPeriod, person = known?.person ?? null, ...limits } = terms;
+  if (person !== null && !model.people.has(person)) return { ok: false, reason: 'unknown_person' };
   const before = known ?? { limit: null, period: 'total' as const, periodName: 'total', used: 0 };
   const bucket = { ...(known?.bucket ?? emptyBucket(limits)), limits };
-  model.keys.set(id, { id, account, status, expiresAtMs, bucket, ...changePeriod(model, before, quota, quotaPeriod) });
+  const spending = changePeriod(model, before, quota, quotaPeriod);
+  model.keys.set(id, { id, account, person, status, expiresAtMs, bucket, ...spending });
   return DONE;
 }
 
@@ -491,8 +587,8 @@ function changePeriod(model: Model, before: Spending, limit: number | null, peri
   return { limit, period, periodName: nameOfPeriod(period, model.nowMs), used };
 }
 
-function accountOf(model: Model, of: { account: number }): ModelAccount {
-  const account = model.accounts.get(of.account);
+function accountOf(model: Model, id: number): ModelAccount {
+  const account = model.accounts.get(id);
   if (account === undefined) throw new Error('the model lost an account');
   return account;
 }

@@ -91,7 +91,8 @@ function compareAnswers(
       const answer = answers[index]?.[place] as unknown as Record<string, unknown>;
       const facts = expected[index]?.[place] ?? {};
       const name = String(answer['ok'] ? answer['kind'] : `not: ${answer['reason']}`);
-      answered.set(name, (answered.get(name) ?? 0) + 1);
+      const short = [`short: ${answer['meter']}`, `above: ${answer['above'] != null}`];
+      for (const one of [name, ...short]) answered.set(one, (answered.get(one) ?? 0) + 1);
       world.heard(operation, answer);
       if (Object.entries(facts).every(([fact, value]) => answer[fact] === value)) continue;
       throw new Error(
@@ -126,12 +127,22 @@ function describeWindows(windows: readonly { length: string; limit: number; used
 
 const CLAIM_REFUSALS = ['claim_running', 'claim_answered', 'claim_mismatch'];
 const OTHERS = ['ended', 'not_owner', 'unknown_message', 'unknown_plan', 'below_available', 'bundle_refused'];
+const OF_COMPANIES = ['wrong_parent', 'unknown_person', 'person_disabled', 'account_disabled'];
 const REFUSALS = ['insufficient', 'requests_rate', 'input_tokens_rate', 'output_tokens_rate', 'concurrency'];
 
 /** Checks that the simulation covered every kind of answer. */
 export function expectEveryAnswer(answered: ReadonlyMap<string, number>): void {
   for (const kind of ['admitted', 'extended', 'ended', 'credited', 'refunded', 'lease', 'expired', 'done'])
     expect([kind, (answered.get(kind) ?? 0) > 0]).toEqual([kind, true]);
-  for (const reason of [...REFUSALS, ...CLAIM_REFUSALS, ...OTHERS])
+  for (const meter of [
+    'short: wallet',
+    'short: plan',
+    'short: allowance',
+    'short: budget',
+    'short: quota',
+    'above: true',
+  ])
+    expect([meter, (answered.get(meter) ?? 0) > 0]).toEqual([meter, true]);
+  for (const reason of [...REFUSALS, ...CLAIM_REFUSALS, ...OTHERS, ...OF_COMPANIES])
     expect([reason, (answered.get(`not: ${reason}`) ?? 0) > 0]).toEqual([reason, true]);
 }

@@ -1,7 +1,18 @@
 // Random operations for the simulation, as clients, operators and failing nodes may send them: also repeated, late,
 // or on rows of others. The same random numbers give the same operations.
 
-import type { Credit, Operation, Owner, PlanTerms, RateLimits, UsageRecord } from '../../../../src/ledger/ledger.ts';
+import type {
+  BudgetTerms,
+  CompanyTerms,
+  Credit,
+  Operation,
+  Owner,
+  PlanTerms,
+  RateLimits,
+  SetAccount,
+  SetKey,
+  UsageRecord,
+} from '../../../../src/ledger/ledger.ts';
 import { START_MS, usageRecord } from '../workbench.ts';
 
 /** Returns an integer from 0 to below `n`. */
@@ -34,8 +45,9 @@ const PLANS = ['small', 'large'];
 const DAY_MS = 86_400_000;
 
 export class World {
-  readonly accounts = [1001, 1002, 1003];
+  readonly accounts = [1001, 1002, 1003, 1004, 1005];
   readonly keys = [2001, 2002, 2003, 2004, 2005, 2006];
+  readonly people = [3001, 3002, 3003];
   readonly #draw: Draw;
   readonly #leaseMs: number;
   readonly #admitted: Message[] = [];
@@ -54,9 +66,19 @@ export class World {
   /** Accounts, keys and leases at the start. */
   begin(): Operation[] {
     const operations: Operation[] = [];
-    for (const account of this.accounts)
-      operations.push(this.#setAccount(account), this.#credit(account, 500, 'payment'));
-    for (const key of this.keys) operations.push(this.#setKey(key));
+    for (const account of this.accounts) {
+      const parent = this.#draw(2) === 0 && account > 1001 ? 1001 : null;
+      const company = { parent, paysFrom: this.#pick(['own', 'parent'] as const), personBudget: this.#budget() };
+      const { terms, ...others } = this.#setAccount(account);
+      operations.push({ ...others, terms: { ...terms, company } }, this.#credit(account, 500, 'payment'));
+    }
+    for (const person of this.people)
+      operations.push({ kind: 'set-person', person, account: this.#pick(this.accounts), enabled: true });
+    for (const key of this.keys) {
+      const { terms, ...others } = this.#setKey(key);
+      const person = this.#draw(2) === 0 ? null : this.#pick(this.people);
+      operations.push({ ...others, account: this.#accountOf(key), terms: { ...terms, person } });
+    }
     for (const node of NODES) operations.push({ kind: 'renew', node, epoch: null, leaseMs: this.#leaseMs });
     return operations;
   }
@@ -104,6 +126,7 @@ export class World {
     if (turn < 81) return this.#credit(this.#pick(this.accounts), this.#draw(60) === 0 ? 400 : 120 - this.#draw(160));
     if (turn < 82) return this.#reversePayment(this.#pick(this.accounts));
     if (turn < 83) return this.#setAccount(this.#pick(this.accounts));
+    if (turn < 84) return this.#setPerson(this.#pick(this.people));
     if (turn < 86) return this.#setKey(this.#pick(this.keys));
     if (turn < 90) return this.#plan(this.#pick([...this.accounts, ...this.accounts, 7]));
     if (turn < 98) return this.#renew();
@@ -206,18 +229,38 @@ export class World {
     return { name: this.#pick(PLANS), windows, groups, anchorMs: this.#anchorMs, paidUntilMs, endsAtMs, overflow };
   }
 
-  #setAccount(account: number): Operation {
+  #setAccount(account: number): SetAccount {
     const allowance = this.#draw(2) === 0 ? null : this.#draw(400);
     const terms = { enabled: this.#draw(12) > 0, creditLine: this.#draw(3) * 20, allowance };
-    return { kind: 'set-account', account, terms: { ...terms, allowancePeriod: this.#pick(PERIODS) } };
+    const company = this.#draw(3) === 0 ? {} : { company: this.#company() };
+    return { kind: 'set-account', account, terms: { ...terms, allowancePeriod: this.#pick(PERIODS), ...company } };
   }
 
-  #setKey(key: number): Operation {
+  #company(): Partial<CompanyTerms> {
+    const parent = this.#draw(4) === 0 ? null : this.#pick([...this.accounts, ...this.accounts, 7]);
+    const paysFrom = this.#pick(['own', 'parent'] as const);
+    return { parent, paysFrom, personBudget: this.#draw(3) === 0 ? null : this.#budget() };
+  }
+
+  #budget(): BudgetTerms {
+    const limits = LENGTHS.filter(() => this.#draw(2) === 0).map((length) => ({ length, limit: this.#draw(150) }));
+    return { limits, stops: this.#draw(3) > 0 };
+  }
+
+  #setPerson(person: number): Operation {
+    const account = this.#pick([...this.accounts, ...this.accounts, 7]);
+    const terms = this.#draw(3) === 0 ? this.#pick([null, 'default'] as const) : this.#budget();
+    const budget = this.#draw(2) === 0 ? {} : { budget: { account: this.#pick(this.accounts), terms } };
+    return { kind: 'set-person', person, account, enabled: this.#draw(10) > 0, ...budget };
+  }
+
+  #setKey(key: number): SetKey {
     const account = this.#draw(30) === 0 ? this.#pick(this.accounts) : this.#accountOf(key);
     const status = this.#draw(12) === 0 ? this.#pick(['disabled', 'revoked'] as const) : 'enabled';
     const quota = this.#draw(2) === 0 ? null : this.#draw(300);
     const terms = { status, expiresAtMs: null, quota, quotaPeriod: this.#pick(PERIODS), ...this.#limits() } as const;
-    return { kind: 'set-key', key, account, terms };
+    const person = this.#draw(3) === 0 ? {} : { person: this.#draw(8) === 0 ? null : this.#pick([...this.people, 7]) };
+    return { kind: 'set-key', key, account, terms: { ...terms, ...person } };
   }
 
   #renew(): Operation {

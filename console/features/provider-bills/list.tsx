@@ -1,0 +1,68 @@
+// Bills of providers by day, with the costs that were recorded and what explains the difference.
+
+import type { ProviderBillShape } from '../../../src/admin-api/shapes.ts';
+import { useFilters } from '../../filters.ts';
+import { type Column, DataTable, moneyColumn, NameLink, NoRows } from '../../parts/data-table.tsx';
+import { FilterBar, SelectFilter } from '../../parts/fields.tsx';
+import { pathOf } from '../../parts/link.tsx';
+import { PageHead } from '../../parts/page.tsx';
+import { useGet, useList } from '../../queries.ts';
+import { partLabels, partNames, shortPartLabels, toNano } from './amounts.ts';
+
+const LISTED_MAX = 200;
+
+export function ProviderBillList() {
+  const { provider = '' } = useFilters().values;
+  const rows = useList('/provider-bills', { query: { provider } });
+  const sources = useGet('/provider-bill-sources', { query: { limit: LISTED_MAX } });
+  const names = (sources.data?.data ?? []).map((source) => source.provider);
+  return (
+    <>
+      <PageHead
+        title="Provider bills"
+        text="What providers billed each day (UTC), compared with the recorded provider costs."
+      />
+      <FilterBar>
+        <SelectFilter
+          name="provider"
+          label="Provider"
+          data={provider === '' || names.includes(provider) ? names : [provider, ...names]}
+        />
+      </FilterBar>
+      <DataTable
+        label="Provider bills"
+        rows={rows}
+        columns={columns}
+        keyOf={({ id }) => id}
+        linkTo={({ id }) => pathOf.providerBill(id)}
+        empty={
+          <NoRows
+            of="bills"
+            icon="card"
+            title="No bills yet"
+            text="Set up a source and import a bill with “turnpike provider-bill”."
+          />
+        }
+      />
+    </>
+  );
+}
+
+/** Parts that few days have: their columns can be shown. */
+const OFTEN_SMALL = ['rounding', 'tiers', 'unknown_price'];
+
+const columns: Column<ProviderBillShape>[] = [
+  {
+    name: 'day',
+    label: 'Day',
+    show: ({ id, day, provider }) => <NameLink to={pathOf.providerBill(id)} name={day} note={provider} />,
+  },
+  moneyColumn('billed', 'Billed', ({ billed }) => toNano(billed)),
+  moneyColumn('ours', 'Recorded', ({ ours }) => toNano(ours), { from: 'sm' }),
+  moneyColumn('difference', 'Difference', ({ difference }) => toNano(difference)),
+  ...partNames.map((name) => {
+    const choice = OFTEN_SMALL.includes(name) ? 'hidden' : 'shown';
+    const look = { from: 'lg', title: partLabels[name], choice } as const;
+    return moneyColumn<ProviderBillShape>(name, shortPartLabels[name], ({ parts }) => toNano(parts[name]), look);
+  }),
+];
