@@ -49,6 +49,7 @@ async function measureAll(service: Service, ids: Ids): Promise<void> {
     billId: 'sandbox:2026-01-05',
     destinationId: 'dest_000000000',
     deliveryId: 'dlv_000000000',
+    exportId: 'exp_000000000',
   };
   const names = { modelName: 'sandbox-echo', providerName: 'sandbox', ...missing };
   const places: Places = { accountId: ids.account, keyId: ids.key, requestId, ...names };

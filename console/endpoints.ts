@@ -24,6 +24,8 @@ import type {
   EntryShape,
   EventShape,
   EventTypeShape,
+  ExportRunShape,
+  ExportShape,
   GroupShape,
   HoldShape,
   ImportedPeopleShape,
@@ -119,6 +121,12 @@ export interface Endpoints {
   'POST /destinations/{id}/test': DestinationShape;
   'GET /event-types': { data: EventTypeShape[] };
   'GET /events': PageShape<EventShape>;
+  'GET /exports': PageShape<ExportShape>;
+  'POST /exports': ExportShape;
+  'GET /exports/{id}': ExportShape;
+  'PATCH /exports/{id}': ExportShape;
+  'GET /exports/{id}/runs': PageShape<ExportRunShape>;
+  'POST /exports/{id}/run': ExportRunShape;
   'GET /groups': PageShape<GroupShape>;
   'POST /invitations/accept': AcceptedShape;
   'POST /invitations/show': InvitationShape;

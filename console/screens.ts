@@ -267,6 +267,22 @@ export const screens: readonly Screen[] = [
     roles: accountReaders,
   },
   {
+    path: '/exports',
+    load: async () => (await import('./features/exports/list.tsx')).ExportList,
+    roles: accountReaders,
+    nav: { section: 'monitoring', label: 'Exports', icon: 'download' },
+  },
+  {
+    path: '/exports/new',
+    load: async () => (await import('./features/exports/create.tsx')).ExportCreate,
+    roles: accountManagers,
+  },
+  {
+    path: '/exports/$exportId',
+    load: async () => (await import('./features/exports/show.tsx')).ExportShow,
+    roles: accountReaders,
+  },
+  {
     path: '/tokens',
     load: async () => (await import('./features/tokens/list.tsx')).TokenList,
     roles: accountReaders,

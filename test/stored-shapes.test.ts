@@ -86,6 +86,7 @@ const released: Readonly<Record<number, string>> = {
   21: 'fbbbaa65b7abb2fb',
   22: '53f7964198760686',
   23: '5ca54e708b072a49',
+  24: '0b9ff13f242284ba',
   25: 'c4a8019f3bcf988f',
 };
 

@@ -21,6 +21,7 @@ export const pathOf = {
   key: (id: string) => `/keys/${id}`,
   delivery: (id: string) => `/deliveries/${id}`,
   destination: (id: string) => `/destinations/${id}`,
+  export: (id: string) => `/exports/${id}`,
   model: (name: string) => `/models/${encodeURIComponent(name)}`,
   providerBill: (id: string) => `/provider-bills/${encodeURIComponent(id)}`,
   provider: (name: string) => `/providers/${encodeURIComponent(name)}`,

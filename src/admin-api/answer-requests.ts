@@ -20,6 +20,8 @@ import type { AdminDependencies } from './dependencies.ts';
 import { destinationRoutes } from './destinations.ts';
 import { directoryGroupRoutes } from './directory-groups.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
+import { exportScheduleRoutes } from './export-schedules.ts';
+import { exportRoutes } from './exports.ts';
 import { invitationRoutes } from './invitations.ts';
 import { inviteManyRoutes } from './invite-many.ts';
 import { keyRoutes } from './keys.ts';
@@ -53,6 +55,8 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...creditRoutes,
     ...entryRoutes,
     ...statementRoutes,
+    ...exportRoutes(), // before those of one export, whose path would match
+    ...exportScheduleRoutes,
     ...keyRoutes,
     ...agentRoutes,
     ...modelRoutes,

@@ -22,6 +22,7 @@ import { bounds, type OidcSettings } from '../config/config.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
+import type { ExportSources, ExportStore } from '../exports/exports.ts';
 import type { CAPABILITIES, ListState, TargetHealth } from '../gateway/gateway.ts';
 import type { LedgerGate, LedgerReader } from '../ledger/ledger.ts';
 import type {
@@ -161,6 +162,8 @@ export interface AdminDependencies {
    */
   readEpoch?(): Promise<number> | null;
   usage: UsageStore;
+  exportSources: ExportSources;
+  exports: ExportStore;
   traffic: RefusalStore & RouteHourStore;
   codes: CodeStore;
   bills: BillStore;

@@ -249,24 +249,26 @@ const encodeStatement = encoderOf(statementSchema);
 const MONTH_WORDS = 'must be a month, such as "2026-11"';
 const MONTH = /^(19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])$/;
 
+/** A month in UTC. */
+export const monthField = z
+  .string({ error: MONTH_WORDS })
+  .regex(MONTH, MONTH_WORDS)
+  .openapi({ examples: ['2026-11'] });
+
 export const statementRoutes: AdminRoute[] = [
   get('/accounts/{id}/statement', 'statement-show', 'Retrieve the monthly statement of an account', holders, {
     params,
     query: {
-      month: z
-        .string()
-        .regex(MONTH, MONTH_WORDS)
-        .optional()
-        .openapi({ description: 'The month in UTC; by default the current one.', examples: ['2026-11'] }),
+      month: monthField.optional().describe('The month in UTC; by default the current one.'),
     },
     answer: [statementSchema, 'The statement'],
     async handle(call) {
       const { id } = call.params;
       const { account } = await findAccount(call, id);
       const nowMs = call.clock.nowMs();
-      const name = call.query.month ?? nameOf(nowMs);
-      if (name > nameOf(nowMs)) throw invalidMember('month', 'has not begun');
-      const span = spanOf(name);
+      const name = call.query.month ?? nameOfMonth(nowMs);
+      if (name > nameOfMonth(nowMs)) throw invalidMember('month', 'has not begun');
+      const span = spanOfMonth(name);
       const most = {
         messagesMax: bounds.statementMessagesMax,
         entriesMax: bounds.statementEntriesMax,
@@ -276,7 +278,10 @@ export const statementRoutes: AdminRoute[] = [
       // Both are written in one transaction, so a missing one is a fault of the store.
       if (month === null) throw new Error(`account ${account.id} has no row in the ledger`);
       if (month.journalSinceMs !== null && span.sinceMs < month.journalSinceMs)
-        throw new TurnpikeError('object_not_found', `The journal is kept only since ${nameOf(month.journalSinceMs)}.`);
+        throw new TurnpikeError(
+          'object_not_found',
+          `The journal is kept only since ${nameOfMonth(month.journalSinceMs)}.`,
+        );
       const payments = await listPaid(call, account.id, span);
       const statement = statementOf(month, span, nowMs, account.id);
       const company = await readBelow(call, account.id, span, statement.usage);
@@ -311,17 +316,18 @@ async function listPaid(call: Call, accountId: number, span: Span) {
   return rows.filter(({ status }) => isPaid(status)).map((payment) => paymentOf(call, payment));
 }
 
-interface Span {
+/** From a time until before another. */
+export interface Span {
   sinceMs: number;
   untilMs: number;
 }
 
-function spanOf(name: string): Span {
+export function spanOfMonth(name: string): Span {
   const [year = 0, month = 0] = name.split('-').map(parseDigits);
   return { sinceMs: Date.UTC(year, month - 1), untilMs: Date.UTC(year, month) };
 }
 
-function nameOf(atMs: number): string {
+export function nameOfMonth(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 7);
 }
 

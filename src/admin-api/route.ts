@@ -86,6 +86,8 @@ interface Input<Params, Query, Body> {
 interface Definition<Params, Query extends z.ZodRawShape, Body, Answer> extends Input<Params, Query, Body> {
   /** Schema and description of the answer. */
   answer: readonly [Answer, string];
+  /** The content types of a file, which `handle` returns as a Response. Absent: JSON. */
+  fileTypes?: readonly string[];
   /** Creates an object: accepts `idempotency-key`, and returns 201. */
   isCreation?: true;
   /** Description of a 200 of a creation that added nothing. */
@@ -160,9 +162,9 @@ function defineRoute(
   roles: Roles,
   definition: AnyDefinition,
 ): AdminRoute {
-  const { params, query, body, isCsv, isCreation, handle, links, repeated } = definition;
+  const { params, query, body, isCsv, isCreation, handle, links, repeated, fileTypes } = definition;
   const [schema, description] = definition.answer;
-  const answer = jsonResponse(description, schema);
+  const answer = responseOf(description, schema, fileTypes);
   const config = {
     operationId,
     summary,
@@ -227,10 +229,10 @@ export function addRoute(
   });
 }
 
-/** A JSON response. Every one has a request id. */
-function jsonResponse(description: string, schema: z.ZodType) {
+/** Every response has a request id. */
+function responseOf(description: string, schema: z.ZodType, types: readonly string[] = ['application/json']) {
   const headers = z.object({ 'request-id': requestIdField });
-  return { description, content: { 'application/json': { schema } }, headers };
+  return { description, content: Object.fromEntries(types.map((type) => [type, { schema }])), headers };
 }
 
 function requireRole(roles: readonly Role[]): MiddlewareHandler<AdminEnvironment> {
@@ -260,9 +262,9 @@ function errorAnswers(method: Method, path: string, roles: Roles, definition: An
     529,
   ] as const;
   return {
-    ...Object.fromEntries(statuses.map((status) => [status, jsonResponse(ERRORS[status], errorSchema)])),
-    ...(conflict !== undefined && { 409: jsonResponse(conflict, errorSchema) }),
-    ...(notFound !== undefined && { 404: jsonResponse(notFound, errorSchema) }),
-    ...(badGateway !== undefined && { 502: jsonResponse(badGateway, errorSchema) }),
+    ...Object.fromEntries(statuses.map((status) => [status, responseOf(ERRORS[status], errorSchema)])),
+    ...(conflict !== undefined && { 409: responseOf(conflict, errorSchema) }),
+    ...(notFound !== undefined && { 404: responseOf(notFound, errorSchema) }),
+    ...(badGateway !== undefined && { 502: responseOf(badGateway, errorSchema) }),
   };
 }

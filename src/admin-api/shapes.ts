@@ -22,6 +22,7 @@ import type { deliverySchema, eventSchema, eventTypesSchema } from './deliveries
 import type { destinationSchema, destinationWithSecret } from './destinations.ts';
 import type { directoryGroupSchema } from './directory-groups.ts';
 import type { entrySchema, holdSchema, statementSchema } from './entries.ts';
+import type { exportRunSchema, exportSchema } from './export-schedules.ts';
 import type { acceptedSchema, invitationSchema, signInSchema } from './invitations.ts';
 import type { importedSchema } from './invite-many.ts';
 import type { keySchema, rotatedSchema, withSecret } from './keys.ts';
@@ -61,6 +62,8 @@ export type DestinationShape = z.infer<typeof destinationSchema>;
 export type DirectoryGroupShape = z.infer<typeof directoryGroupSchema>;
 export type EntryShape = z.infer<typeof entrySchema>;
 export type ErrorShape = z.infer<typeof errorSchema>;
+export type ExportRunShape = z.infer<typeof exportRunSchema>;
+export type ExportShape = z.infer<typeof exportSchema>;
 export type EventShape = z.infer<typeof eventSchema>;
 export type EventTypeShape = z.infer<typeof eventTypesSchema>['data'][number];
 export type GroupShape = z.infer<typeof groupSchema>;

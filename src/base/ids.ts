@@ -21,6 +21,7 @@ export type IdKind =
   | 'dest'
   | 'dlv'
   | 'agent'
+  | 'exp'
   | 'dgrp'
   | 'scimuser'
   | 'scimgroup';

@@ -27,6 +27,8 @@ export interface AdminClient {
   /** For a request that may take minutes. */
   postSlowly(path: string, body: Row): Promise<Row>;
   patch(path: string, body: Row): Promise<Row>;
+  /** The bytes of a file, in pieces. Also throws CommandFailed if it ends before it is complete. */
+  download(path: string, query: Record<string, string | undefined>): AsyncIterable<Uint8Array>;
   /** Sends a CSV file as it is read. */
   upload(path: string, file: string): Promise<Row>;
   /**
@@ -53,6 +55,7 @@ export async function openClient(invocation: Invocation): Promise<AdminClient> {
     post: (path, body) => request(service, 'POST', path, body),
     postSlowly: (path, body) => sendJson(service, 'POST', path, body, bounds.billUploadMsMax),
     patch: (path, body) => request(service, 'PATCH', path, body),
+    download: (path, query) => download(service, withQuery(path, query)),
     upload: (path, file) => sendFile(service, path, file),
     async *pages(path, query = {}, limit = Number.POSITIVE_INFINITY) {
       let cursor: string | undefined;
@@ -162,6 +165,38 @@ async function send(
     throw new CommandFailed(`the server at ${service.url} is not Turnpike's admin API (status ${answer.status})`);
   if (!answer.ok) throw refusal(value, answer.status);
   return value;
+}
+
+/** A file may take long to make, but something comes within the time of an answer. */
+async function* download(service: ServiceAddress, path: string): AsyncGenerator<Uint8Array> {
+  const waiting = new AbortController();
+  const late = () => waiting.abort(new DOMException('no bytes', 'TimeoutError'));
+  let timer = setTimeout(late, bounds.exportFirstByteMsMax);
+  try {
+    const answer = await fetch(`${service.url}/api/v1${path}`, {
+      headers: { authorization: `Bearer ${service.token}` },
+      redirect: 'manual',
+      signal: waiting.signal,
+      ...(service.isLocal && { tls: { rejectUnauthorized: false } }),
+    });
+    if (!answer.ok || answer.headers.get('content-disposition') === null) {
+      const value = parseObject(await answer.text());
+      if (value === null)
+        throw new CommandFailed(`the server at ${service.url} is not Turnpike's admin API (status ${answer.status})`);
+      throw refusal(value, answer.status);
+    }
+    for await (const piece of answer.body ?? []) {
+      clearTimeout(timer);
+      yield piece;
+      timer = setTimeout(late, bounds.exportFirstByteMsMax);
+    }
+  } catch (thrown) {
+    throw thrown instanceof CommandFailed
+      ? thrown
+      : new CommandFailed(connectionErrorText(service.url, thrown, bounds.exportFirstByteMsMax));
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function connectionErrorText(url: string, thrown: unknown, waitMs: number): string {

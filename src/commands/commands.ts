@@ -76,6 +76,10 @@ const topics: readonly Topic[] = [
   topic('audit', 'List changes and who made them', onResources),
   topic('event', 'List events', onResources),
   topic('destination', 'Create, list, show, update, rotate and test destinations of events', onResources),
+  topic('export', 'Download files of usage and costs, and send them at regular times', async () => [
+    (await import('./exports.ts')).exportDownload,
+    ...(await onResources()),
+  ]),
   topic('delivery', 'List, show and repeat deliveries of events', onResources),
   topic('check', 'Verify the ledger from its stored rows', onData),
   topic('backup', 'Write a consistent copy of the store, also while the service runs', onBackups),

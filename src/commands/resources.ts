@@ -75,6 +75,12 @@ const destinationDetails: readonly Column[] = [
   ...destinationColumns,
   ...columns('disabled_reason last_delivered_at former_secret_expires_at created_at'),
 ];
+const exportColumns = columns('id account name kind by format every target status due_at');
+const exportDetails: readonly Column[] = [
+  ...exportColumns,
+  ...columns('day s3_endpoint s3_region s3_bucket s3_prefix s3_access_key_id mail_to created_at'),
+];
+const exportRunColumns = columns('period status tries rows bytes next_at done_at error');
 const auditColumns: readonly Column[] = [...columns('at actor role address action object'), ['CHANGE', changeText]];
 const withSecret: CommandDetails = { advice: 'Keep the secret now: it is not shown again.\n' };
 const deliveryColumns = columns('id destination event.id event.type status tries created_at next_attempt_at done_at');
@@ -280,6 +286,21 @@ const events: readonly ApiCommand[] = [
   apiCommand('delivery redeliver DELIVERY', 'delivery-redeliver', deliveryColumns),
 ];
 
+const exports: readonly ApiCommand[] = [
+  apiCommand('export create', 'export-create', exportDetails),
+  apiCommand('export list', 'export-list', exportColumns, {
+    isLimited: true,
+    whenEmpty: 'There are no exports: create one with "turnpike export create".',
+  }),
+  apiCommand('export show EXPORT', 'export-show', exportDetails),
+  apiCommand('export update EXPORT', 'export-update', exportDetails),
+  apiCommand('export runs EXPORT', 'export-runs', exportRunColumns, {
+    isLimited: true,
+    whenEmpty: 'This export has not run yet.',
+  }),
+  apiCommand('export run EXPORT', 'export-run', exportRunColumns),
+];
+
 export const resourceCommands: readonly ApiCommand[] = [
   ...accounts,
   ...keys,
@@ -289,6 +310,7 @@ export const resourceCommands: readonly ApiCommand[] = [
   ...plans,
   ...payments,
   ...events,
+  ...exports,
 ];
 
 /** The codes on stdout, so that they can be sent to a file, and the batch on stderr. */

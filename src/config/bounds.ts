@@ -603,4 +603,27 @@ export const bounds = {
   tracedSpansQueuedMax: 4_096,
   tracedSpansPerExportMax: 512,
   telemetryFlushMsMax: 3_000,
+  // Exports
+  exportPageRows: 1_000, // records, and entries, that are in memory at a time
+  exportGroupRows: 10_000, // of Parquet that are written at once
+  exportGroupsMax: 50_000, // of sums that are in memory at a time: about 20 MB
+  exportNamesMax: 10_000, // of accounts, and of keys, that one file remembers
+  exportReadPausesMs: [1_000, 5_000, 15_000, 30_000], // before a page is read again while the store is busy or restarts
+  exportDaysMax: 366, // that one file covers
+  exportsRunningMax: 4, // files that are made at a time on a node
+  exportsRunningPerTokenMax: 1,
+  exportPausedMsMax: 60_000, // that a client may take to read what was sent
+  exportFirstByteMsMax: 60 * 60 * 1000, // for which a command waits for bytes: costs come when all is added up
+  exportsPerAccountMax: 10, // that are sent at regular times
+  exportsOfOperatorsMax: 100,
+  exportMailAddressesMax: 20, // of one export
+  exportsEveryMs: 60_000, // between two looks for what is due
+  exportSettleMs: 60 * 60 * 1000, // after the end of a period, until its file is made
+  exportPartRows: 1_000_000, // after which an object ends, and the place is stored
+  exportUploadBytes: 8 * 1024 * 1024, // of one part of an upload
+  exportUploadMsMax: 120_000, // for one request to the object store
+  exportAnswerBytesMax: 64 * 1024, // of an answer of the object store
+  exportTriesMax: 12, // of one run, within about a day and a half
+  exportPauseMs: 60_000, // after the first failed attempt; doubled after each
+  exportPauseMsMax: 6 * 60 * 60 * 1000,
 } as const;

@@ -19,6 +19,8 @@ export type MailContent =
   | { kind: 'password-reset-single-sign-on'; issuer: string; url: string }
   /** The person has not accepted their invitation yet. */
   | { kind: 'password-reset-invited' }
+  /** A file can be downloaded, by people who may sign in. */
+  | { kind: 'export'; name: string; period: string; url: string }
   | { kind: 'password-changed'; atMs: number; address: string; url: string };
 
 export type MailKind = MailContent['kind'];
@@ -74,6 +76,16 @@ export function writeLetter(content: MailContent, publicUrl: string): Letter {
         ],
         action: { label: 'Sign in', url: content.url },
         notes: [NOT_YOU],
+      };
+    case 'export':
+      return {
+        subject: `The export of ${content.period} is ready at ${host}`,
+        heading: `The export of ${content.period} is ready`,
+        paragraphs: [
+          `${plainName(content.name) ?? 'An export'} of ${content.period} can be downloaded. Sign in to get the file.`,
+        ],
+        action: { label: 'Download the file', url: content.url },
+        notes: ['You get this mail because your address is one of the export. Change or disable it on the same page.'],
       };
     default:
       return passwordLetter(content, host);

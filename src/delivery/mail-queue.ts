@@ -18,6 +18,8 @@ export type MailRequest =
   | { kind: 'recovery'; expiresAtMs: number }
   | { kind: 'sign-up'; name: string; accountName: string }
   | { kind: 'password-reset' }
+  /** A file of an export is ready; `query` are the parameters of its download. `account` null: the operators'. */
+  | { kind: 'export'; export: number; account: number | null; name: string; period: string; query: string }
   | { kind: 'password-changed'; atMs: number; address: string };
 
 export interface QueuedMail {

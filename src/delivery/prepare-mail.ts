@@ -37,6 +37,11 @@ export async function prepareMail(parts: PrepareParts, mail: QueuedMail, nowMs: 
       return prepareSignUp(parts, mail.to, nowMs);
     case 'password-reset':
       return preparePasswordReset(parts, mail.to, nowMs);
+    case 'export': {
+      const { account } = request; // its people may have changed since
+      if (account !== null && (await parts.people.findPersonByEmail(mail.to))?.accountId !== account) return null;
+      return { content: { ...request, url: `${pageUrl(parts, 'exports')}?${request.query}` }, secret: null };
+    }
     case 'password-changed':
       return { content: { ...request, url: pageUrl(parts, 'sign-in') }, secret: null };
   }

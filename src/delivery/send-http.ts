@@ -11,6 +11,12 @@ export interface HttpMessage {
   body: string;
 }
 
+/** A request other than a POST of a text. */
+export interface HttpRequest extends Omit<HttpMessage, 'body'> {
+  method: 'POST' | 'PUT' | 'DELETE';
+  body: string | Uint8Array<ArrayBuffer> | null;
+}
+
 /** The result of one attempt. Never has the address of a host that the receiver's owner does not know. */
 export interface SendResult {
   ms: number;
@@ -65,13 +71,11 @@ export async function postTo(message: HttpMessage, options: HttpOptions): Promis
     isGone: false,
     ...result,
   });
-  const fault = findUrlFault(message.url, options.isPrivateAllowed);
-  if (fault !== null) return ended({ error: `the URL ${fault}` });
   const signal = AbortSignal.timeout(options.msMax ?? bounds.deliveryMsMax);
   try {
-    const address = await resolve(new URL(message.url).hostname, options, signal);
-    if ('error' in address) return ended(address);
-    const response = await post(message, address.ip, signal, options.ca);
+    const called = await callAddress({ ...message, method: 'POST' }, options, signal);
+    if ('error' in called) return ended(called);
+    const { response } = called;
     const excerpt = await readExcerpt(response, signal);
     const { status } = response;
     if (status >= 200 && status < 300) return ended({ status });
@@ -80,6 +84,21 @@ export async function postTo(message: HttpMessage, options: HttpOptions): Promis
   } catch (thrown) {
     return ended({ error: signal.aborted ? 'no answer in time' : describeFault(thrown) });
   }
+}
+
+/**
+ * Sends one request to the address that was checked. The caller reads the body, within a bound. Rejects as `fetch` does, and when the
+ * signal is aborted.
+ */
+export async function callAddress(
+  request: HttpRequest,
+  options: HttpOptions,
+  signal: AbortSignal,
+): Promise<{ response: Response } | { error: string }> {
+  const fault = findUrlFault(request.url, options.isPrivateAllowed);
+  if (fault !== null) return { error: `the URL ${fault}` };
+  const address = await resolve(new URL(request.url).hostname, options, signal);
+  return 'error' in address ? address : { response: await send(request, address.ip, signal, options.ca) };
 }
 
 /** One address of the host. If one of them is private, all are refused: which one is connected to must not be chance. */
@@ -106,14 +125,14 @@ function whenAborted(signal: AbortSignal): Promise<never> {
 }
 
 /** The name stays in `host` and in the certificate's check; the connection goes to the address. */
-function post(message: HttpMessage, ip: string, signal: AbortSignal, ca: string | undefined): Promise<Response> {
-  const url = new URL(message.url);
+function send(request: HttpRequest, ip: string, signal: AbortSignal, ca: string | undefined): Promise<Response> {
+  const url = new URL(request.url);
   const { host, hostname } = url;
   url.hostname = ip.includes(':') ? `[${ip}]` : ip;
   const settings: BunFetchRequestInit & { timeout: false } = {
-    method: 'POST',
-    headers: { ...message.headers, host, 'accept-encoding': 'identity' },
-    body: message.body,
+    method: request.method,
+    headers: { ...request.headers, host, 'accept-encoding': 'identity' },
+    body: request.body,
     signal,
     redirect: 'manual',
     keepalive: false, // a kept connection would be to whatever the name meant before
@@ -150,7 +169,7 @@ export function excerptOf(text: string): string | null {
   return plain === '' ? null : [...plain].slice(0, bounds.deliveryExcerptCharactersMax).join('');
 }
 
-function describeFault(thrown: unknown): string {
+export function describeFault(thrown: unknown): string {
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
   if (/CERT|TLS|SSL|ALTNAME|SIGNED/i.test(code)) return `the certificate is not valid (${code})`;
   return `the connection failed${code === '' ? '' : ` (${code})`}`;

@@ -361,6 +361,13 @@ const service = {
     data: { provider: z.string(), since: time.describe('When it began to fail.') },
     describe: (data) => `The provider ${data.provider} answers again; it failed since ${data.since}.`,
   }),
+  'export.failed': define({
+    title: 'Export failed',
+    severity: 'error',
+    audience: 'account',
+    data: { export: id, name: z.string(), period: z.string(), reason: z.string() },
+    describe: (data) => `The export "${data.name}" of ${data.period} could not be sent: ${data.reason}`,
+  }),
   'provider_bill.differs': define({
     title: 'Provider bill differs',
     severity: 'warning',

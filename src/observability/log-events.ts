@@ -16,6 +16,8 @@ export const logEvents = [
   'database_awaited',
   'deliveries_failed',
   'endings_not_stored',
+  'export_not_sent',
+  'export_sent',
   'failure',
   'fields_left_out',
   'hold_stuck',

@@ -8,6 +8,7 @@ import { type BillSource, billSourceContext } from '../bills/bills.ts';
 import { type CatalogDocument, resealDocument, sealedCredentials } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { type Destination, destinationContext, mailContext, type QueuedMail } from '../delivery/delivery.ts';
+import { type ExportSchedule, exportContext } from '../exports/exports.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { LogWriter } from '../observability/observability.ts';
 import { type InstallationStore, isUnderPreviousSecret, SECRET_PROOF, type Vault } from '../secrets/secrets.ts';
@@ -76,6 +77,9 @@ async function resealAll(
   const destinations = (await stores.destinations.listSealedDestinations()).filter((destination) =>
     destination.secrets.some((secret) => isLeft(secret.sealed, destinationContext(destination))),
   );
+  const exports = (await stores.exports.listSealedExports()).filter((schedule) =>
+    isLeft(schedule.secretSealed ?? '', exportContext(schedule)),
+  );
   const billSources = (await stores.bills.listBillSources()).filter(
     (source) => source.sealed !== null && isLeft(source.sealed, billSourceContext(source)),
   );
@@ -83,12 +87,13 @@ async function resealAll(
   const signIn = kept !== null && isLeft(kept, SIGN_IN_CONTEXT) ? kept : null;
   if (
     !isUnderPrevious &&
-    documents.length + creations.length + mails.length + destinations.length + billSources.length === 0 &&
+    documents.length + creations.length + mails.length + destinations.length + exports.length + billSources.length ===
+      0 &&
     signIn === null
   )
     return;
   const replaces = isUnderPrevious ? previous.proof : vault.proof;
-  const change = sealed(vault, { documents, creations, mails, destinations, billSources, signIn }, replaces);
+  const change = sealed(vault, { documents, creations, mails, destinations, exports, billSources, signIn }, replaces);
   const since = epoch === null ? null : ({ epoch, account: 'any' } as const);
   await writeSecretChange(ledger, change, {
     ...auditContextOf(vault, previous, isUnderPrevious, clock.nowMs()),
@@ -115,6 +120,7 @@ interface FormerSeals {
   creations: readonly RememberedCreation[];
   mails: readonly QueuedMail[];
   destinations: readonly Destination[];
+  exports: readonly ExportSchedule[];
   billSources: readonly BillSource[];
   /** The sealed secret of sign-in; null if it is sealed with the present secret, or does not exist. */
   signIn: string | null;
@@ -122,7 +128,7 @@ interface FormerSeals {
 
 function sealed(
   vault: Vault,
-  { documents, creations, mails, destinations, billSources, signIn }: FormerSeals,
+  { documents, creations, mails, destinations, exports, billSources, signIn }: FormerSeals,
   replaces: string,
 ): SecretChange {
   const reseal = (text: string, context: string) => vault.seal(vault.open(text, context), context);
@@ -135,6 +141,9 @@ function sealed(
     }),
     mails: mails.map((mail) => ({ id: mail.id, secretSealed: reseal(mail.secretSealed ?? '', mailContext(mail)) })),
     destinations: destinations.map((destination) => resealDestination(destination, reseal)),
+    exports: exports.map((schedule) => {
+      return { ...schedule, secretSealed: reseal(schedule.secretSealed ?? '', exportContext(schedule)) };
+    }),
     billSources: billSources.map((source) => ({
       ...source,
       sealed: source.sealed && reseal(source.sealed, billSourceContext(source)),

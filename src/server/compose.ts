@@ -236,6 +236,8 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
     readEpoch: () => feed?.readEpoch() ?? null,
     usage: stores.usage,
+    exportSources: stores,
+    exports: stores.exports,
     traffic: parts.traffic.store,
     codes: stores.codes,
     bills: stores.bills,

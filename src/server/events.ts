@@ -2,13 +2,22 @@
 
 import { isOwnAddress } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
+import { formatId } from '../base/ids.ts';
 import { type CatalogHolder, installationOf } from '../catalog/catalog.ts';
 import { bounds, type MailSettings } from '../config/config.ts';
-import { Dispatcher, makeChannels, makeMailSender, makeNoticeSender, type Send } from '../delivery/delivery.ts';
+import {
+  Dispatcher,
+  type Mailer,
+  makeChannels,
+  makeMailSender,
+  makeNoticeSender,
+  type Send,
+} from '../delivery/delivery.ts';
 import type { EventStore, NewEvent } from '../events/events.ts';
+import { type ExportJobParts, runExports } from '../exports/exports.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';
 import { describeFailure, type LogWriter, type ServiceMetrics } from '../observability/observability.ts';
-import { makeOutbox } from '../storage/storage.ts';
+import { makeExportJobStore, makeOutbox } from '../storage/storage.ts';
 import { lookupHost } from './compose.ts';
 import { fetchBills } from './fetch-bills.ts';
 import { startJobs } from './jobs.ts';
@@ -32,6 +41,7 @@ export interface EventParts {
   metrics: ServiceMetrics;
   version: string;
   payments: Payments | null;
+  mailer: Mailer | null;
 }
 
 /** Starts at once. The returned function stops everything. */
@@ -58,6 +68,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
   });
   const refusals = new RefusalWatch({ stores, clock });
   const everyMs = bounds.jobsEveryMs;
+  const exports = exportParts(parts, leadership);
   const plans = { stores, subscriptions: payments?.subscriptions ?? null, clock, log };
   const failed = makeUpkeepReport(stores.events, parts);
   const catalog = () => holder.current;
@@ -73,6 +84,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
       { name: 'waiting deliveries', everyMs, run: () => dispatcher.resume() },
       { name: 'rejected requests', everyMs: bounds.rejectedEveryMs, run: () => refusals.round() },
       { name: 'plans', everyMs: bounds.plansWatchedMs, run: (signal) => watchPlans({ ...plans, signal }) },
+      { name: 'exports', everyMs: bounds.exportsEveryMs, run: (signal) => runExports(exports, signal) },
       { name: 'provider bills', everyMs: bounds.billsEveryMs, run: (signal) => fetchBills(billing, signal) },
       ...paymentJobs(payments, log),
     ],
@@ -84,6 +96,25 @@ export function startEvents(parts: EventParts): () => Promise<void> {
   return async () => {
     clearInterval(timer);
     await stopJobs();
+  };
+}
+
+function exportParts({ store, holder, clock, log, mailer }: EventParts, leadership: Leadership): ExportJobParts {
+  const { stores, vault, ledger } = store;
+  return {
+    store: makeExportJobStore(ledger, stores.exports, () => leadership.name),
+    sources: stores,
+    names: () => ({ installation: installationOf(holder.current.settings).name }),
+    vault,
+    lookup: lookupHost,
+    privateNetwork: () => holder.current.settings.webhookPrivateNetwork,
+    mailer,
+    clock,
+    report({ id }, { periodMs, status, error, rows, bytes }) {
+      const period = new Date(periodMs).toISOString();
+      const event = error === null ? 'export_sent' : 'export_not_sent';
+      log.writeEvent(event, { export: formatId('exp', id), period, status, rows, bytes, cause: error });
+    },
   };
 }
 

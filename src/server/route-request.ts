@@ -43,6 +43,8 @@ async function answerMetrics(
 }
 
 const ADMIN_PATH = '/api/v1';
+/** Sends files while they are made. */
+const FILE_PATH = `${ADMIN_PATH}/exports/file`;
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /** Services for operators, account holders and payment providers. */
@@ -59,6 +61,7 @@ type Handle = ServeOptions['handle'];
 /** A request that is not for the public API. */
 interface Asked {
   request: Request;
+  connection: Connection;
   path: string;
   /** The client's, through trusted proxies. */
   address: string;
@@ -74,6 +77,7 @@ export function routeRequests(
 ): { onMessagePort: Handle; onAdminPort: Handle } {
   const askedOf = (request: Request, connection: Connection, path: string): Asked => ({
     request,
+    connection,
     path,
     address: clientAddress(connection.address, request.headers, dependencies.trustedProxies),
     isOverTls: isOverTls(connection, request.headers, dependencies.trustedProxies),
@@ -137,9 +141,39 @@ function answerElse(
   if (!URL.canParse(request.url))
     return refuse(asked, observers, 'invalid_request', 'host: must be a host name, with an optional port');
   const callAdmin = (sent: Request) => admin.fetch(sent, address, asked.isOverTls);
+  if (path === FILE_PATH) return keepOpen(asked.connection, () => callAdmin(request));
   return path === UNSUBSCRIBE_PATH
     ? answerPage(asked, observers, () => answerUnsubscribe(request, callAdmin))
     : callAdmin(request);
+}
+
+/** A file may take minutes until its next bytes, during which the socket is idle. The admin API bounds how long a client may pause. */
+async function keepOpen(connection: Connection, answer: () => Response | Promise<Response>): Promise<Response> {
+  connection.setIdleSeconds(0);
+  const restore = () => connection.setIdleSeconds(bounds.keepAliveIdleSecondsMax);
+  let response: Response;
+  try {
+    response = await answer();
+  } catch (failure) {
+    restore();
+    throw failure;
+  }
+  const reader = response.body?.getReader();
+  if (reader === undefined) restore();
+  if (reader === undefined) return response;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) restore();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, response);
 }
 
 function isForOperator(request: Request, path: string): boolean {

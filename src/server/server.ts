@@ -212,7 +212,7 @@ async function startOn(
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
   await inviteFirstOperator(config, options, store, clock, http.adminUrl());
-  closing.push(...startUpkeep({ ...start, readMail, store, traffic, gateway, holder, clock, log, metrics, payments }));
+  closing.push(...startUpkeep({ ...known, ...start, readMail, mailer, traffic, clock, log, metrics, payments }));
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }

@@ -24,6 +24,7 @@ import type { CatalogDocument, CatalogStore } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { Destination, MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
+import type { ExportSchedule } from '../exports/exports.ts';
 import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { SampleStore } from '../usage/usage.ts';
@@ -329,6 +330,7 @@ export interface SecretChange {
   mails: readonly { id: number; secretSealed: string }[];
   /** With their secrets resealed. */
   destinations: readonly Destination[];
+  exports: readonly ExportSchedule[];
   /** With their credentials resealed. */
   billSources: readonly BillSource[];
   /** Sealed texts of the installation, resealed. */
@@ -347,6 +349,7 @@ export async function writeSecretChange(
     ...change.creations.map((creation) => ({ table: 'creations' as const, resealed: creation })),
     ...change.mails.map((mail) => ({ table: 'mails' as const, resealed: mail })),
     ...change.destinations.map((resealed) => ({ table: 'destinations' as const, resealed })),
+    ...change.exports.map((resealed) => ({ table: 'exports' as const, resealed })),
     ...change.billSources.map((source) => ({ table: 'provider_bill_sources' as const, source })),
     ...change.resealed.map((fact) => ({ table: 'installation' as const, ...fact })),
     { table: 'installation', ...change.proof },

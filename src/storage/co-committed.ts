@@ -12,6 +12,7 @@ import { type AgentRow, agentStatements } from './agent-rows.ts';
 import { type BillRow, billStatement } from './bill-rows.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
+import { type ExportRow, exportStatements } from './export-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
 import { type ScimRow, scimStatements } from './scim-rows.ts';
@@ -55,6 +56,7 @@ export type CoCommittedRow =
   | OutboxRow
   | MailRow
   | TagSetRow
+  | ExportRow
   | TrafficRow
   | BillRow
   | ScimRow;
@@ -143,6 +145,8 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   sign_ups: mailStatements,
   scim: scimStatements,
   tag_sets: tagSetStatement,
+  exports: exportStatements,
+  export_runs: exportStatements,
   refusals: trafficStatement,
   route_hours: trafficStatement,
   provider_bill_sources: billStatement,

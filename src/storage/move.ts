@@ -53,6 +53,8 @@ export const movedTables = [
   'scim_members',
   'refusals',
   'route_hours',
+  'exports',
+  'export_runs',
   'provider_bill_sources',
   'provider_bills',
   'agent_grants',

@@ -33,6 +33,7 @@ import { billReads } from './bill-rows.ts';
 import { identityText } from './co-committed.ts';
 import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
+import { exportReads } from './export-rows.ts';
 import { mailReads } from './mail-rows.ts';
 import { paymentReads } from './payment-rows.ts';
 import { prepareCount, prepareDocument, readPage, readRows } from './readable-rows.ts';
@@ -148,6 +149,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...billReads(on),
     ...agentReads(on),
     ...eventShortReads(on),
+    ...exportReads(on),
     ...mailReads(on),
     ...scimReads(on),
     ...tagSetReads(on),

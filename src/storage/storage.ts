@@ -4,6 +4,7 @@ export { auditRows, type SecretChange, spreadCut, writeFirstAccount, writeSecret
 export { DocumentUnreadable } from './document-shape.ts';
 export type { OutboxReads } from './event-reads.ts';
 export { makeOutbox, takeLead } from './event-writes.ts';
+export { makeExportJobStore } from './export-rows.ts';
 export type { SignInDatabase, Throttle } from './sign-in-database.ts';
 export type { HoldsOfNodes, StoreSurvey } from './store-survey.ts';
 export type { Stores } from './stores.ts';

@@ -20,6 +20,7 @@ import type { Actor } from '../audit/audit.ts';
 import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
+import type { ExportRun, ExportSchedule, ExportTarget } from '../exports/exports.ts';
 import {
   type AccountRow,
   type BudgetTerms,
@@ -315,7 +316,59 @@ const mail = object<Pick<QueuedMail, 'to' | 'request'>>({
       atMs: whole,
       address: text,
     }),
+    export: object<MailOf<'export'>>({
+      kind: words('export'),
+      export: whole,
+      account: nullable(whole),
+      name: text,
+      period: text,
+      query: text,
+    }),
   }),
+});
+
+/** The members of an export that no other column has. */
+export type ExportDocument = Omit<
+  ExportSchedule,
+  'id' | 'accountId' | 'createdAtMs' | 'status' | 'dueAtMs' | 'version'
+>;
+type TargetOf<Kind extends ExportTarget['kind']> = Extract<ExportTarget, { kind: Kind }>;
+const exportSchedule = object<ExportDocument>({
+  name: text,
+  kind: words('records', 'costs', 'focus'),
+  format: words('csv', 'parquet'),
+  by: list(words('account', 'key', 'model', 'provider', 'day')),
+  every: words('day', 'month'),
+  day: whole,
+  target: union<ExportTarget>({
+    s3: object<TargetOf<'s3'>>({
+      kind: words('s3'),
+      endpoint: text,
+      region: text,
+      bucket: text,
+      prefix: text,
+      accessKeyId: text,
+    }),
+    mail: object<TargetOf<'mail'>>({ kind: words('mail'), addresses: texts }),
+  }),
+  secretSealed: nullable(text),
+  madeBy: text,
+  periodMs: whole,
+});
+
+export type ExportRunDocument = Omit<ExportRun, 'exportId' | 'periodMs' | 'status' | 'nextAtMs' | 'version'>;
+const exportRun = object<ExportRunDocument>({
+  untilMs: whole,
+  tries: whole,
+  error: nullable(text),
+  createdAtMs: whole,
+  doneAtMs: nullable(whole),
+  rows: whole,
+  bytes: whole,
+  objects: texts,
+  place: nullable(object<NonNullable<ExportRun['place']>>({ account: whole, untilMs: whole })),
+  isRead: flag,
+  upload: nullable(object<NonNullable<ExportRun['upload']>>({ object: text, id: text })),
 });
 
 const failure = object<NonNullable<Payment['failure']>>({ code: text, message: text });
@@ -482,6 +535,8 @@ export const documents = {
     ['mailed_links', 'hash', 'document'],
     object<Pick<MailedLink, 'name' | 'accountName'>>({ name: text, accountName: text }),
   ),
+  export: stored(['exports', 'id', 'document'], exportSchedule),
+  exportRun: stored(['export_runs', "export_id || ' ' || period_ms", 'document'], exportRun),
   payment: stored(['payments', 'id', 'document'], payment),
   billing: stored(['billing', 'account_id', 'document'], billing),
   routeCounts: stored(
@@ -530,6 +585,11 @@ const storedTexts = [
   storedWords<AgentClient>(['device_codes', 'hash', 'client'], agentClient),
   storedWords<DeviceCode['status']>(['device_codes', 'hash', 'status'], words('pending', 'approved', 'denied')),
   storedWords<Destination['status']>(['destinations', 'id', 'status'], onOff),
+  storedWords<ExportSchedule['status']>(['exports', 'id', 'status'], onOff),
+  storedWords<ExportRun['status']>(
+    ['export_runs', "export_id || ' ' || period_ms", 'status'],
+    words('pending', 'done', 'failed'),
+  ),
   storedWords<Delivery['status']>(['deliveries', 'seq', 'status'], words('pending', 'delivered', 'failed')),
   storedWords<MailedLink['purpose']>(['mailed_links', 'hash', 'purpose'], words('sign-up', 'password-reset')),
 ] as const;

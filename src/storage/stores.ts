@@ -18,6 +18,7 @@ import type { CatalogStore } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
+import type { ExportStore } from '../exports/exports.ts';
 import {
   type AnswerStore,
   type LedgerGate,
@@ -48,6 +49,7 @@ import { answerRow, type CoCommittedRow } from './co-committed.ts';
 import { type CodeReads, codeWrites } from './code-rows.ts';
 import { DocumentUnreadable } from './document-shape.ts';
 import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
+import { type ExportReads, exportWrites } from './export-rows.ts';
 
 import type { MailReads } from './mail-rows.ts';
 import type { ScimReads } from './scim-rows.ts';
@@ -106,6 +108,7 @@ export interface Stores {
   events: EventStore;
   destinations: DestinationStore;
   deliveries: DeliveryStore;
+  exports: ExportStore & ExportReads;
   mails: MailStore;
   signUps: SignUpStore;
   scim: ScimStore;
@@ -147,6 +150,7 @@ export type ShortReads = AccessReads &
   MailReads &
   ScimReads &
   Pick<TagSetStore, 'findTagSet'> &
+  ExportReads &
   Omit<LedgerReader, keyof ReportReads> &
   Omit<UsageStore, keyof ReportReads>;
 
@@ -179,6 +183,7 @@ export function assembleStores(
     events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },
     destinations: { ...all, ...destinationWrites(gate) },
     deliveries: { ...all, ...deliveryWrites(gate) },
+    exports: { ...all, ...exportWrites(gate) },
     mails: { ...all, ...mailWrites(gate) },
     signUps: { ...all, ...signUpWrites(gate) },
     scim: { ...all, ...scimWrites(gate) },

@@ -80,6 +80,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   destinations: 'dest',
   directory_groups: 'dgrp',
   events: 'evt',
+  exports: 'exp',
   keys: 'key',
   key_meters: 'key',
   person_meters: 'person',

@@ -21,12 +21,19 @@ beforeAll(async () => {
 afterAll(() => turnpike?.stop());
 
 /** The buttons that open a dialog, by page. */
-function dialogsOf({ accountId, keyId, requestId, destinationId }: FilledService['places']): Record<string, string[]> {
+function dialogsOf({
+  accountId,
+  keyId,
+  requestId,
+  destinationId,
+  exportId,
+}: FilledService['places']): Record<string, string[]> {
   return {
     [`/keys/${keyId}`]: ['Edit', 'Disable', 'Rotate', 'Revoke'],
     [`/usage/${requestId}`]: ['Refund …'],
     [`/accounts/${accountId}`]: ['Edit', 'Disable', 'Add credit'],
     [`/destinations/${destinationId}`]: ['Edit', 'Disable', 'Rotate secret'],
+    [`/exports/${exportId}`]: ['Disable', 'Send now'],
     '/people': ['Invite user', 'Invite several'],
     '/directory-groups': ['Create directory group'],
     '/tokens': ['Create token', 'Revoke member of tests'],

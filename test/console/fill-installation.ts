@@ -6,7 +6,7 @@ import { eventText, scripts, startScriptedUpstream, upstreamMessage } from '../s
 import type { Turnpike } from '../support/start-turnpike.ts';
 import { fillConsole } from './fill-console.ts';
 import { type FilledPayments, fillPayments } from './fill-payments.ts';
-import { type FilledService, type Places, signUpRoles, withBill, withDelivery } from './walk-pages.ts';
+import { type FilledService, type Places, signUpRoles, withBill, withDelivery, withExport } from './walk-pages.ts';
 
 export const SCRIPT = `"><img src=//evil.example/x onerror=window.ran=1><script>window.ran=1</script>'`;
 /** Model names contain no spaces; this script needs none. */
@@ -75,7 +75,7 @@ export async function startFilledInstallation(): Promise<FilledInstallation> {
   await turnpike.admin('POST', `/accounts/${accountId}/redemptions`, { code });
   const ids = { accountId, batchId: String(batch['id']), keyId: hostile.key, requestId };
   const places: Places = {
-    ...{ ...ids, ...(await withDelivery(turnpike, accountId)) },
+    ...{ ...ids, ...(await withDelivery(turnpike, accountId)), exportId: await withExport(turnpike, accountId) },
     ...{ modelName: SCRIPT_MODEL, providerName: 'evil', billId: await withBill(turnpike, 'evil', SCRIPT) },
   };
   const stop = async () => {

@@ -73,7 +73,7 @@ const filters: Readonly<Record<string, readonly [field: string, button?: string]
 const lists = (accountId: string) => [
   ...['/usage', '/rejected', '/events', '/keys', '/models', '/models/sandbox-cut', '/groups', '/providers'],
   ...['/providers/sandbox', '/accounts', `/accounts/${accountId}`, `/accounts/${accountId}/transactions`],
-  ...[`/accounts/${accountId}/statement`, '/payments', '/people', '/destinations', '/tokens'],
+  ...[`/accounts/${accountId}/statement`, '/payments', '/people', '/destinations', '/tokens', '/exports'],
 ];
 
 /** The pages of a role with data: those of other roles are followed in one look, and the others are loaded in each. */

@@ -25,7 +25,8 @@ export type Places = Readonly<
     | 'modelName'
     | 'providerName'
     | 'destinationId'
-    | 'deliveryId',
+    | 'deliveryId'
+    | 'exportId',
     string
   >
 >;
@@ -58,15 +59,30 @@ async function withUsage(turnpike: Turnpike) {
   const [code] = batch['codes'] as string[];
   await turnpike.admin('POST', `/accounts/${accounts.acme}/redemptions`, { code });
   const delivery = await withDelivery(turnpike, accounts.acme);
+  const exportId = await withExport(turnpike, accounts.acme);
   const billId = await withBill(turnpike, 'sandbox', 'sandbox-echo');
-  return { accountId: accounts.acme, batchId: String(batch['id']), billId, keyId: key.id, requestId, ...delivery };
+  return {
+    accountId: accounts.acme,
+    batchId: String(batch['id']),
+    billId,
+    keyId: key.id,
+    requestId,
+    ...delivery,
+    exportId,
+  };
 }
 
 async function withoutUsage(turnpike: Turnpike) {
   const { id } = await turnpike.admin('POST', '/accounts', { name: 'acme' });
   const { data } = (await turnpike.admin('GET', '/keys')) as { data: { id: string }[] };
   const billId = 'sandbox:2026-01-05';
-  const missing = { billId, batchId: 'batch_000000000', destinationId: 'dest_000000000', deliveryId: 'dlv_000000000' };
+  const missing = {
+    billId,
+    batchId: 'batch_000000000',
+    destinationId: 'dest_000000000',
+    deliveryId: 'dlv_000000000',
+    exportId: 'exp_000000000',
+  };
   return { accountId: String(id), keyId: data[0]?.id ?? '', requestId: `req_${'0'.repeat(25)}`, ...missing };
 }
 
@@ -94,6 +110,21 @@ export async function withDelivery(turnpike: Turnpike, account: string) {
     if (data[0] !== undefined) return { destinationId: String(id), deliveryId: data[0].id };
     await Bun.sleep(50);
   }
+}
+
+/** An export of the account with a run that waits. */
+export async function withExport(turnpike: Turnpike, account: string): Promise<string> {
+  const { id } = await turnpike.admin('POST', '/exports', {
+    ...{ kind: 'costs', every: 'month', target: 's3', s3_endpoint: 'https://s3.invalid', s3_bucket: 'finance' },
+    ...{
+      s3_access_key_id: 'AKID',
+      s3_secret_access_key: 'secret',
+      name: 'Finance <img src=x onerror=alert(1)>',
+      account,
+    },
+  });
+  await turnpike.admin('POST', `/exports/${id}/run`, {});
+  return String(id);
 }
 
 /** The path below /console of every page that a role can open. */

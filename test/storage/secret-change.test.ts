@@ -13,7 +13,16 @@ test('a rotation whose expected proof does not match changes nothing', async () 
   const proof = { name: 'secret_proof', value: 'later', replaces: 'former' };
   const changing = writeSecretChange(
     stores.gate,
-    { documents: [group], creations: [], mails: [], destinations: [], billSources: [], resealed: [], proof },
+    {
+      documents: [group],
+      creations: [],
+      mails: [],
+      destinations: [],
+      exports: [],
+      billSources: [],
+      resealed: [],
+      proof,
+    },
     noAuditContext,
   );
   await expect(changing).rejects.toThrow();

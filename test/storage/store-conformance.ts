@@ -12,6 +12,7 @@ import { claimAgeConformance, claimConformance, reversalBoundConformance } from 
 import { codeConformance } from './conformance/codes.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
+import { exportConformance } from './conformance/exports.ts';
 import { journalConformance } from './conformance/journal.ts';
 import { leaseConformance, leaseOrderConformance } from './conformance/leases.ts';
 import { mailConformance } from './conformance/mails.ts';
@@ -59,6 +60,7 @@ export function describeStore(
       scimConformance(open);
     });
     describe('stores', () => mailConformance(open));
+    describe('stores', () => exportConformance(open));
     describe('stores', () => answerConformance(open));
     describe('stores', () => paymentConformance(open));
     describe('stores', () => codeConformance(open));

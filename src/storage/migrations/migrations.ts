@@ -8,6 +8,7 @@ import { baselineTables } from './baseline-tables.ts';
 import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
+import { exportTables } from './exports.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
@@ -147,6 +148,14 @@ const agentSignIns: Migration = {
 };
 
 /** Only new tables, which programs of earlier versions neither read nor write. */
+const exportSchedules: Migration = {
+  version: 24,
+  name: 'exports',
+  leastKnown: 20,
+  ...exportTables,
+};
+
+/** Only new tables, which programs of earlier versions neither read nor write. */
 const providerBills: Migration = {
   version: 25,
   name: 'provider bills',
@@ -169,6 +178,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   directory,
   scim,
   agentSignIns,
+  exportSchedules,
   providerBills,
 ];
 

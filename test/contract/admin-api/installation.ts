@@ -197,6 +197,8 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     deliveries: stores.deliveries,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
     usage: stores.usage,
+    exportSources: stores,
+    exports: stores.exports,
     traffic: stores.traffic,
     codes: stores.codes,
     bills: stores.bills,
@@ -231,12 +233,14 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
 }
 
 function askWith(api: AdminApi, document: Document): Installation['ask'] {
-  return async (method, path, body, more = {}, address = ADDRESS) => {
+  return async (method, path, sent, more = {}, address = ADDRESS) => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...more };
-    const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const request = { method, headers, ...(sent !== undefined && { body: JSON.stringify(sent) }) };
     const response = await api.fetch(new Request(`http://127.0.0.1${path}`, request), address);
     const { status, headers: answered } = response;
-    const answer = { status, headers: answered, body: (await response.json()) as Json };
+    const isFile = (answered.get('content-disposition') ?? '') !== '';
+    const body = isFile ? await response.text() : await response.json();
+    const answer = { status, headers: answered, body: body as Json };
     const faults = faultsOfAnswer(document, method, path, answer);
     if (faults.length > 0) throw new Error(`${method} ${path} has an undocumented response: ${faults.join('; ')}`);
     return answer;

@@ -10,6 +10,7 @@ import type { Destination } from '../../../src/delivery/delivery.ts';
 import { writeSecretChange } from '../../../src/storage/account-writes.ts';
 import { type OpenStores, openWorkbench, START_MS } from '../../money/ledger/workbench.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
+import { exportOf } from './exports.ts';
 
 const provider = (sealed: string): CatalogDocument => ({
   kind: 'provider',
@@ -72,7 +73,7 @@ export function secretChangeConformance(open: OpenStores): void {
 
   test('credentials, creations and the proof change together, with an audit record', async () => {
     await using bench = await openWorkbench(open, 0);
-    const { installation, catalog, audit, mails, destinations, bills, gate } = bench.stores;
+    const { installation, catalog, audit, mails, destinations, exports, bills, gate } = bench.stores;
     await installation.writeInstallation('secret_proof', 'former');
     await installation.writeInstallation('sealed', 'old');
     await catalog.saveCatalog([provider('old')], [], { audit: [], creation: creation('old') });
@@ -82,6 +83,7 @@ export function secretChangeConformance(open: OpenStores): void {
     const resealed = [{ name: 'sealed', value: 'new', replaces: 'old' }];
     await destinations.createDestination(destination('old'), noAuditContext);
     await mails.putMail(mail('old'));
+    await exports.createExport(schedule('old'), noAuditContext);
     await bills.putBillSource(billSource('old'), noAuditContext);
     const resealedMails = [{ id: 9, secretSealed: 'new' }];
     const change = {
@@ -91,6 +93,7 @@ export function secretChangeConformance(open: OpenStores): void {
       resealed,
       proof,
       destinations: [destination('new')],
+      exports: [schedule('new')],
       billSources: [billSource('new')],
     };
     await writeSecretChange(gate, change, { audit: [record], creation: null });
@@ -100,10 +103,13 @@ export function secretChangeConformance(open: OpenStores): void {
     expect(await audit.listSealedCreations()).toEqual([creation('new')]);
     expect(await mails.listSealedMails()).toEqual([mail('new')]);
     expect(await destinations.listSealedDestinations()).toMatchObject([{ ...destination('new'), version: 2 }]);
+    expect(await exports.listSealedExports()).toMatchObject([{ ...schedule('new'), version: 2 }]);
     expect(await bills.listBillSources()).toEqual([billSource('new')]);
     expect(await audit.listAudit(whole)).toMatchObject([{ ...record, seq: 1 }]);
   });
 }
+
+const schedule = (secretSealed: string) => exportOf(11, { secretSealed });
 
 function billSource(sealed: string): BillSource {
   const place = { baseUrl: null, isPrivate: false };

@@ -5,12 +5,14 @@ import { BrokenInvariant } from '../../../src/base/assert.ts';
 import { Outpaced } from '../../../src/ledger/ledger.ts';
 import type { PaymentRow } from '../../../src/payments/payments.ts';
 import { type AnswerRow, type CoCommittedRow, identityText, NOBODY } from '../../../src/storage/co-committed.ts';
+import type { ExportRow } from '../../../src/storage/export-rows.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
 import { isAgentRow, refuseOutpacedAgent, writeAgents } from './agents.ts';
 import { writeBill } from './bills.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
+import { isExportOutpaced, writeExportRow } from './export-rows.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';
 import { refuseTakenScim, writeScim } from './scim.ts';
 import type { MemoryTables, OwnedAnswer } from './tables.ts';
@@ -36,6 +38,7 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
   if (isAgentRow(row)) refuseOutpacedAgent(tables, row, before);
   if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
   if (isMailRow(row)) refuseLateMailRow(tables, row, before);
+  if (isExportOutpaced(tables, row)) throw new Outpaced('the export has changed since it was read');
   if (isDestinationOutpaced(tables, row)) throw new Outpaced('the destination has changed since it was read');
   const isTaken =
     (row.table === 'key_secrets' && tables.keySecrets.has(row.secretHash)) ||
@@ -136,7 +139,9 @@ export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): voi
 
 type KeptRow = Exclude<
   CoCommittedRow,
-  { forget: unknown } | { carry: unknown } | { table: 'scim' | 'agent_grants' | 'device_codes' | 'tag_sets' }
+  | { forget: unknown }
+  | { carry: unknown }
+  | { table: 'scim' | 'agent_grants' | 'device_codes' | 'tag_sets' | 'directory_groups' }
 >;
 
 function writeKept(tables: MemoryTables, row: KeptRow): void {
@@ -195,23 +200,26 @@ function writeKept(tables: MemoryTables, row: KeptRow): void {
     case 'facts':
       writeEventRow(tables, row);
       break;
-    case 'refusals':
-    case 'route_hours':
-      writeTraffic(tables, row);
-      break;
-    case 'provider_bill_sources':
-    case 'provider_bills':
-      writeBill(tables, row);
-      break;
     case 'leader':
     case 'changes':
       break; // one process tells itself
+    default:
+      writeReportRow(tables, row);
   }
 }
 
 function addTagSet({ tagSets }: MemoryTables, { set, setsMax }: RowOf<'tag_sets'>): void {
   const ofMonth = tagSets.filter(({ account, monthMs }) => account === set.account && monthMs === set.monthMs);
   if (ofMonth.length < setsMax && !ofMonth.some(({ id }) => id === set.id)) tagSets.push(set);
+}
+
+function writeReportRow(
+  tables: MemoryTables,
+  row: ExportRow | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills'>,
+): void {
+  if (row.table === 'exports' || row.table === 'export_runs') writeExportRow(tables, row);
+  else if (row.table === 'refusals' || row.table === 'route_hours') writeTraffic(tables, row);
+  else writeBill(tables, row);
 }
 
 function writeCreation({ creations }: MemoryTables, row: RowOf<'creations'>): void {

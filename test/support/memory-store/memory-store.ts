@@ -65,6 +65,8 @@ export class MemoryLedgerStore implements LedgerStore {
     events: new Map(),
     destinations: new Map(),
     deliveries: new Map(),
+    exports: new Map(),
+    exportRuns: new Map(),
     mails: new Map(),
     mailedLinks: new Map(),
     signUps: [],

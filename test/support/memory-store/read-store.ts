@@ -49,6 +49,7 @@ import { agentReads } from './agents.ts';
 import { billReads } from './bills.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
+import { exportReads } from './export-rows.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
 import { paymentReads } from './payments.ts';
 import { scimReads } from './scim.ts';
@@ -72,6 +73,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...billReads(tables),
     ...agentReads(tables),
     ...eventReads(tables),
+    ...exportReads(tables),
     ...mailReads(tables),
     ...scimReads(tables),
     ...trafficReads(tables),

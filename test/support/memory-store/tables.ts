@@ -16,6 +16,7 @@ import type { BillSource, StoredBill } from '../../../src/bills/bills.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../src/events/events.ts';
+import type { ExportRun, ExportSchedule } from '../../../src/exports/exports.ts';
 import type {
   AccountRow,
   DailyTotal,
@@ -84,6 +85,8 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   /** In the order they were stored. */
   events: Map<number, StoredEvent & { dedupe: string | null }>;
   destinations: Map<number, Destination>;
+  exports: Map<number, ExportSchedule>;
+  exportRuns: Map<string, ExportRun>;
   deliveries: Map<number, Delivery>;
   mails: Map<number, QueuedMail>;
   /** By the hash of the secret. */

@@ -16,6 +16,7 @@ const contents: { [Kind in MailKind]: Extract<MailContent, { kind: Kind }> } = {
   'password-reset': { kind: 'password-reset', url: URL_SHOWN, expiresAtMs: AT_MS },
   'password-reset-single-sign-on': { kind: 'password-reset-single-sign-on', issuer: 'Acme ID', url: URL_SHOWN },
   'password-reset-invited': { kind: 'password-reset-invited' },
+  export: { kind: 'export', name: 'Finance', period: '2026-11', url: `${PUBLIC_URL}/console/exports?kind=focus` },
   'password-changed': { kind: 'password-changed', atMs: AT_MS, address: '203.0.113.9', url: URL_SHOWN },
 };
 

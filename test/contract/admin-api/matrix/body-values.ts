@@ -5,6 +5,7 @@ import { DAY_MS } from '../../../../src/base/clock.ts';
 import { type Json, NOW_MS } from '../installation.ts';
 import {
   type AccountName,
+  anExport,
   groupsOf,
   isOver,
   mailedTokens,
@@ -216,6 +217,22 @@ function places({ accountIds }: World): Record<string, Variant[]> {
   const payers = [own, ...values([], ['both', null])];
   return { parent: parents, pays_from: payers };
 }
+const exportMembers = () => ({
+  name: texts(),
+  format: values(['parquet'], ['xls', null]),
+  day: values([28], [0, 29, '1', null]),
+  s3_endpoint: values(
+    ['https://s3.example.com:9000'],
+    ['http://s3.example.com', 'https://127.0.0.1', 'https://10.1.2.3', 'https://s3.example.com/path', '', 7, null],
+  ),
+  s3_region: values(['eu-central-1'], ['', 'EU Central', 7, null]),
+  s3_bucket: values(['another.bucket'], ['', 'a/b', '..', 7, null]),
+  s3_prefix: values(['turnpike/2026'], ['', '/a', 'a//b', 'a b', 7, null]),
+  s3_access_key_id: values(['AKID2'], ['', 'A B', 7, null]),
+  s3_secret_access_key: values(['another'], ['', 'A B', 7, null]),
+  mail_to: values([], [['ada@example.com'], [], 'ada@example.com', null]), // of another target
+});
+
 const anAccount = { name: texts(), groups: values([['bravo-group']], [['no-group'], [], null]) };
 const accountTerms = () => ({
   credit_line: amounts(),
@@ -435,6 +452,29 @@ export const bodyRules: Record<string, BodyRule> = {
   'PATCH /api/v1/destinations/{id}': {
     least: () => ({ name: 'renamed' }),
     values: () => ({ ...destinationMembers(), status: values(['enabled', 'disabled'], ['failing', null]) }),
+  },
+  'POST /api/v1/exports': {
+    least: (account) => ({ ...anExport('of-the-matrix'), ...(account !== null && { account }) }),
+    values: (world) => ({
+      ...exportMembers(),
+      kind: values(['records', 'focus'], ['totals', null]),
+      by: values([['key', 'day']], [[], ['key', 'key'], ['key', 'day', 'model'], ['secret'], 'key', null]),
+      every: values(['day'], ['week', null]),
+      target: values(['s3'], ['mail', 'ftp', null]), // whose other members are of s3
+      account: accounts(world),
+    }),
+  },
+  'PATCH /api/v1/exports/{id}': {
+    least: () => ({ name: 'renamed' }),
+    values: () => ({
+      ...exportMembers(),
+      s3_endpoint: values(['https://s3.example.com'], ['https://other.example.com', 'http://s3.example.com']),
+      status: values(['enabled', 'disabled'], ['failing', null]),
+    }),
+  },
+  'POST /api/v1/exports/{id}/run': {
+    least: () => ({}),
+    values: () => ({ period: values(['2026-10'], ['2026-11', '2026-10-01', '2026-13', 'october', 7, null]) }),
   },
   'POST /api/v1/destinations/{id}/rotate': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/destinations/{id}/test': { least: () => ({}), values: () => ({}) },

@@ -52,6 +52,7 @@ export const UNKNOWN_IDS = {
   usage: 'req_0000000000000000000000000',
   provider: 'no-provider',
   destination: 'dest_000000000',
+  export: 'exp_000000000',
   delivery: 'dlv_000000000',
   'code-batch': 'batch_000000000',
   'directory-group': 'dgrp_000000000',

@@ -87,6 +87,15 @@ export const queryValues: Record<string, Values> = {
     plain('2020-01-01T00:00:00Z', nothing),
     wrong('tomorrow'),
   ],
+  'GET /api/v1/exports/file?kind': () => [plain('records'), plain('costs'), plain('focus'), wrong('usage')],
+  'GET /api/v1/exports/file?since': () => [
+    plain('2026-11-20'),
+    wrong('2020-01-01'), // too many days
+    wrong('2099-01-01T00:00:00Z'),
+    wrong('yesterday'),
+  ],
+  format: () => [plain('csv'), plain('parquet'), wrong('xls')],
+  by: () => [plain('key'), plain('model,day'), wrong('key,key'), wrong('account,key,model'), wrong('')],
   // Ids of another account are left out, like ids that do not exist.
   'GET /api/v1/accounts?ids': (world) => idsOf(world, 'account', 'acct_000000000'),
   'GET /api/v1/keys?ids': (world) => idsOf(world, 'key', 'key_000000000'),

@@ -8,6 +8,7 @@ import type { AuditRecord, RememberedCreation } from '../../../../src/audit/audi
 import { formatId } from '../../../../src/base/ids.ts';
 import type { Delivery, Destination } from '../../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../../src/events/events.ts';
+import type { ExportRun, ExportSchedule } from '../../../../src/exports/exports.ts';
 import type { AccountRow, MonthChange, NewEntry, PersonRow } from '../../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../../src/payments/payments.ts';
 import type { RowChange } from './tables.ts';
@@ -37,6 +38,8 @@ const open = [
   'destinations',
   'deliveries',
   'agentGrants',
+  'exports',
+  'exportRuns',
 ];
 
 export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {
@@ -82,16 +85,20 @@ function trailFaults(principal: Principal, { table, before, after }: RowChange):
 function accountFaults(world: World, principal: Principal, change: RowChange): string[] {
   const { table } = change;
   if (!open.includes(table)) return [`changes ${table}`];
-  const { accounts } = world.installation.stores.tables;
+  const { accounts, exports } = world.installation.stores.tables;
   const own = (account: number | null): boolean => {
     if (account === null) return false;
     if (formatId('acct', account) === world.accountIds[principal.account ?? 'alpha']) return true;
     return principal.role === 'owner' && own(accounts.get(account)?.parentId ?? null);
   };
-  if (table === 'destinations' || table === 'deliveries' || table === 'agentGrants')
-    return own((change.after as Destination | Delivery | AgentGrant).accountId)
+  if (table === 'destinations' || table === 'deliveries' || table === 'agentGrants' || table === 'exports')
+    return own((change.after as Destination | Delivery | AgentGrant | ExportSchedule).accountId)
       ? []
       : [`changes ${table} of another account`];
+  if (table === 'exportRuns') {
+    const { exportId } = change.after as ExportRun;
+    return own(exports.get(exportId)?.accountId ?? null) ? [] : ['runs an export of another account'];
+  }
   if (table === 'events')
     return own((change.after as StoredEvent).account) ? [] : ['reports an event of another account'];
   if (table === 'audit')

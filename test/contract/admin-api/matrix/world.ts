@@ -8,7 +8,15 @@ import { formatId, parseId } from '../../../../src/base/ids.ts';
 import { sealUnsubscribe } from '../../../../src/delivery/send-notice.ts';
 import { hashSecret, openVault } from '../../../../src/secrets/secrets.ts';
 import { noAuditContext } from '../../../support/no-audit-context.ts';
-import { type Installation, makeInstallation, NOW_MS, TOKEN, useKey, VAULT_SECRET } from '../installation.ts';
+import {
+  type Installation,
+  type Json,
+  makeInstallation,
+  NOW_MS,
+  TOKEN,
+  useKey,
+  VAULT_SECRET,
+} from '../installation.ts';
 import { changesSince, restore, type Snapshot, takeSnapshot } from './tables.ts';
 
 export type Role = 'operator' | 'viewer' | 'owner' | 'member';
@@ -50,6 +58,7 @@ export type ObjectKind =
   | 'provider-bill-source'
   | 'destination'
   | 'delivery'
+  | 'export'
   | 'agent-sign-in'
   | 'device-code';
 
@@ -168,6 +177,7 @@ export async function makeWorld(): Promise<World> {
   await addDirectoryGroup(world);
   await addDestinations(world);
   await addSignIns(world);
+  await addExports(world);
   for (const id of Object.values(accountIds)) await ask('PATCH', `/api/v1/accounts/${id}/plan`, { plan: 'alpha-plan' });
   await addMailedLinks(world);
   await addPayments(world);
@@ -441,6 +451,28 @@ async function addDestinations(world: World): Promise<void> {
     });
     world.objects.push(worldObject('delivery', `delivery of ${of}`, formatId('dlv', seq), account));
   }
+}
+
+/** An export of each account and one of the operators. */
+async function addExports(world: World): Promise<void> {
+  for (const account of ['alpha', 'bravo', 'delta', null] as const) {
+    const of = account ?? 'operators';
+    const label = labelOf('export', of);
+    const { body } = await world.installation.ask('POST', '/api/v1/exports', {
+      ...anExport(`secret-of-the-bucket-of-${of}`),
+      ...{ name: label, ...(account !== null && { account: world.accountIds[account] }) },
+    });
+    world.objects.push(worldObject('export', `export of ${of}`, String(body['id']), account, { label }));
+    world.words.push({ text: `secret-of-the-bucket-of-${of}`, mayRead: () => false });
+  }
+}
+
+/** The body of a new export. */
+export function anExport(secret: string): Json {
+  return {
+    ...{ kind: 'costs', every: 'month', target: 's3', s3_endpoint: 'https://s3.example.com', s3_bucket: 'finance' },
+    ...{ s3_access_key_id: 'AKID', s3_secret_access_key: secret },
+  };
 }
 
 async function endTokens(world: World): Promise<void> {

@@ -1,0 +1,134 @@
+// Creates an export that is sent at regular times.
+
+import {
+  Card,
+  MultiSelect,
+  PasswordInput,
+  SegmentedControl,
+  SimpleGrid,
+  Stack,
+  TagsInput,
+  TextInput,
+} from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { fieldFaults } from '../../form-faults.ts';
+import { useMe } from '../../me.tsx';
+import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
+import { AccountSelect } from '../../parts/fields.tsx';
+import { pathOf, useGoTo } from '../../parts/link.tsx';
+import { Hint, PageHead } from '../../parts/page.tsx';
+import { useCreate, useGet } from '../../queries.ts';
+import { dimensionLabels, everyLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
+
+const initialValues = {
+  kind: 'costs',
+  by: ['account', 'model'],
+  format: 'csv',
+  every: 'month',
+  target: 's3',
+  account: '',
+  name: '',
+  s3_endpoint: '',
+  s3_region: '',
+  s3_bucket: '',
+  s3_prefix: '',
+  s3_access_key_id: '',
+  s3_secret_access_key: '',
+  mail_to: [] as string[],
+};
+type Values = typeof initialValues;
+const FIELDS = Object.keys(initialValues);
+
+export function ExportCreate() {
+  const me = useMe();
+  const goTo = useGoTo();
+  const signIn = useGet('/sign-in').data;
+  const form = useForm<Values>({ initialValues });
+  const create = useCreate('POST /exports', { toBody, onDone: ({ id }) => goTo(pathOf.export(id)) });
+  const submit = form.onSubmit((values) =>
+    create.mutate(values, { onError: (failure) => form.setErrors(fieldFaults(failure, FIELDS) ?? {}) }),
+  );
+  const { kind, target, account } = form.values;
+  const isMailOff = signIn?.password_reset === false;
+  const targets = [
+    { value: 's3', label: 'Object store (S3)' },
+    { value: 'mail', label: 'Mail', disabled: isMailOff },
+  ];
+  return (
+    <>
+      <PageHead title="Create export" text="Each file covers a whole month or day, in UTC." />
+      <Card maw={820} p="lg" component="form" onSubmit={submit} noValidate>
+        <Stack>
+          <SegmentedControl aria-label="Content" data={optionsOf(kindLabels)} {...form.getInputProps('kind')} />
+          {kind === 'costs' && (
+            <MultiSelect label="By" data={optionsOf(dimensionLabels)} maxValues={2} {...form.getInputProps('by')} />
+          )}
+          <SegmentedControl aria-label="Sent" data={optionsOf(everyLabels)} {...form.getInputProps('every')} />
+          <SegmentedControl aria-label="Format" data={optionsOf(formatLabels)} {...form.getInputProps('format')} />
+          {me.account === null && (
+            <AccountSelect
+              label="Account"
+              placeholder="All accounts"
+              clearable
+              {...form.getInputProps('account')}
+              value={account || null}
+              onChange={(id) => form.setFieldValue('account', id ?? '')}
+            />
+          )}
+          <TextInput label="Name" autoComplete="off" {...form.getInputProps('name')} />
+          <SegmentedControl aria-label="Target" data={targets} {...form.getInputProps('target')} />
+          {isMailOff && <Hint size="xs">Mail is not set up on this installation.</Hint>}
+          {target === 's3' ? (
+            <StoreFields form={form} />
+          ) : (
+            <TagsInput
+              label="Email addresses"
+              description="They get a link to the file. Of an account, only its enabled people can."
+              {...form.getInputProps('mail_to')}
+            />
+          )}
+          <FormFailure failure={create.error} fields={FIELDS} />
+          <FormActions label="Create export" cancelTo="/exports" isPending={create.isPending} />
+        </Stack>
+      </Card>
+    </>
+  );
+}
+
+function StoreFields({ form }: { form: ReturnType<typeof useForm<Values>> }) {
+  const field = (name: keyof Values) => ({ spellCheck: false, autoComplete: 'off', ...form.getInputProps(name) });
+  return (
+    <>
+      <TextInput
+        label="Endpoint"
+        placeholder="https://s3.eu-central-1.amazonaws.com"
+        required
+        {...field('s3_endpoint')}
+      />
+      <SimpleGrid cols={{ base: 1, sm: 3 }}>
+        <TextInput label="Region" placeholder="us-east-1" {...field('s3_region')} />
+        <TextInput label="Bucket" required {...field('s3_bucket')} />
+        <TextInput label="Prefix" {...field('s3_prefix')} />
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        <TextInput label="Access key ID" required {...field('s3_access_key_id')} />
+        <PasswordInput
+          label="Secret access key"
+          description="Stored encrypted, and not shown again."
+          required
+          {...field('s3_secret_access_key')}
+          autoComplete="new-password"
+        />
+      </SimpleGrid>
+    </>
+  );
+}
+
+/** Only the members of the chosen content and target, without empty ones. */
+function toBody(values: Values): object {
+  const other = values.target === 's3' ? 'mail_' : 's3_';
+  const kept = Object.entries(values).filter(
+    ([name, value]) => value.length > 0 && !name.startsWith(other) && (name !== 'by' || values.kind === 'costs'),
+  );
+  return Object.fromEntries(kept);
+}

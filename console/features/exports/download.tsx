@@ -1,0 +1,116 @@
+// Downloads a file of usage or costs: the browser saves it while it is made. The link of a mail has the parameters of its file.
+
+import { Button, Group, Select, Stack } from '@mantine/core';
+import { useState } from 'react';
+import { useFilters } from '../../filters.ts';
+import { useMe } from '../../me.tsx';
+import { AccountSelect } from '../../parts/fields.tsx';
+import { Icon } from '../../parts/link.tsx';
+import { Hint, Section } from '../../parts/page.tsx';
+import { type Dimension, dimensionLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
+
+const MONTHS = 24;
+
+export function Download() {
+  const me = useMe();
+  const { values: linked } = useFilters();
+  const [kind, setKind] = useState(linked['kind'] ?? 'costs');
+  const [format, setFormat] = useState(linked['format'] ?? 'csv');
+  const [by, setBy] = useState<(string | null)[]>((linked['by'] ?? 'account,model').split(','));
+  const [account, setAccount] = useState(linked['account'] ?? '');
+  const [month, setMonth] = useState(linked['since'] === undefined ? (lastMonths()[0]?.value ?? '') : '');
+  const [first = null, second = null] = by;
+  const query = new URLSearchParams({
+    ...{ kind, format },
+    ...(kind === 'costs' && { by: by.filter(Boolean).join(',') }),
+    ...(account !== '' && { account }),
+    ...(month === '' ? { since: linked['since'] ?? '', until: linked['until'] ?? '' } : { month }),
+  });
+  const times = month === '' ? [{ value: '', label: periodOf(linked) }, ...lastMonths()] : lastMonths();
+  return (
+    <Section title="Download">
+      <Stack>
+        <Group align="flex-end" gap="sm">
+          <Choice label="Content" value={kind} labels={kindLabels} onChange={setKind} />
+          {kind === 'costs' && (
+            <>
+              <Choice label="By" value={first} labels={dimensionLabels} onChange={(value) => setBy([value, second])} />
+              <Choice
+                label="And by"
+                value={second}
+                labels={withoutDimension(first)}
+                onChange={(value) => setBy([first, value])}
+                isOptional
+              />
+            </>
+          )}
+          <Select
+            label="Time (UTC)"
+            data={times}
+            value={month}
+            onChange={(value) => setMonth(value ?? '')}
+            allowDeselect={false}
+          />
+          <Choice label="Format" value={format} labels={formatLabels} onChange={setFormat} />
+          {me.account === null && (
+            <AccountSelect
+              label="Account"
+              placeholder="All accounts"
+              clearable
+              value={account || null}
+              onChange={(id) => setAccount(id ?? '')}
+            />
+          )}
+          <Button component="a" href={`/api/v1/exports/file?${query}`} download leftSection={<Icon name="download" />}>
+            Download
+          </Button>
+        </Group>
+        <Hint size="xs">
+          Amounts equal the statements of the same month. A file of many requests takes minutes: the browser shows its
+          progress.
+        </Hint>
+      </Stack>
+    </Section>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string | null;
+  labels: Readonly<Record<string, string>>;
+  onChange: (value: string) => void;
+  isOptional?: boolean;
+}
+
+function Choice({ label, value, labels, onChange, isOptional = false }: ChoiceProps) {
+  return (
+    <Select
+      label={label}
+      data={optionsOf(labels)}
+      value={value || null}
+      onChange={(chosen) => onChange(chosen ?? '')}
+      allowDeselect={isOptional}
+      clearable={isOptional}
+      w={150}
+    />
+  );
+}
+
+function withoutDimension(chosen: string | null) {
+  const { [chosen as Dimension]: _, ...others } = dimensionLabels;
+  return others;
+}
+
+function lastMonths(): { value: string; label: string }[] {
+  const now = new Date();
+  return Array.from({ length: MONTHS }, (_, before) => {
+    const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - before, 1));
+    const label = start.toLocaleDateString('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+    return { value: start.toISOString().slice(0, 7), label };
+  });
+}
+
+function periodOf({ since = '', until = '' }: Readonly<Record<string, string | undefined>>): string {
+  const last = new Date(Date.parse(until) - 1);
+  return `${since.slice(0, 10)} to ${Number.isNaN(last.getTime()) ? until : last.toISOString().slice(0, 10)}`;
+}

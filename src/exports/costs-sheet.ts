@@ -1,0 +1,130 @@
+// The file with costs by one or two dimensions. Its sums add up to those of the statements: `balance_paid` to what messages
+// used, `refunded` and `corrected` to what was given back.
+
+import { bounds } from '../config/config.ts';
+import { TurnpikeError } from '../errors.ts';
+import { type AnyColumn, columnsFor } from './columns.ts';
+import { isByAccount, type Member, memberColumns, memberOf, valuesOf } from './dimensions.ts';
+import type { ExportQuestion, Reading } from './export-question.ts';
+import { makeNames, type Names } from './names.ts';
+import { type Charge, readCharges } from './read-charges.ts';
+import type { Sheet } from './sheet.ts';
+
+/** A group and its sums. Counts stay below 2^53; amounts may not. */
+interface CostRow {
+  values: (number | string | null)[];
+  members: Member[];
+  messages: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  balancePaid: bigint;
+  planPaid: bigint;
+  writtenOff: bigint;
+  refunded: bigint;
+  corrected: bigint;
+  providerCost: bigint;
+  costedMessages: number;
+}
+
+const { sum, whole } = columnsFor<CostRow>();
+
+const sumColumns: readonly AnyColumn[] = [
+  whole('messages', (row) => row.messages),
+  whole('input_tokens', (row) => row.inputTokens),
+  whole('output_tokens', (row) => row.outputTokens),
+  whole('cache_read_input_tokens', (row) => row.cacheReadTokens),
+  whole('cache_creation_input_tokens', (row) => row.cacheWriteTokens),
+  sum('balance_paid', (row) => row.balancePaid),
+  sum('plan_paid', (row) => row.planPaid),
+  sum('written_off', (row) => row.writtenOff),
+  sum('refunded', (row) => row.refunded),
+  sum('corrected', (row) => row.corrected),
+];
+
+const providerColumns: readonly AnyColumn[] = [
+  sum('provider_cost', (row) => row.providerCost),
+  whole('costed_messages', (row) => row.costedMessages),
+];
+
+export function costsSheet(reading: Reading, question: ExportQuestion): Sheet {
+  const { by, hasProviderCost } = question;
+  const names = makeNames(reading.sources);
+  return {
+    columns: [...memberColumns(by), ...sumColumns, ...(hasProviderCost ? providerColumns : [])],
+    async *pages(from) {
+      let groups = new Map<string, CostRow>();
+      let account: number | null = null;
+      for await (const { charges, next } of readCharges(reading, question, from)) {
+        if (isByAccount(by) && account !== null && account !== next.account) {
+          yield { rows: await finish(groups, question, names), next: null };
+          groups = new Map();
+        }
+        account = next.account;
+        for (const charge of charges) addCharge(groups, question, charge);
+      }
+      yield { rows: await finish(groups, question, names), next: null };
+    },
+  };
+}
+
+/** Only messages, and what was given back of them: credits and payments are no costs. */
+function addCharge(groups: Map<string, CostRow>, { by }: ExportQuestion, charge: Charge): void {
+  const { kind, record, balancePaid, planPaid, writtenOff } = charge;
+  if (kind !== 'message' && kind !== 'refund' && kind !== 'correction') return;
+  const values = valuesOf(by, charge);
+  const name = JSON.stringify(values);
+  const row = groups.get(name) ?? emptyRow(values);
+  if (row.messages === 0 && !groups.has(name)) groups.set(name, row);
+  if (groups.size > bounds.exportGroupsMax) throw tooManyGroups();
+  row.planPaid += BigInt(planPaid);
+  row.writtenOff += BigInt(writtenOff);
+  if (kind === 'refund') row.refunded -= BigInt(balancePaid);
+  else if (kind === 'correction') row.corrected -= BigInt(balancePaid);
+  else {
+    row.balancePaid += BigInt(balancePaid);
+    row.messages++;
+    if (record !== null) addRecord(row, record);
+  }
+}
+
+function addRecord(row: CostRow, record: NonNullable<Charge['record']>): void {
+  row.inputTokens += record.inputTokens;
+  row.outputTokens += record.outputTokens;
+  row.cacheReadTokens += record.cacheReadTokens;
+  row.cacheWriteTokens += record.cacheWrite5mTokens + record.cacheWrite1hTokens;
+  if (record.providerCost === null) return;
+  row.providerCost += BigInt(record.providerCost);
+  row.costedMessages++;
+}
+
+function emptyRow(values: CostRow['values']): CostRow {
+  const counts = { messages: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const amounts = { balancePaid: 0n, planPaid: 0n, writtenOff: 0n, refunded: 0n, corrected: 0n, providerCost: 0n };
+  return { values, members: [], ...counts, ...amounts, costedMessages: 0 };
+}
+
+/** In the order of the values, so that the same data gives the same file. */
+async function finish(groups: ReadonlyMap<string, CostRow>, { by }: ExportQuestion, names: Names): Promise<CostRow[]> {
+  const rows = [...groups.values()].sort((one, other) => compareValues(one.values, other.values));
+  for (const row of rows)
+    for (const [at, dimension] of by.entries())
+      row.members.push(await memberOf(dimension, row.values[at] ?? null, names));
+  return rows;
+}
+
+function compareValues(one: CostRow['values'], other: CostRow['values']): number {
+  for (const [at, value] of one.entries()) {
+    const [left, right] = [value ?? '', other[at] ?? ''];
+    if (left !== right) return left < right ? -1 : 1;
+  }
+  return 0;
+}
+
+function tooManyGroups(): TurnpikeError {
+  return new TurnpikeError(
+    'invalid_request',
+    `by: has more than ${bounds.exportGroupsMax} groups: choose fewer dimensions, a shorter time, or kind records`,
+  );
+}

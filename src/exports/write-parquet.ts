@@ -1,0 +1,72 @@
+// Writes rows as Parquet, with zstd. Amounts are DECIMAL with 9 fraction digits, so that sums are exact. One group of rows
+// is in memory at a time.
+
+import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
+import { bounds } from '../config/config.ts';
+import type { AnyColumn, CellValue, ColumnType } from './columns.ts';
+import type { FileWriter } from './file-writer.ts';
+
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
+
+const DECIMAL = { converted_type: 'DECIMAL', scale: 9 } as const;
+
+/** Parquet's types: https://parquet.apache.org/docs/file-format/types/logicaltypes/ (2026-11-29). */
+const elements: Readonly<Record<ColumnType, Omit<SchemaElement, 'name'>>> = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  amount: { type: 'INT64', precision: 18, ...DECIMAL },
+  sum: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, precision: 38, ...DECIMAL },
+  whole: { type: 'INT64' },
+  time: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' } },
+  flag: { type: 'BOOLEAN' },
+};
+
+export function parquetWriter(columns: readonly AnyColumn[]): FileWriter {
+  const bytes = new ByteWriter();
+  const root: SchemaElement = { name: 'root', num_children: columns.length };
+  const leaves = columns.map(
+    ({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...elements[type] }),
+  );
+  const parquet = new ParquetWriter({
+    writer: bytes,
+    schema: [root, ...leaves],
+    codec: 'ZSTD',
+    compressors: { ZSTD: (input) => Bun.zstdCompressSync(input) },
+    createdBy: 'turnpike',
+  });
+  let waiting: unknown[] = [];
+  const writeGroup = () => {
+    const columnData = columns.map((column) => sourceOf(column, waiting));
+    parquet.write({ columnData, rowGroupSize: waiting.length });
+    waiting = [];
+  };
+  return {
+    write(rows) {
+      waiting.push(...rows);
+      if (waiting.length >= bounds.exportGroupRows) writeGroup();
+      return take(bytes);
+    },
+    end() {
+      if (waiting.length > 0) writeGroup();
+      parquet.finish();
+      return take(bytes);
+    },
+  };
+}
+
+function sourceOf(column: AnyColumn, rows: readonly unknown[]): ColumnSource {
+  return { name: column.name, data: rows.map((row) => parquetValue(column.type, column.of(row))), offsetIndex: false };
+}
+
+/** Amounts and counts as bigints, which are written as they are. */
+function parquetValue(type: ColumnType, value: CellValue): unknown {
+  if (value === null) return undefined;
+  if (type === 'amount' || type === 'sum' || type === 'whole') return BigInt(value);
+  return type === 'time' ? new Date(value as number) : value;
+}
+
+/** The bytes so far. The writer keeps counting, because the footer has the offsets of all groups. */
+function take(writer: ByteWriter): Uint8Array {
+  const taken = writer.getBytes().slice();
+  writer.index = 0;
+  return taken;
+}

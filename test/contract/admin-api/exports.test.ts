@@ -1,0 +1,174 @@
+// Files of usage and costs: what they contain, that they add up to the statements, and who may have them.
+
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { parseUsd } from '../../../src/base/money.ts';
+import { setBounds } from '../../support/set-bounds.ts';
+import { readCsv } from './exports/read-csv.ts';
+import {
+  errorOf,
+  type Installation,
+  type Json,
+  makeAccount,
+  makeInstallation,
+  makeKey,
+  useKey,
+} from './installation.ts';
+
+const DECEMBER = Date.UTC(2026, 11);
+
+let installation: Installation;
+let ask: Installation['ask'];
+beforeEach(async () => {
+  installation = await makeInstallation();
+  ask = installation.ask;
+});
+
+async function download(query: string, token?: string): Promise<Record<string, string>[]> {
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const { status, body } = await ask('GET', `/api/v1/exports/file?${query}`, undefined, headers);
+  if (status !== 200) throw new Error(errorOf(body).message);
+  return readCsv(body as unknown as string);
+}
+
+const sumOf = (rows: readonly Record<string, string>[], column: string) =>
+  rows.reduce((sum, row) => sum + BigInt(parseUsd(row[column] ?? '') ?? Number.NaN), 0n);
+
+/** Two accounts with two keys each, refunds in the month and in the next one, credits of several kinds. */
+async function makeMonths() {
+  const accounts: Json[] = [];
+  for (const name of ['acme', 'beta, "inc"']) {
+    const account = await makeAccount(installation, { name });
+    accounts.push(account);
+    for (const keyName of ['ci', '=cmd()']) {
+      const key = await makeKey(installation, account['id'], { name: keyName });
+      const [first] = await useKey(installation, key, 3);
+      await useKey(installation, key, 2, { model: 'big', provider: 'other', cost: 1_234_567 });
+      await ask('POST', `/api/v1/usage/${first}/refunds`, { amount: '0.000000007' });
+    }
+    await ask('POST', `/api/v1/accounts/${account['id']}/credits`, { amount: '2.50', kind: 'promotion' });
+  }
+  const [first] = await useKey(installation, (await keysOf(accounts[0]))[0] as Json, 1);
+  installation.clock.advance(DECEMBER - installation.clock.nowMs());
+  await ask('POST', `/api/v1/usage/${first}/refunds`, {});
+  await useKey(installation, (await keysOf(accounts[0]))[0] as Json, 1);
+  return accounts;
+}
+
+const keysOf = async (account: Json | undefined) =>
+  (await ask('GET', `/api/v1/keys?account=${account?.['id']}`)).body['data'] as Json[];
+const statementOf = async (account: Json, month: string) =>
+  (await ask('GET', `/api/v1/accounts/${account['id']}/statement?month=${month}`)).body;
+const nano = (amount: unknown) => BigInt(parseUsd(String(amount)) ?? Number.NaN);
+
+describe('a file of costs', () => {
+  test('adds up to the statements of its month, by any two dimensions', async () => {
+    using _ = setBounds({ exportPageRows: 2 });
+    const accounts = await makeMonths();
+    const names = ['account', 'key', 'model', 'provider', 'day'];
+    for (const month of ['2026-11', '2026-12']) {
+      const statements = await Promise.all(accounts.map((account) => statementOf(account, month)));
+      const total = (member: string) => statements.reduce((sum, one) => sum + nano(one[member]), 0n);
+      for (const by of [...names, ...names.flatMap((one) => names.map((other) => `${one},${other}`))]) {
+        const [one, other] = by.split(',');
+        if (one === other) continue;
+        const rows = await download(`kind=costs&month=${month}&by=${by}`);
+        expect([by, sumOf(rows, 'balance_paid')]).toEqual([by, total('used')]);
+        expect([by, sumOf(rows, 'refunded')]).toEqual([by, total('refunded')]);
+        expect([by, sumOf(rows, 'corrected')]).toEqual([by, total('corrected')]);
+      }
+    }
+  });
+
+  test('has names beside ids, one row for each group, and the provider’s charge for operators only', async () => {
+    const [account] = await makeMonths();
+    const rows = await download('kind=costs&month=2026-11&by=account,key');
+    expect(rows.map((row) => [row['account_name'], row['key_name'], row['messages']]).sort()).toEqual([
+      ['acme', "'=cmd()", '5'],
+      ['acme', 'ci', '6'],
+      ['beta, "inc"', "'=cmd()", '5'],
+      ['beta, "inc"', 'ci', '5'],
+    ]);
+    expect(Object.keys(rows[0] ?? {})).toContain('provider_cost');
+    const owner = (await ask('POST', '/api/v1/tokens', { role: 'owner', account: account?.['id'], name: 'o' })).body;
+    const own = await download('kind=costs&month=2026-11&by=account,key', String(owner['token']));
+    expect(own.map((row) => row['account'])).toEqual([account?.['id'], account?.['id']] as string[]);
+    expect(Object.keys(own[0] ?? {})).not.toContain('provider_cost');
+  });
+
+  test('is refused with a dimension twice, with more than two, and with too many groups', async () => {
+    await makeMonths();
+    await expect(download('kind=costs&by=key,key')).rejects.toThrow('by: must not contain duplicates');
+    await expect(download('kind=costs&by=key,model,day')).rejects.toThrow('by: must be one or two of');
+    await expect(download('kind=records&by=key')).rejects.toThrow('by: is only for kind costs');
+    using _ = setBounds({ exportGroupsMax: 1 });
+    await expect(download('kind=costs&month=2026-11&by=model,provider')).rejects.toThrow('by: has more than 1 groups');
+  });
+});
+
+describe('a file of records', () => {
+  test('has each message of the month once, with what its balance paid', async () => {
+    using _ = setBounds({ exportPageRows: 3 });
+    const accounts = await makeMonths();
+    const rows = await download('kind=records&month=2026-11');
+    expect(new Set(rows.map((row) => row['request_id'])).size).toBe(21);
+    expect(rows.length).toBe(21);
+    const statements = await Promise.all(accounts.map((account) => statementOf(account, '2026-11')));
+    expect(sumOf(rows, 'balance_paid')).toBe(statements.reduce((sum, one) => sum + nano(one['used']), 0n));
+    expect(rows[0]).toMatchObject({
+      account_name: 'acme',
+      model: 'sandbox-echo',
+      outcome: 'completed',
+      stream: 'true',
+    });
+  });
+
+  test('covers the times of since and until, of which the second is excluded', async () => {
+    const account = await makeAccount(installation);
+    const key = await makeKey(installation, account['id']);
+    await useKey(installation, key, 3);
+    const { data } = (await ask('GET', '/api/v1/usage')).body as { data: Json[] };
+    const [last, middle, first] = data.map((row) => String(row['at']));
+    const rows = await download(`kind=records&since=${middle}&until=${last}`);
+    expect(rows.map((row) => row['at'])).toEqual([middle as string]);
+    expect((await download(`kind=records&since=${first}`)).length).toBe(3);
+    await expect(download(`kind=records&since=${last}&until=${first}`)).rejects.toThrow('until: must be after since');
+    await expect(download(`kind=records&since=2020-01-01&until=2026-01-01`)).rejects.toThrow('at most 366 days');
+    await expect(download('kind=records&month=2027-01')).rejects.toThrow('month: has not begun');
+    await expect(download('kind=records&month=2026-11&since=2026-11-01')).rejects.toThrow('cannot be combined');
+  });
+
+  test('does not exist for a time whose journal is no longer stored', async () => {
+    await installation.stores.retention.keepSince('journal', Date.UTC(2026, 10));
+    await expect(download('kind=records&month=2026-10')).rejects.toThrow('The journal is kept only since 2026-11.');
+    expect(await download('kind=records&month=2026-11')).toEqual([]);
+  });
+});
+
+describe('a FOCUS file', () => {
+  test('adds up to what balances changed by, without payments', async () => {
+    using _ = setBounds({ exportPageRows: 3 });
+    const accounts = await makeMonths();
+    for (const month of ['2026-11', '2026-12']) {
+      const rows = await download(`kind=focus&month=${month}`);
+      for (const account of accounts) {
+        const statement = await statementOf(account, month);
+        const own = rows.filter((row) => row['BillingAccountId'] === account['id']);
+        const promotions = own.filter((row) => row['ChargeCategory'] === 'Credit');
+        const paid = (statement['entries'] as Json[])
+          .filter((entry) => entry['kind'] === 'payment')
+          .reduce((sum, entry) => sum + nano(entry['change']), 0n);
+        const change = nano(statement['closing_balance']) - nano(statement['opening_balance']);
+        expect(sumOf(own, 'BilledCost')).toBe(paid - change);
+        expect(promotions.length).toBe(month === '2026-11' ? 1 : 0);
+      }
+    }
+  });
+
+  test('marks what corrects an earlier month, and nothing else', async () => {
+    await makeMonths();
+    const classes = async (month: string) =>
+      (await download(`kind=focus&month=${month}`)).map((row) => row['ChargeClass']).filter((name) => name !== '');
+    expect(await classes('2026-11')).toEqual([]);
+    expect(await classes('2026-12')).toEqual(['Correction']);
+  });
+});
