@@ -3,8 +3,10 @@
 
 import { randomBytes } from 'node:crypto';
 import type { AuditContext } from '../audit/audit.ts';
+import { parseId } from '../base/ids.ts';
 import type { Secret, SecretHashes } from '../secrets/secrets.ts';
 import { hasSecretShape, makeSecret } from './key-secret.ts';
+import type { Person, PersonStore } from './person.ts';
 
 /** Operators and viewers belong to the installation, owners and members to one account. */
 export type Role = 'operator' | 'viewer' | 'owner' | 'member';
@@ -19,6 +21,8 @@ export interface AccessToken {
   prefix: string;
   status: 'enabled' | 'revoked';
   expiresAtMs: number | null;
+  /** The person that it belongs to: it works while they may make it. null: it is a service's. Absent in older documents: `madeBy`. */
+  personId?: number | null;
   /** The actor that created it. */
   madeBy: string;
   createdAtMs: number;
@@ -48,18 +52,34 @@ function hasTokenShape(text: string): boolean {
   return hasSecretShape(MARK, text);
 }
 
+/** The person that the token belongs to; null: it is a service's. */
+export function personOfToken({ personId, madeBy }: Pick<AccessToken, 'personId' | 'madeBy'>): number | null {
+  return personId === undefined ? parseId('person', madeBy) : personId;
+}
+
+/** Whether the person may make such a token now. */
+function mayHold({ status, role, accountId }: Person, token: AccessToken): boolean {
+  if (status !== 'enabled') return false;
+  return role === 'operator' || (role === 'owner' && accountId === token.accountId);
+}
+
 /**
- * The token with one of these hashes of its secret, or null if it is unknown, revoked or expired. Each request queries
- * the store, so that a revoked token stops working at once. Rejects with store_unavailable.
+ * The token with one of these hashes of its secret, or null if it is unknown, revoked or expired, or if it is a person's who may not
+ * make it now. Each request queries the store, so that a revoked token, and a disabled person's, stop working at once. Rejects with
+ * store_unavailable.
  */
 export async function verifyToken(
   text: string,
-  store: Pick<TokenStore, 'findTokenBySecretHash'>,
+  { tokens, people }: { tokens: Pick<TokenStore, 'findTokenBySecretHash'>; people: Pick<PersonStore, 'getPerson'> },
   hashesOf: SecretHashes,
   nowMs: number,
 ): Promise<AccessToken | null> {
   if (!hasTokenShape(text)) return null;
-  const token = await store.findTokenBySecretHash(hashesOf(text));
+  const token = await tokens.findTokenBySecretHash(hashesOf(text));
   if (token === null || token.status !== 'enabled') return null;
-  return token.expiresAtMs !== null && token.expiresAtMs <= nowMs ? null : token;
+  if (token.expiresAtMs !== null && token.expiresAtMs <= nowMs) return null;
+  const id = personOfToken(token);
+  if (id === null) return token;
+  const person = await people.getPerson(id);
+  return person !== null && mayHold(person, token) ? token : null;
 }

@@ -3,6 +3,7 @@
 export {
   type AccessToken,
   makeTokenSecret,
+  personOfToken,
   type Role,
   type TokenStore,
   verifyToken,
@@ -18,8 +19,11 @@ export {
   type FirstCredit,
   groupsOf,
   groupsUnder,
+  isKeyOf,
   type Key,
+  type KeyLimit,
   type KeyTerms,
+  keyLimits,
   keyOrders,
   NO_KEY_LIMITS,
   newKey,
@@ -52,5 +56,6 @@ export {
   type LinkChange,
   makeLinkSecret,
   type Person,
+  type PersonBudgetChange,
   type PersonStore,
 } from './person.ts';

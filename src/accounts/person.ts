@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type { AuditContext } from '../audit/audit.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { Role } from './access-token.ts';
+import type { PersonBudgetTerms } from './account.ts';
 import { hasSecretShape, makeSecret } from './key-secret.ts';
 
 type PersonStatus = 'invited' | 'enabled' | 'disabled';
@@ -65,6 +66,17 @@ export interface PersonStore {
     former?: Person | null,
   ): Promise<void>;
   updatePerson(person: Person, link: LinkChange, auditContext: AuditContext): Promise<void>;
+  /**
+   * Sets the budget of a person of an account at one account, in the ledger: the next admission sees it. Throws conflict if the
+   * person has budgets of their own at too many accounts.
+   */
+  setBudget(person: Person, budget: PersonBudgetChange, auditContext: AuditContext): Promise<void>;
+}
+
+export interface PersonBudgetChange {
+  account: number;
+  /** null: no limit; 'default': that of the account. */
+  terms: PersonBudgetTerms | null | 'default';
 }
 
 /** The only open invitation of this email to an account; null if there are several: the person opens the link of one. */

@@ -112,6 +112,18 @@ export async function accountForNew(
   return account;
 }
 
+/** The account and those above it, nearest first. */
+export async function accountsFrom(accounts: AdminDependencies['accounts'], account: Account): Promise<Account[]> {
+  const chain = [account];
+  for (let one = account; one.parentId != null && chain.length < bounds.accountLevelsMax; ) {
+    const above = await accounts.getAccount(one.parentId);
+    if (above === null) break;
+    chain.push(above);
+    one = above;
+  }
+  return chain;
+}
+
 export async function withMeters({ ledger, clock }: AdminDependencies, account: Account): Promise<AccountWithMeters> {
   const meters = await ledger.accountMeters(account.id, clock.nowMs());
   // Both are written in one transaction, so a missing one is a fault of the store.

@@ -21,6 +21,7 @@ import { keyRoutes } from './keys.ts';
 import { addOpenapi } from './openapi.ts';
 import { passwordResetRoutes } from './password-resets.ts';
 import { paymentRoutes } from './payments.ts';
+import { budgetRoutes } from './budgets.ts';
 import { personRoutes } from './people.ts';
 import { planRoutes } from './plans.ts';
 import { priceUpdateRoutes } from './price-update.ts';
@@ -63,6 +64,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...planRoutes,
     ...tokenRoutes,
     ...personRoutes,
+    ...budgetRoutes,
     ...invitationRoutes(dependencies),
     ...signUpRoutes,
     ...passwordResetRoutes,

@@ -1,17 +1,20 @@
 // The admin API's dependencies, composed by the server. Its only own state is the change lock.
 
-import type {
-  AccountStore,
-  NameSearches,
-  Person,
-  PersonStore,
-  Role,
-  SignUpStore,
-  TokenStore,
+import {
+  type AccountStore,
+  isKeyOf,
+  type Key,
+  type NameSearches,
+  type Person,
+  type PersonStore,
+  type Role,
+  type SignUpStore,
+  type TokenStore,
 } from '../accounts/accounts.ts';
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
+import { formatId } from '../base/ids.ts';
 import type { Auth, Catalog, CatalogDocument, DocumentKind, Model, ProviderSettings } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -193,6 +196,8 @@ export interface Principal {
   accountId: number | null;
   /** When its token expires; null: never. */
   expiresAtMs: number | null;
+  /** The person of the session, or who created the token, also by another token; absent or null: nobody. */
+  personId?: number | null;
 }
 
 /** Roles of the installation; only the first may make changes. */
@@ -219,7 +224,7 @@ export function accountOf(principal: Principal, asked: number | null): number | 
   return principal.accountId ?? asked;
 }
 
-/** The actor whose keys alone a member sees; null for other roles. */
+/** The actor whose keys alone a member sees (isKeyOf); null for other roles. */
 export function makerOf(principal: Principal): string | null {
   return principal.role === 'member' ? principal.id : null;
 }
@@ -229,8 +234,8 @@ export function maySeeAccount(principal: Principal, accountId: number | null): b
   return principal.accountId === null || principal.accountId === accountId;
 }
 
-export function maySeeKey(principal: Principal, key: { accountId: number; madeBy: string | null }): boolean {
-  return maySeeAccount(principal, key.accountId) && (principal.role !== 'member' || key.madeBy === principal.id);
+export function maySeeKey(principal: Principal, key: Pick<Key, 'accountId' | 'madeBy' | 'personId'>): boolean {
+  return maySeeAccount(principal, key.accountId) && (principal.role !== 'member' || isKeyOf(key, principal.id));
 }
 
 /** Bounds the number of undeletable objects that an account's token may create. Operators are not bounded. */
@@ -247,4 +252,19 @@ export function roleRefusal(principal: Principal, roles: readonly Role[]): Turnp
     'role_not_allowed',
     `The role ${principal.role} is not allowed to do this; the role must be ${roles.join(' or ')}.`,
   );
+}
+
+/**
+ * Refuses a principal whose person lost their rights while the change waited for the lock: of two operators who disable each
+ * other at once, one stays.
+ */
+export async function refuseFormer({
+  people,
+  principal: { id, role, personId = null },
+}: Pick<AdminDependencies, 'people'> & { principal: Principal }): Promise<void> {
+  if (personId === null) return;
+  const person = await people.getPerson(personId);
+  const isSession = id === formatId('person', personId);
+  if (person?.status === 'enabled' && (!isSession || person.role === role)) return;
+  throw new TurnpikeError('role_not_allowed', 'Your permissions were changed in the meantime.');
 }

@@ -21,6 +21,9 @@ function idText(kind: IdKind) {
 /** The account of an object, its `accountId`. */
 export const accountShown = encoded(idText('acct'), (id: number) => formatId('acct', id), 'Id');
 
+/** The person of an object, its `personId`. */
+export const personShown = encoded(idText('person'), (id: number) => formatId('person', id), 'Id');
+
 export const requestIdField = z.string().openapi({ pattern: '^req_[0-9A-Za-z]{25}$' });
 export const amountShown = encoded(
   z.string().openapi({

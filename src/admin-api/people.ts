@@ -2,10 +2,10 @@
 // rights than their own.
 
 import { z } from '@hono/zod-openapi';
-import { claimsEmail, emailKeyOf, makeLinkSecret, type Person, type Role } from '../accounts/accounts.ts';
+import { claimsEmail, emailKeyOf, type Key, makeLinkSecret, type Person, type Role } from '../accounts/accounts.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { fairShare } from '../base/fair-limits.ts';
-import { formatId, parseId } from '../base/ids.ts';
+import { formatId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { hashSecret, type Secret } from '../secrets/secrets.ts';
@@ -20,6 +20,7 @@ import {
   maySeeAccount,
   type Principal,
   refuseBeyond,
+  refuseFormer,
 } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import {
@@ -59,7 +60,7 @@ export const personSchema = z
 const encodePerson = encoderOf(personSchema);
 
 /** The person with this id "person_…", if the principal may see them. Throws object_not_found. */
-function findPerson({ people, principal }: Call, id: string): Promise<Person> {
+export function findPerson({ people, principal }: Call, id: string): Promise<Person> {
   return findObject('person', 'person', id, people.getPerson, (person) => maySeeAccount(principal, person.accountId));
 }
 
@@ -147,18 +148,6 @@ async function refuseLastOperator({ people, principal }: Call, before: Person, a
   );
 }
 
-/**
- * Refuses a principal who lost their rights while the change waited for the lock: of two operators who disable each
- * other at once, one stays.
- */
-async function refuseFormer({ people, principal }: Call): Promise<void> {
-  const id = parseId('person', principal.id);
-  if (id === null) return;
-  const person = await people.getPerson(id);
-  if (person?.status === 'enabled' && person.role === principal.role) return;
-  throw new TurnpikeError('role_not_allowed', 'Your permissions were changed in the meantime.');
-}
-
 const createBody = z.strictObject({
   email: emailField,
   role: roleField,
@@ -170,7 +159,14 @@ const createBody = z.strictObject({
 const changeBody = z.strictObject({
   name: nameField.optional().describe('Their name.'),
   role: roleField.optional(),
-  status: z.enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' }).optional(),
+  status: z
+    .enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' })
+    .optional()
+    .describe('disabled: their sessions end, and their tokens and keys stop working.'),
+  now: z
+    .boolean()
+    .default(false)
+    .describe('With status disabled: also ends the running messages of their keys; without it they may finish.'),
 });
 const params = z.object({ id: idField('person') });
 export const invitedSchema = personSchema.extend({
@@ -216,7 +212,11 @@ export const personRoutes: AdminRoute[] = [
     conflict: 'The person is yourself, the last operator, or has no email address yet, or another person has it',
     answer: [personSchema, 'The updated person'],
     async handle(call) {
-      return encodePerson(await call.changeInTurn(() => storeChange(call, call.params.id, call.body)));
+      const { now, ...change } = call.body;
+      if (now && change.status !== 'disabled') throw invalidMember('now', 'needs the status disabled');
+      const changed = await call.changeInTurn(() => storeChange(call, call.params.id, change));
+      if (now) await endMessages(call, changed);
+      return encodePerson(changed);
     },
   }),
   post('/people/{id}/link', 'person-link', 'Create a new one-time link for a person', holdersWhoChange, {
@@ -305,6 +305,17 @@ async function storeChange(call: Call, id: string, change: PersonChange): Promis
   await call.people.updatePerson(after, link, recordAudit(call, [personNote('person.update', before, after)]));
   if (after.status === 'disabled' && claimsEmail(before)) await endSessions(call, after);
   return after;
+}
+
+/** Ends the running messages of all keys of a person. */
+async function endMessages({ accounts, endKeyMessages }: Call, { id }: Person): Promise<void> {
+  const page = { accountId: null, madeBy: formatId('person', id), limit: bounds.pageItemsMax };
+  for (let after: number | null = null, isMore = true; isMore; ) {
+    const keys: Key[] = await accounts.listKeys({ ...page, after });
+    for (const key of keys) await endKeyMessages(key.id);
+    after = keys.at(-1)?.id ?? null;
+    isMore = keys.length === page.limit;
+  }
 }
 
 async function inviteAgain(call: Call, before: Person, changed: Person): Promise<Person> {

@@ -2,7 +2,7 @@
 // token with more rights, or a longer life, than their own. `/me` shows the authenticated principal.
 
 import { z } from '@hono/zod-openapi';
-import { type AccessToken, makeTokenSecret, type Role } from '../accounts/accounts.ts';
+import { type AccessToken, makeTokenSecret, personOfToken, type Role } from '../accounts/accounts.ts';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { hashSecret, type Secret } from '../secrets/secrets.ts';
@@ -25,6 +25,7 @@ import {
   actorShown,
   idField,
   nameField,
+  personShown,
   statusAt,
   timeField,
   timeShown,
@@ -61,6 +62,9 @@ export const tokenSchema = z
     prefix: z.string(),
     status: z.enum(['enabled', 'expired', 'revoked']),
     expires_at: timeShown.nullable(),
+    person: personShown
+      .nullable()
+      .describe('Whose token it is: it works only while they may make it. null: a service’s.'),
     made_by: actorShown,
     created_at: timeShown,
   })
@@ -69,7 +73,7 @@ export const tokenSchema = z
 const encodeToken = encoderOf(tokenSchema);
 
 function tokenJson({ clock }: Call, token: AccessToken): z.infer<typeof tokenSchema> {
-  return encodeToken({ ...token, status: statusAt(token, clock.nowMs()) });
+  return encodeToken({ ...token, personId: personOfToken(token), status: statusAt(token, clock.nowMs()) });
 }
 
 /** The token with this id "tok_…", if the principal may see it. Throws object_not_found. */
@@ -182,7 +186,7 @@ async function storeToken(call: CallWith<typeof createBody>, remember: Remember)
   const { secret, prefix } = makeTokenSecret();
   const { role, name = '' } = body;
   const expiresAtMs = endOfToken(principal, body.expires_at, nowMs);
-  const made = { madeBy: principal.id, createdAtMs: nowMs };
+  const made = { personId: await personOf(call), madeBy: principal.id, createdAtMs: nowMs };
   const token: AccessToken = {
     id: newNumber(),
     accountId,
@@ -197,6 +201,13 @@ async function storeToken(call: CallWith<typeof createBody>, remember: Remember)
   const note = changeNote('token.create', object, accountId, null, tokenJson(call, token));
   await tokens.createToken(token, hashSecret(secret.reveal()), recordAudit(call, [note], remember(object, secret)));
   return { object, secret };
+}
+
+/** The person of the principal's new tokens: a person's token makes none that outlasts them. null: those of the local operator and services. */
+async function personOf({ principal, tokens }: Call): Promise<number | null> {
+  const [person, token] = [parseId('person', principal.id), parseId('tok', principal.id)];
+  const maker = token === null ? null : await tokens.getToken(token);
+  return maker === null ? person : personOfToken(maker);
 }
 
 /** An expiring token cannot create one that lasts longer. */

@@ -107,6 +107,8 @@ export type {
   MessageGate,
   OpenHold,
   OpenHolds,
+  PersonBudgetReading,
+  PersonQuestion,
   ResidentStore,
   SeldomKind,
   StoredAnswer,

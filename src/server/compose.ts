@@ -1,7 +1,7 @@
 // Composes the gateway, the admin API, the public API and sign-in from the opened stores.
 
 import { lookup } from 'node:dns/promises';
-import { FailureCounter, findOnlyInvitation, KeyDirectory, type Person, verifyToken } from '../accounts/accounts.ts';
+import { FailureCounter, findOnlyInvitation, KeyDirectory, type Person, type PersonStore, verifyToken } from '../accounts/accounts.ts';
 import {
   type AdminApi,
   type AdminDependencies,
@@ -205,7 +205,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     version,
     async verifyToken(shown) {
       if (shown.length === token.length && hashSecret(shown) === tokenHash) return LOCAL_OPERATOR;
-      const found = await verifyToken(shown, stores.tokens, hashesOf, gateway.clock.nowMs());
+      const found = await verifyToken(shown, stores, hashesOf, gateway.clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
     countFailure: (address) => gateway.authenticator.failures.count(address, gateway.clock.nowMs()),
@@ -213,7 +213,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     accounts: stores.accounts,
     names: stores.names,
     tokens: stores.tokens,
-    people: stores.people,
+    people: forgettingPeople(stores.people, gateway.authenticator.keys),
     signUps: stores.signUps,
     mailer: parts.mailer,
     signIn,
@@ -258,6 +258,27 @@ export function makeAdmin(parts: AdminParts): AdminApi {
       parts.observers.damage.note(thrown);
     },
   });
+}
+
+/**
+ * The store of people for those who change them: afterwards this node reads their keys again. Also after a failure, whose outcome may be
+ * unknown.
+ */
+export function forgettingPeople(people: PersonStore, keys: Pick<KeyDirectory, 'forgetPerson'>): PersonStore {
+  const forget = async (ids: readonly number[], change: Promise<void>) => {
+    try {
+      await change;
+    } finally {
+      for (const id of ids) keys.forgetPerson(id);
+    }
+  };
+  return {
+    ...people,
+    createPerson: (person, linkHash, auditContext, former = null) =>
+      forget(former === null ? [] : [former.id], people.createPerson(person, linkHash, auditContext, former)),
+    updatePerson: (person, link, auditContext) =>
+      forget([person.id], people.updatePerson(person, link, auditContext)),
+  };
 }
 
 /** Gives accounts what their plans have now; resolves to their number. */

@@ -1,7 +1,7 @@
 // Every column with JSON, and every column with words that only this program knows: the shape that is written, and the one reader.
 // test/storage/stored-shapes keeps each version of a shape, with documents of it that the present reader must read.
 
-import type { AccessToken, Account, Key, MailedLink, Person } from '../accounts/accounts.ts';
+import { type AccessToken, type Account, type Key, keyLimits, type MailedLink, type Person } from '../accounts/accounts.ts';
 import type { Actor } from '../audit/audit.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
@@ -154,6 +154,7 @@ const key = object<Key>({
   addresses: nullable(texts),
   madeBy: nullable(text),
   personId: optional(nullable(whole)),
+  locked: optional(list(words(...keyLimits))),
   createdAtMs: whole,
 });
 
@@ -165,6 +166,7 @@ const token = object<AccessToken>({
   prefix: text,
   status: words('enabled', 'revoked'),
   expiresAtMs: nullable(whole),
+  personId: optional(nullable(whole)),
   madeBy: text,
   createdAtMs: whole,
 });

@@ -1,10 +1,12 @@
 // Lists and searches of usage records, newest first, each by the index of its scope.
 
+import { isKeyOf } from '../accounts/accounts.ts';
 import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import type { UsagePage, UsageStore } from '../reports/reports.ts';
+import { keysOfActor } from './keys-of-actor.ts';
 import {
   Bindings,
   comparePositions,
@@ -39,8 +41,8 @@ export interface ScopeFilter {
 
 /** Finds the scope of a query. It has no keys if the filters contradict each other. */
 export function usageScopes(on: SqlReader): (filter: ScopeFilter) => Promise<UsageScope> {
-  const findKey = on.prepare<{ account_id: number; made_by: string | null }>(
-    `SELECT ${numbers(on, 'account_id')}, r.made_by FROM keys r WHERE r.id = $1`,
+  const findKey = on.prepare<{ account_id: number; person_id: number | null; made_by: string | null }>(
+    `SELECT ${numbers(on, 'account_id', 'person_id')}, r.made_by FROM keys r WHERE r.id = $1`,
   );
   return async ({ account, key, madeBy }) => {
     if (key !== null) {
@@ -48,7 +50,7 @@ export function usageScopes(on: SqlReader): (filter: ScopeFilter) => Promise<Usa
       const matches =
         found !== undefined &&
         (account === null || found.account_id === account) &&
-        (madeBy === null || found.made_by === madeBy);
+        (madeBy === null || isKeyOf({ madeBy: found.made_by, personId: found.person_id }, madeBy));
       return { of: 'keys', keys: matches ? [key] : [] };
     }
     if (madeBy === null) return account === null ? { of: 'all' } : { of: 'account', account };
@@ -62,15 +64,17 @@ export function usageScopes(on: SqlReader): (filter: ScopeFilter) => Promise<Usa
 
 async function listKeysOf(on: SqlReader, madeBy: string): Promise<{ id: number; account_id: number }[]> {
   const bindings = new Bindings();
+  const { column, index, value, where } = keysOfActor(madeBy);
   const range = on.range(
     {
       table: 'keys',
-      index: 'keys_of_maker',
-      equal: [['made_by', bindings.add(madeBy)]],
+      index,
+      equal: [[column, bindings.add(value)]],
       order: ['created_at_ms', 'id'],
       direction: 'ASC',
       after: [],
       upTo: [],
+      where,
     },
     bindings,
   );
@@ -79,7 +83,7 @@ async function listKeysOf(on: SqlReader, madeBy: string): Promise<{ id: number; 
   if (keys.length <= bounds.reportKeysMax) return keys;
   throw new TurnpikeError(
     'invalid_request',
-    `You have created more than ${bounds.reportKeysMax} keys: request the usage of one of them (key).`,
+    `You have more than ${bounds.reportKeysMax} keys: request the usage of one of them (key).`,
   );
 }
 

@@ -169,7 +169,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     async verifyToken(token) {
       if (token === TOKEN) return { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
       if (token.startsWith('person_')) return await asPerson(stores, token);
-      const found = await verifyToken(token, stores.tokens, secretHashes, clock.nowMs());
+      const found = await verifyToken(token, stores, secretHashes, clock.nowMs());
       return found && { ...found, id: formatId('tok', found.id) };
     },
     countFailure() {
@@ -256,7 +256,7 @@ function sessionsOf(parts: Parts<Stores>): SessionFinder {
 async function asPerson({ people }: Stores, id: string): Promise<Principal | null> {
   const person = await people.getPerson(parseId('person', id) ?? 0);
   if (person?.status !== 'enabled') return null;
-  return { id, role: person.role, accountId: person.accountId, expiresAtMs: null };
+  return { id, role: person.role, accountId: person.accountId, expiresAtMs: null, personId: person.id };
 }
 
 /** Creates an account with credit and returns it as the API shows it. */

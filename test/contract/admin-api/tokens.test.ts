@@ -34,6 +34,7 @@ describe('a new token', () => {
       prefix: String(token).slice(0, 10),
       status: 'enabled',
       expires_at: null,
+      person: null,
       made_by: 'local',
       created_at: '2026-11-20T10:00:00.000Z',
     });

@@ -1,0 +1,182 @@
+// Budgets of people: what all keys of a person may use in each window. At each account its default applies, or the budget that
+// an owner set there for this person.
+
+import { z } from '@hono/zod-openapi';
+import type { Account, Person, PersonBudgetTerms } from '../accounts/accounts.ts';
+import { formatId } from '../base/ids.ts';
+import { formatUsd } from '../base/money.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { PersonBudgetReading } from '../ledger/ledger.ts';
+import { accountForNew, accountsFrom } from './accounts.ts';
+import { invalidMember, noObject } from './admin-app.ts';
+import { changeNote, recordAudit } from './changes.ts';
+import { everyone, holdersWhoChange, refuseFormer } from './dependencies.ts';
+import { encoderOf } from './encode.ts';
+import { accountField, amountField, amountShown, idField, timeShown } from './fields.ts';
+import { findPerson } from './people.ts';
+import { type AdminRoute, type Call, get, patch, post } from './route.ts';
+
+const WINDOWS = ['5h', 'day', 'week', 'month'] as const;
+const windowField = z.enum(WINDOWS, { error: 'must be 5h, day, week or month' });
+
+export const budgetSchema = z
+  .object({
+    person: idField('person'),
+    data: z.array(
+      z.object({
+        account: idField('acct'),
+        is_default: z.boolean().describe('Whether it is the default of the account, and not set for this person.'),
+        stops: z.boolean().nullable().describe('false: events warn, and nothing is refused; null: no budget.'),
+        limits: z.array(
+          z.object({
+            window: windowField,
+            limit: amountShown,
+            used: amountShown.describe('By all keys of the person, in all accounts.'),
+            held: amountShown.describe('By their running messages.'),
+            remaining: amountShown,
+            resets_at: timeShown.nullable().describe('null: a window of 5 hours that begins with the next message.'),
+          }),
+        ),
+      }),
+    ),
+  })
+  .openapi('PersonBudget');
+
+const encodeBudget = encoderOf(budgetSchema);
+
+function budgetJson(person: Person, readings: readonly PersonBudgetReading[]): z.infer<typeof budgetSchema> {
+  const data = readings.map(({ account, isDefault, terms, limits }) => ({
+    account,
+    isDefault,
+    stops: terms?.stops ?? null,
+    limits: limits.map(({ length, ...limit }) => ({ ...limit, window: length })),
+  }));
+  return encodeBudget({ person: person.id, data });
+}
+
+const limitsField = z
+  .array(z.strictObject({ window: windowField, limit: amountField(0).describe('USD.') }))
+  .min(1, 'must have a limit, or be null')
+  .max(WINDOWS.length, `must have at most ${WINDOWS.length} limits`)
+  .refine((limits) => new Set(limits.map(({ window }) => window)).size === limits.length, 'must have each window once');
+
+const ofAccount = accountField
+  .optional()
+  .describe('Where it applies: the account of the person (the default), one above it, or one below it.');
+const changeBody = z.strictObject({
+  account: ofAccount,
+  limits: limitsField.nullable().describe('null: no limit, whatever the default of the account is.'),
+  stops: z.boolean().default(true).describe('Whether a message that exceeds a limit is refused; false: events warn.'),
+});
+const params = z.object({ id: idField('person') });
+
+export const budgetRoutes: AdminRoute[] = [
+  get('/people/{id}/budget', 'person-budget-show', 'Retrieve the budget of a person', everyone, {
+    params,
+    query: {
+      account: accountField
+        .optional()
+        .describe('The account of keys, whose budget applies together with those above it; by default that of the person.'),
+    },
+    answer: [budgetSchema, 'The budget at the account and at each one above it'],
+    handle: (call) => showBudget(call, call.query.account),
+  }),
+  patch('/people/{id}/budget', 'person-budget-update', 'Set the budget of a person', holdersWhoChange, {
+    params,
+    body: changeBody,
+    conflict: 'The person belongs to the installation, or has budgets of their own at too many accounts',
+    answer: [budgetSchema, 'The budget at the account and at each one above it'],
+    handle: (call) => changeBudget(call, termsOf(call.body)),
+  }),
+  post(
+    '/people/{id}/budget/reset',
+    'person-budget-reset',
+    'Return a person to the default budget of an account',
+    holdersWhoChange,
+    {
+      params,
+      body: z.strictObject({ account: ofAccount }),
+      conflict: 'The person belongs to the installation',
+      answer: [budgetSchema, 'The budget at the account and at each one above it'],
+      handle: (call) => changeBudget(call, 'default'),
+    },
+  ),
+];
+
+function termsOf({ limits, stops }: z.output<typeof changeBody>): PersonBudgetTerms | null {
+  return limits && { limits: limits.map(({ window, limit }) => ({ length: window, limit })), stops };
+}
+
+type ObjectCall<Query = unknown, Body = unknown> = Call<{ id: string }, Query, Body>;
+
+async function showBudget(call: ObjectCall, asked: string | undefined): Promise<z.infer<typeof budgetSchema>> {
+  const { principal, params: { id } } = call;
+  const isOwn = principal.id === id;
+  if (principal.role === 'member' && !isOwn) throw noObject('person', id);
+  const person = await findPerson(call, id);
+  if (person.accountId === null) return budgetJson(person, []);
+  return budgetJson(person, await readBudgets(call, person, await chainFor(call, person, asked)));
+}
+
+async function readBudgets(
+  { ledger, clock }: Call,
+  person: Person,
+  chain: readonly Account[],
+): Promise<PersonBudgetReading[]> {
+  const question = { person: person.id, accounts: chain.map(({ id }) => id) };
+  const readings = await ledger.personMeters(question, clock.nowMs());
+  // Both are written in one transaction, so a missing row is a fault of the store.
+  if (readings === null) throw new Error(`person ${person.id} has no row in the ledger`);
+  return readings;
+}
+
+/**
+ * The account that was asked for and those above it: keys of the person may be in the account of the person or in one below it. Throws
+ * invalid_request.
+ */
+async function chainFor(call: Call, person: Person, asked: string | undefined): Promise<Account[]> {
+  const { accounts } = call;
+  const own = await accounts.getAccount(person.accountId as number);
+  if (own === null) throw new Error(`the account of person ${person.id} cannot be read`);
+  const chainOfPerson = await accountsFrom(accounts, own);
+  if (asked === undefined) return chainOfPerson;
+  const at = chainOfPerson.findIndex(({ id }) => formatId('acct', id) === asked);
+  if (at >= 0) return chainOfPerson.slice(at);
+  const chain = await accountsFrom(accounts, await accountForNew(call, asked, 'is required'));
+  if (chain.some(({ id }) => id === own.id)) return chain;
+  throw invalidMember('account', 'must be the account of the person, one above it, or one below it');
+}
+
+/** The budget after a change by owners of the account or of one above it, and by operators. */
+async function changeBudget(
+  call: ObjectCall<unknown, { account?: string | undefined }>,
+  terms: PersonBudgetTerms | null | 'default',
+): Promise<z.infer<typeof budgetSchema>> {
+  const { people, principal, params: { id }, body: { account: asked } } = call;
+  return call.changeInTurn(async () => {
+    await refuseFormer(call);
+    const person = await findPerson(call, id);
+    if (person.accountId === null)
+      throw new TurnpikeError('conflict', 'People of the installation have no keys of their own, and no budgets.');
+    const chain = await chainFor(call, person, asked);
+    const [at] = chain as [Account];
+    if (principal.accountId !== null && !chain.some((one) => one.id === principal.accountId))
+      throw invalidMember('account', 'is above your own: only its owners can set budgets there');
+    const [before] = await readBudgets(call, person, chain);
+    const isDefault = terms === 'default';
+    const after = { isDefault, ...(isDefault ? { terms: null } : { terms }) };
+    const note = changeNote('person_budget.update', id, at.id, termsJson(before ?? null), termsJson(after));
+    await people.setBudget(person, { account: at.id, terms }, recordAudit(call, [note]));
+    return budgetJson(person, await readBudgets(call, person, chain));
+  });
+}
+
+/** For the audit log. */
+function termsJson(budget: Pick<PersonBudgetReading, 'isDefault' | 'terms'> | null) {
+  const terms = budget === null || budget.isDefault ? null : budget.terms;
+  return {
+    is_default: budget?.isDefault ?? true,
+    stops: terms?.stops ?? null,
+    limits: terms && terms.limits.map(({ length, limit }) => ({ window: length, limit: formatUsd(limit) })),
+  };
+}
