@@ -3,11 +3,10 @@
 
 import { z } from '@hono/zod-openapi';
 import type { Account, Person, PersonBudgetTerms } from '../accounts/accounts.ts';
-import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { PersonBudgetReading } from '../ledger/ledger.ts';
-import { accountForNew, accountsFrom } from './accounts.ts';
+import { accountForNew, accountsFrom, findAccount } from './accounts.ts';
 import { invalidMember, noObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { everyone, holdersWhoChange, refuseFormer } from './dependencies.ts';
@@ -110,12 +109,16 @@ function termsOf({ limits, stops }: z.output<typeof changeBody>): PersonBudgetTe
 type ObjectCall<Query = unknown, Body = unknown> = Call<{ id: string }, Query, Body>;
 
 async function showBudget(call: ObjectCall, asked: string | undefined): Promise<z.infer<typeof budgetSchema>> {
-  const { principal, params: { id } } = call;
+  const {
+    principal,
+    params: { id },
+  } = call;
   const isOwn = principal.id === id;
   if (principal.role === 'member' && !isOwn) throw noObject('person', id);
   const person = await findPerson(call, id);
+  const account = asked === undefined ? null : (await findAccount(call, asked)).account;
   if (person.accountId === null) return budgetJson(person, []);
-  return budgetJson(person, await readBudgets(call, person, await chainFor(call, person, asked)));
+  return budgetJson(person, await readBudgets(call, person, await chainFor(call, person, account)));
 }
 
 async function readBudgets(
@@ -131,37 +134,37 @@ async function readBudgets(
 }
 
 /**
- * The account that was asked for and those above it: keys of the person may be in the account of the person or in one below it. Throws
+ * The account, by default that of the person, and those above it. Keys of the person are in their account or in those below it. Throws
  * invalid_request.
  */
-async function chainFor(call: Call, person: Person, asked: string | undefined): Promise<Account[]> {
-  const { accounts } = call;
+async function chainFor({ accounts }: Call, person: Person, asked: Account | null): Promise<Account[]> {
   const own = await accounts.getAccount(person.accountId as number);
   if (own === null) throw new Error(`the account of person ${person.id} cannot be read`);
   const chainOfPerson = await accountsFrom(accounts, own);
-  if (asked === undefined) return chainOfPerson;
-  const at = chainOfPerson.findIndex(({ id }) => formatId('acct', id) === asked);
-  if (at >= 0) return chainOfPerson.slice(at);
-  const chain = await accountsFrom(accounts, await accountForNew(call, asked, 'is required'));
-  if (chain.some(({ id }) => id === own.id)) return chain;
+  const chain = asked === null ? chainOfPerson : await accountsFrom(accounts, asked);
+  if (chain.some(({ id }) => id === own.id) || chainOfPerson.some(({ id }) => id === chain[0]?.id)) return chain;
   throw invalidMember('account', 'must be the account of the person, one above it, or one below it');
 }
 
-/** The budget after a change by owners of the account or of one above it, and by operators. */
+/** The budget after a change by owners of the account, or of one above it, or by operators. */
 async function changeBudget(
   call: ObjectCall<unknown, { account?: string | undefined }>,
   terms: PersonBudgetTerms | null | 'default',
 ): Promise<z.infer<typeof budgetSchema>> {
-  const { people, principal, params: { id }, body: { account: asked } } = call;
+  const {
+    people,
+    params: { id },
+    body: { account: asked },
+  } = call;
   return call.changeInTurn(async () => {
     await refuseFormer(call);
     const person = await findPerson(call, id);
     if (person.accountId === null)
       throw new TurnpikeError('conflict', 'People of the installation have no keys of their own, and no budgets.');
-    const chain = await chainFor(call, person, asked);
+    // Owners see their account and those below it, and nobody else's budgets.
+    const account = asked === undefined ? null : await accountForNew(call, asked, 'is required');
+    const chain = await chainFor(call, person, account);
     const [at] = chain as [Account];
-    if (principal.accountId !== null && !chain.some((one) => one.id === principal.accountId))
-      throw invalidMember('account', 'is above your own: only its owners can set budgets there');
     const [before] = await readBudgets(call, person, chain);
     const isDefault = terms === 'default';
     const after = { isDefault, ...(isDefault ? { terms: null } : { terms }) };

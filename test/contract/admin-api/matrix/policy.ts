@@ -22,6 +22,8 @@ export interface RouteRule {
   refusesRevoked: boolean;
   /** A disabled account gets no subscription. */
   refusesDisabled: boolean;
+  /** People of the installation have no budgets. */
+  refusesInstallation: boolean;
   /** Whether the route needs no token. */
   isOpen: boolean;
 }
@@ -78,6 +80,9 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/people/{id}': rule(seenByHolders, { object: 'person' }),
   'PATCH /api/v1/people/{id}': rule(changedByHolders, { object: 'person' }),
   'POST /api/v1/people/{id}/link': rule(changedByHolders, { object: 'person', done: 201, refusesRevoked: true }),
+  'GET /api/v1/people/{id}/budget': rule(seenByMakers, { object: 'person' }),
+  'PATCH /api/v1/people/{id}/budget': rule(changedByHolders, { object: 'person', refusesInstallation: true }),
+  'POST /api/v1/people/{id}/budget/reset': rule(changedByHolders, { object: 'person', refusesInstallation: true }),
   'GET /api/v1/payment-options': rule(seenByHolders),
   'GET /api/v1/payments': rule(seenByHolders, { lists: 'payment' }),
   'GET /api/v1/payments/{id}': rule(seenByHolders, { object: 'payment' }),
@@ -169,6 +174,7 @@ export function statusOf(
   if (reach === 'nothing' || (method !== 'GET' && principal.account === 'delta')) return 403; // delta is disabled
   if (object === 'none') return 404;
   if (object !== null && !isWithin(reach, principal, object)) return 404;
+  if (object?.account === null && rule.refusesInstallation) return 409;
   if (object?.account === 'delta' && rule.refusesDisabled) return 409;
   return object?.isRevoked && rule.refusesRevoked ? 409 : rule.done;
 }
@@ -184,6 +190,7 @@ function rule([viewer, owner, member]: Reaches, more: Partial<RouteRule> = {}): 
     done: 200,
     refusesRevoked: false,
     refusesDisabled: false,
+    refusesInstallation: false,
     isOpen: false,
     ...more,
   };

@@ -32,6 +32,10 @@ export const queryValues: Record<string, Values> = {
     ...objectsOf(world, 'key').map((key) => naming(key, (object) => object.name.endsWith(` of ${ownerOf(key)}`))),
     missing('key_000000000'),
   ],
+  'GET /api/v1/keys?person': (world) => [
+    ...objectsOf(world, 'person').map((person) => naming(person, nothing)),
+    missing('person_000000000'),
+  ],
   model: () => [plain('sandbox-echo'), plain('no such model', nothing), wrong('')],
   exact: () => [plain('true'), plain('false'), wrong('yes')],
   text: () => [plain('a'), wrong('a'.repeat(101))],

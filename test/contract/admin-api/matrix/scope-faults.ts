@@ -7,7 +7,7 @@ import type { AuditRecord, RememberedCreation } from '../../../../src/audit/audi
 import { formatId } from '../../../../src/base/ids.ts';
 import type { Delivery, Destination } from '../../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../../src/events/events.ts';
-import type { AccountRow, MonthChange, NewEntry } from '../../../../src/ledger/ledger.ts';
+import type { AccountRow, MonthChange, NewEntry, PersonRow } from '../../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../../src/payments/payments.ts';
 import type { RowChange } from './tables.ts';
 import { groupsOf, type Principal, type World } from './world.ts';
@@ -22,6 +22,7 @@ const open = [
   'audit',
   'creations',
   'accountMeters',
+  'personMeters',
   'entries',
   'monthChanges',
   'accounts',
@@ -73,6 +74,8 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
     return own((change.after as StoredEvent).account) ? [] : ['reports an event of another account'];
   if (table === 'audit')
     return own((change.after as AuditRecord).account) ? [] : ['writes into the audit log of another account'];
+  if (table === 'personMeters')
+    return own((change.after as PersonRow).account) && principal.role === 'owner' ? [] : ['changes a budget'];
   if (table === 'accounts') return rechargeFaults(change.before as Account, change.after as Account, own);
   if (table === 'payments' || table === 'billing') {
     const { accountId } = (change.after ?? change.before) as { accountId: number };
