@@ -75,7 +75,9 @@ export const budgetRoutes: AdminRoute[] = [
     query: {
       account: accountField
         .optional()
-        .describe('The account of keys, whose budget applies together with those above it; by default that of the person.'),
+        .describe(
+          'The account of keys, whose budget applies together with those above it; by default that of the person.',
+        ),
     },
     answer: [budgetSchema, 'The budget at the account and at each one above it'],
     handle: (call) => showBudget(call, call.query.account),
@@ -180,6 +182,6 @@ function termsJson(budget: Pick<PersonBudgetReading, 'isDefault' | 'terms'> | nu
   return {
     is_default: budget?.isDefault ?? true,
     stops: terms?.stops ?? null,
-    limits: terms && terms.limits.map(({ length, limit }) => ({ window: length, limit: formatUsd(limit) })),
+    limits: terms?.limits.map(({ length, limit }) => ({ window: length, limit: formatUsd(limit) })) ?? null,
   };
 }

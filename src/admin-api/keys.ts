@@ -108,7 +108,17 @@ export function keyJson({ key, account, meters }: KeyWithMeters, nowMs: number):
   const { requestsPerMinute: rpm, inputTokensPerMinute: inputTpm, outputTokensPerMinute: outputTpm } = meters;
   const { personId = null } = key;
   const locked = lockedOf(key, meters);
-  return encodeKey({ ...meters, ...key, personId, locked, groups, rpm, inputTpm, outputTpm, status: statusAt(key, nowMs) });
+  return encodeKey({
+    ...meters,
+    ...key,
+    personId,
+    locked,
+    groups,
+    rpm,
+    inputTpm,
+    outputTpm,
+    status: statusAt(key, nowMs),
+  });
 }
 
 /** The members that a change can touch, for the audit log. */
@@ -423,7 +433,13 @@ async function storeKey(call: CallWith<typeof createBody>, remember: Remember): 
   const meters = { ...NO_KEY_LIMITS, quotaUsed: 0, quotaHeld: 0, lastUsedAtMs: null };
   const personId = await personFor(call, account, change.person);
   const made = { ...newKey(account.id, '', prefix, principal.id, nowMs), personId, locked: [] };
-  const { key, terms } = changedKey(principal, { account, key: made, meters }, change, await groupsFor(call, account), nowMs);
+  const { key, terms } = changedKey(
+    principal,
+    { account, key: made, meters },
+    change,
+    await groupsFor(call, account),
+    nowMs,
+  );
   const object = formatId('key', key.id);
   const shown = keyTermsJson({ key, account, meters: { ...meters, ...terms } });
   const note = changeNote('key.create', object, account.id, null, shown);

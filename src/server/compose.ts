@@ -1,7 +1,14 @@
 // Composes the gateway, the admin API, the public API and sign-in from the opened stores.
 
 import { lookup } from 'node:dns/promises';
-import { FailureCounter, findOnlyInvitation, KeyDirectory, type Person, type PersonStore, verifyToken } from '../accounts/accounts.ts';
+import {
+  FailureCounter,
+  findOnlyInvitation,
+  KeyDirectory,
+  type Person,
+  type PersonStore,
+  verifyToken,
+} from '../accounts/accounts.ts';
 import {
   type AdminApi,
   type AdminDependencies,
@@ -276,8 +283,7 @@ export function forgettingPeople(people: PersonStore, keys: Pick<KeyDirectory, '
     ...people,
     createPerson: (person, linkHash, auditContext, former = null) =>
       forget(former === null ? [] : [former.id], people.createPerson(person, linkHash, auditContext, former)),
-    updatePerson: (person, link, auditContext) =>
-      forget([person.id], people.updatePerson(person, link, auditContext)),
+    updatePerson: (person, link, auditContext) => forget([person.id], people.updatePerson(person, link, auditContext)),
   };
 }
 

@@ -1,7 +1,14 @@
 // Every column with JSON, and every column with words that only this program knows: the shape that is written, and the one reader.
 // test/storage/stored-shapes keeps each version of a shape, with documents of it that the present reader must read.
 
-import { type AccessToken, type Account, type Key, keyLimits, type MailedLink, type Person } from '../accounts/accounts.ts';
+import {
+  type AccessToken,
+  type Account,
+  type Key,
+  keyLimits,
+  type MailedLink,
+  type Person,
+} from '../accounts/accounts.ts';
 import type { Actor } from '../audit/audit.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';

@@ -2,7 +2,15 @@
 
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { parseId } from '../../../src/base/ids.ts';
-import { errorOf, type Installation, type Json, makeAccount, makeInstallation, makeKey, useKey } from './installation.ts';
+import {
+  errorOf,
+  type Installation,
+  type Json,
+  makeAccount,
+  makeInstallation,
+  makeKey,
+  useKey,
+} from './installation.ts';
 
 let installation: Installation;
 let account: string;
@@ -58,7 +66,10 @@ describe('whose key a key is', () => {
       ((await as(person, 'GET', `/keys${query}`)).body['data'] as Json[]).map((key) => key['id']);
     expect((await listed(member)).toSorted()).toEqual([id, given['id']].toSorted());
     expect((await as(member, 'PATCH', `/keys/${id}`, { person: null })).status).toBe(400);
-    expect((await as(owner, 'PATCH', `/keys/${id}`, { person: owner })).body).toMatchObject({ person: owner, made_by: member });
+    expect((await as(owner, 'PATCH', `/keys/${id}`, { person: owner })).body).toMatchObject({
+      person: owner,
+      made_by: member,
+    });
     expect(await listed(member)).toEqual([given['id']]);
     for (const [method, path, body] of [
       ['GET', `/keys/${id}`, undefined],
@@ -134,7 +145,14 @@ describe('the budget of a person', () => {
         {
           ...{ account, is_default: true, stops: true },
           limits: [
-            { window: 'day', limit: '0.003', used: '0.002', held: '0', remaining: '0.001', resets_at: '2026-11-21T00:00:00.000Z' },
+            {
+              window: 'day',
+              limit: '0.003',
+              used: '0.002',
+              held: '0',
+              remaining: '0.001',
+              resets_at: '2026-11-21T00:00:00.000Z',
+            },
           ],
         },
       ],

@@ -37,8 +37,8 @@ import {
   callerPlan,
   describeAccountMeters,
   describeCallerMeters,
-  describePersonBudgets,
   describeKeyMeters,
+  describePersonBudgets,
 } from '../../../src/storage/short-reads.ts';
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';

@@ -97,7 +97,10 @@ function accountsOfBudgets({ accountIds }: World): Variant[] {
 
 const aLimit = { window: 'day', limit: '5.00' };
 const inLimits = (taken: readonly unknown[], refused: readonly unknown[], member = 'window'): Variant[] =>
-  values(taken, refused).map(({ value, isBeyond }) => ({ members: { limits: [{ ...aLimit, [member]: value }] }, isBeyond }));
+  values(taken, refused).map(({ value, isBeyond }) => ({
+    members: { limits: [{ ...aLimit, [member]: value }] },
+    isBeyond,
+  }));
 
 /** Another account is refused as if it did not exist. */
 function accounts({ accountIds }: World): Variant[] {
@@ -355,10 +358,7 @@ export const bodyRules: Record<string, BodyRule> = {
       name: texts(),
       role: rolesOfPerson(),
       status: values(['enabled', 'disabled'], ['invited', 'revoked', null]),
-      now: [
-        ...values([false], [true, 'yes', null]),
-        { members: { status: 'disabled', now: true }, isBeyond: never },
-      ],
+      now: [...values([false], [true, 'yes', null]), { members: { status: 'disabled', now: true }, isBeyond: never }],
     }),
   },
   'PATCH /api/v1/people/{id}/budget': {
