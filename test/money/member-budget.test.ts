@@ -10,6 +10,7 @@ import { Browser, signUp } from '../contract/sign-in/browser.ts';
 const SEEDS = [1, 2, 3];
 const STEPS = 150;
 const MESSAGES_AT_ONCE = 6;
+const MEMBERS_GIVEN = 0.15;
 const BUDGET = '0.001';
 const LEAST_USED = '0.0005';
 
@@ -46,23 +47,23 @@ const LATER = '2099-01-01T00:00:00Z';
 /** A value that the schema may accept, or another. */
 function valueOf(attacker: Attacker, schema: Schema, depth = 0): unknown {
   const { random } = attacker;
-  if (random() < 0.1 || depth > 4) return pick(attacker, [null, ...TEXTS, ...attacker.ids, LATER, 7, true]);
+  if (random() < 0.03 || depth > 4) return pick(attacker, [null, ...TEXTS, ...attacker.ids, LATER, 7, true]);
   if (schema.enum !== undefined) return pick(attacker, schema.enum);
   if (schema.anyOf !== undefined) return valueOf(attacker, pick(attacker, schema.anyOf), depth + 1);
   const type = Array.isArray(schema.type) ? pick(attacker, schema.type) : schema.type;
   if (type === 'object')
     return Object.fromEntries(
       Object.entries(schema.properties ?? {})
-        .filter(() => random() < 0.4)
+        .filter(() => random() < MEMBERS_GIVEN)
         .map(([name, member]) => [name, valueOf(attacker, member, depth + 1)]),
     );
   if (type === 'array') return [valueOf(attacker, schema.items ?? {}, depth + 1)];
   if (type === 'integer' || type === 'number') return pick(attacker, [1, 2, 60, 1_000]);
   if (type === 'boolean') return random() < 0.5;
   if (type === 'null') return null;
-  const kind = /\^(\w+_)/.exec(schema.pattern ?? '')?.[1];
-  const ids = attacker.ids.filter((id) => kind !== undefined && id.startsWith(kind));
-  return pick(attacker, ids.length > 0 ? ids : [...TEXTS, LATER]);
+  const pattern = new RegExp(schema.pattern ?? '');
+  const fitting = [...TEXTS, LATER, ...attacker.ids].filter((text) => pattern.test(text));
+  return pick(attacker, fitting.length > 0 ? fitting : TEXTS);
 }
 
 async function readChanges(turnpike: Turnpike): Promise<{ method: string; path: string; operation: Operation }[]> {
