@@ -11,25 +11,24 @@ import { invalidMember, noObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { everyone, holdersWhoChange, refuseFormer } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
-import { accountField, amountField, amountShown, idField, timeShown } from './fields.ts';
+import { accountField, amountShown, idField, timeShown } from './fields.ts';
 import { findPerson } from './people.ts';
+import { budgetField, budgetShown, budgetTerms } from './person-budget.ts';
 import { type AdminRoute, type Call, get, patch, post } from './route.ts';
 
-const WINDOWS = ['5h', 'day', 'week', 'month'] as const;
-const windowField = z.enum(WINDOWS, { error: 'must be 5h, day, week or month' });
+const limitShown = budgetShown.shape.limits.element;
 
 export const budgetSchema = z
   .object({
     person: idField('person'),
-    data: z.array(
+    budgets: z.array(
       z.object({
         account: idField('acct'),
         is_default: z.boolean().describe('Whether it is the default of the account, and not set for this person.'),
         stops: z.boolean().nullable().describe('false: events warn, and nothing is refused; null: no budget.'),
         limits: z.array(
           z.object({
-            window: windowField,
-            limit: amountShown,
+            ...limitShown.shape,
             used: amountShown.describe('By all keys of the person, in all accounts.'),
             held: amountShown.describe('By their running messages.'),
             remaining: amountShown,
@@ -44,28 +43,22 @@ export const budgetSchema = z
 const encodeBudget = encoderOf(budgetSchema);
 
 function budgetJson(person: Person, readings: readonly PersonBudgetReading[]): z.infer<typeof budgetSchema> {
-  const data = readings.map(({ account, isDefault, terms, limits }) => ({
+  const budgets = readings.map(({ account, isDefault, terms, limits }) => ({
     account,
     isDefault,
     stops: terms?.stops ?? null,
     limits: limits.map(({ length, ...limit }) => ({ ...limit, window: length })),
   }));
-  return encodeBudget({ person: person.id, data });
+  return encodeBudget({ person: person.id, budgets });
 }
-
-const limitsField = z
-  .array(z.strictObject({ window: windowField, limit: amountField(0).describe('USD.') }))
-  .min(1, 'must have a limit, or be null')
-  .max(WINDOWS.length, `must have at most ${WINDOWS.length} limits`)
-  .refine((limits) => new Set(limits.map(({ window }) => window)).size === limits.length, 'must have each window once');
 
 const ofAccount = accountField
   .optional()
   .describe('Where it applies: the account of the person (the default), one above it, or one below it.');
 const changeBody = z.strictObject({
   account: ofAccount,
-  limits: limitsField.nullable().describe('null: no limit, whatever the default of the account is.'),
-  stops: z.boolean().default(true).describe('Whether a message that exceeds a limit is refused; false: events warn.'),
+  limits: budgetField.shape.limits.nullable().describe('null: no limit, whatever the default of the account is.'),
+  stops: budgetField.shape.stops.describe('Whether a message that exceeds a limit is refused; false: events warn.'),
 });
 const params = z.object({ id: idField('person') });
 
@@ -105,7 +98,7 @@ export const budgetRoutes: AdminRoute[] = [
 ];
 
 function termsOf({ limits, stops }: z.output<typeof changeBody>): PersonBudgetTerms | null {
-  return limits && { limits: limits.map(({ window, limit }) => ({ length: window, limit })), stops };
+  return limits && budgetTerms({ limits, stops });
 }
 
 type ObjectCall<Query = unknown, Body = unknown> = Call<{ id: string }, Query, Body>;

@@ -277,7 +277,7 @@ function lockFaults({ key, meters }: KeyWithMeters, locked: readonly KeyLimit[],
 }
 
 /**
- * Whose key it will be; null: a service key. Keys of members are always theirs; those of a token are service keys. Throws
+ * The person of the key after the change; null: a service key. Keys of members are always theirs; those of a token are service keys. Throws
  * invalid_request.
  */
 async function personFor({ principal, people, accounts }: Call, account: Account, asked: string | null | undefined) {

@@ -17,3 +17,9 @@ export function keysOfActor(actor: string): KeysOfActor {
     return { column: 'person_id', index: 'keys_of_person', value: person, where: ['r.person_id IS NOT NULL'] };
   return { column: 'made_by', index: 'keys_of_maker', value: actor, where: ['r.person_id IS NULL'] };
 }
+
+/** The same for a row. */
+export function isOfActor(row: { person_id: number | null; made_by: string | null }, actor: string): boolean {
+  const { column, value } = keysOfActor(actor);
+  return column === 'person_id' ? row.person_id === value : row.person_id === null && row.made_by === value;
+}

@@ -155,6 +155,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...accessReads(on),
     ...installationReads(on),
     ...meterReads(on),
+    ...budgetReads(on),
     ...paymentReads(on),
     ...codeReads(on),
     ...eventShortReads(on),
@@ -347,7 +348,7 @@ function installationReads(
   };
 }
 
-function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHolds'> {
+function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHolds' | 'personMeters'> {
   const account = on.prepare<AccountMetersTable>(
     `SELECT ${readText('m', accountColumns, on.number)} FROM account_meters m WHERE m.id = $1`,
   );
@@ -363,12 +364,6 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
        ${prefixed(on, 'c', accountColumns)}, ${prefixed(on, 'k', keyColumns)}, ${prefixed(on, 'p', personColumns)}
      FROM account_meters a JOIN key_meters k ON k.id = $2 LEFT JOIN account_meters b ON b.id = $3
        LEFT JOIN account_meters c ON c.id = $4 LEFT JOIN person_meters p ON p.id = $5 WHERE a.id = $1`,
-  );
-  const budgets = on.prepare<Record<string, unknown>>(
-    `SELECT ${prefixed(on, 'a', accountColumns)}, ${prefixed(on, 'b', accountColumns)},
-       ${prefixed(on, 'c', accountColumns)}, ${prefixed(on, 'p', personColumns)}
-     FROM person_meters p LEFT JOIN account_meters a ON a.id = $2 LEFT JOIN account_meters b ON b.id = $3
-       LEFT JOIN account_meters c ON c.id = $4 WHERE p.id = $1`,
   );
   const holds = on.prepare<{ count: number; held: number }>(
     `SELECT ${on.number('count(*)')} AS count, ${on.number('coalesce(sum(amount), 0)')} AS held FROM holds`,
@@ -407,18 +402,6 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
       };
       return describeCallerMeters(rows, question, nowMs);
     },
-    async personMeters({ person, accounts }, nowMs) {
-      const [one = 0, two = 0, three = 0] = accounts;
-      const row = first(await budgets(person, one, two, three));
-      if (row === null) return null;
-      const rows = ['a', 'b', 'c'].flatMap((alias) =>
-        row[`${alias}_id`] === null
-          ? []
-          : [readAccountRow(unprefixed(alias, accountColumns, row) as unknown as AccountMetersTable)],
-      );
-      const personRow = readPersonRow(unprefixed('p', personColumns, row) as unknown as PersonMetersTable);
-      return describePersonBudgets(personRow, rows, nowMs);
-    },
     async listPlans({ after, limit }) {
       const rows = await plans(after, limit);
       const withPlan = rows.flatMap(({ id, plan }) => (plan === null ? [] : [{ id, plan }]));
@@ -433,6 +416,29 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
       };
     },
     openMessage: async (requestId) => first(await owner(requestId)),
+  };
+}
+
+function budgetReads(on: SqlReader): Pick<LedgerReader, 'personMeters'> {
+  const budgets = on.prepare<Record<string, unknown>>(
+    `SELECT ${prefixed(on, 'a', accountColumns)}, ${prefixed(on, 'b', accountColumns)},
+       ${prefixed(on, 'c', accountColumns)}, ${prefixed(on, 'p', personColumns)}
+     FROM person_meters p LEFT JOIN account_meters a ON a.id = $2 LEFT JOIN account_meters b ON b.id = $3
+       LEFT JOIN account_meters c ON c.id = $4 WHERE p.id = $1`,
+  );
+  return {
+    async personMeters({ person, accounts }, nowMs) {
+      const [one = 0, two = 0, three = 0] = accounts;
+      const row = first(await budgets(person, one, two, three));
+      if (row === null) return null;
+      const rows = ['a', 'b', 'c'].flatMap((alias) =>
+        row[`${alias}_id`] === null
+          ? []
+          : [readAccountRow(unprefixed(alias, accountColumns, row) as unknown as AccountMetersTable)],
+      );
+      const personRow = readPersonRow(unprefixed('p', personColumns, row) as unknown as PersonMetersTable);
+      return describePersonBudgets(personRow, rows, nowMs);
+    },
   };
 }
 

@@ -1,12 +1,11 @@
 // Lists and searches of usage records, newest first, each by the index of its scope.
 
-import { isKeyOf } from '../accounts/accounts.ts';
 import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import type { UsagePage, UsageStore } from '../reports/reports.ts';
-import { keysOfActor } from './keys-of-actor.ts';
+import { isOfActor, keysOfActor } from './keys-of-actor.ts';
 import {
   Bindings,
   comparePositions,
@@ -50,7 +49,7 @@ export function usageScopes(on: SqlReader): (filter: ScopeFilter) => Promise<Usa
       const matches =
         found !== undefined &&
         (account === null || found.account_id === account) &&
-        (madeBy === null || isKeyOf({ madeBy: found.made_by, personId: found.person_id }, madeBy));
+        (madeBy === null || isOfActor(found, madeBy));
       return { of: 'keys', keys: matches ? [key] : [] };
     }
     if (madeBy === null) return account === null ? { of: 'all' } : { of: 'account', account };

@@ -3,9 +3,9 @@
 
 import { expect, test } from 'bun:test';
 import { nanoOf } from '../../console/money.ts';
+import { Browser, signUp } from '../contract/sign-in/browser.ts';
 import { makeRandom } from '../support/random.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
-import { Browser, signUp } from '../contract/sign-in/browser.ts';
 
 const SEEDS = [1, 2, 3];
 const STEPS = 150;

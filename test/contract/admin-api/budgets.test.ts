@@ -132,7 +132,7 @@ describe('limits that an owner set', () => {
 });
 
 describe('the budget of a person', () => {
-  const limitOf = (body: Json) => ((body['data'] as Json[])[0] as { limits: Json[] }).limits;
+  const limitOf = (body: Json) => ((body['budgets'] as Json[])[0] as { limits: Json[] }).limits;
 
   test('is the default of the account, or the one set for them, over all of their keys', async () => {
     await setDefault({ limits: [{ length: 'day', limit: 3_000_000 }], stops: true });
@@ -141,7 +141,7 @@ describe('the budget of a person', () => {
     const byDefault = await as(member, 'GET', path);
     expect(byDefault.body).toEqual({
       person: member,
-      data: [
+      budgets: [
         {
           ...{ account, is_default: true, stops: true },
           limits: [
@@ -158,10 +158,10 @@ describe('the budget of a person', () => {
       ],
     });
     const set = { limits: [{ window: 'month', limit: '1.00' }], stops: false };
-    expect((await as(owner, 'PATCH', path, set)).body['data']).toMatchObject([
+    expect((await as(owner, 'PATCH', path, set)).body['budgets']).toMatchObject([
       { is_default: false, stops: false, limits: [{ window: 'month', limit: '1.00', used: '0.002' }] },
     ]);
-    expect((await as(owner, 'PATCH', path, { limits: null })).body['data']).toMatchObject([
+    expect((await as(owner, 'PATCH', path, { limits: null })).body['budgets']).toMatchObject([
       { is_default: false, stops: null, limits: [] },
     ]);
     expect((await as(owner, 'POST', `${path}/reset`, {})).body).toEqual(byDefault.body);

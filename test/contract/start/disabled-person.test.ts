@@ -36,7 +36,9 @@ function openStreams(nodes: readonly Turnpike[], secrets: readonly string[]) {
   );
 }
 
-async function readToTheEnd(reader: { read(): Promise<{ done: boolean; value?: Uint8Array }> }): Promise<string> {
+async function readToTheEnd(reader: {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+}): Promise<string> {
   const decoder = new TextDecoder();
   for (let text = ''; ; ) {
     const { done, value } = await reader.read();
