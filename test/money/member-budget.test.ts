@@ -5,7 +5,8 @@ import { expect, test } from 'bun:test';
 import { nanoOf } from '../../console/money.ts';
 import { Browser, signUp } from '../contract/sign-in/browser.ts';
 import { makeRandom } from '../support/random.ts';
-import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
+import { sharedTurnpike } from '../support/shared-turnpike.ts';
+import type { Turnpike } from '../support/start-turnpike.ts';
 
 const SEEDS = [1, 2, 3];
 const STEPS = 150;
@@ -149,7 +150,8 @@ async function attack(turnpike: Turnpike, seed: number): Promise<void> {
 }
 
 test('no sequence of calls gives a member more than their budget', async () => {
-  await using turnpike = await startTurnpike(undefined);
+  const turnpike = await sharedTurnpike();
   for (const seed of SEEDS) await attack(turnpike, seed);
   expect(await turnpike.check()).toMatchObject({ ok: true, faults: [] });
+  await turnpike.stop();
 });
