@@ -101,7 +101,10 @@ function whatIsShort(refusal: Refusal): { what: string; remedy: string } {
   return { what: what(ownerOf(refusal), ` for ${WINDOWS[window]}`) + reset, remedy };
 }
 
-function insufficient(refusal: Refusal, { nowMs, amount, isLeast, headers, maxTokensThatFit }: RefusalContext): TurnpikeError {
+function insufficient(
+  refusal: Refusal,
+  { nowMs, amount, isLeast, headers, maxTokensThatFit }: RefusalContext,
+): TurnpikeError {
   const { available, behindHolds } = refusal;
   const { what, remedy } = whatIsShort(refusal);
   if (behindHolds && available >= amount)

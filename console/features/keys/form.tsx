@@ -93,7 +93,9 @@ function PersonField({ form }: { form: KeyForm }) {
       label="Belongs to"
       description="A user, whose budget applies, or the account: a service key keeps working when users leave."
       data={[
-        ...(person === '' ? [{ value: '', label: me.kind === 'person' && me.account !== null ? 'You' : 'Service key' }] : []),
+        ...(person === ''
+          ? [{ value: '', label: me.kind === 'person' && me.account !== null ? 'You' : 'Service key' }]
+          : []),
         { value: 'service', label: 'Service key' },
         ...shown,
         ...(isShown ? [] : [{ value: person, label: person }]),

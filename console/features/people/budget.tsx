@@ -36,7 +36,9 @@ function termsOf({ budgets: [own] }: PersonBudgetShape) {
 function BudgetForm({ budget }: { budget: PersonBudgetShape }) {
   const form = useForm({ initialValues: termsOf(budget) });
   const { person: id, budgets } = budget;
-  const saving = useChange((body: object) => call('PATCH /people/{id}/budget', { id, body }), { done: 'Budget saved.' });
+  const saving = useChange((body: object) => call('PATCH /people/{id}/budget', { id, body }), {
+    done: 'Budget saved.',
+  });
   const resetting = useChange(() => call('POST /people/{id}/budget/reset', { id, body: {} }), {
     done: 'The default of the account applies.',
   });

@@ -33,7 +33,9 @@ test.each([
   });
   const text = await response.text();
   expect([response.status, response.headers.get('x-should-retry')]).toEqual([400, 'false']);
-  expect(text).toMatch(/The budget of the person whose key this is for the month is too low until \d{4}-\d\d-01T00:00:00/);
+  expect(text).toMatch(
+    /The budget of the person whose key this is for the month is too low until \d{4}-\d\d-01T00:00:00/,
+  );
   expect(text).toContain('ask an owner of the account for a higher budget');
   expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
 });
