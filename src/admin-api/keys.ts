@@ -268,7 +268,8 @@ function lockFaults({ key, meters }: KeyWithMeters, locked: readonly KeyLimit[],
     if (is === undefined || isDeepStrictEqual(was, is)) continue;
     if (name === 'status' && is !== 'enabled') continue;
     if (!NUMBERS.includes(name)) faults.push({ path: [name], message: LOCKED });
-    else if (is === null || Number(is) > Number(was)) faults.push({ path: [name], message: LOCKED_NUMBER });
+    else if (typeof was !== 'number' || typeof is !== 'number' || is > was)
+      faults.push({ path: [name], message: LOCKED_NUMBER });
   }
   const { quota_period: period = meters.quotaPeriod } = change;
   if (locked.includes('quota') && period !== meters.quotaPeriod)

@@ -46,19 +46,19 @@ const TEXTS = ['x', '0', '0.0001', '100.00', 'day', 'month', 'total', 'enabled',
 const LATER = '2099-01-01T00:00:00Z';
 
 /** A value that the schema may accept, or another. */
-function valueOf(attacker: Attacker, schema: Schema, depth = 0): unknown {
+function valueFor(attacker: Attacker, schema: Schema, depth = 0): unknown {
   const { random } = attacker;
   if (random() < 0.03 || depth > 4) return pick(attacker, [null, ...TEXTS, ...attacker.ids, LATER, 7, true]);
   if (schema.enum !== undefined) return pick(attacker, schema.enum);
-  if (schema.anyOf !== undefined) return valueOf(attacker, pick(attacker, schema.anyOf), depth + 1);
+  if (schema.anyOf !== undefined) return valueFor(attacker, pick(attacker, schema.anyOf), depth + 1);
   const type = Array.isArray(schema.type) ? pick(attacker, schema.type) : schema.type;
   if (type === 'object')
     return Object.fromEntries(
       Object.entries(schema.properties ?? {})
         .filter(() => random() < MEMBERS_GIVEN)
-        .map(([name, member]) => [name, valueOf(attacker, member, depth + 1)]),
+        .map(([name, member]) => [name, valueFor(attacker, member, depth + 1)]),
     );
-  if (type === 'array') return [valueOf(attacker, schema.items ?? {}, depth + 1)];
+  if (type === 'array') return [valueFor(attacker, schema.items ?? {}, depth + 1)];
   if (type === 'integer' || type === 'number') return pick(attacker, [1, 2, 60, 1_000]);
   if (type === 'boolean') return random() < 0.5;
   if (type === 'null') return null;
@@ -86,7 +86,7 @@ async function change(attacker: Attacker, changes: Awaited<ReturnType<typeof rea
   const kind = /people/.test(path) ? 'person_' : /accounts/.test(path) ? 'acct_' : 'key_';
   const ids = attacker.ids.filter((id) => id.startsWith(kind));
   const at = path.replace(/\{\w+\}/, pick(attacker, ids.length > 0 ? ids : attacker.ids));
-  const body = valueOf(attacker, { ...schema, type: 'object' });
+  const body = valueFor(attacker, { ...schema, type: 'object' });
   const sent = typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {};
   const { status, body: answer } = await attacker.browser.ask(method, at, sent);
   expect([`${method} ${at}`, status < 500]).toEqual([`${method} ${at}`, true]);
