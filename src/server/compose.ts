@@ -283,7 +283,7 @@ export function forgettingPeople(people: PersonStore, keys: Pick<KeyDirectory, '
     ...people,
     createPerson: (person, linkHash, auditContext, former = null) =>
       forget(former === null ? [] : [former.id], people.createPerson(person, linkHash, auditContext, former)),
-    updatePerson: (person, link, auditContext) => forget([person.id], people.updatePerson(person, link, auditContext)),
+    updatePerson: (person, ...more) => forget([person.id], people.updatePerson(person, ...more)),
   };
 }
 
