@@ -85,21 +85,23 @@ function PersonField({ form }: { form: KeyForm }) {
   const people = useGet('/people', { query: { limit: LISTED_MAX, ...(account && { account }) }, isEnabled });
   if (!isEnabled) return null;
   const enabled = (people.data?.data ?? []).filter(({ status, account: of }) => status !== 'disabled' && of !== null);
-  const shown = enabled.map(({ id, name, email }) => ({ value: id, label: name || email || id }));
+  const shown = enabled.map(({ id, name, email }) => ({
+    value: id,
+    label: [name, email].filter(Boolean).join(', ') || id,
+  }));
   const { person } = form.values;
+  const isOwnByDefault = me.kind === 'person' && me.account !== null;
   const isShown = person === '' || person === 'service' || shown.some(({ value }) => value === person);
   return (
     <NativeSelect
       label="Belongs to"
       description="A user, whose budget applies, or the account: a service key keeps working when users leave."
       data={[
-        ...(person === ''
-          ? [{ value: '', label: me.kind === 'person' && me.account !== null ? 'You' : 'Service key' }]
-          : []),
-        { value: 'service', label: 'Service key' },
+        ...(person === '' && isOwnByDefault ? [{ value: '', label: 'You' }] : []),
+        { value: person === '' && !isOwnByDefault ? '' : 'service', label: 'Service key' },
         ...shown,
         ...(isShown ? [] : [{ value: person, label: person }]),
-      ].filter(({ label }, at, all) => all.findIndex((one) => one.label === label) === at)}
+      ]}
       {...form.getInputProps('person')}
     />
   );
