@@ -39,6 +39,7 @@ import type {
   PageShape,
   PaymentOptionsShape,
   PaymentShape,
+  PersonBudgetShape,
   PersonShape,
   PlanShape,
   PriceComparisonShape,
@@ -151,6 +152,9 @@ export interface Endpoints {
   'POST /people/import': ImportedPeopleShape;
   'GET /people/{id}': PersonShape;
   'PATCH /people/{id}': PersonShape;
+  'GET /people/{id}/budget': PersonBudgetShape;
+  'PATCH /people/{id}/budget': PersonBudgetShape;
+  'POST /people/{id}/budget/reset': PersonBudgetShape;
   'POST /people/{id}/link': InvitedPersonShape;
   'GET /plans': PageShape<PlanShape>;
   'GET /prices': { data: ListedModelShape[] };

@@ -2,7 +2,7 @@
 
 import type { AuditContext } from '../audit/audit.ts';
 import type { Period } from '../base/clock.ts';
-import { newNumber } from '../base/ids.ts';
+import { newNumber, parseId } from '../base/ids.ts';
 import type { Nano } from '../base/money.ts';
 import type { Requester } from '../base/timers.ts';
 import type { Person } from './person.ts';
@@ -55,12 +55,38 @@ export interface Key {
   origins: readonly string[] | null;
   /** CIDR ranges; null: any. */
   addresses: readonly string[] | null;
-  /** The actor that created it: members see and change only their own keys. null: created before there were roles. */
+  /** The actor that created it. null: created before there were roles. */
   madeBy: string | null;
   /** The person whose key it is: it works as long as they are enabled. Absent or null: a service key of the account. */
   personId?: number | null;
   tags?: Tags;
+  /** The limits that an owner or operator set, which members cannot lift. Absent in older documents: all that are set. */
+  locked?: readonly KeyLimit[];
   createdAtMs: number;
+}
+
+/** The limits of a key that can be locked, as the API names them. */
+export const keyLimits = [
+  'groups',
+  'models',
+  'quota',
+  'rpm',
+  'input_tpm',
+  'output_tpm',
+  'concurrency',
+  'expires_at',
+  'origins',
+  'addresses',
+  'status',
+] as const;
+export type KeyLimit = (typeof keyLimits)[number];
+
+/**
+ * Whether the key belongs to this actor: a person has the keys that are theirs, a token the service keys that it made.
+ */
+export function isKeyOf({ madeBy, personId = null }: Pick<Key, 'madeBy' | 'personId'>, actor: string): boolean {
+  const person = parseId('person', actor);
+  return person === null ? personId === null && madeBy === actor : personId === person;
 }
 
 /** The account whose wallet and plan pay for its messages. */
@@ -225,7 +251,7 @@ export interface SortedKeys extends SortedPage<(typeof keyOrders)[number]>, Pick
 
 export interface KeyPage {
   accountId: number | null;
-  /** Only keys that this actor created; null: all. */
+  /** Only keys of this actor (see isKeyOf); null: all. */
   madeBy: string | null;
   /** Cursor: the id of the last key seen. */
   after: number | null;

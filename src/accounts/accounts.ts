@@ -22,8 +22,11 @@ export {
   groupsOf,
   groupsUnder,
   groupsWithin,
+  isKeyOf,
   type Key,
+  type KeyLimit,
   type KeyTerms,
+  keyLimits,
   keyOrders,
   NO_KEY_LIMITS,
   newKey,
@@ -73,6 +76,7 @@ export {
   type LinkChange,
   makeLinkSecret,
   type Person,
+  type PersonBudgetChange,
   type PersonStore,
 } from './person.ts';
 export type {

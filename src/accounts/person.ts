@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type { AuditContext } from '../audit/audit.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { Role } from './access-token.ts';
-import type { EndedKey } from './account.ts';
+import type { EndedKey, PersonBudgetTerms } from './account.ts';
 import { hasSecretShape, makeSecret } from './key-secret.ts';
 import type { Tags } from './tags.ts';
 
@@ -107,6 +107,17 @@ export interface PersonStore {
     auditContext: AuditContext,
     ended?: readonly EndedKey[],
   ): Promise<void>;
+  /**
+   * Sets the budget of a person of an account at one account, in the ledger: the next admission sees it. Throws conflict if the
+   * person has budgets of their own at too many accounts.
+   */
+  setBudget(person: Person, budget: PersonBudgetChange, auditContext: AuditContext): Promise<void>;
+}
+
+export interface PersonBudgetChange {
+  account: number;
+  /** null: no limit; 'default': that of the account. */
+  terms: PersonBudgetTerms | null | 'default';
 }
 
 /** The only open invitation of this email to an account; null if there are several: the person opens the link of one. */

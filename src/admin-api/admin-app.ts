@@ -255,7 +255,7 @@ async function authenticateEither(
   if (found === null) throw new TurnpikeError('token_invalid', 'Your session has ended: sign in again.');
   context.set('cookies', found.cookies);
   const { id, role, accountId } = found.person;
-  return { id: formatId('person', id), role, accountId, expiresAtMs: null };
+  return { id: formatId('person', id), role, accountId, expiresAtMs: null, personId: id };
 }
 
 /** Owners of a disabled account, or of one below it, can read but not change it. */

@@ -11,6 +11,7 @@ import { attentionRoutes } from './attention.ts';
 import { auditRoutes } from './audit.ts';
 import { autoRechargeRoutes } from './auto-recharge.ts';
 import { backupRoutes } from './backups.ts';
+import { budgetRoutes } from './budgets.ts';
 import { catalogRoutes, modelRoutes } from './catalog.ts';
 import { makeChangeLock } from './changes.ts';
 import { codeBatchRoutes, redemptionRoutes } from './codes.ts';
@@ -78,6 +79,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...inviteManyRoutes,
     ...personRoutes,
     ...directoryGroupRoutes,
+    ...budgetRoutes,
     ...invitationRoutes(dependencies),
     ...signUpRoutes,
     ...passwordResetRoutes,

@@ -1,21 +1,24 @@
 // The admin API's dependencies, composed by the server. Its only own state is the change lock.
 
-import type {
-  Account,
-  AccountStore,
-  DirectoryGroupStore,
-  NameSearches,
-  Person,
-  PersonStore,
-  ScimStore,
-  SignUpStore,
-  TokenRole,
-  TokenStore,
+import {
+  type Account,
+  type AccountStore,
+  type DirectoryGroupStore,
+  isKeyOf,
+  type Key,
+  type NameSearches,
+  type Person,
+  type PersonStore,
+  type ScimStore,
+  type SignUpStore,
+  type TokenRole,
+  type TokenStore,
 } from '../accounts/accounts.ts';
 import type { AgentStore } from '../agents/agents.ts';
 import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
+import { formatId } from '../base/ids.ts';
 import type { BillStore } from '../bills/bills.ts';
 import type { Auth, Catalog, CatalogDocument, DocumentKind, Model, ProviderSettings } from '../catalog/catalog.ts';
 import { bounds, type OidcSettings } from '../config/config.ts';
@@ -215,6 +218,8 @@ export interface Principal {
   topId?: number | null;
   /** When its token expires; null: never. */
   expiresAtMs: number | null;
+  /** The person of the session, or who created the token, also by another token; absent or null: nobody. */
+  personId?: number | null;
 }
 
 /** Roles of the installation; only the first may make changes. */
@@ -246,7 +251,7 @@ export function sharesBoundsOf({ topId, accountId }: Principal): number | null {
   return topId ?? accountId;
 }
 
-/** The actor whose keys alone a member sees; null for other roles. */
+/** The actor whose keys alone a member sees (isKeyOf); null for other roles. */
 export function makerOf(principal: Principal): string | null {
   return principal.role === 'member' ? principal.id : null;
 }
@@ -264,9 +269,9 @@ export async function maySeeAccount({ accounts, principal }: Asker, accountId: n
   return chain.some(({ id }) => id === principal.accountId);
 }
 
-export async function maySeeKey(asker: Asker, key: { accountId: number; madeBy: string | null }): Promise<boolean> {
+export async function maySeeKey(asker: Asker, key: Pick<Key, 'accountId' | 'madeBy' | 'personId'>): Promise<boolean> {
   const { role, id } = asker.principal;
-  return (await maySeeAccount(asker, key.accountId)) && (role !== 'member' || key.madeBy === id);
+  return (await maySeeAccount(asker, key.accountId)) && (role !== 'member' || isKeyOf(key, id));
 }
 
 /** The account and those above it, nearest first, as far as they can be read. Reads one row per level. */
@@ -308,4 +313,19 @@ export function roleRefusal(principal: Principal, roles: readonly TokenRole[]): 
     'role_not_allowed',
     `The role ${principal.role} is not allowed to do this; the role must be ${roles.join(' or ')}.`,
   );
+}
+
+/**
+ * Refuses a principal whose person lost their rights while the change waited for the lock: of two operators who disable each
+ * other at once, one stays.
+ */
+export async function refuseFormer({
+  people,
+  principal: { id, role, personId = null },
+}: Pick<AdminDependencies, 'people'> & { principal: Principal }): Promise<void> {
+  if (personId === null) return;
+  const person = await people.getPerson(personId);
+  const isSession = id === formatId('person', personId);
+  if (person?.status === 'enabled' && (!isSession || person.role === role)) return;
+  throw new TurnpikeError('role_not_allowed', 'Your permissions were changed in the meantime.');
 }

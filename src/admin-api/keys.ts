@@ -1,26 +1,30 @@
 // Keys: created and rotated (only that response shows the secret), listed, shown, changed, revoked. Keys are never
 // deleted, because usage records name them.
 
+import { isDeepStrictEqual } from 'node:util';
 import { z } from '@hono/zod-openapi';
 import {
   type Account,
   type EndedKey,
+  isKeyOf,
   type Key,
+  type KeyLimit,
   type KeyTerms,
+  keyLimits,
   keyOrders,
   makeKeySecret,
   NO_KEY_LIMITS,
   NO_TAGS,
   newKey,
 } from '../accounts/accounts.ts';
-import { formatId } from '../base/ids.ts';
+import { formatId, parseId } from '../base/ids.ts';
 import type { Fault } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { KeyMeters } from '../ledger/ledger.ts';
 import { hashSecret } from '../secrets/secrets.ts';
 import { accountForNew, askedAccount, findByIds, groupsFor } from './accounts.ts';
-import { findObject, invalidMember, invalidRequest } from './admin-app.ts';
+import { findObject, invalidMember, invalidRequest, noObject } from './admin-app.ts';
 import { type ChangeNote, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
 import {
   type AdminDependencies,
@@ -28,10 +32,13 @@ import {
   countShared,
   everyone,
   everyoneWhoChanges,
+  listChain,
   makerOf,
+  maySeeAccount,
   maySeeKey,
   type Principal,
   refuseBeyond,
+  refuseFormer,
 } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import {
@@ -51,6 +58,7 @@ import {
   originsField,
   patternsField,
   periodField,
+  personShown,
   statusAt,
   tagsField,
   tagsShown,
@@ -58,6 +66,7 @@ import {
   timeShown,
 } from './fields.ts';
 import { after, afterSorted, answerPage, answerRows, answerSorted, requesterOf, sortQuery } from './pages.ts';
+import { findPerson } from './people.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 import { shownSecret } from './tokens.ts';
 
@@ -65,6 +74,7 @@ export const keySchema = z
   .object({
     id: idField('key'),
     account: accountShown,
+    person: personShown.nullable().describe('The person whose key it is; null: a service key of the account.'),
     name: z.string(),
     prefix: z.string().describe('The first characters of its secret, for identification.'),
     groups: z.array(z.string()),
@@ -79,6 +89,9 @@ export const keySchema = z
     origins: z.array(z.string()).nullable(),
     addresses: z.array(z.string()).nullable(),
     status: z.enum(['enabled', 'disabled', 'expired', 'revoked']),
+    locked: z
+      .array(z.enum(keyLimits))
+      .describe('The limits that an owner or operator set: members can make them stricter, but not lift them.'),
     expires_at: timeShown.nullable(),
     last_used_at: timeShown.nullable(),
     made_by: actorShown.nullable(),
@@ -99,8 +112,20 @@ const encodeKey = encoderOf(keySchema);
 export function keyJson({ key, account, meters }: KeyWithMeters, nowMs: number): z.infer<typeof keySchema> {
   const groups = key.groups ?? account.groups;
   const { requestsPerMinute: rpm, inputTokensPerMinute: inputTpm, outputTokensPerMinute: outputTpm } = meters;
-  const { tags = NO_TAGS } = key;
-  return encodeKey({ ...meters, ...key, groups, tags, rpm, inputTpm, outputTpm, status: statusAt(key, nowMs) });
+  const { tags = NO_TAGS, personId = null } = key;
+  const locked = lockedOf(key, meters);
+  return encodeKey({
+    ...meters,
+    ...key,
+    personId,
+    locked,
+    groups,
+    tags,
+    rpm,
+    inputTpm,
+    outputTpm,
+    status: statusAt(key, nowMs),
+  });
 }
 
 /** The members that a change can touch, for the audit log. */
@@ -156,16 +181,23 @@ const changeableKey = z
   })
   .partial();
 
-type KeyChange = z.output<typeof changeableKey> & { status?: Key['status'] | undefined };
+interface KeyChange extends z.output<typeof changeableKey> {
+  status?: Key['status'] | undefined;
+  /** The id of the person. */
+  person?: string | null | undefined;
+}
 
-/** The key and its terms after a change; absent members stay. Throws invalid_request. */
+/** The key and its terms after a change by the principal; absent members stay. Throws invalid_request. */
 function changedKey(
+  { role }: Principal,
   before: KeyWithMeters,
   change: KeyChange,
   groupsAllowed: readonly string[],
   nowMs: number,
 ): { key: Key; terms: KeyTerms } {
-  const faults = faultsOf(groupsAllowed, change, nowMs);
+  const isMember = role === 'member';
+  const locked = lockedOf(before.key, before.meters);
+  const faults = [...faultsOf(groupsAllowed, change, nowMs), ...(isMember ? lockFaults(before, locked, change) : [])];
   if (faults.length > 0) throw invalidRequest(faults);
   const { key, meters } = before;
   // null is a value (no limit); only an absent member keeps the previous one.
@@ -178,7 +210,12 @@ function changedKey(
   const { output_tpm: outputTokensPerMinute = meters.outputTokensPerMinute } = change;
   const rates = { requestsPerMinute, inputTokensPerMinute, outputTokensPerMinute, concurrency };
   return {
-    key: { ...key, name, groups, models, origins, addresses, status, expiresAtMs, ...(tags !== undefined && { tags }) },
+    key: {
+      ...key,
+      ...{ name, groups, models, origins, addresses, status, expiresAtMs },
+      ...(tags !== undefined && { tags }),
+      locked: isMember ? locked : lockedAfter(locked, change),
+    },
     terms: { status, expiresAtMs, quota, quotaPeriod, ...rates },
   };
 }
@@ -193,12 +230,97 @@ function faultsOf(allowed: readonly string[], change: KeyChange, nowMs: number):
   return faults;
 }
 
+/** All limits that are set, for a key from before locks. */
+function lockedOf(key: Key, meters: KeyTermsShown): readonly KeyLimit[] {
+  if (key.locked !== undefined) return key.locked;
+  const limits = limitsOf(key, meters);
+  return keyLimits.filter((name) => (name === 'status' ? key.status === 'disabled' : limits[name] !== null));
+}
+
+type KeyTermsShown = Omit<KeyTerms, 'status' | 'expiresAtMs'>;
+
+/** By their names in the API. */
+function limitsOf(key: Key, meters: KeyTermsShown): Record<KeyLimit, unknown> {
+  const { groups, models, origins, addresses, status } = key;
+  const { quota, requestsPerMinute: rpm, inputTokensPerMinute, outputTokensPerMinute, concurrency } = meters;
+  return {
+    ...{ groups, models, quota, rpm, input_tpm: inputTokensPerMinute, output_tpm: outputTokensPerMinute },
+    ...{ concurrency, expires_at: key.expiresAtMs, origins, addresses, status },
+  };
+}
+
+/** After a change by an owner or operator: limits that they set are locked, and those that they remove are not. */
+function lockedAfter(locked: readonly KeyLimit[], change: KeyChange): KeyLimit[] {
+  return keyLimits.filter((name) => {
+    const value = change[name];
+    if (value === undefined) return locked.includes(name);
+    return name === 'status' ? value !== 'enabled' : value !== null;
+  });
+}
+
+const LOCKED = 'was set by an owner or operator: only they can change it';
+const LOCKED_NUMBER = 'was set by an owner or operator: only they can raise or remove it';
+const NUMBERS: readonly KeyLimit[] = ['quota', 'rpm', 'input_tpm', 'output_tpm', 'concurrency', 'expires_at'];
+
+/** The faults of a change by a member: it may only make locked limits stricter. */
+function lockFaults({ key, meters }: KeyWithMeters, locked: readonly KeyLimit[], change: KeyChange): Fault[] {
+  const limits = limitsOf(key, meters);
+  const faults: Fault[] = [];
+  for (const name of locked) {
+    const [was, is] = [limits[name], change[name]];
+    if (is === undefined || isDeepStrictEqual(was, is)) continue;
+    if (name === 'status' && is !== 'enabled') continue;
+    if (!NUMBERS.includes(name)) faults.push({ path: [name], message: LOCKED });
+    else if (typeof was !== 'number' || typeof is !== 'number' || is > was)
+      faults.push({ path: [name], message: LOCKED_NUMBER });
+  }
+  const { quota_period: period = meters.quotaPeriod } = change;
+  if (locked.includes('quota') && period !== meters.quotaPeriod)
+    faults.push({ path: ['quota_period'], message: LOCKED });
+  return faults;
+}
+
+/**
+ * The person of the key after the change; null: a service key. Keys of members are always theirs; those of a token are service keys. Throws
+ * invalid_request.
+ */
+async function personFor(call: Call, account: Account, asked: string | null | undefined) {
+  const { principal, people, accounts } = call;
+  const { id, role, accountId } = principal;
+  const own = accountId === null ? null : parseId('person', id);
+  if (asked === undefined) return own;
+  if (role === 'member') {
+    if (asked === (own === null ? null : id)) return own;
+    throw invalidMember('person', 'can be set by owners and operators only');
+  }
+  if (asked === null) return null;
+  const number = parseId('person', asked);
+  const person = number === null ? null : await people.getPerson(number);
+  const chain = await listChain(accounts, account.id);
+  // Nobody uses up the budget of somebody whom they do not see.
+  const isNear = person !== null && chain.some((one) => one.id === person.accountId);
+  if (!isNear || !(await maySeeAccount(call, person.accountId)))
+    throw invalidMember('person', `there is no person "${asked}" in the account or one above it`);
+  if (person.status === 'disabled') throw invalidMember('person', `the person "${asked}" is disabled`);
+  return person.id;
+}
+
 const REVOKED = 'The key is revoked';
 
+const personOfKey = z
+  .string()
+  .openapi({ pattern: '^person_[0-9A-Za-z]{9}$' })
+  .nullable()
+  .optional()
+  .describe(
+    'Whose key it is: a person of the account or of one above it; null: a service key of the account. Keys that members create are always theirs. By default a new key is that of the person who creates it, or a service key if a token or an operator does.',
+  );
 const createBody = changeableKey.extend({
+  person: personOfKey,
   account: accountField.optional().describe('Required, except with a token of an account.'),
 });
 const changeBody = changeableKey.extend({
+  person: personOfKey,
   status: z.enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' }).optional(),
 });
 const rotateBody = z.strictObject({
@@ -229,18 +351,27 @@ export const keyRoutes: AdminRoute[] = [
     },
   }),
   list('/keys', 'key-list', 'List keys', everyone, {
-    query: { account: accountField.optional(), ids: idsFilter('key').optional(), ...sortQuery(keyOrders) },
+    query: {
+      account: accountField.optional(),
+      person: z.string().optional().describe('Only keys of this person.'),
+      ids: idsFilter('key').optional(),
+      ...sortQuery(keyOrders),
+    },
     page: [keySchema, 'Keys, oldest first by default'],
     async handle(call) {
       const { principal, accounts } = call;
-      const { limit, account, ids, sort, order } = call.query;
+      const { limit, account, person, ids, sort, order } = call.query;
       const asked = await askedAccount(call, account);
+      const ofPerson = person === undefined ? null : await askedPerson(call, person);
       const json = async (row: Key) => keyJson(await withKeyMeters(call, row), call.clock.nowMs());
       if (ids !== undefined) {
-        const isSeen = async (row: Key) => (asked === null || row.accountId === asked) && (await maySeeKey(call, row));
+        const isSeen = async (row: Key) =>
+          (asked === null || row.accountId === asked) &&
+          (ofPerson === null || isKeyOf(row, ofPerson)) &&
+          (await maySeeKey(call, row));
         return answerRows(await findByIds(call, 'key', ids, accounts.getKey, isSeen), json, null);
       }
-      const page = { accountId: accountOf(principal, asked), madeBy: makerOf(principal), limit };
+      const page = { accountId: accountOf(principal, asked), madeBy: ofPerson ?? makerOf(principal), limit };
       if (sort === 'created' && order === 'asc')
         return answerPage(call, await accounts.listKeys({ ...page, after: after(call) }), json, ({ id }) => id);
       const question = { ...page, by: sort, order, after: afterSorted(call, sort) };
@@ -292,17 +423,32 @@ export const keyRoutes: AdminRoute[] = [
   }),
 ];
 
+/** The id of a person whose keys are asked for; members have only their own. Throws object_not_found. */
+async function askedPerson(call: Call, id: string): Promise<string> {
+  const { principal } = call;
+  if (principal.role === 'member' && principal.id !== id) throw noObject('person', id);
+  return formatId('person', (await findPerson(call, id)).id);
+}
+
 async function storeKey(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
   const { principal, accounts } = call;
   const { account: asked, ...change } = call.body;
   refuseMembersTags(principal, change);
+  await refuseFormer(call);
   const account = await accountForNew(call, asked, 'is required');
   refuseBeyond(principal, 'keys', await countShared(call, account.id, accounts.countKeys), bounds.keysPerAccountMax);
   const { secret, prefix } = makeKeySecret();
   const nowMs = call.clock.nowMs();
   const meters = { ...NO_KEY_LIMITS, quotaUsed: 0, quotaHeld: 0, lastUsedAtMs: null };
-  const blank = { account, key: newKey(account.id, '', prefix, principal.id, nowMs), meters };
-  const { key, terms } = changedKey(blank, change, await groupsFor(call, account), nowMs);
+  const personId = await personFor(call, account, change.person);
+  const made = { ...newKey(account.id, '', prefix, principal.id, nowMs), personId, locked: [] };
+  const { key, terms } = changedKey(
+    principal,
+    { account, key: made, meters },
+    change,
+    await groupsFor(call, account),
+    nowMs,
+  );
   const object = formatId('key', key.id);
   const shown = keyTermsJson({ key, account, meters: { ...meters, ...terms } });
   const note = changeNote('key.create', object, account.id, null, shown);
@@ -314,9 +460,14 @@ async function storeKey(call: CallWith<typeof createBody>, remember: Remember): 
 /** Stores a change of a key; the next admission sees it. */
 async function storeChange(call: Call, id: string, change: KeyChange, action: string): Promise<KeyWithMeters> {
   refuseMembersTags(call.principal, change);
+  await refuseFormer(call);
   const before = await findKey(call, id);
   if (change.status !== 'revoked') refuseRevoked(before, id);
-  const { key, terms } = changedKey(before, change, await groupsFor(call, before.account), call.clock.nowMs());
+  const { account } = before;
+  const { person } = change;
+  const personId = person === undefined ? (before.key.personId ?? null) : await personFor(call, account, person);
+  const of = { ...before, key: { ...before.key, personId } };
+  const { key, terms } = changedKey(call.principal, of, change, await groupsFor(call, account), call.clock.nowMs());
   const shown = keyTermsJson({ ...before, key, meters: { ...before.meters, ...terms } });
   const note = changeNote(action, id, key.accountId, keyTermsJson(before), shown);
   await call.accounts.updateKey(key, terms, recordAudit(call, [note]));
@@ -339,6 +490,7 @@ export async function endOfKey(call: Call, key: Key): Promise<EndedKey & { note:
 
 /** Gives a key a new secret. The former one ends now, or after the grace period. */
 async function storeRotation(call: Call, id: string, graceEndsAtMs: number, remember: Remember): Promise<Made> {
+  await refuseFormer(call);
   const before = await findKey(call, id);
   refuseRevoked(before, id);
   const { secret, prefix } = makeKeySecret();

@@ -5,6 +5,7 @@ import { z } from '@hono/zod-openapi';
 import {
   claimsEmail,
   emailKeyOf,
+  type Key,
   makeLinkSecret,
   NO_TAGS,
   type Person,
@@ -14,7 +15,7 @@ import {
 } from '../accounts/accounts.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { fairShare } from '../base/fair-limits.ts';
-import { formatId, parseId } from '../base/ids.ts';
+import { formatId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { hashSecret, type Secret } from '../secrets/secrets.ts';
@@ -30,6 +31,7 @@ import {
   maySeeAccount,
   type Principal,
   refuseBeyond,
+  refuseFormer,
   sharesBoundsOf,
 } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
@@ -96,7 +98,7 @@ export function encodePerson({ tags = NO_TAGS, ...person }: Person): z.infer<typ
 }
 
 /** The person with this id "person_…", if the principal may see them. Throws object_not_found. */
-function findPerson(call: Call, id: string): Promise<Person> {
+export function findPerson(call: Call, id: string): Promise<Person> {
   return findObject('person', 'person', id, call.people.getPerson, ({ accountId }) => maySeeAccount(call, accountId));
 }
 
@@ -251,18 +253,6 @@ export async function refuseLastOperator(
   );
 }
 
-/**
- * Refuses a principal who lost their rights while the change waited for the lock: of two operators who disable each
- * other at once, one stays.
- */
-async function refuseFormer({ people, principal }: Call): Promise<void> {
-  const id = parseId('person', principal.id);
-  if (id === null) return;
-  const person = await people.getPerson(id);
-  if (person?.status === 'enabled' && person.role === principal.role) return;
-  throw new TurnpikeError('role_not_allowed', 'Your permissions were changed in the meantime.');
-}
-
 export const invitationBody = z.strictObject({
   email: emailField,
   role: roleField,
@@ -274,7 +264,14 @@ export const invitationBody = z.strictObject({
 const changeBody = z.strictObject({
   name: nameField.optional().describe('Their name.'),
   role: roleField.optional(),
-  status: z.enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' }).optional(),
+  status: z
+    .enum(['enabled', 'disabled'], { error: 'must be enabled or disabled' })
+    .optional()
+    .describe('disabled: their sessions end, and their tokens and keys stop working.'),
+  now: z
+    .boolean()
+    .default(false)
+    .describe('With status disabled: also ends the running messages of their keys; without it they may finish.'),
   managed_by: z
     .enum(['directory'], { error: 'must be directory or null' })
     .nullable()
@@ -334,7 +331,11 @@ export const personRoutes: AdminRoute[] = [
     conflict: 'The person is yourself, the last operator, or has no email address yet, or another person has it',
     answer: [personSchema, 'The updated person'],
     async handle(call) {
-      return encodePerson(await call.changeInTurn(() => storeChange(call, call.params.id, call.body)));
+      const { now, ...change } = call.body;
+      if (now && change.status !== 'disabled') throw invalidMember('now', 'needs the status disabled');
+      const changed = await call.changeInTurn(() => storeChange(call, call.params.id, change));
+      if (now) await endMessages(call, changed);
+      return encodePerson(changed);
     },
   }),
   post('/people/{id}/link', 'person-link', 'Create a new one-time link for a person', holdersWhoChange, {
@@ -432,6 +433,17 @@ async function storeChange(call: CallWith<typeof changeBody>, id: string, change
     await call.signIn.forgetIdentity(after.email);
   if (after.accountId !== null && after.tags !== before.tags) call.forgetAccount(after.accountId);
   return after;
+}
+
+/** Ends the running messages of all keys of a person. */
+async function endMessages({ accounts, endKeyMessages }: Call, { id }: Person): Promise<void> {
+  const page = { accountId: null, madeBy: formatId('person', id), limit: bounds.pageItemsMax };
+  for (let after: number | null = null, isMore = true; isMore; ) {
+    const keys: Key[] = await accounts.listKeys({ ...page, after });
+    for (const key of keys) await endKeyMessages(key.id);
+    after = keys.at(-1)?.id ?? null;
+    isMore = keys.length === page.limit;
+  }
 }
 
 async function inviteAgain(call: Call, before: Person, changed: Person): Promise<Person> {

@@ -7,6 +7,7 @@ import type { changeSchema } from './apply.ts';
 import type { attentionListSchema, attentionSchema } from './attention.ts';
 import type { auditSchema } from './audit.ts';
 import type { autoRechargeSchema } from './auto-recharge.ts';
+import type { budgetSchema } from './budgets.ts';
 import type {
   catalogSchema,
   comparisonSchema,
@@ -80,6 +81,7 @@ export type ModelShape = z.infer<typeof modelSchema>;
 export type PaymentCheckShape = z.infer<typeof paymentCheckSchema>;
 export type PaymentOptionsShape = z.infer<typeof paymentOptionsSchema>;
 export type PaymentShape = z.infer<typeof paymentSchema>;
+export type PersonBudgetShape = z.infer<typeof budgetSchema>;
 export type PersonShape = z.infer<typeof personSchema>;
 export type PlanShape = z.infer<typeof planSchema>;
 export type PriceComparisonShape = z.infer<typeof comparisonSchema>;

@@ -17,7 +17,9 @@ const accountDetails: readonly Column[] = [
   ...columns('allowance_used'),
 ];
 const keyColumns: readonly Column[] = [
-  ...columns('id account name prefix status groups'),
+  ...columns('id account'),
+  ['PERSON', (row) => row['person'] ?? 'service key'],
+  ...columns('name prefix status groups'),
   ['MODELS', (row) => row['models'] ?? 'all'],
   ['QUOTA', (row) => row['quota'] && `${row['quota_used']} of ${row['quota']} (${row['quota_period']})`],
   ...columns('last_used_at'),
@@ -43,6 +45,10 @@ const personDetails: readonly Column[] = [
   ...columns('identity.issuer identity.subject'),
 ];
 const groupColumns = columns('id name source role account priority status created_at');
+const budgetColumns: readonly Column[] = [
+  ['PERSON', 'person'],
+  ['BUDGETS', budgetTexts],
+];
 const batchColumns: readonly Column[] = [
   ...columns('id name kind amount'),
   ['REDEEMED', (row) => `${row['redeemed']} of ${row['count']}`],
@@ -97,6 +103,25 @@ const withLink: CommandDetails = {
   advice: 'Give this link to that person only: it works once and is not shown again.\n',
 };
 const linkColumns: readonly Column[] = [...columns('link'), ...personColumns];
+
+/** A line for each limit of each account. */
+function budgetTexts(row: Row): string[] {
+  return (row['budgets'] as Row[]).flatMap(({ account, stops, limits }) =>
+    (limits as Row[]).map(
+      ({ used, limit, window }) =>
+        `${account}: ${used} of ${limit} per ${window}${stops === true ? '' : ', warns only'}`,
+    ),
+  );
+}
+
+/** The limits of a body, from texts such as "day=5". The service checks them. */
+function limitsOfFlag(limits: unknown): unknown {
+  if (!Array.isArray(limits)) return limits;
+  return limits.map((text: string) => {
+    const [window = '', limit = ''] = text.split('=');
+    return { window: window.trim(), limit: limit.trim() };
+  });
+}
 
 /** Disables an object, and enables it again. */
 function statusCommands(noun: string, operation: OperationId, summary: string, columns: readonly Column[]) {
@@ -169,6 +194,12 @@ const people: readonly ApiCommand[] = [
       },
     },
   }),
+  apiCommand('person budget ID', 'person-budget-show', budgetColumns),
+  apiCommand('person set-budget ID', 'person-budget-update', budgetColumns, {
+    flags: { limits: { value: 'WINDOW=USD,…', help: 'such as day=5,month=50; any: no limit (required)' } },
+    send: (client, path, body) => client.patch(path, { ...body, limits: limitsOfFlag(body['limits']) }),
+  }),
+  apiCommand('person reset-budget ID', 'person-budget-reset', budgetColumns),
   ...statusCommands('person', 'person-update', 'Disable a person; their link and sessions end', personColumns),
   apiCommand('person link ID', 'person-link', linkColumns, {
     ...withLink,

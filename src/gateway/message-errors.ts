@@ -101,7 +101,10 @@ function whatIsShort(refusal: Refusal): { what: string; remedy: string } {
   return { what: what(ownerOf(refusal), ` for ${WINDOWS[window]}`) + reset, remedy };
 }
 
-function insufficient(refusal: Refusal, { amount, isLeast, headers, maxTokensThatFit }: RefusalContext): TurnpikeError {
+function insufficient(
+  refusal: Refusal,
+  { nowMs, amount, isLeast, headers, maxTokensThatFit }: RefusalContext,
+): TurnpikeError {
   const { available, behindHolds } = refusal;
   const { what, remedy } = whatIsShort(refusal);
   if (behindHolds && available >= amount)
@@ -117,7 +120,10 @@ function insufficient(refusal: Refusal, { amount, isLeast, headers, maxTokensTha
     : `${remedy}${fit}.`;
   const message = `${what}: this request ${need}, but ${formatUsd(available)} USD is available. ${advice}`;
   // If only holds of other messages stand in the way, retrying makes sense.
-  return new TurnpikeError('insufficient_user_quota', message, { headers, retry: behindHolds });
+  const details: ErrorDetails = { headers, retry: behindHolds };
+  if (refusal.meter === 'budget' && !behindHolds && refusal.retryAtMs !== null)
+    details.retryAfterMs = refusal.retryAtMs - nowMs;
+  return new TurnpikeError('insufficient_user_quota', message, details);
 }
 
 /**
@@ -162,7 +168,7 @@ export function stopError(stopReason: StopReason | null, isOverlong = false): Tu
 export function moneyError(): TurnpikeError {
   return new TurnpikeError(
     'insufficient_user_quota',
-    'The balance, allowance or quota available to this key is exhausted, so the response ends here. Add credit to the account, or ask for a higher allowance or quota.',
+    'The balance, allowance, budget or quota available to this key is exhausted, so the response ends here. Add credit to the account, or ask for a higher allowance, budget or quota.',
   );
 }
 

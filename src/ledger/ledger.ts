@@ -108,6 +108,8 @@ export type {
   MessageGate,
   OpenHold,
   OpenHolds,
+  PersonBudgetReading,
+  PersonQuestion,
   ResidentStore,
   SeldomKind,
   StoredAnswer,

@@ -141,6 +141,23 @@ export interface BudgetReading extends BudgetLimit {
   resetsAtMs: number | null;
 }
 
+/** The budget of a person at one account. */
+export interface PersonBudgetReading {
+  account: number;
+  /** Whether it is the account's default, rather than set for this person. */
+  isDefault: boolean;
+  /** null: there is none. */
+  terms: BudgetTerms | null;
+  /** A reading for each limit of the terms. */
+  limits: BudgetReading[];
+}
+
+/** A person with accounts in which keys of theirs may be, or which are above those. */
+export interface PersonQuestion {
+  person: number;
+  accounts: readonly number[];
+}
+
 /** Every limit on a key's use, at one point in time. */
 export interface CallerMeters {
   account: AccountMeters;
@@ -232,6 +249,8 @@ export interface LedgerReader {
   keyMeters(key: number, nowMs: number): Promise<KeyMeters | null>;
   /** From one committed state; null if the account has no such key. */
   callerMeters(question: CallerQuestion, nowMs: number): Promise<CallerMeters | null>;
+  /** The budgets of a person at accounts (at most three), from one committed state; null if there is no such person. */
+  personMeters(question: PersonQuestion, nowMs: number): Promise<PersonBudgetReading[] | null>;
   /** The plans among the accounts after this one, in the order of their ids. `last`: the last account examined; null at the end. */
   listPlans(page: {
     after: number;

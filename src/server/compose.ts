@@ -1,7 +1,14 @@
 // Composes the gateway, the admin API, the public API and sign-in from the opened stores.
 
 import { lookup } from 'node:dns/promises';
-import { FailureCounter, KeyDirectory, type Person, TagSets, verifyToken } from '../accounts/accounts.ts';
+import {
+  FailureCounter,
+  KeyDirectory,
+  type Person,
+  type PersonStore,
+  TagSets,
+  verifyToken,
+} from '../accounts/accounts.ts';
 import {
   type AdminApi,
   type AdminDependencies,
@@ -221,7 +228,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     accounts: stores.accounts,
     names: stores.names,
     tokens: stores.tokens,
-    people: stores.people,
+    people: forgettingPeople(stores.people, gateway.authenticator.keys),
     directoryGroups: stores.directoryGroups,
     signUps: stores.signUps,
     scim: stores.scim,
@@ -272,6 +279,26 @@ export function makeAdmin(parts: AdminParts): AdminApi {
       parts.observers.damage.note(thrown);
     },
   });
+}
+
+/**
+ * The store of people for those who change them: afterwards this node reads their keys again. Also after a failure, whose outcome may be
+ * unknown.
+ */
+export function forgettingPeople(people: PersonStore, keys: Pick<KeyDirectory, 'forgetPerson'>): PersonStore {
+  const forget = async (ids: readonly number[], change: Promise<void>) => {
+    try {
+      await change;
+    } finally {
+      for (const id of ids) keys.forgetPerson(id);
+    }
+  };
+  return {
+    ...people,
+    createPerson: (person, linkHash, auditContext, former = null) =>
+      forget(former === null ? [] : [former.id], people.createPerson(person, linkHash, auditContext, former)),
+    updatePerson: (person, ...more) => forget([person.id], people.updatePerson(person, ...more)),
+  };
 }
 
 /** Gives accounts what their plans have now; resolves to their number. */

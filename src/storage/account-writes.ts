@@ -25,7 +25,7 @@ import { bounds } from '../config/config.ts';
 import type { Destination, MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { ExportSchedule } from '../exports/exports.ts';
-import type { Answer, Bundle, LedgerGate, Operation } from '../ledger/ledger.ts';
+import type { Answer, Bundle, LedgerGate, Operation, SetPerson } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { SampleStore } from '../usage/usage.ts';
 import { eventOfSignUp, eventRows, eventsOfKey, eventsOfPerson, eventsOfToken } from './change-events.ts';
@@ -87,7 +87,7 @@ export function tokenWrites(gate: LedgerGate): Pick<TokenStore, 'createToken' | 
 }
 
 /** The writing half of PersonStore. */
-export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson' | 'updatePerson'> {
+export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson' | 'updatePerson' | 'setBudget'> {
   return {
     createPerson(person, linkHash, auditContext, former = null) {
       const freed: CoCommittedRow[] =
@@ -110,6 +110,11 @@ export function personWrites(gate: LedgerGate): Pick<PersonStore, 'createPerson'
         rows,
         auditContext,
       );
+    },
+    setBudget(person, budget, auditContext) {
+      const operations = setPerson(person).map((operation) => ({ ...operation, budget }));
+      // The row of the person tells other nodes of the change.
+      return submit(gate, operations, [{ table: 'people', person, link: 'as it is' }], auditContext);
     },
   };
 }
@@ -242,7 +247,7 @@ export function setKey(key: Key, terms: KeyTerms): Operation {
 }
 
 /** People of the installation have no keys of their own. */
-function setPerson({ id, accountId, status }: Person): Operation[] {
+function setPerson({ id, accountId, status }: Person): SetPerson[] {
   if (accountId === null) return [];
   return [{ kind: 'set-person', person: id, account: accountId, enabled: status !== 'disabled' }];
 }
@@ -290,10 +295,15 @@ export async function submit(
   const refused = (await gate.submit(bundle)).filter((answer) => !answer.ok);
   // The others are refused only because of this one.
   const cause = refused.find((answer) => answer.reason !== 'bundle_refused') ?? refused[0];
-  if (cause !== undefined) throw asError(cause);
+  if (cause !== undefined) throw asError(cause, operations);
 }
 
-function asError(answer: Extract<Answer, { ok: false }>): TurnpikeError {
+function asError(answer: Extract<Answer, { ok: false }>, operations: readonly Operation[]): TurnpikeError {
+  if (answer.reason === 'beyond_maximum' && operations.every(({ kind }) => kind === 'set-person'))
+    return new TurnpikeError(
+      'conflict',
+      `The person has budgets of their own at ${bounds.accountChainMax} accounts: return to the default at one of them first.`,
+    );
   switch (answer.reason) {
     case 'below_available':
       return new TurnpikeError('invalid_request', 'credit_line: the account owes or holds more than this would allow');

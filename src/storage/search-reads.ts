@@ -3,6 +3,7 @@
 
 import type { NameSearch, NameSearches } from '../accounts/accounts.ts';
 import { bounds } from '../config/config.ts';
+import { keysOfActor } from './keys-of-actor.ts';
 import { readRows } from './readable-rows.ts';
 import { Bindings, LAST, numbers, type Position, type PositionRow, type SqlReader } from './sql-reader.ts';
 import { documents, readStored, type StoredDocument } from './stored-documents.ts';
@@ -93,18 +94,25 @@ async function matchesIn<Row>(on: SqlReader, searched: Searched<Row>, search: Na
 
 function rangeOf(on: SqlReader, bindings: Bindings, { table }: Searched, search: NameSearch, { start, end }: Part) {
   const { accountId, madeBy } = search;
-  const isOfMaker = table === 'keys' && madeBy !== null;
+  const ofActor = table === 'keys' && madeBy !== null ? keysOfActor(madeBy) : null;
   const ofAccount = accountId === null ? null : bindings.add(accountId);
   return on.range(
     {
       table,
-      index: isOfMaker ? 'keys_of_maker' : `${table}_${ofAccount === null ? 'in_order' : 'of_account'}`,
-      equal: isOfMaker ? [['made_by', bindings.add(madeBy)]] : ofAccount === null ? [] : [['account_id', ofAccount]],
+      index: ofActor?.index ?? `${table}_${ofAccount === null ? 'in_order' : 'of_account'}`,
+      equal:
+        ofActor !== null
+          ? [[ofActor.column, bindings.add(ofActor.value)]]
+          : ofAccount === null
+            ? []
+            : [['account_id', ofAccount]],
       order: ['created_at_ms', 'id'],
       direction: 'DESC',
       after: start.map((value) => bindings.add(value)),
       upTo: (end ?? [0]).map((value) => bindings.add(value)),
-      ...(isOfMaker && ofAccount !== null && { where: [`r.account_id = ${ofAccount}`] }),
+      ...(ofActor !== null && {
+        where: [...ofActor.where, ...(ofAccount === null ? [] : [`r.account_id = ${ofAccount}`])],
+      }),
     },
     bindings,
   );

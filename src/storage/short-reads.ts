@@ -18,6 +18,7 @@ import {
   type KeyMeters,
   type KeyRow,
   type LedgerReader,
+  type PersonBudgetReading,
   type PersonRow,
   type PersonWindow,
   type PlanMeter,
@@ -34,6 +35,7 @@ import { identityText } from './co-committed.ts';
 import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
 import { exportReads } from './export-rows.ts';
+import { keysOfActor } from './keys-of-actor.ts';
 import { mailReads } from './mail-rows.ts';
 import { paymentReads } from './payment-rows.ts';
 import { prepareCount, prepareDocument, readPage, readRows } from './readable-rows.ts';
@@ -121,6 +123,24 @@ export function describeCallerMeters(
   };
 }
 
+/** The budget at each of the accounts, in their order. */
+export function describePersonBudgets(
+  person: PersonRow,
+  accounts: readonly AccountRow[],
+  nowMs: number,
+): PersonBudgetReading[] {
+  const rolledRow = rolledPerson(person, nowMs);
+  return accounts.map((account) => {
+    const own = person.budgets.find((budget) => budget.account === account.id);
+    return {
+      account: account.id,
+      isDefault: own === undefined,
+      terms: own === undefined ? account.company.personBudget : own.terms,
+      limits: describeBudgets(rolledRow, [account], nowMs),
+    };
+  });
+}
+
 function describeBudgets(person: PersonRow, accounts: readonly AccountRow[], nowMs: number): BudgetReading[] {
   return budgetLimits(person, accounts).map((limit) => {
     const window = person.windows.find(({ length }) => length === limit.length) as PersonWindow;
@@ -144,6 +164,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...accessReads(on),
     ...installationReads(on),
     ...meterReads(on),
+    ...budgetReads(on),
     ...paymentReads(on),
     ...codeReads(on),
     ...billReads(on),
@@ -237,7 +258,13 @@ function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
   );
   const all = preparePage(on, documents.key, inOrder('keys'));
   const ofAccount = preparePage(on, documents.key, inOrder('keys', 'account_id'));
-  const ofMaker = preparePage(on, documents.key, inOrder('keys', 'made_by'));
+  const ofPerson = preparePage(on, documents.key, inOrder('keys', 'person_id', 'r.person_id IS NOT NULL AND'));
+  const ofPersonInAccount = preparePage(
+    on,
+    documents.key,
+    inOrder('keys', 'person_id', 'r.person_id IS NOT NULL AND +r.account_id = $4 AND'),
+  );
+  const ofMaker = preparePage(on, documents.key, inOrder('keys', 'made_by', 'r.person_id IS NULL AND'));
   const expiring = preparePage(
     on,
     documents.key,
@@ -245,7 +272,11 @@ function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
      WHERE m.expires_at_ms IS NOT NULL AND (m.expires_at_ms, m.id) > ($3, $1) AND m.expires_at_ms <= $4
      ORDER BY m.expires_at_ms, m.id LIMIT $2`,
   );
-  const ofMakerInAccount = preparePage(on, documents.key, inOrder('keys', 'made_by', '+r.account_id = $4 AND'));
+  const ofMakerInAccount = preparePage(
+    on,
+    documents.key,
+    inOrder('keys', 'made_by', 'r.person_id IS NULL AND +r.account_id = $4 AND'),
+  );
   return {
     async findKeyBySecretHash(hashes) {
       const row = first(await byHash(...three(hashes)));
@@ -257,8 +288,11 @@ function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
     countKeys: prepareCount(on, 'keys', 'account_id = $1'),
     listKeys({ accountId, madeBy, after, limit }) {
       const page = [after ?? 0, limit] as const;
-      if (madeBy !== null && accountId !== null) return ofMakerInAccount(...page, madeBy, accountId);
-      if (madeBy !== null) return ofMaker(...page, madeBy);
+      if (madeBy !== null) {
+        const { column, value } = keysOfActor(madeBy);
+        const [inAll, inAccount] = column === 'person_id' ? [ofPerson, ofPersonInAccount] : [ofMaker, ofMakerInAccount];
+        return accountId === null ? inAll(...page, value) : inAccount(...page, value, accountId);
+      }
       return accountId === null ? all(...page) : ofAccount(...page, accountId);
     },
   };
@@ -365,7 +399,7 @@ function installationReads(
   };
 }
 
-function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHolds'> {
+function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHolds' | 'personMeters'> {
   const account = on.prepare<AccountMetersTable>(
     `SELECT ${readText('m', accountColumns, on.number)} FROM account_meters m WHERE m.id = $1`,
   );
@@ -436,6 +470,29 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
   };
 }
 
+function budgetReads(on: SqlReader): Pick<LedgerReader, 'personMeters'> {
+  const budgets = on.prepare<Record<string, unknown>>(
+    `SELECT ${prefixed(on, 'a', accountColumns)}, ${prefixed(on, 'b', accountColumns)},
+       ${prefixed(on, 'c', accountColumns)}, ${prefixed(on, 'p', personColumns)}
+     FROM person_meters p LEFT JOIN account_meters a ON a.id = $2 LEFT JOIN account_meters b ON b.id = $3
+       LEFT JOIN account_meters c ON c.id = $4 WHERE p.id = $1`,
+  );
+  return {
+    async personMeters({ person, accounts }, nowMs) {
+      const [one = 0, two = 0, three = 0] = accounts;
+      const row = first(await budgets(person, one, two, three));
+      if (row === null) return null;
+      const rows = ['a', 'b', 'c'].flatMap((alias) =>
+        row[`${alias}_id`] === null
+          ? []
+          : [readAccountRow(unprefixed(alias, accountColumns, row) as unknown as AccountMetersTable)],
+      );
+      const personRow = readPersonRow(unprefixed('p', personColumns, row) as unknown as PersonMetersTable);
+      return describePersonBudgets(personRow, rows, nowMs);
+    },
+  };
+}
+
 /** Open holds of one account. Reads all open holds in the order of their ids: an index by account would cost every message. */
 export function holdReads(on: SqlReader): Pick<LedgerReader, 'listHolds'> {
   const ofAccount = on.prepare<HoldsTable>(
@@ -454,7 +511,7 @@ type ListedTable = 'accounts' | 'keys' | 'tokens' | 'people' | 'directory_groups
  * part of the order and is compared as part of a row, so that only the index that begins with it provides that order. Conditions of
  * `where` must not lead to another index, hence +column.
  */
-function inOrder(table: ListedTable, narrowed?: 'account_id' | 'made_by', where = ''): string {
+function inOrder(table: ListedTable, narrowed?: 'account_id' | 'made_by' | 'person_id', where = ''): string {
   const last = `COALESCE((SELECT l.created_at_ms FROM ${table} l WHERE l.id = $1), -1), $1`;
   const [column, value, upTo] =
     narrowed === undefined ? ['', '', ''] : [`r.${narrowed}, `, '$3, ', `r.${narrowed} <= $3 AND`];

@@ -4,6 +4,7 @@
 import type { AccountStore, SortedAccounts, SortedKeys, SortedPage, SortedRow } from '../accounts/accounts.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
+import { keysOfActor } from './keys-of-actor.ts';
 import { Bindings, type ReadValue, type SqlReader } from './sql-reader.ts';
 
 /** The rows of a list, and what they are sorted by. */
@@ -72,12 +73,12 @@ function accountsOf(on: SqlReader, bindings: Bindings, { by, name, group }: Sort
 }
 
 function keysOf(on: SqlReader, bindings: Bindings, { by, accountId, madeBy }: SortedKeys): Source {
-  const isOfMaker = madeBy !== null;
   const equal: string[] = [];
-  if (isOfMaker) equal.push(`r.made_by = ${bindings.add(madeBy)}`);
+  const ofActor = madeBy === null ? null : keysOfActor(madeBy);
+  if (ofActor !== null) equal.push(`r.${ofActor.column} = ${bindings.add(ofActor.value)}`, ...ofActor.where);
   // The sign keeps the condition from leading to another index.
-  if (accountId !== null) equal.push(`${isOfMaker ? '+' : ''}r.account_id = ${bindings.add(accountId)}`);
-  const index = isOfMaker ? 'keys_of_maker' : accountId === null ? null : 'keys_of_account';
+  if (accountId !== null) equal.push(`${ofActor === null ? '' : '+'}r.account_id = ${bindings.add(accountId)}`);
+  const index = ofActor?.index ?? (accountId === null ? null : 'keys_of_account');
   const list = { table: 'keys', index, equal, filters: [] } as const;
   // A key that was never used comes before all others.
   return by === 'last_used' ? byMeter(on, list, 'COALESCE(m.last_used_at_ms, -1)') : byIndex(on, list, by);

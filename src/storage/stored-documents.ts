@@ -160,6 +160,10 @@ const account = object<Account>({
   createdAtMs: whole,
 });
 
+const keyLimit = words(
+  ...(['groups', 'models', 'quota', 'rpm', 'input_tpm', 'output_tpm', 'concurrency'] as const),
+  ...(['expires_at', 'origins', 'addresses', 'status'] as const),
+);
 const key = object<Key>({
   id: whole,
   accountId: whole,
@@ -174,6 +178,7 @@ const key = object<Key>({
   madeBy: nullable(text),
   personId: optional(nullable(whole)),
   tags: optional(tags),
+  locked: optional(list(keyLimit)),
   createdAtMs: whole,
 });
 

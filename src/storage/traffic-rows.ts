@@ -16,6 +16,7 @@ import type {
 } from '../traffic/traffic.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
 import { gatherRefusals } from './gather-refusals.ts';
+import { keysOfActor } from './keys-of-actor.ts';
 import { readRows } from './readable-rows.ts';
 import {
   Bindings,
@@ -129,11 +130,17 @@ function refusalRange(
   const where = [
     ...(key === null ? [] : ofAccount.map(([column, value]) => `r.${column} = ${value}`)),
     ...(code === null ? [] : [`r.code = ${bind(code)}`]),
-    ...(madeBy === null ? [] : [`r.key_id IN (SELECT k.id FROM keys k WHERE k.made_by = ${bind(madeBy)})`]),
+    ...(madeBy === null ? [] : [`r.key_id IN (${selectKeysOf(madeBy, bind)})`]),
   ];
   const index =
     key !== null ? 'refusals_of_key' : account !== null ? 'refusals_of_account' : ('refusals_in_order' as const);
   return on.range({ ...ofPage, table: 'refusals', index, equal, upTo: upTo.map(bind), where }, bindings);
+}
+
+function selectKeysOf(actor: string, bind: (value: string | number) => string): string {
+  const { column, value, where } = keysOfActor(actor);
+  const conditions = [`k.${column} = ${bind(value)}`, ...where.map((one) => one.replace('r.', 'k.'))];
+  return `SELECT k.id FROM keys k WHERE ${conditions.join(' AND ')}`;
 }
 
 const SUMS = `CAST(SUM(r.count) AS double precision) AS count,

@@ -5,6 +5,7 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import type { UsagePage, UsageStore } from '../reports/reports.ts';
+import { isOfActor, keysOfActor } from './keys-of-actor.ts';
 import {
   Bindings,
   comparePositions,
@@ -44,8 +45,8 @@ export interface ScopeFilter {
 
 /** Finds the scope of a query. It has no keys if the filters contradict each other. */
 export function usageScopes(on: SqlReader): (filter: ScopeFilter) => Promise<UsageScope> {
-  const findKey = on.prepare<{ account_id: number; made_by: string | null }>(
-    `SELECT ${numbers(on, 'account_id')}, r.made_by FROM keys r WHERE r.id = $1`,
+  const findKey = on.prepare<{ account_id: number; person_id: number | null; made_by: string | null }>(
+    `SELECT ${numbers(on, 'account_id', 'person_id')}, r.made_by FROM keys r WHERE r.id = $1`,
   );
   const findBelow = on.prepare<{ id: number }>(
     `WITH RECURSIVE ${BELOW} SELECT ${on.number('b.id')} AS id FROM below b LIMIT $2`,
@@ -56,7 +57,7 @@ export function usageScopes(on: SqlReader): (filter: ScopeFilter) => Promise<Usa
     const isAmong = (id: number) => accounts === null || accounts.includes(id);
     if (key !== null) {
       const [found] = await findKey(key);
-      const matches = found !== undefined && isAmong(found.account_id) && (madeBy === null || found.made_by === madeBy);
+      const matches = found !== undefined && isAmong(found.account_id) && (madeBy === null || isOfActor(found, madeBy));
       return { of: 'keys', keys: matches ? [key] : [] };
     }
     if (madeBy === null) return accounts === null ? { of: 'all' } : { of: 'accounts', accounts };
@@ -87,15 +88,17 @@ async function listBelow(
 
 async function listKeysOf(on: SqlReader, madeBy: string): Promise<{ id: number; account_id: number }[]> {
   const bindings = new Bindings();
+  const { column, index, value, where } = keysOfActor(madeBy);
   const range = on.range(
     {
       table: 'keys',
-      index: 'keys_of_maker',
-      equal: [['made_by', bindings.add(madeBy)]],
+      index,
+      equal: [[column, bindings.add(value)]],
       order: ['created_at_ms', 'id'],
       direction: 'ASC',
       after: [],
       upTo: [],
+      where,
     },
     bindings,
   );
@@ -104,7 +107,7 @@ async function listKeysOf(on: SqlReader, madeBy: string): Promise<{ id: number; 
   if (keys.length <= bounds.reportKeysMax) return keys;
   throw new TurnpikeError(
     'invalid_request',
-    `You have created more than ${bounds.reportKeysMax} keys: request the usage of one of them (key).`,
+    `You have more than ${bounds.reportKeysMax} keys: request the usage of one of them (key).`,
   );
 }
 

@@ -9,6 +9,7 @@ const NOW_MS = Date.UTC(2026, 10, 18, 12);
 const key: KeyShape = {
   id: 'key_000000001',
   account: 'acct_000000001',
+  person: null,
   name: 'ci',
   prefix: 'sk-tp-Ab3d',
   groups: ['a', 'b'],
@@ -23,6 +24,7 @@ const key: KeyShape = {
   origins: null,
   addresses: null,
   status: 'enabled',
+  locked: [],
   expires_at: '2026-12-01T10:20:30.456Z',
   last_used_at: null,
   tags: {},

@@ -55,6 +55,7 @@ export function KeyFields({ form, accountGroups }: { form: KeyForm; accountGroup
         data-autofocus
         {...form.getInputProps('name')}
       />
+      <PersonField form={form} />
       <QuotaFields form={form} />
       <ExpiryFields form={form} />
       <ModelsField form={form} accountGroups={accountGroups} />
@@ -73,6 +74,36 @@ export function KeyFields({ form, accountGroups }: { form: KeyForm; accountGroup
         <CollapsedFields form={form} accountGroups={accountGroups} />
       </Collapse>
     </Stack>
+  );
+}
+
+/** Members have keys of their own only. */
+function PersonField({ form }: { form: KeyForm }) {
+  const me = useMe();
+  const { account } = form.values;
+  const isEnabled = me.role !== 'member' && (me.account !== null || account !== '');
+  const people = useGet('/people', { query: { limit: LISTED_MAX, ...(account && { account }) }, isEnabled });
+  if (!isEnabled) return null;
+  const enabled = (people.data?.data ?? []).filter(({ status, account: of }) => status !== 'disabled' && of !== null);
+  const shown = enabled.map(({ id, name, email }) => ({
+    value: id,
+    label: [name, email].filter(Boolean).join(', ') || id,
+  }));
+  const { person } = form.values;
+  const isOwnByDefault = me.kind === 'person' && me.account !== null;
+  const isShown = person === '' || person === 'service' || shown.some(({ value }) => value === person);
+  return (
+    <NativeSelect
+      label="Belongs to"
+      description="A user, whose budget applies, or the account: a service key keeps working when users leave."
+      data={[
+        ...(person === '' && isOwnByDefault ? [{ value: '', label: 'You' }] : []),
+        { value: person === '' && !isOwnByDefault ? '' : 'service', label: 'Service key' },
+        ...shown,
+        ...(isShown ? [] : [{ value: person, label: person }]),
+      ]}
+      {...form.getInputProps('person')}
+    />
   );
 }
 

@@ -155,13 +155,14 @@ function Running({ apiKey }: { apiKey: KeyShape }) {
 function Limits({ apiKey }: { apiKey: KeyShape }) {
   const me = useMe();
   const names = useNames([{ account: apiKey.account, key: null }]);
-  const actorName = useActors([apiKey.made_by]);
+  const actorName = useActors([apiKey.made_by, apiKey.person]);
   const limit = (figure: number | null) => figure?.toLocaleString('en-US') ?? 'No limit';
   return (
     <Card>
       <Heading mb="sm">Limits</Heading>
       <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md" component="dl" m={0}>
         {seesInstallation(me) && <Term label="Account">{names.account(apiKey.account)}</Term>}
+        <Term label="Belongs to">{apiKey.person === null ? 'Service key' : actorName(apiKey.person)}</Term>
         <Term label="Model access">{apiKey.models?.join(', ') ?? 'All models of its groups'}</Term>
         <Term label="Groups">{apiKey.groups.join(', ') || 'None'}</Term>
         <Term label="Requests per minute (RPM)">{limit(apiKey.rpm)}</Term>

@@ -8,6 +8,8 @@ type Period = KeyShape['quota_period'];
 /** The field values; empty: no limit. */
 export interface KeyValues {
   account: string;
+  /** The id of the person, or 'service'; empty: as the API decides. */
+  person: string;
   name: string;
   quota: string;
   quota_period: Period;
@@ -26,6 +28,7 @@ export interface KeyValues {
 
 export const emptyValues: KeyValues = {
   account: '',
+  person: '',
   name: '',
   quota: '',
   quota_period: 'total',
@@ -66,6 +69,7 @@ export function valuesOf(key: KeyShape, accountGroups: readonly string[]): KeyVa
   const hasAll = key.groups.length === accountGroups.length && key.groups.every((name) => accountGroups.includes(name));
   return {
     account: key.account,
+    person: key.person ?? 'service',
     name: key.name,
     quota: key.quota ?? '',
     quota_period: key.quota_period,
@@ -85,7 +89,9 @@ export function valuesOf(key: KeyShape, accountGroups: readonly string[]): KeyVa
 /** The body of POST /keys, with only the fields that were filled in. */
 export function createBody(values: KeyValues, nowMs: number): Record<string, unknown> {
   const terms = settingsOf(values, nowMs);
-  const filled = Object.entries(terms).filter(([, value]) => value !== null && value !== '');
+  const filled = Object.entries(terms).filter(
+    ([name, value]) => (value !== null && value !== '') || (name === 'person' && values.person === 'service'),
+  );
   return Object.fromEntries(values.quota.trim() === '' ? filled.filter(([name]) => name !== 'quota_period') : filled);
 }
 
@@ -104,6 +110,7 @@ function settingsOf(values: KeyValues, nowMs: number): Record<string, unknown> {
   const limit = (value: number | string) => (value === '' ? null : value);
   return {
     account: values.account,
+    person: values.person === 'service' ? null : values.person,
     name: values.name.trim(),
     quota: values.quota.trim() === '' ? null : values.quota.trim(),
     quota_period: values.quota_period,

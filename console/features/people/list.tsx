@@ -18,6 +18,7 @@ import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/
 import { leaveSecret } from '../../parts/secret-once.tsx';
 import { When } from '../../parts/times.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
+import { PersonBudget } from './budget.tsx';
 import { PeopleImport } from './import.tsx';
 import { assignableRoles, LinkNote, nameOfPerson, PersonInvite, PersonLink, RoleTexts } from './invite.tsx';
 
@@ -171,6 +172,7 @@ function UserDetails({ person, linking }: { person: PersonShape; linking: Linkin
     <Stack gap="lg">
       <Facts person={person} isSelf={isSelf} />
       {mayChange && <UserForm key={`${person.name} ${person.role}`} person={person} isSelf={isSelf} />}
+      {person.account !== null && <PersonBudget id={person.id} mayChange={mayChange} />}
       {mayChange && !isSelf && (
         <Group gap="xs">
           {person.status !== 'disabled' && (person.managed_by === null || person.directory_source === 'scim') && (
@@ -294,8 +296,8 @@ function StatusButton({ person }: { person: PersonShape }) {
         title={`Disable ${nameOfPerson(person)}?`}
         text={
           isOfAccount
-            ? 'The user is signed out and cannot sign in. You can invite them again.'
-            : 'The user is signed out and cannot sign in. You can enable them again.'
+            ? 'The user is signed out and cannot sign in, and their API keys are rejected. You can invite them again.'
+            : 'The user is signed out and cannot sign in, and their API keys are rejected. You can enable them again.'
         }
         change={changing}
         input={undefined}

@@ -87,8 +87,15 @@ export function sqliteStores(
   const database = openForReading(path);
   const reader = sqliteReader(database, onUnreadable);
   const reads = guardReads(shortReads(reader));
-  const { openHolds, accountMeters, keyMeters, callerMeters, openMessage } = reads;
-  const meters = readsAfterFlush(gate, { openHolds, accountMeters, keyMeters, callerMeters, openMessage });
+  const { openHolds, accountMeters, keyMeters, callerMeters, personMeters, openMessage } = reads;
+  const meters = readsAfterFlush(gate, {
+    openHolds,
+    accountMeters,
+    keyMeters,
+    callerMeters,
+    personMeters,
+    openMessage,
+  });
   const lists = reports ?? guardReads(reportReads(database));
   const holds = readsAfterFlush(gate, { listHolds: lists.listHolds });
   const retention = guardReads(retentionReads(database));

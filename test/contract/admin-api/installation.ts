@@ -266,7 +266,7 @@ function sessionsOf(parts: Parts<Stores>): SessionFinder {
 async function asPerson({ people }: Stores, id: string): Promise<Principal | null> {
   const person = await people.getPerson(parseId('person', id) ?? 0);
   if (person?.status !== 'enabled') return null;
-  return { id, role: person.role, accountId: person.accountId, expiresAtMs: null };
+  return { id, role: person.role, accountId: person.accountId, expiresAtMs: null, personId: person.id };
 }
 
 /** Creates an account with credit and returns it as the API shows it. */

@@ -37,6 +37,8 @@ describe('a new key', () => {
       status: 'enabled',
       expires_at: null,
       last_used_at: null,
+      locked: [],
+      person: null,
       made_by: 'local',
       tags: {},
       created_at: '2026-11-20T10:00:00.000Z',
@@ -149,11 +151,16 @@ describe('a change of a key', () => {
   test('changes only the fields it names, and this node drops its cached copy', async () => {
     const { key: _secret, ...key } = await makeKey(installation, account['id'], { quota: '5', rpm: 7, models: ['a'] });
     const path = `/api/v1/keys/${key['id']}`;
-    expect((await ask('PATCH', path, { status: 'disabled' })).body).toEqual({ ...key, status: 'disabled' });
+    expect((await ask('PATCH', path, { status: 'disabled' })).body).toEqual({
+      ...key,
+      status: 'disabled',
+      locked: ['models', 'quota', 'rpm', 'status'],
+    });
     expect((await ask('PATCH', path, { status: 'enabled', quota: null, models: null })).body).toEqual({
       ...key,
       quota: null,
       models: null,
+      locked: ['rpm'],
     });
     const number = parseId('key', String(key['id'])) as number;
     expect(installation.notifications).toEqual([`forget key ${number}`, `forget key ${number}`]);

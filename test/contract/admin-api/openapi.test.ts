@@ -14,7 +14,7 @@ import {
   type Schema,
 } from './documented.ts';
 import { ADDRESS, type Json, makeInstallation, TOKEN } from './installation.ts';
-import { ownObject, plainCell, send } from './matrix/cells.ts';
+import { type Cell, objectsFor, ownObject, plainCell, send } from './matrix/cells.ts';
 import { type Operation, readDocument, readOperations } from './matrix/operations.ts';
 import { makeWorld, principalNamed, restoreWorld, type World } from './matrix/world.ts';
 
@@ -116,7 +116,11 @@ describe('every documented response is returned:', () => {
   /** A request of the operator that every route accepts. */
   function plainRequest(operation: Operation): TestRequest {
     const principal = principalNamed(world, 'operator');
-    const cell = plainCell(world, operation, principal, ownObject(world, operation, principal));
+    const own = ownObject(world, operation, principal);
+    const cells = [own, ...objectsFor(world, operation)].map((object) =>
+      plainCell(world, operation, principal, object),
+    );
+    const cell = cells.find(({ expected }) => expected < 300) ?? (cells[0] as Cell);
     return { path: cell.path, body: cell.body, headers: { authorization: `${principal.authorization}` } };
   }
 

@@ -147,7 +147,7 @@ describe.skipIf(cannotStartPostgres)('two nodes', () => {
     const { body } = await first.ask('GET', `/api/v1/audit?object=${key['id']}&limit=1000`);
     const records = (body['data'] as Json[]).toReversed() as { before: Json | null; after: Json }[];
     expect(records).toHaveLength(41);
-    const state: Json = { rpm: null };
+    const state: Json = { rpm: null, locked: [] };
     for (const { before, after } of records) {
       if (before !== null) expect(state).toMatchObject(before); // each state begins where the one before it ended
       Object.assign(state, after);

@@ -99,3 +99,28 @@ test.each([
   expect([exitCode, error]).toEqual([1, expect.stringContaining(words)]);
   expect(world.requests).toEqual([]);
 });
+
+test('a person’s budget is set by window, removed, and returned to the default', async () => {
+  const { body: account } = await world.installation.ask('POST', '/api/v1/accounts', { name: 'acme' });
+  const id = String(account['id']);
+  const person = await world.runJson('person', 'invite', 'max@example.com', '--role', 'member', '--account', id);
+  const budget = (verb: string, ...given: string[]) => world.runJson('person', `${verb}-budget`, ...given);
+  const set = await budget('set', String(person['id']), '--limits', 'day=5,month=50.5', '--stops', 'no');
+  expect(set['budgets']).toMatchObject([
+    {
+      ...{ account: id, is_default: false, stops: false },
+      limits: [
+        { window: 'day', limit: '5.00' },
+        { window: 'month', limit: '50.50' },
+      ],
+    },
+  ]);
+  const { out } = await world.run('person', 'budget', String(person['id']));
+  expect(out).toContain(`${id}: 0 of 5.00 per day, warns only`);
+  expect((await budget('set', String(person['id']), '--limits', 'any'))['budgets']).toMatchObject([
+    { is_default: false, stops: null, limits: [] },
+  ]);
+  expect((await budget('reset', String(person['id'])))['budgets']).toMatchObject([{ is_default: true, limits: [] }]);
+  const refused = await world.run('person', 'set-budget', String(person['id']), '--limits', 'hour=5');
+  expect(refused.error).toContain('must be 5h, day, week or month');
+});

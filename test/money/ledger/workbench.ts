@@ -199,7 +199,7 @@ export class Workbench {
     return this.ask({ kind: 'set-account', account: this.account, terms: { ...ACCOUNT_TERMS, ...terms } });
   }
 
-  setKey(terms: Partial<KeyTerms>): Promise<Answer> {
+  setKey(terms: Partial<KeyTerms> & { person?: number }): Promise<Answer> {
     return this.ask({ kind: 'set-key', key: this.key, account: this.account, terms: { ...KEY_TERMS, ...terms } });
   }
 

@@ -9,6 +9,7 @@ export function callerMetersConformance(open: OpenStores): void {
   limitTests(open);
   retryTests(open);
   openMessageTests(open);
+  budgetTests(open);
 }
 
 /** The chain of an account with nothing above, for a service key. */
@@ -181,5 +182,31 @@ function openMessageTests(open: OpenStores): void {
     await bench.settle(requestId, 1);
     expect(await find(requestId)).toBeNull();
     expect(await find('req_none')).toBeNull();
+  });
+}
+
+function budgetTests(open: OpenStores): void {
+  const day = (limit: number) => ({ limits: [{ length: 'day' as const, limit }], stops: true });
+
+  test('the budget of a person at each account: the default, or their own, with what all of their keys used', async () => {
+    await using bench = await openWorkbench(open, 1000);
+    const { account } = bench;
+    const person = 77;
+    const read = (accounts: number[]) => bench.stores.ledger.personMeters({ person, accounts }, bench.clock.nowMs());
+    expect(await read([account])).toBeNull();
+    await bench.ask({ kind: 'set-person', person, account, enabled: true });
+    await bench.setAccount({ company: { personBudget: day(100) } });
+    await bench.setKey({ person });
+    await bench.settle(await bench.begin(20), 15);
+    await bench.begin(40);
+    const reading = { account, length: 'day', limit: 100, stops: true, used: 15, held: 40, remaining: 45 };
+    const terms = day(100);
+    expect(await read([account])).toMatchObject([{ account, isDefault: true, terms, limits: [reading] }]);
+    await bench.ask({ kind: 'set-person', person, account, enabled: true, budget: { account, terms: day(50) } });
+    expect(await read([account])).toMatchObject([{ isDefault: false, terms: day(50), limits: [{ remaining: 0 }] }]);
+    await bench.ask({ kind: 'set-person', person, account, enabled: true, budget: { account, terms: null } });
+    expect(await read([account])).toEqual([{ account, isDefault: false, terms: null, limits: [] }]);
+    const other = await bench.addAccount(1);
+    expect((await read([other, account]))?.map((one) => one.account)).toEqual([other, account]);
   });
 }

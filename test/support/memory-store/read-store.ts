@@ -9,6 +9,7 @@ import {
   claimsIdentity,
   type DirectoryGroup,
   type DirectoryGroupStore,
+  isKeyOf,
   type Key,
   type NameSearch,
   type NameSearches,
@@ -41,6 +42,7 @@ import {
   describeAccountMeters,
   describeCallerMeters,
   describeKeyMeters,
+  describePersonBudgets,
 } from '../../../src/storage/short-reads.ts';
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
@@ -130,7 +132,7 @@ function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
         keys.values(),
         search,
         ({ name, prefix }) => [name, prefix],
-        (key) => isOf(search, key.accountId) && (search.madeBy === null || key.madeBy === search.madeBy),
+        (key) => isOf(search, key.accountId) && (search.madeBy === null || isKeyOf(key, search.madeBy)),
       ),
     searchPersonNames: async (search) =>
       find(
@@ -177,7 +179,7 @@ function accountReads(tables: MemoryTables) {
     async sortKeys({ accountId, madeBy, ...page }: SortedKeys) {
       const rows = [...tables.keys.values()]
         .filter((key) => accountId === null || key.accountId === accountId)
-        .filter((key) => madeBy === null || key.madeBy === madeBy);
+        .filter((key) => madeBy === null || isKeyOf(key, madeBy));
       const lastUsedOf = (id: number) => tables.keyMeters.get(id)?.lastUsedAtMs ?? -1;
       const values = { created: at, name: named, last_used: ({ id }: Key) => lastUsedOf(id) };
       return sorted(rows, page, values[page.by]);
@@ -196,7 +198,7 @@ function accountReads(tables: MemoryTables) {
     async listKeys(page: KeyPage) {
       const keys = [...tables.keys.values()]
         .filter((key) => page.accountId === null || key.accountId === page.accountId)
-        .filter((key) => page.madeBy === null || key.madeBy === page.madeBy);
+        .filter((key) => page.madeBy === null || isKeyOf(key, page.madeBy));
       return after<Key>(keys, page);
     },
     async loadSamples() {
@@ -234,7 +236,7 @@ function tokenReads(tables: MemoryTables) {
   };
 }
 
-function personReads({ people }: MemoryTables): Omit<PersonStore, 'createPerson' | 'updatePerson'> {
+function personReads({ people }: MemoryTables): Omit<PersonStore, 'createPerson' | 'updatePerson' | 'setBudget'> {
   const all = () => [...people.values()].map(({ person }) => person);
   return {
     findPersonByIdentity: async (identity) =>
@@ -321,6 +323,12 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
       };
       return describeCallerMeters(rows, question, nowMs);
     },
+    async personMeters({ person: id, accounts }, nowMs) {
+      const person = tables.personMeters.get(id);
+      if (person === undefined) return null;
+      const rows = accounts.flatMap((account) => tables.accountMeters.get(account) ?? []);
+      return describePersonBudgets(person, rows, nowMs);
+    },
     async listPlans({ after: last, limit }) {
       const rows = [...tables.accountMeters.values()].filter(({ id }) => id > last).sort((a, b) => a.id - b.id);
       const page = rows.slice(0, limit);
@@ -361,7 +369,7 @@ function recordReads(tables: MemoryTables): UsageStore {
   ) =>
     (account === null || of.account === account || (below && isBelow(tables, of.account, account))) &&
     (key === null || of.key === key) &&
-    (madeBy === null || tables.keys.get(of.key)?.madeBy === madeBy);
+    (madeBy === null || isKeyOf(tables.keys.get(of.key) ?? { madeBy: null }, madeBy));
   const totalsOf = (question: TopQuestion & { tagName?: string | null }): UsageTotal[] =>
     [...tables.totals.values()]
       .filter((total) => isAsked(total, question) && (question.model === null || total.model === question.model))

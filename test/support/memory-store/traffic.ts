@@ -1,5 +1,6 @@
 // Refused requests and attempts at routes in memory.
 
+import { isKeyOf } from '../../../src/accounts/accounts.ts';
 import { gatherRefusals } from '../../../src/storage/gather-refusals.ts';
 import type { ReportReads } from '../../../src/storage/stores.ts';
 import type { TrafficRow } from '../../../src/storage/traffic-rows.ts';
@@ -33,7 +34,7 @@ export function trafficReads({ refusals, routeHours, keys }: MemoryTables): Traf
   const newest = ({ account, key, madeBy, code, sinceMs, untilMs }: RefusalFilter) =>
     [...refusals.values()]
       .filter((row) => (account === null || row.account === account) && (key === null || row.key === key))
-      .filter((row) => madeBy === null || (row.key !== null && keys.get(row.key)?.madeBy === madeBy))
+      .filter((row) => madeBy === null || (row.key !== null && isKeyOf(keys.get(row.key) ?? { madeBy: null }, madeBy)))
       .filter((row) => code === null || row.code === code)
       .filter((row) => row.atMs >= (sinceMs ?? 0) && row.atMs <= (untilMs ?? Number.MAX_SAFE_INTEGER))
       .sort((one, other) => other.atMs - one.atMs || other.seq - one.seq);

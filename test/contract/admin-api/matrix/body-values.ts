@@ -91,6 +91,38 @@ const tags = () =>
     [{ Team: 'search' }, { team: 'a,b' }, { team: '' }, { team: 7 }, ['team'], 'team=search', null],
   );
 const tagNames = () => values([['team'], []], [['Team'], ['a', 'a'], 'team', null]);
+/** A person of the key's account, who is not disabled. Keys of members are theirs, and those of their tokens are service keys. */
+function peopleOfKeys({ objects }: World): Variant[] {
+  const people = objects.filter(({ kind }) => kind === 'person');
+  return [
+    ...people.map(({ id, account, isRevoked }) => ({
+      value: id,
+      isBeyond: (principal: Principal, ofKey: AccountName | null) =>
+        principal.role === 'member' || isRevoked || account === null || account !== ofKey,
+    })),
+    ...values([null], ['person_000000000', 'person_', 7]),
+  ];
+}
+
+/** The account of the person. */
+function accountsOfBudgets({ accountIds }: World): Variant[] {
+  const isOthers =
+    (account: AccountName): Variant['isBeyond'] =>
+    (_, __, object) =>
+      object === null || object === 'none' || object.account !== account;
+  return [
+    { value: accountIds.alpha, isBeyond: isOthers('alpha') },
+    { value: accountIds.bravo, isBeyond: isOthers('bravo') },
+    ...values([], [UNKNOWN_ACCOUNT, '', null]),
+  ];
+}
+
+const aLimit = { window: 'day', limit: '5.00' };
+const inLimits = (taken: readonly unknown[], refused: readonly unknown[], member = 'window'): Variant[] =>
+  values(taken, refused).map(({ value, isBeyond }) => ({
+    members: { limits: [{ ...aLimit, [member]: value }] },
+    isBeyond,
+  }));
 
 /** Another account is refused as if it did not exist. */
 function accounts({ accountIds }: World): Variant[] {
@@ -488,11 +520,14 @@ export const bodyRules: Record<string, BodyRule> = {
   },
   'POST /api/v1/keys': {
     least: (account) => (account === null ? {} : { account }),
-    values: (world) => ({ ...keyMembers(), account: accounts(world) }),
+    values: (world) => ({ ...keyMembers(), account: accounts(world), person: peopleOfKeys(world) }),
   },
   'PATCH /api/v1/keys/{id}': {
     least: () => ({ name: 'renamed' }),
-    values: () => ({ ...keyMembers(), ...{ status: values(['enabled', 'disabled'], ['revoked', null]) } }),
+    values: (world) => ({
+      ...keyMembers(),
+      ...{ person: peopleOfKeys(world), status: values(['enabled', 'disabled'], ['revoked', null]) },
+    }),
   },
   'POST /api/v1/keys/{id}/revoke': {
     least: () => ({}),
@@ -541,7 +576,22 @@ export const bodyRules: Record<string, BodyRule> = {
       managed_by: [...ofOperators('directory', null), ...values([], ['scim', 7])],
       identity: [...ofOperators(null), ...values([], ['subject', { issuer: 'https://id.example.com', subject: 'a' }])],
       tags: tags(),
+      now: [...values([false], [true, 'yes', null]), { members: { status: 'disabled', now: true }, isBeyond: never }],
     }),
+  },
+  'PATCH /api/v1/people/{id}/budget': {
+    least: () => ({ limits: [{ window: 'day', limit: '5.00' }] }),
+    values: (world) => ({
+      account: accountsOfBudgets(world),
+      limits: values([[aLimit, { ...aLimit, window: '5h' }], null], [[], [aLimit, aLimit], aLimit, '5.00']),
+      'limits.window': inLimits(['week', 'month'], ['hour', null]),
+      'limits.limit': inLimits(['0', '0.01'], ['-1', 5, null], 'limit'),
+      stops: values([true, false], ['yes', null]),
+    }),
+  },
+  'POST /api/v1/people/{id}/budget/reset': {
+    least: () => ({}),
+    values: (world) => ({ account: accountsOfBudgets(world) }),
   },
   'POST /api/v1/people/{id}/link': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/invitations/show': {

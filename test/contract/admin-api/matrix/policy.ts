@@ -24,6 +24,8 @@ export interface RouteRule {
   refusesDisabled: boolean;
   /** An account that pays from the one above gets no credit. */
   refusesUnused: boolean;
+  /** People of the installation have no budgets. */
+  refusesInstallation: boolean;
   /** Whether the route needs no token. */
   isOpen: boolean;
 }
@@ -97,6 +99,9 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/directory-groups': rule(ofTheInstallation, { lists: 'directory-group' }),
   'GET /api/v1/directory-groups/{id}': rule(ofTheInstallation, { object: 'directory-group' }),
   'PATCH /api/v1/directory-groups/{id}': rule(operatorOnly, { object: 'directory-group' }),
+  'GET /api/v1/people/{id}/budget': rule(seenByMakers, { object: 'person' }),
+  'PATCH /api/v1/people/{id}/budget': rule(changedByHolders, { object: 'person', refusesInstallation: true }),
+  'POST /api/v1/people/{id}/budget/reset': rule(changedByHolders, { object: 'person', refusesInstallation: true }),
   'GET /api/v1/payment-options': rule(seenByHolders),
   'GET /api/v1/payments': rule(seenByHolders, { lists: 'payment' }),
   'GET /api/v1/payments/{id}': rule(seenByHolders, { object: 'payment' }),
@@ -200,6 +205,7 @@ export function statusOf(
   if (reach === 'nothing' || (method !== 'GET' && principal.account === 'delta')) return 403; // delta is disabled
   if (object === 'none') return 404;
   if (object !== null && !isWithin(reach, principal, object)) return 404;
+  if (object?.account === null && rule.refusesInstallation) return 409;
   if (object?.account === 'delta' && rule.refusesDisabled) return 409;
   if (rule.refusesUnused && (object?.account ?? principal.account) === 'echo') return 409;
   return object?.isRevoked && rule.refusesRevoked ? 409 : rule.done;
@@ -217,6 +223,7 @@ function rule([viewer, owner, member]: Reaches, more: Partial<RouteRule> = {}): 
     refusesRevoked: false,
     refusesDisabled: false,
     refusesUnused: false,
+    refusesInstallation: false,
     isOpen: false,
     ...more,
   };

@@ -41,6 +41,10 @@ export const queryValues: Record<string, Values> = {
     ),
     missing('acct_000000000'),
   ],
+  'GET /api/v1/keys?person': (world) => [
+    ...objectsOf(world, 'person').map((person) => naming(person, nothing)),
+    missing('person_000000000'),
+  ],
   model: () => [plain('sandbox-echo'), plain('no such model', nothing), wrong('')],
   exact: () => [plain('true'), plain('false'), wrong('yes')],
   text: () => [plain('a'), wrong('a'.repeat(101))],

@@ -107,6 +107,8 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
     const { id } = after as AccountRow;
     return own(id) && formatId('acct', id) !== world.accountIds[principal.account ?? 'alpha'];
   };
+  if (table === 'personMeters')
+    return own((change.after as PersonRow).account) && principal.role === 'owner' ? [] : ['changes a budget'];
   if (table === 'accounts')
     return recordFaults(world, principal, change.before as Account, change.after as Account, own);
   if (table === 'accountMeters' && principal.role === 'owner' && isWithoutMoney(change) && isBelowOwn(change))
@@ -118,8 +120,6 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
   if (table === 'keys') return keyFaults(principal, change.before as Key, change.after as Key, own);
   if (table === 'tokens') return tokenFaults(principal, tokenOf(change.before), tokenOf(change.after), own);
   if (table === 'people') return personFaults(principal, personOf(change.before), personOf(change.after), own);
-  if (table === 'personMeters')
-    return own((change.after as PersonRow).account) ? [] : ['changes the meters of a person of another account'];
   if (table === 'keySecrets' || table === 'keyMeters') return keyPartFaults(world, principal, change, own);
   return redemptionFaults(principal, change, own);
 }
