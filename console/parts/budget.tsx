@@ -14,15 +14,16 @@ type AccountBudget = PersonBudgetShape['budgets'][number];
 
 /** A bar for each limit of each account. */
 export function BudgetBars({ budget }: { budget: PersonBudgetShape }) {
-  const names = useNames(budget.budgets.map(({ account }) => ({ account, key: null })));
+  const names = useNames(budget.budgets.flatMap(({ account }) => (account === null ? [] : [{ account, key: null }])));
   const limited = budget.budgets.filter(({ limits }) => limits.length > 0);
   if (limited.length === 0) return <Hint>No budget. Keys are limited by their quotas and by the balance.</Hint>;
   return (
     <Stack gap="md">
-      {limited.map((one) => (
-        <Stack key={one.account} gap="xs">
+      {limited.map((one, at) => (
+        <Stack key={one.account ?? at} gap="xs">
           <Hint size="xs">
-            {names.account(one.account)}: {one.is_default ? 'default of the account' : 'set for this user'}
+            {one.account === null ? 'An account above' : names.account(one.account)}:{' '}
+            {one.is_default ? 'default of the account' : 'set for this user'}
             {one.stops === false && ', warns only'}
           </Hint>
           {one.limits.map((limit) => (

@@ -9,7 +9,7 @@ import type { PersonBudgetReading } from '../ledger/ledger.ts';
 import { accountForNew, findAccount } from './accounts.ts';
 import { invalidMember, noObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
-import { everyone, holdersWhoChange, listChain, refuseFormer } from './dependencies.ts';
+import { everyone, holdersWhoChange, listChain, maySeeAccount, refuseFormer } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { accountField, amountShown, idField, timeShown } from './fields.ts';
 import { findPerson } from './people.ts';
@@ -23,7 +23,7 @@ export const budgetSchema = z
     person: idField('person'),
     budgets: z.array(
       z.object({
-        account: idField('acct'),
+        account: idField('acct').nullable().describe('null: an account above, which the principal does not see.'),
         is_default: z.boolean().describe('Whether it is the default of the account, and not set for this person.'),
         stops: z.boolean().nullable().describe('false: events warn, and nothing is refused; null: no budget.'),
         limits: z.array(
@@ -42,9 +42,15 @@ export const budgetSchema = z
 
 const encodeBudget = encoderOf(budgetSchema);
 
-function budgetJson(person: Person, readings: readonly PersonBudgetReading[]): z.infer<typeof budgetSchema> {
-  const budgets = readings.map(({ account, isDefault, terms, limits }) => ({
-    account,
+/** People of an account do not learn which accounts are above it. */
+async function budgetJson(
+  call: Call,
+  person: Person,
+  readings: readonly PersonBudgetReading[],
+): Promise<z.infer<typeof budgetSchema>> {
+  const isSeen = await Promise.all(readings.map(({ account }) => maySeeAccount(call, account)));
+  const budgets = readings.map(({ account, isDefault, terms, limits }, at) => ({
+    account: isSeen[at] === true ? account : null,
     isDefault,
     stops: terms?.stops ?? null,
     limits: limits.map(({ length, ...limit }) => ({ ...limit, window: length })),
@@ -112,8 +118,8 @@ async function showBudget(call: ObjectCall, asked: string | undefined): Promise<
   if (principal.role === 'member' && !isOwn) throw noObject('person', id);
   const person = await findPerson(call, id);
   const account = asked === undefined ? null : (await findAccount(call, asked)).account;
-  if (person.accountId === null) return budgetJson(person, []);
-  return budgetJson(person, await readBudgets(call, person, await chainFor(call, person, account)));
+  if (person.accountId === null) return budgetJson(call, person, []);
+  return budgetJson(call, person, await readBudgets(call, person, await chainFor(call, person, account)));
 }
 
 async function readBudgets(
@@ -165,7 +171,7 @@ async function changeBudget(
     const after = { isDefault, ...(isDefault ? { terms: null } : { terms }) };
     const note = changeNote('person_budget.update', id, at.id, termsJson(before ?? null), termsJson(after));
     await people.setBudget(person, { account: at.id, terms }, recordAudit(call, [note]));
-    return budgetJson(person, await readBudgets(call, person, chain));
+    return budgetJson(call, person, await readBudgets(call, person, chain));
   });
 }
 

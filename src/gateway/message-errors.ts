@@ -1,6 +1,5 @@
 // Errors that the client of a message gets: refusals of the ledger, faults of providers, and early ends.
 
-import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { type ErrorCode, type ErrorDetails, TurnpikeError } from '../errors.ts';
 import type { Admission, IdempotencyRefusal, Refusal } from '../ledger/ledger.ts';
@@ -53,7 +52,7 @@ export function refusalError(refusal: Refusal, context: RefusalContext): Turnpik
 }
 
 function ownerOf({ above }: Refusal): string {
-  return above === null ? 'the account' : `the account ${formatId('acct', above)} above`;
+  return above === null ? 'the account' : 'an account above';
 }
 
 export function isIdempotencyRefusal(admission: Admission): admission is IdempotencyRefusal {

@@ -65,7 +65,6 @@ function keyJson(caller: Caller, groups: Group[], meters: CallerMeters, nowMs: n
   const allowance = describeSpending(ofAccount.allowance, ofAccount.allowanceUsed, ofAccount.allowanceHeld);
   const funds = payer.plan === null ? payer.available : fundsWith(payer.plan, payer.available, groups, nowMs);
   const ofAbove = meters.above.map((one) => ({
-    account: one.account,
     period: one.meters.allowancePeriod,
     spending: describeSpending(one.meters.allowance, one.meters.allowanceUsed, one.meters.allowanceHeld),
   }));
@@ -88,10 +87,8 @@ function keyJson(caller: Caller, groups: Group[], meters: CallerMeters, nowMs: n
     plan: payer.plan === null ? null : planJson(payer.plan),
     quota: spendingJson(quota, ofKey.quotaPeriod, nowMs),
     allowance: spendingJson(allowance, ofAccount.allowancePeriod, nowMs),
-    allowances_above: ofAbove.flatMap(({ account: above, period, spending }) =>
-      spending === null ? [] : [{ account: formatId('acct', above), ...spendingJson(spending, period, nowMs) }],
-    ),
-    budgets: meters.budgets.map(budgetJson),
+    allowances_above: ofAbove.flatMap(({ period, spending }) => spendingJson(spending, period, nowMs) ?? []),
+    budgets: meters.budgets.map((budget) => budgetJson(budget, account.id)),
     limits: meters.levels.map((level) => ({
       meter: level.meter,
       scope: level.group === null ? 'key' : 'account',
@@ -109,10 +106,10 @@ function isStop({ stops }: BudgetReading): boolean {
   return stops;
 }
 
-/** A limit of the budget of the person, as APIs show it. */
-export function budgetJson(budget: BudgetReading) {
+/** A limit of the budget of the person. Holders of a key do not learn which accounts are above theirs. */
+function budgetJson(budget: BudgetReading, account: number) {
   return {
-    account: formatId('acct', budget.account),
+    scope: budget.account === account ? 'account' : 'above',
     window: budget.length,
     limit: formatUsd(budget.limit),
     used: formatUsd(budget.used),

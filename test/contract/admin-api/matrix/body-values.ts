@@ -91,6 +91,13 @@ const tags = () =>
     [{ Team: 'search' }, { team: 'a,b' }, { team: '' }, { team: 7 }, ['team'], 'team=search', null],
   );
 const tagNames = () => values([['team'], []], [['Team'], ['a', 'a'], 'team', null]);
+/** A person of the key's account, or of the one above if the principal sees them. */
+function isNear(principal: Principal, account: AccountName, ofKey: AccountName | null): boolean {
+  if (account === ofKey) return true;
+  const isAbove = ofKey !== null && parentOf[ofKey] === account;
+  return isAbove && (principal.account === null || isOver(principal, account));
+}
+
 /** A person of the key's account, who is not disabled. Keys of members are theirs, and those of their tokens are service keys. */
 function peopleOfKeys({ objects }: World): Variant[] {
   const people = objects.filter(({ kind }) => kind === 'person');
@@ -98,7 +105,7 @@ function peopleOfKeys({ objects }: World): Variant[] {
     ...people.map(({ id, account, isRevoked }) => ({
       value: id,
       isBeyond: (principal: Principal, ofKey: AccountName | null) =>
-        principal.role === 'member' || isRevoked || account === null || account !== ofKey,
+        principal.role === 'member' || isRevoked || account === null || !isNear(principal, account, ofKey),
     })),
     ...values([null], ['person_000000000', 'person_', 7]),
   ];
@@ -343,12 +350,13 @@ export const bodyRules: Record<string, BodyRule> = {
   'PATCH /api/v1/accounts/{id}': {
     least: () => ({ low_balances: ['7.00'] }),
     values(world) {
-      const { low_balances, credit_line } = accountTerms();
+      const { low_balances, credit_line, tags, tags_required, tags_pinned } = accountTerms();
       const ofBalance = credit_line.map(({ isBeyond, ...variant }) => ({
         ...variant,
         isBeyond: (...of: Parameters<Variant['isBeyond']>) => of[1] === 'echo' || isBeyond(...of),
       }));
-      const members = { credit_line: ofBalance, pays_from: places(world)['pays_from'] ?? [] };
+      const pays_from = places(world)['pays_from'] ?? [];
+      const members = { credit_line: ofBalance, pays_from, tags, tags_required, tags_pinned };
       return {
         low_balances,
         ...ofPeople(),
