@@ -115,8 +115,8 @@ function peopleOfKeys({ objects }: World): Variant[] {
 function accountsOfBudgets({ accountIds }: World): Variant[] {
   const isOthers =
     (account: AccountName): Variant['isBeyond'] =>
-    (_, __, object) =>
-      object === null || object === 'none' || object.account !== account;
+    (principal, _, object) =>
+      object === null || object === 'none' || !isNear(principal, account, object.account);
   return [
     { value: accountIds.alpha, isBeyond: isOthers('alpha') },
     { value: accountIds.bravo, isBeyond: isOthers('bravo') },
