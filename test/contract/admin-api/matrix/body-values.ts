@@ -343,12 +343,13 @@ export const bodyRules: Record<string, BodyRule> = {
   'PATCH /api/v1/accounts/{id}': {
     least: () => ({ low_balances: ['7.00'] }),
     values(world) {
-      const { low_balances, credit_line } = accountTerms();
+      const { low_balances, credit_line, tags, tags_required, tags_pinned } = accountTerms();
       const ofBalance = credit_line.map(({ isBeyond, ...variant }) => ({
         ...variant,
         isBeyond: (...of: Parameters<Variant['isBeyond']>) => of[1] === 'echo' || isBeyond(...of),
       }));
-      const members = { credit_line: ofBalance, pays_from: places(world)['pays_from'] ?? [] };
+      const pays_from = places(world)['pays_from'] ?? [];
+      const members = { credit_line: ofBalance, pays_from, tags, tags_required, tags_pinned };
       return {
         low_balances,
         ...ofPeople(),
