@@ -256,7 +256,9 @@ const createBody = z.strictObject({
   ...changeable,
   groups: changeable.groups
     .optional()
-    .describe('The groups that its keys may be in; by default ["default"], for owners those of the account above.'),
+    .describe(
+      'The groups that its keys may be in; by default the group default, for owners those of the account above.',
+    ),
   parent: changeable.parent.optional().describe('The account above; for owners by default their own.'),
   pays_from: changeable.pays_from.optional().describe('By default own; for owners always parent.'),
   person_budget: changeable.person_budget.optional(),

@@ -133,6 +133,8 @@ const KNOWN = [
   'STRIPE_API_URL',
   'CREDENTIAL_DIRECTORIES',
   'CREDENTIAL_VARIABLES',
+  'AGENT_OTLP_ENDPOINT',
+  'AGENT_OTLP_HEADERS',
 ].map((name) => `TURNPIKE_${name}`);
 
 /** Without those of further issuers, whose names differ by a number. */

@@ -194,7 +194,8 @@ function sumRun(
 ): Promise<TotalsRow[]> {
   const bindings = new Bindings();
   const rows = totalsRange(on, bindings, owner, run);
-  const ofModel = model === null ? '' : `WHERE r.model = ${bindings.add(model)}`; // the model has no index
+  // As an expression: with a constant column inside the order of its index, SQLite sorts the run.
+  const ofModel = model === null ? '' : `WHERE COALESCE(r.model, '') = ${bindings.add(model)}`;
   const isTagged = tag !== null || columns.includes('tag_set');
   const by = isTagged ? [...new Set([...columns, 'account_id', 'tag_set'] as const)] : columns;
   const sums = `SELECT ${shown(on, by)}, ${SUMS} FROM (SELECT r.* ${rows}) r ${ofModel}

@@ -22,6 +22,7 @@ import type { Turnpike } from '../support/start-turnpike.ts';
 /** Errors of the admin API and the sign-in only. */
 const NOT_PUBLIC = [
   'payment',
+  'bill_',
   'code_',
   'token_',
   'sign_in_',

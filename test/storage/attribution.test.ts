@@ -8,7 +8,7 @@ import { openWorkbench, type Workbench } from '../money/ledger/workbench.ts';
 import { cannotStartPostgres, runOn } from '../support/start-postgres.ts';
 import { type OpenedPostgres, openPostgres } from './open-postgres.ts';
 import { type OpenedSqlite, openSqlite } from './open-sqlite.ts';
-import { withoutAttribution } from './without-attribution.ts';
+import { tablesBefore } from './tables-before.ts';
 
 const PAGE = { account: null, key: null, madeBy: null, model: null, sinceMs: null, untilMs: null, limit: 10 };
 
@@ -41,7 +41,7 @@ test('totals of earlier records stay without a provider, also after a refund, on
   await using bench = await openWorkbench((clock) => (opened = openSqlite(clock)), 1_000);
   const { database, path, sums } = opened as unknown as OpenedSqlite;
   await continueFrom(bench, async () => {
-    database.run(`${withoutAttribution.sqlite} PRAGMA user_version = 19`);
+    database.run(tablesBefore(20).sqlite);
     openForWriting(path).close();
   });
   expect(checkLedger(sums()).faults).toEqual([]);
@@ -57,7 +57,7 @@ test.skipIf(cannotStartPostgres)(
     await using bench = await openWorkbench(async (clock) => (opened = await openPostgres(clock)), 1_000);
     await continueFrom(bench, async () => {
       const { url } = opened as unknown as OpenedPostgres;
-      await runOn(url, `${withoutAttribution.postgres} DELETE FROM schema_versions WHERE version > 19`);
+      await runOn(url, tablesBefore(20).postgres);
       await prepareDatabase(url);
     });
   },

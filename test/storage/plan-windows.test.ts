@@ -7,7 +7,7 @@ import { openWorkbench, START_MS, type Workbench } from '../money/ledger/workben
 import { cannotStartPostgres, runOn } from '../support/start-postgres.ts';
 import { type OpenedPostgres, openPostgres } from './open-postgres.ts';
 import { type OpenedSqlite, openSqlite } from './open-sqlite.ts';
-import { withoutAttribution } from './without-attribution.ts';
+import { tablesBefore } from './tables-before.ts';
 
 const DAY_MS = 86_400_000;
 const WEEK = {
@@ -19,9 +19,6 @@ const WEEK = {
   endsAtMs: null,
   overflow: true,
 } as const;
-const WITHOUT_COLUMNS =
-  'DROP INDEX people_by_email; ALTER TABLE account_meters DROP COLUMN past_windows; ALTER TABLE account_meters DROP COLUMN reversals;';
-const WITHOUT_FUNCTIONS = 'DROP FUNCTION make_usage_month, drop_usage_month, carry_entries, carried_before_ms;';
 /** As the earlier version wrote it. */
 const EARLY_PLAN = JSON.stringify({ ...WEEK, windows: [{ ...WEEK.windows[0], used: 30, startMs: START_MS }], held: 0 });
 
@@ -57,7 +54,7 @@ test('a plan of an earlier version keeps its use over changes of plans, on SQLit
   await using bench = await openWorkbench((clock) => (opened = openSqlite(clock)), 0);
   await continueFrom(bench, async (plan) => {
     const { database, path } = opened as OpenedSqlite;
-    database.run(`${withoutAttribution.sqlite} ${WITHOUT_COLUMNS} PRAGMA user_version = 14`);
+    database.run(tablesBefore(15).sqlite);
     database.run('UPDATE account_meters SET plan = ?', [plan]);
     openForWriting(path).close();
   });
@@ -70,10 +67,7 @@ test.skipIf(cannotStartPostgres)(
     await using bench = await openWorkbench(async (clock) => (opened = await openPostgres(clock)), 0);
     await continueFrom(bench, async (plan) => {
       const { url } = opened as OpenedPostgres;
-      await runOn(
-        url,
-        `${withoutAttribution.postgres} ${WITHOUT_COLUMNS} ${WITHOUT_FUNCTIONS} DELETE FROM schema_versions WHERE version > 14`,
-      );
+      await runOn(url, tablesBefore(15).postgres);
       await runOn(url, `UPDATE account_meters SET plan = '${plan}'`);
       await prepareDatabase(url);
     });

@@ -32,6 +32,8 @@ const groupLabels = {
   account: 'Accounts',
   sign_up: 'Sign-up',
   provider: 'Providers',
+  export: 'Exports',
+  provider_bill: 'Provider bills',
   backup: 'Backups',
   upkeep: 'Maintenance',
   destination: 'Notifications',

@@ -43,6 +43,10 @@ const settingNames = {
   second_factor_required: 'Second factor required for',
   session_lifetime_hours: 'Session lifetime',
   operator_session_lifetime_hours: 'Session lifetime of operators',
+  agent_sign_in: 'Coding agents: sign-in',
+  agent_sign_in_days: 'Coding agents: time until the next sign-in',
+  agent_token_minutes: 'Coding agents: lifetime of access tokens',
+  agent_notice: 'Coding agents: notice',
   sign_up: 'Sign-up',
   sign_up_domains: 'Sign-up: email domains',
   sign_up_group: 'Sign-up: group',
@@ -54,6 +58,8 @@ const settingNames = {
   auto_recharges_per_day_max: 'Automatic recharges per day',
   stripe_automatic_tax: 'Taxes by Stripe Tax',
   plan_grace_hours: 'Grace period of unpaid plans',
+  provider_bill_difference_percent: 'Reported difference in percent',
+  provider_bill_difference_usd: 'Reported difference in USD',
 } as Readonly<Record<string, string>>;
 
 export const sectionTitles = {
@@ -62,6 +68,7 @@ export const sectionTitles = {
   people: 'Sign-up',
   payments: 'Payments',
   usage: 'Tags',
+  bills: 'Provider bills',
   retention: 'Data retention',
   streams: 'Streaming and holds',
   upstream: 'Provider timeouts',
@@ -88,6 +95,7 @@ export const unitNames = {
   ms: 'milliseconds',
   bytes: 'bytes',
   tokens: 'tokens',
+  minutes: 'minutes',
   hours: 'hours',
   days: 'days',
   months: 'months',
@@ -148,6 +156,10 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   second_factor_required: 'signIn',
   session_lifetime_hours: 'signIn',
   operator_session_lifetime_hours: 'signIn',
+  agent_sign_in: 'signIn',
+  agent_sign_in_days: 'signIn',
+  agent_token_minutes: 'signIn',
+  agent_notice: 'signIn',
   sign_up: 'people',
   sign_up_domains: 'people',
   sign_up_group: 'people',
@@ -159,6 +171,8 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   auto_recharges_per_day_max: 'payments',
   stripe_automatic_tax: 'payments',
   plan_grace_hours: 'payments',
+  provider_bill_difference_percent: 'bills',
+  provider_bill_difference_usd: 'bills',
 };
 
 /** A setting that is not in this list belongs to "Other". */

@@ -59,7 +59,8 @@ async function ask(method: string, path: string, token: string, body?: Json) {
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  return { status: response.status, text, body: JSON.parse(text) as Json };
+  const isJson = /^application\/json\b/.test(response.headers.get('content-type') ?? ''); // exports are not
+  return { status: response.status, text, body: (isJson ? JSON.parse(text) : {}) as Json };
 }
 
 /** Everything of the other account, as its operator sees it. */
@@ -70,7 +71,7 @@ async function readOtherAccount(): Promise<unknown> {
     `/accounts/${account}/entries`,
     `/audit?account=${account}`,
     '/tokens?limit=1000',
-    '/people?limit=1000',
+    `/people?account=${account}&limit=1000`,
   ];
   const lists = [`/keys?account=${account}`, `/usage?account=${account}`, `/usage/totals?account=${account}`];
   return Promise.all([...paths, ...lists].map((path) => turnpike.admin('GET', path)));

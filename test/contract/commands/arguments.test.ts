@@ -118,10 +118,12 @@ test('the help of a command has the description, choices and defaults of each fi
   expect(out.split('\n').slice(0, 4)).toEqual([
     'usage: turnpike account create NAME [flags]',
     '',
-    'Create an account.',
+    'Create an account; owners one below theirs.',
     'Result: the account.',
   ]);
-  expect(out).toMatch(/^ {2}--group A,B +the groups that its keys may be in \(default: default\)$/m);
+  expect(out).toMatch(
+    /^ {2}--group A,B +the groups that its keys may be in; by default the group default, for owners /m,
+  );
   expect(out).toMatch(/^ {2}--credit-kind payment\|promotion +the kind of its initial credit \(default: payment\)$/m);
   expect(out).toMatch(/^ {2}--credit-line AMOUNT .*\(default: 0\)$/m);
   expect((await world.run('key', 'create', '--help')).out).toMatch(/^ {2}--quota-period .*; default: total\)$/m);
@@ -195,7 +197,7 @@ test('an invalid value is refused with the name of its flag, before any request'
 test('the error about a wrong value has the choices, and how to have no limit', async () => {
   const errorOf = async (...given: string[]) => (await world.run(...given)).error.split('\n')[0];
   expect(await errorOf('usage', '--totals', '')).toBe(
-    'turnpike usage: --totals must be day or model or key or account, not ""',
+    'turnpike usage: --totals must be day or model or key or account or provider or person or tag, not ""',
   );
   expect(await errorOf('key', 'create', '--account', 'acct_x', '--rpm', '1000000001')).toBe(
     'turnpike key create: --rpm must be at most 1000000000; leave it out for no limit',

@@ -33,7 +33,11 @@ test('a token of an account can do what its account needs', async () => {
   const key = await world.runJson('key', 'create', '--account', String(account), ...as);
   expect((await world.runJson('account', 'list', ...as)) as unknown).toMatchObject([{ id: account }]);
   expect((await world.runJson('key', 'revoke', String(key['id']), ...as))['status']).toBe('revoked');
-  const refused = await world.run('account', 'create', 'mine', ...as);
+  expect(await world.runJson('account', 'create', 'ours', ...as)).toMatchObject({
+    parent: account,
+    pays_from: 'parent',
+  });
+  const refused = await world.run('provider', 'list', ...as);
   expect([refused.exitCode, refused.error]).toEqual([
     1,
     expect.stringContaining('The role owner is not allowed to do this'),

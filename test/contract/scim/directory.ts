@@ -14,6 +14,7 @@ export interface Answer {
 export interface Directory extends AsyncDisposable {
   turnpike: Turnpike;
   token: string;
+  tokenId: string;
   account: string;
   /** Part of every name, so that tests do not meet. */
   mark: string;
@@ -38,7 +39,7 @@ let opened = 0;
 export async function openDirectory(given?: Turnpike): Promise<Directory> {
   const turnpike = given ?? (await sharedTurnpike());
   const mark = `d${process.pid}x${++opened}`;
-  const { token } = await turnpike.admin('POST', '/tokens', { role: 'scim', name: mark });
+  const { id, token } = await turnpike.admin('POST', '/tokens', { role: 'scim', name: mark });
   const account = String((await turnpike.admin('POST', '/accounts', { name: mark }))['id']);
   const ask = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
     askScim(turnpike, String(token), method, path, body, headers);
@@ -51,6 +52,7 @@ export async function openDirectory(given?: Turnpike): Promise<Directory> {
   return {
     turnpike,
     token: String(token),
+    tokenId: String(id),
     account,
     mark,
     ask,

@@ -40,6 +40,7 @@ test('a message names the fields in its line, and the first of a minute in a lin
     disbelieved: [],
     contradicted: [],
     unknown: [],
+    tagsInMetrics: [],
   } as unknown as MessageReport;
   for (const leftOut of [['min_p'], ['min_p'], []]) reportMessage(observers, { ...report, leftOut });
   log.flush();

@@ -112,6 +112,8 @@ describe('an unused service', () => {
       'state',
       'status',
       'stream',
+      'tag', // of the setting tags_in_metrics
+      'value', // chosen by clients: at most tagMetricValuesMax
       'version',
     ];
     expect([...labels].toSorted()).toEqual(allowed);

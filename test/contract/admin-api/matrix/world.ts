@@ -455,7 +455,7 @@ async function addDestinations(world: World): Promise<void> {
 
 /** An export of each account and one of the operators. */
 async function addExports(world: World): Promise<void> {
-  for (const account of ['alpha', 'bravo', 'delta', null] as const) {
+  for (const account of ['alpha', 'bravo', 'delta', 'echo', 'foxtrot', null] as const) {
     const of = account ?? 'operators';
     const label = labelOf('export', of);
     const { body } = await world.installation.ask('POST', '/api/v1/exports', {
