@@ -1,4 +1,4 @@
-// Names of accounts and keys by their numbers, read once while they are in use.
+// Names of accounts and keys, and emails of people, by their numbers, read once while they are in use.
 
 import { bounds } from '../config/config.ts';
 import type { ExportSources } from './export-question.ts';
@@ -7,12 +7,14 @@ import type { ExportSources } from './export-question.ts';
 export interface Names {
   account(id: number): Promise<string | null>;
   key(id: number): Promise<string | null>;
+  person(id: number): Promise<string | null>;
 }
 
-export function makeNames({ accounts }: Pick<ExportSources, 'accounts'>): Names {
+export function makeNames({ accounts, people }: Pick<ExportSources, 'accounts' | 'people'>): Names {
   return {
     account: remembered(async (id) => (await accounts.getAccount(id))?.name ?? null),
     key: remembered(async (id) => (await accounts.getKey(id))?.name ?? null),
+    person: remembered(async (id) => (await people.getPerson(id))?.email ?? null),
   };
 }
 
