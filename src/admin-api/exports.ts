@@ -106,6 +106,7 @@ async function questionOf(call: Call, asked: FileQuery): Promise<ExportQuestion>
     tagName,
     account: accountOf(call.principal, await askedAccount(call, asked.account)),
     below: asked.below === 'true',
+    reader: call.principal.accountId,
     sinceMs: span.sinceMs,
     untilMs: span.untilMs - 1,
     hasProviderCost: seesProviderCost(call.principal),

@@ -53,7 +53,7 @@ const providerColumns: readonly AnyColumn[] = [
 
 export function costsSheet(reading: Reading, question: ExportQuestion): Sheet {
   const { by, hasProviderCost } = question;
-  const names = makeNames(reading.sources);
+  const names = makeNames(reading.sources, question.reader);
   return {
     columns: [...memberColumns(by), ...sumColumns, ...(hasProviderCost ? providerColumns : [])],
     async *pages(from) {

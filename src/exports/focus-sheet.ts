@@ -122,7 +122,7 @@ function skuPriceOf({ kind, group, model }: Group): string {
 }
 
 export function focusSheet(reading: Reading, question: ExportQuestion): Sheet {
-  const names = makeNames(reading.sources);
+  const names = makeNames(reading.sources, question.reader);
   const { installation: issuer } = reading.names;
   return {
     columns,

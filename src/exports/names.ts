@@ -10,9 +10,17 @@ export interface Names {
   person(id: number): Promise<string | null>;
 }
 
-export function makeNames({ accounts, people }: Pick<ExportSources, 'accounts' | 'people'>): Names {
+/** Accounts that the reader may not see, such as those above its own, have no name. */
+export function makeNames({ accounts, people }: Pick<ExportSources, 'accounts' | 'people'>, reader: number | null): Names {
+  const isSeen = async (id: number) => {
+    let next: number | null = id;
+    for (let levels = 0; next !== reader && next !== null && levels < bounds.accountChainMax; levels++)
+      next = (await accounts.getAccount(next))?.parentId ?? null;
+    return next === reader;
+  };
+  const nameOf = async (id: number) => (await accounts.getAccount(id))?.name ?? null;
   return {
-    account: remembered(async (id) => (await accounts.getAccount(id))?.name ?? null),
+    account: remembered(async (id) => (reader === null || (await isSeen(id)) ? await nameOf(id) : null)),
     key: remembered(async (id) => (await accounts.getKey(id))?.name ?? null),
     person: remembered(async (id) => (await people.getPerson(id))?.email ?? null),
   };

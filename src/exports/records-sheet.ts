@@ -57,7 +57,7 @@ const providerColumns: readonly AnyColumn[] = [
 ];
 
 export function recordsSheet(reading: Reading, question: ExportQuestion): Sheet {
-  const names = makeNames(reading.sources);
+  const names = makeNames(reading.sources, question.reader);
   return {
     columns: question.hasProviderCost ? [...columns, ...providerColumns] : columns,
     async *pages(from: Place | null): AsyncGenerator<SheetPage> {

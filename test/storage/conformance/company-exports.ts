@@ -196,13 +196,14 @@ function viewConformance(open: OpenStores): void {
     expect(more).toEqual([]);
     expect(row).toMatchObject({
       account_name: 'shared',
-      payer_name: 'company',
+      payer: company.idOf('company'),
+      payer_name: '',
       messages: '1',
       refunded: '0.001234567',
     });
     const focus = await company.download('kind=focus&month=2026-12', owner);
-    expect(new Set(focus.map((one) => `${one['SubAccountName']} ${one['BillingAccountName']}`))).toEqual(
-      new Set(['shared company']),
+    expect(new Set(focus.map((one) => `${one['SubAccountName']} ${one['BillingAccountId']} ${one['BillingAccountName']}`))).toEqual(
+      new Set([`shared ${company.idOf('company')} `]),
     );
     expect(focus.map((one) => one['ChargeClass']).sort()).toEqual(['', 'Correction']);
     const below = await company.download('kind=costs&month=2026-12&by=account&below=true', owner);
@@ -243,7 +244,7 @@ function continuationConformance(open: OpenStores): void {
     const reading = { sources: stores, names: { installation: 'Turnpike' }, requester: undefined };
     const span = { sinceMs: Date.UTC(2026, 10), untilMs: Date.UTC(2026, 11) - 1 };
     for (const kind of ['records', 'focus'] as const) {
-      const all = { account: null, below: false, by: [], tagName: null, hasProviderCost: true };
+      const all = { account: null, below: false, reader: null, by: [], tagName: null, hasProviderCost: true };
       const question: ExportQuestion = { kind, format: 'csv', ...span, ...all };
       const read = async (from: Place | null, rowsMax: number) => {
         const pieces: Uint8Array[] = [];
