@@ -29,7 +29,7 @@ import { changeNote, createOnce, type Made, type Remember, recordAudit } from '.
 import { accountOf, holders, holdersWhoChange, maySeeAccount, refuseBeyond } from './dependencies.ts';
 import { boundSending } from './destinations.ts';
 import { encoderOf } from './encode.ts';
-import { dimensionsOf, formatField, kindField } from './exports.ts';
+import { dimensionsOf, formatField, kindField, tagNameOf } from './exports.ts';
 import {
   accountField,
   accountShown,
@@ -42,6 +42,7 @@ import {
 } from './fields.ts';
 import { after, answerPage } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
+import { tagNameField } from './usage-totals.ts';
 
 const periodShown = z.string().openapi({ examples: ['2026-11', '2026-11-30'] });
 const statusShown = z.enum(['pending', 'done', 'failed']);
@@ -69,6 +70,8 @@ export const exportSchema = z
     kind: z.enum(exportKinds),
     format: z.enum(exportFormats),
     by: z.array(z.enum(dimensions)),
+    tag_name: z.string().nullable().describe('The tag of the dimension tag.'),
+    below: z.boolean().describe('Whether its files have the accounts below `account`, too.'),
     every: z.enum(['day', 'month']),
     day: z.int().describe('The day of the month on which the file of the last month is sent.'),
     target: z.enum(['s3', 'mail']),
@@ -93,6 +96,8 @@ function exportJson(schedule: ExportSchedule): z.infer<typeof exportSchema> {
   const s3 = target.kind === 's3' ? target : null;
   return encodeExport({
     ...schedule,
+    tagName: schedule.tagName ?? null,
+    below: schedule.below ?? false,
     target: target.kind,
     s3Endpoint: s3?.endpoint ?? null,
     s3Region: s3?.region ?? null,
@@ -170,6 +175,11 @@ const changeable = {
 const createBody = z.strictObject({
   kind: kindField,
   by: byField.optional(),
+  tag_name: tagNameField,
+  below: z
+    .boolean({ error: 'must be true or false' })
+    .optional()
+    .describe('Also the accounts that are below `account` when a file is made; by default false.'),
   every: z
     .enum(['day', 'month'], { error: 'must be day or month' })
     .describe('Each file covers a day or a month, UTC.'),
@@ -262,17 +272,20 @@ export const exportScheduleRoutes: AdminRoute[] = [
 
 async function storeNew(call: CallWith<typeof createBody>, remember: Remember): Promise<Made> {
   const { principal, body, exports, clock } = call;
-  const { kind, format = 'csv', every, day = 1, name = '', account, by } = body;
+  const { kind, format = 'csv', every, day = 1, name = '', account, by, below = false } = body;
   const isOfAccount = account !== undefined || principal.accountId !== null;
   const accountId = isOfAccount ? (await accountForNew(call, account, 'is required')).id : null;
   const countMax = accountId === null ? bounds.exportsOfOperatorsMax : bounds.exportsPerAccountMax;
   const count = await exports.countExports(accountId);
   if (accountId !== null) refuseBeyond(principal, 'exports', count, countMax);
   else if (count >= countMax) throw new TurnpikeError('conflict', `There are ${count} exports of operators already.`);
+  if (below && accountId === null) throw invalidMember('below', 'needs an account');
+  const dimensions = dimensionsOf(kind, by);
+  const tagName = tagNameOf(dimensions, body.tag_name);
   const id = newNumber();
   const nowMs = clock.nowMs();
   const schedule: ExportSchedule = {
-    ...{ id, accountId, name, kind, format, by: dimensionsOf(kind, by), every, day },
+    ...{ id, accountId, name, kind, format, by: dimensions, tagName, below, every, day },
     ...(await targetOf(call, { id, accountId, target: body.target, secretSealed: null }, body)),
     ...timesOf({ every, day }, nowMs),
     ...{ madeBy: principal.id, createdAtMs: nowMs, status: 'enabled', version: 0 },

@@ -23,6 +23,8 @@ import { accountField, timeField } from './fields.ts';
 import { requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
 import { streamFile } from './stream-file.ts';
+import { belowFilter } from './usage-filters.ts';
+import { tagNameField, tagNameFor } from './usage-totals.ts';
 
 const BY_WORDS = `must be one or two of ${dimensions.join(', ')}, such as "account,model"`;
 const BY = new RegExp(`^(${dimensions.join('|')})(,(${dimensions.join('|')}))?$`);
@@ -49,6 +51,8 @@ const query = {
   format: formatField.default('csv'),
   by: byField.optional(),
   account: accountField.optional().describe('Only this account; by default all that the token may see.'),
+  below: belowFilter,
+  tag_name: tagNameField,
   month: monthField.optional().describe('The month in UTC; by default the current one. Not with `since` and `until`.'),
   since: timeField.optional().describe('From this time; by default from the start of the month that `until` ends in.'),
   until: timeField
@@ -93,12 +97,16 @@ export function exportRoutes(): AdminRoute[] {
 async function questionOf(call: Call, asked: FileQuery): Promise<ExportQuestion> {
   const { kind, format } = asked;
   const by = dimensionsOf(kind, asked.by);
+  const tagName = tagNameOf(by, asked.tag_name);
   const span = spanOfQuery(asked, call.clock.nowMs());
   return {
     kind,
     format,
     by,
+    tagName,
     account: accountOf(call.principal, await askedAccount(call, asked.account)),
+    below: asked.below === 'true',
+    reader: call.principal.accountId,
     sinceMs: span.sinceMs,
     untilMs: span.untilMs - 1,
     hasProviderCost: seesProviderCost(call.principal),
@@ -109,6 +117,13 @@ async function questionOf(call: Call, asked: FileQuery): Promise<ExportQuestion>
 export function dimensionsOf(kind: ExportQuestion['kind'], by: readonly Dimension[] | undefined): readonly Dimension[] {
   if (kind !== 'costs' && by !== undefined) throw invalidMember('by', 'is only for kind costs');
   return kind === 'costs' ? (by ?? BY_DEFAULT) : [];
+}
+
+/** Throws invalid_request for a tag without its dimension, and the dimension without a tag. */
+export function tagNameOf(by: readonly Dimension[], name: string | undefined): string | null {
+  if (by.includes('tag')) return tagNameFor(name, ['tag']);
+  if (name !== undefined) throw invalidMember('tag_name', 'is only for the dimension tag');
+  return null;
 }
 
 function spanOfQuery({ month, since, until }: FileQuery, nowMs: number): Span {

@@ -605,6 +605,7 @@ export const bounds = {
   telemetryFlushMsMax: 3_000,
   // Exports
   exportPageRows: 1_000, // records, and entries, that are in memory at a time
+  exportReadsAtOnce: 8, // of single messages and their entries, beside the pages
   exportGroupRows: 10_000, // of Parquet that are written at once
   exportGroupsMax: 50_000, // of sums that are in memory at a time: about 20 MB
   exportNamesMax: 10_000, // of accounts, and of keys, that one file remembers

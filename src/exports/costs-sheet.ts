@@ -28,6 +28,9 @@ interface CostRow {
   costedMessages: number;
 }
 
+/** By the texts of their values. */
+type Groups = Map<string, CostRow>;
+
 const { sum, whole } = columnsFor<CostRow>();
 
 const sumColumns: readonly AnyColumn[] = [
@@ -50,34 +53,38 @@ const providerColumns: readonly AnyColumn[] = [
 
 export function costsSheet(reading: Reading, question: ExportQuestion): Sheet {
   const { by, hasProviderCost } = question;
-  const names = makeNames(reading.sources);
+  const names = makeNames(reading.sources, question.reader);
   return {
     columns: [...memberColumns(by), ...sumColumns, ...(hasProviderCost ? providerColumns : [])],
     async *pages(from) {
-      let groups = new Map<string, CostRow>();
+      const shared: Groups = new Map(); // complete at the end
+      let own: Groups = new Map(); // of an account that is alone: complete when it has been read
       let account: number | null = null;
-      for await (const { charges, next } of readCharges(reading, question, from)) {
-        if (isByAccount(by) && account !== null && account !== next.account) {
-          yield { rows: await finish(groups, question, names), next: null };
-          groups = new Map();
+      for await (const { charges, next, isAlone } of readCharges(reading, question, from)) {
+        if (account !== next.account && own.size > 0) {
+          yield { rows: await finish(own, question, names), next: null };
+          own = new Map();
         }
         account = next.account;
-        for (const charge of charges) addCharge(groups, question, charge);
+        for (const charge of charges) {
+          const isOwn = isAlone && isByAccount(by) && charge.account === account;
+          addCharge(isOwn ? own : shared, question, charge);
+        }
+        if (own.size + shared.size > bounds.exportGroupsMax) throw tooManyGroups();
       }
-      yield { rows: await finish(groups, question, names), next: null };
+      for (const groups of [own, shared]) yield { rows: await finish(groups, question, names), next: null };
     },
   };
 }
 
 /** Only messages, and what was given back of them: credits and payments are no costs. */
-function addCharge(groups: Map<string, CostRow>, { by }: ExportQuestion, charge: Charge): void {
+function addCharge(groups: Groups, question: ExportQuestion, charge: Charge): void {
   const { kind, record, balancePaid, planPaid, writtenOff } = charge;
   if (kind !== 'message' && kind !== 'refund' && kind !== 'correction') return;
-  const values = valuesOf(by, charge);
+  const values = valuesOf(question, charge);
   const name = JSON.stringify(values);
   const row = groups.get(name) ?? emptyRow(values);
   if (row.messages === 0 && !groups.has(name)) groups.set(name, row);
-  if (groups.size > bounds.exportGroupsMax) throw tooManyGroups();
   row.planPaid += BigInt(planPaid);
   row.writtenOff += BigInt(writtenOff);
   if (kind === 'refund') row.refunded -= BigInt(balancePaid);
@@ -106,7 +113,7 @@ function emptyRow(values: CostRow['values']): CostRow {
 }
 
 /** In the order of the values, so that the same data gives the same file. */
-async function finish(groups: ReadonlyMap<string, CostRow>, { by }: ExportQuestion, names: Names): Promise<CostRow[]> {
+async function finish(groups: Groups, { by }: ExportQuestion, names: Names): Promise<CostRow[]> {
   const rows = [...groups.values()].sort((one, other) => compareValues(one.values, other.values));
   for (const row of rows)
     for (const [at, dimension] of by.entries())

@@ -1,6 +1,6 @@
 // The question that a file answers: its rows, the form of the file, the time and the account that it covers.
 
-import type { AccountStore } from '../accounts/accounts.ts';
+import type { AccountStore, PersonStore } from '../accounts/accounts.ts';
 import type { Requester } from '../base/timers.ts';
 import type { LedgerReader, RetentionStore } from '../ledger/ledger.ts';
 import type { UsageStore } from '../reports/reports.ts';
@@ -18,8 +18,14 @@ export interface ExportQuestion {
   format: ExportFormat;
   /** One or two dimensions of `costs`; empty for other kinds. */
   by: readonly Dimension[];
+  /** The tag of the dimension `tag`; null without it. */
+  tagName: string | null;
   /** null: all accounts. */
   account: number | null;
+  /** Also the accounts that are below this one now, on every level. */
+  below: boolean;
+  /** The account whose people get the file, which names no accounts but this one and those below it; null: operators. */
+  reader: number | null;
   /** Both inclusive, UTC. */
   sinceMs: number;
   untilMs: number;
@@ -35,7 +41,8 @@ export interface Place {
 
 /** The stores that files are read from. Each read is one bounded page. */
 export interface ExportSources {
-  accounts: Pick<AccountStore, 'getAccount' | 'listAccounts' | 'getKey'>;
+  accounts: Pick<AccountStore, 'getAccount' | 'listAccounts' | 'listBelow' | 'getKey'>;
+  people: Pick<PersonStore, 'getPerson'>;
   ledger: Pick<LedgerReader, 'listEntries'>;
   usage: Pick<UsageStore, 'listUsage' | 'getUsage'>;
   retention: Pick<RetentionStore, 'retainedSince'>;

@@ -10,6 +10,7 @@ import type { ExportQuestion, Place, Reading } from './export-question.ts';
 import { makeNames, type Names } from './names.ts';
 import { type Charge, readCharges } from './read-charges.ts';
 import type { Sheet, SheetPage } from './sheet.ts';
+import { tagsText } from './tags-text.ts';
 
 type Kind = Exclude<Charge['kind'], 'payment' | 'debt' | 'carried_forward'>;
 
@@ -28,17 +29,20 @@ const charges: Readonly<Record<Kind, { category: string; frequency: string; desc
 interface Group {
   kind: Kind;
   account: number;
+  payer: number;
   dayMs: number;
   key: number | null;
   group: string | null;
   model: string | null;
   provider: string | null;
+  tags: string | null;
   /** Corrects a month that is over. */
   isLate: boolean;
 }
 
 interface FocusRow extends Group {
   accountName: string | null;
+  payerName: string | null;
   keyName: string | null;
   issuer: string;
   billed: bigint;
@@ -58,8 +62,8 @@ const ONE_USD = 1_000_000_000n;
 const columns: readonly AnyColumn[] = [
   empty('AvailabilityZone'),
   sum('BilledCost', (row) => row.billed),
-  text('BillingAccountId', (row) => formatId('acct', row.account)),
-  text('BillingAccountName', (row) => row.accountName),
+  text('BillingAccountId', (row) => formatId('acct', row.payer)),
+  text('BillingAccountName', (row) => row.payerName),
   text('BillingAccountType', () => 'Account'),
   text('BillingCurrency', () => 'USD'),
   time('BillingPeriodEnd', (row) => monthStartMs(row.dayMs, -1)),
@@ -109,7 +113,7 @@ const columns: readonly AnyColumn[] = [
   text('SubAccountId', ({ account }) => formatId('acct', account)),
   text('SubAccountName', ({ accountName }) => accountName),
   text('SubAccountType', () => 'Account'),
-  empty('Tags'),
+  text('Tags', ({ tags }) => tags),
 ];
 
 /** The group that sells a model decides its price. */
@@ -118,23 +122,28 @@ function skuPriceOf({ kind, group, model }: Group): string {
 }
 
 export function focusSheet(reading: Reading, question: ExportQuestion): Sheet {
-  const names = makeNames(reading.sources);
+  const names = makeNames(reading.sources, question.reader);
   const { installation: issuer } = reading.names;
   return {
     columns,
     async *pages(from: Place | null): AsyncGenerator<SheetPage> {
       let rows = new Map<string, FocusRow>();
       let next: Place | null = null;
+      let source: number | null = null; // the account whose charges these rows are from
       for await (const page of readCharges(reading, question, from)) {
         for (const charge of page.charges) {
           const row = rowOf(charge, issuer);
           if (row === null) continue;
           const [first] = rows.values();
-          const isNext = first !== undefined && (first.account !== row.account || first.dayMs !== row.dayMs);
+          const isNext = first !== undefined && (source !== page.next.account || first.dayMs !== row.dayMs);
           if (isNext || rows.size >= bounds.exportGroupsMax) {
-            yield { rows: await named(rows, names), next: isNext ? placeBefore(first) : null };
+            yield {
+              rows: await named(rows, names),
+              next: isNext && source !== null ? { account: source, untilMs: first.dayMs - 1 } : null,
+            };
             rows = new Map();
           }
+          source = page.next.account;
           addRow(rows, row);
         }
         next = page.next;
@@ -144,14 +153,9 @@ export function focusSheet(reading: Reading, question: ExportQuestion): Sheet {
   };
 }
 
-/** After all charges of the row's day. */
-function placeBefore({ account, dayMs }: FocusRow): Place {
-  return { account, untilMs: dayMs - 1 };
-}
-
 /** null if it is no charge. */
 function rowOf(charge: Charge, issuer: string): FocusRow | null {
-  const { kind, account, atMs, record, balancePaid, planPaid, writtenOff, note } = charge;
+  const { kind, account, payer, atMs, record, balancePaid, planPaid, writtenOff, note } = charge;
   if (kind === 'payment' || kind === 'debt' || kind === 'carried_forward') return null;
   const isAboutMessage = kind === 'refund' || kind === 'correction';
   const billed = BigInt(balancePaid);
@@ -161,13 +165,16 @@ function rowOf(charge: Charge, issuer: string): FocusRow | null {
   return {
     kind,
     account,
+    payer,
     dayMs: Math.floor(atMs / DAY_MS) * DAY_MS,
     key: record?.key ?? null,
     group: record?.group ?? null,
     model: record?.model ?? null,
     provider: record?.provider ?? null,
+    tags: record === null ? null : tagsText(record.tags),
     isLate: isAboutMessage && record !== null && record.atMs < monthStartMs(atMs, 0),
     accountName: null,
+    payerName: null,
     keyName: null,
     issuer,
     billed,
@@ -184,8 +191,8 @@ function tokensOf(record: NonNullable<Charge['record']>): number {
 }
 
 function addRow(rows: Map<string, FocusRow>, row: FocusRow): void {
-  const { kind, key, group, model, provider, isLate, note } = row;
-  const name = JSON.stringify([kind, key, group, model, provider, isLate, note]);
+  const { kind, account, payer, key, group, model, provider, tags, isLate, note } = row;
+  const name = JSON.stringify([kind, account, payer, key, group, model, provider, tags, isLate, note]);
   const known = rows.get(name);
   if (known === undefined) {
     rows.set(name, row);
@@ -200,6 +207,7 @@ function addRow(rows: Map<string, FocusRow>, row: FocusRow): void {
 async function named(rows: ReadonlyMap<string, FocusRow>, names: Names): Promise<FocusRow[]> {
   for (const row of rows.values()) {
     row.accountName = await names.account(row.account);
+    row.payerName = await names.account(row.payer);
     row.keyName = row.key === null ? null : await names.key(row.key);
   }
   return [...rows.values()];

@@ -1,4 +1,4 @@
-// Names of accounts and keys by their numbers, read once while they are in use.
+// Names of accounts and keys, and emails of people, by their numbers, read once while they are in use.
 
 import { bounds } from '../config/config.ts';
 import type { ExportSources } from './export-question.ts';
@@ -7,12 +7,22 @@ import type { ExportSources } from './export-question.ts';
 export interface Names {
   account(id: number): Promise<string | null>;
   key(id: number): Promise<string | null>;
+  person(id: number): Promise<string | null>;
 }
 
-export function makeNames({ accounts }: Pick<ExportSources, 'accounts'>): Names {
+/** Accounts that the reader may not see, such as those above its own, have no name. */
+export function makeNames({ accounts, people }: Pick<ExportSources, 'accounts' | 'people'>, reader: number | null): Names {
+  const isSeen = async (id: number) => {
+    let next: number | null = id;
+    for (let levels = 0; next !== reader && next !== null && levels < bounds.accountChainMax; levels++)
+      next = (await accounts.getAccount(next))?.parentId ?? null;
+    return next === reader;
+  };
+  const nameOf = async (id: number) => (await accounts.getAccount(id))?.name ?? null;
   return {
-    account: remembered(async (id) => (await accounts.getAccount(id))?.name ?? null),
+    account: remembered(async (id) => (reader === null || (await isSeen(id)) ? await nameOf(id) : null)),
     key: remembered(async (id) => (await accounts.getKey(id))?.name ?? null),
+    person: remembered(async (id) => (await people.getPerson(id))?.email ?? null),
   };
 }
 

@@ -1,5 +1,6 @@
 // Reads everything that changed balances within a time, account by account and newest first: messages with what paid for
-// them, and every other entry of the journal. A page of records and one of entries are in memory, never more.
+// them, and every other entry of the journal. A message is read with the account that sent it, a refund with the one that paid. A page
+// of records and one of entries are in memory, never more.
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Account } from '../accounts/accounts.ts';
@@ -13,7 +14,10 @@ import type { ExportQuestion, Place, Reading } from './export-question.ts';
 /** A message with all entries of its end, or one entry of another kind. */
 export interface Charge {
   kind: 'message' | Exclude<EntryKind, 'usage' | 'write_off'>;
+  /** The account that sent the message; of other entries, the one whose balance changed. */
   account: number;
+  /** The account whose balance changed: `account`, or one that was above it. */
+  payer: number;
   atMs: number;
   /** The message, or the one that a refund or correction is about; null: there is none, or it is no longer stored. */
   record: StoredUsageRecord | null;
@@ -31,9 +35,22 @@ export interface ChargePage {
   charges: Charge[];
   /** All changes before this place have been read. */
   next: Place;
+  /** The account of the place is neither above nor below another, so that no other has charges of it. */
+  isAlone: boolean;
 }
 
-type Scope = Pick<ExportQuestion, 'account' | 'sinceMs' | 'untilMs'>;
+type Scope = Pick<ExportQuestion, 'account' | 'below' | 'sinceMs' | 'untilMs'>;
+
+/** An account to read. */
+interface Source {
+  id: number;
+  isAlone: boolean;
+  /** Its messages and its balance are asked for; otherwise only what it got back for messages of others. */
+  isAsked: boolean;
+}
+
+/** Entries that are about a message of any time, and of any account below. */
+const aboutMessages = ['refund', 'correction'] as const;
 
 /**
  * Pages of charges, from a place on. Throws object_not_found for an unknown account, and if the journal of the time is no longer
@@ -46,26 +63,56 @@ export async function* readCharges(reading: Reading, scope: Scope, from: Place |
       'object_not_found',
       `The journal is kept only since ${new Date(keptSinceMs).toISOString().slice(0, 7)}.`,
     );
-  for await (const { id } of accountsOf(reading, scope.account, from)) {
-    const untilMs = from?.account === id ? Math.min(from.untilMs, scope.untilMs) : scope.untilMs;
-    yield* chargesOf(reading, id, { sinceMs: scope.sinceMs, untilMs });
+  const { account, below } = scope;
+  const company = account === null ? null : await companyOf(reading, account, below);
+  const isAsked = (id: number) => company?.get(id)?.isAsked ?? company === null;
+  for await (const source of sourcesOf(reading, company, from)) {
+    const untilMs = from?.account === source.id ? Math.min(from.untilMs, scope.untilMs) : scope.untilMs;
+    yield* chargesOf(reading, source, { sinceMs: scope.sinceMs, untilMs }, isAsked);
   }
 }
 
-/** By id, so that a place names one. Those that are created meanwhile may have charges in it, too. */
-async function* accountsOf(reading: Reading, only: number | null, from: Place | null): AsyncGenerator<{ id: number }> {
+/** The account, those below it if they are asked for, and those above it, which may have paid. */
+async function companyOf(reading: Reading, account: number, hasBelow: boolean): Promise<ReadonlyMap<number, Source>> {
   const { accounts } = reading.sources;
-  if (only !== null) {
-    yield { id: only };
+  const below = hasBelow ? await tried(() => accounts.listBelow(account)) : [];
+  if (below.length >= bounds.accountsBelowReadMax)
+    throw new TurnpikeError(
+      'invalid_request',
+      'below: there are too many accounts below this one: request one of them',
+    );
+  const company = new Map<number, Source>();
+  for (const id of [account, ...below.map((one) => one.id)]) company.set(id, { id, isAlone: false, isAsked: true });
+  let above = (await tried(() => accounts.getAccount(account)))?.parentId ?? null;
+  for (let levels = 0; above !== null && levels < bounds.accountChainMax; levels++) {
+    const id: number = above;
+    company.set(id, { id, isAlone: false, isAsked: false });
+    above = (await tried(() => accounts.getAccount(id)))?.parentId ?? null;
+  }
+  return company;
+}
+
+/** In an order that does not change, so that a place names one. Those that are created meanwhile may have charges in it, too. */
+async function* sourcesOf(
+  reading: Reading,
+  company: ReadonlyMap<number, Source> | null,
+  from: Place | null,
+): AsyncGenerator<Source> {
+  if (company !== null) {
+    const inOrder = [...company.values()].sort((one, other) => one.id - other.id);
+    yield* inOrder.filter(({ id }) => from === null || id >= from.account);
     return;
   }
+  const { accounts } = reading.sources;
   let after: number | null = null;
   let isReached = from === null;
   for (;;) {
     const page: Account[] = await tried(() => accounts.listAccounts({ after, limit: bounds.exportPageRows }));
-    for (const account of page) {
-      isReached ||= account.id === from?.account;
-      if (isReached) yield account;
+    for (const { id, parentId = null } of page) {
+      isReached ||= id === from?.account;
+      if (!isReached) continue;
+      const isAlone = parentId === null && (await tried(() => accounts.listBelow(id))).length === 0;
+      yield { id, isAlone, isAsked: true };
     }
     if (page.length < bounds.exportPageRows) break;
     after = page.at(-1)?.id ?? null;
@@ -78,13 +125,23 @@ interface Span {
   untilMs: number;
 }
 
-async function* chargesOf(reading: Reading, account: number, span: Span): AsyncGenerator<ChargePage> {
+async function* chargesOf(
+  reading: Reading,
+  { id: account, isAlone, isAsked }: Source,
+  span: Span,
+  isAskedAccount: (id: number) => boolean,
+): AsyncGenerator<ChargePage> {
   const { ledger, usage } = reading.sources;
   const page = { account, ...span, limit: bounds.exportPageRows };
   const filters = { key: null, madeBy: null, outcome: null };
+  const kinds = isAsked ? {} : { kinds: aboutMessages };
   const { requester } = reading;
-  const records = new Feed((before) => usage.listUsage({ ...page, ...filters, before }, requester));
-  const entries = new Feed((before) => ledger.listEntries({ ...page, before }, requester));
+  const records = new Feed(async (before) =>
+    isAsked ? await usage.listUsage({ ...page, ...filters, before }, requester) : [],
+  );
+  const entries = new Feed((before) => ledger.listEntries({ ...page, ...kinds, before }, requester));
+  const complete = async (some: Charge[], sinceMs: number) =>
+    (await completed(reading, some, sinceMs)).filter((charge) => isAskedAccount(charge.account));
   const recordsSinceMs = (await tried(() => reading.sources.retention.retainedSince('usage'))) ?? 0;
   let charges: Charge[] = [];
   for (;;) {
@@ -92,12 +149,10 @@ async function* chargesOf(reading: Reading, account: number, span: Span): AsyncG
     if (atMs < 0) break;
     charges.push(...join(account, await records.takeAt(atMs), await entries.takeAt(atMs)));
     if (charges.length < bounds.exportPageRows) continue;
-    await findMessages(reading, charges, recordsSinceMs);
-    yield { charges, next: { account, untilMs: atMs - 1 } };
+    yield { charges: await complete(charges, recordsSinceMs), next: { account, untilMs: atMs - 1 }, isAlone };
     charges = [];
   }
-  await findMessages(reading, charges, recordsSinceMs);
-  yield { charges, next: { account, untilMs: span.sinceMs - 1 } };
+  yield { charges: await complete(charges, recordsSinceMs), next: { account, untilMs: span.sinceMs - 1 }, isAlone };
 }
 
 /** Rows from the newest, a page at a time. */
@@ -140,6 +195,7 @@ function join(account: number, records: readonly StoredUsageRecord[], entries: r
   for (const record of records) {
     const charge = emptyCharge('message', account, record.atMs, record.requestId);
     charge.record = record;
+    charge.payer = record.payer;
     messages.set(record.requestId, charge);
     charges.push(charge);
   }
@@ -163,7 +219,7 @@ function join(account: number, records: readonly StoredUsageRecord[], entries: r
 
 function emptyCharge(kind: Charge['kind'], account: number, atMs: number, requestId: string | null): Charge {
   const nothing = { balancePaid: 0, planPaid: 0, writtenOff: 0 };
-  return { kind, account, atMs, requestId, record: null, reference: null, note: null, ...nothing };
+  return { kind, account, payer: account, atMs, requestId, record: null, reference: null, note: null, ...nothing };
 }
 
 function chargeOf(entry: Entry, kind: Charge['kind'], account: number): Charge {
@@ -176,7 +232,7 @@ function chargeOf(entry: Entry, kind: Charge['kind'], account: number): Charge {
 }
 
 function addParts(charge: Charge, entry: Entry): void {
-  charge.balancePaid += paidBy(charge.account, entry);
+  charge.balancePaid += paidBy(charge.payer, entry);
   charge.planPaid += paidBy(systemAccounts.plans, entry);
   charge.writtenOff += paidBy(systemAccounts.writeOffs, entry);
 }
@@ -186,14 +242,38 @@ function paidBy(party: number, { debit, credit, amount }: Entry): Nano {
   return credit === party ? -amount : 0;
 }
 
-/** Finds the messages of refunds and corrections, which may be of any time. */
-async function findMessages(reading: Reading, charges: readonly Charge[], recordsSinceMs: number): Promise<void> {
-  for (const charge of charges) {
-    const { record, requestId, kind, atMs } = charge;
-    if (record !== null || requestId === null) continue;
-    if (kind === 'message' && atMs < recordsSinceMs) continue; // records were dropped before their entries
-    charge.record = await tried(() => reading.sources.usage.getUsage(requestId));
+/** The charges of an account's page with all their parts, without the messages that it paid for others. */
+async function completed(reading: Reading, charges: Charge[], recordsSinceMs: number): Promise<Charge[]> {
+  const all: (Charge | null)[] = [];
+  const { exportReadsAtOnce } = bounds;
+  for (let at = 0; at < charges.length; at += exportReadsAtOnce) {
+    const some = charges.slice(at, at + exportReadsAtOnce);
+    all.push(...(await Promise.all(some.map((charge) => complete(reading, charge, recordsSinceMs)))));
   }
+  return all.filter((charge) => charge !== null);
+}
+
+/** null for a message of another account. */
+async function complete(reading: Reading, charge: Charge, recordsSinceMs: number): Promise<Charge | null> {
+  const { record, requestId, kind, account, payer, atMs } = charge;
+  if (record !== null) {
+    if (payer !== account) for (const entry of await entriesOf(reading, record)) addParts(charge, entry);
+    return charge;
+  }
+  if (requestId === null) return charge;
+  if (kind === 'message' && atMs < recordsSinceMs) return charge; // records were dropped before their entries
+  const found = await tried(() => reading.sources.usage.getUsage(requestId)); // of a refund, it may be of any time
+  if (found === null) return charge;
+  if (kind === 'message' && found.account !== account) return null;
+  return { ...charge, record: found, account: found.account };
+}
+
+/** The entries by which another account paid for a message when it ended. */
+async function entriesOf(reading: Reading, { payer, requestId, atMs }: StoredUsageRecord): Promise<Entry[]> {
+  const message = { requestId, endedAtMs: atMs };
+  const page = { account: payer, message, sinceMs: atMs, untilMs: atMs, before: null, limit: bounds.exportPageRows };
+  const entries = await tried(() => reading.sources.ledger.listEntries(page, reading.requester));
+  return entries.filter(({ kind }) => kind === 'usage' || kind === 'write_off');
 }
 
 /** A read, repeated while the store is busy or restarts. */

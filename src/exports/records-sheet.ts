@@ -7,11 +7,14 @@ import type { ExportQuestion, Place, Reading } from './export-question.ts';
 import { makeNames } from './names.ts';
 import { type Charge, readCharges } from './read-charges.ts';
 import type { Sheet, SheetPage } from './sheet.ts';
+import { tagsText } from './tags-text.ts';
 
-interface RecordRow extends Pick<Charge, 'balancePaid' | 'planPaid' | 'writtenOff'> {
+interface RecordRow extends Pick<Charge, 'payer' | 'balancePaid' | 'planPaid' | 'writtenOff'> {
   record: StoredUsageRecord;
   accountName: string | null;
+  payerName: string | null;
   keyName: string | null;
+  personEmail: string | null;
 }
 
 const { text, amount, whole, time, flag } = columnsFor<RecordRow>();
@@ -21,8 +24,15 @@ const columns: readonly AnyColumn[] = [
   time('at', ({ record }) => record.atMs),
   text('account', ({ record }) => formatId('acct', record.account)),
   text('account_name', ({ accountName }) => accountName),
+  text('payer', ({ payer }) => formatId('acct', payer)),
+  text('payer_name', ({ payerName }) => payerName),
   text('key', ({ record }) => formatId('key', record.key)),
   text('key_name', ({ keyName }) => keyName),
+  text('person', ({ record }) => (record.person === null ? null : formatId('person', record.person))),
+  text('person_email', ({ personEmail }) => personEmail),
+  text('session', ({ record }) => record.session),
+  text('agent', ({ record }) => record.agent),
+  text('tags', ({ record }) => tagsText(record.tags)),
   text('group', ({ record }) => record.group),
   text('model', ({ record }) => record.model),
   text('provider', ({ record }) => record.provider),
@@ -47,16 +57,22 @@ const providerColumns: readonly AnyColumn[] = [
 ];
 
 export function recordsSheet(reading: Reading, question: ExportQuestion): Sheet {
-  const names = makeNames(reading.sources);
+  const names = makeNames(reading.sources, question.reader);
   return {
     columns: question.hasProviderCost ? [...columns, ...providerColumns] : columns,
     async *pages(from: Place | null): AsyncGenerator<SheetPage> {
       for await (const { charges, next } of readCharges(reading, question, from)) {
         const rows: RecordRow[] = [];
-        for (const { kind, record, balancePaid, planPaid, writtenOff } of charges) {
+        for (const { kind, record, payer, balancePaid, planPaid, writtenOff } of charges) {
           if (kind !== 'message' || record === null) continue;
-          const [accountName, keyName] = [await names.account(record.account), await names.key(record.key)];
-          rows.push({ record, accountName, keyName, balancePaid, planPaid, writtenOff });
+          const { account, key, person } = record;
+          const found = {
+            accountName: await names.account(account),
+            payerName: await names.account(payer),
+            keyName: await names.key(key),
+            personEmail: person === null ? null : await names.person(person),
+          };
+          rows.push({ record, ...found, payer, balancePaid, planPaid, writtenOff });
         }
         yield { rows, next };
       }

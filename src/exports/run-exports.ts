@@ -130,12 +130,14 @@ async function sendMails(
   { periodMs, untilMs }: ExportRun,
 ): Promise<void> {
   if (mailer === null) throw new ExportRefused('mail is not set up on this installation');
-  const { id, accountId: account, name, kind, format, by, every } = schedule;
+  const { id, accountId: account, name, kind, format, by, tagName = null, below = false, every } = schedule;
   const query = new URLSearchParams({
     kind,
     format,
     ...(by.length > 0 && { by: by.join(',') }),
+    ...(tagName !== null && { tag_name: tagName }),
     ...(account !== null && { account: formatId('acct', account) }),
+    ...(below && { below: 'true' }),
     since: new Date(periodMs).toISOString(),
     until: new Date(untilMs).toISOString(),
   }).toString();
@@ -209,12 +211,13 @@ async function sendObject(
 
 /** Written last: a reader that finds it finds all objects. */
 async function sendManifest(access: S3Access, schedule: ExportSchedule, run: ExportRun): Promise<void> {
-  const { kind, format, by, every } = schedule;
+  const { kind, format, by, tagName = null, every } = schedule;
   const manifest = {
     export: formatId('exp', schedule.id),
     kind,
     format,
     ...(by.length > 0 && { by }),
+    ...(tagName !== null && { tag_name: tagName }),
     period: periodName(every, run.periodMs),
     since: new Date(run.periodMs).toISOString(),
     until: new Date(run.untilMs).toISOString(),
@@ -241,9 +244,12 @@ function folderOf(
 }
 
 /** Operators see what providers charge; people of an account do not, although an operator made its export. */
-function questionOf({ kind, format, by, accountId }: ExportSchedule, { periodMs, untilMs }: ExportRun): ExportQuestion {
+function questionOf(
+  { kind, format, by, tagName = null, accountId, below = false }: ExportSchedule,
+  { periodMs, untilMs }: ExportRun,
+): ExportQuestion {
   const time = { sinceMs: periodMs, untilMs: untilMs - 1 };
-  return { kind, format, by, account: accountId, ...time, hasProviderCost: accountId === null };
+  return { kind, format, by, tagName, account: accountId, below, reader: accountId, ...time, hasProviderCost: accountId === null };
 }
 
 /** Throws ExportRefused if its address is not allowed any more, or its secret cannot be opened. */

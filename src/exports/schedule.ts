@@ -19,6 +19,10 @@ export interface ExportSchedule {
   kind: ExportKind;
   format: ExportFormat;
   by: readonly Dimension[];
+  /** The tag of the dimension `tag`. Absent: it has none. */
+  tagName?: string | null;
+  /** Also the accounts below its own at the time of each file. Absent: false. */
+  below?: boolean;
   /** Each file covers a day or a month, UTC. */
   every: 'day' | 'month';
   /** The day of the month on which the file of the last month is sent. */

@@ -342,7 +342,9 @@ const exportSchedule = object<ExportDocument>({
   name: text,
   kind: words('records', 'costs', 'focus'),
   format: words('csv', 'parquet'),
-  by: list(words('account', 'key', 'model', 'provider', 'day')),
+  by: list(words('account', 'payer', 'key', 'person', 'model', 'provider', 'tag', 'day')),
+  tagName: optional(nullable(text)),
+  below: optional(flag),
   every: words('day', 'month'),
   day: whole,
   target: union<ExportTarget>({

@@ -10,6 +10,7 @@ import { bundleConformance } from './conformance/bundles.ts';
 import { callerMetersConformance } from './conformance/caller-meters.ts';
 import { claimAgeConformance, claimConformance, reversalBoundConformance } from './conformance/claims.ts';
 import { codeConformance } from './conformance/codes.ts';
+import { companyExportConformance } from './conformance/company-exports.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
 import { exportConformance } from './conformance/exports.ts';
@@ -71,6 +72,7 @@ export function describeStore(
     describe('refunds', () => refundConformance(open));
     describe('ensures that', () => secretChangeConformance(open));
     if (!options.followsClock) return;
+    describe('makes files of a company in which', () => companyExportConformance(open));
     describe('enforces rate limits', () => rateConformance(open));
     describe('enforces periods', () => periodConformance(open));
     describe('ensures that windows', () => planTimeConformance(open));

@@ -2,6 +2,7 @@
 
 import {
   Card,
+  Checkbox,
   MultiSelect,
   PasswordInput,
   SegmentedControl,
@@ -23,6 +24,8 @@ import { dimensionLabels, everyLabels, formatLabels, kindLabels, optionsOf } fro
 const initialValues = {
   kind: 'costs',
   by: ['account', 'model'],
+  tag_name: '',
+  below: false,
   format: 'csv',
   every: 'month',
   target: 's3',
@@ -48,7 +51,7 @@ export function ExportCreate() {
   const submit = form.onSubmit((values) =>
     create.mutate(values, { onError: (failure) => form.setErrors(fieldFaults(failure, FIELDS) ?? {}) }),
   );
-  const { kind, target, account } = form.values;
+  const { kind, by, target, account } = form.values;
   const isMailOff = signIn?.password_reset === false;
   const targets = [
     { value: 's3', label: 'Object store (S3)' },
@@ -63,6 +66,9 @@ export function ExportCreate() {
           {kind === 'costs' && (
             <MultiSelect label="By" data={optionsOf(dimensionLabels)} maxValues={2} {...form.getInputProps('by')} />
           )}
+          {kind === 'costs' && by.includes('tag') && (
+            <TextInput label="Tag name" autoComplete="off" required {...form.getInputProps('tag_name')} />
+          )}
           <SegmentedControl aria-label="Sent" data={optionsOf(everyLabels)} {...form.getInputProps('every')} />
           <SegmentedControl aria-label="Format" data={optionsOf(formatLabels)} {...form.getInputProps('format')} />
           {me.account === null && (
@@ -72,8 +78,11 @@ export function ExportCreate() {
               clearable
               {...form.getInputProps('account')}
               value={account || null}
-              onChange={(id) => form.setFieldValue('account', id ?? '')}
+              onChange={(id) => form.setValues({ account: id ?? '', ...(id === null && { below: false }) })}
             />
+          )}
+          {(account !== '' || me.account !== null) && (
+            <Checkbox label="With the accounts below it" {...form.getInputProps('below', { type: 'checkbox' })} />
           )}
           <TextInput label="Name" autoComplete="off" {...form.getInputProps('name')} />
           <SegmentedControl aria-label="Target" data={targets} {...form.getInputProps('target')} />
@@ -124,11 +133,16 @@ function StoreFields({ form }: { form: ReturnType<typeof useForm<Values>> }) {
   );
 }
 
-/** Only the members of the chosen content and target, without empty ones. */
+/** Only the members of the chosen content, dimensions and target, without empty ones. */
 function toBody(values: Values): object {
   const other = values.target === 's3' ? 'mail_' : 's3_';
+  const isByTag = values.kind === 'costs' && values.by.includes('tag');
   const kept = Object.entries(values).filter(
-    ([name, value]) => value.length > 0 && !name.startsWith(other) && (name !== 'by' || values.kind === 'costs'),
+    ([name, value]) =>
+      (typeof value === 'boolean' ? value : value.length > 0) &&
+      !name.startsWith(other) &&
+      (name !== 'by' || values.kind === 'costs') &&
+      (name !== 'tag_name' || isByTag),
   );
   return Object.fromEntries(kept);
 }

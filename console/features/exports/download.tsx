@@ -1,6 +1,6 @@
 // Downloads a file of usage or costs: the browser saves it while it is made. The link of a mail has the parameters of its file.
 
-import { Button, Group, Select, Stack } from '@mantine/core';
+import { Button, Checkbox, Group, Select, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useFilters } from '../../filters.ts';
 import { useMe } from '../../me.tsx';
@@ -17,13 +17,19 @@ export function Download() {
   const [kind, setKind] = useState(linked['kind'] ?? 'costs');
   const [format, setFormat] = useState(linked['format'] ?? 'csv');
   const [by, setBy] = useState<(string | null)[]>((linked['by'] ?? 'account,model').split(','));
+  const [tagName, setTagName] = useState(linked['tag_name'] ?? '');
+  const [hasBelow, setBelow] = useState(linked['below'] === 'true');
   const [account, setAccount] = useState(linked['account'] ?? '');
   const [month, setMonth] = useState(linked['since'] === undefined ? (lastMonths()[0]?.value ?? '') : '');
   const [first = null, second = null] = by;
+  const isByTag = kind === 'costs' && by.includes('tag');
+  const isOfAccount = account !== '' || me.account !== null;
   const query = new URLSearchParams({
     ...{ kind, format },
     ...(kind === 'costs' && { by: by.filter(Boolean).join(',') }),
+    ...(isByTag && { tag_name: tagName }),
     ...(account !== '' && { account }),
+    ...(isOfAccount && hasBelow && { below: 'true' }),
     ...(month === '' ? { since: linked['since'] ?? '', until: linked['until'] ?? '' } : { month }),
   });
   const times = month === '' ? [{ value: '', label: periodOf(linked) }, ...lastMonths()] : lastMonths();
@@ -44,6 +50,7 @@ export function Download() {
               />
             </>
           )}
+          {isByTag && <TagName name={tagName} setName={setTagName} />}
           <Select
             label="Time (UTC)"
             data={times}
@@ -52,15 +59,7 @@ export function Download() {
             allowDeselect={false}
           />
           <Choice label="Format" value={format} labels={formatLabels} onChange={setFormat} />
-          {me.account === null && (
-            <AccountSelect
-              label="Account"
-              placeholder="All accounts"
-              clearable
-              value={account || null}
-              onChange={(id) => setAccount(id ?? '')}
-            />
-          )}
+          <Accounts account={account} setAccount={setAccount} hasBelow={hasBelow} setBelow={setBelow} />
           <Button component="a" href={`/api/v1/exports/file?${query}`} download leftSection={<Icon name="download" />}>
             Download
           </Button>
@@ -71,6 +70,43 @@ export function Download() {
         </Hint>
       </Stack>
     </Section>
+  );
+}
+
+function TagName({ name, setName }: { name: string; setName: (name: string) => void }) {
+  const onChange = ({ currentTarget }: { currentTarget: HTMLInputElement }) => setName(currentTarget.value);
+  return <TextInput label="Tag name" value={name} onChange={onChange} error={name === ''} w={150} />;
+}
+
+interface AccountsProps {
+  account: string;
+  setAccount: (account: string) => void;
+  hasBelow: boolean;
+  setBelow: (hasBelow: boolean) => void;
+}
+
+function Accounts({ account, setAccount, hasBelow, setBelow }: AccountsProps) {
+  const me = useMe();
+  return (
+    <>
+      {me.account === null && (
+        <AccountSelect
+          label="Account"
+          placeholder="All accounts"
+          clearable
+          value={account || null}
+          onChange={(id) => setAccount(id ?? '')}
+        />
+      )}
+      {(account !== '' || me.account !== null) && (
+        <Checkbox
+          label="With the accounts below it"
+          checked={hasBelow}
+          onChange={({ currentTarget }) => setBelow(currentTarget.checked)}
+          mb={8}
+        />
+      )}
+    </>
   );
 }
 

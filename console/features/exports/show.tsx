@@ -13,6 +13,7 @@ import { EmptyState, Facts, Heading, Hint, Loading, PageFailure, PageHead, Secti
 import { When } from '../../parts/times.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
 import {
+  type Dimension,
   dimensionLabels,
   everyLabels,
   formatLabels,
@@ -93,21 +94,26 @@ function RunStatus({ run }: { run: ExportRunShape }) {
   );
 }
 
+function wordsOf({ tag_name }: ExportShape, name: Dimension): string {
+  return name === 'tag' ? `${dimensionLabels.tag} ${tag_name}` : dimensionLabels[name];
+}
+
 function Settings({ row }: { row: ExportShape }) {
   const me = useMe();
   const names = useNames([{ account: row.account, key: null }]);
   const actorName = useActors([row.made_by]);
-  const account = row.account === null ? 'All accounts' : names.account(row.account);
+  const named = row.account === null ? 'All accounts' : names.account(row.account);
+  const account = row.below ? <>{named} and the accounts below it</> : named;
   return (
     <Facts
       facts={[
         { name: 'Content', value: kindLabels[row.kind] },
-        row.by.length > 0 ? { name: 'By', value: row.by.map((name) => dimensionLabels[name]).join(', ') } : null,
+        row.by.length > 0 ? { name: 'By', value: row.by.map((name) => wordsOf(row, name)).join(', ') } : null,
         { name: 'Format', value: formatLabels[row.format] },
         { name: 'Sent', value: everyLabels[row.every] },
         { name: row.target === 'mail' ? 'To' : 'Bucket', value: targetOf(row) },
         row.s3_endpoint === null ? null : { name: 'Endpoint', value: row.s3_endpoint },
-        seesInstallation(me) ? { name: 'Account', value: account } : null,
+        seesInstallation(me) || row.below ? { name: 'Account', value: account } : null,
         { name: 'Next', value: <When at={row.status === 'enabled' ? row.due_at : null} /> },
         { name: 'Created', value: <When at={row.created_at} /> },
         { name: 'Created by', value: actorName(row.made_by) },

@@ -7,9 +7,12 @@ export const formatLabels = { csv: 'CSV', parquet: 'Parquet' } as const;
 export const everyLabels = { month: 'Monthly', day: 'Daily' } as const;
 export const dimensionLabels = {
   account: 'Account',
+  payer: 'Paying account',
   key: 'API key',
+  person: 'Person',
   model: 'Model',
   provider: 'Provider',
+  tag: 'Tag',
   day: 'Day',
 } as const;
 

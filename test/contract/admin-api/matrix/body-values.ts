@@ -499,6 +499,8 @@ export const bodyRules: Record<string, BodyRule> = {
       ...exportMembers(),
       kind: values(['records', 'focus'], ['totals', null]),
       by: values([['key', 'day']], [[], ['key', 'key'], ['key', 'day', 'model'], ['secret'], 'key', null]),
+      tag_name: values([], ['team', '', 7, null]), // without the dimension
+      below: values([true, false], ['yes', null]),
       every: values(['day'], ['week', null]),
       target: values(['s3'], ['mail', 'ftp', null]), // whose other members are of s3
       account: accounts(world),

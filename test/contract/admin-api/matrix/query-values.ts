@@ -92,6 +92,7 @@ export const queryValues: Record<string, Values> = {
     wrong('tomorrow'),
   ],
   'GET /api/v1/exports/file?kind': () => [plain('records'), plain('costs'), plain('focus'), wrong('usage')],
+  'GET /api/v1/exports/file?tag_name': () => [wrong('team')], // without the dimension
   'GET /api/v1/exports/file?since': () => [
     plain('2026-11-20'),
     wrong('2020-01-01'), // too many days
