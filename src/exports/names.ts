@@ -11,7 +11,10 @@ export interface Names {
 }
 
 /** Accounts that the reader may not see, such as those above its own, have no name. */
-export function makeNames({ accounts, people }: Pick<ExportSources, 'accounts' | 'people'>, reader: number | null): Names {
+export function makeNames(
+  { accounts, people }: Pick<ExportSources, 'accounts' | 'people'>,
+  reader: number | null,
+): Names {
   const isSeen = async (id: number) => {
     let next: number | null = id;
     for (let levels = 0; next !== reader && next !== null && levels < bounds.accountChainMax; levels++)
