@@ -249,7 +249,17 @@ function questionOf(
   { periodMs, untilMs }: ExportRun,
 ): ExportQuestion {
   const time = { sinceMs: periodMs, untilMs: untilMs - 1 };
-  return { kind, format, by, tagName, account: accountId, below, reader: accountId, ...time, hasProviderCost: accountId === null };
+  return {
+    kind,
+    format,
+    by,
+    tagName,
+    account: accountId,
+    below,
+    reader: accountId,
+    ...time,
+    hasProviderCost: accountId === null,
+  };
 }
 
 /** Throws ExportRefused if its address is not allowed any more, or its secret cannot be opened. */
