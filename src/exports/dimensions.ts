@@ -40,7 +40,13 @@ const rows: Readonly<Record<Dimension, DimensionRow>> = {
     valueOf: ({ account }) => account,
     memberOf: accountMember,
   },
-  payer: { isOfAccount: false, nameColumn: 'payer_name', valueOf: ({ payer }) => payer, memberOf: accountMember },
+  payer: {
+    isOfAccount: false,
+    nameColumn: 'payer_name',
+    valueOf: ({ payer }) => payer,
+    memberOf: async (id, names) =>
+      (await names.isShown(id as number)) ? await accountMember(id, names) : { value: null, name: null },
+  },
   key: {
     isOfAccount: true,
     nameColumn: 'key_name',

@@ -24,7 +24,7 @@ export interface ExportQuestion {
   account: number | null;
   /** Also the accounts that are below this one now, on every level. */
   below: boolean;
-  /** The account whose people get the file, which names no accounts but this one and those below it; null: operators. */
+  /** The account whose people get the file, which shows no payers but this account and those below it; null: operators. */
   reader: number | null;
   /** Both inclusive, UTC. */
   sinceMs: number;

@@ -207,6 +207,7 @@ function addRow(rows: Map<string, FocusRow>, row: FocusRow): void {
 async function named(rows: ReadonlyMap<string, FocusRow>, names: Names): Promise<FocusRow[]> {
   for (const row of rows.values()) {
     row.accountName = await names.account(row.account);
+    if (!(await names.isShown(row.payer))) row.payer = row.account; // FOCUS needs an account
     row.payerName = await names.account(row.payer);
     row.keyName = row.key === null ? null : await names.key(row.key);
   }

@@ -6,11 +6,13 @@ import type { ExportSources } from './export-question.ts';
 /** The names that a file shows beside ids. */
 export interface Names {
   account(id: number): Promise<string | null>;
+  /** Whether the reader may see this account: it is not above the reader's own, or elsewhere. */
+  isShown(id: number): Promise<boolean>;
   key(id: number): Promise<string | null>;
   person(id: number): Promise<string | null>;
 }
 
-/** Accounts that the reader may not see, such as those above its own, have no name. */
+/** `reader` is the account whose people read the file; null: operators. */
 export function makeNames(
   { accounts, people }: Pick<ExportSources, 'accounts' | 'people'>,
   reader: number | null,
@@ -21,22 +23,22 @@ export function makeNames(
       next = (await accounts.getAccount(next))?.parentId ?? null;
     return next === reader;
   };
-  const nameOf = async (id: number) => (await accounts.getAccount(id))?.name ?? null;
   return {
-    account: remembered(async (id) => (reader === null || (await isSeen(id)) ? await nameOf(id) : null)),
+    account: remembered(async (id) => (await accounts.getAccount(id))?.name ?? null),
+    isShown: remembered(async (id) => reader === null || (await isSeen(id))),
     key: remembered(async (id) => (await accounts.getKey(id))?.name ?? null),
     person: remembered(async (id) => (await people.getPerson(id))?.email ?? null),
   };
 }
 
-/** The least recent name gives way: a file has the messages of one account after another. */
-function remembered(find: (id: number) => Promise<string | null>): (id: number) => Promise<string | null> {
-  const known = new Map<number, string | null>();
+/** The least recent one gives way: a file has the messages of one account after another. */
+function remembered<Value>(find: (id: number) => Promise<Value>): (id: number) => Promise<Value> {
+  const known = new Map<number, Value>();
   return async (id) => {
-    const name = known.has(id) ? (known.get(id) ?? null) : await find(id);
+    const value = known.has(id) ? (known.get(id) as Value) : await find(id);
     known.delete(id);
-    known.set(id, name);
+    known.set(id, value);
     if (known.size > bounds.exportNamesMax) known.delete(known.keys().next().value ?? id);
-    return name;
+    return value;
   };
 }

@@ -9,9 +9,11 @@ import { type Charge, readCharges } from './read-charges.ts';
 import type { Sheet, SheetPage } from './sheet.ts';
 import { tagsText } from './tags-text.ts';
 
-interface RecordRow extends Pick<Charge, 'payer' | 'balancePaid' | 'planPaid' | 'writtenOff'> {
+interface RecordRow extends Pick<Charge, 'balancePaid' | 'planPaid' | 'writtenOff'> {
   record: StoredUsageRecord;
   accountName: string | null;
+  /** null: the reader may not see it. */
+  payer: number | null;
   payerName: string | null;
   keyName: string | null;
   personEmail: string | null;
@@ -24,7 +26,7 @@ const columns: readonly AnyColumn[] = [
   time('at', ({ record }) => record.atMs),
   text('account', ({ record }) => formatId('acct', record.account)),
   text('account_name', ({ accountName }) => accountName),
-  text('payer', ({ payer }) => formatId('acct', payer)),
+  text('payer', ({ payer }) => (payer === null ? null : formatId('acct', payer))),
   text('payer_name', ({ payerName }) => payerName),
   text('key', ({ record }) => formatId('key', record.key)),
   text('key_name', ({ keyName }) => keyName),
@@ -66,13 +68,15 @@ export function recordsSheet(reading: Reading, question: ExportQuestion): Sheet 
         for (const { kind, record, payer, balancePaid, planPaid, writtenOff } of charges) {
           if (kind !== 'message' || record === null) continue;
           const { account, key, person } = record;
+          const isShown = await names.isShown(payer);
           const found = {
             accountName: await names.account(account),
-            payerName: await names.account(payer),
+            payer: isShown ? payer : null,
+            payerName: isShown ? await names.account(payer) : null,
             keyName: await names.key(key),
             personEmail: person === null ? null : await names.person(person),
           };
-          rows.push({ record, ...found, payer, balancePaid, planPaid, writtenOff });
+          rows.push({ record, ...found, balancePaid, planPaid, writtenOff });
         }
         yield { rows, next };
       }

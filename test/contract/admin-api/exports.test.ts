@@ -172,3 +172,21 @@ describe('a FOCUS file', () => {
     expect(await classes('2026-12')).toEqual(['Correction']);
   });
 });
+
+test('an export that is sent regularly keeps its tag and whether it has the accounts below', async () => {
+  const account = (await makeAccount(installation))['id'];
+  const s3 = { target: 's3', s3_endpoint: 'https://s3.example.com', s3_bucket: 'finance' };
+  const keys = { s3_access_key_id: 'AKID', s3_secret_access_key: 'never-shown' };
+  const create = (members: Json) =>
+    ask('POST', '/api/v1/exports', { kind: 'costs', every: 'month', ...s3, ...keys, ...members });
+  const { body: made } = await create({ account, below: true, by: ['account', 'tag'], tag_name: 'Team' });
+  const { body: shown } = await ask('GET', `/api/v1/exports/${made['id']}`);
+  expect(shown).toMatchObject({ account, below: true, by: ['account', 'tag'], tag_name: 'team' });
+  expect((await create({})).body).toMatchObject({ account: null, below: false, tag_name: null });
+  for (const [members, message] of [
+    [{ below: true }, 'below: needs an account'],
+    [{ by: ['tag'] }, 'tag_name: is required to group by tag'],
+    [{ tag_name: 'team' }, 'tag_name: is only for the dimension tag'],
+  ] as const)
+    expect(errorOf((await create(members)).body).message).toBe(message);
+});
