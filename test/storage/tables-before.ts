@@ -45,7 +45,11 @@ const undone: readonly Undone[] = [
     dropColumns('keys', 'person_id'),
     dropColumns('key_meters', 'person_id'),
   ),
-  { version: 18, sqlite: '', postgres: 'DROP FUNCTION make_usage_month, drop_usage_month, carry_entries, carried_before_ms;' },
+  {
+    version: 18,
+    sqlite: '',
+    postgres: 'DROP FUNCTION make_usage_month, drop_usage_month, carry_entries, carried_before_ms;',
+  },
   onBoth(16, dropIndexes('people_by_email')),
   onBoth(15, dropColumns('account_meters', 'past_windows', 'reversals')),
 ];
