@@ -105,7 +105,7 @@ test.skipIf(chromium === null)('the keyboard alone reaches the content, pages an
 
   await walkTo('/keys');
   const stops: string[] = [];
-  for (let at = 0; at < 26; at++) {
+  for (let at = 0; at < 32; at++) {
     await page.keyboard.press('Tab');
     stops.push(await page.evaluate(() => document.activeElement?.textContent ?? ''));
   }

@@ -197,10 +197,13 @@ seen('an owner sees their own prices, and no providers, routes or edit buttons',
   expect(await page.getByRole('row').nth(1).textContent()).toContain('$5.00'); // 1.25 × 4
   const text = await page.locator('main').textContent();
   for (const hidden of ['Price updates', 'Create model', 'Routes']) expect(text).not.toContain(hidden);
-  for (const place of ['/providers', '/settings', '/accounts', '/models/new', '/models/sandbox-echo/edit']) {
+  for (const place of ['/providers', '/settings', '/models/new', '/models/sandbox-echo/edit']) {
     await visitor.goTo(place);
     await page.getByText('Your role does not have access to this page.').waitFor();
   }
+  await visitor.goTo('/accounts');
+  await page.getByRole('link', { name: 'holder' }).waitFor();
+  expect(await page.locator('main').getByRole('link', { name: 'Acme' }).count()).toBe(0);
   await visitor.goTo(`/accounts/${id}`);
   await page.getByRole('heading', { name: 'holder' }).waitFor();
   expect(await page.getByRole('button', { name: 'Disable' }).count()).toBe(0);
