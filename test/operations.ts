@@ -67,12 +67,18 @@ function operationText(document: Document, method: string, path: string, operati
   ];
   const names = new Set(fields.map(({ name }) => name));
   const flags = fields
-    .filter(({ name, schema }) => !WITHOUT_FLAG.includes(name) && schema['type'] !== 'object')
+    .filter(({ name, schema }) => !WITHOUT_FLAG.includes(name) && !isObject(schema))
     .map((field) => `    ${JSON.stringify(flagName(field.name))}: ${JSON.stringify(flagOf(field, method, names))}`);
   const isList = fields.some(({ name }) => name === 'cursor');
   const result = asPart((responses['201'] ?? responses['200'])?.description ?? '');
   const head = JSON.stringify({ method, path, summary, result, isList }).slice(0, -1);
   return `  ${JSON.stringify(operationId)}: ${head},"flags":{${flags.length === 0 ? '' : `\n${flags.join(',\n')}\n  `}}}`;
+}
+
+/** Also one that may be null. */
+function isObject({ type, anyOf = [] }: Schema): boolean {
+  const types = [type, ...(anyOf as Schema[]).map((one) => one['type'])].flat();
+  return types.includes('object');
 }
 
 function flagName(field: string): string {

@@ -138,7 +138,7 @@ describe('an update', () => {
       'none',
     ]);
     const freed = await world.runJson('key', 'update', id, ...none, '--models', 'any', '--quota-period', 'total');
-    expect(freed).toEqual({ ...key, models: null });
+    expect(freed).toEqual({ ...key, models: null, locked: [] });
     expect((await world.run('key', 'update', id)).exitCode).toBe(2);
   });
 });
