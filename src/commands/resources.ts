@@ -17,12 +17,11 @@ const accountDetails: readonly Column[] = [
   ...columns('allowance_used'),
 ];
 const keyColumns: readonly Column[] = [
-  ...columns('id account'),
-  ['PERSON', (row) => row['person'] ?? 'service key'],
-  ...columns('name prefix status groups'),
+  ...columns('id account name prefix status groups'),
   ['MODELS', (row) => row['models'] ?? 'all'],
   ['QUOTA', (row) => row['quota'] && `${row['quota_used']} of ${row['quota']} (${row['quota_period']})`],
   ...columns('last_used_at'),
+  ['PERSON', (row) => row['person'] ?? 'service key'],
 ];
 const keyDetails: readonly Column[] = [
   ...keyColumns,
