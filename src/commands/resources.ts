@@ -9,12 +9,12 @@ import { type Column, columns, printObject } from './output.ts';
 
 const CHANGE_CHARACTERS_MAX = 160; // fits on two lines of a terminal
 
-const accountColumns = columns('id name status groups balance held available created_at');
+const accountColumns = columns('id name status groups balance held available created_at parent');
 const accountDetails: readonly Column[] = [
   ...accountColumns,
   ...columns('credit_line'),
   ['ALLOWANCE', (row) => row['allowance'] && `${row['allowance']} (${row['allowance_period']})`],
-  ...columns('allowance_used'),
+  ...columns('allowance_used pays_from'),
 ];
 const keyColumns: readonly Column[] = [
   ...columns('id account name prefix status groups'),
