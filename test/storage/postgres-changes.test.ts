@@ -69,8 +69,9 @@ describe.skipIf(cannotStartPostgres)('nodes are notified', () => {
     await spreadCut(gate, key.id);
     expect(await heard()).toEqual([{ kind: 'cut', id: key.id }]);
     await tokens.createToken(token, 'hash of a token', noAuditContext);
-    await people.createPerson(person, 'hash of a link', noAuditContext);
     expect(await heard()).toEqual([]);
+    await people.createPerson(person, 'hash of a link', noAuditContext);
+    expect(await heard()).toEqual([{ kind: 'person', id: person.id }]);
   });
 
   test('of nothing that messages, refusals or the estimator do', async () => {

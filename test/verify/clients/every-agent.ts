@@ -147,7 +147,7 @@ function meetsFailures(program: AgentProgram): void {
 
 /**
  * Claude Code finds in the provider's own words what a model refuses, sends the request again without it, and leaves it out from then
- * on: what its release 2.1.329 looks for is in the words here.
+ * on: what its release 2.1.332 looks for is in the words here.
  */
 const RECOVERIES: readonly [
   what: string,
