@@ -142,6 +142,8 @@ test.skipIf(chromium === null)('an owner sees what a session cost by model, and 
   const models = page.getByRole('table', { name: 'Requests by model' });
   await models.getByRole('link', { name: 'sandbox-lorem' }).waitFor();
   expect(await models.getByRole('row').count()).toBe(4); // with names and total
-  expect(await page.getByRole('table', { name: 'Requests', exact: true }).getByRole('row').count()).toBe(4);
+  const requests = page.getByRole('table', { name: 'Requests', exact: true });
+  await requests.getByRole('row').nth(3).waitFor();
+  expect(await requests.getByRole('row').count()).toBe(4);
   expect(visitor.problems).toEqual([]);
 });

@@ -150,7 +150,7 @@ function isLimited(): void {
       await company.browser.ask('PATCH', `/api/v1/keys/${id}`, { quota: '0.000001', quota_period: 'month' });
       const { printed, asked, exitCode } = await ask('hi');
       expect(exitCode).toBe(1);
-      expect(String(printed['result'])).toMatch(/^spend limit reached · resets \w+ 1, .* · ask finops$/);
+      expect(String(printed['result'])).toMatch(/^spend limit reached · resets (\w+ 1, .*|00:00 UTC) · ask finops$/);
       expect(messagesOf(asked)).toHaveLength(1);
       await company.browser.ask('PATCH', `/api/v1/keys/${id}`, { quota: null });
     },
