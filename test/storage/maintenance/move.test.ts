@@ -12,7 +12,17 @@ import { spawnTurnpike } from '../../support/start-turnpike.ts';
 import { isOverPostgres } from '../../support/test-store.ts';
 import { answersOf } from './answers-of.ts';
 import { type InstallationToMove, MESSAGE, postMessage, sharedInstallation } from './installation-to-move.ts';
-import { atTheDoor, copyOfIt, holdMoves, move, moveWords, newDatabase, rowsIn, serve } from './moving.ts';
+import {
+  atTheDoor,
+  copyOfIt,
+  holdMoves,
+  move,
+  moveWords,
+  newDatabase,
+  ROWS_OF_LATER_TABLES,
+  rowsIn,
+  serve,
+} from './moving.ts';
 
 describe.skipIf(cannotStartPostgres || isOverPostgres)('an installation that is moved to PostgreSQL', () => {
   let installation: InstallationToMove;
@@ -23,6 +33,9 @@ describe.skipIf(cannotStartPostgres || isOverPostgres)('an installation that is 
   test('has all of its rows there, and passes the check on both sides', async () => {
     await using database = await newDatabase();
     using copy = await copyOfIt();
+    using store = new Database(sqlite.databasePath(copy.directory));
+    store.run(ROWS_OF_LATER_TABLES);
+    store.close();
     const report = await move(copy.directory, database.url);
     const rows = await rowsIn(database.url);
     const facts = report.rows?.['installation'] ?? 0;

@@ -9,7 +9,28 @@ import { movedTables } from '../../../src/storage/move.ts';
 import { databasePath, readMoveMark } from '../../../src/storage/sqlite/sqlite.ts';
 import { type RanProcess, runTurnpike } from '../../support/run-turnpike.ts';
 import { runOn, sharedPostgres, type TestDatabase } from '../../support/start-postgres.ts';
+import { readRecorded } from '../stored-shapes/shapes.ts';
 import { sharedInstallation } from './installation-to-move.ts';
+
+/** A document as this program writes it, in SQL. */
+const sampleOf = (table: string, column = 'document') =>
+  `'${JSON.stringify(readRecorded()[table]?.[column]?.at(-1)?.samples[0]?.stored ?? null).replaceAll("'", "''")}'`;
+
+/** Rows of the tables that the installation has none of. */
+export const ROWS_OF_LATER_TABLES = `
+  INSERT INTO directory_groups VALUES (1, 'engineers', 'oidc', 1, ${sampleOf('directory_groups')});
+  INSERT INTO scim_users VALUES (1, 'ada', 'ada@example.com', NULL, NULL, 1, ${sampleOf('scim_users')});
+  INSERT INTO scim_groups VALUES (1, 'engineers', NULL, 1, ${sampleOf('scim_groups')});
+  INSERT INTO tag_sets VALUES (1, 2, 3, ${sampleOf('tag_sets', 'tags')});
+  INSERT INTO exports VALUES (1, NULL, 1, 'enabled', 1, 1, ${sampleOf('exports')});
+  INSERT INTO export_runs VALUES (1, 1, 'done', NULL, 1, ${sampleOf('export_runs')});
+  INSERT INTO provider_bill_sources VALUES ('anthropic', ${sampleOf('provider_bill_sources')});
+  INSERT INTO provider_bills VALUES ('anthropic', 1, ${sampleOf('provider_bills')}, ${sampleOf('provider_bills', 'models')});
+  INSERT INTO person_meters VALUES (1, 1, 1, 0, ${sampleOf('person_meters', 'windows')}, '[]');
+  INSERT INTO scim_members VALUES (1, 1);
+  INSERT INTO agent_grants VALUES (1, 1, 1, 1, 'codex', 'active', 1, 'x', '127.0.0.1', 1, 1, 1);
+  INSERT INTO agent_keys VALUES (1, 'codex', 1);
+  INSERT INTO device_codes VALUES ('x', 'x', 'codex', 'pending', '127.0.0.1', 1, 1, NULL);`;
 
 const WAIT_MS_MAX = 20_000;
 

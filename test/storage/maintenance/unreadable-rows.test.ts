@@ -8,8 +8,7 @@ import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { storedColumns } from '../../../src/storage/stored-columns.ts';
 import type { StoredColumn } from '../../../src/storage/unreadable-rows.ts';
 import { cannotStartPostgres, runOn } from '../../support/start-postgres.ts';
-import { readRecorded } from '../stored-shapes/shapes.ts';
-import { copyOfIt, move, newDatabase } from './moving.ts';
+import { copyOfIt, move, newDatabase, ROWS_OF_LATER_TABLES } from './moving.ts';
 
 const TEXT = '7'; // indexes on members refuse what is not JSON
 
@@ -19,22 +18,6 @@ function spoil({ table, key, column, where }: StoredColumn): string {
   const first = `(SELECT MIN(${key}) FROM ${table} WHERE ${column} IS NOT NULL${condition})`;
   return `UPDATE ${table} SET ${column} = '${TEXT}' WHERE ${key} = ${first}${condition}`;
 }
-
-/** A document as this program writes it, in SQL. */
-const sampleOf = (table: string, column = 'document') =>
-  `'${JSON.stringify(readRecorded()[table]?.[column]?.at(-1)?.samples[0]?.stored ?? null).replaceAll("'", "''")}'`;
-
-/** Rows of the tables that the copied data has none of. */
-const ADDED = `
-  INSERT INTO directory_groups VALUES (1, 'engineers', 'oidc', 1, ${sampleOf('directory_groups')});
-  INSERT INTO scim_users VALUES (1, 'ada', 'ada@example.com', NULL, NULL, 1, ${sampleOf('scim_users')});
-  INSERT INTO scim_groups VALUES (1, 'engineers', NULL, 1, ${sampleOf('scim_groups')});
-  INSERT INTO tag_sets VALUES (1, 2, 3, ${sampleOf('tag_sets', 'tags')});
-  INSERT INTO exports VALUES (1, NULL, 1, 'enabled', 1, 1, ${sampleOf('exports')});
-  INSERT INTO export_runs VALUES (1, 1, 'done', NULL, 1, ${sampleOf('export_runs')});
-  INSERT INTO provider_bill_sources VALUES ('anthropic', ${sampleOf('provider_bill_sources')});
-  INSERT INTO provider_bills VALUES ('anthropic', 1, ${sampleOf('provider_bills')}, ${sampleOf('provider_bills', 'models')});
-  INSERT INTO person_meters VALUES (1, 1, 1, 0, ${sampleOf('person_meters', 'windows')}, '[]');`;
 
 /** Columns that some rows must have, because all of them may be NULL. Without leases, open holds wait for a start. */
 const FILLED = `
@@ -56,7 +39,7 @@ test('SQLite: every column with JSON, each row on its own', async () => {
   using copy = await copyOfIt();
   const database = new Database(join(copy.directory, 'turnpike.db'));
   database.run('DROP TRIGGER audit_is_never_updated');
-  database.run(ADDED);
+  database.run(ROWS_OF_LATER_TABLES);
   database.run(FILLED);
   const config = readConfig({ data: copy.directory }, {});
   expect(await checkStore(config)).toMatchObject({ ok: true });
@@ -78,7 +61,7 @@ describe.skipIf(cannotStartPostgres)('PostgreSQL', () => {
     const database = await newDatabase();
     made.push(database);
     await move(copy.directory, database.url);
-    await runOn(database.url, `ALTER TABLE audit_records DISABLE TRIGGER ALL; ${ADDED} ${FILLED}`);
+    await runOn(database.url, `ALTER TABLE audit_records DISABLE TRIGGER ALL; ${ROWS_OF_LATER_TABLES} ${FILLED}`);
     const config = readConfig({ database: database.url }, { TURNPIKE_SECRET: Buffer.alloc(32, 1).toString('base64') });
     expect(await checkStore(config)).toMatchObject({ ok: true });
     await runOn(database.url, storedColumns.map(spoil).join('; '));
