@@ -194,7 +194,7 @@ function ends(): void {
       company.take();
       const { exitCode, out, errors, asked } = await ask('hi');
       expect(exitCode).toBe(1);
-      expect(out + errors).toContain('session expired');
+      expect(out + errors).toMatch(/session expired|no longer accepts/);
       expect(asked.find(({ path }) => path === '/oauth/token')?.status).toBe(401);
     },
     MS_MAX,
@@ -279,7 +279,7 @@ function usesCommand(): void {
       const { id } = await agentKey(company, 'Codex');
       await company.browser.ask('PATCH', `/api/v1/keys/${id}`, { quota: '0.000001', quota_period: 'month' });
       const { out, answers } = await ask();
-      expect(out).toMatch(/spend limit reached · resets \w+ 1 · ask finops/);
+      expect(out).toMatch(/spend limit reached · resets (\w+ 1|00:00 UTC) · ask finops/);
       expect(answers).toHaveLength(1);
     },
     MS_MAX,
