@@ -264,12 +264,24 @@ const CARRIED = `
   SELECT COALESCE(SUM(amount / 4294967296 * sign), 0) AS high, COALESCE(SUM(amount % 4294967296 * sign), 0) AS low
   FROM (SELECT amount, CASE WHEN credit = 6 THEN 1 ELSE -1 END AS sign FROM entries WHERE kind = 'carried_forward') moved`;
 
-const TOTALS = `
-  day_ms, account_id, key_id, model, provider, person_id, tag_set, messages, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-  cost, written_off, provider_cost, costed_messages, costed_revenue`;
+const TOTAL_GROUP = 'day_ms, account_id, key_id, model, provider, person_id, tag_set';
+const TOTAL_SUMS = [
+  'messages',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'cost',
+  'written_off',
+  'provider_cost',
+  'costed_messages',
+  'costed_revenue',
+];
+const TOTALS = `${TOTAL_GROUP}, ${TOTAL_SUMS.join(', ')}`;
 
 // Totals are kept longer than records. Each group appears once per side; a group on one side only is a difference. A
-// correction to another model leaves a total of zero messages. Records without a tag set are of before version 20.
+// correction to another model leaves a total of zero messages. A group may have two rows: while nodes of the release before version 20
+// run, also theirs. Records without a tag set are of before version 20.
 const UNEQUAL_TOTALS = `
   WITH records AS (
     SELECT at_ms / 86400000 * 86400000 AS day_ms, account_id, key_id, model,
@@ -283,7 +295,8 @@ const UNEQUAL_TOTALS = `
       SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost - written_off END) AS costed_revenue
     FROM usage_records WHERE at_ms >= $1
     GROUP BY 1, account_id, key_id, model, COALESCE(provider, ''), COALESCE(person_id, 0), COALESCE(tag_set, 0)),
-  totals AS (SELECT * FROM daily_totals WHERE day_ms >= $1 AND (messages <> 0 OR cost <> 0))
+  totals AS (SELECT ${TOTAL_GROUP}, ${TOTAL_SUMS.map((name) => `SUM(${name}) AS ${name}`).join(', ')}
+    FROM daily_totals WHERE day_ms >= $1 GROUP BY ${TOTAL_GROUP} HAVING SUM(messages) <> 0 OR SUM(cost) <> 0)
   SELECT DISTINCT day_ms, account_id, key_id, model, provider FROM (
     SELECT * FROM (SELECT ${TOTALS} FROM records EXCEPT SELECT ${TOTALS} FROM totals) recorded
     UNION ALL

@@ -18,6 +18,12 @@ const onBoth = (version: number, ...statements: string[]): Undone => {
 
 const RECORDS = dropColumns('usage_records', 'person_id', 'session', 'provider', 'tag_set');
 
+const SUMS =
+  'messages input_tokens output_tokens cache_read_tokens cache_write_tokens cost written_off provider_cost costed_messages costed_revenue'
+    .split(' ')
+    .map((name) => `SUM(${name})`)
+    .join(', ');
+
 /** The latest first. */
 const undone: readonly Undone[] = [
   onBoth(25, dropTables('provider_bill_sources', 'provider_bills')),
@@ -29,10 +35,9 @@ const undone: readonly Undone[] = [
     version: 20,
     sqlite: `DROP TABLE tag_sets; DROP INDEX usage_of_session; ${RECORDS}`, // the migration leaves columns of totals out
     postgres: `DROP TABLE tag_sets; DROP INDEX usage_of_session; ${RECORDS}
-      ALTER TABLE daily_totals DROP CONSTRAINT daily_totals_pkey;
-      DROP INDEX totals_of_account; DROP INDEX totals_of_key;
+      INSERT INTO daily_totals SELECT day_ms, account_id, key_id, model, ${SUMS} FROM attributed_totals GROUP BY 1, 2, 3, 4;
+      DROP TABLE attributed_totals; DROP INDEX totals_of_account; DROP INDEX totals_of_key;
       ${dropColumns('daily_totals', 'provider', 'person_id', 'tag_set')}
-      ALTER TABLE daily_totals ADD PRIMARY KEY (day_ms, account_id, key_id, model);
       CREATE INDEX totals_of_account ON daily_totals (account_id, day_ms, key_id, model);
       CREATE INDEX totals_of_key ON daily_totals (key_id, day_ms, model);`,
   },

@@ -1,5 +1,7 @@
 // Version 20: whom messages are attributed to. Records of before have no tag set, and daily totals count them without provider,
 // person and tags. A tag set is stored in each month in which an account uses it.
+// In PostgreSQL, nodes of the previous release go on writing to daily_totals, whose primary key their upsert names: the totals of this
+// release are in a table that inherits from it, so that a read of daily_totals has both.
 
 import { forBoth } from './migration-part.ts';
 
@@ -56,8 +58,11 @@ export const attribution = forBoth(`
   ALTER TABLE daily_totals ADD COLUMN provider text COLLATE "C" NOT NULL DEFAULT '';
   ALTER TABLE daily_totals ADD COLUMN person_id bigint NOT NULL DEFAULT 0;
   ALTER TABLE daily_totals ADD COLUMN tag_set bigint NOT NULL DEFAULT 0;
-  ALTER TABLE daily_totals DROP CONSTRAINT daily_totals_pkey;
-  ALTER TABLE daily_totals ADD PRIMARY KEY (day_ms, account_id, key_id, model, provider, person_id, tag_set);
+  CREATE TABLE attributed_totals (PRIMARY KEY (day_ms, account_id, key_id, model, provider, person_id, tag_set))
+    INHERITS (daily_totals) WITH (fillfactor = 40);
+  CREATE INDEX attributed_totals_of_account ON attributed_totals
+    (account_id, day_ms, key_id, model, provider, person_id, tag_set);
+  CREATE INDEX attributed_totals_of_key ON attributed_totals (key_id, day_ms, model, provider, person_id, tag_set);
   DROP INDEX totals_of_account;
   DROP INDEX totals_of_key;
 @both

@@ -13,7 +13,7 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ['SELECT, INSERT, DELETE', 'changes mailed_links payment_events'],
   [
     'SELECT, INSERT, UPDATE',
-    'account_meters accounts agent_keys answer_shares billing code_batches codes daily_totals destinations directory_groups ' +
+    'account_meters accounts agent_keys answer_shares attributed_totals billing code_batches codes daily_totals destinations directory_groups ' +
       'export_runs exports installation key_meters keys learned month_changes payments people person_meters provider_bill_sources provider_bills tokens',
   ],
   [
