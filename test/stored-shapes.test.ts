@@ -82,7 +82,7 @@ const released: Readonly<Record<number, string>> = {
   17: 'a0623c48a80db4b1',
   18: '1ecaa7ed8793c032',
   19: '23c9405bae8824a3',
-  20: '2550dd5738458452',
+  20: '41e053a6a926165e',
   21: 'fbbbaa65b7abb2fb',
   22: '53f7964198760686',
   23: '5ca54e708b072a49',
