@@ -47,7 +47,8 @@ async function postgresTables(url: string): Promise<Tables> {
     url,
     `SELECT c.relname::text AS table, array_agg(a.attname::text ORDER BY a.attname COLLATE "C") AS columns
      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+       AND c.oid NOT IN (SELECT inhrelid FROM pg_inherits)
      GROUP BY c.relname ORDER BY c.relname COLLATE "C"`,
   );
   return Object.fromEntries((rows as { table: string; columns: string[] }[]).map((row) => [row.table, row.columns]));
