@@ -2,7 +2,8 @@
 // are signed with AWS Signature Version 4 and go only to addresses that were checked.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html (2026-11-29)
 
-import { createHash, createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { Sha256 } from '../base/sha256.ts';
 import { bounds } from '../config/config.ts';
 import { callAddress, describeFault, type HttpOptions } from '../delivery/delivery.ts';
 import type { ExportTarget } from './schedule.ts';
@@ -166,32 +167,6 @@ async function signedHeaders(
   );
   const { host: _, ...headers } = signed.headers; // written where it is sent
   return headers;
-}
-
-/** The hash that the signer asks for, by the runtime. */
-class Sha256 {
-  readonly #hash: ReturnType<typeof createHash> | ReturnType<typeof createHmac>;
-
-  constructor(key?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', bytesOf(key));
-  }
-
-  update(bytes: string | ArrayBuffer | ArrayBufferView): void {
-    this.#hash.update(bytesOf(bytes));
-  }
-
-  digest(): Promise<Uint8Array> {
-    return Promise.resolve(new Uint8Array(this.#hash.digest()));
-  }
-
-  reset(): void {}
-}
-
-function bytesOf(source: string | ArrayBuffer | ArrayBufferView): Uint8Array {
-  if (typeof source === 'string') return Buffer.from(source);
-  return ArrayBuffer.isView(source)
-    ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
-    : new Uint8Array(source);
 }
 
 /** The beginning of a body; S3's own are short. */

@@ -1,37 +1,11 @@
 // Signs requests with AWS Signature Version 4.
 
-import { createHash, createHmac } from 'node:crypto';
+import { Sha256 } from '../base/sha256.ts';
 import type { AwsKeys, Secret } from '../secrets/secrets.ts';
 import { objectOf, textOf } from '../wire/wire.ts';
 import type { SignedRequest } from './http-api.ts';
 import { parseErrorJson } from './map-fault.ts';
 import { ProviderFault } from './provider.ts';
-
-/** The hash that the signer asks for, by the runtime. */
-class Sha256 {
-  readonly #hash: ReturnType<typeof createHash> | ReturnType<typeof createHmac>;
-
-  constructor(key?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', bytesOf(key));
-  }
-
-  update(bytes: string | ArrayBuffer | ArrayBufferView): void {
-    this.#hash.update(bytesOf(bytes));
-  }
-
-  digest(): Promise<Uint8Array> {
-    return Promise.resolve(new Uint8Array(this.#hash.digest()));
-  }
-
-  reset(): void {}
-}
-
-function bytesOf(source: string | ArrayBuffer | ArrayBufferView): Uint8Array {
-  if (typeof source === 'string') return Buffer.from(source);
-  return ArrayBuffer.isView(source)
-    ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
-    : new Uint8Array(source);
-}
 
 /**
  * The headers with the signature, for a credential with the use `aws`; those that proxies may change are not signed. The
