@@ -1,4 +1,4 @@
-// What a person may use, and what is left of it.
+// The budget of a person and how much of it remains.
 
 import { Stack, Text } from '@mantine/core';
 import type { PersonBudgetShape } from '../../src/admin-api/shapes.ts';

@@ -60,8 +60,8 @@ export function claimsEmail({ accountId, status, email }: Pick<Person, 'accountI
 }
 
 /**
- * Whether nobody else can be bound to the person's identity: like the email, but those whom a directory manages keep it while they are
- * disabled, so that it finds them again.
+ * Whether the person's identity is reserved for them, like the email. People that a directory manages keep it while they are disabled,
+ * so that the directory finds them again.
  */
 export function claimsIdentity({ accountId, status, managedBy }: Person): boolean {
   return accountId === null || status === 'enabled' || managedBy === 'directory';

@@ -1,5 +1,5 @@
-// Decides who a person is whom an issuer of OpenID Connect authenticated, and what they may do: binds them to the subject at the issuer,
-// accepts their invitation, and gives them the place of their groups. Not reachable from outside.
+// Finds or creates the person that an OpenID Connect issuer authenticated: binds them to the subject at the issuer, accepts their
+// invitation, and gives them the account and role of their groups. Not reachable from outside.
 
 import { Hono } from 'hono';
 import {
@@ -105,7 +105,7 @@ async function decide(call: Call, verified: VerifiedIdentity): Promise<Decision>
   if (known !== null) return decideOnPerson(call, verified, known);
   const claimed = await people.findPersonByEmail(email);
   if (claimed === null) return decideOnUnknown(call, verified);
-  // At an issuer that is no longer set, nobody can sign in: the new one replaces it.
+  // Nobody can sign in at an issuer that is no longer configured, so the new identity replaces one of such an issuer.
   const { identity = null } = claimed;
   if (identity !== null && call.signIn.issuers.some((one) => one.issuer === identity.issuer))
     return refuse('identity_taken');

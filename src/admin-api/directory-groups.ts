@@ -49,7 +49,7 @@ const priorityField = z
   .describe('A person in groups of several accounts gets the account of the lowest number.');
 const changeable = {
   name: nameField.describe(
-    'The name as the claims of the issuer, or SCIM, have it, compared exactly. "*": everybody of the directory whom no other group places.',
+    'The name as the claims of the issuer, or SCIM, have it, compared exactly. "*": every person of the directory who is in no other group here.',
   ),
   source: sourceField
     .nullable()

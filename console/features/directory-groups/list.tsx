@@ -116,7 +116,7 @@ function GroupForm({ onDone }: { onDone: () => void }) {
       <Stack gap="sm">
         <TextInput
           label="Name"
-          description="Exactly as your directory sends it. An asterisk (*) is everybody whom no other group places."
+          description="Exactly as your directory sends it. An asterisk (*) is every person who is in none of the other groups."
           required
           data-autofocus
           autoComplete="off"
