@@ -139,8 +139,8 @@ export class GroupCommit implements LedgerGate {
   }
 
   /**
-   * If one bundle breaks an invariant, the batch is retried in halves until that bundle is alone, so that the others
-   * succeed.
+   * If one bundle breaks an invariant, or needs a locked row without naming it, the batch is retried in halves until that
+   * bundle is alone, so that the others succeed.
    */
   async #fail(batch: readonly Waiting[], failure: unknown): Promise<void> {
     if (failure instanceof RowsLocked) {
@@ -150,6 +150,7 @@ export class GroupCommit implements LedgerGate {
         if (others.length > 0) await this.#commit(others);
         return;
       }
+      this.#locked.pop();
     }
     if (isOfBundle(failure) && batch.length > 1) {
       const half = batch.length >> 1;
@@ -157,7 +158,7 @@ export class GroupCommit implements LedgerGate {
       await this.#commit(batch.slice(half));
       return;
     }
-    const error = isOfBundle(failure) || failure instanceof TurnpikeError ? failure : storeUnavailable(failure);
+    const error = errorOf(failure);
     for (const { done } of batch) done(null, error);
   }
 }
@@ -169,7 +170,12 @@ function mayStillWait({ sinceMs, done }: Aside, why: RowsLocked): boolean {
   return false;
 }
 
-/** Whether a bundle violated an invariant, as opposed to a store failure: the store would accept the others. */
+function errorOf(failure: unknown): unknown {
+  if (failure instanceof RowsLocked) return new LockedForLong(failure);
+  return isOfBundle(failure) || failure instanceof TurnpikeError ? failure : storeUnavailable(failure);
+}
+
+/** Whether it fails because of a bundle, as opposed to the store, which would accept the others. */
 function isOfBundle(failure: unknown): boolean {
-  return failure instanceof BrokenInvariant || failure instanceof TypeError || failure instanceof RangeError;
+  return [BrokenInvariant, TypeError, RangeError, RowsLocked].some((kind) => failure instanceof kind);
 }

@@ -14,6 +14,8 @@ interface Nodes extends AsyncDisposable {
   gates: readonly [PostgresGate, PostgresGate];
   /** Another account, with its key. */
   otherAccount(): Promise<{ account: number; key: number }>;
+  /** A new account above it, from which it pays. */
+  addAbove(account: number): Promise<number>;
   /** Holds the lock until it is disposed of. */
   lock(account: number): Promise<AsyncDisposable>;
 }
@@ -29,6 +31,13 @@ async function openNodes(): Promise<Nodes> {
     async otherAccount() {
       const account = await bench.addAccount(1_000);
       return { account, key: await bench.addKey({}, account) };
+    },
+    async addAbove(account) {
+      const parent = await bench.addAccount(1_000);
+      const company = { parent, paysFrom: 'parent' as const };
+      const terms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' as const, company };
+      expect(await bench.ask({ kind: 'set-account', account, terms })).toMatchObject({ ok: true });
+      return parent;
     },
     async lock(account) {
       const client = new SQL({ url, max: 1 });
@@ -131,6 +140,48 @@ describe.skipIf(cannotStartPostgres)('an account that another transaction has lo
     expect(await other).toMatchObject(ADMITTED);
     await longer[Symbol.asyncDispose]();
     await own;
+  });
+
+  test('delays no message of another account in one batch with a change that finds the account by its message', async () => {
+    await using nodes = await openNodes();
+    const { bench, gates } = nodes;
+    const [gate] = gates;
+    const others = await nodes.otherAccount();
+    const below = await nodes.otherAccount();
+    const parent = await nodes.addAbove(below.account);
+    const refunded = await bench.begin(10, below);
+    const ended = { ...below, above: [parent], payer: parent, cost: 10 };
+    expect(await bench.settle(refunded, 10, ended)).toMatchObject({ ok: true });
+    const extended = await bench.begin(10, below);
+    const lock = await nodes.lock(parent);
+    const changes: Operation[] = [
+      { kind: 'extend', requestId: extended, amount: 5, checkpoint: null },
+      { kind: 'refund', requestId: refunded, amount: 3, note: null },
+    ];
+    const waiting = changes.map((operation) => ask(gate, operation));
+    let isAnswered = false;
+    const all = Promise.all(waiting).finally(() => {
+      isAnswered = true;
+    });
+    expect(await ask(gate, bench.admission(1, others))).toMatchObject(ADMITTED);
+    expect(isAnswered).toBe(false);
+    await lock[Symbol.asyncDispose]();
+    for (const answer of await all) expect(answer).toMatchObject({ ok: true });
+  });
+
+  test('prevents no node from renewing its lease if a dead node left a hold of an account that is now below it', async () => {
+    await using nodes = await openNodes();
+    const { bench, gates } = nodes;
+    const left = await bench.begin(100);
+    const parent = await nodes.addAbove(bench.account);
+    bench.clock.advance(LEASE_MS + 1);
+    const owner = await bench.takeLease('node-a');
+    const lock = await nodes.lock(parent);
+    const [renewed] = await gates[0].submit({ operations: renewal(owner) });
+    expect(renewed).toMatchObject({ ok: true, kind: 'lease' });
+    expect(await bench.stores.ledger.openMessage(left)).not.toBeNull();
+    await lock[Symbol.asyncDispose]();
+    expect(await ask(gates[0], { kind: 'expire' })).toMatchObject({ kind: 'expired', holds: 1 });
   });
 
   test('gets its messages refused after a bound, and the node stays healthy', async () => {

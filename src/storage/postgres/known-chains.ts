@@ -36,6 +36,15 @@ export class KnownChains {
     return withRows(needs, { accounts: [...accounts], people: [...people] });
   }
 
+  /** Without the rows that a batch with these needs is now known to need. */
+  withoutKnown({ accounts, people }: MissingRows, needs: Needs): MissingRows {
+    const known = this.fill(needs);
+    return {
+      accounts: accounts.filter((id) => !known.accounts.includes(id)),
+      people: people.filter((id) => !known.people.includes(id)),
+    };
+  }
+
   /** Learns from rows that were read; null if nothing is missing. */
   findMissing({ accounts, keys, people, holds, endings }: LoadedRows, asked: Needs): MissingRows | null {
     const missing = { accounts: new Set<number>(), people: new Set<number>() };

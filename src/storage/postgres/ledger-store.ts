@@ -61,8 +61,7 @@ export class PostgresLedgerStore implements LedgerStore {
   }
 
   async transact(bundles: readonly Bundle[], decide: (rows: Rows) => Changes, isBrief = false): Promise<void> {
-    const needsOf = (some: readonly Bundle[]) => this.#chains.fill(readNeeds(some));
-    let needs = needsOf(bundles);
+    let needs = this.#chains.fill(readNeeds(bundles));
     for (let tries = 1, misses = 0, isLocked = false; ; tries++) {
       const options = { nowMs: this.#clock?.nowMs() ?? null, outcomeMsMax: this.#outcomeMsMax, isBrief, isLocked };
       const batch = new Batch(this.#connection, needs, this.#chains, options);
@@ -79,13 +78,13 @@ export class PostgresLedgerStore implements LedgerStore {
         }
         await this.#connection.ask(ROLLBACK).catch(() => {}); // lost: rolled back with its connection
         if (failure instanceof RowsMissing && ++misses <= bounds.accountChainMax) {
-          needs = withRows(needs, failure.rows);
+          needs = this.#chains.fill(withRows(needs, failure.rows));
           tries--;
           continue;
         }
         isLocked = [LOCK_NOT_HAD, TOO_LONG].includes(String((failure as ServerError).errno));
         if (isLocked && !needs.expires) {
-          const neededBy = isBrief ? () => null : await findLocked(this.#connection, needs, needsOf);
+          const neededBy = isBrief ? () => null : await findLocked(this.#connection, needs, this.#chains);
           if (neededBy !== null) throw new RowsLocked(neededBy, { cause: failure });
         }
         if (tries >= bounds.batchTriesMax || !isToBeginAgain(failure)) throw asOfBundleOrStore(failure);
@@ -160,7 +159,7 @@ class Batch {
     const answers = await this.#connection.ask(...first, ...asked);
     const loaded = read(answers.slice(first.length));
     const missing = this.#chains.findMissing(loaded, needs);
-    if (missing !== null) throw new RowsMissing(missing);
+    if (missing !== null) throw new RowsMissing(this.#chains.withoutKnown(missing, needs));
     return loaded;
   }
 
@@ -177,7 +176,7 @@ class Batch {
       { text: statements.FIND_LAPSED, values },
     );
     const lapsed = (found as unknown as HoldsTable[]).map(readHold);
-    return await this.#load(withHolds(this.#needs, await this.#havable(lapsed)), [BRIEF_LOCKS]);
+    return await this.#load(this.#needsOfHolds(this.#needs, await this.#havable(lapsed)), [BRIEF_LOCKS]);
   }
 
   /**
@@ -186,10 +185,16 @@ class Batch {
    */
   async #havable(lapsed: HoldRow[]): Promise<HoldRow[]> {
     if (!this.#options.isLocked || lapsed.length === 0) return lapsed;
-    const values = [arrayOf(lapsed.flatMap(accountsOf))];
+    const accountsOf = (holds: HoldRow[]) => this.#needsOfHolds(readNeeds([]), holds).accounts;
+    const values = [arrayOf(accountsOf(lapsed))];
     const [rows = []] = await this.#connection.ask({ text: statements.LOCK_FREE_ACCOUNTS, values });
     const free = new Set(rows.map(({ id }) => id));
-    return lapsed.filter((hold) => accountsOf(hold).every((account) => free.has(account)));
+    return lapsed.filter((hold) => accountsOf([hold]).every((account) => free.has(account)));
+  }
+
+  /** Also the accounts that are above now, and the person's: a hold names those of its admission. */
+  #needsOfHolds(needs: Needs, holds: readonly HoldRow[]): Needs {
+    return this.#chains.fill(withHolds(needs, holds));
   }
 
   /**
@@ -264,7 +269,10 @@ function withHolds(needs: Needs, holds: readonly HoldRow[]): Needs {
   const requestIds = holds.map(({ requestId }) => requestId);
   return {
     ...needs,
-    accounts: join(needs.accounts, holds.flatMap(accountsOf)).sort((one, other) => one - other),
+    accounts: join(
+      needs.accounts,
+      holds.flatMap(({ account, above }) => [account, ...above]),
+    ),
     people: join(
       needs.people,
       holds.flatMap(({ person }) => (person === null ? [] : [person])),
@@ -276,10 +284,6 @@ function withHolds(needs: Needs, holds: readonly HoldRow[]): Needs {
     holds: join(needs.holds, requestIds),
     endings: join(needs.endings, requestIds),
   };
-}
-
-function accountsOf({ account, above }: HoldRow): number[] {
-  return [account, ...above];
 }
 
 interface ServerError {

@@ -32,6 +32,7 @@ import {
 } from '../tables.ts';
 import { arrayOf, earliestMonthOf } from './columns.ts';
 import type { Answered, Connection, Statement } from './connection.ts';
+import { type KnownChains, type MissingRows, withRows } from './known-chains.ts';
 import * as statements from './statements.ts';
 
 export interface LoadedRows {
@@ -338,27 +339,33 @@ function addPayer(found: CollectedNeeds, { account, key }: { account: number; ke
 export const BRIEF_LOCKS: Statement = { text: `SET LOCAL lock_timeout = ${bounds.lockedTryMsMax}`, values: [] };
 
 /**
- * The first of these accounts that a bundle needs and others have locked; null if there is none. Runs outside a
- * transaction.
+ * The first account that a bundle needs and others have locked, of those that a batch needs; null if there is none. Runs
+ * outside a transaction.
  */
 export async function findLocked(
   connection: Connection,
   needs: Needs,
-  needsOf: (bundles: readonly Bundle[]) => Needs,
+  chains: KnownChains,
 ): Promise<((bundle: Bundle) => number | null) | null> {
-  const strays = new Map<string, number>();
-  if (needs.strays.length > 0) {
-    const values = [arrayOf(needs.strays)];
-    const [rows = []] = await connection.ask({ text: statements.READ_ACCOUNTS_OF_HOLDS, values });
-    for (const row of rows) strays.set(String(row['request_id']), integerOf(row['account']));
-  }
-  const asked = new Set([...needs.accounts, ...strays.values()]);
-  const [free = []] = await connection.ask({ text: statements.LOCK_FREE_ACCOUNTS, values: [arrayOf([...asked])] });
-  for (const row of free) asked.delete(integerOf(row['id']));
-  if (asked.size === 0) return null;
-  return (bundle) => {
-    const { accounts, strays: named } = needsOf([bundle]);
-    const needed = [...accounts, ...named.map((requestId) => strays.get(requestId))];
-    return needed.find((id) => id !== undefined && asked.has(id)) ?? null;
+  const { holds, endings, claims } = needs;
+  const { asked, read } = loadRows({ ...readNeeds([]), holds, endings, claims }, null);
+  const { rows } = read(await connection.ask(...asked));
+  const accountsOf = (named: Needs) => chains.fill(withRows(named, rowsOfMessages(named, rows))).accounts;
+  const locked = new Set(accountsOf(needs));
+  const [free = []] = await connection.ask({ text: statements.LOCK_FREE_ACCOUNTS, values: [arrayOf([...locked])] });
+  for (const row of free) locked.delete(integerOf(row['id']));
+  if (locked.size === 0) return null;
+  return (bundle) => accountsOf(readNeeds([bundle])).find((id) => locked.has(id)) ?? null;
+}
+
+/** The rows from which the messages of a batch took when they were admitted. */
+function rowsOfMessages({ holds, endings, claims }: Needs, rows: Rows): MissingRows {
+  const claimed = claims.map(({ key, name }) => rows.claim(key, name)?.requestId ?? '');
+  const began = [...holds, ...claimed].map((requestId) => rows.hold(requestId));
+  const ended = [...endings, ...claimed].map((requestId) => rows.ending(requestId)?.record);
+  const messages = [...began, ...ended].filter((message) => message !== undefined);
+  return {
+    accounts: messages.flatMap(({ account, above }) => [account, ...above]),
+    people: messages.flatMap(({ person }) => person ?? []),
   };
 }

@@ -49,8 +49,6 @@ export const READ_KEYS = `SELECT ${KEY_COLUMNS} FROM key_meters m WHERE m.id = A
 /** Locks the accounts that are not locked, without waiting. */
 export const LOCK_FREE_ACCOUNTS = `
   SELECT m.id::float8 AS id FROM account_meters m WHERE m.id = ANY(${BIGINTS(1)}) FOR NO KEY UPDATE SKIP LOCKED`;
-export const READ_ACCOUNTS_OF_HOLDS = `
-  SELECT h.request_id, h.account_id::float8 AS account FROM holds h WHERE h.request_id = ANY(${TEXTS(1)})`;
 
 /** The `id` of messages $2 known only by id. Their accounts never change. */
 const ofStrays = (column: 'account_id' | 'key_id') => `ARRAY(

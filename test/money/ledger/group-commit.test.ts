@@ -9,8 +9,10 @@ import {
   GroupCommit,
   InDoubt,
   type LedgerStore,
+  LockedForLong,
   NothingTaken,
   type Rows,
+  RowsLocked,
 } from '../../../src/ledger/ledger.ts';
 import { type OpenedSqlite, openSqlite } from '../../storage/open-sqlite.ts';
 import { manualClock } from '../../support/manual-clock.ts';
@@ -162,4 +164,19 @@ test('a single bundle that breaks an invariant is not retried', async () => {
   await store.letGo();
   expect(await asked).toBe(store.failure);
   expect(store.batches).toEqual([1]);
+});
+
+test('a bundle whose locked row nobody can name is refused alone', async () => {
+  const store = new MemoryLedgerStore(manualClock(START_MS));
+  const needsLockedRow = ({ operations: [operation] }: Bundle) =>
+    operation?.kind === 'renew' && operation.node === 'bad';
+  const gate = new GroupCommit({
+    transact(bundles, decide) {
+      if (bundles.some(needsLockedRow)) throw new RowsLocked(() => null, {});
+      store.transact(bundles, decide);
+    },
+  });
+  const answers = await Promise.allSettled(['a', 'bad', 'c', 'd'].map((node) => ask(gate, renewal(node))));
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+  expect(answers[1]).toMatchObject({ reason: expect.any(LockedForLong) });
 });
