@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootDirectory } from '../../check.ts';
+import { makeKeyBelow } from '../../support/make-key-below.ts';
 import { makeRandom } from '../../support/random.ts';
 import { attachTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { type Callers, runClients, type Seen } from './clients.ts';
@@ -171,23 +172,9 @@ async function prepare(turnpike: Turnpike, upstream: CountingUpstream): Promise<
   for (const credit of ['1000.00', '1000.00', '0.05']) {
     const { account, secret } = await turnpike.makeKey({ credit });
     callers.accounts.push(account);
-    callers.secrets.push(callers.accounts.length === 2 ? await keyBelow(turnpike, account) : secret);
+    callers.secrets.push(callers.accounts.length === 2 ? await makeKeyBelow(turnpike, account) : secret);
   }
   return callers;
-}
-
-/** The key of a person with a budget, in an account for which this one pays. */
-async function keyBelow(turnpike: Turnpike, parent: string): Promise<string> {
-  const budget = { limits: [{ window: '5h', limit: '900.00' }], stops: true };
-  const terms = { parent, pays_from: 'parent', allowance: '950.00', allowance_period: 'month', person_budget: budget };
-  const { id: account } = await turnpike.admin('POST', '/accounts', { name: 'below', ...terms });
-  const { id: person } = await turnpike.admin('POST', '/people', {
-    email: 'below@example.com',
-    role: 'member',
-    account,
-  });
-  const key = await turnpike.admin('POST', '/keys', { account, person });
-  return String(key['key']);
 }
 
 /** Sends load until the service is dead and each client has read everything. */
