@@ -45,16 +45,12 @@ export async function takeCourse<Copy>(subject: Subject<Copy>): Promise<Course> 
   return { statements, begins, commits, tables };
 }
 
-/**
- * Each statement up to the end of the first `versions`; of the others the first, and the commit: the tables before both are the same, and
- * the oldest state stops at all between.
- */
+/** Each statement up to the end of the first `versions`, and the commits of the others: the oldest state stops at all between. */
 export function choosePoints({ statements, begins, commits }: Course, versions: number): number[] {
   const end = commits.slice(0, versions).at(-1) ?? begins[0] ?? 0;
   return statements.flatMap((_, at) => {
     const point = at + 1;
-    const isEdge = begins.includes(point) || begins.includes(point - 1) || commits.includes(point);
-    return point <= end || isEdge || point > (commits.at(-1) as number) ? [point] : [];
+    return point <= end || commits.includes(point) || point > (commits.at(-1) as number) ? [point] : [];
   });
 }
 
