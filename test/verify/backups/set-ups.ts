@@ -10,6 +10,7 @@ import { checkStore } from '../../../src/maintenance/maintenance.ts';
 import { databasePath, openForReading } from '../../../src/storage/sqlite/sqlite.ts';
 import { type Acknowledged, type Callers, nothingAcknowledged, runLoad } from '../../money/load.ts';
 import { startFaultProxy } from '../../support/fault-proxy.ts';
+import { makeKeyBelow } from '../../support/make-key-below.ts';
 import { makeRandom } from '../../support/random.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import {
@@ -314,6 +315,8 @@ async function makeCallers(turnpike: Turnpike): Promise<Callers> {
     callers.secrets.push(secret);
     callers.keys.push(key);
   }
+  const [company = ''] = callers.accounts;
+  callers.secrets.push(await makeKeyBelow(turnpike, company));
   return callers;
 }
 
