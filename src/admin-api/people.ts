@@ -144,6 +144,28 @@ export async function refuseClaimed(
   if (claimed !== null && claimed.id !== id) throw taken(email);
 }
 
+/** Whether what is stored to sign in with the person's email is theirs: they claim it, or nobody else has it. */
+export async function isOnlyHolder({ people }: Pick<AdminDependencies, 'people'>, person: Person): Promise<boolean> {
+  const { id, email } = person;
+  if (email === null) return false;
+  if (claimsEmail(person)) return true;
+  if ((await people.findPersonByEmail(email)) !== null) return false;
+  const search = { email, accountId: null, limit: 2 };
+  const disabled = await people.listUnclaimed({ ...search, status: 'disabled' });
+  const invited = await people.listUnclaimed({ ...search, status: 'invited' });
+  return [...disabled, ...invited].every((one) => one.id === id);
+}
+
+/** Forgets the password of an email that the person leaves, unless somebody else claims the email by now. */
+export async function releaseEmail(
+  { people, signIn }: Pick<AdminDependencies, 'people' | 'signIn'>,
+  { id, email }: Person,
+): Promise<void> {
+  if (email === null) return;
+  const claimed = await people.findPersonByEmail(email);
+  if (claimed === null || claimed.id === id) await signIn.forgetPassword(email);
+}
+
 function taken(email: string): TurnpikeError {
   return new TurnpikeError('conflict', `email: a person with the email address "${email}" already exists.`);
 }
@@ -461,8 +483,10 @@ async function endFormerAccess(call: AdminDependencies, before: Person, after: P
   if (after.email === null || after.status !== 'enabled') return;
   const { signIn } = call;
   await refuseClaimed(call, after, after.email);
-  if (before.status === 'disabled') await signIn.endSessions(after.email); // if that failed when they were disabled
-  if (before.status === 'invited') await signIn.forgetPassword(after.email); // a former owner of the email may have set one
+  if (before.status === 'enabled') return;
+  // A former owner of the email may have set the password. If not, sessions end whose end failed when the person was disabled.
+  const isOwn = before.status === 'disabled' && (await isOnlyHolder(call, before));
+  await (isOwn ? signIn.endSessions : signIn.forgetPassword)(after.email);
 }
 
 /** A disabled person cannot sign in or use a session: a failure to end it is only logged. */

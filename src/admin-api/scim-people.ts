@@ -15,7 +15,7 @@ import { scimFault, shownNameOf } from '../scim/scim.ts';
 import { hashSecret } from '../secrets/secrets.ts';
 import { type ChangeNote, changeNote, recordAudit } from './changes.ts';
 import { isoTime } from './fields.ts';
-import { personNote, refuseLastOperator } from './people.ts';
+import { personNote, refuseLastOperator, releaseEmail } from './people.ts';
 import { addPerson, placePerson } from './place-person.ts';
 import type { Call } from './route.ts';
 
@@ -58,7 +58,7 @@ export async function storeUser(
  * even a directory can tell whether it is the same one.
  */
 export async function removeUser(call: Call, user: ScimUser, note: ChangeNote): Promise<void> {
-  const { people, scim, signIn } = call;
+  const { people, scim } = call;
   const person = await placeUser(call, user, null);
   const removal = [{ removedUser: user.id }];
   const isOurs = person?.managedBy === 'directory' && person.disabledBy === 'directory';
@@ -67,7 +67,7 @@ export async function removeUser(call: Call, user: ScimUser, note: ChangeNote): 
     return;
   }
   const after: Person = { ...person, email: null, identity: null };
-  await signIn.forgetPassword(person.email);
+  await releaseEmail(call, person);
   const auditContext = recordAudit(call, [personNote('person.update', person, after), note]);
   await people.updatePerson(after, { hash: null }, { ...auditContext, rows: scim.scimRows(removal) });
 }

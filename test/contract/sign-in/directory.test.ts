@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type IssuedPerson, type Issuer, startIssuer } from '../../support/start-issuer.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
-import { signUp } from './browser.ts';
-import { callbackOf, refusedBy, settingsOf, signInAt } from './open-directory.ts';
+import { acceptLink, PASSWORD, signUp } from './browser.ts';
+import { callbackOf, newBrowser, refusedBy, settingsOf, signInAt } from './open-directory.ts';
 
 let issuer: Issuer;
 let turnpike: Turnpike;
@@ -195,6 +195,43 @@ describe('at the next sign-in', () => {
     const { browser } = await signIn({ ...person, email: `married-${person.sub}@example.com` });
     expect(await browser.me()).toMatchObject({ id, email: `married-${person.sub}@example.com` });
     expect((await signIn({ ...person, email: 'else@example.org' })).location).toBe(refusedBy('email_not_trusted'));
+  });
+});
+
+describe('a person whom the directory refuses', () => {
+  /** A person with a password, whom the directory has placed since. */
+  async function withPassword(groups: string[]): Promise<IssuedPerson> {
+    const person = newPerson(groups);
+    const { id } = await signUp(turnpike, String(person.email), 'member', search);
+    await turnpike.admin('PATCH', `/people/${id}`, { managed_by: 'directory' });
+    expect((await signIn(person)).location).toBe('/console/usage');
+    return person;
+  }
+
+  test.each([
+    ['without a place', []],
+    ['with a place', ['search']],
+  ])('%s takes no address of another person, whose password stays theirs', async (_, groups) => {
+    const operator = await signUp(turnpike, `operator-${++made}@example.com`);
+    const known = 'a password of the operator alone';
+    const { link_secret } = await turnpike.admin('POST', `/people/${operator.id}/link`, {});
+    await acceptLink(turnpike, String(link_secret), known);
+    const person = await withPassword(['search']);
+    for (const code of groups.length > 0 ? ['identity_taken'] : ['person_disabled', 'person_disabled'])
+      expect((await signIn({ ...person, groups, email: operator.email })).location).toBe(refusedBy(code));
+    expect((await newBrowser(turnpike).signIn(operator.email)).status).toBe(401);
+    expect((await newBrowser(turnpike).signIn(operator.email, known)).status).toBe(200);
+    const status = groups.length > 0 ? 'enabled' : 'disabled';
+    expect(await findPerson(person.email)).toMatchObject({ status, account: search });
+  });
+
+  test('keeps no address from others that they had not before', async () => {
+    const person = await withPassword(['search']);
+    const email = `coveted-${person.sub}@example.com`;
+    expect((await signIn({ ...person, groups: [], email })).location).toBe(refusedBy('person_disabled'));
+    const newcomer = { ...newPerson(['ads']), email };
+    expect(await (await signIn(newcomer)).browser.me()).toMatchObject({ email, account: { id: ads } });
+    expect((await newBrowser(turnpike).signIn(email, PASSWORD)).status).toBe(401);
   });
 });
 
