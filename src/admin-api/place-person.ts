@@ -57,7 +57,14 @@ export async function findFormer(call: Call, profile: DirectoryProfile, { accoun
     person.disabledBy === 'account' ? person.accountId === accountId : !isOurs(person);
   if (former.some(isRefused) || former.length === limit)
     throw new TurnpikeError('conflict', `email: a person with the email address "${email}" is disabled: enable them.`);
-  return former.find(isOurs) ?? null;
+  const found = former.find(isOurs) ?? null;
+  return found !== null && source === SCIM_SOURCE && (await hasUser(call, found)) ? null : found;
+}
+
+/** Whether the directory still has the user of this person, under another address by now. */
+async function hasUser({ scim }: Call, { id }: Person): Promise<boolean> {
+  const filter = { member: 'person' as const, equals: id };
+  return (await scim.listScimUsers({ filter, offset: 0, limit: 1 })).length > 0;
 }
 
 function isSameIdentity(one: Identity, other: Identity): boolean {

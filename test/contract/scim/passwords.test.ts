@@ -70,6 +70,24 @@ test('a user who is renamed and deactivated at once comes back under the new add
   expect(await enters('new-name', PASSWORD)).toBe(true);
 });
 
+test('a new user does not become the person of a user who has another address by now', async () => {
+  const { user, person } = await employ('kept-by-person');
+  const { turnpike } = directory;
+  await turnpike.admin('PATCH', `/people/${person}`, { managed_by: null });
+  const value = directory.addressOf('taken-since');
+  await directory.ask('PATCH', `/Users/${user}`, patchOf({ op: 'replace', value: userOf(value) }));
+  const { secret } = await invite(turnpike, value, 'owner', directory.account);
+  await acceptLink(turnpike, secret);
+  await turnpike.admin('PATCH', `/people/${person}`, { managed_by: 'directory' });
+  await directory.ask('PATCH', `/Users/${user}`, inactive);
+  expect(await directory.person('kept-by-person')).toMatchObject({ id: person, status: 'disabled' });
+  const newcomer = await directory.addUser('kept-by-person');
+  await directory.map('newcomers');
+  await directory.addGroup('newcomers', [newcomer]);
+  expect(await turnpike.admin('GET', `/people/${person}`)).toMatchObject({ status: 'disabled' });
+  expect(await enters('kept-by-person', PASSWORD)).toBe(false);
+});
+
 describe('an address that a former user had', () => {
   test('keeps the password of its holder when the user comes back with another one', async () => {
     const { user, person } = await succeeded('renamed-back');
