@@ -94,10 +94,12 @@ export interface SignIn {
   changeEmail(from: string, to: string): Promise<void>;
   /** Forgets as which the person with this email signed in at issuers. Rejects with store_unavailable. */
   forgetIdentity(email: string): Promise<void>;
+  /** Whether there is a password for this email. Rejects with store_unavailable. */
+  hasPassword(email: string): Promise<boolean>;
   /** Counts one more under the name, over all nodes, unless there were `max` within the window. Rejects with store_unavailable. */
   count: Count;
   /** The issuers of OpenID Connect. */
-  issuers: readonly Pick<OidcSettings, 'id' | 'name' | 'issuer'>[];
+  issuers: readonly Pick<OidcSettings, 'id' | 'name' | 'issuer' | 'domains'>[];
 }
 
 /** Finds enabled people by the cookie of their session. */

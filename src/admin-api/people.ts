@@ -315,7 +315,7 @@ export const invitedSchema = personSchema.extend({
     .string()
     .nullable()
     .describe(
-      'The secret of the link `/console/invitation#…`, which works once; null for an invitation by the people of an account: only the mail has it.',
+      'The secret of the link `/console/invitation#…`, which works once; null if the people of an account invite, or make a link for a person of the directory: only the mail has it.',
     ),
 });
 
@@ -398,9 +398,12 @@ export async function storePerson(call: CallWith<typeof invitationBody>, remembe
   return { object, secret: shown };
 }
 
-/** Only a mail proves whose address it is: people of an account do not see the link of an invitation. */
-function isOnlyMailed({ principal }: Call, { status }: Person): boolean {
-  return principal.accountId !== null && status === 'invited';
+/**
+ * Only a mail proves whose address it is: people of an account do not see the link of an invitation. Nor that of a person whom the
+ * directory may move: a password that they set with it would open another account, or the installation.
+ */
+function isOnlyMailed({ principal }: Call, { status, managedBy }: Person): boolean {
+  return principal.accountId !== null && (status === 'invited' || managedBy === 'directory');
 }
 
 /**

@@ -448,6 +448,7 @@ export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
       forgetPassword: (email) => thread.ask({ kind: 'forget-password', email }),
       changeEmail: (email, to) => thread.ask({ kind: 'change-email', email, to }),
       forgetIdentity: (email) => thread.ask({ kind: 'forget-identity', email }),
+      hasPassword: (email) => thread.ask({ kind: 'has-password', email }),
       count: (name, max, windowMs) => thread.ask({ kind: 'count', name, max, windowMs }),
     },
     sessions: {

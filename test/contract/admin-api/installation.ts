@@ -140,6 +140,7 @@ export async function makeNode<RetainedData extends Stores>(
       },
       changeEmail: async (from, to) => void notifications.push(`change the email ${from} to ${to}`),
       forgetIdentity: async (email) => void notifications.push(`forget the identity of ${email}`),
+      hasPassword: async (email) => passwords.has(email),
       async count(name, max) {
         const before = counters.get(name) ?? 0;
         const isAllowed = before === 0 || before < max; // as the statement of the sign-in database
