@@ -61,7 +61,10 @@ export function personOfToken({ personId, madeBy }: Pick<AccessToken, 'personId'
 }
 
 /** Whether the person may make such a token now. */
-function mayHold({ status, role, accountId }: Person, token: AccessToken): boolean {
+export function mayHold(
+  { status, role, accountId }: Person,
+  token: Pick<AccessToken, 'accountId'>,
+): boolean {
   if (status !== 'enabled') return false;
   return role === 'operator' || (role === 'owner' && accountId === token.accountId);
 }

@@ -6,6 +6,7 @@ import {
   type DirectoryGroupStore,
   isKeyOf,
   type Key,
+  mayHold,
   type NameSearches,
   type Person,
   type PersonStore,
@@ -319,15 +320,16 @@ export function roleRefusal(principal: Principal, roles: readonly TokenRole[]): 
 
 /**
  * Refuses a principal whose person lost their rights while the change waited for the lock: of two operators who disable each
- * other at once, one stays.
+ * other at once, one stays, and who was moved changes nothing in the former account.
  */
 export async function refuseFormer({
   people,
-  principal: { id, role, personId = null },
+  principal: { id, role, accountId, personId = null },
 }: Pick<AdminDependencies, 'people'> & { principal: Principal }): Promise<void> {
   if (personId === null) return;
   const person = await people.getPerson(personId);
   const isSession = id === formatId('person', personId);
-  if (person?.status === 'enabled' && (!isSession || person.role === role)) return;
+  const isSame = person?.status === 'enabled' && person.role === role && person.accountId === accountId;
+  if (isSession ? isSame : person !== null && mayHold(person, { accountId })) return;
   throw new TurnpikeError('role_not_allowed', 'Your permissions were changed in the meantime.');
 }

@@ -31,7 +31,6 @@ import {
   maySeeAccount,
   type Principal,
   refuseBeyond,
-  refuseFormer,
   sharesBoundsOf,
 } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
@@ -375,7 +374,6 @@ export const personRoutes: AdminRoute[] = [
 
 export async function storePerson(call: CallWith<typeof invitationBody>, remember: Remember): Promise<Made> {
   const { people, principal, body } = call;
-  await refuseFormer(call);
   const accountId = await accountOfRole(call);
   if (accountId !== null)
     refuseBeyond(
@@ -445,7 +443,6 @@ async function mayMail(call: Call, person: Person, to: string): Promise<boolean>
 }
 
 async function storeChange(call: CallWith<typeof changeBody>, id: string, change: PersonChange): Promise<Person> {
-  await refuseFormer(call);
   const before = await findPerson(call, id);
   const after = changedPerson(call.principal, before, change);
   if (before.status === 'disabled' && after.status === 'invited') return inviteAgain(call, before, after);
@@ -504,7 +501,6 @@ export async function endSessions({ signIn, report, context }: Call, { email }: 
 
 /** The former link stops working; existing credentials work until the new link is accepted. */
 async function storeLink(call: Call, id: string, remember: Remember): Promise<Made> {
-  await refuseFormer(call);
   const before = await findPerson(call, id);
   if (call.principal.id === id)
     throw new TurnpikeError('conflict', 'You cannot create a link for yourself. Ask another person who may do it.');

@@ -8,6 +8,7 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { ChangeNote } from './changes.ts';
 import { changeNote, recordAudit } from './changes.ts';
+import { listChain } from './dependencies.ts';
 import { endOfKey } from './keys.ts';
 import { encodePerson, endSessions, isOnlyHolder, personNote, refuseClaimed, releaseEmail } from './people.ts';
 import type { Call } from './route.ts';
@@ -167,7 +168,7 @@ async function storePlaced(
   const { people } = call;
   const isMove = before.accountId !== after.accountId;
   if (after.email !== null) await settleCredentials(call, before, after, after.email);
-  const ended = isMove && before.accountId !== null ? await endKeys(call, before, before.accountId) : NO_KEYS;
+  const ended = isMove ? await endKeys(call, before, after.accountId) : NO_KEYS;
   const notes = isMove ? moveNotes(before, after) : [personNote('person.update', before, after)];
   const link = after.linkExpiresAtMs === null ? ({ hash: null } as const) : 'as it is';
   const auditContext = { ...recordAudit(call, [...notes, ...ended.notes]), rows: rowsOf(after) };
@@ -217,17 +218,19 @@ interface EndedKeys {
 const NO_KEYS: EndedKeys = { keys: [], notes: [] };
 
 /**
- * The person's enabled keys in the account, disabled, to be stored with the person. Of more than one transaction takes, the first are
- * stored now: should the rest fail, the person has lost some keys and is where they were.
+ * The person's enabled keys, disabled, to be stored with the person; those of the account that they come to, and of accounts below it, stay
+ * as they are. Of more than one transaction takes, the first are stored now: should the rest fail, the person has lost some keys and is where
+ * they were.
  */
-async function endKeys(call: Call, person: Person, accountId: number): Promise<EndedKeys> {
+async function endKeys(call: Call, person: Person, placedIn: number | null): Promise<EndedKeys> {
   const { accounts } = call;
   const madeBy = formatId('person', person.id);
+  const isKept = isWithinOnce(accounts, placedIn);
   let ended: EndedKeys = { keys: [], notes: [] };
   for (let after: number | null = null; ; ) {
-    const page: Key[] = await accounts.listKeys({ accountId, madeBy, after, limit: bounds.keysEndedAtOnce });
-    // Keys of services stay with the account. Older ones belong to who made them.
-    for (const key of page.filter(({ status, personId }) => status === 'enabled' && personId !== null)) {
+    const page: Key[] = await accounts.listKeys({ accountId: null, madeBy, after, limit: bounds.keysEndedAtOnce });
+    for (const key of page) {
+      if (key.status !== 'enabled' || (await isKept(key.accountId))) continue;
       const { key: changed, terms, note } = await endOfKey(call, key);
       ended.keys.push({ key: changed, terms });
       ended.notes.push(note);
@@ -239,4 +242,16 @@ async function endKeys(call: Call, person: Person, accountId: number): Promise<E
     for (const { key } of ended.keys) call.forgetKey(key.id);
     ended = { keys: [], notes: [] };
   }
+}
+
+/** Whether an account is `top` or below it. Reads the accounts above each account once. */
+function isWithinOnce(accounts: Call['accounts'], top: number | null): (accountId: number) => Promise<boolean> {
+  const known = new Map<number, boolean>();
+  return async (accountId) => {
+    const before = known.get(accountId);
+    if (before !== undefined) return before;
+    const isWithin = top !== null && (await listChain(accounts, accountId)).some(({ id }) => id === top);
+    known.set(accountId, isWithin);
+    return isWithin;
+  };
 }

@@ -7,6 +7,7 @@ import {
   type Person,
   type PersonStore,
   TagSets,
+  personOfToken,
   verifyToken,
 } from '../accounts/accounts.ts';
 import {
@@ -221,7 +222,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     async verifyToken(shown) {
       if (shown.length === token.length && hashSecret(shown) === tokenHash) return LOCAL_OPERATOR;
       const found = await verifyToken(shown, stores, hashesOf, gateway.clock.nowMs());
-      return found && { ...found, id: formatId('tok', found.id) };
+      return found && { ...found, id: formatId('tok', found.id), personId: personOfToken(found) };
     },
     countFailure: (address) => gateway.authenticator.failures.count(address, gateway.clock.nowMs()),
     auditRows,

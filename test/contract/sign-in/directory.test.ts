@@ -136,6 +136,38 @@ describe('at the next sign-in', () => {
     expect(JSON.stringify(data.find(({ action }) => action === 'person.leave'))).not.toContain(ads);
   });
 
+  test.each([
+    ['ads', 'disabled'],
+    ['platform', 'disabled'],
+    ['below', 'enabled'],
+  ])('a person who moves to "%s" has keys below the former account %s', async (group, status) => {
+    const { id: below } = await turnpike.admin('POST', '/accounts', { name: 'below', parent: search });
+    const name = group === 'below' ? `below ${below}` : group;
+    if (group === 'below') await turnpike.admin('POST', '/directory-groups', { name, role: 'member', account: below });
+    const person = newPerson(['search leads']);
+    const { browser } = await signIn(person);
+    const key = (await browser.post('/api/v1/keys', { name: 'below', account: below })).body;
+    expect([key['person'], await statusOf(key['key'])]).toEqual([(await browser.me())?.['id'], 200]);
+    expect((await signIn({ ...person, groups: [name] })).location).toBe('/console/usage');
+    expect(await turnpike.admin('GET', `/keys/${key['id']}`)).toMatchObject({ account: below, status });
+    expect(await statusOf(key['key'])).toBe(status === 'enabled' ? 200 : 401);
+  });
+
+  test('a key is refused while the person belongs neither to its account nor to one above it', async () => {
+    const { id: below } = await turnpike.admin('POST', '/accounts', { name: 'leaving', parent: search });
+    const { browser } = await signIn(newPerson(['search leads']));
+    const key = (await browser.post('/api/v1/keys', { name: 'below', account: below })).body;
+    for (const [parent, status] of [
+      [search, 200],
+      [ads, 401],
+      [search, 200],
+      [null, 401],
+    ] as const) {
+      await turnpike.admin('PATCH', `/accounts/${below}`, { parent });
+      expect(await statusOf(key['key'])).toBe(status);
+    }
+  });
+
   test('an operator becomes a member of an account', async () => {
     const person = newPerson(['platform']);
     const first = await signIn(person);
