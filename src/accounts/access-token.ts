@@ -61,10 +61,7 @@ export function personOfToken({ personId, madeBy }: Pick<AccessToken, 'personId'
 }
 
 /** Whether the person may make such a token now. */
-export function mayHold(
-  { status, role, accountId }: Person,
-  token: Pick<AccessToken, 'accountId'>,
-): boolean {
+export function mayHold({ status, role, accountId }: Person, token: Pick<AccessToken, 'accountId'>): boolean {
   if (status !== 'enabled') return false;
   return role === 'operator' || (role === 'owner' && accountId === token.accountId);
 }

@@ -193,6 +193,8 @@ function refuseManaged(principal: Principal, before: Person, change: PersonChang
   if (first !== undefined && principal.accountId !== null)
     throw invalidMember(first, 'may only be changed by the people of the installation');
   if (managedBy === null) return;
+  if (change.status === 'enabled' && before.disabledBy === 'installation' && principal.accountId !== null)
+    throw new TurnpikeError('conflict', 'The people of the installation disabled this person: only they enable them.');
   const isEnabled = change.status === 'enabled' && before.status === 'disabled' && before.disabledBy === 'directory';
   if (role !== before.role || isEnabled)
     throw new TurnpikeError(

@@ -6,8 +6,8 @@ import {
   KeyDirectory,
   type Person,
   type PersonStore,
-  TagSets,
   personOfToken,
+  TagSets,
   verifyToken,
 } from '../accounts/accounts.ts';
 import {

@@ -66,19 +66,32 @@ test('the owner of their account does not see their link', async () => {
   expect(await linkAfter(count, 'coveted')).toStartWith('tk-inv-');
 });
 
-test.each(['another account', 'the installation'])('a password ends with a move to %s, and a mail has a link', async (to) => {
-  const name = `moving-to-${to.replace(' ', '-')}`;
-  const { group, person } = await employ(name, PASSWORD);
-  const browser = await enters(name, PASSWORD);
-  expect(await browser?.me()).toMatchObject({ account: { id: directory.account } });
-  const { id: account } = await turnpike.admin('POST', '/accounts', { name: 'elsewhere' });
-  const place = to === 'another account' ? { role: 'member', account } : { role: 'operator' };
-  await turnpike.admin('POST', '/directory-groups', { name: `${directory.mark} of ${name}`, source: 'scim', ...place });
-  const count = server.mails.length;
-  const displayName = `${directory.mark} of ${name}`;
-  await directory.ask('PATCH', `/Groups/${group}`, patchOf({ op: 'replace', path: 'displayName', value: displayName }));
-  expect(await turnpike.admin('GET', `/people/${person}`)).toMatchObject({ account: to === 'another account' ? account : null });
-  expect([await browser?.me(), await enters(name, PASSWORD)]).toEqual([null, null]);
-  await acceptLink(turnpike, await linkAfter(count, name), 'a password of another place');
-  expect(await (await enters(name, 'a password of another place'))?.me()).toMatchObject({ id: person });
-});
+test.each(['another account', 'the installation'])(
+  'a password ends with a move to %s, and a mail has a link',
+  async (to) => {
+    const name = `moving-to-${to.replace(' ', '-')}`;
+    const { group, person } = await employ(name, PASSWORD);
+    const browser = await enters(name, PASSWORD);
+    expect(await browser?.me()).toMatchObject({ account: { id: directory.account } });
+    const { id: account } = await turnpike.admin('POST', '/accounts', { name: 'elsewhere' });
+    const place = to === 'another account' ? { role: 'member', account } : { role: 'operator' };
+    await turnpike.admin('POST', '/directory-groups', {
+      name: `${directory.mark} of ${name}`,
+      source: 'scim',
+      ...place,
+    });
+    const count = server.mails.length;
+    const displayName = `${directory.mark} of ${name}`;
+    await directory.ask(
+      'PATCH',
+      `/Groups/${group}`,
+      patchOf({ op: 'replace', path: 'displayName', value: displayName }),
+    );
+    expect(await turnpike.admin('GET', `/people/${person}`)).toMatchObject({
+      account: to === 'another account' ? account : null,
+    });
+    expect([await browser?.me(), await enters(name, PASSWORD)]).toEqual([null, null]);
+    await acceptLink(turnpike, await linkAfter(count, name), 'a password of another place');
+    expect(await (await enters(name, 'a password of another place'))?.me()).toMatchObject({ id: person });
+  },
+);

@@ -87,6 +87,13 @@ describe('a person whom nobody invited', () => {
     expect(await findPerson(person.email)).toBeUndefined();
   });
 
+  test('is refused with an email that nobody can have: in lower case it could be that of somebody else', async () => {
+    const { email } = await signUp(turnpike, `kim-${++made}@example.com`);
+    const person = newPerson(['search']);
+    for (const one of [email.replace('k', '\u212a'), `${'a'.repeat(300)}@example.com`])
+      expect((await signIn({ ...person, email: one })).location).toBe(refusedBy('email_not_verified'));
+  });
+
   test('may have a role of the installation by a group of this issuer', async () => {
     const { browser } = await signIn(newPerson(['ads', 'platform']));
     expect(await browser.me()).toMatchObject({ role: 'operator', account: null });
@@ -273,6 +280,8 @@ describe('the decision of a person holds against the directory', () => {
     await signIn(person);
     const { id } = (await findPerson(person.email)) ?? {};
     await turnpike.admin('PATCH', `/people/${id}`, { status: 'disabled' });
+    const owner = await signIn(newPerson(['search leads']));
+    expect((await owner.browser.ask('PATCH', `/api/v1/people/${id}`, { status: 'enabled' })).status).toBe(409);
     for (const groups of [['search'], ['ads'], ['platform']])
       expect((await signIn({ ...person, groups })).location).toBe(refusedBy('person_disabled'));
     await turnpike.admin('PATCH', `/people/${id}`, { status: 'enabled' });
