@@ -324,12 +324,13 @@ export function roleRefusal(principal: Principal, roles: readonly TokenRole[]): 
  */
 export async function refuseFormer({
   people,
+  accounts,
   principal: { id, role, accountId, personId = null },
-}: Pick<AdminDependencies, 'people'> & { principal: Principal }): Promise<void> {
+}: Pick<AdminDependencies, 'people' | 'accounts'> & { principal: Principal }): Promise<void> {
   if (personId === null) return;
   const person = await people.getPerson(personId);
   const isSession = id === formatId('person', personId);
   const isSame = person?.status === 'enabled' && person.role === role && person.accountId === accountId;
-  if (isSession ? isSame : person !== null && mayHold(person, { accountId })) return;
+  if (isSession ? isSame : person !== null && (await mayHold(person, { accountId }, accounts))) return;
   throw new TurnpikeError('role_not_allowed', 'Your permissions were changed in the meantime.');
 }

@@ -50,6 +50,22 @@ test('nobody makes a key in an account that they were moved from', async () => {
   expect((await installation.ask('GET', `/api/v1/keys?account=${account}`)).body['data']).toEqual([]);
 });
 
+test('a token that an owner makes for an account below works while the account is below theirs', async () => {
+  const by = { authorization: `Bearer ${person}` };
+  const [child, top] = await Promise.all([
+    installation.ask('POST', '/api/v1/accounts', { name: 'child', parent: account }),
+    installation.ask('POST', '/api/v1/accounts', { name: 'top' }),
+  ]);
+  const made = await installation.ask('POST', '/api/v1/tokens', { role: 'owner', account: child.body['id'] }, by);
+  const own = { authorization: `Bearer ${made.body['token']}` };
+  const change = () => installation.ask('POST', '/api/v1/keys', { name: 'of the child' }, own);
+  expect([made.status, (await change()).status]).toEqual([201, 201]);
+  await installation.ask('PATCH', `/api/v1/accounts/${child.body['id']}`, { parent: top.body['id'] });
+  expect((await change()).status).toBe(401);
+  await installation.ask('PATCH', `/api/v1/accounts/${child.body['id']}`, { parent: account });
+  expect((await change()).status).toBe(201);
+});
+
 test('the token of a person makes no key after they lost their role', async () => {
   const by = { authorization: `Bearer ${person}` };
   const { token } = (await installation.ask('POST', '/api/v1/tokens', { role: 'owner' }, by)).body;

@@ -1,7 +1,7 @@
 // An installation in memory for the tests of the admin API and of the commands: real stores without a disk, the real
 // catalog, and a clock that the test moves. It has no tests of its own.
 
-import { verifyToken } from '../../../src/accounts/accounts.ts';
+import { personOfToken, verifyToken } from '../../../src/accounts/accounts.ts';
 import {
   type AdminAnswered,
   type AdminApi,
@@ -173,7 +173,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
       if (token === TOKEN) return { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
       if (token.startsWith('person_')) return await asPerson(stores, token);
       const found = await verifyToken(token, stores, secretHashes, clock.nowMs());
-      return found && { ...found, id: formatId('tok', found.id) };
+      return found && { ...found, id: formatId('tok', found.id), personId: personOfToken(found) };
     },
     countFailure() {
       parts.failures++;
