@@ -447,6 +447,7 @@ async function mayMail(call: Call, person: Person, to: string): Promise<boolean>
 async function storeChange(call: CallWith<typeof changeBody>, id: string, change: PersonChange): Promise<Person> {
   const before = await findPerson(call, id);
   const after = changedPerson(call.principal, before, change);
+  if (before.status === 'disabled' && after.status !== 'disabled') await refuseInactive(call, before);
   if (before.status === 'disabled' && after.status === 'invited') return inviteAgain(call, before, after);
   await refuseLastOperator(call, before, after);
   await endFormerAccess(call, before, after);
@@ -457,6 +458,14 @@ async function storeChange(call: CallWith<typeof changeBody>, id: string, change
     await call.signIn.forgetIdentity(after.email);
   if (after.accountId !== null && after.tags !== before.tags) call.forgetAccount(after.accountId);
   return after;
+}
+
+/** Throws conflict if the directory has deactivated the person's user, whoever disabled the person before. */
+async function refuseInactive({ scim }: Call, { id, managedBy, directorySource }: Person): Promise<void> {
+  if (managedBy !== 'directory' || directorySource !== SCIM_SOURCE) return;
+  const [user] = await scim.listScimUsers({ filter: { member: 'person', equals: id }, offset: 0, limit: 1 });
+  if (user?.active === false)
+    throw new TurnpikeError('conflict', 'The directory has deactivated this person: activate them there first.');
 }
 
 /** Ends the running messages of all keys of a person. */

@@ -21,7 +21,8 @@ export function readClaim(
 ): Omit<IdentityClaim, 'formerEmail'> | null {
   const { sub: subject, email, name } = claims;
   if (typeof subject !== 'string' || subject === '' || subject.length > bounds.subjectCharactersMax) return null;
-  if (typeof email !== 'string' || email.length > bounds.emailCharactersMax || !EMAIL_CHARACTERS.test(email)) return null;
+  if (typeof email !== 'string' || email.length > bounds.emailCharactersMax || !EMAIL_CHARACTERS.test(email))
+    return null;
   const shown = typeof name === 'string' ? [...name.trim()].slice(0, bounds.nameCharactersMax).join('') : '';
   return { source, subject, email: email.toLowerCase(), name: shown, groups: readGroups(claims, groupsClaim) };
 }

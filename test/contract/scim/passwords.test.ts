@@ -88,6 +88,25 @@ test('a new user does not become the person of a user who has another address by
   expect(await enters('kept-by-person', PASSWORD)).toBe(false);
 });
 
+test('nobody enables a person whom the directory has deactivated since, whoever disabled them', async () => {
+  const { user, person } = await employ('left-since');
+  const { turnpike } = directory;
+  const { token } = await turnpike.admin('POST', '/tokens', { role: 'owner', account: directory.account });
+  const change = async (by: unknown, status: string) => {
+    const headers = { authorization: `Bearer ${by}`, 'content-type': 'application/json' };
+    const request = { method: 'PATCH', headers, body: JSON.stringify({ status }) };
+    return (await fetch(`${turnpike.url}/api/v1/people/${person}`, request)).status;
+  };
+  expect(await change(token, 'disabled')).toBe(200);
+  await directory.ask('PATCH', `/Users/${user}`, inactive);
+  expect(await change(token, 'enabled')).toBe(409);
+  await turnpike.admin('PATCH', `/people/${person}`, { status: 'disabled' });
+  await expect(turnpike.admin('PATCH', `/people/${person}`, { status: 'enabled' })).rejects.toThrow('deactivated');
+  await directory.ask('PATCH', `/Users/${user}`, active);
+  await turnpike.admin('PATCH', `/people/${person}`, { status: 'enabled' });
+  expect(await enters('left-since', PASSWORD)).toBe(true);
+});
+
 describe('an address that a former user had', () => {
   test('keeps the password of its holder when the user comes back with another one', async () => {
     const { user, person } = await succeeded('renamed-back');
