@@ -460,7 +460,7 @@ async function storeChange(call: CallWith<typeof changeBody>, id: string, change
   return after;
 }
 
-/** Throws conflict if the directory has deactivated the person's user, whoever disabled the person before. */
+/** Throws conflict if the directory has deactivated the person's user, also one whom others disabled before. */
 async function refuseInactive({ scim }: Call, { id, managedBy, directorySource }: Person): Promise<void> {
   if (managedBy !== 'directory' || directorySource !== SCIM_SOURCE) return;
   const [user] = await scim.listScimUsers({ filter: { member: 'person', equals: id }, offset: 0, limit: 1 });

@@ -88,7 +88,7 @@ test('a new user does not become the person of a user who has another address by
   expect(await enters('kept-by-person', PASSWORD)).toBe(false);
 });
 
-test('nobody enables a person whom the directory has deactivated since, whoever disabled them', async () => {
+test('nobody enables a person whom the directory has deactivated since others disabled them', async () => {
   const { user, person } = await employ('left-since');
   const { turnpike } = directory;
   const { token } = await turnpike.admin('POST', '/tokens', { role: 'owner', account: directory.account });
