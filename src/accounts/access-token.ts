@@ -4,7 +4,9 @@
 import { randomBytes } from 'node:crypto';
 import type { AuditContext } from '../audit/audit.ts';
 import { parseId } from '../base/ids.ts';
+import { bounds } from '../config/config.ts';
 import type { Secret, SecretHashes } from '../secrets/secrets.ts';
+import type { AccountStore } from './account.ts';
 import { hasSecretShape, makeSecret } from './key-secret.ts';
 import type { Person, PersonStore } from './person.ts';
 
@@ -60,10 +62,24 @@ export function personOfToken({ personId, madeBy }: Pick<AccessToken, 'personId'
   return personId === undefined ? parseId('person', madeBy) : personId;
 }
 
-/** Whether the person may make such a token now. */
-function mayHold({ status, role, accountId }: Person, token: AccessToken): boolean {
+/** Whether the person may make such a token now: owners do for their account and for those below it. */
+export async function mayHold(
+  { status, role, accountId }: Person,
+  token: Pick<AccessToken, 'accountId'>,
+  accounts: Pick<AccountStore, 'getAccount'>,
+): Promise<boolean> {
   if (status !== 'enabled') return false;
-  return role === 'operator' || (role === 'owner' && accountId === token.accountId);
+  if (role !== 'owner') return role === 'operator';
+  let at = token.accountId;
+  for (let level = 1; at !== null && at !== accountId && level < bounds.accountLevelsMax; level++)
+    at = (await accounts.getAccount(at))?.parentId ?? null;
+  return at !== null && at === accountId;
+}
+
+interface TokenReads {
+  tokens: Pick<TokenStore, 'findTokenBySecretHash'>;
+  people: Pick<PersonStore, 'getPerson'>;
+  accounts: Pick<AccountStore, 'getAccount'>;
 }
 
 /**
@@ -73,7 +89,7 @@ function mayHold({ status, role, accountId }: Person, token: AccessToken): boole
  */
 export async function verifyToken(
   text: string,
-  { tokens, people }: { tokens: Pick<TokenStore, 'findTokenBySecretHash'>; people: Pick<PersonStore, 'getPerson'> },
+  { tokens, people, accounts }: TokenReads,
   hashesOf: SecretHashes,
   nowMs: number,
 ): Promise<AccessToken | null> {
@@ -84,5 +100,5 @@ export async function verifyToken(
   const id = personOfToken(token);
   if (id === null) return token;
   const person = await people.getPerson(id);
-  return person !== null && mayHold(person, token) ? token : null;
+  return person !== null && (await mayHold(person, token, accounts)) ? token : null;
 }

@@ -3,6 +3,7 @@
 export {
   type AccessToken,
   makeTokenSecret,
+  mayHold,
   personOfToken,
   type Role,
   type TokenRole,

@@ -36,7 +36,8 @@ export type Authenticated = Caller | TurnpikeError;
 
 /**
  * The caller that the secret belongs to; without a promise if it is cached. Otherwise key_missing, key_invalid (the same
- * for an unknown and a malformed key), key_disabled (also for a revoked one), key_expired, account_disabled,
+ * for an unknown and a malformed key), key_disabled (also for a revoked one, and for the
+ * key of a person who is disabled or elsewhere), key_expired, account_disabled,
  * origin_not_allowed, address_not_allowed; too_many_failures in place of key_invalid when one address fails too often.
  * Throws overloaded, and rejects with store_unavailable.
  */
@@ -108,8 +109,15 @@ function admitCaller(found: Found, sender: Sender, nowMs: number, { failures }: 
     return new TurnpikeError('key_expired', 'This API key has expired. Create a new one.');
   if (caller.secretExpiresAtMs !== null && caller.secretExpiresAtMs <= nowMs)
     return new TurnpikeError('key_expired', sender.agent === null ? SECRET_REPLACED : SIGN_IN_ENDED);
+  if (sender.agent !== null && person?.id !== sender.agent.person)
+    return new TurnpikeError('key_expired', SIGN_IN_ENDED); // the key was given to somebody else
   if (person?.status === 'disabled')
     return new TurnpikeError('key_disabled', 'The person whose API key this is has been disabled.');
+  if (person !== null && !isWithin(caller, person.accountId))
+    return new TurnpikeError(
+      'key_disabled',
+      'The person whose API key this is no longer belongs to its account, or to one above it.',
+    );
   if (account.status !== 'enabled')
     return new TurnpikeError('account_disabled', 'The account of this key is disabled.');
   if (above.some(({ status }) => status !== 'enabled'))
@@ -120,6 +128,11 @@ function admitCaller(found: Found, sender: Sender, nowMs: number, { failures }: 
   if (key.addresses !== null && !isAllowedAddress(key.addresses, sender.address))
     return new TurnpikeError('address_not_allowed', 'This API key may not be used from this address.');
   return caller;
+}
+
+/** The person or the account may have moved since the key was made. */
+function isWithin({ account, above }: Caller, accountId: number | null): boolean {
+  return account.id === accountId || above.some(({ id }) => id === accountId);
 }
 
 const SECRET_REPLACED = 'This secret of the API key has been replaced. Use the new secret.';

@@ -206,7 +206,10 @@ async function approve(call: Call, person: Person & { accountId: number }, hash:
 
 const KEY_PREFIX = 'sign-in'; // the key has no secret to recognize
 
-/** The person's key for the client, unless it was revoked or belongs to a former account. Throws conflict if it is disabled. */
+/**
+ * The person's key for the client, unless it was revoked, given to somebody else or belongs to a former account. Throws conflict if it is
+ * disabled.
+ */
 async function findAgentKey(
   { agents, accounts, clock }: Call,
   person: Person,
@@ -215,6 +218,7 @@ async function findAgentKey(
   const id = await agents.findAgentKey(person.id, client);
   const key = id === null ? null : await accounts.getKey(id);
   if (key === null || key.status === 'revoked' || key.accountId !== person.accountId) return null;
+  if (key.personId !== person.id) return null;
   if (key.expiresAtMs !== null && key.expiresAtMs <= clock.nowMs()) return null;
   if (key.status === 'enabled') return key;
   throw new TurnpikeError('conflict', `Your key for ${CLIENT_NAMES[client]}, ${formatId('key', key.id)}, is disabled.`);

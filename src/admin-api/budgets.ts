@@ -9,7 +9,7 @@ import type { PersonBudgetReading } from '../ledger/ledger.ts';
 import { accountForNew, findAccount } from './accounts.ts';
 import { invalidMember, noObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
-import { everyone, holdersWhoChange, listChain, maySeeAccount, refuseFormer } from './dependencies.ts';
+import { everyone, holdersWhoChange, listChain, maySeeAccount } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { accountField, amountShown, idField, timeShown } from './fields.ts';
 import { findPerson } from './people.ts';
@@ -158,7 +158,6 @@ async function changeBudget(
     body: { account: asked },
   } = call;
   return call.changeInTurn(async () => {
-    await refuseFormer(call);
     const person = await findPerson(call, id);
     if (person.accountId === null)
       throw new TurnpikeError('conflict', 'People of the installation have no keys of their own, and no budgets.');

@@ -6,6 +6,7 @@ import {
   type DirectoryGroupStore,
   isKeyOf,
   type Key,
+  mayHold,
   type NameSearches,
   type Person,
   type PersonStore,
@@ -94,10 +95,12 @@ export interface SignIn {
   changeEmail(from: string, to: string): Promise<void>;
   /** Forgets as which the person with this email signed in at issuers. Rejects with store_unavailable. */
   forgetIdentity(email: string): Promise<void>;
+  /** Whether there is a password for this email. Rejects with store_unavailable. */
+  hasPassword(email: string): Promise<boolean>;
   /** Counts one more under the name, over all nodes, unless there were `max` within the window. Rejects with store_unavailable. */
   count: Count;
   /** The issuers of OpenID Connect. */
-  issuers: readonly Pick<OidcSettings, 'id' | 'name' | 'issuer'>[];
+  issuers: readonly Pick<OidcSettings, 'id' | 'name' | 'issuer' | 'domains'>[];
 }
 
 /** Finds enabled people by the cookie of their session. */
@@ -317,15 +320,17 @@ export function roleRefusal(principal: Principal, roles: readonly TokenRole[]): 
 
 /**
  * Refuses a principal whose person lost their rights while the change waited for the lock: of two operators who disable each
- * other at once, one stays.
+ * other at once, one stays, and who was moved changes nothing in the former account.
  */
 export async function refuseFormer({
   people,
-  principal: { id, role, personId = null },
-}: Pick<AdminDependencies, 'people'> & { principal: Principal }): Promise<void> {
+  accounts,
+  principal: { id, role, accountId, personId = null },
+}: Pick<AdminDependencies, 'people' | 'accounts'> & { principal: Principal }): Promise<void> {
   if (personId === null) return;
   const person = await people.getPerson(personId);
   const isSession = id === formatId('person', personId);
-  if (person?.status === 'enabled' && (!isSession || person.role === role)) return;
+  const isSame = person?.status === 'enabled' && person.role === role && person.accountId === accountId;
+  if (isSession ? isSame : person !== null && (await mayHold(person, { accountId }, accounts))) return;
   throw new TurnpikeError('role_not_allowed', 'Your permissions were changed in the meantime.');
 }

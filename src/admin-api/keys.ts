@@ -38,7 +38,6 @@ import {
   maySeeKey,
   type Principal,
   refuseBeyond,
-  refuseFormer,
 } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import {
@@ -434,7 +433,6 @@ async function storeKey(call: CallWith<typeof createBody>, remember: Remember): 
   const { principal, accounts } = call;
   const { account: asked, ...change } = call.body;
   refuseMembersTags(principal, change);
-  await refuseFormer(call);
   const account = await accountForNew(call, asked, 'is required');
   refuseBeyond(principal, 'keys', await countShared(call, account.id, accounts.countKeys), bounds.keysPerAccountMax);
   const { secret, prefix } = makeKeySecret();
@@ -460,7 +458,6 @@ async function storeKey(call: CallWith<typeof createBody>, remember: Remember): 
 /** Stores a change of a key; the next admission sees it. */
 async function storeChange(call: Call, id: string, change: KeyChange, action: string): Promise<KeyWithMeters> {
   refuseMembersTags(call.principal, change);
-  await refuseFormer(call);
   const before = await findKey(call, id);
   if (change.status !== 'revoked') refuseRevoked(before, id);
   const { account } = before;
@@ -490,7 +487,6 @@ export async function endOfKey(call: Call, key: Key): Promise<EndedKey & { note:
 
 /** Gives a key a new secret. The former one ends now, or after the grace period. */
 async function storeRotation(call: Call, id: string, graceEndsAtMs: number, remember: Remember): Promise<Made> {
-  await refuseFormer(call);
   const before = await findKey(call, id);
   refuseRevoked(before, id);
   const { secret, prefix } = makeKeySecret();

@@ -31,7 +31,6 @@ import {
   maySeeAccount,
   type Principal,
   refuseBeyond,
-  refuseFormer,
   sharesBoundsOf,
 } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
@@ -144,6 +143,28 @@ export async function refuseClaimed(
   if (claimed !== null && claimed.id !== id) throw taken(email);
 }
 
+/** Whether what is stored to sign in with the person's email is theirs: they claim it, or nobody else has it. */
+export async function isOnlyHolder({ people }: Pick<AdminDependencies, 'people'>, person: Person): Promise<boolean> {
+  const { id, email } = person;
+  if (email === null) return false;
+  if (claimsEmail(person)) return true;
+  if ((await people.findPersonByEmail(email)) !== null) return false;
+  const search = { email, accountId: null, limit: 2 };
+  const disabled = await people.listUnclaimed({ ...search, status: 'disabled' });
+  const invited = await people.listUnclaimed({ ...search, status: 'invited' });
+  return [...disabled, ...invited].every((one) => one.id === id);
+}
+
+/** Forgets the password of an email that the person leaves, unless somebody else claims the email by now. */
+export async function releaseEmail(
+  { people, signIn }: Pick<AdminDependencies, 'people' | 'signIn'>,
+  { id, email }: Person,
+): Promise<void> {
+  if (email === null) return;
+  const claimed = await people.findPersonByEmail(email);
+  if (claimed === null || claimed.id === id) await signIn.forgetPassword(email);
+}
+
 function taken(email: string): TurnpikeError {
   return new TurnpikeError('conflict', `email: a person with the email address "${email}" already exists.`);
 }
@@ -172,6 +193,8 @@ function refuseManaged(principal: Principal, before: Person, change: PersonChang
   if (first !== undefined && principal.accountId !== null)
     throw invalidMember(first, 'may only be changed by the people of the installation');
   if (managedBy === null) return;
+  if (change.status === 'enabled' && before.disabledBy === 'installation' && principal.accountId !== null)
+    throw new TurnpikeError('conflict', 'The people of the installation disabled this person: only they enable them.');
   const isEnabled = change.status === 'enabled' && before.status === 'disabled' && before.disabledBy === 'directory';
   if (role !== before.role || isEnabled)
     throw new TurnpikeError(
@@ -293,7 +316,7 @@ export const invitedSchema = personSchema.extend({
     .string()
     .nullable()
     .describe(
-      'The secret of the link `/console/invitation#…`, which works once; null for an invitation by the people of an account: only the mail has it.',
+      'The secret of the link `/console/invitation#…`, which works once; null if the people of an account invite, or make a link for a person of the directory: only the mail has it.',
     ),
 });
 
@@ -353,7 +376,6 @@ export const personRoutes: AdminRoute[] = [
 
 export async function storePerson(call: CallWith<typeof invitationBody>, remember: Remember): Promise<Made> {
   const { people, principal, body } = call;
-  await refuseFormer(call);
   const accountId = await accountOfRole(call);
   if (accountId !== null)
     refuseBeyond(
@@ -376,9 +398,12 @@ export async function storePerson(call: CallWith<typeof invitationBody>, remembe
   return { object, secret: shown };
 }
 
-/** Only a mail proves whose address it is: people of an account do not see the link of an invitation. */
-function isOnlyMailed({ principal }: Call, { status }: Person): boolean {
-  return principal.accountId !== null && status === 'invited';
+/**
+ * Only a mail proves whose address it is: people of an account do not see the link of an invitation. Nor that of a person whom the
+ * directory may move: a password that they set with it would open another account, or the installation.
+ */
+function isOnlyMailed({ principal }: Call, { status, managedBy }: Person): boolean {
+  return principal.accountId !== null && (status === 'invited' || managedBy === 'directory');
 }
 
 /**
@@ -420,9 +445,9 @@ async function mayMail(call: Call, person: Person, to: string): Promise<boolean>
 }
 
 async function storeChange(call: CallWith<typeof changeBody>, id: string, change: PersonChange): Promise<Person> {
-  await refuseFormer(call);
   const before = await findPerson(call, id);
   const after = changedPerson(call.principal, before, change);
+  if (before.status === 'disabled' && after.status !== 'disabled') await refuseInactive(call, before);
   if (before.status === 'disabled' && after.status === 'invited') return inviteAgain(call, before, after);
   await refuseLastOperator(call, before, after);
   await endFormerAccess(call, before, after);
@@ -433,6 +458,14 @@ async function storeChange(call: CallWith<typeof changeBody>, id: string, change
     await call.signIn.forgetIdentity(after.email);
   if (after.accountId !== null && after.tags !== before.tags) call.forgetAccount(after.accountId);
   return after;
+}
+
+/** Throws conflict if the directory has deactivated the person's user, also one whom others disabled before. */
+async function refuseInactive({ scim }: Call, { id, managedBy, directorySource }: Person): Promise<void> {
+  if (managedBy !== 'directory' || directorySource !== SCIM_SOURCE) return;
+  const [user] = await scim.listScimUsers({ filter: { member: 'person', equals: id }, offset: 0, limit: 1 });
+  if (user?.active === false)
+    throw new TurnpikeError('conflict', 'The directory has deactivated this person: activate them there first.');
 }
 
 /** Ends the running messages of all keys of a person. */
@@ -461,8 +494,10 @@ async function endFormerAccess(call: AdminDependencies, before: Person, after: P
   if (after.email === null || after.status !== 'enabled') return;
   const { signIn } = call;
   await refuseClaimed(call, after, after.email);
-  if (before.status === 'disabled') await signIn.endSessions(after.email); // if that failed when they were disabled
-  if (before.status === 'invited') await signIn.forgetPassword(after.email); // a former owner of the email may have set one
+  if (before.status === 'enabled') return;
+  // A former owner of the email may have set the password. If not, sessions end whose end failed when the person was disabled.
+  const isOwn = before.status === 'disabled' && (await isOnlyHolder(call, before));
+  await (isOwn ? signIn.endSessions : signIn.forgetPassword)(after.email);
 }
 
 /** A disabled person cannot sign in or use a session: a failure to end it is only logged. */
@@ -477,7 +512,6 @@ export async function endSessions({ signIn, report, context }: Call, { email }: 
 
 /** The former link stops working; existing credentials work until the new link is accepted. */
 async function storeLink(call: Call, id: string, remember: Remember): Promise<Made> {
-  await refuseFormer(call);
   const before = await findPerson(call, id);
   if (call.principal.id === id)
     throw new TurnpikeError('conflict', 'You cannot create a link for yourself. Ask another person who may do it.');

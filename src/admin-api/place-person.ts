@@ -8,8 +8,9 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { ChangeNote } from './changes.ts';
 import { changeNote, recordAudit } from './changes.ts';
+import { listChain } from './dependencies.ts';
 import { endOfKey } from './keys.ts';
-import { encodePerson, endSessions, personNote, refuseClaimed } from './people.ts';
+import { encodePerson, endSessions, isOnlyHolder, personNote, refuseClaimed, releaseEmail } from './people.ts';
 import type { Call } from './route.ts';
 
 /** A person as their directory describes them. */
@@ -57,7 +58,14 @@ export async function findFormer(call: Call, profile: DirectoryProfile, { accoun
     person.disabledBy === 'account' ? person.accountId === accountId : !isOurs(person);
   if (former.some(isRefused) || former.length === limit)
     throw new TurnpikeError('conflict', `email: a person with the email address "${email}" is disabled: enable them.`);
-  return former.find(isOurs) ?? null;
+  const found = former.find(isOurs) ?? null;
+  return found !== null && source === SCIM_SOURCE && (await hasUser(call, found)) ? null : found;
+}
+
+/** Whether the directory still has the user of this person, under another address by now. */
+async function hasUser({ scim }: Call, { id }: Person): Promise<boolean> {
+  const filter = { member: 'person' as const, equals: id };
+  return (await scim.listScimUsers({ filter, offset: 0, limit: 1 })).length > 0;
 }
 
 function isSameIdentity(one: Identity, other: Identity): boolean {
@@ -105,7 +113,7 @@ export async function placePerson(
   profile: PlacedProfile = {},
 ): Promise<Person> {
   assert(before.managedBy === 'directory', 'a directory places only people whom it manages');
-  const after = afterPlacing(before, place, profile);
+  const after = await withFreeEmail(call, before, afterPlacing(before, place, profile));
   if (isSame(before, after)) return before;
   await storePlaced(call, before, after, profile.rowsOf ?? noRows);
   return after;
@@ -120,7 +128,16 @@ function afterPlacing(before: Person, place: Place | null, { isActive = true, ..
   const { email = before.email, identity = before.identity ?? null } = profile;
   const { source: directorySource = before.directorySource ?? null } = profile;
   const told: Person = { ...before, email, name: profile.name || before.name, identity, directorySource };
-  return isActive && place !== null ? placed(told, place) : disabled(told);
+  const after = isActive && place !== null ? placed(told, place) : disabled(told);
+  // Nobody takes an address by a sign-in that is refused. SCIM also describes people without access.
+  return after.status === 'enabled' || directorySource === SCIM_SOURCE ? after : { ...after, email: before.email };
+}
+
+/** A person without access keeps the former address while somebody else claims the new one: it must not stop the disabling. */
+async function withFreeEmail({ people }: Call, before: Person, after: Person): Promise<Person> {
+  if (after.status === 'enabled' || after.email === null || after.email === before.email) return after;
+  const claimed = await people.findPersonByEmail(after.email);
+  return claimed === null || claimed.id === after.id ? after : { ...after, email: before.email };
 }
 
 function placed(before: Person, place: Place): Person {
@@ -148,20 +165,41 @@ async function storePlaced(
   after: Person,
   rowsOf: (person: Person) => unknown[],
 ): Promise<void> {
-  const { people, signIn } = call;
+  const { people } = call;
   const isMove = before.accountId !== after.accountId;
-  if (after.status === 'enabled' && after.email !== null) await refuseClaimed(call, after, after.email);
-  if (before.email !== null && after.email !== null && before.email !== after.email)
-    await signIn.changeEmail(before.email, after.email);
-  if (before.status === 'disabled' && after.status === 'enabled' && after.email !== null)
-    await (after.directorySource === SCIM_SOURCE ? signIn.endSessions : signIn.forgetPassword)(after.email); // of a former owner
-  const ended = isMove && before.accountId !== null ? await endKeys(call, before, before.accountId) : NO_KEYS;
+  if (after.email !== null) await settleCredentials(call, before, after, after.email);
+  const ended = isMove ? await endKeys(call, before, after.accountId) : NO_KEYS;
   const notes = isMove ? moveNotes(before, after) : [personNote('person.update', before, after)];
   const link = after.linkExpiresAtMs === null ? ({ hash: null } as const) : 'as it is';
   const auditContext = { ...recordAudit(call, [...notes, ...ended.notes]), rows: rowsOf(after) };
   await people.updatePerson(after, link, auditContext, ended.keys);
   for (const { key } of ended.keys) call.forgetKey(key.id);
   if (before.status === 'enabled' && (isMove || after.status === 'disabled')) await endSessions(call, after);
+}
+
+/**
+ * The credentials follow the person to another address, unless somebody else may have set them. A password ends with a move, because people
+ * of the former account may know it, and when an issuer lets the person in again. Throws conflict if somebody else claims the address.
+ */
+async function settleCredentials(call: Call, before: Person, after: Person, to: string): Promise<void> {
+  const { signIn } = call;
+  const { email: from } = before;
+  const isEnabled = after.status === 'enabled';
+  const isBack = isEnabled && before.status === 'disabled';
+  const isMove = before.accountId !== after.accountId;
+  if (isEnabled) await refuseClaimed(call, after, to);
+  if (from === to && !isBack && !isMove) return;
+  const isOwn = await isOnlyHolder(call, before);
+  if (from !== to && from !== null) await (isOwn ? signIn.changeEmail(from, to) : leaveEmail(call, before, from));
+  const isOfScim = after.directorySource === SCIM_SOURCE;
+  if (isMove || !isOwn || (isBack && !isOfScim)) await signIn.forgetPassword(to);
+  else if (isBack) await signIn.endSessions(to);
+}
+
+/** Somebody else claims the email, or may: they sign in at the issuer as if for the first time. */
+async function leaveEmail(call: Call, before: Person, from: string): Promise<void> {
+  await releaseEmail(call, before);
+  if (before.identity != null) await call.signIn.forgetIdentity(from);
 }
 
 /** The people of an account see that the person left, or came, and nothing of the other account. */
@@ -180,17 +218,19 @@ interface EndedKeys {
 const NO_KEYS: EndedKeys = { keys: [], notes: [] };
 
 /**
- * The person's enabled keys in the account, disabled, to be stored with the person. Of more than one transaction takes, the first are
- * stored now: should the rest fail, the person has lost some keys and is where they were.
+ * The person's enabled keys, disabled, to be stored with the person; those of the account that they come to, and of accounts below it, stay
+ * as they are. Of more than one transaction takes, the first are stored now: should the rest fail, the person has lost some keys and is where
+ * they were.
  */
-async function endKeys(call: Call, person: Person, accountId: number): Promise<EndedKeys> {
+async function endKeys(call: Call, person: Person, placedIn: number | null): Promise<EndedKeys> {
   const { accounts } = call;
   const madeBy = formatId('person', person.id);
+  const isKept = isWithinOnce(accounts, placedIn);
   let ended: EndedKeys = { keys: [], notes: [] };
   for (let after: number | null = null; ; ) {
-    const page: Key[] = await accounts.listKeys({ accountId, madeBy, after, limit: bounds.keysEndedAtOnce });
-    // Keys of services stay with the account. Older ones belong to who made them.
-    for (const key of page.filter(({ status, personId }) => status === 'enabled' && personId !== null)) {
+    const page: Key[] = await accounts.listKeys({ accountId: null, madeBy, after, limit: bounds.keysEndedAtOnce });
+    for (const key of page) {
+      if (key.status !== 'enabled' || (await isKept(key.accountId))) continue;
       const { key: changed, terms, note } = await endOfKey(call, key);
       ended.keys.push({ key: changed, terms });
       ended.notes.push(note);
@@ -202,4 +242,16 @@ async function endKeys(call: Call, person: Person, accountId: number): Promise<E
     for (const { key } of ended.keys) call.forgetKey(key.id);
     ended = { keys: [], notes: [] };
   }
+}
+
+/** Whether an account is `top` or below it. Reads the accounts above each account once. */
+function isWithinOnce(accounts: Call['accounts'], top: number | null): (accountId: number) => Promise<boolean> {
+  const known = new Map<number, boolean>();
+  return async (accountId) => {
+    const before = known.get(accountId);
+    if (before !== undefined) return before;
+    const isWithin = top !== null && (await listChain(accounts, accountId)).some(({ id }) => id === top);
+    known.set(accountId, isWithin);
+    return isWithin;
+  };
 }

@@ -7,7 +7,7 @@ import type { Role } from '../accounts/accounts.ts';
 import { bounds } from '../config/config.ts';
 import type { AdminApp, AdminEnvironment } from './admin-app.ts';
 import type { WithChangeLock } from './changes.ts';
-import { type AdminDependencies, type Principal, roleRefusal } from './dependencies.ts';
+import { type AdminDependencies, type Principal, refuseFormer, roleRefusal } from './dependencies.ts';
 import { requestIdField } from './fields.ts';
 import { type PageResponse, pageQuery } from './pages.ts';
 
@@ -216,11 +216,17 @@ export function addRoute(
   app.openapi(config, async (context) => {
     const input = (target: string) => context.req.valid(target as never);
     context.status(status);
+    const principal = context.get('principal') as Principal | undefined; // absent on open routes
     const answer = await handle({
       ...dependencies,
       context,
-      principal: context.get('principal'),
-      changeInTurn: (change: () => Promise<unknown>) => withChangeLock(context, change),
+      principal,
+      async changeInTurn(change: () => Promise<unknown>) {
+        return withChangeLock(context, async () => {
+          if (principal !== undefined) await refuseFormer({ ...dependencies, principal });
+          return change();
+        });
+      },
       params: input('param'),
       query: input('query'),
       body: input('json'),

@@ -15,7 +15,7 @@ import { scimFault, shownNameOf } from '../scim/scim.ts';
 import { hashSecret } from '../secrets/secrets.ts';
 import { type ChangeNote, changeNote, recordAudit } from './changes.ts';
 import { isoTime } from './fields.ts';
-import { personNote, refuseLastOperator } from './people.ts';
+import { personNote, refuseLastOperator, releaseEmail } from './people.ts';
 import { addPerson, placePerson } from './place-person.ts';
 import type { Call } from './route.ts';
 
@@ -58,7 +58,7 @@ export async function storeUser(
  * even a directory can tell whether it is the same one.
  */
 export async function removeUser(call: Call, user: ScimUser, note: ChangeNote): Promise<void> {
-  const { people, scim, signIn } = call;
+  const { people, scim } = call;
   const person = await placeUser(call, user, null);
   const removal = [{ removedUser: user.id }];
   const isOurs = person?.managedBy === 'directory' && person.disabledBy === 'directory';
@@ -67,7 +67,7 @@ export async function removeUser(call: Call, user: ScimUser, note: ChangeNote): 
     return;
   }
   const after: Person = { ...person, email: null, identity: null };
-  await signIn.forgetPassword(person.email);
+  await releaseEmail(call, person);
   const auditContext = recordAudit(call, [personNote('person.update', person, after), note]);
   await people.updatePerson(after, { hash: null }, { ...auditContext, rows: scim.scimRows(removal) });
 }
@@ -95,7 +95,10 @@ async function placeUser(
     status: wanted === null ? 'disabled' : person.status,
     ...wanted,
   });
-  return placePerson(call, person, wanted, { ...profile, isActive: user.active });
+  const placed = await placePerson(call, person, wanted, { ...profile, isActive: user.active });
+  const isIn = placed.status === 'enabled' && (person.status !== 'enabled' || placed.accountId !== person.accountId);
+  if (isIn) await mailLink(call, placed);
+  return placed;
 }
 
 /**
@@ -125,19 +128,25 @@ export async function refuseForeignEmail(call: Call, user: ScimUser): Promise<vo
   throw scimFault('uniqueness', words, 'conflict');
 }
 
-/** Without OpenID Connect, a new person sets a password with a mailed link. */
+/** A person without a password, whom no issuer of OpenID Connect signs in, sets one with a mailed link. */
 async function mailLink(call: Call, person: Person): Promise<void> {
-  const { mailer, signIn, accounts, clock, people } = call;
-  const { id, email, role, accountId } = person;
-  if (mailer === null || email === null || !claimsEmail(person) || signIn.issuers.length > 0) return;
+  const { mailer, signIn, clock, people } = call;
+  const { id, email, accountId } = person;
+  if (mailer === null || email === null || !claimsEmail(person) || hasIssuer(call, email)) return;
+  if (await signIn.hasPassword(email)) return;
   const secret = makeLinkSecret();
   const expiresAtMs = clock.nowMs() + bounds.linkMs;
-  const account = accountId === null ? null : ((await accounts.getAccount(accountId))?.name ?? null);
-  const row = mailer.row({ to: email, request: { kind: 'invitation', role, account, expiresAtMs }, secret });
+  const row = mailer.row({ to: email, request: { kind: 'recovery', expiresAtMs }, secret });
   const shown = (atMs: number | null) => ({ link_expires_at: isoTime(atMs) });
   const note = changeNote('person.link', formatId('person', id), accountId, shown(null), shown(expiresAtMs));
   const after: Person = { ...person, linkExpiresAtMs: expiresAtMs };
   const auditContext = { ...recordAudit(call, [note]), since: null, rows: [row] };
   await people.updatePerson(after, { hash: hashSecret(secret.reveal()) }, auditContext);
   mailer.wake();
+}
+
+/** Whether an issuer vouches for the domain of the email. */
+function hasIssuer({ signIn }: Call, email: string): boolean {
+  const domain = email.slice(email.lastIndexOf('@') + 1);
+  return signIn.issuers.some(({ domains }) => domains === null || domains.includes(domain));
 }

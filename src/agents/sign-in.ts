@@ -210,6 +210,7 @@ export class AgentSignIn {
     ]);
     if (person?.status !== 'enabled' || person.accountId !== accountId) return null;
     if (account?.status !== 'enabled' || key?.status !== 'enabled') return null;
+    if (key.personId !== personId) return null; // it was given to somebody else
     if (key.expiresAtMs !== null && key.expiresAtMs <= clock.nowMs()) return null;
     const { email, name } = person;
     return { grant: id, person: personId, client, email, name, groups };

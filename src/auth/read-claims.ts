@@ -11,14 +11,18 @@ export function isEmailVerified(claims: Claims, { isEmailAssumed }: Pick<IssuerS
   return verified === undefined ? isEmailAssumed : verified === true || verified === 'true';
 }
 
-/** null without a subject or an email. */
+/** As addresses of people: other letters could become those of somebody else in lower case, such as the Kelvin sign a "k". */
+const EMAIL_CHARACTERS = /^[\x21-\x7e]+$/;
+
+/** null without a subject or an email that people can have. */
 export function readClaim(
   claims: Claims,
   { id: source, groupsClaim }: Pick<IssuerSettings, 'id' | 'groupsClaim'>,
 ): Omit<IdentityClaim, 'formerEmail'> | null {
   const { sub: subject, email, name } = claims;
   if (typeof subject !== 'string' || subject === '' || subject.length > bounds.subjectCharactersMax) return null;
-  if (typeof email !== 'string' || email === '') return null;
+  if (typeof email !== 'string' || email.length > bounds.emailCharactersMax || !EMAIL_CHARACTERS.test(email))
+    return null;
   const shown = typeof name === 'string' ? [...name.trim()].slice(0, bounds.nameCharactersMax).join('') : '';
   return { source, subject, email: email.toLowerCase(), name: shown, groups: readGroups(claims, groupsClaim) };
 }

@@ -6,6 +6,7 @@ import {
   KeyDirectory,
   type Person,
   type PersonStore,
+  personOfToken,
   TagSets,
   verifyToken,
 } from '../accounts/accounts.ts';
@@ -221,7 +222,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     async verifyToken(shown) {
       if (shown.length === token.length && hashSecret(shown) === tokenHash) return LOCAL_OPERATOR;
       const found = await verifyToken(shown, stores, hashesOf, gateway.clock.nowMs());
-      return found && { ...found, id: formatId('tok', found.id) };
+      return found && { ...found, id: formatId('tok', found.id), personId: personOfToken(found) };
     },
     countFailure: (address) => gateway.authenticator.failures.count(address, gateway.clock.nowMs()),
     auditRows,
@@ -448,6 +449,7 @@ export function makeSignIn(parts: SignInParts, closing: Closing): MadeSignIn {
       forgetPassword: (email) => thread.ask({ kind: 'forget-password', email }),
       changeEmail: (email, to) => thread.ask({ kind: 'change-email', email, to }),
       forgetIdentity: (email) => thread.ask({ kind: 'forget-identity', email }),
+      hasPassword: (email) => thread.ask({ kind: 'has-password', email }),
       count: (name, max, windowMs) => thread.ask({ kind: 'count', name, max, windowMs }),
     },
     sessions: {

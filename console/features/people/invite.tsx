@@ -106,7 +106,7 @@ export function PersonLink({ person, onDone }: { person: InvitedPersonShape; onD
 function OnlyMailed({ person, onDone }: { person: PersonShape; onDone: () => void }) {
   return (
     <Stack gap="md">
-      <Alert title={`${person.email} is invited`}>
+      <Alert title={person.status === 'invited' ? `${person.email} is invited` : `${person.email} gets a link`}>
         The link is in a mail to this address: nobody else sees it. If this service sends no mail, ask the people who
         look after it for the link.
       </Alert>

@@ -1,7 +1,7 @@
 // An installation in memory for the tests of the admin API and of the commands: real stores without a disk, the real
 // catalog, and a clock that the test moves. It has no tests of its own.
 
-import { verifyToken } from '../../../src/accounts/accounts.ts';
+import { personOfToken, verifyToken } from '../../../src/accounts/accounts.ts';
 import {
   type AdminAnswered,
   type AdminApi,
@@ -140,6 +140,7 @@ export async function makeNode<RetainedData extends Stores>(
       },
       changeEmail: async (from, to) => void notifications.push(`change the email ${from} to ${to}`),
       forgetIdentity: async (email) => void notifications.push(`forget the identity of ${email}`),
+      hasPassword: async (email) => passwords.has(email),
       async count(name, max) {
         const before = counters.get(name) ?? 0;
         const isAllowed = before === 0 || before < max; // as the statement of the sign-in database
@@ -172,7 +173,7 @@ function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
       if (token === TOKEN) return { id: 'local', role: 'operator', accountId: null, expiresAtMs: null };
       if (token.startsWith('person_')) return await asPerson(stores, token);
       const found = await verifyToken(token, stores, secretHashes, clock.nowMs());
-      return found && { ...found, id: formatId('tok', found.id) };
+      return found && { ...found, id: formatId('tok', found.id), personId: personOfToken(found) };
     },
     countFailure() {
       parts.failures++;

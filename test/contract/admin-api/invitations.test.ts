@@ -194,7 +194,9 @@ test('any client can read the sign-in methods and whether the first operator is 
   expect(await shown()).toEqual({ ...methods, first_operator: true });
   await ask('POST', ACCEPT, { secret, ...own, email: 'first@example.com' });
   expect(await shown()).toEqual({ ...methods, first_operator: false });
-  const [first, second] = ['Example', 'Partner'].map((name, at) => ({ id: `oidc-${at}`, name, issuer: 'https://id' }));
+  const [first, second] = ['Example', 'Partner'].map((name, at) => ({
+    ...{ id: `oidc-${at}`, name, issuer: 'https://id', domains: null },
+  }));
   if (first && second) installation.signIn.issuers = [first, second];
   expect(await shown()).toMatchObject({
     oidc: { name: 'Example' },

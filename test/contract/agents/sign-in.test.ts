@@ -244,6 +244,24 @@ describe('a sign-in', () => {
     expect((await device.message(next['access_token'])).status).toBe(200);
   });
 
+  test.each(['another person', 'nobody'])('ends when its key is given to %s', async (to) => {
+    const [device, person] = [newDevice(turnpike), await signedIn(turnpike)];
+    const { access_token, refresh_token } = await signInAgent(device, person);
+    expect((await device.message(access_token)).status).toBe(200);
+    const other = await signedIn(turnpike, 'member', person.account);
+    const { data } = (await person.browser.get('/api/v1/keys')).body as { data: Json[] };
+    const given = { person: to === 'nobody' ? null : other.person };
+    const key = await turnpike.admin('PATCH', `/keys/${data[0]?.['id']}`, given);
+    const refused = await device.message(access_token);
+    expect([refused.status, errorCodeOf(refused.body)]).toEqual([401, 'key_expired']);
+    expect((await device.refresh(refresh_token)).status).toBe(401);
+    const next = await signInAgent(newDevice(turnpike), person);
+    expect((await device.message(next['access_token'])).status).toBe(200);
+    const own = (await person.browser.get('/api/v1/keys')).body as { data: Json[] };
+    expect(own.data).toMatchObject([{ person: person.person, status: 'enabled' }]);
+    expect(own.data[0]?.['id']).not.toBe(key['id']);
+  });
+
   test('is not forged by a changed token', async () => {
     const [device, person] = [newDevice(turnpike), await signedIn(turnpike)];
     const token = String((await signInAgent(device, person))['access_token']);

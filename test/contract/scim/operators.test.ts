@@ -65,12 +65,13 @@ test('the last operator who can sign in is not disabled, by any request', async 
 test('a new person gets one mail with a link, unless they sign in at an issuer', async () => {
   await addOperator('mailed@example.com');
   const mails = () => installation.stores.mails.listDueMails(NOW_MS + 1, 10);
-  expect(await mails()).toMatchObject([
-    { to: 'mailed@example.com', request: { kind: 'invitation', role: 'operator' } },
-  ]);
-  installation.signIn.issuers = [{ id: 'oidc', name: 'Example ID', issuer: 'https://id.example.com' }];
+  expect(await mails()).toMatchObject([{ to: 'mailed@example.com', request: { kind: 'recovery' } }]);
+  const issuer = { id: 'oidc', name: 'Example ID', issuer: 'https://id.example.com', domains: ['example.com'] };
+  installation.signIn.issuers = [issuer];
   await addOperator('verified@example.com');
   expect(await mails()).toHaveLength(1);
+  await addOperator('elsewhere@example.org');
+  expect((await mails()).map(({ to }) => to).sort()).toEqual(['elsewhere@example.org', 'mailed@example.com']);
 });
 
 test('a person whom a group makes an operator forgets the password of a former owner of the address', async () => {

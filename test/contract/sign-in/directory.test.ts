@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type IssuedPerson, type Issuer, startIssuer } from '../../support/start-issuer.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
-import { signUp } from './browser.ts';
-import { callbackOf, refusedBy, settingsOf, signInAt } from './open-directory.ts';
+import { acceptLink, PASSWORD, signUp } from './browser.ts';
+import { callbackOf, newBrowser, refusedBy, settingsOf, signInAt } from './open-directory.ts';
 
 let issuer: Issuer;
 let turnpike: Turnpike;
@@ -87,6 +87,13 @@ describe('a person whom nobody invited', () => {
     expect(await findPerson(person.email)).toBeUndefined();
   });
 
+  test('is refused with an email that nobody can have: in lower case it could be that of somebody else', async () => {
+    const { email } = await signUp(turnpike, `kim-${++made}@example.com`);
+    const person = newPerson(['search']);
+    for (const one of [email.replace('k', '\u212a'), `${'a'.repeat(300)}@example.com`])
+      expect((await signIn({ ...person, email: one })).location).toBe(refusedBy('email_not_verified'));
+  });
+
   test('may have a role of the installation by a group of this issuer', async () => {
     const { browser } = await signIn(newPerson(['ads', 'platform']));
     expect(await browser.me()).toMatchObject({ role: 'operator', account: null });
@@ -134,6 +141,38 @@ describe('at the next sign-in', () => {
       ['person.leave', search],
     ]);
     expect(JSON.stringify(data.find(({ action }) => action === 'person.leave'))).not.toContain(ads);
+  });
+
+  test.each([
+    ['ads', 'disabled'],
+    ['platform', 'disabled'],
+    ['below', 'enabled'],
+  ])('a person who moves to "%s" has keys below the former account %s', async (group, status) => {
+    const { id: below } = await turnpike.admin('POST', '/accounts', { name: 'below', parent: search });
+    const name = group === 'below' ? `below ${below}` : group;
+    if (group === 'below') await turnpike.admin('POST', '/directory-groups', { name, role: 'member', account: below });
+    const person = newPerson(['search leads']);
+    const { browser } = await signIn(person);
+    const key = (await browser.post('/api/v1/keys', { name: 'below', account: below })).body;
+    expect([key['person'], await statusOf(key['key'])]).toEqual([(await browser.me())?.['id'], 200]);
+    expect((await signIn({ ...person, groups: [name] })).location).toBe('/console/usage');
+    expect(await turnpike.admin('GET', `/keys/${key['id']}`)).toMatchObject({ account: below, status });
+    expect(await statusOf(key['key'])).toBe(status === 'enabled' ? 200 : 401);
+  });
+
+  test('a key is refused while the person belongs neither to its account nor to one above it', async () => {
+    const { id: below } = await turnpike.admin('POST', '/accounts', { name: 'leaving', parent: search });
+    const { browser } = await signIn(newPerson(['search leads']));
+    const key = (await browser.post('/api/v1/keys', { name: 'below', account: below })).body;
+    for (const [parent, status] of [
+      [search, 200],
+      [ads, 401],
+      [search, 200],
+      [null, 401],
+    ] as const) {
+      await turnpike.admin('PATCH', `/accounts/${below}`, { parent });
+      expect(await statusOf(key['key'])).toBe(status);
+    }
   });
 
   test('an operator becomes a member of an account', async () => {
@@ -198,12 +237,51 @@ describe('at the next sign-in', () => {
   });
 });
 
+describe('a person whom the directory refuses', () => {
+  /** A person with a password, whom the directory has placed since. */
+  async function withPassword(groups: string[]): Promise<IssuedPerson> {
+    const person = newPerson(groups);
+    const { id } = await signUp(turnpike, String(person.email), 'member', search);
+    await turnpike.admin('PATCH', `/people/${id}`, { managed_by: 'directory' });
+    expect((await signIn(person)).location).toBe('/console/usage');
+    return person;
+  }
+
+  test.each([
+    ['without a place', []],
+    ['with a place', ['search']],
+  ])('%s takes no address of another person, whose password stays theirs', async (_, groups) => {
+    const operator = await signUp(turnpike, `operator-${++made}@example.com`);
+    const known = 'a password of the operator alone';
+    const { link_secret } = await turnpike.admin('POST', `/people/${operator.id}/link`, {});
+    await acceptLink(turnpike, String(link_secret), known);
+    const person = await withPassword(['search']);
+    for (const code of groups.length > 0 ? ['identity_taken'] : ['person_disabled', 'person_disabled'])
+      expect((await signIn({ ...person, groups, email: operator.email })).location).toBe(refusedBy(code));
+    expect((await newBrowser(turnpike).signIn(operator.email)).status).toBe(401);
+    expect((await newBrowser(turnpike).signIn(operator.email, known)).status).toBe(200);
+    const status = groups.length > 0 ? 'enabled' : 'disabled';
+    expect(await findPerson(person.email)).toMatchObject({ status, account: search });
+  });
+
+  test('keeps no address from others that they had not before', async () => {
+    const person = await withPassword(['search']);
+    const email = `coveted-${person.sub}@example.com`;
+    expect((await signIn({ ...person, groups: [], email })).location).toBe(refusedBy('person_disabled'));
+    const newcomer = { ...newPerson(['ads']), email };
+    expect(await (await signIn(newcomer)).browser.me()).toMatchObject({ email, account: { id: ads } });
+    expect((await newBrowser(turnpike).signIn(email, PASSWORD)).status).toBe(401);
+  });
+});
+
 describe('the decision of a person holds against the directory', () => {
   test('whom an operator disabled stays disabled, in every account', async () => {
     const person = newPerson(['search']);
     await signIn(person);
     const { id } = (await findPerson(person.email)) ?? {};
     await turnpike.admin('PATCH', `/people/${id}`, { status: 'disabled' });
+    const owner = await signIn(newPerson(['search leads']));
+    expect((await owner.browser.ask('PATCH', `/api/v1/people/${id}`, { status: 'enabled' })).status).toBe(409);
     for (const groups of [['search'], ['ads'], ['platform']])
       expect((await signIn({ ...person, groups })).location).toBe(refusedBy('person_disabled'));
     await turnpike.admin('PATCH', `/people/${id}`, { status: 'enabled' });

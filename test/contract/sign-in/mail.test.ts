@@ -1,9 +1,10 @@
-// The whole service with a mail server: sign-up, password reset and invitations as people do them.
+// The whole service with a mail server: sign-up, password reset, invitations and links of people of a directory, as people do them.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
-import { Browser, PASSWORD, signUp, timeCode } from './browser.ts';
+import { type Directory, openDirectory, patchOf } from '../scim/directory.ts';
+import { acceptLink, Browser, PASSWORD, signUp, timeCode } from './browser.ts';
 
 let server: ScriptedSmtp;
 let turnpike: Turnpike;
@@ -99,6 +100,69 @@ describe('a person', () => {
     const [mail] = await mailsAfter(before);
     expect(secretIn(mail?.html)).toBe(String(made['link_secret']));
   }, 60_000);
+});
+
+describe('a person whom SCIM manages', () => {
+  let directory: Directory;
+  beforeAll(async () => {
+    directory = await openDirectory({ ...turnpike });
+  });
+
+  async function enters(name: string, password: string): Promise<Browser | null> {
+    const browser = open();
+    return (await browser.signIn(directory.addressOf(name), password)).status === 200 ? browser : null;
+  }
+
+  async function linkAfter(count: number, name: string): Promise<string> {
+    const [mail] = await mailsAfter(count);
+    expect(mail?.headers.get('to')).toBe(directory.addressOf(name));
+    return secretIn(mail?.text);
+  }
+
+  /** A user in a mapped group who has set a password with the link of their mail. */
+  async function employ(name: string) {
+    const count = server.mails.length;
+    await directory.map(name);
+    const group = await directory.addGroup(name, [await directory.addUser(name)]);
+    await acceptLink(turnpike, await linkAfter(count, name));
+    await mailsAfter(count + 1); // that the password was changed
+    expect(await (await enters(name, PASSWORD))?.me()).toMatchObject({ role: 'member' });
+    return { group, person: String((await directory.person(name))?.['id']) };
+  }
+
+  test('gets links by mail only: the owner of their account does not see them', async () => {
+    const { person } = await employ('coveted');
+    const owner = await signUp(turnpike, directory.addressOf('owner'), 'owner', directory.account);
+    const browser = open();
+    expect((await browser.signIn(owner.email)).status).toBe(200);
+    const before = server.mails.length;
+    for (const _ of ['first', 'repeated']) {
+      const made = await browser.post(`/api/v1/people/${person}/link`, {}, { 'idempotency-key': 'again' });
+      expect([made.status, made.body['link_secret']]).toEqual([201, null]);
+    }
+    expect(await linkAfter(before, 'coveted')).toStartWith('tk-inv-');
+  }, 60_000);
+
+  test.each(['another account', 'the installation'])(
+    'loses the password with a move to %s, and gets a link for another',
+    async (to) => {
+      const name = `moving-to-${to.replace(' ', '-')}`;
+      const { group, person } = await employ(name);
+      const browser = await enters(name, PASSWORD);
+      const { id: account } = await turnpike.admin('POST', '/accounts', { name: 'elsewhere' });
+      const place = to === 'another account' ? { role: 'member', account } : { role: 'operator' };
+      const displayName = `${directory.mark} of ${name}`;
+      await turnpike.admin('POST', '/directory-groups', { name: displayName, source: 'scim', ...place });
+      const before = server.mails.length;
+      const renamed = patchOf({ op: 'replace', path: 'displayName', value: displayName });
+      expect((await directory.ask('PATCH', `/Groups/${group}`, renamed)).status).toBe(204);
+      expect(await turnpike.admin('GET', `/people/${person}`)).toMatchObject({ account: null, ...place });
+      expect([await browser?.me(), await enters(name, PASSWORD)]).toEqual([null, null]);
+      await acceptLink(turnpike, await linkAfter(before, name), 'a password of another place');
+      expect(await (await enters(name, 'a password of another place'))?.me()).toMatchObject({ id: person });
+    },
+    60_000,
+  );
 });
 
 test('an answer does not wait for a mail server that does not respond, and its mail is sent by the next start', async () => {
