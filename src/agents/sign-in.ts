@@ -53,7 +53,10 @@ interface Asked {
 }
 
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-const SURFACES: Readonly<Record<string, AgentClient>> = { claude_code: 'claude-code', codex: 'codex' };
+const SURFACES: ReadonlyMap<string, AgentClient> = new Map([
+  ['claude_code', 'claude-code'],
+  ['codex', 'codex'],
+]);
 
 export class AgentSignIn {
   readonly #parts: AgentSignInParts;
@@ -87,7 +90,7 @@ export class AgentSignIn {
   /** Limited by network, and in all by the number of codes that wait. */
   async authorizeDevice(form: Form, { base, address }: Asked): Promise<OAuthAnswer> {
     const { store, clock, count, settings } = this.#parts;
-    const client = SURFACES[form['surface'] ?? 'claude_code'];
+    const client = SURFACES.get(form['surface'] ?? 'claude_code');
     if (client === undefined) return refusal('invalid_request', 'surface: must be claude_code or codex');
     const { deviceCodesPerAddressMax: least, deviceCodeWindowMs, deviceCodesMax } = bounds;
     const limits = { subscriber: least, site: least * 4, region: least * 16 };

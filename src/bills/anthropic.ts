@@ -44,18 +44,18 @@ async function* pagesOf(api: BillingApi, url: string, groups: readonly string[],
     }
 }
 
-const TOKEN_TYPES: Readonly<Record<string, BillFeature>> = {
-  uncached_input_tokens: 'input',
-  output_tokens: 'output',
-  cache_read_input_tokens: 'cache_read',
-  'cache_creation.ephemeral_5m_input_tokens': 'cache_write',
-  'cache_creation.ephemeral_1h_input_tokens': 'cache_write',
-};
+const TOKEN_TYPES: ReadonlyMap<string, BillFeature> = new Map([
+  ['uncached_input_tokens', 'input'],
+  ['output_tokens', 'output'],
+  ['cache_read_input_tokens', 'cache_read'],
+  ['cache_creation.ephemeral_5m_input_tokens', 'cache_write'],
+  ['cache_creation.ephemeral_1h_input_tokens', 'cache_write'],
+]);
 
 function costRow(dayMs: number, result: JsonObject) {
   const tier = tierOnBill(plainText(result['service_tier']));
   const type = plainText(result['cost_type']);
-  const ofTokens = TOKEN_TYPES[plainText(result['token_type'])] ?? 'other';
+  const ofTokens = TOKEN_TYPES.get(plainText(result['token_type'])) ?? 'other';
   const feature =
     type === 'web_search' ? 'web_search' : type !== 'tokens' ? 'other' : tier === 'batch' ? 'batch' : ofTokens;
   const amount = { text: plainText(result['amount']), currency: plainText(result['currency']), isInCents: true };

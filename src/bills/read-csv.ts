@@ -36,7 +36,7 @@ const anthropic: CsvFormat = {
   optional: ['usage_type', 'cost_type', 'speed'],
   read(cell, at) {
     const isBatch = cell('usage_type').toLowerCase().startsWith('batch');
-    const ofTokens = ANTHROPIC_TOKENS[cell('token_type').toLowerCase()] ?? 'other';
+    const ofTokens = ANTHROPIC_TOKENS.get(cell('token_type').toLowerCase()) ?? 'other';
     const feature = /web.?search/i.test(cell('cost_type')) ? 'web_search' : isBatch ? 'batch' : ofTokens;
     return {
       dayMs: readDay(cell('usage_date_utc'), at),
@@ -49,13 +49,13 @@ const anthropic: CsvFormat = {
   },
 };
 
-const ANTHROPIC_TOKENS: Readonly<Record<string, BillFeature>> = {
-  input_no_cache: 'input',
-  input_cache_read: 'cache_read',
-  input_cache_write_5m: 'cache_write',
-  input_cache_write_1h: 'cache_write',
-  output: 'output',
-};
+const ANTHROPIC_TOKENS: ReadonlyMap<string, BillFeature> = new Map([
+  ['input_no_cache', 'input'],
+  ['input_cache_read', 'cache_read'],
+  ['input_cache_write_5m', 'cache_write'],
+  ['input_cache_write_1h', 'cache_write'],
+  ['output', 'output'],
+]);
 
 /** Export of the costs of an organization, whose columns are the members of the Costs API: openai.ts has its source. */
 const openai: CsvFormat = {

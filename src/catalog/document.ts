@@ -160,11 +160,11 @@ const price = z.strictObject(priceMembers, {
 export const ROUTE_PROTOCOLS = ['messages', 'converse', 'responses', 'chat-completions', 'gemini'] as const;
 export type RouteProtocol = (typeof ROUTE_PROTOCOLS)[number];
 /** The protocols of kinds that have several. */
-export const PROTOCOLS_OF_KINDS: Readonly<Record<string, readonly RouteProtocol[]>> = {
-  bedrock: ['messages', 'converse'],
-  vertex: ['messages', 'gemini'],
-  foundry: ['messages', 'responses', 'chat-completions'],
-};
+export const PROTOCOLS_OF_KINDS: ReadonlyMap<string, readonly RouteProtocol[]> = new Map([
+  ['bedrock', ['messages', 'converse']],
+  ['vertex', ['messages', 'gemini']],
+  ['foundry', ['messages', 'responses', 'chat-completions']],
+]);
 /** Kinds whose providers have a list of models that routes with `*` can follow. */
 export const KINDS_WITH_LIST: readonly string[] = ['anthropic', 'openai', 'openai-responses', 'gemini'];
 /** How a model chooses among routes of equal priority. */

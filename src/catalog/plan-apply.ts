@@ -351,10 +351,10 @@ function checkKinds({ read, staying, report }: Basis): void {
           `a provider of the kind ${kind} has no list of models, which "*" requires (kinds with one: ${KINDS_WITH_LIST.join(', ')})`,
         );
       if (protocol === undefined || typeof kind !== 'string') continue;
-      const known = PROTOCOLS_OF_KINDS[kind];
+      const known = PROTOCOLS_OF_KINDS.get(kind);
       const path = ['models', name, 'routes', index, 'protocol'];
       if (known === undefined)
-        report(path, `is only for providers of the kinds ${Object.keys(PROTOCOLS_OF_KINDS).join(', ')}`);
+        report(path, `is only for providers of the kinds ${[...PROTOCOLS_OF_KINDS.keys()].join(', ')}`);
       else if (!known.includes(protocol))
         report(path, `must be one of ${known.join(', ')} at a provider of the kind ${kind}`);
     }

@@ -54,14 +54,16 @@ function privateNetworkFault(provider: string, address: string): Fault {
   };
 }
 
-const DEFAULT_BASE_URLS: Readonly<Record<string, (region: string) => string>> = {
-  anthropic: (region) =>
-    region === '' ? 'https://api.anthropic.com' : `https://aws-external-anthropic.${region}.api.aws`,
-  gemini: () => 'https://generativelanguage.googleapis.com',
-  'openai-responses': () => 'https://api.openai.com',
-  bedrock: (region) => `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`,
-  vertex: vertexBaseUrl,
-};
+const DEFAULT_BASE_URLS: ReadonlyMap<string, (region: string) => string> = new Map([
+  [
+    'anthropic',
+    (region) => (region === '' ? 'https://api.anthropic.com' : `https://aws-external-anthropic.${region}.api.aws`),
+  ],
+  ['gemini', () => 'https://generativelanguage.googleapis.com'],
+  ['openai-responses', () => 'https://api.openai.com'],
+  ['bedrock', (region) => `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`],
+  ['vertex', vertexBaseUrl],
+]);
 
 function vertexBaseUrl(region: string): string {
   if (region === 'global') return 'https://aiplatform.googleapis.com';
@@ -94,7 +96,7 @@ export function authTypesOfKind(kind: string): AuthTypeDescription[] {
 /** Default base URL of a provider kind; null if it must be given, or depends on a region. */
 export function defaultBaseUrl(kind: string, region: string | null = null): string | null {
   if (REGIONAL.includes(kind) && region === null) return null;
-  return DEFAULT_BASE_URLS[kind]?.(region ?? '') ?? null;
+  return DEFAULT_BASE_URLS.get(kind)?.(region ?? '') ?? null;
 }
 
 type ProviderPath = [section: string, name: string];
@@ -169,7 +171,7 @@ function findMisfits(members: ReadonlyMap<string, unknown>, kinds: readonly stri
     return [faultOf('workspace', `is only for the kind ${MESSAGES_KIND}`)];
   const ofCloud = findCloudMisfits(members, kind, faultOf);
   if (ofCloud.length > 0) return ofCloud;
-  if (baseUrl === undefined && (DEFAULT_BASE_URLS[kind] !== undefined || !kinds.includes(kind))) return [];
+  if (baseUrl === undefined && (DEFAULT_BASE_URLS.has(kind) || !kinds.includes(kind))) return [];
   if (baseUrl === undefined || baseUrl === '')
     return [faultOf('base_url', `is missing: the kind ${kind} has no default address`)];
   if (typeof baseUrl !== 'string') return [];

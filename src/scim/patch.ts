@@ -54,18 +54,12 @@ function isPassedOver({ path: { attribute }, isImplied }: Operation): boolean {
   throw scimFault('mutability', `${attribute}: is read-only`);
 }
 
-const USER_TEXTS: Readonly<Record<string, string>> = {
-  username: 'userName',
-  externalid: 'externalId',
-  displayname: 'displayName',
-  active: 'active',
-};
-const NAME_PARTS: Readonly<Record<string, string>> = {
-  formatted: 'formatted',
-  familyname: 'familyName',
-  givenname: 'givenName',
-};
-const EMAIL_PARTS: Readonly<Record<string, string>> = { value: 'value', type: 'type', primary: 'primary' };
+/** By their names in lower case. */
+const byLowerCase = (...names: string[]): ReadonlyMap<string, string> =>
+  new Map(names.map((name) => [name.toLowerCase(), name]));
+const USER_TEXTS = byLowerCase('userName', 'externalId', 'displayName', 'active');
+const NAME_PARTS = byLowerCase('formatted', 'familyName', 'givenName');
+const EMAIL_PARTS = byLowerCase('value', 'type', 'primary');
 
 /** The attributes after the operations, still to be read as a user. Throws what readOperations does, and mutability. */
 export function patchUser(attributes: JsonMembers, operations: readonly Operation[]): JsonMembers {
@@ -73,7 +67,7 @@ export function patchUser(attributes: JsonMembers, operations: readonly Operatio
   for (const operation of operations) {
     if (isPassedOver(operation)) continue;
     const { op, path, value } = operation;
-    const name = USER_TEXTS[path.attribute ?? ''];
+    const name = USER_TEXTS.get(path.attribute ?? '');
     if (path.attribute === 'name') draft['name'] = patchName(draft['name'], operation);
     else if (path.attribute === 'emails') draft['emails'] = patchEmails(draft['emails'], operation);
     else if (name === undefined) continue;
@@ -88,7 +82,7 @@ export function patchUser(attributes: JsonMembers, operations: readonly Operatio
 function patchName(before: unknown, { op, path: { sub }, value }: Operation): JsonMembers | undefined {
   const name = isObject(before) ? { ...before } : {};
   if (sub !== null) {
-    const part = NAME_PARTS[sub];
+    const part = NAME_PARTS.get(sub);
     if (part === undefined) return name;
     if (op === 'remove') delete name[part];
     else name[part] = value;
@@ -100,8 +94,8 @@ function patchName(before: unknown, { op, path: { sub }, value }: Operation): Js
 }
 
 /** The members that are stored, under the names that they are stored with. */
-function known(members: JsonMembers, parts: Readonly<Record<string, string>>): JsonMembers {
-  const named = Object.entries(members).map(([name, value]) => [parts[name.toLowerCase()], value] as const);
+function known(members: JsonMembers, parts: ReadonlyMap<string, string>): JsonMembers {
+  const named = Object.entries(members).map(([name, value]) => [parts.get(name.toLowerCase()), value] as const);
   return Object.fromEntries(named.filter((one): one is [string, unknown] => one[0] !== undefined));
 }
 
@@ -109,7 +103,7 @@ function patchEmails(before: unknown, { op, path: { where, sub }, value }: Opera
   const emails = (Array.isArray(before) ? before : []) as JsonMembers[];
   const isMeant = (email: JsonMembers) => where === null || matchesValue(where, lowered(email));
   if (sub !== null) {
-    const part = EMAIL_PARTS[sub];
+    const part = EMAIL_PARTS.get(sub);
     if (part === undefined) return emails;
     const change: JsonMembers = { [part]: op === 'remove' ? null : value };
     return changeEmails(emails, isMeant, where, change, op !== 'remove');

@@ -11,7 +11,7 @@ export function isObject(value: unknown): value is JsonMembers {
 
 /** The value of the member with this name, in any case; undefined without one. */
 export function memberOf(json: JsonMembers, name: string): unknown {
-  if (name in json) return json[name];
+  if (Object.hasOwn(json, name)) return json[name];
   const lower = name.toLowerCase();
   for (const [key, value] of Object.entries(json)) if (key.toLowerCase() === lower) return value;
   return undefined;

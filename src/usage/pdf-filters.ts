@@ -6,13 +6,13 @@ import { type DocumentWork, UnreadableDocument } from './document-work.ts';
 import { inflate } from './inflate.ts';
 import { isSpace, type PdfDictionary, PdfName, type PdfValue } from './pdf-objects.ts';
 
-const SHORT: Readonly<Record<string, string>> = {
-  Fl: 'FlateDecode',
-  LZW: 'LZWDecode',
-  AHx: 'ASCIIHexDecode',
-  A85: 'ASCII85Decode',
-  RL: 'RunLengthDecode',
-};
+const SHORT: ReadonlyMap<string, string> = new Map([
+  ['Fl', 'FlateDecode'],
+  ['LZW', 'LZWDecode'],
+  ['AHx', 'ASCIIHexDecode'],
+  ['A85', 'ASCII85Decode'],
+  ['RL', 'RunLengthDecode'],
+]);
 /** They make pictures, which have no text. */
 const PICTURES = ['DCTDecode', 'DCT', 'JPXDecode', 'CCITTFaxDecode', 'CCF', 'JBIG2Decode'];
 const FILTERS_MAX = 8;
@@ -33,7 +33,7 @@ export function filtersOf(dictionary: PdfDictionary, resolve: (value: PdfValue |
   return names.map((given, place) => {
     const own = parameters[place];
     if (!(given instanceof PdfName)) throw new UnreadableDocument('a filter has no name');
-    return { name: SHORT[given.name] ?? given.name, parameters: own instanceof Map ? own : null };
+    return { name: SHORT.get(given.name) ?? given.name, parameters: own instanceof Map ? own : null };
   });
 }
 

@@ -161,7 +161,7 @@ function usualWidth(text: string): number {
   return /^[mwMW@%]$/.test(text) ? 850 : /^[A-Z]$/.test(text) ? 680 : 540;
 }
 
-const NAMES: Readonly<Record<string, string>> = Object.fromEntries(
+const NAMES: ReadonlyMap<string, string> = new Map(
   `space=  exclam=! quotedbl=" numbersign=# dollar=$ percent=% ampersand=& quotesingle=' parenleft=( parenright=)
    asterisk=* plus=+ comma=, hyphen=- minus=- period=. slash=/ zero=0 one=1 two=2 three=3 four=4 five=5 six=6 seven=7
    eight=8 nine=9 colon=: semicolon=; less=< equal== greater=> question=? at=@ bracketleft=[ backslash=\\ bracketright=]
@@ -169,27 +169,27 @@ const NAMES: Readonly<Record<string, string>> = Object.fromEntries(
    quotedblleft=“ quotedblright=” endash=– emdash=— bullet=• ellipsis=… ff=ff fi=fi fl=fl ffi=ffi ffl=ffl
    dotlessi=ı germandbls=ß ae=æ oe=œ oslash=ø lslash=ł AE=Æ OE=Œ Oslash=Ø Euro=€ section=§ degree=° copyright=©`
     .split(/\s+(?=\w)/)
-    .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1) || ' ']),
+    .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1) || ' '] as const),
 );
-const ACCENTS: Readonly<Record<string, string>> = {
-  acute: '\u0301',
-  grave: '\u0300',
-  circumflex: '\u0302',
-  dieresis: '\u0308',
-  tilde: '\u0303',
-  ring: '\u030a',
-  cedilla: '\u0327',
-  caron: '\u030c',
-  ogonek: '\u0328',
-  macron: '\u0304',
-  breve: '\u0306',
-  dotaccent: '\u0307',
-  hungarumlaut: '\u030b',
-};
+const ACCENTS: ReadonlyMap<string, string> = new Map([
+  ['acute', '\u0301'],
+  ['grave', '\u0300'],
+  ['circumflex', '\u0302'],
+  ['dieresis', '\u0308'],
+  ['tilde', '\u0303'],
+  ['ring', '\u030a'],
+  ['cedilla', '\u0327'],
+  ['caron', '\u030c'],
+  ['ogonek', '\u0328'],
+  ['macron', '\u0304'],
+  ['breve', '\u0306'],
+  ['dotaccent', '\u0307'],
+  ['hungarumlaut', '\u030b'],
+]);
 
 /** null: a name that stands for nothing known, such as "g12". */
 function textOfName(name: string): string | null {
-  const known = NAMES[name];
+  const known = NAMES.get(name);
   if (known !== undefined) return known;
   if (/^[A-Za-z]$/.test(name)) return name;
   const [, digits] = /^uni((?:[0-9A-F]{4}){1,8})$/.exec(name) ?? [];
@@ -197,11 +197,12 @@ function textOfName(name: string): string | null {
   const [, point] = /^u([0-9A-F]{4,6})$/.exec(name) ?? [];
   if (point !== undefined) return String.fromCodePoint(Math.min(parseHex(point) ?? 0, 0x10_ffff));
   const [, letter = '', accent = ''] = /^([A-Za-z])([a-z]{4,12})$/.exec(name) ?? [];
-  if (ACCENTS[accent] !== undefined) return (letter + ACCENTS[accent]).normalize('NFC');
+  const mark = ACCENTS.get(accent);
+  if (mark !== undefined) return (letter + mark).normalize('NFC');
   return name.includes('_')
     ? name
         .split('_')
-        .map((part) => NAMES[part] ?? part)
+        .map((part) => NAMES.get(part) ?? part)
         .join('')
     : null;
 }

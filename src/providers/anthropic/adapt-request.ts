@@ -37,7 +37,11 @@ const UNKNOWN: Changes = {
   seed: undefined,
   [EXTRA_MEMBER]: undefined,
 };
-const BUDGETS: Readonly<Record<string, number>> = { low: 1_024, medium: 4_096, high: 16_384 };
+const BUDGETS: ReadonlyMap<string, number> = new Map([
+  ['low', 1_024],
+  ['medium', 4_096],
+  ['high', 16_384],
+]);
 const BUDGET_LEAST = 1_024;
 const BUDGET_MOST = 32_768; // of any higher effort
 
@@ -92,7 +96,7 @@ function adaptThinking(
     return { thinking: { type: 'adaptive' } };
   if (thinking['type'] !== 'adaptive' || thinks === 'adaptively') return {};
   const effort = textOf(objectOf(body['output_config'])['effort']) || 'medium';
-  const budget_tokens = Math.min(BUDGETS[effort] ?? BUDGET_MOST, Math.floor(maxTokens / 2));
+  const budget_tokens = Math.min(BUDGETS.get(effort) ?? BUDGET_MOST, Math.floor(maxTokens / 2));
   if (thinks === 'never' || budget_tokens < BUDGET_LEAST || isLoopWithoutThinking(messages))
     return { thinking: undefined };
   return { thinking: { type: 'enabled', budget_tokens } };

@@ -48,6 +48,11 @@ describe('sign-in', () => {
     expect(hostile.headers.get('location')).toEndWith('/console/device');
   });
 
+  test.each(['constructor', '__proto__', 'toString', ''])('is refused to an unknown surface: "%s"', async (surface) => {
+    const { status, body } = await newDevice(turnpike).begin(surface);
+    expect([status, body['error']]).toEqual([400, 'invalid_request']);
+  });
+
   test('waits for a person of an account to approve the code', async () => {
     const [device, person] = [newDevice(turnpike), await signedIn(turnpike)];
     const { device_code, user_code } = await codeOf(device);

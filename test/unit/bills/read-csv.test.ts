@@ -37,17 +37,19 @@ describe('the export of the Claude Console', () => {
     '2026-11-01,Claude Haiku 4.5,message,input_no_cache,0.001,token,\n' +
     '2026-11-01,Claude Haiku 4.5,message,input_cache_write_1h,0.10,token,\n' +
     '2026-11-02,Claude Haiku 4.5,batch,output,0.20,token,\n' +
-    '2026-11-02,,message,,0.01,web_search,\n';
+    '2026-11-02,,message,,0.01,web_search,\n' +
+    '2026-11-02,,message,constructor,0.02,token,\n';
   const lines: ShownLine[] = [
     ['2026-11-01', 'Claude Haiku 4.5', 'input', 'standard', '0.051', null],
     ['2026-11-01', 'Claude Haiku 4.5', 'cache_write', 'standard', '0.10', null],
     ['2026-11-02', 'Claude Haiku 4.5', 'batch', 'batch', '0.20', null],
     ['2026-11-02', '', 'web_search', 'standard', '0.01', null],
+    ['2026-11-02', '', 'other', 'standard', '0.02', null],
   ];
 
   test('is added up by day, model, feature and tier, whatever the pieces in which it arrives', async () => {
     for (const size of [1, 2, 7, 1_000])
-      expect(await readCsvBill('anthropic', pieces(ANTHROPIC + rows, size)).then(({ lines }) => lines.length)).toBe(4);
+      expect(await readCsvBill('anthropic', pieces(ANTHROPIC + rows, size)).then(({ lines }) => lines.length)).toBe(5);
     expect(await read('anthropic', ANTHROPIC + rows)).toEqual({ lines, days: 2, places: 3 });
   });
 

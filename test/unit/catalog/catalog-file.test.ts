@@ -209,6 +209,10 @@ describe('the faults of a file', () => {
     expect(ofProvider({ kind: 'nonesuch' })).toEqual([
       'providers.p.kind: must be one of anthropic, foundry, openai, sandbox',
     ]);
+    const routes = [{ provider: 'p', protocol: 'messages' }];
+    expect(faultsOf({ providers: { p: { kind: 'constructor' } }, models: { m: { price, routes } } })[0]).toStartWith(
+      'providers.p.kind: must be one of',
+    );
     expect(ofProvider({})).toEqual(['providers.p.kind: is missing']);
     expect(ofProvider({ kind: 'openai' })).toEqual([
       'providers.p.base_url: is missing: the kind openai has no default address',

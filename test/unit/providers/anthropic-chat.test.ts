@@ -63,8 +63,8 @@ describe('thinking in a Chat Completions request', () => {
   test('gets a budget that leaves room for the answer, and is dropped if there is too little room', () => {
     const effort = (name: string) => ({ ...high, output_config: { effort: name } });
     const budget = (members: Json) => (sent(members)['thinking'] as Json | undefined)?.['budget_tokens'];
-    expect(['low', 'medium', 'high', 'max'].map((name) => budget(effort(name)))).toEqual([
-      1_024, 4_096, 16_000, 16_000,
+    expect(['low', 'medium', 'high', 'max', 'constructor'].map((name) => budget(effort(name)))).toEqual([
+      1_024, 4_096, 16_000, 16_000, 16_000,
     ]);
     expect(budget({ ...high, max_tokens: 4_000 })).toBe(2_000);
     expect(budget({ ...high, max_tokens: 2_000 })).toBeUndefined();
