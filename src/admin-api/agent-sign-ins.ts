@@ -11,7 +11,7 @@ import { TurnpikeError } from '../errors.ts';
 import { askedAccount } from './accounts.ts';
 import { findObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
-import { accountOf, everyone, everyoneWhoChanges, maySeeAccount, refuseBeyond } from './dependencies.ts';
+import { accountOf, countShared, everyone, everyoneWhoChanges, maySeeAccount, refuseBeyond } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { accountField, accountShown, idField, timeShown } from './fields.ts';
 import { after, answerPage } from './pages.ts';
@@ -187,8 +187,10 @@ async function approve(call: Call, person: Person & { accountId: number }, hash:
   const found = await findAgentKey(call, person, code);
   const maker = formatId('person', personId);
   const key = found ?? { ...newKey(accountId, CLIENT_NAMES[code.client], KEY_PREFIX, maker, nowMs), personId };
-  if (found === null)
-    refuseBeyond(call.principal, 'keys', await call.accounts.countKeys(accountId), bounds.keysPerAccountMax);
+  if (found === null) {
+    const count = await countShared(call, accountId, call.accounts.countKeys);
+    refuseBeyond(call.principal, 'keys', count, bounds.keysPerAccountMax);
+  }
   const lifeMs = catalog.current().settings.agentSignInDays * DAY_MS;
   const grant = makeGrant(code, { accountId, personId, keyId: key.id }, nowMs, lifeMs);
   const { address, ...shown } = signInJson(call, grant);

@@ -22,7 +22,15 @@ import { accountForNew, askedAccount } from './accounts.ts';
 import { findObject, invalidMember } from './admin-app.ts';
 import { rememberLookups } from './apply.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
-import { accountOf, holders, holdersWhoChange, maySeeAccount, refuseBeyond } from './dependencies.ts';
+import {
+  accountOf,
+  countShared,
+  holders,
+  holdersWhoChange,
+  maySeeAccount,
+  refuseBeyond,
+  sharesBoundsOf,
+} from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { accountField, accountShown, actorShown, emailField, idField, nameField, timeShown } from './fields.ts';
 import { after, answerPage } from './pages.ts';
@@ -195,12 +203,12 @@ export const destinationRoutes: AdminRoute[] = [
 ];
 
 /**
- * Limits the tests and repeated deliveries that a holder sends, so that nobody can flood an address through this service.
- * Throws too_many_failures.
+ * Limits the tests, exports and repeated deliveries that holders of a company send, so that nobody can flood an address through this
+ * service. Throws too_many_failures.
  */
 export async function boundSending(call: Call): Promise<void> {
-  const { accountId } = call.principal;
-  if (accountId !== null) await refuseMore(call, `sent-by-hand:${accountId}`, bounds.sentByHandPerHourMax, DAY_MS / 24);
+  const company = sharesBoundsOf(call.principal);
+  if (company !== null) await refuseMore(call, `sent-by-hand:${company}`, bounds.sentByHandPerHourMax, DAY_MS / 24);
 }
 
 function emitTest(call: Call, { id, accountId }: Destination): Promise<void> {
@@ -217,7 +225,8 @@ async function storeNew(call: CallWith<typeof createBody>, remember: Remember): 
   const isOfAccount = account !== undefined || principal.accountId !== null;
   const accountId = isOfAccount ? (await accountForNew(call, account, 'is required')).id : null;
   const countMax = accountId === null ? bounds.destinationsOfOperatorsMax : bounds.destinationsPerAccountMax;
-  const count = await destinations.countDestinations(accountId);
+  const { countDestinations } = destinations;
+  const count = await (accountId === null ? countDestinations(null) : countShared(call, accountId, countDestinations));
   if (accountId !== null) refuseBeyond(principal, 'destinations', count, countMax);
   else if (count >= countMax)
     throw new TurnpikeError('conflict', `There are ${count} destinations of operators already.`);

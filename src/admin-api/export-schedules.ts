@@ -26,7 +26,7 @@ import { accountForNew, askedAccount } from './accounts.ts';
 import { findObject, invalidMember } from './admin-app.ts';
 import { rememberLookups } from './apply.ts';
 import { changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
-import { accountOf, holders, holdersWhoChange, maySeeAccount, refuseBeyond } from './dependencies.ts';
+import { accountOf, countShared, holders, holdersWhoChange, maySeeAccount, refuseBeyond } from './dependencies.ts';
 import { boundSending } from './destinations.ts';
 import { encoderOf } from './encode.ts';
 import { dimensionsOf, formatField, kindField, tagNameOf } from './exports.ts';
@@ -276,7 +276,8 @@ async function storeNew(call: CallWith<typeof createBody>, remember: Remember): 
   const isOfAccount = account !== undefined || principal.accountId !== null;
   const accountId = isOfAccount ? (await accountForNew(call, account, 'is required')).id : null;
   const countMax = accountId === null ? bounds.exportsOfOperatorsMax : bounds.exportsPerAccountMax;
-  const count = await exports.countExports(accountId);
+  const { countExports } = exports;
+  const count = await (accountId === null ? countExports(null) : countShared(call, accountId, countExports));
   if (accountId !== null) refuseBeyond(principal, 'exports', count, countMax);
   else if (count >= countMax) throw new TurnpikeError('conflict', `There are ${count} exports of operators already.`);
   if (below && accountId === null) throw invalidMember('below', 'needs an account');
@@ -350,11 +351,11 @@ async function targetOf(
     prefix: s3_prefix ?? was?.prefix ?? '',
     accessKeyId: required('s3_access_key_id', s3_access_key_id ?? was?.accessKeyId),
   };
+  if (s3_endpoint !== undefined) await refuseEndpoint(call, place, s3_endpoint);
   // A key is not sent to another address than it was given for.
   const hasMoved = was !== undefined && new URL(target.endpoint).origin !== new URL(was.endpoint).origin;
   if (hasMoved && secret === undefined)
     throw invalidMember('s3_secret_access_key', 'is required with another s3_endpoint');
-  if (s3_endpoint !== undefined) await refuseEndpoint(call, place, s3_endpoint);
   if (secret !== undefined) return { target, secretSealed: call.vault.seal(secret, exportContext(place)) };
   return { target, secretSealed: required('s3_secret_access_key', place.secretSealed ?? undefined) };
 }

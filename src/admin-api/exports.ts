@@ -17,7 +17,7 @@ import {
 } from '../exports/exports.ts';
 import { askedAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
-import { accountOf, holders, seesProviderCost } from './dependencies.ts';
+import { accountOf, holders, seesProviderCost, sharesBoundsOf } from './dependencies.ts';
 import { monthField, nameOfMonth, type Span, spanOfMonth } from './entries.ts';
 import { accountField, timeField } from './fields.ts';
 import { requesterOf } from './pages.ts';
@@ -62,15 +62,15 @@ const query = {
 
 type FileQuery = z.output<z.ZodObject<typeof query>>;
 
-/** A few files at a time, and one of each token: each reads the store for minutes. */
+/** A few files at a time, and one of each company or operator: each reads the store for minutes. */
 export function exportRoutes(): AdminRoute[] {
-  const { exportsRunningMax, exportsRunningPerTokenMax } = bounds;
+  const { exportsRunningMax, exportsRunningPerCompanyMax } = bounds;
   const files = new FairQueue<string>(
     {
       running: exportsRunningMax,
-      runningPerOwner: exportsRunningPerTokenMax,
+      runningPerOwner: exportsRunningPerCompanyMax,
       tasks: exportsRunningMax,
-      tasksPerOwner: exportsRunningPerTokenMax,
+      tasksPerOwner: exportsRunningPerCompanyMax,
     },
     () => overloaded('Too many files are being made. Try again when one is complete.'),
   );
@@ -81,7 +81,7 @@ export function exportRoutes(): AdminRoute[] {
       fileTypes: Object.values(contentTypes),
       async handle(call) {
         const question = await questionOf(call, call.query);
-        const turn = await files.enter(call.principal.id);
+        const turn = await files.enter(String(sharesBoundsOf(call.principal) ?? call.principal.id));
         const names = { installation: installationOf(call.catalog.current().settings).name };
         const reading = { sources: call.exportSources, names, requester: requesterOf(call) };
         return (await streamFile(makeFile(reading, question), turn, {

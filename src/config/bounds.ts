@@ -612,7 +612,7 @@ export const bounds = {
   exportReadPausesMs: [1_000, 5_000, 15_000, 30_000], // before a page is read again while the store is busy or restarts
   exportDaysMax: 366, // that one file covers
   exportsRunningMax: 4, // files that are made at a time on a node
-  exportsRunningPerTokenMax: 1,
+  exportsRunningPerCompanyMax: 1,
   exportPausedMsMax: 60_000, // that a client may take to read what was sent
   exportFirstByteMsMax: 60 * 60 * 1000, // for which a command waits for bytes: costs come when all is added up
   exportsPerAccountMax: 10, // that are sent at regular times

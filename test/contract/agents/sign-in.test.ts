@@ -1,6 +1,7 @@
 // Coding agents sign in by the device flow: codes, approval, tokens, refresh and revocation, as the client and the person see them.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { setBounds } from '../../support/set-bounds.ts';
 import { sharedTurnpike } from '../../support/shared-turnpike.ts';
 import type { Turnpike } from '../../support/start-turnpike.ts';
 import { type AgentDevice, claimsOf, type Json, newDevice, signedIn, signInAgent } from './agent-device.ts';
@@ -129,6 +130,20 @@ describe('sign-in', () => {
       { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
     );
     expect([foreign.status, foreign.code]).toEqual([403, 'cross_site_refused']);
+  });
+
+  test('makes no more keys than a company may have, counted over all of its accounts', async () => {
+    using _few = setBounds({ keysPerAccountMax: 1 });
+    const person = await signedIn(turnpike);
+    const below = { name: 'below', parent: person.account, pays_from: 'parent' };
+    const { id } = await turnpike.admin('POST', '/accounts', below);
+    await turnpike.admin('POST', '/keys', { account: id });
+    const approve = async () =>
+      person.browser.post(`/api/v1/device-codes/${(await codeOf(newDevice(turnpike)))['user_code']}/approve`);
+    const refused = await approve();
+    expect([refused.status, errorCodeOf(refused.body)]).toEqual([409, 'conflict']);
+    using _more = setBounds({ keysPerAccountMax: 2 });
+    expect([(await approve()).status, (await approve()).status]).toEqual([200, 200]); // the second has the key already
   });
 
   test('bounds the codes that a person may guess', async () => {
