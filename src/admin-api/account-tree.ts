@@ -66,40 +66,55 @@ export async function checkGroupsAbove(call: Call, groups: readonly string[], pa
   if (faults.length > 0) throw invalidRequest(faults);
 }
 
-/** Members that owners may change of their own account, of accounts below with their own balance, and of those without one. */
-const ofOwners: readonly string[] = ['low_balances', 'person_budget', 'warns_at'];
-const ofOwnersAbove: readonly string[] = [...ofOwners, 'name', 'parent'];
-const ofPayersAbove: readonly string[] = [...ofOwnersAbove, 'groups', 'status', 'allowance', 'allowance_period'];
+/** Of which accounts owners may set a member: of each that they own, of those below, or only of those below that pay from above. */
+const ofOwners: ReadonlyMap<string, 'own' | 'below' | 'paying'> = new Map([
+  ['low_balances', 'own'],
+  ['person_budget', 'own'],
+  ['warns_at', 'own'],
+  ['name', 'below'],
+  ['parent', 'below'],
+  ['groups', 'paying'],
+  ['status', 'paying'],
+  ['allowance', 'paying'],
+  ['allowance_period', 'paying'],
+]);
+/** What else a new account below theirs has: members of a credit without one, and the only payer. */
+const ofNewAccounts: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ['pays_from', (value) => value === 'parent'],
+  ['credit_line', (value) => value === 0],
+  ['credit', (value) => value === 0],
+  ['credit_kind', () => true],
+  ['note', () => true],
+  ['reference', () => true],
+]);
+
+type Members = Readonly<Record<string, unknown>>;
 
 /** Throws invalid_request for members that only operators can change. */
-export function refuseOperatorsMembers({ principal }: Call, account: Account, body: Readonly<Record<string, unknown>>) {
+export function refuseOperatorsMembers({ principal }: Call, account: Account, body: Members): void {
   if (principal.accountId === null) return;
   const isOwn = principal.accountId === account.id;
-  const allowed = isOwn ? ofOwners : account.paysFrom === 'parent' ? ofPayersAbove : ofOwnersAbove;
   for (const [name, value] of Object.entries(body)) {
-    if (value === undefined) continue;
-    if (!allowed.includes(name)) throw invalidMember(name, wordsFor(name, isOwn));
+    const of = ofOwners.get(name);
+    if (value === undefined || of === 'own') continue;
+    if (of === undefined || isOwn) throw invalidMember(name, OPERATORS_ONLY);
+    if (of === 'paying' && account.paysFrom !== 'parent')
+      throw invalidMember(name, `${OPERATORS_ONLY}: the account has a balance of its own`);
     if (name === 'parent' && value === null) throw invalidMember(name, 'can be set to null by operators only');
   }
 }
 
-function wordsFor(name: string, isOwn: boolean): string {
-  if (isOwn || !ofPayersAbove.includes(name)) return 'can be set by operators only';
-  return 'can be set by operators only: the account has a balance of its own';
-}
+const OPERATORS_ONLY = 'can be set by operators only';
 
-/** Refuses what owners cannot give to a new account below theirs. */
-export function refuseOperatorsCreation(body: {
-  pays_from?: string | undefined;
-  credit?: number | undefined;
-  credit_line?: number | undefined;
-  parent?: string | null | undefined;
-}): void {
-  if (body.pays_from === 'own')
-    throw invalidMember('pays_from', 'must be parent: only operators create accounts with a balance of their own');
-  for (const name of ['credit', 'credit_line'] as const)
-    if ((body[name] ?? 0) > 0) throw invalidMember(name, 'can be given by operators only');
-  if (body.parent === null) throw invalidMember('parent', 'must be your account or one below it');
+/** Throws invalid_request for what owners cannot give to a new account below theirs, which pays from the one above. */
+export function refuseOperatorsCreation(body: Members): void {
+  for (const [name, value] of Object.entries(body)) {
+    if (value === undefined || ofNewAccounts.get(name)?.(value)) continue;
+    if (name === 'pays_from')
+      throw invalidMember(name, 'must be parent: only operators create accounts with a balance of their own');
+    if (!ofOwners.has(name)) throw invalidMember(name, OPERATORS_ONLY);
+    if (name === 'parent' && value === null) throw invalidMember(name, 'must be your account or one below it');
+  }
 }
 
 /** Throws conflict for a credit to an account whose balance is not used. */

@@ -42,6 +42,18 @@ async function ownerOf({ id }: Json, role = 'owner'): Promise<Headers> {
   return { authorization: `Bearer ${body['token']}` };
 }
 
+/** The members of a request's body, as documented. */
+async function bodyOf(operation: string): Promise<string[]> {
+  const [method = '', path = ''] = operation.toLowerCase().split(' ');
+  const { body } = await ask('GET', '/api/v1/openapi.json');
+  const { paths } = body as { paths: Record<string, Record<string, { requestBody: DocumentedBody }>> };
+  return Object.keys(paths[path]?.[method]?.requestBody.content['application/json'].schema.properties ?? {});
+}
+
+interface DocumentedBody {
+  content: { 'application/json': { schema: { properties: Json } } };
+}
+
 /** Who is above and who pays, as an admission knows it. */
 function chainOf(account: Json, payer: Json, ...above: Json[]) {
   const number = ({ id }: Json) => parseId('acct', String(id)) as number;
@@ -140,6 +152,33 @@ describe('an owner of an account above', () => {
     const narrow = await makeBelow(company, { groups: ['sandbox'] });
     const wider = await ask('POST', '/api/v1/accounts', { name: 'x', groups: ['default'] }, await ownerOf(narrow));
     expect(errorOf(wider.body).message).toBe('groups.0: "default" is not one of the groups of the account above');
+  });
+
+  test('sets at the creation what a change may set, and nothing that only operators set', async () => {
+    const owner = await ownerOf(company);
+    const values: Json = {
+      ...{ name: 'given', parent: department['id'], groups: ['default'], allowance: '3', allowance_period: 'day' },
+      ...{ low_balances: ['1'], person_budget: { limits: [{ window: 'day', limit: '1' }] }, warns_at: [50] },
+      ...{ credit_line: '1', pays_from: 'own', tags: { cost_centre: '4711' } },
+      ...{ tags_required: ['team'], tags_pinned: ['team'] },
+    };
+    const ofCredits = ['credit', 'credit_kind', 'note', 'reference'];
+    const names = (await bodyOf('POST /api/v1/accounts')).filter((name) => !ofCredits.includes(name));
+    expect(Object.keys(values).sort()).toEqual(names.sort());
+    const changed = (await bodyOf('PATCH /api/v1/accounts/{id}')).filter((name) => name !== 'status');
+    expect(changed.sort()).toEqual(names);
+    const allowed = async (answer: (members: Json) => ReturnType<typeof ask>) => {
+      const statuses = names.map(
+        async (name) => [name, (await answer({ [name]: values[name] })).status < 300] as const,
+      );
+      return (await Promise.all(statuses)).flatMap(([name, isAllowed]) => (isAllowed ? [name] : []));
+    };
+    const created = await allowed((members) => ask('POST', '/api/v1/accounts', { name: 'new', ...members }, owner));
+    expect(created).toEqual(await allowed((members) => change(team, members, owner)));
+    const operators = names.filter((name) => !created.includes(name));
+    expect(operators).toEqual(['credit_line', 'pays_from', 'tags', 'tags_pinned', 'tags_required']);
+    const plain = { name: 'plain', pays_from: 'parent', credit: '0', credit_line: '0' };
+    expect((await ask('POST', '/api/v1/accounts', plain, owner)).status).toBe(201);
   });
 
   test('moves what is below within their own account, and the move is in the audit log', async () => {
