@@ -441,7 +441,7 @@ function openMessage(gateway: Gateway, message: OpenMessage, request: MessageReq
   const opened = openRoute(gateway, message, request);
   const { pingIntervalMs } = gateway.waits ?? bounds;
   const relay = message.admitted.isStream ? new Relay(message, opened, pingIntervalMs) : null;
-  if (relay !== null) opened.catch(() => {}); // the relay handles the error; this prevents an unhandled rejection before it does
+  opened.catch(() => {}); // the relay or the reply handles the error; this prevents an unhandled rejection before it does
   signal.addEventListener('abort', () => (relay ?? message).leave());
   return { opened, relay };
 }

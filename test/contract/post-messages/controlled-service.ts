@@ -2,6 +2,7 @@
 // clock that the test moves, short waits. It has no tests of its own.
 
 import {
+  type AgentCaller,
   type AutoRecharge,
   FailureCounter,
   KeyDirectory,
@@ -84,6 +85,10 @@ export interface Parts {
   onDisconnect?: () => void;
   /** Called before each lookup of a key. */
   beforeLookup?: () => void;
+  /** Who sends all messages, instead of a plain key. */
+  agent?: AgentCaller;
+  /** Called before each read of a caller’s meters. */
+  beforeMeters?: () => Promise<void>;
   /** The credit of accounts, instead of 10 USD. */
   creditNano?: number;
   autoRecharge?: AutoRecharge;
@@ -146,7 +151,14 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     levels: new LastLevels(),
     tagSets: new TagSets(stores.tagSets),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
-    selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
+    selfServiceReads: new SelfServiceReads({
+      ...stores.ledger,
+      ...stores.usage,
+      async callerMeters(question, nowMs) {
+        await parts.beforeMeters?.();
+        return stores.ledger.callerMeters(question, nowMs);
+      },
+    }),
     waits: { ...SHORT_WAITS, correctionPausesMs: parts.correctionPausesMs ?? [] },
     clock,
     health: new RouteHealth(() => catalog.current.settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
@@ -158,6 +170,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
   const load = { loopDelayMs: parts.loopDelayMs ?? (() => 0), openMessages: () => gateway.slots.taken };
   const http = serveGateway(gateway, { bodies, load }, (_, request) => {
     request.signal.addEventListener('abort', () => parts.onDisconnect?.());
+    if (parts.agent !== undefined) request.agent = parts.agent;
     return submitMessage(gateway, request);
   });
   return {
