@@ -79,7 +79,7 @@ const ofOwners: ReadonlyMap<string, 'own' | 'below' | 'paying'> = new Map([
   ['allowance_period', 'paying'],
 ]);
 /** What else a new account below theirs has: members of a credit without one, and the only payer. */
-const ofNewAccounts: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+const ofNewAccounts = new Map<string, (value: unknown) => boolean>([
   ['pays_from', (value) => value === 'parent'],
   ['credit_line', (value) => value === 0],
   ['credit', (value) => value === 0],

@@ -624,6 +624,10 @@ export const bounds = {
   exportUploadBytes: 8 * 1024 * 1024, // of one part of an upload
   exportUploadMsMax: 120_000, // for one request to the object store
   exportAnswerBytesMax: 64 * 1024, // of an answer of the object store
+  exportSendsMax: 8, // attempts to send exports at a time
+  exportSendsPerCompanyMax: 2,
+  exportSendMsMax: 60 * 60 * 1000, // for one attempt; the next one goes on behind its last complete object
+  exportsDueAtOnce: 1_000, // of which a run is due, that take turns
   exportTriesMax: 12, // of one run, within about a day and a half
   exportPauseMs: 60_000, // after the first failed attempt; doubled after each
   exportPauseMsMax: 6 * 60 * 60 * 1000,

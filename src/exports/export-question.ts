@@ -59,4 +59,6 @@ export interface Reading {
   names: ExportNames;
   /** Pages are read in the turn of this requester; undefined: of the service. */
   requester: Requester | undefined;
+  /** Ends the reading between two pages, with its reason. */
+  signal?: AbortSignal;
 }

@@ -57,7 +57,7 @@ const aboutMessages = ['refund', 'correction'] as const;
  * stored; store_unavailable and overloaded only after several attempts.
  */
 export async function* readCharges(reading: Reading, scope: Scope, from: Place | null): AsyncGenerator<ChargePage> {
-  const keptSinceMs = await tried(() => reading.sources.retention.retainedSince('journal'));
+  const keptSinceMs = await tried(reading, () => reading.sources.retention.retainedSince('journal'));
   if (keptSinceMs !== null && scope.sinceMs < keptSinceMs)
     throw new TurnpikeError(
       'object_not_found',
@@ -75,7 +75,7 @@ export async function* readCharges(reading: Reading, scope: Scope, from: Place |
 /** The account, those below it if they are asked for, and those above it, which may have paid. */
 async function companyOf(reading: Reading, account: number, hasBelow: boolean): Promise<ReadonlyMap<number, Source>> {
   const { accounts } = reading.sources;
-  const below = hasBelow ? await tried(() => accounts.listBelow(account)) : [];
+  const below = hasBelow ? await tried(reading, () => accounts.listBelow(account)) : [];
   if (below.length >= bounds.accountsBelowReadMax)
     throw new TurnpikeError(
       'invalid_request',
@@ -83,11 +83,11 @@ async function companyOf(reading: Reading, account: number, hasBelow: boolean): 
     );
   const company = new Map<number, Source>();
   for (const id of [account, ...below.map((one) => one.id)]) company.set(id, { id, isAlone: false, isAsked: true });
-  let above = (await tried(() => accounts.getAccount(account)))?.parentId ?? null;
+  let above = (await tried(reading, () => accounts.getAccount(account)))?.parentId ?? null;
   for (let levels = 0; above !== null && levels < bounds.accountChainMax; levels++) {
     const id: number = above;
     company.set(id, { id, isAlone: false, isAsked: false });
-    above = (await tried(() => accounts.getAccount(id)))?.parentId ?? null;
+    above = (await tried(reading, () => accounts.getAccount(id)))?.parentId ?? null;
   }
   return company;
 }
@@ -107,11 +107,11 @@ async function* sourcesOf(
   let after: number | null = null;
   let isReached = from === null;
   for (;;) {
-    const page: Account[] = await tried(() => accounts.listAccounts({ after, limit: bounds.exportPageRows }));
+    const page: Account[] = await tried(reading, () => accounts.listAccounts({ after, limit: bounds.exportPageRows }));
     for (const { id, parentId = null } of page) {
       isReached ||= id === from?.account;
       if (!isReached) continue;
-      const isAlone = parentId === null && (await tried(() => accounts.listBelow(id))).length === 0;
+      const isAlone = parentId === null && (await tried(reading, () => accounts.listBelow(id))).length === 0;
       yield { id, isAlone, isAsked: true };
     }
     if (page.length < bounds.exportPageRows) break;
@@ -137,12 +137,14 @@ async function* chargesOf(
   const kinds = isAsked ? {} : { kinds: aboutMessages };
   const { requester } = reading;
   const records = new Feed(async (before) =>
-    isAsked ? await usage.listUsage({ ...page, ...filters, before }, requester) : [],
+    isAsked ? await tried(reading, () => usage.listUsage({ ...page, ...filters, before }, requester)) : [],
   );
-  const entries = new Feed((before) => ledger.listEntries({ ...page, ...kinds, before }, requester));
+  const entries = new Feed((before) =>
+    tried(reading, () => ledger.listEntries({ ...page, ...kinds, before }, requester)),
+  );
   const complete = async (some: Charge[], sinceMs: number) =>
     (await completed(reading, some, sinceMs)).filter((charge) => isAskedAccount(charge.account));
-  const recordsSinceMs = (await tried(() => reading.sources.retention.retainedSince('usage'))) ?? 0;
+  const recordsSinceMs = (await tried(reading, () => reading.sources.retention.retainedSince('usage'))) ?? 0;
   let charges: Charge[] = [];
   for (;;) {
     const atMs = Math.max((await records.peek())?.atMs ?? -1, (await entries.peek())?.atMs ?? -1);
@@ -169,7 +171,7 @@ class Feed<Row extends { atMs: number; seq: number }> {
 
   async peek(): Promise<Row | null> {
     while (this.#at >= this.#rows.length && !this.#isDone) {
-      this.#rows = await tried(() => this.#read(this.#before));
+      this.#rows = await this.#read(this.#before);
       this.#at = 0;
       this.#before = this.#rows.at(-1)?.seq ?? null;
       this.#isDone = this.#rows.length < bounds.exportPageRows;
@@ -262,7 +264,7 @@ async function complete(reading: Reading, charge: Charge, recordsSinceMs: number
   }
   if (requestId === null) return charge;
   if (kind === 'message' && atMs < recordsSinceMs) return charge; // records were dropped before their entries
-  const found = await tried(() => reading.sources.usage.getUsage(requestId)); // of a refund, it may be of any time
+  const found = await tried(reading, () => reading.sources.usage.getUsage(requestId)); // of a refund, it may be of any time
   if (found === null) return charge;
   if (kind === 'message' && found.account !== account) return null;
   return { ...charge, record: found, account: found.account };
@@ -272,13 +274,14 @@ async function complete(reading: Reading, charge: Charge, recordsSinceMs: number
 async function entriesOf(reading: Reading, { payer, requestId, atMs }: StoredUsageRecord): Promise<Entry[]> {
   const message = { requestId, endedAtMs: atMs };
   const page = { account: payer, message, sinceMs: atMs, untilMs: atMs, before: null, limit: bounds.exportPageRows };
-  const entries = await tried(() => reading.sources.ledger.listEntries(page, reading.requester));
+  const entries = await tried(reading, () => reading.sources.ledger.listEntries(page, reading.requester));
   return entries.filter(({ kind }) => kind === 'usage' || kind === 'write_off');
 }
 
 /** A read, repeated while the store is busy or restarts. */
-async function tried<Value>(read: () => Promise<Value>): Promise<Value> {
+async function tried<Value>({ signal }: Pick<Reading, 'signal'>, read: () => Promise<Value>): Promise<Value> {
   for (const pauseMs of bounds.exportReadPausesMs) {
+    signal?.throwIfAborted();
     try {
       return await read();
     } catch (failure) {

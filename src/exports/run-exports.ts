@@ -1,12 +1,14 @@
 // The job that sends exports: makes a run for each period that is over, and sends what is due. A run that was interrupted goes on
 // behind its last complete object. Runs on the node that leads.
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { findUrlFault, type HttpOptions, isPrivateAllowed, type Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { NewEvent } from '../events/events.ts';
+import { Outpaced } from '../ledger/ledger.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import type { ExportNames, ExportQuestion, ExportSources, Place, Reading } from './export-question.ts';
 import { contentTypes, makeFile } from './make-file.ts';
@@ -43,16 +45,97 @@ class ExportRefused extends Error {
   override name = 'ExportRefused';
 }
 
-/** Rejects with store_unavailable, and with Outpaced if another node leads. */
+/** A run that waits for its turn, or has it. Companies take turns; null: operators. */
+interface Turn {
+  run: ExportRun;
+  company: number | null;
+}
+
+/**
+ * Sends what is due, several runs at a time, and looks for more while they are sent: a slow store delays only its own company. Ends
+ * when nothing is due. Rejects with store_unavailable, and with Outpaced if another node leads.
+ */
 export async function runExports(parts: ExportJobParts, signal: AbortSignal): Promise<void> {
-  const { store, clock } = parts;
-  for (const schedule of await store.listDueExports(clock.nowMs(), bounds.rowsAtOnce)) await advance(parts, schedule);
-  // Each run leaves the list, or waits for its next attempt.
-  for (let runs = 0; runs < bounds.rowsAtOnce && !signal.aborted; runs++) {
-    const [run] = await store.listDueExportRuns(clock.nowMs(), 1);
-    if (run === undefined) return;
-    await perform(parts, run, signal);
+  const failing = new AbortController();
+  const stopping = AbortSignal.any([signal, failing.signal]);
+  const running = new Map<Turn, Promise<void>>();
+  const begin = (turn: Turn) =>
+    perform(parts, turn.run, stopping)
+      .catch((failure) => failing.abort(failure)) // of the store: the others stop, too
+      .finally(() => running.delete(turn));
+  let due: Turn[] = [];
+  let listedAtMs = Number.NEGATIVE_INFINITY;
+  try {
+    while (!stopping.aborted) {
+      if (due.length === 0 || performance.now() - listedAtMs >= bounds.exportsEveryMs) {
+        due = await listDue(parts, [...running.keys()]);
+        listedAtMs = performance.now();
+      }
+      for (let turn = nextTurn(due, running); turn !== null; turn = nextTurn(due, running)) {
+        due.splice(due.indexOf(turn), 1);
+        running.set(turn, begin(turn));
+      }
+      if (running.size === 0) break; // each attempt leaves the list, or waits for the next one
+      await untilOneEnds(running.values(), stopping);
+    }
+  } catch (failure) {
+    failing.abort(failure);
   }
+  await Promise.all(running.values());
+  if (failing.signal.aborted) throw failing.signal.reason;
+}
+
+/** Of the companies with the fewest runs in progress, the one that has waited longest; null: no slot is free. */
+function nextTurn(due: readonly Turn[], running: ReadonlyMap<Turn, unknown>): Turn | null {
+  if (running.size >= bounds.exportSendsMax) return null;
+  const counts = new Map<number | null, number>();
+  for (const { company } of running.keys()) counts.set(company, (counts.get(company) ?? 0) + 1);
+  let next: Turn | null = null;
+  let least: number = bounds.exportSendsPerCompanyMax;
+  for (const turn of due) {
+    const count = counts.get(turn.company) ?? 0;
+    if (count < least) [next, least] = [turn, count];
+  }
+  return next;
+}
+
+async function untilOneEnds(running: Iterable<Promise<void>>, signal: AbortSignal): Promise<void> {
+  const ended = new AbortController();
+  const rest = wait(bounds.exportsEveryMs, undefined, { ref: false, signal: AbortSignal.any([signal, ended.signal]) });
+  await Promise.race([...running, rest.catch(() => {})]);
+  ended.abort();
+}
+
+/** Makes runs of periods that are over. One run of each export is due, unless one is in progress. */
+async function listDue(parts: ExportJobParts, running: readonly Turn[]): Promise<Turn[]> {
+  const { store, clock, sources } = parts;
+  for (const schedule of await store.listDueExports(clock.nowMs(), bounds.rowsAtOnce))
+    await advance(parts, schedule).catch(ignoreOutpaced);
+  const companies = new Map<number, Promise<number>>();
+  const turns: Turn[] = [];
+  for (const { run, accountId } of await store.listDueExportRuns(clock.nowMs(), bounds.exportsDueAtOnce)) {
+    if (running.some(({ run: { exportId } }) => exportId === run.exportId)) continue;
+    const company = accountId === null ? null : (companies.get(accountId) ?? findTop(sources, accountId));
+    if (accountId !== null && company !== null) companies.set(accountId, company);
+    turns.push({ run, company: await company });
+  }
+  return turns;
+}
+
+/** Its owner changed the schedule at this moment: it is due in the next round. If another node leads, the first run to be stored tells. */
+function ignoreOutpaced(failure: unknown): void {
+  if (!(failure instanceof Outpaced)) throw failure;
+}
+
+/** The uppermost account of a company. */
+async function findTop({ accounts }: ExportSources, accountId: number): Promise<number> {
+  let top = accountId;
+  for (let levels = 0; levels < bounds.accountChainMax; levels++) {
+    const parent = (await accounts.getAccount(top))?.parentId ?? null;
+    if (parent === null) break;
+    top = parent;
+  }
+  return top;
 }
 
 async function advance({ store, clock }: ExportJobParts, schedule: ExportSchedule): Promise<void> {
@@ -62,19 +145,26 @@ async function advance({ store, clock }: ExportJobParts, schedule: ExportSchedul
   await store.advance({ ...schedule, ...moved }, newRun(schedule.id, period, clock.nowMs()));
 }
 
-async function perform(parts: ExportJobParts, begun: ExportRun, signal: AbortSignal): Promise<void> {
+/** One attempt, which goes on after the next start, or on another node, if it is stopped. */
+async function perform(parts: ExportJobParts, begun: ExportRun, stopping: AbortSignal): Promise<void> {
   const { store, clock } = parts;
+  const late = AbortSignal.timeout(bounds.exportSendMsMax);
+  const ending = AbortSignal.any([stopping, late]);
   const schedule = await store.getExport(begun.exportId);
   const progress = new Progress(store, begun);
   try {
     if (schedule === null || schedule.status === 'disabled') throw new ExportRefused('the export is disabled');
     if (schedule.target.kind === 'mail') await sendMails(parts, schedule, schedule.target.addresses, begun);
-    else await sendObjects(parts, schedule, progress, signal);
-    if (signal.aborted) return; // goes on after the next start, or on another node
+    else await sendObjects(parts, schedule, progress, ending);
     await progress.save({ status: 'done', nextAtMs: null, doneAtMs: clock.nowMs(), error: null });
   } catch (failure) {
-    if (!isOfRun(failure)) throw failure;
-    await progress.fail(failure.message, schedule, clock.nowMs(), failure instanceof ExportRefused);
+    if (stopping.aborted) return;
+    const isLate = late.aborted && (failure === late.reason || isOfRun(failure));
+    if (!isLate && !isOfRun(failure)) throw failure;
+    const reason = isLate
+      ? `it took longer than ${bounds.exportSendMsMax / 60_000} minutes`
+      : (failure as Error).message;
+    await progress.fail(reason, schedule, clock.nowMs(), failure instanceof ExportRefused);
   }
   if (schedule !== null) parts.report(schedule, progress.run);
 }
@@ -151,17 +241,16 @@ async function sendObjects(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
-  const access = accessOf(parts, schedule);
+  const access = { ...accessOf(parts, schedule), signal };
   const { upload } = progress.run;
   if (upload !== null) await abortUpload(access, upload); // of an attempt that was interrupted
-  const reading: Reading = { sources: parts.sources, names: parts.names(), requester: undefined };
+  const reading: Reading = { sources: parts.sources, names: parts.names(), requester: undefined, signal };
   const question = questionOf(schedule, progress.run);
   while (!progress.run.isRead) {
-    if (signal.aborted) return;
+    signal.throwIfAborted();
     const { objects, place } = progress.run;
     const object = `${folderOf(access, schedule, progress.run)}/part-${String(objects.length + 1).padStart(5, '0')}.${schedule.format}`;
-    const sent = await sendObject(access, object, { reading, question, place }, progress, signal);
-    if (sent === null) return;
+    const sent = await sendObject(access, object, { reading, question, place }, progress);
     const { rows, bytes } = progress.run;
     await progress.save({
       objects: [...objects, object],
@@ -181,21 +270,19 @@ interface Part {
   place: Place | null;
 }
 
-/** null if the service stops. */
 async function sendObject(
   access: S3Access,
   object: string,
   { reading, question, place }: Part,
   progress: Progress,
-  signal: AbortSignal,
-): Promise<{ rows: number; bytes: number; next: Place | null } | null> {
+): Promise<{ rows: number; bytes: number; next: Place | null }> {
   const begun = (id: string) => progress.save({ upload: { object, id } });
   const writer = new S3Object(access, object, contentTypes[question.format], begun);
   let rows = 0;
   let next: Place | null = null;
   try {
     for await (const piece of makeFile(reading, question, { from: place, rowsMax: bounds.exportPartRows })) {
-      if (signal.aborted) return null;
+      reading.signal?.throwIfAborted();
       await writer.write(piece.bytes);
       rows += piece.rows;
       next = piece.next ?? null;
@@ -203,7 +290,8 @@ async function sendObject(
     await writer.finish();
   } catch (failure) {
     const { upload } = progress.run;
-    if (upload !== null) await abortUpload(access, upload);
+    // After a stop, the next attempt ends the upload: nothing waits for a store that is slow.
+    if (upload !== null && reading.signal?.aborted !== true) await abortUpload(access, upload);
     throw failure;
   }
   return { rows, bytes: writer.bytes, next };

@@ -13,6 +13,8 @@ export interface S3Access {
   secretAccessKey: string;
   http: HttpOptions;
   now(): Date;
+  /** Ends requests in progress, and refuses later ones. */
+  signal?: AbortSignal;
 }
 
 /** The store refused a request, or cannot be reached. Its message is for the owner of the export. */
@@ -104,11 +106,13 @@ export class S3Object {
 
 /** Gives up an upload in parts, so that the store drops them. Resolves also if the store has no such upload. */
 export async function abortUpload(access: S3Access, upload: { object: string; id: string }): Promise<void> {
-  await callS3(access, { method: 'DELETE', object: upload.object, query: { uploadId: upload.id } }).catch(() => {});
+  const { signal: _, ...lasting } = access;
+  await callS3(lasting, { method: 'DELETE', object: upload.object, query: { uploadId: upload.id } }).catch(() => {});
 }
 
 async function callS3(access: S3Access, request: S3Request): Promise<{ etag: string | null; text: string }> {
-  const signal = AbortSignal.timeout(bounds.exportUploadMsMax);
+  const inTime = AbortSignal.timeout(bounds.exportUploadMsMax);
+  const signal = access.signal === undefined ? inTime : AbortSignal.any([inTime, access.signal]);
   const url = urlOf(access, request);
   const headers = await signedHeaders(access, request, url);
   let called: Awaited<ReturnType<typeof callAddress>>;

@@ -69,6 +69,11 @@ export interface ExportRun {
   version: number;
 }
 
+/** A run that is due, and the account of its export; null: the operators'. */
+export interface DueExportRun extends Pick<ExportSchedule, 'accountId'> {
+  run: ExportRun;
+}
+
 export interface ExportPage {
   /** null: all. */
   accountId: number | null;
@@ -97,7 +102,8 @@ export interface ExportStore {
 /** The store of the node that leads. Each write throws Outpaced if it no longer does. */
 export interface ExportJobStore extends Pick<ExportStore, 'getExport'> {
   listDueExports(nowMs: number, limit: number): Promise<ExportSchedule[]>;
-  listDueExportRuns(nowMs: number, limit: number): Promise<ExportRun[]>;
+  /** Of each export the run that is due first; oldest first. */
+  listDueExportRuns(nowMs: number, limit: number): Promise<DueExportRun[]>;
   /** Moves the schedule to its next period, with the run of the last one. A run of the period that exists stays. */
   advance(schedule: ExportSchedule, run: ExportRun): Promise<void>;
   saveRun(run: ExportRun, events: readonly NewEvent[]): Promise<void>;

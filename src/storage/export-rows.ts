@@ -70,6 +70,7 @@ function writeRun(row: Extract<ExportRow, { table: 'export_runs' }>): CoCommitte
 
 type ExportTable = Omit<ExportSchedule, keyof ExportDocument> & { document: string };
 type ExportRunTable = Omit<ExportRun, keyof ExportRunDocument> & { document: string };
+type DueRunTable = ExportRunTable & Pick<ExportSchedule, 'accountId'>;
 
 export type ExportReads = Omit<ExportStore, keyof ReturnType<typeof exportWrites>> &
   Pick<ExportJobStore, 'listDueExports' | 'listDueExportRuns'>;
@@ -87,14 +88,16 @@ export function exportReads(on: SqlReader): ExportReads {
   const sealed = exports('ORDER BY r.id');
   const due = exports("WHERE r.status = 'enabled' AND r.due_at_ms <= $1 ORDER BY r.due_at_ms, r.id LIMIT $2 OFFSET $3");
   const ofExport = runs('WHERE r.export_id = $1 AND r.period_ms < $2 ORDER BY r.period_ms DESC LIMIT $3 OFFSET $4');
-  const dueRuns = runs(
-    'WHERE r.next_at_ms IS NOT NULL AND r.next_at_ms <= $1 ORDER BY r.next_at_ms LIMIT $2 OFFSET $3',
-  );
+  const dueRuns = on.prepare<DueRunTable>(`SELECT ${runColumns}, ${on.number('e.account_id')} AS "accountId"
+     FROM export_runs r JOIN exports e ON e.id = r.export_id
+     WHERE r.next_at_ms <= $1 AND NOT EXISTS (SELECT 1 FROM export_runs o
+       WHERE o.export_id = r.export_id AND (o.next_at_ms, o.period_ms) < (r.next_at_ms, r.period_ms))
+     ORDER BY r.next_at_ms, r.export_id LIMIT $2 OFFSET $3`);
   const count = prepareCount(on, 'exports r', 'COALESCE(r.account_id, 0) = $1');
   const pageOf = (limit: number, ask: (skipped: number) => Promise<ExportTable[]>) =>
     readPage(on, limit, ask, ({ id }) => id, readExport);
   const pageOfRuns = (limit: number, ask: (skipped: number) => Promise<ExportRunTable[]>) =>
-    readPage(on, limit, ask, ({ exportId, periodMs }) => `${exportId} ${periodMs}`, readRun);
+    readPage(on, limit, ask, nameOfRun, readRun);
   return {
     getExport: prepareOne(on, `SELECT ${columns} FROM exports r WHERE r.id = $1`, readExport),
     listExports: ({ accountId, after, limit }) =>
@@ -111,8 +114,22 @@ export function exportReads(on: SqlReader): ExportReads {
       `SELECT ${runColumns} FROM export_runs r WHERE r.export_id = $1 AND r.period_ms = $2`,
       readRun,
     ),
-    listDueExportRuns: (nowMs, limit) => pageOfRuns(limit, (skipped) => dueRuns(nowMs, limit, skipped)),
+    listDueExportRuns: (nowMs, limit) =>
+      readPage(
+        on,
+        limit,
+        (skipped) => dueRuns(nowMs, limit, skipped),
+        nameOfRun,
+        ({ accountId, ...run }) => ({
+          run: readRun(run),
+          accountId,
+        }),
+      ),
   };
+}
+
+function nameOfRun({ exportId, periodMs }: Pick<ExportRunTable, 'exportId' | 'periodMs'>): string {
+  return `${exportId} ${periodMs}`;
 }
 
 function readExport({ document, ...rest }: ExportTable): ExportSchedule {

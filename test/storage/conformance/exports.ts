@@ -80,13 +80,25 @@ export function exportConformance(open: OpenStores): void {
     const run = newRun(1, { periodMs: 5, untilMs: 9 }, START_MS);
     await jobs.advance(exportOf(1, { periodMs: 9, dueAtMs: START_MS + 99 }), run);
     expect(await jobs.listDueExports(START_MS + 2, 9)).toEqual([exportOf(2)]);
-    expect(await jobs.listDueExportRuns(START_MS, 9)).toEqual([{ ...run, version: 1 }]);
+    const later = newRun(1, { periodMs: 4, untilMs: 5 }, START_MS + 1);
+    await exports.startExportRun(later, noAuditContext);
+    await exports.createExport(exportOf(4, { accountId: 7, dueAtMs: START_MS + 99 }), noAuditContext);
+    const ofAccount = newRun(4, { periodMs: 5, untilMs: 9 }, START_MS + 2);
+    await exports.startExportRun(ofAccount, noAuditContext);
+    expect(await jobs.listDueExportRuns(START_MS + 2, 9)).toEqual([
+      { run: { ...run, version: 1 }, accountId: null }, // of each export the first
+      { run: { ...ofAccount, version: 1 }, accountId: 7 },
+    ]);
+    expect(await jobs.listDueExportRuns(START_MS, 9)).toEqual([{ run: { ...run, version: 1 }, accountId: null }]);
+    await jobs.saveRun({ ...later, version: 1, status: 'done', nextAtMs: null }, []);
+    await jobs.saveRun({ ...ofAccount, version: 1, status: 'done', nextAtMs: null }, []);
     const done = { ...run, version: 1, status: 'done', nextAtMs: null, doneAtMs: START_MS, objects: ['a'] } as const;
     const data = { export: 'exp_1', name: 'Finance', period: '2026-11', reason: 'no' };
     await jobs.saveRun(done, [{ atMs: START_MS, account: null, type: 'export.failed', data, dedupe: null }]);
     await expect(jobs.saveRun(done, [])).rejects.toThrow(Outpaced);
     expect(await jobs.listDueExportRuns(START_MS + 99, 9)).toEqual([]);
-    expect(await exports.listExportRuns({ exportId: 1, before: null, limit: 9 })).toEqual([{ ...done, version: 2 }]);
-    expect(await exports.listExportRuns({ exportId: 1, before: 5, limit: 9 })).toEqual([]);
+    const [newest] = await exports.listExportRuns({ exportId: 1, before: null, limit: 9 });
+    expect(newest).toEqual({ ...done, version: 2 });
+    expect(await exports.listExportRuns({ exportId: 1, before: 4, limit: 9 })).toEqual([]);
   });
 }

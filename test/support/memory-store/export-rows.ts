@@ -49,7 +49,12 @@ export function exportReads({ exports, exportRuns }: MemoryTables): ExportReads 
         .sort((one, other) => other.periodMs - one.periodMs)
         .slice(0, limit),
     getExportRun: async (exportId, periodMs) => exportRuns.get(nameOf({ exportId, periodMs })) ?? null,
-    listDueExportRuns: async (nowMs, limit) =>
-      [...exportRuns.values()].filter(({ nextAtMs }) => nextAtMs !== null && nextAtMs <= nowMs).slice(0, limit),
+    async listDueExportRuns(nowMs, limit) {
+      const due = [...exportRuns.values()]
+        .filter(({ nextAtMs }) => nextAtMs !== null && nextAtMs <= nowMs)
+        .sort((one, other) => (one.nextAtMs ?? 0) - (other.nextAtMs ?? 0) || one.periodMs - other.periodMs);
+      const first = due.filter(({ exportId }, at) => due.findIndex((run) => run.exportId === exportId) === at);
+      return first.slice(0, limit).map((run) => ({ run, accountId: exports.get(run.exportId)?.accountId ?? null }));
+    },
   };
 }
