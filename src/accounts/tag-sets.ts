@@ -1,10 +1,11 @@
-// The sets of tags that the daily totals of an account distinguish: a bounded number in a month, so that no client adds rows to the
-// reports of everybody. What lies beyond is counted by its fixed tags.
+// The sets of tags that the daily totals of an account distinguish: a bounded number in a month, and on each node a bounded number of
+// rows in a day. What lies beyond is counted by its fixed tags, or as others.
 
 import { periodStartMs } from '../base/clock.ts';
 import { FairCache } from '../base/fair-cache.ts';
 import { NO_TAG_SET, OTHER_TAG_SET } from '../base/tag-set-numbers.ts';
 import { bounds } from '../config/config.ts';
+import { type TagRow, TagRows } from './tag-rows.ts';
 import { tagSetOf } from './tags.ts';
 
 /** A set of tags that an account uses in a month. `text` is that of `tagsText`. */
@@ -28,15 +29,44 @@ export class TagSets {
   /** By month and number of the set, of each account: the number that counts. */
   readonly #known = new FairCache<string, number>(bounds.tagSetsCachedMax);
   readonly #finding = new Map<string, Promise<number>>();
+  /** Accounts whose last message was refused for lack of money; the longest ago first. */
+  readonly #refused = new Set<number>();
+  readonly #rows: TagRows;
 
-  constructor(store: TagSetStore, setsMax: number = bounds.tagSetsPerMonthMax) {
+  constructor(
+    store: TagSetStore,
+    setsMax: number = bounds.tagSetsPerMonthMax,
+    rowsMax: number = bounds.tagRowsPerDayMax,
+  ) {
     this.#store = store;
     this.#setsMax = setsMax;
+    this.#rows = new TagRows(rowsMax);
+  }
+
+  /** The set under which a row of the totals counts: its own, or OTHER_TAG_SET beyond the rows that a company may have in a day. */
+  setOfRow(row: TagRow, nowMs: number): number {
+    const isOfTags = row.tagSet !== NO_TAG_SET && row.tagSet !== OTHER_TAG_SET;
+    return isOfTags && !this.#rows.take(row, nowMs) ? OTHER_TAG_SET : row.tagSet;
+  }
+
+  get refusedAccounts(): number {
+    return this.#refused.size;
+  }
+
+  /** Called with the outcome of each admission: who cannot pay stores no sets. */
+  noteAdmission(account: number, isRefused: boolean): void {
+    if (!isRefused && this.#refused.size === 0) return;
+    this.#refused.delete(account);
+    if (!isRefused) return;
+    this.#refused.add(account);
+    const [oldest] = this.#refused;
+    if (this.#refused.size > bounds.tagSetsRefusedMax && oldest !== undefined) this.#refused.delete(oldest);
   }
 
   /**
    * The number under which the account's totals count a set in this month: its own, else that of `lesser`, else OTHER_TAG_SET. A
-   * promise if this node does not know it. Without the store, it is OTHER_TAG_SET: no message fails for its tags.
+   * promise if this node does not know it. Without the store, and for a new set of an account without money, it is OTHER_TAG_SET: no
+   * message fails for its tags.
    */
   find(account: number, text: string, lesser: string, nowMs: number): number | Promise<number> {
     if (text === '') return NO_TAG_SET;
@@ -51,6 +81,7 @@ export class TagSets {
     if (this.#finding.size >= bounds.tagSetsFoundAtOnceMax) return OTHER_TAG_SET;
     const finding = this.#look({ account, monthMs, id, text }, lesser)
       .then((found) => {
+        if (found === null) return OTHER_TAG_SET;
         this.#known.set(account, name, found);
         return found;
       })
@@ -60,17 +91,21 @@ export class TagSets {
     return finding;
   }
 
-  async #look(set: TagSet, lesser: string): Promise<number> {
-    if (await this.#has(set, this.#setsMax)) return set.id;
+  /** null: the set is not stored now, but may be later. */
+  async #look(set: TagSet, lesser: string): Promise<number | null> {
+    const isStored = await this.#has(set, this.#setsMax);
+    if (isStored !== false) return isStored && set.id;
     if (lesser === '' || lesser === set.text) return OTHER_TAG_SET;
     const reduced = { ...set, id: tagSetOf(lesser), text: lesser };
-    return (await this.#has(reduced, 2 * this.#setsMax)) ? reduced.id : OTHER_TAG_SET;
+    const isReduced = await this.#has(reduced, 2 * this.#setsMax);
+    return isReduced === false ? OTHER_TAG_SET : isReduced && reduced.id;
   }
 
-  /** Asked again after a set was added: another one may have been the last. */
-  async #has(set: TagSet, setsMax: number): Promise<boolean> {
+  /** Asked again after a set was added: another one may have been the last. null: the account cannot pay. */
+  async #has(set: TagSet, setsMax: number): Promise<boolean | null> {
     const before = await this.#store.findTagSet(set);
     if (before.isStored || before.count >= setsMax) return before.isStored;
+    if (this.#refused.has(set.account)) return null;
     await this.#store.addTagSet(set, setsMax);
     return (await this.#store.findTagSet(set)).isStored;
   }

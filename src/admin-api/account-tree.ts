@@ -66,7 +66,7 @@ export async function checkGroupsAbove(call: Call, groups: readonly string[], pa
   if (faults.length > 0) throw invalidRequest(faults);
 }
 
-/** Of which accounts owners may set a member: of each that they own, of those below, or only of those below that pay from above. */
+/** Members that owners may set, and where: in their own account, too, in those below, or only in those below that pay from above. */
 const ofOwners: ReadonlyMap<string, 'own' | 'below' | 'paying'> = new Map([
   ['low_balances', 'own'],
   ['person_budget', 'own'],
@@ -78,7 +78,7 @@ const ofOwners: ReadonlyMap<string, 'own' | 'below' | 'paying'> = new Map([
   ['allowance', 'paying'],
   ['allowance_period', 'paying'],
 ]);
-/** What else a new account below theirs has: members of a credit without one, and the only payer. */
+/** Values that change nothing for a new account below theirs: no credit, and the only payer. */
 const ofNewAccounts = new Map<string, (value: unknown) => boolean>([
   ['pays_from', (value) => value === 'parent'],
   ['credit_line', (value) => value === 0],

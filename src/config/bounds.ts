@@ -277,6 +277,9 @@ export const bounds = {
   tagMetricValuesMax: 100, // values of a tag that have a series of their own
   tagSetsCachedMax: 50_000,
   tagSetsFoundAtOnceMax: 1_000, // messages beyond are counted as others
+  tagSetsRefusedMax: 10_000, // accounts without money, whose new sets are not stored
+  tagRowsPerDayMax: 5_000, // rows of daily totals with tags, by key, model and set, of a company on one node
+  tagRowsCachedMax: 200_000,
   // Counts of refused requests and of attempts at routes
   refusalMessageCharactersMax: 240, // length of the stored message of a refused request
   refusalRowsPerMinuteMax: 1_000, // counts that one node keeps per minute; further refusals are counted by code only

@@ -85,7 +85,7 @@ export async function runExports(parts: ExportJobParts, signal: AbortSignal): Pr
   if (failing.signal.aborted) throw failing.signal.reason;
 }
 
-/** Of the companies with the fewest runs in progress, the one that has waited longest; null: no slot is free. */
+/** The run that has waited longest, of companies with the fewest in progress; null: no slot is free. */
 function nextTurn(due: readonly Turn[], running: ReadonlyMap<Turn, unknown>): Turn | null {
   if (running.size >= bounds.exportSendsMax) return null;
   const counts = new Map<number | null, number>();

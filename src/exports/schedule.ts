@@ -102,7 +102,7 @@ export interface ExportStore {
 /** The store of the node that leads. Each write throws Outpaced if it no longer does. */
 export interface ExportJobStore extends Pick<ExportStore, 'getExport'> {
   listDueExports(nowMs: number, limit: number): Promise<ExportSchedule[]>;
-  /** Of each export the run that is due first; oldest first. */
+  /** The first run that is due of each export; oldest first. */
   listDueExportRuns(nowMs: number, limit: number): Promise<DueExportRun[]>;
   /** Moves the schedule to its next period, with the run of the last one. A run of the period that exists stays. */
   advance(schedule: ExportSchedule, run: ExportRun): Promise<void>;

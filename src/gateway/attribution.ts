@@ -1,7 +1,7 @@
 // The attribution of a message: fixed tags of account, person and key, tags and sessions that the client sends, and the set of
 // tags under which the daily totals count it.
 
-import { type Caller, isTagValue, NO_TAGS, TAG_NAME, type Tags, tagsText } from '../accounts/accounts.ts';
+import { type Caller, isTagValue, NO_TAGS, TAG_NAME, type Tags, tagsText, topOf } from '../accounts/accounts.ts';
 import { periodStartMs } from '../base/clock.ts';
 import { NO_TAG_SET, OTHER_TAG_SET, OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import type { Settings } from '../catalog/catalog.ts';
@@ -44,8 +44,7 @@ interface BaseTags {
 const keptTags = new WeakMap<Caller, BaseTags>();
 
 /**
- * A promise only if this node does not know the set of tags yet. Throws invalid_request for tags that are malformed, and without a
- * required one.
+ * `model`: the one of the offer. A promise only if this node does not know the set of tags yet. Throws invalid_request for tags that are malformed, and without a required one.
  */
 export function attribute(
   gateway: Pick<Gateway, 'tagSets' | 'clock'>,
@@ -53,6 +52,7 @@ export function attribute(
   caller: Caller,
   clientRequest: ClientRequest,
   request: MessageRequest,
+  model: string,
 ): Attribution | Promise<Attribution> {
   const header = clientRequest.header(TAGS_HEADER);
   const kept = keptTags.get(caller);
@@ -64,9 +64,12 @@ export function attribute(
   for (const name of base.required) if (!Object.hasOwn(tags, name)) throw missingTag(name);
   const { session = null, agent = null } = named ?? {};
   if (tags === NO_TAGS && session === null && agent === null) return NO_ATTRIBUTION;
-  const tagSet = findTagSet(gateway, caller, base, tags);
-  if (tagSet instanceof Promise) return tagSet.then((found) => ({ tags, session, agent, tagSet: found }));
-  return { tags, session, agent, tagSet };
+  const found = findTagSet(gateway, caller, base, tags);
+  const attributed = (tagSet: number): Attribution => {
+    const row = { company: topOf(caller), key: caller.key.id, model, tagSet };
+    return { tags, session, agent, tagSet: gateway.tagSets.setOfRow(row, gateway.clock.nowMs()) };
+  };
+  return found instanceof Promise ? found.then(attributed) : attributed(found);
 }
 
 /** The same tags have the same set for a month. */

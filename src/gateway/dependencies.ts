@@ -55,7 +55,7 @@ export interface Gateway {
   tokenizer: Tokenizer;
   levels: LastLevels;
   /** The sets of tags that daily totals distinguish. */
-  tagSets: Pick<TagSets, 'find'>;
+  tagSets: TagSets;
   /** Stored responses of messages with an idempotency key. */
   answers: IdempotencyRecords;
   /** For GET /v1/key and GET /v1/usage/{request_id}. */

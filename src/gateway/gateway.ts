@@ -114,12 +114,13 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
     const request = await clientRequest.parseBody(body); // 5
     const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
-    const attributing = attribute(gateway, catalog.settings, caller, clientRequest, request); // 5
-    const attribution = attributing instanceof Promise ? await attributing : attributing;
     const listing = findListed(gateway, caller, request.model, servesOf(request)); // 6
     if (listing !== null) await listing;
     catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
     const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
+    const { name: model } = offer.model;
+    const attributing = attribute(gateway, catalog.settings, caller, clientRequest, request, model); // 6
+    const attribution = attributing instanceof Promise ? await attributing : attributing;
     const measuring = measureFor(request, offer);
     const measure = measuring instanceof Promise ? await measuring : measuring;
     const plan = planMessage(request, offer, terms, measure);
@@ -133,6 +134,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
       return reply;
     }
     if (admission.ok) held = admissionRequest;
+    gateway.tagSets.noteAdmission(caller.account.id, !admission.ok && admission.reason === 'insufficient');
     headers = rememberLevels(gateway, catalog, caller, clientRequest, admission.levels);
     if (!admission.ok) {
       slot.giveBack();

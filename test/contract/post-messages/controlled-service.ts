@@ -22,6 +22,7 @@ import {
   type Recharges,
   RouteHealth,
   RunningMessages,
+  type SelfServiceReader,
   SelfServiceReads,
   SilenceWatches,
   Slots,
@@ -151,14 +152,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     levels: new LastLevels(),
     tagSets: new TagSets(stores.tagSets),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
-    selfServiceReads: new SelfServiceReads({
-      ...stores.ledger,
-      ...stores.usage,
-      async callerMeters(question, nowMs) {
-        await parts.beforeMeters?.();
-        return stores.ledger.callerMeters(question, nowMs);
-      },
-    }),
+    selfServiceReads: new SelfServiceReads(selfServiceReader(stores, parts)),
     waits: { ...SHORT_WAITS, correctionPausesMs: parts.correctionPausesMs ?? [] },
     clock,
     health: new RouteHealth(() => catalog.current.settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
@@ -168,11 +162,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
   };
   const bodies = new BodiesInFlight(() => parts.bodiesBytesMax ?? catalog.current.settings.shedBodyBytes);
   const load = { loopDelayMs: parts.loopDelayMs ?? (() => 0), openMessages: () => gateway.slots.taken };
-  const http = serveGateway(gateway, { bodies, load }, (_, request) => {
-    request.signal.addEventListener('abort', () => parts.onDisconnect?.());
-    if (parts.agent !== undefined) request.agent = parts.agent;
-    return submitMessage(gateway, request);
-  });
+  const http = serveGateway(gateway, { bodies, load }, submitOf(parts));
   return {
     url: http.url,
     gateway,
@@ -193,6 +183,25 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
       await http.stop(false);
       ledger.close();
       await opened.close();
+    },
+  };
+}
+
+function submitOf({ agent, onDisconnect }: Parts): typeof submitMessage {
+  return (gateway, request) => {
+    request.signal.addEventListener('abort', () => onDisconnect?.());
+    request.agent = agent ?? request.agent;
+    return submitMessage(gateway, request);
+  };
+}
+
+function selfServiceReader({ ledger, usage }: Stores, { beforeMeters }: Parts): SelfServiceReader {
+  return {
+    ...ledger,
+    ...usage,
+    async callerMeters(question, nowMs) {
+      await beforeMeters?.();
+      return ledger.callerMeters(question, nowMs);
     },
   };
 }

@@ -2,9 +2,11 @@
 
 import { expect, test } from 'bun:test';
 import { type TagSet, type TagSetStore, TagSets, tagSetOf, tagsText } from '../../../src/accounts/accounts.ts';
+import { DAY_MS } from '../../../src/base/clock.ts';
 import { NO_TAG_SET, OTHER_TAG_SET } from '../../../src/base/tag-set-numbers.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { memoryStores } from '../../support/memory-store/memory-store.ts';
+import { setBounds } from '../../support/set-bounds.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20);
 const NEXT_MONTH_MS = Date.UTC(2026, 11, 1);
@@ -64,6 +66,34 @@ test('sets that several messages bring at once share one look, and exceed no bou
   const found = await Promise.all(asked);
   expect(tables.tagSets.length).toBe(3);
   expect(new Set(found).size).toBe(4);
+});
+
+test('an account whose message was refused for lack of money stores no set until it pays, but has those that are stored', async () => {
+  const { sets, tables } = open(10);
+  await sets.find(1, team('a'), '', NOW_MS);
+  sets.noteAdmission(1, true);
+  for (let at = 0; at < 5; at++) expect(await sets.find(1, team(`t${at}`), team('fixed'), NOW_MS)).toBe(OTHER_TAG_SET);
+  expect([sets.find(1, team('a'), '', NOW_MS), tables.tagSets.length]).toEqual([tagSetOf(team('a')), 1]);
+  expect(await sets.find(2, team('b'), '', NOW_MS)).toBe(tagSetOf(team('b')));
+  sets.noteAdmission(1, false);
+  expect(await sets.find(1, team('t0'), '', NOW_MS)).toBe(tagSetOf(team('t0')));
+});
+
+test('the accounts without money that are remembered are bounded', () => {
+  const { sets } = open(10);
+  using _few = setBounds({ tagSetsRefusedMax: 2 });
+  for (const account of [1, 2, 3]) sets.noteAdmission(account, true);
+  expect(sets.refusedAccounts).toBe(2);
+});
+
+test('a company has a bounded number of rows with tags in a day, over all of its keys, models and sets', () => {
+  const sets = new TagSets(memoryStores(manualClock(NOW_MS)).tagSets, 10, 3);
+  const setOf = (row: object, nowMs = NOW_MS) =>
+    sets.setOfRow({ company: 1, key: 1, model: 'm', tagSet: 5, ...row }, nowMs);
+  expect([setOf({}), setOf({ key: 2 }), setOf({ model: 'n' }), setOf({})]).toEqual([5, 5, 5, 5]);
+  expect([setOf({ tagSet: 6 }), setOf({ key: 3 }), setOf({ model: 'o' })]).toEqual(Array(3).fill(OTHER_TAG_SET));
+  expect([setOf({ tagSet: NO_TAG_SET, key: 4 }), setOf({ company: 2, key: 9 })]).toEqual([NO_TAG_SET, 5]);
+  expect([setOf({ key: 2 }), setOf({ key: 3 }, NOW_MS + DAY_MS)]).toEqual([5, 5]);
 });
 
 test('while the store is unavailable, messages count as others and are not refused', async () => {

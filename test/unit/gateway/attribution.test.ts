@@ -27,7 +27,7 @@ async function attributed(caller: Caller, header: string | null, settings = {}, 
   const request = { protocol: 'messages', body: userId === null ? {} : { metadata: { user_id: userId } } };
   const gateway = { tagSets: new TagSets(store, 2), clock };
   const ask = () =>
-    attribute(gateway, settingsFrom(settings), caller, clientRequest as ClientRequest, request as MessageRequest);
+    attribute(gateway, settingsFrom(settings), caller, clientRequest as ClientRequest, request as MessageRequest, 'm');
   return await ask();
 }
 

@@ -111,7 +111,8 @@ test('codes are read by the tables and the names of their fonts', async () => {
     2 beginbfrange <0003> <0005> <0041> <0006> <0007> [<0078> <4f60>] endbfrange`;
   const shown = 'BT /F 10 Tf <0001000200030004000500060007> Tj ET';
   expect(await readWords(page(shown, FONT, wide, widths, stream(7, table)))).toBe('fi😀ABCx你');
-  const named = '5 0 obj <</Encoding <</Differences [1 /fi /quoteright 65 /eacute /uni4F60 /f_f_i /g12 /constructor /aconstructor]>>>> endobj';
+  const named =
+    '5 0 obj <</Encoding <</Differences [1 /fi /quoteright 65 /eacute /uni4F60 /f_f_i /g12 /constructor /aconstructor]>>>> endobj';
   expect(await readWords(page('BT /F 10 Tf (\x01\x02ABCDEF) Tj ET', FONT, named))).toBe('fi’é你ffiDEF');
 });
 
