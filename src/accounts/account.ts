@@ -89,13 +89,19 @@ export function isKeyOf({ madeBy, personId = null }: Pick<Key, 'madeBy' | 'perso
   return person === null ? personId === null && madeBy === actor : personId === person;
 }
 
+/** An account with those above it, nearest first. */
+export interface Placed {
+  account: { id: number };
+  above: readonly { id: number }[];
+}
+
 /** The account whose wallet and plan pay for its messages. */
 export function payingAccountOf({ account, above }: Pick<Caller, 'account' | 'above'>): Account {
   return [account, ...above].find(({ paysFrom }, at) => paysFrom !== 'parent' || at === above.length) ?? account;
 }
 
-/** The id of the uppermost account. Holds of all accounts below it may be in the way of one another. */
-export function topOf({ account, above }: Pick<Caller, 'account' | 'above'>): number {
+/** The id of the uppermost account, whose shares of the service all accounts below it have together. */
+export function topOf({ account, above }: Placed): number {
   return (above.at(-1) ?? account).id;
 }
 

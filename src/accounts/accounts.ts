@@ -32,6 +32,7 @@ export {
   NO_KEY_LIMITS,
   newKey,
   type PersonBudgetTerms,
+  type Placed,
   payingAccountOf,
   planAt,
   type SortedAccounts,

@@ -76,7 +76,7 @@ async function waitForAdmission(
   }
   if (mayRecharge(gateway, paying, admission))
     admission = await admitAfterRecharge(gateway, admissionRequest, admission);
-  if (admission.ok && isAsked) gateway.counting.noteUseful(account.id);
+  if (admission.ok && isAsked) gateway.counting.noteUseful(top);
   noteAdmitted(admissionRequest, admission);
   return admission;
 }
@@ -146,7 +146,7 @@ function mayFit({ offer, plan }: AdmissionRequest, refusal: Refusal): boolean {
 /** Plans the message by the provider's count. False if it cannot count, or too many counts are in progress. */
 async function countPrompt(gateway: Gateway, admissionRequest: AdmissionRequest): Promise<boolean> {
   const { caller, request, offer, terms, plan } = admissionRequest;
-  if (!gateway.counting.take(caller.account.id, gateway.clock.nowMs())) return false;
+  if (!gateway.counting.take(topOf(caller), gateway.clock.nowMs())) return false;
   try {
     const counted = await countByProvider(gateway, admissionRequest, bounds.promptCountSecondsMax);
     if (counted !== null) admissionRequest.plan = planMessage(request, offer, terms, plan.measure, counted);
@@ -154,7 +154,7 @@ async function countPrompt(gateway: Gateway, admissionRequest: AdmissionRequest)
   } catch {
     return false; // the message is refused for insufficient balance, whatever else is wrong with it
   } finally {
-    gateway.counting.giveBack(caller.account.id);
+    gateway.counting.giveBack(topOf(caller));
   }
 }
 

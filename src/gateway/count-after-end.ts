@@ -1,6 +1,7 @@
 // Counts what the provider of a message did not report, after its end: by the provider's own free counter, otherwise by a
 // tokenizer. The hold stays until the count is made; without one, the upper bound is billed.
 
+import { topOf } from '../accounts/accounts.ts';
 import { machineTimers, sleep } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
@@ -163,7 +164,7 @@ async function countByTarget(
 ): Promise<number | null> {
   const { caller, clientRequest } = attempt.admitted;
   const { target } = attempt;
-  if (!gateway.counting.takeAfterEnd(caller.account.id)) return null;
+  if (!gateway.counting.takeAfterEnd(topOf(caller))) return null;
   try {
     const provider = providerOfKind(gateway, target.settings);
     const signal = AbortSignal.timeout(bounds.countAfterEndMsMax);
@@ -175,7 +176,7 @@ async function countByTarget(
   } catch {
     return null; // the tokenizer counts instead
   } finally {
-    gateway.counting.giveBack(caller.account.id);
+    gateway.counting.giveBack(topOf(caller));
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type CallerPlan,
   groupsOf,
   planAt,
+  topOf,
 } from '../accounts/accounts.ts';
 import {
   type AppliedPolicy,
@@ -109,8 +110,8 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
   let opening: Opening | null = null;
   try {
     requireBrowserHeader(catalog, clientRequest); // 3
-    slot = gateway.slots.take(caller.account.id); // 3
-    const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, caller.account.id); // 4
+    slot = gateway.slots.take(topOf(caller)); // 3
+    const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, topOf(caller)); // 4
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
     const request = await clientRequest.parseBody(body); // 5
     const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
@@ -178,8 +179,8 @@ function rememberLevels(
 /** Counts the tokens of a prompt. Takes one request of the rate limit; free of charge. */
 export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Promise<Reply> {
   return answerCaller(gateway, clientRequest, async (caller, { settings }) => {
-    using _seat = gateway.slots.take(caller.account.id);
-    const body = await clientRequest.readBody(settings.bodyBytesMax, caller.account.id);
+    using _seat = gateway.slots.take(topOf(caller));
+    const body = await clientRequest.readBody(settings.bodyBytesMax, topOf(caller));
     const request = await clientRequest.parseBody(body);
     const features = readFeatures(request, clientRequest.betas);
     await findListed(gateway, caller, request.model, 'messages');

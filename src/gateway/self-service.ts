@@ -1,6 +1,6 @@
 // Self-service reads of a key: its limits, and the usage of its messages. One query per key at a time.
 
-import { type Caller, groupsOf, payingAccountOf, planAt } from '../accounts/accounts.ts';
+import { type Caller, groupsOf, type Placed, payingAccountOf, planAt, topOf } from '../accounts/accounts.ts';
 import { type Clock, type Period, periodEndMs } from '../base/clock.ts';
 import { FairQueue } from '../base/fair-queue.ts';
 import { FairShareQuota } from '../base/fair-share-quota.ts';
@@ -279,17 +279,18 @@ export class SelfServiceReads {
     return this.#queue.size;
   }
 
-  /** Reads after all earlier reads of this key. Rejects with overloaded if too many reads wait, in all or of the account. */
+  /** Reads after all earlier reads of this key. Rejects with overloaded if too many reads wait, in all or of the company. */
   async read<Value>(
-    { account, key }: { account: { id: number }; key: { id: number } },
+    caller: Placed & { key: { id: number } },
     read: (reader: SelfServiceReader) => Promise<Value>,
   ): Promise<Value> {
-    if (this.#room.take(account.id, 1) !== null) throw tooManyReads();
+    const company = topOf(caller);
+    if (this.#room.take(company, 1) !== null) throw tooManyReads();
     try {
-      using _turn = await this.#queue.enter(key.id);
+      using _turn = await this.#queue.enter(caller.key.id);
       return await read(this.#reader);
     } finally {
-      this.#room.giveBack(account.id, 1);
+      this.#room.giveBack(company, 1);
     }
   }
 }

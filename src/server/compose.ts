@@ -8,6 +8,7 @@ import {
   type PersonStore,
   personOfToken,
   TagSets,
+  topOf,
   verifyToken,
 } from '../accounts/accounts.ts';
 import {
@@ -344,7 +345,7 @@ export function makeAgentEndpoints(
     consoleOrigin,
     getManagedSettings: (clientRequest, url, known) => getManagedSettings(gateway, clientRequest, url, known),
     getSpending: (clientRequest) => getSpending(gateway, clientRequest),
-    identifyAgent: async (clientRequest) => (await identifyAgent(gateway, clientRequest)).account.id,
+    identifyAgent: async (clientRequest) => topOf(await identifyAgent(gateway, clientRequest)),
     relay: agentTelemetry === null ? null : telemetryRelay(agentTelemetry),
   };
 }

@@ -28,7 +28,7 @@ function controlledReads(reads: SelfServiceReads) {
   };
 }
 
-const callerOf = (keyId: number, accountId = keyId) => ({ account: { id: accountId }, key: { id: keyId } });
+const callerOf = (keyId: number, accountId = keyId) => ({ account: { id: accountId }, above: [], key: { id: keyId } });
 
 test('the store has one read per key at a time, and reads of other keys run in parallel', async () => {
   const reads = new SelfServiceReads(reader);
