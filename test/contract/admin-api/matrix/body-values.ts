@@ -287,6 +287,10 @@ function forOperators({ isBeyond, ...variant }: Variant): Variant {
   return { ...variant, isBeyond: (principal, ...more) => principal.account !== null || isBeyond(principal, ...more) };
 }
 
+function allForOperators(members: Record<string, Variant[]>): Record<string, Variant[]> {
+  return Object.fromEntries(Object.entries(members).map(([name, all]) => [name, all.map(forOperators)]));
+}
+
 /** Members that operators may change of every account, and owners of some below theirs. */
 function changesBelow({ accountIds }: World): Record<string, Variant[]> {
   const below =
@@ -331,21 +335,23 @@ const inRemove = (refused: readonly Json[]): Variant[] =>
 export const bodyRules: Record<string, BodyRule> = {
   'POST /api/v1/accounts': {
     least: () => ({ name: 'new-works' }),
-    values: (world) => ({
-      ...anAccount,
-      groups: [
-        { value: ['bravo-group'], isBeyond: ({ account }) => account !== null && account !== 'bravo' },
-        ...values([], [['no-group'], [], null]),
-      ],
-      ...accountTerms(),
-      ...ofPeople(),
-      ...places(world),
-      credit_line: amounts().map(forOperators),
-      credit: amounts().map(forOperators),
-      credit_kind: values(['promotion'], ['adjustment']),
-      note: aRemark(),
-      reference: aRemark(),
-    }),
+    values(world) {
+      const { credit_line, tags, tags_required, tags_pinned, ...terms } = accountTerms();
+      return {
+        ...anAccount,
+        groups: [
+          { value: ['bravo-group'], isBeyond: ({ account }) => account !== null && account !== 'bravo' },
+          ...values([], [['no-group'], [], null]),
+        ],
+        ...terms,
+        ...ofPeople(),
+        ...places(world),
+        ...allForOperators({ credit_line, tags, tags_required, tags_pinned, credit: amounts() }),
+        credit_kind: values(['promotion'], ['adjustment']),
+        note: aRemark(),
+        reference: aRemark(),
+      };
+    },
   },
   'PATCH /api/v1/accounts/{id}': {
     least: () => ({ low_balances: ['7.00'] }),
@@ -361,7 +367,7 @@ export const bodyRules: Record<string, BodyRule> = {
         low_balances,
         ...ofPeople(),
         ...changesBelow(world),
-        ...Object.fromEntries(Object.entries(members).map(([name, all]) => [name, all.map(forOperators)])),
+        ...allForOperators(members),
       };
     },
   },
