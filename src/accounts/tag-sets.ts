@@ -53,7 +53,7 @@ export class TagSets {
     return this.#refused.size;
   }
 
-  /** Called with the outcome of each admission: who cannot pay stores no sets. */
+  /** Called with the outcome of each admission: who cannot pay neither reads nor stores sets. */
   noteAdmission(account: number, isRefused: boolean): void {
     if (!isRefused && this.#refused.size === 0) return;
     this.#refused.delete(account);
@@ -65,8 +65,8 @@ export class TagSets {
 
   /**
    * The number under which the account's totals count a set in this month: its own, else that of `lesser`, else OTHER_TAG_SET. A
-   * promise if this node does not know it. Without the store, and for a new set of an account without money, it is OTHER_TAG_SET: no
-   * message fails for its tags.
+   * promise if this node does not know it. Without the store, and for an account whose last message it could not pay, that is
+   * OTHER_TAG_SET: no message fails for its tags.
    */
   find(account: number, text: string, lesser: string, nowMs: number): number | Promise<number> {
     if (text === '') return NO_TAG_SET;
@@ -78,10 +78,9 @@ export class TagSets {
     const key = `${account} ${name}`;
     const begun = this.#finding.get(key);
     if (begun !== undefined) return begun;
-    if (this.#finding.size >= bounds.tagSetsFoundAtOnceMax) return OTHER_TAG_SET;
+    if (this.#refused.has(account) || this.#finding.size >= bounds.tagSetsFoundAtOnceMax) return OTHER_TAG_SET;
     const finding = this.#look({ account, monthMs, id, text }, lesser)
       .then((found) => {
-        if (found === null) return OTHER_TAG_SET;
         this.#known.set(account, name, found);
         return found;
       })
@@ -91,21 +90,17 @@ export class TagSets {
     return finding;
   }
 
-  /** null: the set is not stored now, but may be later. */
-  async #look(set: TagSet, lesser: string): Promise<number | null> {
-    const isStored = await this.#has(set, this.#setsMax);
-    if (isStored !== false) return isStored && set.id;
+  async #look(set: TagSet, lesser: string): Promise<number> {
+    if (await this.#has(set, this.#setsMax)) return set.id;
     if (lesser === '' || lesser === set.text) return OTHER_TAG_SET;
     const reduced = { ...set, id: tagSetOf(lesser), text: lesser };
-    const isReduced = await this.#has(reduced, 2 * this.#setsMax);
-    return isReduced === false ? OTHER_TAG_SET : isReduced && reduced.id;
+    return (await this.#has(reduced, 2 * this.#setsMax)) ? reduced.id : OTHER_TAG_SET;
   }
 
-  /** Asked again after a set was added: another one may have been the last. null: the account cannot pay. */
-  async #has(set: TagSet, setsMax: number): Promise<boolean | null> {
+  /** Asked again after a set was added: another one may have been the last. */
+  async #has(set: TagSet, setsMax: number): Promise<boolean> {
     const before = await this.#store.findTagSet(set);
     if (before.isStored || before.count >= setsMax) return before.isStored;
-    if (this.#refused.has(set.account)) return null;
     await this.#store.addTagSet(set, setsMax);
     return (await this.#store.findTagSet(set)).isStored;
   }

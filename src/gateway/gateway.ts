@@ -135,7 +135,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
       return reply;
     }
     if (admission.ok) held = admissionRequest;
-    gateway.tagSets.noteAdmission(caller.account.id, !admission.ok && admission.reason === 'insufficient');
+    gateway.tagSets.noteAdmission(caller.account.id, isAccountShort(admission));
     headers = rememberLevels(gateway, catalog, caller, clientRequest, admission.levels);
     if (!admission.ok) {
       slot.giveBack();
@@ -161,6 +161,11 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     slot?.giveBack();
     return withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
   }
+}
+
+/** Whether money of the account, not only of the key or its person, is exhausted. */
+function isAccountShort(admission: Admission): boolean {
+  return !admission.ok && admission.reason === 'insufficient' && !admission.ofKey;
 }
 
 /** The rate headers of an admission or refusal, whose levels are remembered for other answers of the key. */
