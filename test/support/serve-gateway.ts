@@ -7,6 +7,7 @@ import {
   type KeyTerms,
   makeKeySecret,
   NO_KEY_LIMITS,
+  type PersonStore,
 } from '../../src/accounts/accounts.ts';
 import { newNumber } from '../../src/base/ids.ts';
 import {
@@ -64,6 +65,7 @@ export async function storeKey(
   creditNano: number,
   terms: Partial<KeyTerms>,
   autoRecharge: AutoRecharge | null = null,
+  person: { people: PersonStore; id: number } | null = null,
 ) {
   const [account, key] = [newNumber(), newNumber()];
   const { secret, prefix } = makeKeySecret();
@@ -74,13 +76,21 @@ export async function storeKey(
     creditNano === 0 ? null : { amount: creditNano, kind: 'payment', reference: null, note: null },
     noAuditContext,
   );
+  if (person !== null) await storeMember(person.people, person.id, account, nowMs);
+  const personId = person?.id ?? null;
   const { status = 'enabled', expiresAtMs = null } = terms;
   const scopes = { groups: null, models: null, origins: null, addresses: null, madeBy: null };
   await accounts.createKey(
-    { id: key, accountId: account, name: '', prefix, ...scopes, ...shared, status, expiresAtMs },
+    { id: key, accountId: account, name: '', prefix, ...scopes, ...shared, status, expiresAtMs, personId },
     secret.reveal(),
     { status, expiresAtMs, ...NO_KEY_LIMITS, ...terms },
     noAuditContext,
   );
   return { account, key, secret: secret.reveal() };
+}
+
+function storeMember(people: PersonStore, id: number, accountId: number, createdAtMs: number): Promise<void> {
+  const named = { email: 'ada@example.com', name: 'Ada', role: 'member', status: 'enabled' } as const;
+  const member = { id, accountId, ...named, linkExpiresAtMs: null, madeBy: 'operator', createdAtMs };
+  return people.createPerson(member, null, noAuditContext);
 }

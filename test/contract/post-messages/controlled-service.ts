@@ -206,9 +206,11 @@ function selfServiceReader({ ledger, usage }: Stores, { beforeMeters }: Parts): 
   };
 }
 
-async function makeKey({ accounts }: Stores, clock: Clock, parts: Parts, terms: Partial<KeyTerms>): Promise<string> {
-  const { creditNano = CREDIT_NANO, autoRecharge = null } = parts;
-  return (await storeKey(accounts, clock.nowMs(), creditNano, terms, autoRecharge)).secret;
+/** With an agent, the key is that of its person. */
+async function makeKey({ accounts, people }: Stores, clock: Clock, parts: Parts, terms: Partial<KeyTerms>) {
+  const { creditNano = CREDIT_NANO, autoRecharge = null, agent } = parts;
+  const person = agent === undefined ? null : { people, id: agent.person };
+  return (await storeKey(accounts, clock.nowMs(), creditNano, terms, autoRecharge, person)).secret;
 }
 
 function postMessage(url: string, secret: string, members: Json = {}, signal = new AbortController().signal) {
