@@ -18,7 +18,7 @@ export interface Sender {
   /** The key sent as `authorization: Bearer`, used if that in `x-api-key` does not exist; null if absent. */
   readonly bearer: string | null;
   /** Set when the secret belongs to a key, also to one that is refused. */
-  caller: { account: { id: number }; key: { id: number } } | null;
+  caller: { account: { id: number }; above: readonly { id: number }[]; key: { id: number } } | null;
   /** Set when the secret is a valid token of a coding agent. */
   agent: AgentCaller | null;
 }

@@ -1,7 +1,7 @@
 // A client's request and the reply to it, independent of HTTP mechanics, and its report and trace: the interfaces between
 // public-api, gateway and observability.
 
-import type { AgentCaller } from '../accounts/accounts.ts';
+import type { AgentCaller, Caller } from '../accounts/accounts.ts';
 import type { TraceContext } from '../base/trace-context.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
 import type { JsonObject, MessageRequest, ReceivedBody, StreamPiece } from '../wire/wire.ts';
@@ -59,7 +59,7 @@ export interface ClientRequest {
   /** Filled in as the request is processed. */
   readonly times: MessageTimes;
   /** Set by authentication if the key is known, also if it is refused. */
-  caller: { account: { id: number }; key: { id: number } } | null;
+  caller: { account: { id: number }; above: readonly { id: number }[]; key: { id: number } } | null;
   /** Set by authentication for a token of a coding agent. */
   agent: AgentCaller | null;
   /** Set by the gateway on admission: from then on, the gateway reports the message. */
@@ -73,6 +73,8 @@ export interface ClientRequest {
 /** The outcome of an admitted message, for logs, metrics and traces. Reported once, when the message has ended. */
 export interface MessageReport {
   record: UsageRecord;
+  /** The accounts above, and the person whose key it is, when it was admitted: the ledger adds them to its own copy of the record. */
+  caller: Pick<Caller, 'above' | 'person'>;
   /** Names of the tags by which metrics count it. */
   tagsInMetrics: readonly string[];
   clientRequest: Pick<ClientRequest, 'times' | 'address'>;

@@ -114,6 +114,7 @@ export function makeReport(
 ): MessageReport {
   return {
     record,
+    caller: admitted.caller,
     tagsInMetrics: admitted.catalog.settings.tagsInMetrics,
     clientRequest: admitted.clientRequest,
     providerKind: attempt?.target.settings.kind ?? null,

@@ -17,6 +17,10 @@ export const TOKEN_TYPE = 'gen_ai.token.type';
 /** Name from the general conventions: https://opentelemetry.io/docs/specs/semconv/general/session/ (29 November 2026). */
 export const SESSION = 'session.id';
 export const AGENT = 'gen_ai.agent.id';
+/** Public ids, never names: those may change, and say more than a collector has to know. */
+export const ACCOUNT = 'turnpike.account_id';
+export const KEY = 'turnpike.key_id';
+export const PERSON = 'turnpike.person_id';
 export const ERROR_TYPE = 'error.type';
 export const STATUS_CODE = 'http.response.status_code';
 

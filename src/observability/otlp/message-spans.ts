@@ -13,6 +13,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { parseHex, parseWholeNumber } from '../../base/checked-number.ts';
+import { formatId } from '../../base/ids.ts';
 import { NANO_PER_USD } from '../../base/money.ts';
 import type { TraceContext } from '../../base/trace-context.ts';
 import type { MessageReport, MessageTrace, TracedRoute, TraceStart } from '../../gateway/gateway.ts';
@@ -101,12 +102,17 @@ export class MessageSpans implements MessageTrace {
 /** A refused message: one span without a model in its name, because the requested name may be anything. */
 export function traceRefusal(tracer: Tracer, answer: Answered, code: string): void {
   const { requestId, receivedAtMs, durationMs, status, clientRequest } = answer;
+  const caller = clientRequest?.caller ?? null;
   const attributes = {
     [names.OPERATION]: names.CHAT,
     [names.ERROR_TYPE]: code,
     [names.STATUS_CODE]: status,
     'turnpike.request_id': requestId,
     'turnpike.outcome': 'refused',
+    ...(caller && {
+      [names.ACCOUNT]: formatId('acct', caller.account.id),
+      [names.KEY]: formatId('key', caller.key.id),
+    }),
   };
   const started = { kind: SpanKind.SERVER, startTime: receivedAtMs, attributes };
   const span = tracer.startSpan(names.CHAT, started, contextOf(clientRequest?.trace ?? null));
@@ -149,12 +155,17 @@ function messageAttributes(message: MessageReport): Attributes {
     'turnpike.usage_source': record.usageSource,
     'turnpike.cost_usd': record.cost / NANO_PER_USD,
     'turnpike.written_off_usd': record.writtenOff / NANO_PER_USD,
-    ...attributionOf(record),
+    ...attributionOf(message),
   };
 }
 
-function attributionOf({ tags, session, agent }: MessageReport['record']): Attributes {
-  const attributes: Attributes = {};
+function attributionOf({ record, caller: { person } }: MessageReport): Attributes {
+  const { account, key, tags, session, agent } = record;
+  const attributes: Attributes = {
+    [names.ACCOUNT]: formatId('acct', account),
+    [names.KEY]: formatId('key', key),
+    ...(person !== null && { [names.PERSON]: formatId('person', person.id) }),
+  };
   if (session !== null) attributes[names.SESSION] = session;
   if (agent !== null) attributes[names.AGENT] = agent;
   for (const [name, value] of Object.entries(tags)) attributes[`turnpike.tag.${name}`] = value;

@@ -41,6 +41,7 @@ test('a message names the fields in its line, and the first of a minute in a lin
     contradicted: [],
     unknown: [],
     tagsInMetrics: [],
+    caller: { above: [], person: null },
   } as unknown as MessageReport;
   for (const leftOut of [['min_p'], ['min_p'], []]) reportMessage(observers, { ...report, leftOut });
   log.flush();

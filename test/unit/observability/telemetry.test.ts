@@ -189,6 +189,23 @@ test('a stream that breaks off is an error of its attempt, too', async () => {
   ]);
 });
 
+test('spans name account, key, person and tags by their ids, of refused messages too if the key is known', async () => {
+  const { account, key, secret } = await world.makeKey();
+  const invited = await world.admin('POST', '/people', { email: 'traced@example.com', role: 'member', account });
+  const person = invited['id'] as string;
+  await world.admin('PATCH', `/keys/${key}`, { person });
+  await (await world.post(secret, bodyOf(), { headers: { 'x-turnpike-tags': 'team=search' } })).text();
+  await collector.awaitSpans(2);
+  const ids = { 'turnpike.account_id': account, 'turnpike.key_id': key };
+  const server = collector.spans.find(({ kind }) => kind === 'server');
+  expect(server?.attributes).toMatchObject({ ...ids, 'turnpike.person_id': person, 'turnpike.tag.team': 'search' });
+  expect(JSON.stringify(server)).not.toContain('traced@example.com');
+  collector.spans.length = 0;
+  expect((await world.post(secret, bodyOf({ model: 'none-such' }))).status).toBe(400);
+  await collector.awaitSpans(1);
+  expect(collector.spans[0]?.attributes).toMatchObject({ ...ids, 'error.type': 'model_not_found' });
+});
+
 test('a refused message has a span without a model, whose parent is the span of the client', async () => {
   const response = await world.post('sk-tp-nobody', bodyOf({ model: 'made-up-by-a-stranger' }), { headers: SAMPLED });
   expect(response.status).toBe(401);
