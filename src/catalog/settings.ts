@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { parseListenAddress } from '../base/addresses.ts';
 import { leastDaysOf } from '../base/clock.ts';
+import { parseId } from '../base/ids.ts';
 import { type CamelCase, camelCase } from '../base/member-names.ts';
 import { type Nano, parseUsd } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
@@ -49,6 +50,10 @@ const tagNames = z
   )
   .max(bounds.tagNamesMax)
   .refine((names) => new Set(names).size === names.length, 'must not contain a name twice');
+const accountIds = z
+  .array(z.string().refine((text) => parseId('acct', text) !== null, 'must be the id of an account, "acct_…"'))
+  .max(bounds.accountsInMetricsMax)
+  .refine((ids) => new Set(ids).size === ids.length, 'must not contain an account twice');
 const integer = (least: number, most: number) => z.int().min(least).max(most);
 const seconds = integer(1, SECONDS_MAX);
 const lifetimeHours = integer(1, 8_760);
@@ -172,6 +177,12 @@ export const SETTINGS = {
   ),
   tags_in_metrics: setting(tagNames, []).describe(
     'names of tags that are labels of the metrics of messages, see attribution.md',
+  ),
+  accounts_in_metrics: setting(accountIds, []).describe(
+    `ids of accounts that have metrics of their own, at most ${bounds.accountsInMetricsMax}, see operating.md`,
+  ),
+  top_accounts_in_metrics: setting(integer(0, bounds.accountsInMetricsMax), 0).describe(
+    `number of further accounts with metrics: those with the highest cost of the last days, at most ${bounds.accountsInMetricsMax}, see operating.md`,
   ),
   price_list_key: setting(publicKey.nullable(), null).describe(
     'Ed25519 public key of the publisher of price lists, the base64 of its 32 bytes, for `turnpike catalogue update --from URL`; `null`: lists from a URL are refused',

@@ -600,6 +600,12 @@ export const bounds = {
   deliveryWritesPauseMs: 100, // pause between two transactions
   // Metrics and traces
   metricSeriesMax: 2_000, // of one metric; further names of models, providers and groups count as "other"
+  accountsInMetricsMax: 50, // accounts that have metrics by their ids, and as many by their cost
+  accountCountsKeptMax: 1_000, // accounts that had metrics before: one that returns continues its counters
+  accountsFoundMs: 60_000, // how long the accounts with metrics are known, unless settings change
+  accountLabelsKeptMs: 24 * 60 * 60 * 1000, // how long the name and place of an account stay in its metrics
+  accountsRankedDays: 7, // before today, whose cost decides which accounts have metrics
+  accountsRankedMax: 200, // accounts whose cost is compared
   metricDistributionsMax: 250, // of one histogram, which has a series per bucket
   upstreamHealthAttempts: 5, // the last attempts at a provider by which it counts as up or down
   eventLoopSampleMs: 50,

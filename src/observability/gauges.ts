@@ -3,6 +3,7 @@
 import { NANO_PER_USD } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';
+import type { AccountReadings } from './account-metrics.ts';
 import type { LogWriter } from './log-line.ts';
 import type { Telemetry } from './otlp/otlp.ts';
 import type { FamilyTerms, GaugeReading, MetricRegistry, Reading } from './registry.ts';
@@ -36,6 +37,7 @@ export interface Readings {
   lastBackupAtMs(): Promise<number | null>;
   /** null: no payments are taken. */
   payments: { countByStatus(): Promise<{ status: string; count: number }[]>; refusedEvents(): number } | null;
+  accounts: AccountReadings;
   log: Pick<LogWriter, 'droppedCount'>;
   /** null without a collector. */
   telemetry: Telemetry | null;

@@ -1,5 +1,5 @@
-// The service's metrics. Labels are catalog names and words of this file, never accounts, keys, addresses or request
-// ids.
+// The service's metrics. Labels are catalog names and words of this file, never keys, addresses or request ids; few accounts have
+// metrics of their own.
 
 import { NANO_PER_USD } from '../base/money.ts';
 import { OTHER_VALUE } from '../base/tag-set-numbers.ts';
@@ -8,6 +8,7 @@ import { errorTable } from '../errors.ts';
 import type { Gateway, MessageReport, MessageTimes } from '../gateway/gateway.ts';
 import type { Answered } from '../public-api/public-api.ts';
 import { type EndedCount, TOKEN_COUNT_RESULTS } from '../tokenizer/tokenizer.ts';
+import { AccountMetrics } from './account-metrics.ts';
 import { ATTEMPT_RESULTS, addGauges, type Health, type Readings, UpstreamHealth } from './gauges.ts';
 import { type Count, type Distribution, type FamilyTerms, MetricRegistry } from './registry.ts';
 
@@ -100,6 +101,7 @@ export class ServiceMetrics {
   });
   /** The values that have a series, by tag. */
   readonly #valuesOfTag = new Map<string, Set<string>>();
+  readonly #accounts = new AccountMetrics(this.#registry);
   readonly #providerCost = this.#registry.counter({
     name: 'turnpike_provider_cost_usd_total',
     help: 'Provider cost of ended messages whose route has a cost',
@@ -177,10 +179,12 @@ export class ServiceMetrics {
 
   #catalog: Gateway['catalog'] | null = null;
 
-  /** Adds gauges; called once, when all readings are available. */
-  addReadings(readings: Readings): void {
+  /** Adds gauges, and finds the accounts that have metrics; called once, when all readings are available. */
+  addReadings(readings: Readings): Promise<void> {
     this.#catalog = readings.gateway.catalog;
+    this.#accounts.begin(readings.accounts);
     addGauges(this.#registry, readings, this.#health);
+    return this.#accounts.refresh();
   }
 
   get contentType(): string {
@@ -188,7 +192,8 @@ export class ServiceMetrics {
   }
 
   /** All metrics in Prometheus text format. */
-  scrape(): Promise<string> {
+  async scrape(): Promise<string> {
+    await this.#accounts.refresh();
     const { providers, models } = this.#catalog?.() ?? { providers: new Map(), models: new Map() };
     // At zero, so that the first failure or write-off is an increase. A model of a list begins with its first message: all of them
     // could fill the bound on series.
@@ -229,6 +234,7 @@ export class ServiceMetrics {
     for (const attempt of record.attempts) this.#countAttempt(attempt, nowMs);
     this.#observeTimes(series, record.stream, clientRequest.times);
     for (const name of message.tagsInMetrics) this.#countTag(name, record);
+    this.#accounts.countMessage(message);
   }
 
   /** Clients choose values: beyond a number of them, and without the tag, `other` and `none` count. */
@@ -246,6 +252,8 @@ export class ServiceMetrics {
   countAnswer({ failure, clientRequest }: Answered): void {
     if (failure !== null) add(this.#refusals, failure.code);
     if (clientRequest === null) return;
+    if (failure !== null && clientRequest.caller !== null)
+      this.#accounts.countRefusal(clientRequest.caller, failure.code);
     if (clientRequest.replayOf !== null) this.#replays.value++;
     this.#observeAdmission(clientRequest.times);
   }

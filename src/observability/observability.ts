@@ -3,6 +3,7 @@
 
 import type { startTelemetry, Telemetry } from './otlp/otlp.ts';
 
+export type { AccountReading, AccountReadings, ShownAccount } from './account-metrics.ts';
 export { watchEventLoop } from './gauges.ts';
 export { LeftOutNotices } from './left-out-notices.ts';
 export { type LogEvent, logEvents } from './log-events.ts';

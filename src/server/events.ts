@@ -18,6 +18,7 @@ import { type ExportJobParts, runExports } from '../exports/exports.ts';
 import { type Gateway, listHealth } from '../gateway/gateway.ts';
 import { describeFailure, type LogWriter, type ServiceMetrics } from '../observability/observability.ts';
 import { makeExportJobStore, makeOutbox } from '../storage/storage.ts';
+import { rankAccounts } from './accounts-in-metrics.ts';
 import { lookupHost } from './compose.ts';
 import { fetchBills } from './fetch-bills.ts';
 import { startJobs } from './jobs.ts';
@@ -83,6 +84,11 @@ export function startEvents(parts: EventParts): () => Promise<void> {
       { name: 'unusual spending', everyMs, run: (signal) => findUnusualSpending({ stores, clock, signal }) },
       { name: 'waiting deliveries', everyMs, run: () => dispatcher.resume() },
       { name: 'rejected requests', everyMs: bounds.rejectedEveryMs, run: () => refusals.round() },
+      {
+        name: 'account ranking',
+        everyMs,
+        run: () => rankAccounts({ stores, settings: () => catalog().settings, clock }),
+      },
       { name: 'plans', everyMs: bounds.plansWatchedMs, run: (signal) => watchPlans({ ...plans, signal }) },
       { name: 'exports', everyMs: bounds.exportsEveryMs, run: (signal) => runExports(exports, signal) },
       { name: 'provider bills', everyMs: bounds.billsEveryMs, run: (signal) => fetchBills(billing, signal) },

@@ -17,6 +17,7 @@ import { describeFailure, LogWriter } from '../observability/observability.ts';
 import { prepareFetching } from '../providers/providers.ts';
 import { openSecretHashes } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
+import { AccountsInMetrics } from './accounts-in-metrics.ts';
 import { adoptSecret, openSignInSecret } from './change-secret.ts';
 import { makeAdmin, makeAgentEndpoints, makeGateway, makePlanUpdates, makePublic } from './compose.ts';
 import { type EventParts, makeUpkeepReport, startEvents } from './events.ts';
@@ -205,7 +206,8 @@ async function startOn(
   ports.open = http;
   const start = { version: options.version, startedAtMs: clock.nowMs() };
   const { metrics } = observers;
-  metrics.addReadings({ ...start, ...readingsOf(store, payments, observers), gateway, bodies: publicApi.bodies, http });
+  const readings = readingsOf(store, payments, observers, gateway);
+  await metrics.addReadings({ ...start, ...readings, bodies: publicApi.bodies, http });
   closing.push(() => http.stop(false));
   updateOperatorFile();
   if (http.adminUrl() !== http.url) options.print(`admin API on ${http.adminUrl()}`);
@@ -218,8 +220,15 @@ async function startOn(
 }
 
 /** Readings of the store for the metrics. */
-function readingsOf({ stores }: OpenStore, payments: Payments | null, { damage, log, telemetry }: Observers) {
+function readingsOf(
+  { stores }: OpenStore,
+  payments: Payments | null,
+  { damage, log, telemetry, clock }: Observers,
+  gateway: Gateway,
+) {
   return {
+    gateway,
+    accounts: new AccountsInMetrics({ stores, settings: () => gateway.catalog().settings, clock }),
     log,
     telemetry,
     isDamaged: () => damage.isNoticed,

@@ -116,6 +116,7 @@ describe('the documented example', () => {
       eventRetentionDays: 30,
       webhookPrivateNetwork: 'off',
       ...{ tagsRequired: [], tagsPinned: [], tagsInTotals: null, tagsInMetrics: [] },
+      ...{ accountsInMetrics: [], topAccountsInMetrics: 0 },
       priceListKey: null,
       secondFactorRequired: 'nobody',
       sessionLifetimeHours: 720,

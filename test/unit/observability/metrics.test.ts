@@ -2,6 +2,7 @@
 // compared with those before.
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { bounds } from '../../../src/config/config.ts';
 import { bodyOf, type Json, startWorld, UPSTREAM_KEY } from '../../contract/post-messages/world.ts';
 import { readSamples, type Samples } from '../../support/read-samples.ts';
 import { scripts } from '../../support/scripted-upstream.ts';
@@ -231,4 +232,76 @@ test('the metrics contain no account, key, credential, address or message text',
   const text = await (await world.scrape()).text();
   const secrets = [account, key, secret, UPSTREAM_KEY, '127.0.0.1', response.headers.get('request-id') as string];
   for (const canary of ['CANARY', 'plain-latest', ...secrets]) expect(text).not.toContain(canary);
+});
+
+test('accounts that a setting names have metrics of their own, with those below them', async () => {
+  const company = await world.admin('POST', '/accounts', {
+    name: 'acme "1"',
+    credit: '5.00',
+    allowance: '20',
+    allowance_period: 'month',
+  });
+  const id = company['id'] as string;
+  const { account, secret } = await world.makeKey({ name: 'team', credit: '0', parent: id, pays_from: 'parent' });
+  await world.admin('POST', '/apply', { document: { settings: { accounts_in_metrics: [id, account] } } });
+  await scrape();
+  const changes = await changesBy(async () => {
+    expect((await world.post(secret, bodyOf({ model: 'costed' }))).status).toBe(200);
+    expect((await world.post(secret, bodyOf({ model: 'none-such' }))).status).toBe(400);
+    await send();
+  });
+  for (const name of [id, account])
+    expect(changes).toMatchObject({
+      [`turnpike_account_messages_total{account="${name}"}`]: 1,
+      [`turnpike_account_cost_usd_total{account="${name}"}`]: 0.000255,
+      [`turnpike_account_tokens_total{account="${name}",kind="input"}`]: 25,
+      [`turnpike_account_refusals_total{account="${name}",reason="request"}`]: 1,
+    });
+  expect(changes).toMatchObject({
+    'turnpike_account_messages_total{account="other"}': 1,
+    [`turnpike_account_available_usd{account="${id}"}`]: -0.000255,
+    [`turnpike_account_limit_used_usd{account="${id}",limit="allowance",window="month"}`]: 0.000255,
+  });
+  const samples = await scrape();
+  expect(samples).toMatchObject({
+    [`turnpike_account_info{account="${id}",name="acme \\"1\\"",parent=""}`]: 1,
+    [`turnpike_account_info{account="${account}",name="team",parent="${id}"}`]: 1,
+    [`turnpike_account_limit_usd{account="${id}",limit="allowance",window="month"}`]: 20,
+  });
+  expect(samples).not.toHaveProperty([`turnpike_account_available_usd{account="${account}"}`]); // the company pays
+  await world.admin('POST', '/apply', { document: { settings: { accounts_in_metrics: [] } } });
+  expect(Object.keys(await scrape()).filter((name) => name.includes('acct_'))).toEqual([]);
+});
+
+test('a setting that names no account is refused with its name', async () => {
+  const apply = (settings: Json) => world.admin('POST', '/apply', { document: { settings } });
+  await expect(apply({ accounts_in_metrics: ['acme'] })).rejects.toThrow(
+    /accounts_in_metrics.*must be the id of an acc/,
+  );
+  await expect(apply({ top_accounts_in_metrics: 51 })).rejects.toThrow(/top_accounts_in_metrics/);
+});
+
+test('messages count by the tags that a setting names, of which a bounded number of values have series', async () => {
+  await world.admin('POST', '/apply', { document: { settings: { tags_in_metrics: ['team'] } } });
+  const { secret } = await world.makeKey();
+  const sendTagged = async (tags: string | null) => {
+    const headers: Record<string, string> = tags === null ? {} : { 'x-turnpike-tags': tags };
+    expect((await world.post(secret, bodyOf(), { headers })).status).toBe(200);
+  };
+  const changes = await changesBy(async () => {
+    await sendTagged('team=search,env=prod');
+    await sendTagged(null);
+  });
+  const series = (value: string) => `turnpike_tagged_messages_total{tag="team",value="${value}"}`;
+  expect(changes).toMatchObject({
+    [series('search')]: 1,
+    [series('none')]: 1,
+    'turnpike_tagged_cost_usd_total{tag="team",value="search"}': 0.000255,
+  });
+  expect(Object.keys(changes).join(' ')).not.toContain('prod');
+  for (let at = 0; at <= bounds.tagMetricValuesMax; at++) await sendTagged(`team=team-${at}`);
+  const samples = await scrape();
+  const values = Object.keys(samples).filter((name) => name.startsWith('turnpike_tagged_messages_total{tag="team"'));
+  expect(values).toHaveLength(bounds.tagMetricValuesMax + 1);
+  expect(samples[series('other')]).toBe(3); // two places were taken before
 });

@@ -43,8 +43,10 @@ const values = new Map<string, Set<string>>();
 
 beforeAll(async () => {
   world = await startOwnWorld('it compares the metrics of an unused service');
+  const limited = { allowance: '50', allowance_period: 'month' };
+  const { account, secret } = await world.makeKey(limited);
+  await world.admin('POST', '/apply', { document: { settings: { accounts_in_metrics: [account] } } });
   unused = await (await world.scrape()).text();
-  const { secret } = await world.makeKey();
   for (const [script, stream] of [
     [scripts.good(), false],
     [scripts.good(), true],
@@ -94,15 +96,19 @@ describe('an unused service', () => {
     }
   });
 
-  test('has only labels with names from the catalog and fixed words', () => {
+  test('has only labels with names from the catalog, fixed words, and chosen accounts', () => {
     const labels = new Set([...readFamilies(used).values()].flatMap((family) => [...family.labels]));
     const allowed = [
+      'account', // of the settings accounts_in_metrics and top_accounts_in_metrics: at most 100
       'code',
       'group',
       'kind',
       'le',
+      'limit',
       'model',
+      'name', // of such an account: changes at most once a day
       'outcome',
+      'parent', // the same
       'place',
       'provider',
       'reason',
@@ -115,6 +121,7 @@ describe('an unused service', () => {
       'tag', // of the setting tags_in_metrics
       'value', // chosen by clients: at most tagMetricValuesMax
       'version',
+      'window',
     ];
     expect([...labels].toSorted()).toEqual(allowed);
   });
