@@ -578,6 +578,9 @@ export const bounds = {
   backupAheadMsMax: 5 * 60 * 1000, // how far the clock of a backup program may be ahead
   backupReportEveryMs: 60 * 60 * 1000, // a backup that fails for the same reason is reported once in this time
   keyExpiryNoticeMs: 7 * 24 * 60 * 60 * 1000, // how long before its expiry a key is reported
+  budgetsWatchedMs: 60_000, // between two looks at how fast budgets are used
+  budgetsWatchedMax: 50_000, // windows of accounts, people and keys with a limit, in this order
+  burningEventKeptMs: 32 * 24 * 60 * 60 * 1000, // beyond the retention of events, so that none repeats in its window
   usualDays: 14, // days whose mean is an account's usual spending
   unusualTimes: 3, // multiple of the usual spending above which a day is unusual
   unusualSpendLeast: 1_000_000_000, // nanodollars in a day; less is never unusual

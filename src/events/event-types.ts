@@ -83,6 +83,26 @@ const money = {
     describe: (data) =>
       `${data.percent} % of the budget of ${data.budget} USD (${data.window}) of the person ${data.person} are used.`,
   }),
+  'budget.burning': define({
+    title: 'Budget used up too fast',
+    severity: 'warning',
+    audience: 'account',
+    data: {
+      limit: z.enum(['allowance', 'quota', 'budget', 'plan_window']).describe('The kind of limit.'),
+      key: id.nullable().describe('Of a quota.'),
+      person: id.nullable().describe('Of a budget.'),
+      window: z.enum(['5h', 'day', 'week', 'month']),
+      speed: z.enum(['fast', 'slow']),
+      spent: amount.describe('USD that are known to have been used within the last minutes.'),
+      minutes: count,
+      used: amount.describe('USD that were used in the window.'),
+      amount: amount.describe('The limit in USD.'),
+      exhausted_at: time.describe('When nothing is left at this speed.'),
+      resets_at: time,
+    },
+    describe: (data) =>
+      `${data.spent} USD were used in ${data.minutes} minutes of the ${burningName(data)} of ${data.amount} USD (${data.window}): at this speed it is used up at ${data.exhausted_at}, before it begins anew at ${data.resets_at}.`,
+  }),
   'plan_window.used': define({
     title: 'Plan allowance used',
     severity: 'warning',
@@ -429,6 +449,12 @@ export type EventData<Type extends EventType> = z.infer<(typeof eventTypes)[Type
 
 export function isEventType(text: string): text is EventType {
   return Object.hasOwn(eventTypes, text);
+}
+
+function burningName({ limit, key: keyId, person }: Record<'limit', string> & Record<'key' | 'person', string | null>) {
+  if (limit === 'quota') return `quota of the key ${keyId}`;
+  if (limit === 'budget') return `budget of the person ${person}`;
+  return limit === 'allowance' ? 'allowance' : 'allowance of the plan';
 }
 
 function because(failure: string | null): string {

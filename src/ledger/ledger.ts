@@ -2,6 +2,7 @@
 
 export { applyBatch } from './apply-batch.ts';
 export { type BudgetLimit, budgetEndMs, budgetLeft, budgetLimits, NO_USE, rolledPerson, usedIn } from './budgets.ts';
+export { BURN_LEVELS, type Burn, type BurningLimit, burnsOf, UseReadings } from './burn-rates.ts';
 export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
 export { type BatchFacts, GroupCommit } from './group-commit.ts';
 export { LostHolds } from './lost-holds.ts';
@@ -88,6 +89,7 @@ export {
   type PlanMeter,
   type PlanWindow,
   type Rows,
+  type SpendingMeter,
   systemAccounts,
 } from './rows.ts';
 export type {
@@ -100,6 +102,7 @@ export type {
   EntryKind,
   EntryPage,
   HoldPage,
+  KeyLimits,
   KeyMeters,
   LedgerGate,
   LedgerReader,
@@ -111,6 +114,7 @@ export type {
   PersonBudgetReading,
   PersonQuestion,
   ResidentStore,
+  RowPage,
   SeldomKind,
   StoredAnswer,
   StoredUsageRecord,

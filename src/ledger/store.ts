@@ -20,7 +20,7 @@ import type {
   UsageRecord,
 } from './operation.ts';
 import type { ResidentRows } from './resident-rows.ts';
-import type { Changes, HoldRow, NewEntry, PlanMeter, Rows } from './rows.ts';
+import type { AccountRow, Changes, HoldRow, KeyRow, NewEntry, PersonRow, PlanMeter, Rows } from './rows.ts';
 
 /** Where bundles are decided and made durable. */
 export interface LedgerGate {
@@ -242,6 +242,15 @@ export interface HoldPage {
   limit: number;
 }
 
+/** A page of rows in the order of their ids. `last`: the last one; null at the end. */
+export interface RowPage<Row> {
+  rows: Row[];
+  last: number | null;
+}
+
+/** The parts of a key that its quota and the budget of its person depend on. */
+export type KeyLimits = Pick<KeyRow, 'id' | 'account' | 'person' | 'quota' | 'quotaPeriod' | 'spending'>;
+
 /** Reads committed state. */
 export interface LedgerReader {
   openHolds(): Promise<OpenHolds>;
@@ -256,6 +265,10 @@ export interface LedgerReader {
     after: number;
     limit: number;
   }): Promise<{ plans: { account: number; plan: PlanMeter }[]; last: number | null }>;
+  /** All meters, by pages of those after this id. As stored: windows that are over may not have rolled yet. */
+  listAccountRows(page: { after: number; limit: number }): Promise<RowPage<AccountRow>>;
+  listPersonRows(page: { after: number; limit: number }): Promise<RowPage<PersonRow>>;
+  listKeyLimits(page: { after: number; limit: number }): Promise<RowPage<KeyLimits>>;
   /** Account and key of a message in progress; null otherwise. */
   openMessage(requestId: string): Promise<{ account: number; key: number } | null>;
   /** Newest first. */

@@ -28,6 +28,7 @@ import { type Payments, paymentJobs } from './open-payments.ts';
 import type { OpenSettings } from './open-settings.ts';
 import type { OpenStore } from './open-store.ts';
 import { findExpiringKeys, findUnusualSpending } from './watch-accounts.ts';
+import { BudgetWatch } from './watch-budgets.ts';
 import { watchPlans } from './watch-plans.ts';
 import { ProviderWatch } from './watch-providers.ts';
 import { RefusalWatch } from './watch-refusals.ts';
@@ -68,6 +69,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     clock,
   });
   const refusals = new RefusalWatch({ stores, clock });
+  const budgets = new BudgetWatch({ stores, clock });
   const everyMs = bounds.jobsEveryMs;
   const exports = exportParts(parts, leadership);
   const plans = { stores, subscriptions: payments?.subscriptions ?? null, clock, log };
@@ -82,6 +84,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     seldom: [
       { name: 'expiring keys', everyMs, run: (signal) => findExpiringKeys({ stores, clock, signal }) },
       { name: 'unusual spending', everyMs, run: (signal) => findUnusualSpending({ stores, clock, signal }) },
+      { name: 'budgets', everyMs: bounds.budgetsWatchedMs, run: (signal) => budgets.round(signal) },
       { name: 'waiting deliveries', everyMs, run: () => dispatcher.resume() },
       { name: 'rejected requests', everyMs: bounds.rejectedEveryMs, run: () => refusals.round() },
       {

@@ -206,8 +206,7 @@ async function startOn(
   ports.open = http;
   const start = { version: options.version, startedAtMs: clock.nowMs() };
   const { metrics } = observers;
-  const readings = readingsOf(store, payments, observers, gateway);
-  await metrics.addReadings({ ...start, ...readings, bodies: publicApi.bodies, http });
+  await metrics.addReadings({ ...start, ...readingsOf(known, payments, publicApi), http });
   closing.push(() => http.stop(false));
   updateOperatorFile();
   if (http.adminUrl() !== http.url) options.print(`admin API on ${http.adminUrl()}`);
@@ -219,15 +218,16 @@ async function startOn(
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }
 
-/** Readings of the store for the metrics. */
+/** Readings for the metrics, of the store, the gateway and the public API. */
 function readingsOf(
-  { stores }: OpenStore,
+  { store: { stores }, observers, gateway }: { store: OpenStore; observers: Observers; gateway: Gateway },
   payments: Payments | null,
-  { damage, log, telemetry, clock }: Observers,
-  gateway: Gateway,
+  { bodies }: { bodies: BodiesInFlight },
 ) {
+  const { damage, log, telemetry, clock } = observers;
   return {
     gateway,
+    bodies,
     accounts: new AccountsInMetrics({ stores, settings: () => gateway.catalog().settings, clock }),
     log,
     telemetry,

@@ -6,6 +6,7 @@ import type { AuditRecord, DecidedAt, RememberedCreation } from '../audit/audit.
 import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import type { CatalogDocument, DocumentKind } from '../catalog/catalog.ts';
+import { bounds } from '../config/config.ts';
 import { type Changes, type ForgottenTable, Outpaced, type StoredAnswer } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../payments/payments.ts';
 import { type AgentRow, agentStatements } from './agent-rows.ts';
@@ -304,15 +305,22 @@ function writeCreation(row: RowOf<'creations'>): CoCommittedStatement[] {
   ];
 }
 
-/** The columns that identify a row and give its age. Each table has an index by age. */
-export const forgottenColumns: Readonly<Record<ForgottenTable, { id: string; age: string }>> = {
+/**
+ * The columns that identify a row and give its age. Each table has an index by age. `where`: which of the rows from before $1 are
+ * dropped; absent: all.
+ */
+export const forgottenColumns: Readonly<Record<ForgottenTable, { id: string; age: string; where?: string }>> = {
   usage_records: { id: 'seq', age: 'at_ms' },
   creations: { id: 'principal, idempotency_key', age: 'at_ms' },
   key_secrets: { id: 'secret_hash', age: 'expires_at_ms' },
   claims: { id: 'key_id, name', age: 'at_ms' },
   answers: { id: 'seq', age: 'at_ms' },
   payment_events: { id: 'id', age: 'at_ms' },
-  events: { id: 'seq', age: 'at_ms' },
+  events: {
+    id: 'seq',
+    age: 'at_ms',
+    where: `AND (type <> 'budget.burning' OR at_ms < $1 - ${bounds.burningEventKeptMs})`,
+  },
   deliveries: { id: 'seq', age: 'created_at_ms' },
   refusals: { id: 'seq', age: 'at_ms' },
   route_hours: { id: 'at_ms, model, provider, upstream_model, source', age: 'at_ms' },

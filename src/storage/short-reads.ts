@@ -15,6 +15,7 @@ import {
   type CallerMeters,
   type CallerQuestion,
   groupRates,
+  type KeyLimits,
   type KeyMeters,
   type KeyRow,
   type LedgerReader,
@@ -22,6 +23,7 @@ import {
   type PersonRow,
   type PersonWindow,
   type PlanMeter,
+  type RowPage,
   readLimits,
   rolled,
   rolledPerson,
@@ -165,6 +167,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...installationReads(on),
     ...meterReads(on),
     ...budgetReads(on),
+    ...rowReads(on),
     ...paymentReads(on),
     ...codeReads(on),
     ...billReads(on),
@@ -399,7 +402,7 @@ function installationReads(
   };
 }
 
-function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHolds' | 'personMeters'> {
+function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHolds' | 'personMeters' | keyof RowReads> {
   const account = on.prepare<AccountMetersTable>(
     `SELECT ${readText('m', accountColumns, on.number)} FROM account_meters m WHERE m.id = $1`,
   );
@@ -469,6 +472,53 @@ function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHold
     openMessage: async (requestId) => first(await owner(requestId)),
   };
 }
+
+type RowReads = Pick<LedgerReader, 'listAccountRows' | 'listPersonRows' | 'listKeyLimits'>;
+
+function rowReads(on: SqlReader): RowReads {
+  const pageOf = <Table extends { id: number }, Row>(
+    table: string,
+    columns: readonly Pick<Column<Row>, 'name' | 'type'>[],
+    read: (row: Table) => Row,
+  ) => {
+    const ask = on.prepare<Table>(
+      `SELECT ${readText('m', columns, on.number)} FROM ${table} m WHERE m.id > $1 ORDER BY m.id LIMIT $2`,
+    );
+    return async ({ after, limit }: { after: number; limit: number }): Promise<RowPage<Row>> => {
+      const rows = await ask(after, limit);
+      return { rows: rows.map(read), last: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
+    };
+  };
+  const ofLimits = keyColumns.filter(({ name }) => (KEY_LIMIT_COLUMNS as readonly string[]).includes(name));
+  return {
+    listAccountRows: pageOf('account_meters', accountColumns, readAccountRow),
+    listPersonRows: pageOf('person_meters', personColumns, readPersonRow),
+    listKeyLimits: pageOf<Pick<KeyMetersTable, (typeof KEY_LIMIT_COLUMNS)[number]>, KeyLimits>(
+      'key_meters',
+      ofLimits,
+      (row) => ({
+        id: row.id,
+        account: row.account_id,
+        person: row.person_id,
+        quota: row.quota,
+        quotaPeriod: row.quota_period,
+        spending: { used: row.quota_used, held: row.quota_held, periodStartMs: row.quota_period_start_ms },
+      }),
+    ),
+  };
+}
+
+/** No JSON: keys may be many. */
+const KEY_LIMIT_COLUMNS = [
+  'id',
+  'account_id',
+  'person_id',
+  'quota',
+  'quota_period',
+  'quota_used',
+  'quota_held',
+  'quota_period_start_ms',
+] as const;
 
 function budgetReads(on: SqlReader): Pick<LedgerReader, 'personMeters'> {
   const budgets = on.prepare<Record<string, unknown>>(

@@ -6,6 +6,7 @@ import type { OpenStores } from '../money/ledger/workbench.ts';
 import { accessConformance } from './conformance/access.ts';
 import { admissionConformance } from './conformance/admission.ts';
 import { answerConformance } from './conformance/answers.ts';
+import { budgetWatchConformance } from './conformance/budget-watch.ts';
 import { bundleConformance } from './conformance/bundles.ts';
 import { callerMetersConformance } from './conformance/caller-meters.ts';
 import { claimAgeConformance, claimConformance, reversalBoundConformance } from './conformance/claims.ts';
@@ -87,6 +88,7 @@ export function describeStore(
     describe('reports by month that', () => monthConformance(open));
     describe('adds up to the nanodollar', () => reconciliationConformance(open));
     describe('retains', () => retentionConformance(open));
+    describe('reports once', () => budgetWatchConformance(open));
     describe('returns to a key', () => callerMetersConformance(open));
   });
 }

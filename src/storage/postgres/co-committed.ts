@@ -29,12 +29,12 @@ import type { Reader } from './read-pool.ts';
 
 /** Deletes the oldest rows before that time. */
 function forgetRows(table: ForgottenTable, beforeMs: number): CheckedAsk[] {
-  const { age } = forgottenColumns[table];
+  const { age, where: ofTable = '' } = forgottenColumns[table];
   const id = table === 'usage_records' ? 'request_id, month' : forgottenColumns[table].id;
   const drop = (where: string) =>
     `DELETE FROM ${table} WHERE (${id}) IN (
       SELECT ${id} FROM ${table} WHERE ${age} < $1 ${where} ORDER BY ${age} LIMIT $2)`;
-  if (table !== 'usage_records') return [{ text: drop(''), values: [beforeMs, bounds.rowsDroppedAtOnce] }];
+  if (table !== 'usage_records') return [{ text: drop(ofTable), values: [beforeMs, bounds.rowsDroppedAtOnce] }];
   return [
     requireExpired('usage', beforeMs, 'a usage record is dropped only after the retention boundary has passed it'),
     { text: drop('AND month <= $3'), values: [beforeMs, bounds.rowsDroppedAtOnce, monthOf(beforeMs)] },
@@ -71,10 +71,10 @@ export function retentionReads(reader: Reader): RetentionReads {
   };
   return {
     countForgotten(table, beforeMs) {
-      const { age } = forgottenColumns[table];
+      const { age, where: ofTable = '' } = forgottenColumns[table];
       const old = (where: string, limit: string) =>
         `SELECT count(*)::float8 AS count FROM (SELECT 1 FROM ${table} r WHERE r.${age} < $1 ${where} LIMIT ${limit}) old`;
-      if (table !== 'usage_records') return countOf(old('', '$2'), beforeMs);
+      if (table !== 'usage_records') return countOf(old(ofTable, '$2'), beforeMs);
       return countOf(old('AND r.month <= $2', '$3'), beforeMs, monthOf(beforeMs));
     },
     countToCarry: (account, beforeMs) => countOf(COUNT_TO_CARRY, account, beforeMs),

@@ -29,16 +29,17 @@ export function forgetRows(database: Database, table: ForgottenTable, beforeMs: 
       beforeMs <= readRetainedSince(database, 'usage'),
       'a usage record is dropped only after the retention boundary has passed it',
     );
-  const { id, age } = forgottenColumns[table];
+  const { id, age, where = '' } = forgottenColumns[table];
   prepareText(
     database,
-    `DELETE FROM ${table} WHERE (${id}) IN (SELECT ${id} FROM ${table} WHERE ${age} < $1 ORDER BY ${age} LIMIT $2)`,
+    `DELETE FROM ${table} WHERE (${id}) IN (SELECT ${id} FROM ${table} WHERE ${age} < $1 ${where} ORDER BY ${age} LIMIT $2)`,
   ).run(beforeMs, bounds.rowsDroppedAtOnce);
 }
 
 /** Number of rows that would be deleted. */
 export function countForgotten(database: Database, table: ForgottenTable, beforeMs: number): number {
-  const text = `SELECT COUNT(*) AS count FROM (SELECT 1 FROM ${table} WHERE ${forgottenColumns[table].age} < $1 LIMIT $2)`;
+  const { age, where = '' } = forgottenColumns[table];
+  const text = `SELECT COUNT(*) AS count FROM (SELECT 1 FROM ${table} WHERE ${age} < $1 ${where} LIMIT $2)`;
   return (prepareText(database, text).get(beforeMs, bounds.rowsDroppedAtOnce) as { count: number }).count;
 }
 

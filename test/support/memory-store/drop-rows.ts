@@ -24,7 +24,11 @@ function findOld(tables: MemoryTables, table: ForgottenTable, beforeMs: number):
     claims: () => [...tables.claims].map(([key, { atMs }]) => [key, atMs]),
     answers: () => [...tables.answers].map(([key, { atMs }]) => [key, atMs]),
     payment_events: () => [...tables.paymentEvents].map(([key, { atMs }]) => [key, atMs]),
-    events: () => [...tables.events].map(([key, { atMs }]) => [key, atMs]),
+    events: () =>
+      [...tables.events].map(([key, { atMs, type }]) => [
+        key,
+        type === 'budget.burning' ? atMs + bounds.burningEventKeptMs : atMs,
+      ]),
     deliveries: () => [...tables.deliveries].map(([key, { createdAtMs }]) => [key, createdAtMs]),
     refusals: () => [...tables.refusals].map(([key, { atMs }]) => [key, atMs]),
     route_hours: () => [...tables.routeHours].map(([key, { atMs }]) => [key, atMs]),

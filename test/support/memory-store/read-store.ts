@@ -24,7 +24,7 @@ import {
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config/config.ts';
-import type { DailyTotal, LedgerReader, NewEntry, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
+import type { DailyTotal, LedgerReader, NewEntry, RowPage, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
 import {
   gatherTop,
   gatherTotals,
@@ -337,6 +337,7 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
         last: page.length < limit ? null : (page.at(-1)?.id ?? null),
       };
     },
+    ...rowReads(tables),
     async openMessage(requestId) {
       const hold = tables.holds.get(requestId);
       return hold === undefined ? null : { account: hold.account, key: hold.key };
@@ -357,6 +358,38 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
       return account === undefined ? null : readMonth(tables, account, numbered(), question);
     },
   };
+}
+
+function rowReads(tables: MemoryTables): Pick<LedgerReader, 'listAccountRows' | 'listPersonRows' | 'listKeyLimits'> {
+  return {
+    listAccountRows: async (page) => pageOf(tables.accountMeters, page),
+    listPersonRows: async (page) => pageOf(tables.personMeters, page),
+    async listKeyLimits(page) {
+      const { rows, last } = pageOf(tables.keyMeters, page);
+      return {
+        rows: rows.map(({ id, account, person, quota, quotaPeriod, spending }) => ({
+          id,
+          account,
+          person,
+          quota,
+          quotaPeriod,
+          spending,
+        })),
+        last,
+      };
+    },
+  };
+}
+
+function pageOf<Row extends { id: number }>(
+  table: ReadonlyMap<number, Row>,
+  { after: seen, limit }: { after: number; limit: number },
+): RowPage<Row> {
+  const rows = [...table.values()]
+    .filter(({ id }) => id > seen)
+    .sort((one, other) => one.id - other.id)
+    .slice(0, limit);
+  return { rows, last: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
 }
 
 function recordReads(tables: MemoryTables): UsageStore {

@@ -18,9 +18,9 @@ type Series = readonly [labels: string, values: string];
 
 interface Case {
   alert: string;
-  /** With these the alert fires after half an hour, for these labels. */
+  /** With these the alert fires after half an hour, for these labels: of one series, or of each. */
   fires: readonly Series[];
-  labels: string;
+  labels: string | readonly string[];
   /** With these it does not. */
   rests: readonly Series[];
 }
@@ -38,6 +38,21 @@ const histogram = (metric: string, quick: number): Series[] => [
   one(`${metric}_bucket`, '0+100x40', 'le="1"'),
   one(`${metric}_bucket`, '0+100x40', 'le="+Inf"'),
 ];
+/** The limit of an account, in USD, with its use in a minute, and the time until its window ends. */
+const limitOf = (account: string, window: string, used: string, endsInMs: number): Series[] => {
+  const labels = `account="${account}", limit="allowance", window="${window}"`;
+  return [
+    one('turnpike_account_info', lasting(1), `account="${account}", name="${account}", parent=""`),
+    one('turnpike_account_limit_usd', lasting(100), labels),
+    one('turnpike_account_limit_used_usd', used, labels),
+    one('turnpike_account_limit_end_timestamp_seconds', lasting(endsInMs / 1000), labels),
+  ];
+};
+const burning = (window: string) =>
+  `account="a-${window}", job="t", limit="allowance", name="a-${window}", window="${window}"`;
+const WINDOWS = ['5h', 'day', 'week', 'month'];
+const HOUR_MS = 3_600_000;
+const LATER_MS = 100 * HOUR_MS;
 const alive = one('turnpike_build_info', lasting(1));
 
 const cases: readonly Case[] = [
@@ -115,6 +130,39 @@ const cases: readonly Case[] = [
     rests: [
       one('turnpike_written_off_usd_total', '0+0.005x40', 'model="m", reason="output"'),
       one('turnpike_cost_usd_total', '0+1x40', 'model="m"'),
+    ],
+  },
+  {
+    alert: 'TurnpikeBudgetBurnsFast',
+    // Limits of 100: of a day's, 25 must be used within an hour, and of one of 5 hours 20 within 15 minutes.
+    fires: [
+      ...limitOf('a-5h', '5h', '10+1.5x40', LATER_MS),
+      ...limitOf('a-day', 'day', '10+1x40', LATER_MS),
+      ...limitOf('a-week', 'week', '10+0.4x40', LATER_MS),
+      ...limitOf('a-month', 'month', '10+0.2x40', LATER_MS),
+    ],
+    labels: WINDOWS.map(burning),
+    rests: [
+      ...limitOf('slow', 'month', '10+0.1x40', LATER_MS),
+      ...limitOf('over', 'month', `${'10+1x20'} ${'30+0x20'}`, LATER_MS),
+      ...limitOf('ends', 'month', '10+0.2x40', HOUR_MS),
+      ...limitOf('exhausted', 'month', '95+1x40', LATER_MS),
+      ...limitOf('returned', 'month', `${'90+0x25'} ${'50+0x15'}`, LATER_MS),
+    ],
+  },
+  {
+    alert: 'TurnpikeBudgetBurnsSlowly',
+    fires: [
+      ...limitOf('a-5h', '5h', '10+2x40', LATER_MS),
+      ...limitOf('a-day', 'day', '10+2x40', LATER_MS),
+      ...limitOf('a-week', 'week', '10+1x40', LATER_MS),
+      ...limitOf('a-month', 'month', '10+0.4x40', LATER_MS),
+    ],
+    labels: WINDOWS.map(burning),
+    rests: [
+      ...limitOf('slow', 'month', '10+0.3x40', 2 * LATER_MS),
+      ...limitOf('ends', 'month', '10+0.4x40', 2 * HOUR_MS),
+      ...limitOf('exhausted', 'month', '95+1x40', LATER_MS),
     ],
   },
   {
@@ -203,7 +251,7 @@ test('there is a case for every alert rule', () => {
 /** Prometheus's test file: the alert of a case is the only series, or there is none. */
 function testOf({ alert, labels }: Case, series: readonly Series[], isFiring: boolean) {
   const severity = `alertname="${alert}", alertstate="firing"`;
-  const firing = `ALERTS{${[severity, labels].filter((part) => part !== '').join(', ')}}`;
+  const firing = [labels].flat().map((of) => `{${[severity, of].filter((part) => part !== '').join(', ')}}`);
   return {
     interval: '1m',
     name: `${alert} ${isFiring ? 'fires' : 'rests'}`,
@@ -212,7 +260,7 @@ function testOf({ alert, labels }: Case, series: readonly Series[], isFiring: bo
       {
         expr: `sum without (severity) (ALERTS{alertname="${alert}", alertstate="firing"})`,
         eval_time: '30m',
-        exp_samples: isFiring ? [{ labels: firing.replace('ALERTS', ''), value: 1 }] : [],
+        exp_samples: isFiring ? firing.map((of) => ({ labels: of, value: 1 })) : [],
       },
     ],
   };
