@@ -3,12 +3,15 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { bounds } from '../../../src/config/config.ts';
 import { readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
+import { setBounds } from '../../support/set-bounds.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
 let smtp: ScriptedSmtp;
 let turnpike: Turnpike;
 let account: string;
+let often: Disposable;
 beforeAll(async () => {
+  often = setBounds({ jobsFirstAfterMs: 0, jobsPollMs: 20, budgetsWatchedMs: 20 });
   smtp = await startScriptedSmtp();
   turnpike = await startTurnpike(undefined, {
     TURNPIKE_SMTP_URL: smtp.url,
@@ -20,6 +23,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await turnpike.stop();
   await smtp[Symbol.asyncDispose]();
+  often[Symbol.dispose]();
 });
 
 const addMail = (address: string, of?: string) =>
@@ -97,6 +101,33 @@ test('a token of a former address changes nothing, and a new address is subscrib
   expect(await show(id)).toMatchObject({ address: 'present@example.com', unsubscribed_at: null });
   expect((await press(address)).status).toBe(200);
   expect((await show(id))['unsubscribed_at']).toBeNull();
+});
+
+test('a budget that is used up too fast is mailed once for each speed, while there is something left of it', async () => {
+  const company = await turnpike.admin('POST', '/accounts', { name: 'acme', credit: '5.00' });
+  const of = company['id'] as string;
+  const person = await turnpike.admin('POST', '/people', { email: 'hasty@example.com', role: 'member', account: of });
+  const { key: secret } = await turnpike.admin('POST', '/keys', { account: of, person: person['id'] });
+  await turnpike.admin('POST', '/destinations', {
+    ...{ kind: 'mail', address: 'budgets@example.com', types: ['budget.burning'] },
+  });
+  const body = { model: 'sandbox-echo', max_tokens: 20, messages: [{ role: 'user', content: 'a '.repeat(200) }] };
+  expect((await turnpike.post(secret as string, body)).status).toBe(200);
+  const { data: usage } = (await turnpike.admin('GET', `/usage?account=${of}`)) as { data: { cost: string }[] };
+  const limit = (Number(usage[0]?.cost) * 1.8).toFixed(9);
+  const budget = { limits: [{ window: '5h', limit }], stops: false };
+  await turnpike.admin('PATCH', `/people/${person['id']}/budget`, budget);
+  await untilMail('budgets@example.com', 2);
+  const texts = mailsTo('budgets@example.com').map(({ text }) => text);
+  for (const text of texts) expect(text).toContain(`budget of the person ${person['id']} of`);
+  expect(texts.filter((text) => text.includes('USD were used in 15 minutes of'))).toHaveLength(1);
+  const { data: found } = (await turnpike.admin('GET', `/events?account=${of}&type=budget.burning`)) as {
+    data: { data: Record<string, unknown> }[];
+  };
+  expect(found.map(({ data }) => [data['window'], data['speed'], data['person']])).toEqual([
+    ['5h', 'slow', person['id']],
+    ['5h', 'fast', person['id']],
+  ]);
 });
 
 test('mails of an account are sent to its enabled people only, also if an operator creates the destination', async () => {
