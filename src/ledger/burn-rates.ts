@@ -106,18 +106,24 @@ export interface BurningLimit extends UseReading {
   endsAtMs: number;
 }
 
-/** The levels at which a limit burns, by the readings of its window, the present one included. */
-export function burnsOf(readings: UseReadings, { length, limit, used, endsAtMs }: BurningLimit, nowMs: number): Burn[] {
-  if (used >= limit || nowMs >= endsAtMs) return [];
-  return BURN_LEVELS[length].flatMap((level, at): Burn[] => {
+/** The burn of a limit at its fastest level, by the readings of its window, the present one included; null: it lasts, or is exhausted. */
+export function burnOf(
+  readings: UseReadings,
+  { length, limit, used, endsAtMs }: BurningLimit,
+  nowMs: number,
+): Burn | null {
+  if (used >= limit || nowMs >= endsAtMs) return null;
+  for (const at of [0, 1] as const) {
+    const level = BURN_LEVELS[length][at];
     const { percent, longMs } = level;
     // Divided first: the product of a limit and a percentage may exceed a safe integer.
     const neededIn = (ms: number) => (limit / 100) * percent * (ms / longMs);
-    const { spent } = readings.usedSince(at as 0 | 1, nowMs - longMs, used);
-    const latest = readings.usedSince(at as 0 | 1, nowMs - shortOf(longMs), used);
-    if (spent === 0 || spent < neededIn(longMs)) return [];
-    if (latest.spent === 0 || latest.spent < neededIn(nowMs - latest.fromMs)) return [];
+    const { spent } = readings.usedSince(at, nowMs - longMs, used);
+    const latest = readings.usedSince(at, nowMs - shortOf(longMs), used);
+    if (spent === 0 || spent < neededIn(longMs)) continue;
+    if (latest.spent === 0 || latest.spent < neededIn(nowMs - latest.fromMs)) continue;
     const exhaustedAtMs = nowMs + Math.ceil((limit - used) / (spent / longMs));
-    return exhaustedAtMs < endsAtMs ? [{ level, spent, exhaustedAtMs }] : [];
-  });
+    if (exhaustedAtMs < endsAtMs) return { level, spent, exhaustedAtMs };
+  }
+  return null;
 }

@@ -2,7 +2,7 @@
 
 export { applyBatch } from './apply-batch.ts';
 export { type BudgetLimit, budgetEndMs, budgetLeft, budgetLimits, NO_USE, rolledPerson, usedIn } from './budgets.ts';
-export { BURN_LEVELS, type Burn, type BurningLimit, burnsOf, UseReadings } from './burn-rates.ts';
+export { BURN_LEVELS, type Burn, type BurningLimit, burnOf, UseReadings } from './burn-rates.ts';
 export { type CheckReport, checkLedger, type LedgerSums } from './check.ts';
 export { type BatchFacts, GroupCommit } from './group-commit.ts';
 export { LostHolds } from './lost-holds.ts';

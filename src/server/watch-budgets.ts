@@ -14,7 +14,7 @@ import {
   type BurningLimit,
   budgetEndMs,
   budgetLimits,
-  burnsOf,
+  burnOf,
   type KeyLimits,
   type PersonRow,
   type RowPage,
@@ -101,12 +101,13 @@ export class BudgetWatch {
       const readings = this.#readings.get(name) ?? new UseReadings();
       next.set(name, readings);
       readings.add(one.length, one, nowMs);
-      for (const limit of limits)
-        for (const burn of burnsOf(readings, limit, nowMs)) {
-          const event = eventOf(name, limit, burn, nowMs);
-          if (event.dedupe !== null) reported.add(event.dedupe);
-          if (!this.#reported.has(event.dedupe ?? '')) events.push(event);
-        }
+      for (const limit of limits) {
+        const burn = burnOf(readings, limit, nowMs);
+        if (burn === null) continue;
+        const dedupe = `budget.burning:${name}:${limit.account}:${limit.startMs}:${burn.level.name}`;
+        reported.add(dedupe);
+        if (!this.#reported.has(dedupe)) events.push({ ...eventOf(limit, burn, nowMs), dedupe });
+      }
     }
     if (events.length > 0) await this.#parts.stores.events.emit(events);
   }
@@ -130,7 +131,9 @@ function windowsOfAccount({ id, allowance, allowancePeriod, spending, plan }: Ac
   const of = { account: id, key: null, person: null };
   const allowed = limitOf(allowance, allowancePeriod, spending, nowMs);
   const windows: WatchedWindow[] =
-    allowed === null ? [] : [{ name: `allowance:${id}`, limits: [{ ...allowed, ...of, kind: 'allowance' }] }];
+    allowed === null
+      ? []
+      : [{ name: `allowance:${id}:${allowed.length}`, limits: [{ ...allowed, ...of, kind: 'allowance' }] }];
   const current = plan === null || (plan.endsAtMs !== null && plan.endsAtMs <= nowMs) ? null : rolledPlan(plan, nowMs);
   for (const window of current?.windows ?? []) {
     const { length, limit, used, startMs } = window;
@@ -145,7 +148,7 @@ function windowsOfAccount({ id, allowance, allowancePeriod, spending, plan }: Ac
 function windowsOfKey({ id, account, quota, quotaPeriod, spending }: KeyLimits, nowMs: number): WatchedWindow[] {
   const limit = limitOf(quota, quotaPeriod, spending, nowMs);
   if (limit === null) return [];
-  return [{ name: `key:${id}`, limits: [{ ...limit, account, key: id, person: null, kind: 'quota' }] }];
+  return [{ name: `key:${id}:${limit.length}`, limits: [{ ...limit, account, key: id, person: null, kind: 'quota' }] }];
 }
 
 /** null: without a limit, or without an end. */
@@ -191,8 +194,8 @@ function payersOf(
   return [...found.values()];
 }
 
-function eventOf(name: string, limit: WatchedLimit, { level, spent, exhaustedAtMs }: Burn, nowMs: number): NewEvent {
-  const { account, kind, key, person, length, used, startMs, endsAtMs } = limit;
+function eventOf(limit: WatchedLimit, { level, spent, exhaustedAtMs }: Burn, nowMs: number) {
+  const { account, kind, key, person, length, used, endsAtMs } = limit;
   const data = {
     limit: kind,
     key: key === null ? null : formatId('key', key),
@@ -206,6 +209,5 @@ function eventOf(name: string, limit: WatchedLimit, { level, spent, exhaustedAtM
     exhausted_at: new Date(exhaustedAtMs).toISOString(),
     resets_at: new Date(endsAtMs).toISOString(),
   };
-  const dedupe = `budget.burning:${name}:${account}:${startMs}:${level.name}`;
-  return { atMs: nowMs, account, type: 'budget.burning', data, dedupe };
+  return { atMs: nowMs, account, type: 'budget.burning' as const, data };
 }

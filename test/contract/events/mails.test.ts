@@ -103,7 +103,7 @@ test('a token of a former address changes nothing, and a new address is subscrib
   expect((await show(id))['unsubscribed_at']).toBeNull();
 });
 
-test('a budget that is used up too fast is mailed once for each speed, while there is something left of it', async () => {
+test('a budget that is used up too fast is mailed once, while there is something left of it', async () => {
   const company = await turnpike.admin('POST', '/accounts', { name: 'acme', credit: '5.00' });
   const of = company['id'] as string;
   const person = await turnpike.admin('POST', '/people', { email: 'hasty@example.com', role: 'member', account: of });
@@ -117,15 +117,12 @@ test('a budget that is used up too fast is mailed once for each speed, while the
   const limit = (Number(usage[0]?.cost) * 1.8).toFixed(9);
   const budget = { limits: [{ window: '5h', limit }], stops: false };
   await turnpike.admin('PATCH', `/people/${person['id']}/budget`, budget);
-  await untilMail('budgets@example.com', 2);
-  const texts = mailsTo('budgets@example.com').map(({ text }) => text);
-  for (const text of texts) expect(text).toContain(`budget of the person ${person['id']} of`);
-  expect(texts.filter((text) => text.includes('USD were used in 15 minutes of'))).toHaveLength(1);
+  const mail = await untilMail('budgets@example.com', 1);
+  expect(mail?.text).toContain(`USD were used in 15 minutes of the budget of the person ${person['id']} of`);
   const { data: found } = (await turnpike.admin('GET', `/events?account=${of}&type=budget.burning`)) as {
     data: { data: Record<string, unknown> }[];
   };
   expect(found.map(({ data }) => [data['window'], data['speed'], data['person']])).toEqual([
-    ['5h', 'slow', person['id']],
     ['5h', 'fast', person['id']],
   ]);
 });
