@@ -118,10 +118,10 @@ test('use from before the first reading does not count, except since the beginni
 });
 
 test('a reset or a refund begins anew, and a limit that is exhausted is not reported', () => {
-  const base = { length: 'day', fromMs: MONDAY_MS, forMs: 3 * HOUR_MS } as const;
-  const resetAt = HOUR_MS + 30 * MINUTE_MS;
-  const usedAt = (ms: number) => (ms < resetAt ? 0.01 : 0.001 + (0.4 * (ms - resetAt)) / HOUR_MS);
-  expect([...reportsOf({ ...base, usedAt }).keys()]).toEqual(['fast']);
+  const resetAt = HOUR_MS;
+  const base = { length: 'day', fromMs: MONDAY_MS, forMs: 2 * HOUR_MS } as const;
+  const usedAt = (ms: number) => (ms < resetAt ? 0.5 : (0.4 * (ms - resetAt)) / HOUR_MS);
+  expect([...reportsOf({ ...base, usedAt }, resetAt).keys()]).toEqual(['fast']);
   expect(reportsOf({ ...base, usedAt: (ms) => (ms === 0 ? 0 : 1) }).size).toBe(0);
 });
 

@@ -88,12 +88,17 @@ function budgetTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, MUCH);
     const budget = (length: 'day' | '5h', limit: number, stops: boolean) => ({ limits: [{ length, limit }], stops });
     const company = bench.account;
-    await bench.setAccount({ company: { personBudget: budget('day', LIMIT, false) } });
-    const team = await bench.addAccount(0);
+    const [department, team] = [await bench.addAccount(0), await bench.addAccount(0)];
     await bench.ask({ kind: 'set-person', person, account: company, enabled: true });
     const terms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
-    const ofTeam = { parent: company, paysFrom: 'parent', personBudget: budget('5h', LIMIT, true) } as const;
-    await bench.ask({ kind: 'set-account', account: team, terms: { ...terms, company: ofTeam } });
+    const below = (account: number, parent: number, personBudget: ReturnType<typeof budget>) =>
+      bench.ask({
+        kind: 'set-account',
+        account,
+        terms: { ...terms, company: { parent, paysFrom: 'parent', personBudget } },
+      });
+    await below(department, company, budget('day', LIMIT, false));
+    await below(team, department, budget('5h', LIMIT, true));
     bench.account = team;
     bench.key = await bench.addKey({}, team);
     await bench.setKey({ person });
@@ -104,7 +109,7 @@ function budgetTests(open: OpenStores): void {
     expect(found.toSorted()).toEqual(
       [
         [team, '5h', 'fast'],
-        [company, 'day', 'fast'],
+        [department, 'day', 'fast'],
       ].toSorted(),
     );
     expect((await eventsOf(bench))[0]?.data).toMatchObject({ limit: 'budget', person: formatId('person', person) });

@@ -226,6 +226,7 @@ describe('the accounts that have metrics', () => {
     spend(TEAM, 0);
     spend(OTHER, 5);
     clock.advance((bounds.accountsRankedDays + 1) * DAY_MS);
+    spend(TEAM, 0);
     settings = { accountsInMetrics: [], topAccountsInMetrics: 5 };
     await rankAccounts(parts());
     expect(await ranked()).toEqual([]);
