@@ -119,7 +119,7 @@ test('use from before the first reading does not count, except since the beginni
 
 test('a reset or a refund begins anew, and a limit that is exhausted is not reported', () => {
   const resetAt = HOUR_MS;
-  const base = { length: 'day', fromMs: MONDAY_MS, forMs: 2 * HOUR_MS } as const;
+  const base = { length: 'day', fromMs: MONDAY_MS, forMs: resetAt + 50 * MINUTE_MS } as const;
   const usedAt = (ms: number) => (ms < resetAt ? 0.5 : (0.4 * (ms - resetAt)) / HOUR_MS);
   expect([...reportsOf({ ...base, usedAt }, resetAt).keys()]).toEqual(['fast']);
   expect(reportsOf({ ...base, usedAt: (ms) => (ms === 0 ? 0 : 1) }).size).toBe(0);
