@@ -266,12 +266,11 @@ function testOf({ alert, labels }: Case, series: readonly Series[], isFiring: bo
   };
 }
 
-test.skipIf(promtool === null)('every alert fires for its case, and rests otherwise', async () => {
+async function runRuleTests(document: object): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'turnpike-alerts-'));
   try {
     const path = join(directory, 'alerts.test.yaml');
-    const tests = cases.flatMap((one) => [testOf(one, one.fires, true), testOf(one, one.rests, false)]);
-    writeFileSync(path, stringify({ rule_files: [rulesPath], evaluation_interval: '1m', tests }));
+    writeFileSync(path, stringify(document));
     const child = Bun.spawn([promtool as string, 'test', 'rules', path], { stdout: 'pipe', stderr: 'pipe' });
     const output = `${await new Response(child.stdout).text()}${await new Response(child.stderr).text()}`;
     expect(output).not.toContain('FAILED');
@@ -279,4 +278,31 @@ test.skipIf(promtool === null)('every alert fires for its case, and rests otherw
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+test.skipIf(promtool === null)('every alert fires for its case, and rests otherwise', async () => {
+  const tests = cases.flatMap((one) => [testOf(one, one.fires, true), testOf(one, one.rests, false)]);
+  await runRuleTests({ rule_files: [rulesPath], evaluation_interval: '1m', tests });
 });
+
+test.skipIf(promtool === null)('counters of an account that leaves and returns have the right increase', async () => {
+  // Ten minutes with series, twenty without, ten with: it goes on where it was, or at 0 if it was forgotten.
+  const values = { continued: '0+1x10 _x20 10+1x10', forgotten: '90+1x10 _x20 0+1x10' };
+  const name = 'turnpike_account_cost_usd_total';
+  await runRuleTests({
+    evaluation_interval: '1m',
+    tests: Object.entries(values).map(([account, of]) => ({
+      interval: '1m',
+      input_series: [{ series: `${name}{account="${account}"}`, values: of }],
+      promql_expr_test: [
+        // From the first to the last sample, so that nothing is extrapolated.
+        { expr: `round(increase(${name}[41m]))`, eval_time: '41m', exp_samples: [sample(account, 20)] },
+        { expr: `round(rate(${name}[5m]) * 60)`, eval_time: '41m', exp_samples: [sample(account, 1)] },
+      ],
+    })),
+  });
+});
+
+function sample(account: string, value: number) {
+  return { labels: `{account="${account}"}`, value };
+}
