@@ -25,6 +25,7 @@ import { peopleConformance } from './conformance/people.ts';
 import { periodConformance } from './conformance/periods.ts';
 import { debtConformance, planConformance, planTimeConformance } from './conformance/plans.ts';
 import { billConformance } from './conformance/provider-bills.ts';
+import { rankedAccountsConformance } from './conformance/ranked-accounts.ts';
 import { rateConformance } from './conformance/rates.ts';
 import { readConformance } from './conformance/reads.ts';
 import { reconciliationConformance } from './conformance/reconciliation.ts';
@@ -88,6 +89,7 @@ export function describeStore(
     describe('reports by month that', () => monthConformance(open));
     describe('adds up to the nanodollar', () => reconciliationConformance(open));
     describe('retains', () => retentionConformance(open));
+    describe('ranks', () => rankedAccountsConformance(open));
     describe('reports once', () => budgetWatchConformance(open));
     describe('returns to a key', () => callerMetersConformance(open));
   });
