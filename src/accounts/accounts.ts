@@ -53,6 +53,7 @@ export {
   type DirectoryGroupStore,
   EVERYONE,
   groupsOfSource,
+  keepGroups,
   type Place,
   placeOf,
   SCIM_SOURCE,

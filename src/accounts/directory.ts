@@ -2,6 +2,7 @@
 // from SCIM; only operators map them.
 
 import type { AuditContext } from '../audit/audit.ts';
+import { bounds } from '../config/config.ts';
 import type { Role } from './access-token.ts';
 
 export interface DirectoryGroup {
@@ -44,6 +45,23 @@ export interface DirectoryGroupStore {
   countDirectoryGroups(): Promise<number>;
   /** A new group, or a changed one. */
   saveDirectoryGroup(group: DirectoryGroup, auditContext: AuditContext): Promise<void>;
+}
+
+/**
+ * The names to keep of those in which a directory has a person: sorted, each once, and bounded, because they are stored with the person
+ * and in tokens. If there are more, those that policies name come first.
+ */
+export function keepGroups(names: Iterable<string>, named: ReadonlySet<string>): string[] {
+  const sorted = [...new Set(names)].sort();
+  const inOrder = [...sorted.filter((name) => named.has(name)), ...sorted.filter((name) => !named.has(name))];
+  const kept: string[] = [];
+  let bytes = 0;
+  for (const name of inOrder) {
+    bytes += Buffer.byteLength(JSON.stringify(name)) + 1;
+    if (kept.length === bounds.keptGroupsMax || bytes > bounds.keptGroupsBytesMax) break;
+    kept.push(name);
+  }
+  return kept.sort();
 }
 
 const RANK: Readonly<Record<Role, number>> = { operator: 0, viewer: 1, owner: 2, member: 3 };

@@ -31,6 +31,8 @@ export interface Person {
   directorySource?: string | null;
   /** As which they sign in with OpenID Connect, once they have. */
   identity?: Identity | null;
+  /** Names of the groups that the issuer claimed at their last sign-in there: sorted, as `keepGroups` bounds them. null: none yet. */
+  claimedGroups?: readonly string[] | null;
   /**
    * Who disabled them: their directory, which enables them again when a group has a place for them; people of their account; or the
    * installation, and nobody places them anywhere until it enables them. null: they are not disabled, or it is not known.

@@ -7,11 +7,13 @@ import {
   findOnlyInvitation,
   groupsOfSource,
   type Identity,
+  keepGroups,
   type Person,
   type Place,
   placeOf,
 } from '../accounts/accounts.ts';
 import { formatId, newRequestId } from '../base/ids.ts';
+import { groupsInPolicies } from '../catalog/catalog.ts';
 import type { OidcSettings } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { AdminEnvironment } from './admin-app.ts';
@@ -51,7 +53,7 @@ export type AdmitIdentity = (identity: VerifiedIdentity, address: string) => Pro
 type Decision =
   | { kind: 'refuse'; refusal: IdentityRefusal }
   | { kind: 'admit' }
-  /** Becomes the person at the issuer. */
+  /** Becomes the person at the issuer, with the groups that it claims. */
   | { kind: 'bind'; person: Person }
   | { kind: 'accept'; person: Person }
   | { kind: 'place'; person: Person; place: Place | null }
@@ -86,9 +88,29 @@ function identityOf({ issuer, subject }: VerifiedIdentity): Identity {
   return { issuer: issuer.issuer, subject };
 }
 
-function profileOf(verified: VerifiedIdentity): DirectoryProfile {
+function profileOf(call: Call, verified: VerifiedIdentity, before: Person | null): DirectoryProfile {
   const { email, name, issuer } = verified;
-  return { email, name, identity: identityOf(verified), source: issuer.id };
+  return { email, name, ...bindingOf(call, verified, before), source: issuer.id };
+}
+
+type Binding = Required<Pick<Person, 'identity' | 'claimedGroups'>>;
+
+/** As whom the person signs in, and their groups there. Groups that the issuer left out stay as they were for the same identity. */
+function bindingOf({ catalog }: Call, verified: VerifiedIdentity, before: Person | null): Binding {
+  const identity = identityOf(verified);
+  const { groups } = verified;
+  if (groups !== null) return { identity, claimedGroups: keepGroups(groups, groupsInPolicies(catalog.current())) };
+  const isSame = before?.identity?.issuer === identity.issuer && before.identity.subject === identity.subject;
+  return { identity, claimedGroups: isSame ? (before.claimedGroups ?? null) : null };
+}
+
+function isBound({ identity, claimedGroups = null }: Person, binding: Binding): boolean {
+  const textOf = (groups: readonly string[] | null) => JSON.stringify(groups);
+  return (
+    identity?.issuer === binding.identity?.issuer &&
+    identity?.subject === binding.identity?.subject &&
+    textOf(claimedGroups) === textOf(binding.claimedGroups ?? null)
+  );
 }
 
 const refuse = (refusal: IdentityRefusal): Decision => ({ kind: 'refuse', refusal });
@@ -119,15 +141,14 @@ async function decideOnPerson(call: Call, verified: VerifiedIdentity, person: Pe
   if (managedBy === 'directory' && (directorySource === null || directorySource === issuer.id)) {
     if (groups === null) return refuse('groups_unavailable');
     const place = await placeAt(call, issuer.id, groups);
-    if (!wouldPlace(person, place, profileOf(verified)))
+    if (!wouldPlace(person, place, profileOf(call, verified, person)))
       return person.status === 'enabled' ? { kind: 'admit' } : refuse('person_disabled');
     return { kind: 'place', person, place };
   }
   if (person.email !== email) return refuse('email_changed');
   if (person.status === 'disabled') return refuse('person_disabled');
   if (person.status === 'invited') return { kind: 'accept', person };
-  const { issuer: url, subject } = person.identity ?? {};
-  return url === issuer.issuer && subject === verified.subject ? { kind: 'admit' } : { kind: 'bind', person };
+  return isBound(person, bindingOf(call, verified, person)) ? { kind: 'admit' } : { kind: 'bind', person };
 }
 
 /** Nobody claims the email, and the identity is nobody's. */
@@ -141,7 +162,7 @@ async function decideOnUnknown(call: Call, verified: VerifiedIdentity): Promise<
     if (groups === null) return refuse('groups_unavailable');
     const place = await placeAt(call, issuer.id, groups);
     if (place !== null) {
-      const isRefused = await findFormer(call, profileOf(verified), place).then(() => false, isConflict);
+      const isRefused = await findFormer(call, profileOf(call, verified, null), place).then(() => false, isConflict);
       if (!isRefused) return { kind: 'create', place };
     }
   }
@@ -170,8 +191,8 @@ async function perform(call: Call, verified: VerifiedIdentity, decision: Decisio
   if (decision.kind === 'accept') return accept(call, verified, decision.person);
   call.context.set('actor', { id: 'directory', role: 'service' });
   try {
-    const profile = profileOf(verified);
     const { place } = decision;
+    const profile = profileOf(call, verified, decision.kind === 'create' ? null : decision.person);
     const person =
       decision.kind === 'create'
         ? await addPerson(call, profile, decision.place)
@@ -185,7 +206,7 @@ async function perform(call: Call, verified: VerifiedIdentity, decision: Decisio
 
 async function bind(call: Call, verified: VerifiedIdentity, before: Person): Promise<null> {
   const { id, role, accountId } = before;
-  const after: Person = { ...before, identity: identityOf(verified) };
+  const after: Person = { ...before, ...bindingOf(call, verified, before) };
   call.context.set('principal', { id: formatId('person', id), role, accountId, expiresAtMs: null });
   const note = personNote('person.update', before, after);
   await call.people.updatePerson(after, 'as it is', recordAudit(call, [note]));
@@ -195,7 +216,7 @@ async function bind(call: Call, verified: VerifiedIdentity, before: Person): Pro
 async function accept(call: Call, verified: VerifiedIdentity, before: Person): Promise<null> {
   await call.signIn.forgetPassword(verified.email); // set by a former owner of this email, or with another link
   const standing = { status: 'enabled' as const, linkExpiresAtMs: null, disabledBy: null };
-  const after: Person = { ...before, ...standing, identity: identityOf(verified) };
+  const after: Person = { ...before, ...standing, ...bindingOf(call, verified, before) };
   await storeAccepted(call, before, after, { accepted_by: 'single sign-on' });
   return null;
 }

@@ -78,6 +78,12 @@ export const personSchema = z
       .object({ issuer: z.string(), subject: z.string() })
       .nullable()
       .describe('As which they sign in with OpenID Connect; null: they have not yet.'),
+    claimed_groups: z
+      .array(z.string())
+      .nullable()
+      .describe(
+        'Groups that the issuer claimed at their last sign-in, for policies; null: they have not signed in there.',
+      ),
     disabled_by: z
       .enum(['directory', 'account', 'installation'])
       .nullable()
@@ -93,7 +99,8 @@ const encode = encoderOf(personSchema);
 
 export function encodePerson({ tags = NO_TAGS, ...person }: Person): z.infer<typeof personSchema> {
   const { managedBy = null, directorySource = null, identity = null, disabledBy = null } = person;
-  return encode({ ...person, tags, managedBy, directorySource, identity, disabledBy });
+  const claimedGroups = identity === null ? null : (person.claimedGroups ?? null); // an identity takes them along
+  return encode({ ...person, tags, managedBy, directorySource, identity, claimedGroups, disabledBy });
 }
 
 /** The person with this id "person_…", if the principal may see them. Throws object_not_found. */

@@ -20,6 +20,8 @@ export interface DirectoryProfile {
   name: string;
   /** As which they sign in, if that is known. */
   identity: Identity | null;
+  /** As `Person` has them. Absent: the directory does not say it here. */
+  claimedGroups?: readonly string[] | null;
   /** The source that places them: the id of an issuer, or "scim". */
   source: string;
   /** Further rows of the transaction that stores the person. */
@@ -75,8 +77,14 @@ function isSameIdentity(one: Identity, other: Identity): boolean {
 /** `invited`: becomes the person. */
 async function storeNew(call: Call, invited: Person | null, profile: DirectoryProfile, place: Place): Promise<Person> {
   const { people, clock, context } = call;
-  const { email, name, identity, source, rowsOf = noRows } = profile;
-  const managed = { managedBy: 'directory' as const, directorySource: source, identity, disabledBy: null };
+  const { email, name, identity, claimedGroups = null, source, rowsOf = noRows } = profile;
+  const managed = {
+    managedBy: 'directory' as const,
+    directorySource: source,
+    identity,
+    claimedGroups,
+    disabledBy: null,
+  };
   const standing = { email, ...place, ...managed, status: 'enabled' as const, linkExpiresAtMs: null };
   const { id: madeBy } = context.get('actor') ?? context.get('principal');
   const made = { id: newNumber(), madeBy, createdAtMs: clock.nowMs() };
@@ -127,7 +135,9 @@ export function wouldPlace(before: Person, place: Place | null, profile: PlacedP
 function afterPlacing(before: Person, place: Place | null, { isActive = true, ...profile }: PlacedProfile): Person {
   const { email = before.email, identity = before.identity ?? null } = profile;
   const { source: directorySource = before.directorySource ?? null } = profile;
-  const told: Person = { ...before, email, name: profile.name || before.name, identity, directorySource };
+  const { claimedGroups = before.claimedGroups ?? null } = profile;
+  const name = profile.name || before.name;
+  const told: Person = { ...before, email, name, identity, directorySource, claimedGroups };
   const after = isActive && place !== null ? placed(told, place) : disabled(told);
   // Nobody takes an address by a sign-in that is refused. SCIM also describes people without access.
   return after.status === 'enabled' || directorySource === SCIM_SOURCE ? after : { ...after, email: before.email };
@@ -154,8 +164,11 @@ function disabled(before: Person): Person {
 }
 
 function isSame(before: Person, after: Person): boolean {
-  const textOf = ({ id, accountId, role, email, name, status, identity = null, directorySource = null }: Person) =>
-    JSON.stringify([id, accountId, role, email, name, status, identity?.issuer, identity?.subject, directorySource]);
+  const textOf = ({ id, accountId, role, email, name, status, identity = null, ...more }: Person) => {
+    const { directorySource = null, claimedGroups = null } = more;
+    const { issuer, subject } = identity ?? {};
+    return JSON.stringify([id, accountId, role, email, name, status, issuer, subject, directorySource, claimedGroups]);
+  };
   return textOf(before) === textOf(after);
 }
 

@@ -1,7 +1,7 @@
 // Sign-in of coding agents by the device flow (RFC 8628): the answers of /oauth/…. What Claude Code expects of them beyond the RFC is
 // its gateway protocol, https://code.claude.com/docs/en/claude-apps-gateway (2026-08-22), and what its release 2.1.332 does.
 
-import type { AccountStore, AgentCaller, AgentClient, PersonStore } from '../accounts/accounts.ts';
+import type { AccountStore, AgentCaller, AgentClient, Person, PersonStore } from '../accounts/accounts.ts';
 import type { AuditContext } from '../audit/audit.ts';
 import { networksOf } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
@@ -35,7 +35,7 @@ export interface AgentSignInParts {
   /** Counts over all nodes. */
   count: Count;
   /** The names of a person's directory groups. */
-  groupsOf(person: number): Promise<readonly string[]>;
+  groupsOf(person: Person): Promise<readonly string[]>;
   /** A key's grant ended: nothing of it may stay cached. */
   forgetKey(key: number): void;
   /** Whether a write failed because another one came first. */
@@ -205,18 +205,17 @@ export class AgentSignIn {
   /** The person as they are now; null if they, their account or the key may no longer send messages. */
   async #callerOf({ id, personId, accountId, keyId, client }: AgentGrant): Promise<AgentCaller | null> {
     const { people, accounts, groupsOf, clock } = this.#parts;
-    const [person, account, key, groups] = await Promise.all([
+    const [person, account, key] = await Promise.all([
       people.getPerson(personId),
       accounts.getAccount(accountId),
       accounts.getKey(keyId),
-      groupsOf(personId),
     ]);
     if (person?.status !== 'enabled' || person.accountId !== accountId) return null;
     if (account?.status !== 'enabled' || key?.status !== 'enabled') return null;
     if (key.personId !== personId) return null; // it was given to somebody else
     if (key.expiresAtMs !== null && key.expiresAtMs <= clock.nowMs()) return null;
     const { email, name } = person;
-    return { grant: id, person: personId, client, email, name, groups };
+    return { grant: id, person: personId, client, email, name, groups: await groupsOf(person) };
   }
 
   /** Made of the grant alone, so that repetitions are equal. */

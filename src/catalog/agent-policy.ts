@@ -26,6 +26,11 @@ export function policyFor(
   return first === undefined ? base : combine(base, first);
 }
 
+/** Names of all groups that policies have. */
+export function groupsInPolicies({ agentPolicies }: Pick<Catalog, 'agentPolicies'>): Set<string> {
+  return new Set(agentPolicies.flatMap(({ groups }) => groups));
+}
+
 function isForAll({ accounts, groups }: AgentPolicy): boolean {
   return accounts.length === 0 && groups.length === 0;
 }

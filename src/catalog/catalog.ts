@@ -1,6 +1,6 @@
 // The door of the catalog: models, groups, routes and prices.
 
-export { type AppliedPolicy, policyFor } from './agent-policy.ts';
+export { type AppliedPolicy, groupsInPolicies, policyFor } from './agent-policy.ts';
 export { type Auth, authInput, type TokenCloud, tokenHostFault } from './auth.ts';
 export {
   type AuthHolder,

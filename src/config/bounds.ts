@@ -393,6 +393,8 @@ export const bounds = {
   subjectCharactersMax: 1_000, // of a person at an issuer; OpenID Connect allows 255
   groupNamesMax: 1_000, // in the claims of one person
   groupNameCharactersMax: 500,
+  keptGroupsMax: 100, // of a person, for policies
+  keptGroupsBytesMax: 3_072, // as JSON: an access token has them, too
   issuerAnswerMsMax: 5_000,
   issuerAnswerBytesMax: 1024 * 1024,
   // Mail

@@ -4,6 +4,7 @@ import { lookup } from 'node:dns/promises';
 import {
   FailureCounter,
   KeyDirectory,
+  keepGroups,
   type Person,
   type PersonStore,
   personOfToken,
@@ -23,7 +24,7 @@ import { AgentSignIn, agentTokenReader, telemetryRelay } from '../agents/agents.
 import { parseRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
-import type { CatalogHolder, Settings } from '../catalog/catalog.ts';
+import { type Catalog, type CatalogHolder, groupsInPolicies, type Settings } from '../catalog/catalog.ts';
 import { bounds, type Config, callsThroughProxy } from '../config/config.ts';
 import {
   AdmissionQueue,
@@ -313,16 +314,23 @@ export function makePlanUpdates({ stores, ledger }: OpenStore, gateway: Gateway)
   return (signal: AbortSignal) => updatePlans(parts, signal);
 }
 
-/** The names of the groups in which a directory has the person by SCIM. */
-async function groupsOfPerson(scim: OpenStore['stores']['scim'], person: number): Promise<string[]> {
-  const [user] = await scim.listScimUsers({ filter: { member: 'person', equals: person }, offset: 0, limit: 1 });
+/** The names of the groups in which a directory has the person by SCIM, and of those that their issuer claims. */
+async function groupsOfPerson(
+  { scim }: OpenStore['stores'],
+  issuers: Config['issuers'],
+  catalog: Catalog,
+  { id, identity = null, claimedGroups = null }: Person,
+): Promise<string[]> {
+  const [user] = await scim.listScimUsers({ filter: { member: 'person', equals: id }, offset: 0, limit: 1 });
   const memberships = user === undefined ? [] : await scim.listScimMemberships([user.id]);
-  return memberships.map(({ group }) => group.displayName);
+  const isTrusted = issuers.some(({ issuer }) => issuer === identity?.issuer);
+  const names = [...memberships.map(({ group }) => group.displayName), ...((isTrusted && claimedGroups) || [])];
+  return keepGroups(names, groupsInPolicies(catalog));
 }
 
 /** Sign-in of coding agents. */
 export function makeAgentEndpoints(
-  { agentTelemetry }: Config,
+  { agentTelemetry, issuers }: Config,
   { stores, vault }: OpenStore,
   gateway: Gateway,
   { count }: Pick<SignIn, 'count'>,
@@ -336,7 +344,7 @@ export function makeAgentEndpoints(
     clock: gateway.clock,
     settings: () => gateway.catalog().settings,
     count,
-    groupsOf: (person) => groupsOfPerson(stores.scim, person),
+    groupsOf: (person) => groupsOfPerson(stores, issuers, gateway.catalog(), person),
     forgetKey: (id) => gateway.authenticator.keys.forget(id),
     isOutpaced: (thrown) => thrown instanceof Outpaced,
   });

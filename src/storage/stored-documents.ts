@@ -206,6 +206,7 @@ const person = object<Person>({
   managedBy: optional(nullable(words('directory'))),
   directorySource: optional(nullable(text)),
   identity: optional(nullable(object<Identity>({ issuer: text, subject: text }))),
+  claimedGroups: optional(nullable(list(text))),
   disabledBy: optional(nullable(words('directory', 'account', 'installation'))),
   madeBy: text,
   tags: optional(tags),

@@ -91,7 +91,11 @@ export async function signedIn(turnpike: Turnpike, role = 'member', in_?: string
 }
 
 /** Signs a device in, and resolves to the answer with its tokens. */
-export async function signInAgent(device: AgentDevice, { browser }: SignedIn, surface?: string): Promise<Json> {
+export async function signInAgent(
+  device: AgentDevice,
+  { browser }: Pick<SignedIn, 'browser'>,
+  surface?: string,
+): Promise<Json> {
   const { body } = await device.begin(surface);
   const approved = await browser.post(`/api/v1/device-codes/${body['user_code']}/approve`);
   if (approved.status !== 200) throw new Error(`not approved: ${approved.status} ${JSON.stringify(approved.body)}`);

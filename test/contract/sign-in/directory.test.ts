@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type IssuedPerson, type Issuer, startIssuer } from '../../support/start-issuer.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { type AgentDevice, claimsOf, type Json, newDevice, signInAgent } from '../agents/agent-device.ts';
 import { acceptLink, PASSWORD, signUp } from './browser.ts';
 import { callbackOf, newBrowser, refusedBy, settingsOf, signInAt } from './open-directory.ts';
 
@@ -16,7 +17,7 @@ beforeAll(async () => {
   issuer = await startIssuer(callbackOf('oidc'));
   const created = { DOMAINS: 'example.com', PEOPLE: 'created' };
   turnpike = await startTurnpike(undefined, settingsOf(issuer.url, created));
-  search = String((await turnpike.admin('POST', '/accounts', { name: 'search' }))['id']);
+  search = String((await turnpike.admin('POST', '/accounts', { name: 'search', credit: '1.00' }))['id']);
   ads = String((await turnpike.admin('POST', '/accounts', { name: 'ads' }))['id']);
   const groups = [
     { name: 'search', role: 'member', account: search },
@@ -319,6 +320,71 @@ describe('the decision of a person holds against the directory', () => {
     const { id } = await signUp(turnpike, String(person.email), 'member', search);
     expect(await (await signIn(person)).browser.me()).toMatchObject({ id, role: 'member', account: { id: search } });
     expect((await signIn({ ...person, groups: [] })).location).toBe('/console/usage');
+  });
+});
+
+describe('the groups that the issuer claims', () => {
+  const policies = { leads: { groups: ['team leads'], models: ['sandbox-echo'], contact: 'leads' } };
+  const claimed = async (email: unknown) => (await findPerson(email))?.['claimed_groups'];
+  const isLead = async (device: AgentDevice, token: unknown) => {
+    const { body } = await device.get('/managed/settings', { authorization: `Bearer ${token}` });
+    return (body['settings'] as Json)['availableModels'] !== undefined;
+  };
+
+  test('decide the policy of coding agents, and what is removed there is removed with the next refresh', async () => {
+    await turnpike.admin('POST', '/apply', {
+      document: { settings: { agent_sign_in: 'on' }, agent_policies: policies },
+    });
+    const person = newPerson(['search', 'team leads']);
+    const device = newDevice(turnpike);
+    const first = await signInAgent(device, await signIn(person));
+    expect(claimsOf(first['access_token'])['groups']).toEqual(['search', 'team leads']);
+    expect(await isLead(device, first['access_token'])).toBe(true);
+    const refused = await device.message(first['access_token'], { model: 'sandbox-lorem' });
+    expect([refused.status, (refused.body['error'] as Json)['type']]).toEqual([400, 'invalid_request_error']);
+    await signIn({ ...person, groups: ['search'] });
+    const { body: second } = await device.refresh(first['refresh_token']);
+    expect(claimsOf(second['access_token'])['groups']).toEqual(['search']);
+    expect(await isLead(device, second['access_token'])).toBe(false);
+    expect((await device.message(second['access_token'], { model: 'sandbox-lorem' })).status).toBe(200);
+    await signIn({ ...person, groups: 'team leads, search'.split(', ') });
+    const { body: third } = await device.refresh(second['refresh_token']);
+    expect(await isLead(device, third['access_token'])).toBe(true);
+    const { id } = (await findPerson(person.email)) ?? {};
+    const { data } = (await turnpike.admin('GET', `/audit?object=${id}`)) as { data: Json[] };
+    expect(data[0]).toMatchObject({ action: 'person.update', after: { claimed_groups: ['search', 'team leads'] } });
+  });
+
+  test('are kept of invited people, too, and forgotten with their identity', async () => {
+    const person = newPerson(['team leads', 'team leads', 7, '']);
+    const { id } = await signUp(turnpike, String(person.email), 'member', search);
+    expect(await claimed(person.email)).toBeNull();
+    await signIn(person);
+    expect(await claimed(person.email)).toEqual(['team leads']);
+    const { groups: _, ...unsaid } = person;
+    await signIn({ ...unsaid, _claim_names: { groups: 'src1' } });
+    expect(await claimed(person.email)).toEqual(['team leads']);
+    await signIn(unsaid);
+    expect(await claimed(person.email)).toEqual([]);
+    await signIn(person);
+    await turnpike.admin('PATCH', `/people/${id}`, { identity: null });
+    expect(await claimed(person.email)).toBeNull();
+  });
+
+  test('are bounded, those that policies name first', async () => {
+    const many = Array.from({ length: 400 }, (_, place) => `group ${String(place).padStart(3, '0')}`);
+    const person = newPerson(['search', ...many, 'team leads']);
+    const device = newDevice(turnpike);
+    const { access_token } = await signInAgent(device, await signIn(person));
+    const kept = (await claimed(person.email)) as string[];
+    expect(kept).toHaveLength(100);
+    expect(kept).toContain('team leads');
+    expect(await isLead(device, access_token)).toBe(true);
+    const long = Array.from({ length: 50 }, (_, place) => `${place} ${'€'.repeat(490)}`);
+    const another = newPerson(['search', ...long, 'team leads']);
+    const { access_token: second } = await signInAgent(device, await signIn(another));
+    expect(JSON.stringify(await claimed(another.email)).length).toBeLessThan(3_072);
+    expect(await isLead(device, second)).toBe(true);
   });
 });
 
