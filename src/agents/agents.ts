@@ -11,5 +11,10 @@ export {
   type NewGrant,
   readUserCode,
 } from './grant.ts';
-export { type TelemetryRelay, type TelemetrySignal, telemetryRelay } from './relay-telemetry.ts';
+export {
+  type TelemetryRelay,
+  type TelemetrySender,
+  type TelemetrySignal,
+  telemetryRelay,
+} from './relay-telemetry.ts';
 export { AgentSignIn, type AgentSignInParts, type OAuthAnswer } from './sign-in.ts';

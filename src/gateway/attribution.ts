@@ -92,14 +92,20 @@ function findTagSet(
   return tagSet;
 }
 
-function baseTags(settings: Settings, caller: Caller, header: string | null): BaseTags {
-  const { account, above, key, person } = caller;
+/** The tags of key, person and accounts, which no client can replace. */
+export function fixedTagsOf({ account, above, key, person }: Caller): Tags {
   const accounts = [...above.toReversed(), account]; // the nearest has the last word
+  return Object.assign({}, key.tags, person?.tags, ...accounts.map(({ tags }) => tags));
+}
+
+function baseTags(settings: Settings, caller: Caller, header: string | null): BaseTags {
+  const { account, above } = caller;
+  const accounts = [...above.toReversed(), account];
   const required = accounts.flatMap(({ tagRules }) => tagRules?.required ?? []);
   const pinned = accounts.flatMap(({ tagRules }) => tagRules?.pinned ?? []);
   const allPinned = new Set([...settings.tagsPinned, ...pinned]);
   const isPinned = (name: string) => allPinned.has(name);
-  const fixed: Tags = Object.assign({}, key.tags, person?.tags, ...accounts.map(({ tags }) => tags));
+  const fixed = fixedTagsOf(caller);
   const sent = header === null ? NO_TAGS : parseTags(header);
   const open = Object.entries(sent).filter(([name]) => !isPinned(name));
   const all = { ...Object.fromEntries(open), ...fixed };

@@ -51,6 +51,7 @@ import { offerInTier } from './sell-tier.ts';
 import { usageOf } from './spend-limit.ts';
 
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
+export { fixedTagsOf } from './attribution.ts';
 export type {
   BodyParser,
   ClientRequest,
@@ -267,11 +268,13 @@ export function getSpending(gateway: Gateway, clientRequest: ClientRequest): Pro
   });
 }
 
-/** The sender of telemetry. Throws object_not_found for other keys. */
-export async function identifyAgent(gateway: Gateway, clientRequest: ClientRequest): Promise<Caller> {
+/** Throws object_not_found for other keys. */
+export async function identifyAgent(
+  gateway: Gateway,
+  clientRequest: ClientRequest,
+): Promise<{ caller: Caller; agent: AgentCaller }> {
   const caller = requireCaller(await identify(gateway, clientRequest));
-  requireAgent(clientRequest);
-  return caller;
+  return { caller, agent: requireAgent(clientRequest) };
 }
 
 function requireAgent({ agent }: ClientRequest): AgentCaller {

@@ -45,22 +45,18 @@ export async function getOAuthUsage(exchange: Exchange): Promise<EncodedReply> {
 export function postTelemetry(signal: TelemetrySignal) {
   return async (exchange: Exchange): Promise<EncodedReply> => {
     const agents = requireOn(exchange);
-    const account = await agents.identifyAgent(exchange.open());
+    const sender = await agents.identifyAgent(exchange.open());
     const { relay } = agents;
     if (relay !== null) {
-      const contentType = exchange.headers.get('content-type') ?? '';
-      if (!OTLP.test(contentType))
-        throw new TurnpikeError(
-          'content_type_unsupported',
-          'content-type: must be application/x-protobuf or application/json.',
-        );
-      await relay(signal, contentType, await exchange.readBody(bounds.telemetryRelayBytesMax, account));
+      const { clock } = exchange.dependencies;
+      relay.admit(sender, clock.nowMs());
+      const read = await exchange.readBody(bounds.telemetryRelayBytesMax, sender.company);
+      const body = read instanceof Uint8Array ? read : await read.bytes();
+      await relay.pass(sender, signal, exchange.headers.get('content-type') ?? '', body, clock.nowMs());
     }
     return encodeJson(200, {});
   };
 }
-
-const OTLP = /^application\/(?:x-protobuf|json)\s*(?:;|$)/i;
 
 function answerForm(method: 'authorizeDevice' | 'token' | 'revoke') {
   return async (exchange: Exchange): Promise<EncodedReply> => {

@@ -1,6 +1,6 @@
 // The gateway, settings and observers that the public API is given.
 
-import type { AgentSignIn, TelemetryRelay } from '../agents/agents.ts';
+import type { AgentSignIn, TelemetryRelay, TelemetrySender } from '../agents/agents.ts';
 import type { AddressRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../catalog/catalog.ts';
@@ -23,8 +23,7 @@ export interface AgentEndpoints {
   /** As the functions of the gateway with these names. */
   getManagedSettings(clientRequest: ClientRequest, telemetryUrl: string | null, known: string | null): Promise<Reply>;
   getSpending(clientRequest: ClientRequest): Promise<Reply>;
-  /** Resolves to the number of the account. */
-  identifyAgent(clientRequest: ClientRequest): Promise<number>;
+  identifyAgent(clientRequest: ClientRequest): Promise<TelemetrySender>;
   signIn: Pick<AgentSignIn, 'requireOn' | 'metadata' | 'authorizeDevice' | 'token' | 'revoke'>;
   /** The origin of the console; null: that of the request. */
   consoleOrigin(): string | null;

@@ -20,7 +20,7 @@ import {
   type SessionFinder,
   type SignIn,
 } from '../admin-api/admin-api.ts';
-import { AgentSignIn, agentTokenReader, telemetryRelay } from '../agents/agents.ts';
+import { AgentSignIn, agentTokenReader, type TelemetrySender, telemetryRelay } from '../agents/agents.ts';
 import { parseRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
@@ -31,6 +31,7 @@ import {
   Conversations,
   capabilitiesOf,
   countTokens,
+  fixedTagsOf,
   type Gateway,
   getKey,
   getManagedSettings,
@@ -328,6 +329,28 @@ async function groupsOfPerson(
   return keepGroups(names, groupsInPolicies(catalog));
 }
 
+/** The labels are what Claude Code would say of its token, and what only this service knows. */
+function telemetrySender({ caller, agent }: Awaited<ReturnType<typeof identifyAgent>>): TelemetrySender {
+  const { account, key } = caller;
+  const tags = Object.entries(fixedTagsOf(caller)).map(([name, value]) => [`turnpike.tag.${name}`, value]);
+  return {
+    company: topOf(caller),
+    person: agent.person,
+    labels: {
+      'identity.source': 'gateway-oidc',
+      'user.id': formatId('person', agent.person),
+      ...(agent.email !== null && { 'user.email': agent.email }),
+      'user.groups': agent.groups.join(','),
+      'turnpike.person': formatId('person', agent.person),
+      'turnpike.account': formatId('acct', account.id),
+      'turnpike.key': formatId('key', key.id),
+      'turnpike.sign_in': formatId('agent', agent.grant),
+      'turnpike.client': agent.client,
+      ...Object.fromEntries(tags),
+    },
+  };
+}
+
 /** Sign-in of coding agents. */
 export function makeAgentEndpoints(
   { agentTelemetry, issuers }: Config,
@@ -353,7 +376,7 @@ export function makeAgentEndpoints(
     consoleOrigin,
     getManagedSettings: (clientRequest, url, known) => getManagedSettings(gateway, clientRequest, url, known),
     getSpending: (clientRequest) => getSpending(gateway, clientRequest),
-    identifyAgent: async (clientRequest) => topOf(await identifyAgent(gateway, clientRequest)),
+    identifyAgent: async (clientRequest) => telemetrySender(await identifyAgent(gateway, clientRequest)),
     relay: agentTelemetry === null ? null : telemetryRelay(agentTelemetry),
   };
 }

@@ -28,6 +28,10 @@ message ExportMetrics { repeated ResourceMetrics resource_metrics = 1; }
 message ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scope_metrics = 2; }
 message ScopeMetrics { Scope scope = 1; repeated Metric metrics = 2; }
 message Metric { string name = 1; string unit = 3; Histogram histogram = 9; }
+message ExportLogs { repeated ResourceLogs resource_logs = 1; }
+message ResourceLogs { Resource resource = 1; repeated ScopeLogs scope_logs = 2; }
+message ScopeLogs { Scope scope = 1; repeated LogRecord log_records = 2; }
+message LogRecord { AnyValue body = 5; }
 message Histogram { repeated Point data_points = 1; int32 aggregation_temporality = 2; }
 message Point {
   fixed64 count = 4; double sum = 5; repeated fixed64 bucket_counts = 6; repeated double explicit_bounds = 7; repeated KeyValue attributes = 9;
@@ -66,11 +70,19 @@ export interface ReceivedPoint {
   bounds: number[];
 }
 
+/** A resource with the names of what is of it: metrics, spans, or the texts of logs. */
+export interface ReceivedResource {
+  path: string;
+  attributes: Attributes;
+  names: string[];
+}
+
 export interface OtlpReceiver extends AsyncDisposable {
   /** Value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
   readonly requests: { path: string; headers: Record<string, string> }[];
   readonly spans: ReceivedSpan[];
+  readonly resources: ReceivedResource[];
   /** Points of the last metrics export. */
   readonly points: ReceivedPoint[];
   /** All bodies as uncompressed text, to check what they must not contain. */
@@ -85,6 +97,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const requests: OtlpReceiver['requests'] = [];
   const spans: ReceivedSpan[] = [];
   const texts: string[] = [];
+  const resources: ReceivedResource[] = [];
   let points: ReceivedPoint[] = [];
   let answering: number | 'never' = 200;
   const server = Bun.serve({
@@ -100,10 +113,13 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
       if (answering === 'never') return new Promise<Response>(() => {});
       if (answering !== 200) return new Response('no', { status: answering });
       texts.push(body.toString('latin1'));
-      if (headers['content-type'] !== 'application/x-protobuf') return new Response('what is this', { status: 415 });
-      if (pathname === '/v1/traces') spans.push(...readSpans(body));
-      else if (pathname === '/v1/metrics') points = readPoints(body);
-      else return new Response('not found', { status: 404 });
+      const isJson = headers['content-type'] === 'application/json';
+      if (!isJson && headers['content-type'] !== 'application/x-protobuf')
+        return new Response('what is this', { status: 415 });
+      if (!Object.hasOwn(MESSAGES, pathname)) return new Response('not found', { status: 404 });
+      resources.push(...readResources(pathname, isJson ? JSON.parse(body.toString()) : body));
+      if (!isJson && pathname === '/v1/traces') spans.push(...readSpans(body));
+      if (!isJson && pathname === '/v1/metrics') points = readPoints(body);
       return new Response(new Uint8Array(), { headers: { 'content-type': 'application/x-protobuf' } });
     },
   });
@@ -111,6 +127,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     url: `http://127.0.0.1:${server.port}`,
     requests,
     spans,
+    resources,
     texts,
     get points() {
       return points;
@@ -147,6 +164,34 @@ function readSpans(body: Buffer): ReceivedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ spans }) => spans.map((span) => readSpan(span, readAttributes(resource.attributes)))),
   );
+}
+
+const MESSAGES: Record<string, string> = {
+  '/v1/traces': 'ExportTraces',
+  '/v1/metrics': 'ExportMetrics',
+  '/v1/logs': 'ExportLogs',
+};
+
+interface RawEntry {
+  resource: { attributes: Pair[] } | null;
+  scopeSpans?: { spans: { name: string }[] }[];
+  scopeMetrics?: { metrics: { name: string }[] }[];
+  scopeLogs?: { logRecords: { body?: Record<string, unknown> | null }[] }[];
+}
+
+/** `body`: the message, or its JSON, whose members have the same names. */
+function readResources(path: string, body: Buffer | object): ReceivedResource[] {
+  const message = body instanceof Buffer ? decode<object>(MESSAGES[path] ?? '', body) : body;
+  const entries = Object.values(message).flat() as RawEntry[];
+  return entries.map(({ resource, scopeSpans = [], scopeMetrics = [], scopeLogs = [] }) => ({
+    path,
+    attributes: readAttributes(resource?.attributes ?? []),
+    names: [
+      ...scopeSpans.flatMap(({ spans }) => spans.map(({ name }) => name)),
+      ...scopeMetrics.flatMap(({ metrics }) => metrics.map(({ name }) => name)),
+      ...scopeLogs.flatMap(({ logRecords }) => logRecords.map((record) => String(readValue(record.body ?? {})))),
+    ],
+  }));
 }
 
 interface RawSpan {
@@ -186,7 +231,7 @@ interface RawMetric {
   histogram: {
     aggregationTemporality: number;
     dataPoints: { attributes: Pair[]; count: number; sum: number; explicitBounds: number[] }[];
-  };
+  } | null;
 }
 
 function readPoints(body: Buffer): ReceivedPoint[] {
@@ -196,10 +241,10 @@ function readPoints(body: Buffer): ReceivedPoint[] {
   );
   const metrics = resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
   return metrics.flatMap(({ name, unit, histogram }) =>
-    histogram.dataPoints.map(({ attributes, count, sum, explicitBounds }) => ({
+    (histogram?.dataPoints ?? []).map(({ attributes, count, sum, explicitBounds }) => ({
       metric: name,
       unit,
-      temporality: histogram.aggregationTemporality,
+      temporality: histogram?.aggregationTemporality ?? 0,
       attributes: readAttributes(attributes),
       count,
       sum,
@@ -215,7 +260,7 @@ function readAttributes(pairs: readonly Pair[]): Attributes {
 function readValue(value: Record<string, unknown>): unknown {
   if (value['value'] === 'arrayValue')
     return (value['arrayValue'] as { values: Record<string, unknown>[] }).values.map(readValue);
-  return value[value['value'] as string];
+  return value[(value['value'] ?? Object.keys(value)[0]) as string]; // JSON has only the member
 }
 
 function hex(bytes: Uint8Array): string {

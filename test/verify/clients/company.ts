@@ -2,7 +2,7 @@
 // that records what the agents ask. No tests of its own.
 
 import { Browser, invite } from '../../contract/sign-in/browser.ts';
-import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { type RecordedRequest, type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { ISSUED, type Issuer, startIssuer } from '../../support/start-issuer.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpike.ts';
 import type { Json } from './conversations/conversation.ts';
@@ -27,8 +27,12 @@ export interface Company extends AsyncDisposable {
   /** The address that agents are given. */
   url: string;
   asked: Asked[];
+  /** What the provider is asked. */
+  sent: readonly RecordedRequest[];
   /** The answers of the provider, in order; the last one is repeated. */
-  turns: Spoken[];
+  turns: (Spoken | Script)[];
+  /** Answers in place of the service; null: the service answers. */
+  intercept: ((request: Pick<Asked, 'method' | 'path' | 'headers'>) => Response | Promise<Response> | null) | null;
   account: string;
   person: string;
   browser: Browser;
@@ -36,10 +40,13 @@ export interface Company extends AsyncDisposable {
   take(): Asked[];
 }
 
-export async function startCompany(): Promise<Company> {
-  const turns: Spoken[] = [];
-  const script: Script = (answer, request) =>
-    sayMessage((turns.length > 1 ? turns.shift() : turns[0]) ?? { content: [] })(answer, request);
+/** `environment`: further variables of the service. */
+export async function startCompany(environment: Record<string, string> = {}): Promise<Company> {
+  const turns: Company['turns'] = [];
+  const script: Script = (answer, request) => {
+    const turn = (turns.length > 1 ? turns.shift() : turns[0]) ?? { content: [] };
+    return (typeof turn === 'function' ? turn : sayMessage(turn))(answer, request);
+  };
   const upstream = await startScriptedUpstream(script);
   const issuer = await startIssuer(`${PUBLIC}/console/auth/callback/oidc`);
   const turnpike = await spawnTurnpike(undefined, {
@@ -48,6 +55,7 @@ export async function startCompany(): Promise<Company> {
     TURNPIKE_OIDC_ISSUER: issuer.url,
     TURNPIKE_OIDC_CLIENT_ID: ISSUED.clientId,
     TURNPIKE_OIDC_CLIENT_SECRET: ISSUED.clientSecret,
+    ...environment,
   });
   const account = String((await turnpike.admin('POST', '/accounts', { name: 'works', credit: '10.00' }))['id']);
   const model = { price, routes: [{ provider: 'up' }] };
@@ -64,9 +72,9 @@ export async function startCompany(): Promise<Company> {
   const browser = new Browser(turnpike.url, { 'x-forwarded-for': '10.7.0.1', 'x-forwarded-proto': 'https' });
   await signInAtIssuer(browser, issuer, email);
   const asked: Asked[] = [];
-  const proxy = startProxy(turnpike.url, asked);
-  return {
-    ...{ turnpike, asked, turns, account, person, browser, url: proxy.url },
+  const proxy = startProxy(turnpike.url, asked, () => company.intercept);
+  const company: Company = {
+    ...{ turnpike, asked, turns, account, person, browser, url: proxy.url, sent: upstream.requests, intercept: null },
     take: () => asked.splice(0),
     async [Symbol.asyncDispose]() {
       await proxy.stop();
@@ -75,6 +83,7 @@ export async function startCompany(): Promise<Company> {
       await issuer[Symbol.asyncDispose]();
     },
   };
+  return company;
 }
 
 /** From the console to the issuer, and back. */
@@ -93,25 +102,22 @@ async function signInAtIssuer(browser: Browser, issuer: Issuer, email: string): 
 }
 
 /** Keeps the host that clients asked, as a reverse proxy does. */
-function startProxy(target: string, asked: Asked[]): { url: string; stop(): Promise<void> } {
+function startProxy(target: string, asked: Asked[], intercept: () => Company['intercept']) {
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     idleTimeout: 60,
     async fetch(request) {
       const { pathname, search } = new URL(request.url);
-      const body = await request.text();
+      // As bytes: telemetry is binary.
+      const bytes = await request.bytes();
       const headers = new Headers(request.headers);
       headers.delete('accept-encoding');
-      const sent = { method: request.method, headers, redirect: 'manual' as const, ...(body !== '' && { body }) };
-      const answer = await fetch(target + pathname + search, sent);
-      asked.push({
-        method: request.method,
-        path: pathname + search,
-        headers: request.headers,
-        body,
-        status: answer.status,
-      });
+      const { method } = request;
+      const path = pathname + search;
+      const sent = { method, headers, redirect: 'manual' as const, ...(bytes.length > 0 && { body: bytes }) };
+      const answer = (await intercept()?.({ method, path, headers })) ?? (await fetch(target + path, sent));
+      asked.push({ method, path, headers, body: new TextDecoder().decode(bytes), status: answer.status });
       return new Response(answer.body, { status: answer.status, headers: answer.headers });
     },
   });
