@@ -13,6 +13,8 @@ const PUBLIC = 'https://turnpike.example.com';
 const price = { input: '6', output: '30', cache_read: '0.6', cache_write_5m: '7.5' };
 export const ALLOWED = 'claude-sonnet-4-6';
 export const DENIED = 'claude-opus-4-6';
+/** A name that no client knows. */
+export const OWN = 'claude-works-1';
 
 export interface Asked {
   method: string;
@@ -20,6 +22,7 @@ export interface Asked {
   headers: Headers;
   body: string;
   status: number;
+  answered: Headers;
 }
 
 export interface Company extends AsyncDisposable {
@@ -57,13 +60,13 @@ export async function startCompany(environment: Record<string, string> = {}): Pr
     TURNPIKE_OIDC_CLIENT_SECRET: ISSUED.clientSecret,
     ...environment,
   });
-  const account = String((await turnpike.admin('POST', '/accounts', { name: 'works', credit: '10.00' }))['id']);
+  const account = String((await turnpike.admin('POST', '/accounts', { name: 'works', credit: '100.00' }))['id']);
   const model = { price, routes: [{ provider: 'up' }] };
   await turnpike.admin('POST', '/apply', {
     document: {
       settings: { agent_sign_in: 'on' },
       providers: { up: { kind: 'anthropic', base_url: upstream.url, api_key: 'x', private_network: true } },
-      models: { [ALLOWED]: model, [DENIED]: model },
+      models: { [ALLOWED]: { ...model, display_name: 'Sonnet of the works' }, [DENIED]: model, [OWN]: { ...model, display_name: 'Own of the works' } },
       groups: { default: { models: ['*'], multiplier: '0.85' } },
       agent_policies: { works: { accounts: [account], models: [ALLOWED], contact: 'finops' } },
     },
@@ -117,7 +120,7 @@ function startProxy(target: string, asked: Asked[], intercept: () => Company['in
       const path = pathname + search;
       const sent = { method, headers, redirect: 'manual' as const, ...(bytes.length > 0 && { body: bytes }) };
       const answer = (await intercept()?.({ method, path, headers })) ?? (await fetch(target + path, sent));
-      asked.push({ method, path, headers, body: new TextDecoder().decode(bytes), status: answer.status });
+      asked.push({ method, path, headers, body: new TextDecoder().decode(bytes), status: answer.status, answered: answer.headers });
       return new Response(answer.body, { status: answer.status, headers: answer.headers });
     },
   });

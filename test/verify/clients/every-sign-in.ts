@@ -6,16 +6,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { turnpikeCommand } from '../../support/build-executable.ts';
 import { agents } from './agents.ts';
+import { CODE, signInAtTerminal } from './claude-terminal.ts';
 import { ALLOWED, agentKey, approve, type Company, DENIED, startCompany } from './company.ts';
 import type { Json } from './conversations/conversation.ts';
 import { Machine } from './terminal.ts';
 
 const MS_MAX = 120_000;
-const UP = '\u001b[A';
 const selected = process.env['AGENTS_SELECTED']?.split(',') ?? agents.map(({ name }) => name);
 const usage = { input_tokens: 1_000, output_tokens: 100 };
 const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }], usage });
-const CODE = /[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}/;
 
 let company: Company;
 let machine: Machine;
@@ -57,7 +56,7 @@ function signsIn(): void {
 
   test(
     'in its terminal, after the person has approved its code in the console',
-    () => signInAtTerminal(company, machine),
+    () => signInAtTerminal(claude ?? '', company, machine),
     MS_MAX,
   );
 
@@ -175,7 +174,7 @@ function ends(): void {
   test(
     'signs in again, and ends the sign-in when it signs out',
     async () => {
-      await signInAtTerminal(company, machine, true);
+      await signInAtTerminal(claude ?? '', company, machine, true);
       company.take();
       expect((await machine.run([claude ?? '', 'auth', 'logout'])).exitCode).toBe(0);
       expect(paths(company.take()).filter((path) => path === 'POST /oauth/revoke')).toHaveLength(2);
@@ -188,7 +187,7 @@ function ends(): void {
   test(
     'is out when its person is disabled',
     async () => {
-      await signInAtTerminal(company, machine, true);
+      await signInAtTerminal(claude ?? '', company, machine, true);
       await company.turnpike.admin('PATCH', `/people/${company.person}`, { status: 'disabled' });
       changeStored((stored) => ({ ...stored, expiresAt: Date.now() - 1_000 }));
       company.take();
@@ -199,32 +198,6 @@ function ends(): void {
     },
     MS_MAX,
   );
-}
-
-/** From the first screen to the end of the sign-in. */
-async function signInAtTerminal(company: Company, machine: Machine, isAgain = false): Promise<void> {
-  await using terminal = machine.open([claude ?? '']);
-  await terminal.see('Choose the text style');
-  await terminal.type('\r');
-  await terminal.see('Enter to connect');
-  await terminal.type('\r');
-  if ((await terminal.find(/Trustgateway|[B-Z]{4}-[B-Z]{4}/)) === 'Trustgateway') {
-    await terminal.see('Yes');
-    await terminal.type(UP);
-    await terminal.type('\r');
-  }
-  const code = await terminal.find(CODE);
-  await approve(company, code);
-  await terminal.see('Signed in to');
-  await terminal.see('go');
-  await terminal.type(UP);
-  await terminal.type('\r');
-  await terminal.see('Connected to Cloud gateway');
-  if (!isAgain) {
-    const began = company.asked.find(({ path }) => path === '/oauth/device_authorization');
-    expect(began?.body).toBe('surface=claude_code');
-    expect(company.asked[0]?.path).toBe('/.well-known/oauth-authorization-server');
-  }
 }
 
 const codex = selected.includes('codex') ? (agents.find(({ name }) => name === 'codex')?.find() ?? null) : null;

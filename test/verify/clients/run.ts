@@ -31,7 +31,7 @@ for (const need of needs) if (!(await installNeed(need))) missing.push(need);
 const files = [
   ...(selected.length > 0 ? ['./test/verify/clients/every-client.ts'] : []),
   ...(selectedAgents.length > 0
-    ? ['./test/verify/clients/every-agent.ts', './test/verify/clients/every-sign-in.ts']
+    ? ['agent', 'sign-in', 'managed-claude', 'managed-codex'].map((of) => `./test/verify/clients/every-${of}.ts`)
     : []),
   ...(selectedSuites.length > 0 ? ['./test/verify/clients/every-suite.ts'] : []),
 ];

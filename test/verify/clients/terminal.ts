@@ -37,14 +37,14 @@ export class Machine implements AsyncDisposable {
   }
 
   /** Runs to the end, without a terminal. */
-  async run(words: readonly string[], more: Record<string, string> = {}) {
+  async run(words: readonly string[], more: Record<string, string> = {}, msMax = WAIT_MS_MAX) {
     const env = { ...this.#environment, ...more };
     const child = Bun.spawn(this.#command(words), {
       env,
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'pipe',
-      timeout: WAIT_MS_MAX,
+      timeout: msMax,
     });
     const [out, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     return { exitCode: await child.exited, out, errors };
@@ -111,6 +111,18 @@ export class Terminal implements AsyncDisposable {
       if (performance.now() > untilMs) throw new Error(`${pattern} was not printed: ${this.text}`);
       await Bun.sleep(50);
     }
+  }
+
+  /** Types the keys again and again, because a program may not read them yet, until the words are printed. */
+  async typeUntil(keys: string, words: string): Promise<void> {
+    const wanted = words.replaceAll(' ', '');
+    const untilMs = performance.now() + WAIT_MS_MAX;
+    for (let at = 0; at % 10 === 0 || !this.text.includes(wanted, this.#seen); at++) {
+      if (performance.now() > untilMs) break;
+      if (at % 10 === 0) await this.type(keys);
+      await Bun.sleep(50);
+    }
+    await this.see(words);
   }
 
   async type(keys: string): Promise<void> {
