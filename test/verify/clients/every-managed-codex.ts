@@ -139,7 +139,7 @@ function listsModels(): void {
     async () => {
       expect(await listed()).toEqual([[ALLOWED, 'Sonnet of the works']]);
       await using terminal = machine.open(['env', `PATH=${ofPath().PATH}`, codex]);
-      await terminal.see('Ask Codex to do anything');
+      await terminal.see('To get started'); // the end of its start
       await terminal.type('/model');
       await terminal.see('/model choose what model');
       await terminal.type('\r');
@@ -157,7 +157,7 @@ function listsModels(): void {
         document: { agent_policies: { works: { accounts: [company.account], models: [ALLOWED, DENIED] } } },
       });
       rmSync(join(machine.home, '.codex', 'models_cache.json')); // which it uses for some minutes
-      expect((await listed()).map(([slug]) => slug)).toEqual([ALLOWED, DENIED]);
+      expect((await listed()).map(([slug]) => slug)).toEqual([DENIED, ALLOWED]);
     },
     MS_MAX,
   );
