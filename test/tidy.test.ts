@@ -62,7 +62,7 @@ const mayImport: Record<string, readonly string[]> = {
   usage: domain,
   providers: [...domain, 'model-facts', 'protocols'],
   bills: [...ground, 'audit', 'secrets', 'wire', 'events', 'catalog', 'ledger', 'reports', 'providers'],
-  agents: [...ground, 'audit', 'secrets', 'accounts'],
+  agents: [...ground, 'audit', 'secrets', 'accounts', 'wire'],
   credentials: [...ground, 'secrets', 'catalog'],
   payments: [...ground, 'audit', 'secrets', 'events', 'accounts', 'catalog', 'ledger'],
   delivery: [...ground, 'secrets', 'audit', 'events', 'accounts'],

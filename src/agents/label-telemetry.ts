@@ -108,7 +108,7 @@ function namesReserved(attribute: Uint8Array, read: Read): boolean {
 /** A field of a message in the wire format, https://protobuf.dev/programming-guides/encoding/ */
 interface Field {
   number: number;
-  /** Of a field that has a length; null for others. */
+  /** Content of a field that has a length; null for others. */
   bytes: Uint8Array | null;
   /** With tag and length. */
   whole: Uint8Array;
@@ -116,7 +116,7 @@ interface Field {
 
 const NO_BYTES = new Uint8Array();
 
-/** What was read of a body, which is bounded: a field may have two bytes. */
+/** Counts the fields read of a body, which are bounded: a field may have two bytes. */
 interface Read {
   fields: number;
 }
@@ -146,7 +146,7 @@ function fieldsOf(message: Uint8Array, read: Read): Field[] {
   return fields;
 }
 
-/** Of at most ten bytes. Throws invalid_request. */
+/** A number of at most ten bytes. Throws invalid_request. */
 function readVarint(message: Uint8Array, start: number): { value: number; end: number } {
   let value = 0;
   for (let at = start; at < message.length && at < start + 10; at++) {

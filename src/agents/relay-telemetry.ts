@@ -21,7 +21,13 @@ export interface TelemetryRelay {
    * Rejects with content_type_unsupported, invalid_request, requests_rate_exceeded, with overloaded while too many are on their way, and
    * with upstream_failed, without the collector's words.
    */
-  pass(sender: TelemetrySender, signal: TelemetrySignal, contentType: string, body: Uint8Array, nowMs: number): Promise<void>;
+  pass(
+    sender: TelemetrySender,
+    signal: TelemetrySignal,
+    contentType: string,
+    body: Uint8Array,
+    nowMs: number,
+  ): Promise<void>;
 }
 
 const CONTENT_TYPE = /^application\/(x-protobuf|json)\s*(?:;|$)/i;
@@ -63,7 +69,7 @@ async function send(url: string, headers: Record<string, string>, body: Uint8Arr
 
 const MINUTE_MS = 60_000;
 
-/** What each person sent to this node in the last minute, oldest window first. */
+/** Counts what each person sent to this node in the last minute, oldest window first. */
 class SenderRates {
   readonly #windows = new Map<number, { startMs: number; requests: number; bytes: number }>();
 
@@ -82,6 +88,8 @@ class SenderRates {
     const { telemetryRequestsPerMinuteMax, telemetryBytesPerMinuteMax } = bounds;
     if (window.requests <= telemetryRequestsPerMinuteMax && window.bytes <= telemetryBytesPerMinuteMax) return;
     const retryAfterMs = window.startMs + MINUTE_MS - nowMs;
-    throw new TurnpikeError('requests_rate_exceeded', 'You send too much telemetry. Try again later.', { retryAfterMs });
+    throw new TurnpikeError('requests_rate_exceeded', 'You send too much telemetry. Try again later.', {
+      retryAfterMs,
+    });
   }
 }

@@ -80,6 +80,7 @@ export {
   listOffers,
   matchesAnyPattern,
   matchesPattern,
+  notFound,
   type Offer,
   offerOf,
   resolveModel,

@@ -112,10 +112,14 @@ export function resolveModel(
   const model = catalog.models.get(name);
   const offer = model?.serves === serves ? offerOf(catalog, caller, model) : null;
   if (offer !== null) return offer;
+  throw notFound(requestedName, model?.serves === serves ? residencyCause(catalog, caller, model) : null);
+}
+
+/** The error for a name that the caller may not use, whatever the reason. `cause`: for operators. */
+export function notFound(requestedName: string, cause: string | null = null): TurnpikeError {
   const shown = requestedName.slice(0, bounds.modelNameCharactersMax);
   const text = `model: ${shown}: the model does not exist, or this key does not have access to it`;
-  const cause = model?.serves === serves ? residencyCause(catalog, caller, model) : null;
-  throw new TurnpikeError('model_not_found', text, cause === null ? {} : { cause });
+  return new TurnpikeError('model_not_found', text, cause === null ? {} : { cause });
 }
 
 /** Why the model is not offered, for operators, if residency is the reason; null if it is not. */

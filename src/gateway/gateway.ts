@@ -227,8 +227,11 @@ export function listModels(gateway: Gateway, clientRequest: ClientRequest): Prom
 export function getModel(gateway: Gateway, clientRequest: ClientRequest, id: string): Promise<Reply> {
   return answerCaller(gateway, clientRequest, async (caller) => {
     await findListed(gateway, caller, id, 'messages');
+    const catalog = gateway.catalog();
+    const policy = policyIn(catalog, caller, clientRequest);
+    const isShown = (name: string) => policy === null || isAllowed(policy, name);
     const scope = scopeOf(caller, planOf(gateway, caller));
-    return describeOneModel({ catalog: gateway.catalog(), scope, providers: gateway.providers }, id);
+    return describeOneModel({ catalog, scope, providers: gateway.providers, isShown }, id);
   });
 }
 

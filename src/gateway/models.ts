@@ -8,6 +8,7 @@ import {
   includedPriceList,
   listOffers,
   type Model,
+  notFound,
   type Offer,
   type Route,
   resolveModel,
@@ -101,9 +102,11 @@ function readLifecycles(query: string): readonly string[] {
 }
 
 /** The JSON of GET /v1/models/{id}. Throws model_not_found with status 404. */
-export function describeOneModel({ catalog, scope, providers }: Shown, id: string): string {
+export function describeOneModel({ catalog, scope, providers, isShown = () => true }: Shown, id: string): string {
   try {
-    return JSON.stringify(describeModel(resolveModel(catalog, scope, id), catalog, providers));
+    const offer = resolveModel(catalog, scope, id);
+    if (!isShown(offer.model.name)) throw notFound(id);
+    return JSON.stringify(describeModel(offer, catalog, providers));
   } catch (failure) {
     if (failure instanceof TurnpikeError && failure.code === 'model_not_found') {
       throw new TurnpikeError('model_not_found', failure.message, { ...failure.details, status: 404 });

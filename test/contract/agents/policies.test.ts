@@ -112,6 +112,9 @@ describe('a policy', () => {
       await device.get('/v1/models?limit=1000', { authorization: `Bearer ${token}`, 'anthropic-version': '2023-06-01' })
     ).body as { data: Json[] };
     expect(data.map(({ id }) => id)).toEqual(['claude-agent-one']);
+    const statusOf = async (id: string) =>
+      (await device.get(`/v1/models/${id}`, { authorization: `Bearer ${token}` })).status;
+    expect([await statusOf('claude-agent-alias'), await statusOf('claude-agent-two')]).toEqual([200, 404]);
     await applyPolicies({ works: { accounts: [person.account] } });
   });
 

@@ -5,7 +5,7 @@ import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
-import { TracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
+import { SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { type Attributes, type OtlpReceiver, startOtlpReceiver } from '../../support/otlp-receiver.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 import { type AgentDevice, newDevice, type SignedIn, signedIn, signInAgent } from './agent-device.ts';
@@ -15,10 +15,10 @@ let turnpike: Turnpike;
 let person: SignedIn;
 let device: AgentDevice;
 let token: string;
-/** What the collector must see of the person. */
+/** Attributes of the person that the collector must see. */
 let labels: Attributes;
 
-/** What a client would like to be. */
+/** Attributes with which a client claims to be somebody else. */
 const FORGED = {
   'user.id': 'person_other',
   'user.email': 'other@example.com',
@@ -110,7 +110,8 @@ describe('a collector gets', () => {
   });
 
   test('labels also where a resource comes in parts, or twice, or its attributes have two keys', async () => {
-    const pair = (...keys: string[]) => message(1, [...keys.map((key) => text(1, key)), message(2, [text(1, 'other')])]);
+    const pair = (...keys: string[]) =>
+      message(1, [...keys.map((key) => text(1, key)), message(2, [text(1, 'other')])]);
     const resource = message(1, [pair('a', 'user.email')]);
     const entry = message(1, [resource, message(1, [pair('turnpike.account', 'b'), pair('kept')]), message(2, [])]);
     const body = Buffer.concat([entry, message(1, []), Buffer.from([0x10, 0x05])]);
@@ -127,7 +128,8 @@ describe('a collector gets', () => {
 /** A field with bytes, in the wire format. */
 function message(number: number, parts: readonly Buffer[]): Buffer {
   const bytes = Buffer.concat(parts);
-  if (bytes.length > 127) return Buffer.concat([Buffer.from([number * 8 + 2, 128 + (bytes.length & 127), bytes.length >> 7]), bytes]);
+  if (bytes.length > 127)
+    return Buffer.concat([Buffer.from([number * 8 + 2, 128 + (bytes.length & 127), bytes.length >> 7]), bytes]);
   return Buffer.concat([Buffer.from([number * 8 + 2, bytes.length]), bytes]);
 }
 const text = (number: number, value: string) => message(number, [Buffer.from(value)]);
@@ -155,17 +157,32 @@ describe('a collector gets nothing', () => {
     ['more bytes of JSON', logsOf({}, 'x'.repeat(1024 * 1024)), JSON_TYPE, 413, 'body_too_large'],
     ['text that is no JSON', '{', JSON_TYPE, 400, 'invalid_request'],
     ['JSON of another shape', '{"resourceLogs":[7]}', JSON_TYPE, 400, 'invalid_request'],
-    ['attributes of another shape', '{"resourceLogs":[{"resource":{"attributes":7}}]}', JSON_TYPE, 400, 'invalid_request'],
-    ['JSON as deep as it may be', `{"resourceLogs":[{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}]}`, JSON_TYPE, 400, 'invalid_request'],
+    [
+      'attributes of another shape',
+      '{"resourceLogs":[{"resource":{"attributes":7}}]}',
+      JSON_TYPE,
+      400,
+      'invalid_request',
+    ],
+    [
+      'JSON as deep as it may be',
+      `{"resourceLogs":[{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}]}`,
+      JSON_TYPE,
+      400,
+      'invalid_request',
+    ],
     ['bytes that are no message', new Uint8Array([10, 9, 1]), {}, 400, 'invalid_request'],
     ['a number without an end', new Uint8Array(20).fill(255), {}, 400, 'invalid_request'],
     ['a group', new Uint8Array([11, 12]), {}, 400, 'invalid_request'],
     ['too many resources', Buffer.from('0a00'.repeat(101), 'hex'), {}, 400, 'invalid_request'],
     ['too many fields', Buffer.from('1000'.repeat(10_001), 'hex'), {}, 400, 'invalid_request'],
-  ] as [string, BodyInit, Record<string, string>, number, string][])('of %s', async (_, body, headers, status, code) => {
-    expect(await post('logs', body, headers)).toMatchObject({ status, code });
-    expect(collector.requests).toEqual([]);
-  });
+  ] as [string, BodyInit, Record<string, string>, number, string][])(
+    'of %s',
+    async (_, body, headers, status, code) => {
+      expect(await post('logs', body, headers)).toMatchObject({ status, code });
+      expect(collector.requests).toEqual([]);
+    },
+  );
 
   test('beyond what a person may send in a minute', async () => {
     const another = await signInAgent(newDevice(turnpike), await signedIn(turnpike));

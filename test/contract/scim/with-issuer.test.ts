@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { type IssuedPerson, type Issuer, startIssuer } from '../../support/start-issuer.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { claimsOf, newDevice, signInAgent } from '../agents/agent-device.ts';
 import { callbackOf, refusedBy, settingsOf, signInAt } from '../sign-in/open-directory.ts';
 import { type Directory, openDirectory, patchOf } from './directory.ts';
 
@@ -67,4 +68,33 @@ test('a person whom the claims created follows SCIM from their first mapped grou
   expect(await signIn('linked')).toMatchObject({ role: 'member' });
   expect((await directory.ask('DELETE', `/Groups/${group}`)).status).toBe(204);
   expect((await signIn('linked')).location).toBe(refusedBy('person_disabled'));
+});
+
+test('policies of coding agents use the groups of SCIM and those that the issuer claims', async () => {
+  const group = `${directory.mark} agents`;
+  await turnpike.admin('POST', '/apply', {
+    document: {
+      settings: { agent_sign_in: 'on' },
+      agent_policies: {
+        scim: { groups: [group], order: 1, settings: { env: { OF: 'scim' } } },
+        claimed: { groups: ['claimed'], order: 2, settings: { env: { OF: 'claims' } } },
+      },
+    },
+  });
+  await directory.map('agents', 'member');
+  const user = await addUser('agents');
+  const id = await directory.addGroup('agents', [user]);
+  const device = newDevice(turnpike);
+  const tokens = await signInAgent(device, await signIn('agents'));
+  const policyOf = async (token: unknown) => {
+    const { body } = await device.get('/managed/settings', { authorization: `Bearer ${token}` });
+    return (body['settings'] as { env?: { OF?: string } }).env?.OF;
+  };
+  expect(claimsOf(tokens['access_token'])['groups']).toEqual(['claimed', group]);
+  expect(await policyOf(tokens['access_token'])).toBe('scim');
+  await directory.map('others', 'member');
+  await directory.addGroup('others', [user]);
+  await directory.ask('DELETE', `/Groups/${id}`);
+  const { body } = await device.refresh(tokens['refresh_token']);
+  expect(await policyOf(body['access_token'])).toBe('claims');
 });

@@ -30,7 +30,7 @@ export interface Company extends AsyncDisposable {
   /** The address that agents are given. */
   url: string;
   asked: Asked[];
-  /** What the provider is asked. */
+  /** Requests to the provider. */
   sent: readonly RecordedRequest[];
   /** The answers of the provider, in order; the last one is repeated. */
   turns: (Spoken | Script)[];
@@ -66,7 +66,11 @@ export async function startCompany(environment: Record<string, string> = {}): Pr
     document: {
       settings: { agent_sign_in: 'on' },
       providers: { up: { kind: 'anthropic', base_url: upstream.url, api_key: 'x', private_network: true } },
-      models: { [ALLOWED]: { ...model, display_name: 'Sonnet of the works' }, [DENIED]: model, [OWN]: { ...model, display_name: 'Own of the works' } },
+      models: {
+        [ALLOWED]: { ...model, display_name: 'Sonnet of the works' },
+        [DENIED]: model,
+        [OWN]: { ...model, display_name: 'Own of the works' },
+      },
       groups: { default: { models: ['*'], multiplier: '0.85' } },
       agent_policies: { works: { accounts: [account], models: [ALLOWED], contact: 'finops' } },
     },
@@ -120,7 +124,14 @@ function startProxy(target: string, asked: Asked[], intercept: () => Company['in
       const path = pathname + search;
       const sent = { method, headers, redirect: 'manual' as const, ...(bytes.length > 0 && { body: bytes }) };
       const answer = (await intercept()?.({ method, path, headers })) ?? (await fetch(target + path, sent));
-      asked.push({ method, path, headers, body: new TextDecoder().decode(bytes), status: answer.status, answered: answer.headers });
+      asked.push({
+        method,
+        path,
+        headers,
+        body: new TextDecoder().decode(bytes),
+        status: answer.status,
+        answered: answer.headers,
+      });
       return new Response(answer.body, { status: answer.status, headers: answer.headers });
     },
   });

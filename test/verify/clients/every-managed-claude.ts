@@ -148,7 +148,8 @@ function withHeaders(headers: Record<string, string>): Script {
     const [begin, send] = [answer.begin.bind(answer), answer.send.bind(answer)];
     const more = Object.assign(Object.create(answer) as typeof answer, {
       begin: (status: number, given: Record<string, string>) => begin(status, { ...given, ...headers }),
-      send: (status: number, given: Record<string, string>, body: string) => send(status, { ...given, ...headers }, body),
+      send: (status: number, given: Record<string, string>, body: string) =>
+        send(status, { ...given, ...headers }, body),
     });
     return sayMessage(text('Fine.'))(more, request);
   };
@@ -158,7 +159,10 @@ function showsModels(): void {
   test(
     'lists the models of the sign-in by their names here, and counts tokens without a message',
     async () => {
-      await applyPolicy({ models: [ALLOWED, OWN], settings: { env: { CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1' } } });
+      await applyPolicy({
+        models: [ALLOWED, OWN],
+        settings: { env: { CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1' } },
+      });
       await using terminal = await openSession(claude, machine);
       await say(terminal, '/model');
       await terminal.see('Own of the works');
@@ -227,8 +231,8 @@ function meetsRefusals(): void {
         return sayMessage(text('At last.'))(answer, request);
       };
       company.turns.splice(0, company.turns.length, silent);
-      const child = machine.run([claude, '-p', 'hi'], {}, SILENT_MS + MS_MAX);
-      const { out, exitCode } = await child;
+      await company.turnpike.admin('POST', '/apply', { document: { settings: { upstream_silence_seconds: 900 } } });
+      const { out, exitCode } = await machine.run([claude, '-p', 'hi'], {}, SILENT_MS + MS_MAX);
       expect([exitCode, out.trim()]).toEqual([0, 'At last.']);
       expect(messagesOf(company.take())).toHaveLength(1);
     },
@@ -298,7 +302,10 @@ function usesHelper(): void {
   test(
     'asks it again when its key is refused, and sends the message with the new one',
     async () => {
-      const [first, second] = [await company.turnpike.makeKey({ credit: '1' }), await company.turnpike.makeKey({ credit: '1' })];
+      const [first, second] = [
+        await company.turnpike.makeKey({ credit: '1' }),
+        await company.turnpike.makeKey({ credit: '1' }),
+      ];
       await company.turnpike.admin('POST', `/keys/${first.key}/revoke`, {});
       const [once, helper] = [join(machine.home, 'once'), join(machine.home, 'helper.sh')];
       const printed = `if [ -e ${once} ]; then echo ${second.secret}; else touch ${once}; echo ${first.secret}; fi`;

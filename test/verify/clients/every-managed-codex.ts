@@ -99,34 +99,16 @@ function isManaged(): void {
       const bearers = asked.map(({ headers }) => headers.get('authorization'));
       expect(asked[0]).toMatchObject({ status: 401 });
       expect(bearers[0]).toBe(`Bearer ${former.trim()}`);
-      const [answered, ...more] = asked.filter(({ path, status }) => path.startsWith('/v1/responses') && status === 200);
+      const [answered, ...more] = asked.filter(
+        ({ path, status }) => path.startsWith('/v1/responses') && status === 200,
+      );
       expect(answered?.headers.get('authorization')).not.toBe(`Bearer ${former.trim()}`);
       expect(more).toEqual([]);
     },
     MS_MAX,
   );
 
-  test(
-    'shows how little is left of a limit',
-    async () => {
-      const { id } = await agentKey(company, 'Codex');
-      const setQuota = (quota: string) =>
-        company.browser.ask('PATCH', `/api/v1/keys/${id}`, { quota, quota_period: 'month' });
-      await setQuota('50');
-      const { out: token } = await machine.run([...turnpikeCommand([]), 'agent', 'token', company.url]);
-      company.turns.splice(0, company.turns.length, { ...text('Long.'), usage: { ...usage, output_tokens: 30_000 } });
-      const headers = { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' };
-      const body = JSON.stringify({ model: ALLOWED, max_output_tokens: 32_000, input: 'hi' });
-      for (let sent = 0; sent < 20; sent++)
-        expect((await fetch(`${company.url}/v1/responses`, { method: 'POST', headers, body })).status).toBe(200);
-      await setQuota(((20 * 0.7701) / 0.965).toFixed(9));
-      company.turns.splice(0, company.turns.length, text('Fine.'));
-      await using terminal = machine.open(['env', `PATH=${ofPath().PATH}`, codex, 'hi']);
-      await terminal.find(/Hooksneedreview|Fine\.|trust/);
-      await terminal.see('less than 5% of your monthly limit left');
-    },
-    MS_MAX,
-  );
+  showsLimit();
 }
 
 function listsModels(): void {
@@ -158,6 +140,30 @@ function listsModels(): void {
       });
       rmSync(join(machine.home, '.codex', 'models_cache.json')); // which it uses for some minutes
       expect((await listed()).map(([slug]) => slug)).toEqual([DENIED, ALLOWED]);
+    },
+    MS_MAX,
+  );
+}
+
+function showsLimit(): void {
+  test(
+    'shows how little is left of a limit',
+    async () => {
+      const { id } = await agentKey(company, 'Codex');
+      const setQuota = (quota: string) =>
+        company.browser.ask('PATCH', `/api/v1/keys/${id}`, { quota, quota_period: 'month' });
+      await setQuota('50');
+      const { out: token } = await machine.run([...turnpikeCommand([]), 'agent', 'token', company.url]);
+      company.turns.splice(0, company.turns.length, { ...text('Long.'), usage: { ...usage, output_tokens: 30_000 } });
+      const headers = { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' };
+      const body = JSON.stringify({ model: ALLOWED, max_output_tokens: 32_000, input: 'hi' });
+      for (let sent = 0; sent < 20; sent++)
+        expect((await fetch(`${company.url}/v1/responses`, { method: 'POST', headers, body })).status).toBe(200);
+      await setQuota(((20 * 0.7701) / 0.965).toFixed(9));
+      company.turns.splice(0, company.turns.length, text('Fine.'));
+      await using terminal = machine.open(['env', `PATH=${ofPath().PATH}`, codex, 'hi']);
+      await terminal.find(/Hooksneedreview|Fine\.|trust/);
+      await terminal.see('less than 5% of your monthly limit left');
     },
     MS_MAX,
   );
