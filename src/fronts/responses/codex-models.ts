@@ -1,7 +1,7 @@
 // The list of models in the form that Codex CLI reads. One invalid entry makes it ignore the whole list.
 
 import { isWholeNumber } from '../../base/checked-number.ts';
-import { type JsonObject, jsonObjects, textOf } from '../../wire/wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, textOf } from '../../wire/wire.ts';
 
 /** Codex sends its version, and only with a list that it can read. */
 export function isForCodex(query: string): boolean {
@@ -23,7 +23,7 @@ const INSTRUCTIONS = `You are Codex, a coding agent in the user's terminal. You 
 - Answer briefly and in plain language. Name files with their paths. Say what you verified and what you could not.`;
 
 function describeModel(model: JsonObject): JsonObject {
-  const { id, display_name: displayName, max_input_tokens: inputTokens } = model;
+  const { id, display_name: displayName, max_input_tokens: inputTokens, capabilities } = model;
   const slug = textOf(id);
   return {
     slug,
@@ -37,8 +37,14 @@ function describeModel(model: JsonObject): JsonObject {
     support_verbosity: false,
     truncation_policy: { mode: 'tokens', limit: TRUNCATION_TOKENS },
     experimental_supported_tools: [],
-    input_modalities: ['text', 'image'],
+    input_modalities: takesImages(capabilities) ? ['text', 'image'] : ['text'],
     base_instructions: INSTRUCTIONS,
     ...(isWholeNumber(inputTokens) && { context_window: inputTokens }),
   };
+}
+
+/** Unless every route is known and one takes none. */
+function takesImages(capabilities: JsonValue | undefined): boolean {
+  const images = isJsonObject(capabilities) ? capabilities['image_input'] : null;
+  return !isJsonObject(images) || images['supported'] !== false;
 }

@@ -11,14 +11,8 @@ const UP = '\u001b[A';
 /** The code that a device shows. */
 export const CODE = /[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}/;
 
-/** From the first screen to the end of the sign-in. */
-export async function signInAtTerminal(
-  claude: string,
-  company: Company,
-  machine: Machine,
-  isAgain = false,
-): Promise<void> {
-  await using terminal = machine.open([claude]);
+/** From the first screen to the code that it shows. The person trusts the gateway, which is not the default. */
+export async function beginSignIn(terminal: Terminal): Promise<string> {
   await terminal.see('Choose the text style');
   await terminal.type('\r');
   await terminal.see('Enter to connect');
@@ -28,8 +22,18 @@ export async function signInAtTerminal(
     await terminal.type(UP);
     await terminal.type('\r');
   }
-  const code = await terminal.find(CODE);
-  await approve(company, code);
+  return terminal.find(CODE);
+}
+
+/** From the first screen to the end of the sign-in. */
+export async function signInAtTerminal(
+  claude: string,
+  company: Company,
+  machine: Machine,
+  isAgain = false,
+): Promise<void> {
+  await using terminal = machine.open([claude]);
+  await approve(company, await beginSignIn(terminal));
   await terminal.see('Signed in to');
   await terminal.see('go');
   await terminal.type(UP);

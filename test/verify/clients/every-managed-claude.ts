@@ -178,6 +178,10 @@ function showsModels(): void {
       expect(new Set(counted.map(({ path, status }) => `${path} ${status}`))).toEqual(
         new Set(['/v1/messages/count_tokens?beta=true 200']),
       );
+      await terminal.type('\u001b');
+      await say(terminal, '/status');
+      await terminal.see('Gateway account');
+      await terminal.see('dev@example.com');
       await applyPolicy({});
     },
     MS_MAX,
@@ -231,7 +235,8 @@ function meetsRefusals(): void {
         return sayMessage(text('At last.'))(answer, request);
       };
       company.turns.splice(0, company.turns.length, silent);
-      await company.turnpike.admin('POST', '/apply', { document: { settings: { upstream_silence_seconds: 900 } } });
+      const settings = { agent_sign_in: 'on', upstream_silence_seconds: 900 };
+      await company.turnpike.admin('POST', '/apply', { document: { settings } });
       const { out, exitCode } = await machine.run([claude, '-p', 'hi'], {}, SILENT_MS + MS_MAX);
       expect([exitCode, out.trim()]).toEqual([0, 'At last.']);
       expect(messagesOf(company.take())).toHaveLength(1);

@@ -2,11 +2,11 @@
 // would use one, with oidc-provider as the company's issuer.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { turnpikeCommand } from '../../support/build-executable.ts';
 import { agents } from './agents.ts';
-import { CODE, signInAtTerminal } from './claude-terminal.ts';
+import { beginSignIn, CODE, signInAtTerminal } from './claude-terminal.ts';
 import { ALLOWED, agentKey, approve, type Company, DENIED, startCompany } from './company.ts';
 import type { Json } from './conversations/conversation.ts';
 import { Machine } from './terminal.ts';
@@ -53,6 +53,19 @@ function signsIn(): void {
     await machine?.[Symbol.asyncDispose]();
     await company?.[Symbol.asyncDispose]();
   });
+
+  test(
+    'only once the person has approved its code, and says so when they deny it',
+    async () => {
+      await using terminal = machine.open([claude ?? '']);
+      const code = await beginSignIn(terminal);
+      expect((await company.browser.post(`/api/v1/device-codes/${code}/deny`)).status).toBe(200);
+      await terminal.see('Sign-in was denied in the browser.');
+      expect(existsSync(credentials())).toBe(false);
+      company.take();
+    },
+    MS_MAX,
+  );
 
   test(
     'in its terminal, after the person has approved its code in the console',
