@@ -73,6 +73,13 @@ function signsIn(): void {
     MS_MAX,
   );
 
+  works();
+  refreshes();
+  isLimited();
+  ends();
+}
+
+function works(): void {
   test(
     'works with tools, and shows the cost that is billed',
     async () => {
@@ -116,10 +123,6 @@ function signsIn(): void {
     },
     MS_MAX,
   );
-
-  refreshes();
-  isLimited();
-  ends();
 }
 
 function refreshes(): void {
