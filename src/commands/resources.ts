@@ -41,7 +41,7 @@ const personColumns: readonly Column[] = [
 const personDetails: readonly Column[] = [
   ...personColumns,
   ...columns('managed_by directory_source disabled_by'),
-  ...columns('identity.issuer identity.subject'),
+  ...columns('identity.issuer identity.subject claimed_groups'),
 ];
 const groupColumns = columns('id name source role account priority status created_at');
 const budgetColumns: readonly Column[] = [

@@ -55,6 +55,7 @@ describe('an invited person', () => {
         managed_by: null,
         directory_source: null,
         identity: null,
+        claimed_groups: null,
         disabled_by: null,
         link_expires_at: isoAfter(bounds.linkMs),
         made_by: 'local',
