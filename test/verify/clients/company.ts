@@ -35,7 +35,9 @@ export interface Company extends AsyncDisposable {
   /** The answers of the provider, in order; the last one is repeated. */
   turns: (Spoken | Script)[];
   /** Answers in place of the service; null: the service answers. */
-  intercept: ((request: Pick<Asked, 'method' | 'path' | 'headers'>) => Response | Promise<Response> | null) | null;
+  intercept:
+    | ((request: Pick<Asked, 'method' | 'path' | 'headers'>) => Response | Promise<Response | null> | null)
+    | null;
   account: string;
   person: string;
   browser: Browser;
