@@ -222,7 +222,8 @@ function Facts({ person, isSelf }: { person: PersonShape; isSelf: boolean }) {
 }
 
 /** Whether the groups of a directory decide about the user, and as whom they sign in. */
-function DirectoryNote({ person: { managed_by, identity, disabled_by: by, status } }: { person: PersonShape }) {
+function DirectoryNote({ person }: { person: PersonShape }) {
+  const { managed_by, identity, claimed_groups, disabled_by: by, status } = person;
   return (
     <>
       {managed_by === 'directory' && (
@@ -234,6 +235,9 @@ function DirectoryNote({ person: { managed_by, identity, disabled_by: by, status
       )}
       {identity !== null && (
         <Hint size="xs" className="wrap">{`Signs in at ${identity.issuer} as ${identity.subject}`}</Hint>
+      )}
+      {claimed_groups !== null && claimed_groups.length > 0 && (
+        <Hint size="xs" className="wrap">{`Groups at their last sign-in: ${claimed_groups.join(', ')}`}</Hint>
       )}
     </>
   );
