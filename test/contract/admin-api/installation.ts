@@ -111,13 +111,26 @@ export async function makeNode<RetainedData extends Stores>(
   readEpoch: AdminDependencies['readEpoch'] = () => null,
   sendsMail = false,
 ): Promise<Installation<RetainedData>> {
+  const parts = await makeParts(clock, stores, sendsMail);
+  const api = makeAdminApi({ ...dependenciesOf(parts), readEpoch });
+  const ask = askWith(api, await readDocumentOf(api));
+  parts.answers.length = 0;
+  return Object.assign(parts, { api, ask });
+}
+
+/** The node without its API. */
+export async function makeParts<RetainedData extends Stores>(
+  clock: Installation['clock'],
+  stores: RetainedData,
+  sendsMail = false,
+): Promise<Parts<RetainedData>> {
   const vault = openVault(VAULT_SECRET);
   const open = (sealed: string, context: string) => vault.open(sealed, context);
   const notifications: string[] = [];
   const passwords: Installation['passwords'] = new Map();
   const counters: Installation['counters'] = new Map();
   const catalog = new CatalogHolder(await stores.catalog.loadCatalog(), open);
-  const parts: Parts<RetainedData> = {
+  return {
     clock,
     stores,
     catalog,
@@ -155,17 +168,13 @@ export async function makeNode<RetainedData extends Stores>(
     failures: 0,
     refusal: null,
   };
-  const api = makeAdminApi({ ...dependenciesOf(parts), readEpoch });
-  const ask = askWith(api, await readDocumentOf(api));
-  parts.answers.length = 0;
-  return Object.assign(parts, { api, ask });
 }
 
-type Parts<RetainedData extends Stores> = Omit<Installation<RetainedData>, 'api' | 'ask'>;
+export type Parts<RetainedData extends Stores> = Omit<Installation<RetainedData>, 'api' | 'ask'>;
 
 const secretHashes: SecretHashes = (secret) => [hashSecret(secret)];
 
-function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
+export function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
   const { clock, stores, catalog, vault, notifications, answers, addresses, health, routeStates, signIn } = parts;
   return {
     version: '0.0.0',

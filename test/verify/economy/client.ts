@@ -20,8 +20,8 @@ export interface Asked {
   variant: number;
 }
 
-export class ClientMessage {
-  readonly asked: Asked;
+export class ClientMessage<Of extends { wanted: Wanted } = Asked> {
+  readonly asked: Of;
   readonly sentMs: number;
   endedMs: number | null = null;
   readonly controller = new AbortController();
@@ -42,7 +42,7 @@ export class ClientMessage {
   #body: AsyncIterator<string | Uint8Array> | null = null;
   #goOn: (() => void) | null = null;
 
-  constructor(asked: Asked, nowMs: () => number, reads: number | null, leavesAt: LeavePoint | null = null) {
+  constructor(asked: Of, nowMs: () => number, reads: number | null, leavesAt: LeavePoint | null = null) {
     this.asked = asked;
     this.sentMs = nowMs();
     this.#nowMs = nowMs;

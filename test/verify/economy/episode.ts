@@ -1,14 +1,14 @@
 // One episode: a new installation, the moves of its clients, and what the judge says when all is over.
 
 import { handlePublic } from '../../../src/public-api/public-api.ts';
-import { type Production, type ServerTool, SUMMARIZED_FROM_TOKENS, type Wanted } from './answers.ts';
+import type { Production, Wanted } from './answers.ts';
+import { bodyOf } from './bodies.ts';
 import { type AccountName, accountNames, cast, keyOf, type PlanName } from './cast.ts';
 import { type Asked, ClientMessage } from './client.ts';
 import { judgeEnd } from './judge.ts';
 import { judgeSlots } from './judge-node.ts';
 import { behaviourOf } from './models.ts';
 import type { LeavePoint, Move, Send } from './moves.ts';
-import { makePdf } from './pdf.ts';
 import { writeText } from './texts.ts';
 import { TooManyEvents, VirtualTime } from './virtual-time.ts';
 import { makeWorld, type World } from './world.ts';
@@ -331,38 +331,6 @@ const NOTHING_WANTED: Wanted = {
   isBetaBad: false,
   luck: 0,
 };
-
-/** The request that makes the provider answer as it is wanted. */
-function bodyOf({ wanted, isStream, variant }: Asked) {
-  const { model, maxTokens, prompt, file, thinking, tool, uses } = wanted;
-  const text = writeText(prompt);
-  const source = { type: 'base64', media_type: 'application/pdf', data: file === null ? '' : makePdf(file) };
-  const content =
-    file === null ? text : [{ type: 'document', source }, ...(text === '' ? [] : [{ type: 'text', text }])];
-  return {
-    model,
-    max_tokens: maxTokens,
-    stream: isStream,
-    temperature: (variant % 10) / 10,
-    ...(thinking > 0 && !behaviourOf(model).thinks && { thinking: { type: 'adaptive' } }),
-    ...(tool !== null && toolMembers(tool, uses)),
-    messages: [{ role: 'user', content }],
-  };
-}
-
-function toolMembers(tool: ServerTool, uses: number) {
-  if (tool === 'summary')
-    return {
-      context_management: {
-        edits: [{ type: 'compact_20260112', trigger: { type: 'input_tokens', value: SUMMARIZED_FROM_TOKENS } }],
-      },
-    };
-  const search = { type: 'web_search_20260209', name: 'web_search', max_uses: uses };
-  if (tool === 'search') return { tools: [search] };
-  const fetching = { type: 'web_fetch_20260209', name: 'web_fetch', max_uses: uses };
-  if (tool === 'fetch') return { tools: [fetching] };
-  return { tools: [fetching, { type: 'code_execution_20260120', name: 'code_execution' }] };
-}
 
 let madeMembers: string | null = null;
 

@@ -2,56 +2,19 @@
 // store in memory, and another node that only renews its lease and ends what others left. Only its providers,
 // its clients and its time are made up.
 
-import { FailureCounter, KeyDirectory, NO_KEY_LIMITS, TagSets } from '../../../src/accounts/accounts.ts';
+import { NO_KEY_LIMITS } from '../../../src/accounts/accounts.ts';
 import type { Catalog } from '../../../src/catalog/catalog.ts';
-import { TurnpikeError } from '../../../src/errors.ts';
-import {
-  AdmissionQueue,
-  type ClientRequest,
-  Conversations,
-  countTokens,
-  type Gateway,
-  getKey,
-  getModel,
-  getUsage,
-  IdempotencyRecords,
-  LastLevels,
-  listModels,
-  PromptCounts,
-  RouteHealth,
-  RunningMessages,
-  SelfServiceReads,
-  SilenceWatches,
-  Slots,
-  StreamHolds,
-  submitMessage,
-} from '../../../src/gateway/gateway.ts';
+import type { Gateway } from '../../../src/gateway/gateway.ts';
 import { BodiesInFlight } from '../../../src/http/http.ts';
 import { NodeLedger, type PlanTerms } from '../../../src/ledger/ledger.ts';
-import { type EncodedReply, encodeReply } from '../../../src/public-api/encode-reply.ts';
 import type { PublicDependencies } from '../../../src/public-api/public-api.ts';
-import { openVault } from '../../../src/secrets/secrets.ts';
-import { Estimates } from '../../../src/usage/usage.ts';
-import type { StreamPiece } from '../../../src/wire/wire.ts';
-import { inPlaceTokenizer, loadVocabularies } from '../../support/in-place-tokenizer.ts';
 import { type MemoryTables, memoryStores } from '../../support/memory-store/memory-store.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
 import { catalogOf } from '../../unit/catalog/support.ts';
-import type { Production, Wanted } from './answers.ts';
 import { type AccountName, accountNames, type CastAccount, cast, keyOf, type PlanName, plans } from './cast.ts';
-import { behaviourOf, modelNames, PRICE, TRANCHE_TOKENS, WINDOW_TOKENS } from './models.ts';
+import { catalogFile, type Hooks, makeGateway, publicOver } from './make-gateway.ts';
 import { makeProvider } from './provider.ts';
 import type { VirtualTime } from './virtual-time.ts';
-
-/** Called for each message that arrives. */
-export interface Hooks {
-  /** A request reached the gateway under this id; `mark` is the query that its client gave it. */
-  onSubmitted(mark: string, requestId: string): void;
-  /** The reply, before it becomes a Response: a stream is read by hand. */
-  onReply(mark: string, reply: EncodedReply): void;
-  wantedOf(requestId: string): Wanted;
-  onProduction(requestId: string, production: Production): void;
-}
 
 export interface World {
   gateway: Gateway;
@@ -68,16 +31,6 @@ export interface World {
 
 /** So few that accounts have to share them. */
 const ANSWERS_STORED_BYTES = 1_000_000;
-const SETTINGS = {
-  output_tranche_tokens: TRANCHE_TOKENS,
-  upstream_stream_seconds: 120,
-  finish_without_caller_seconds: 60,
-  upstream_first_event_seconds: 60,
-  upstream_silence_seconds: 60,
-};
-
-await loadVocabularies(); // an episode never waits for the machine
-
 let madeCatalog: Catalog | null = null;
 
 /** Made within installed virtual time. */
@@ -100,38 +53,9 @@ export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World>
   }
   madeCatalog ??= catalogOf(catalogFile());
   const catalog = madeCatalog;
-  const { settings } = catalog;
-  const gateway: Gateway = {
-    catalog: () => catalog,
-    modelLists: { find: () => null, refresh: () => null, stateOf: () => null },
-    authenticator: {
-      keys: new KeyDirectory(stores.accounts, (secret) => [secret]),
-      failures: new FailureCounter(),
-    },
-    ledger,
-    providers: new Map([['sandbox', makeProvider(time, hooks.wantedOf, hooks.onProduction)]]),
-    admissions: new AdmissionQueue(),
-    recharges: null,
-    running: new RunningMessages(),
-    slots: new Slots(() => settings.shedOpenMessages),
-    counting: new PromptCounts(),
-    silence: new SilenceWatches(),
-    streamHolds: new StreamHolds((failure) => {
-      throw failure;
-    }),
-    estimates: new Estimates(),
-    tokenizer: inPlaceTokenizer(),
-    levels: new LastLevels(),
-    tagSets: new TagSets(stores.tagSets),
-    answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
-    selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
-    clock,
-    health: new RouteHealth(() => settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
-    conversations: new Conversations(() => 0),
-    canConnect: async () => true,
-    report: () => {},
-  };
-  const bodies = new BodiesInFlight(() => settings.shedBodyBytes);
+  const provider = makeProvider(time, hooks.wantedOf, hooks.onProduction);
+  const gateway = makeGateway({ stores, ledger, clock, catalog, provider });
+  const bodies = new BodiesInFlight(() => catalog.settings.shedBodyBytes);
   return {
     gateway,
     dependencies: publicOver(gateway, bodies, hooks),
@@ -164,42 +88,6 @@ async function revoke(
   gateway.authenticator.keys.forget(id);
   gateway.running.cutKey(id);
 }
-
-/** The public API; a stream that it answers is handed to the hooks, and read by hand. */
-function publicOver(gateway: Gateway, bodies: BodiesInFlight, hooks: Hooks): PublicDependencies {
-  const observed = (submit: typeof submitMessage) => async (clientRequest: ClientRequest) => {
-    const mark = clientRequest.query;
-    hooks.onSubmitted(mark, clientRequest.requestId);
-    const reply = await submit(gateway, clientRequest);
-    if (reply instanceof TurnpikeError) throw reply;
-    const encoded = encodeReply(reply, null);
-    hooks.onReply(mark, encoded);
-    return typeof encoded.body === 'string' ? reply : { ...reply, body: unread() };
-  };
-  return {
-    messages: {
-      submitMessage: observed(submitMessage),
-      countTokens: observed(countTokens),
-      listModels: (clientRequest) => listModels(gateway, clientRequest),
-      getModel: (clientRequest, id) => getModel(gateway, clientRequest, id),
-      getKey: (clientRequest) => getKey(gateway, clientRequest),
-      getUsage: (clientRequest, id) => getUsage(gateway, clientRequest, id),
-    },
-    bodies,
-    load: { loopDelayMs: () => 0, openMessages: () => gateway.slots.taken },
-    clock: gateway.clock,
-    settings: () => gateway.catalog().settings,
-    trustedProxies: [],
-    reportsAddress: false,
-    isLeaving: () => false,
-    isDraining: () => false,
-    isStoreAvailable: () => gateway.ledger.isAvailable,
-    report: () => {},
-  };
-}
-
-/** In the place of a stream that is read by hand. */
-async function* unread(): AsyncGenerator<StreamPiece> {}
 
 async function openAccount(
   accounts: ReturnType<typeof memoryStores>['accounts'],
@@ -237,26 +125,4 @@ async function openAccount(
 function termsOf(name: PlanName, anchorMs: number): PlanTerms {
   const windows = plans[name];
   return { name, windows, groups: null, anchorMs, paidUntilMs: null, endsAtMs: null, overflow: false };
-}
-
-function catalogFile() {
-  const price = {
-    input: String(PRICE.input),
-    output: String(PRICE.output),
-    web_search_per_thousand: String(PRICE.searches),
-  };
-  const sellers = modelNames.flatMap((model) =>
-    Array.from({ length: behaviourOf(model).routes }, (_, at) => ({ provider: `of-${model}-${at}`, model })),
-  );
-  return {
-    providers: Object.fromEntries(sellers.map(({ provider }) => [provider, { kind: 'sandbox' }])),
-    models: Object.fromEntries(
-      modelNames.map((name) => [
-        name,
-        { price, max_input_tokens: WINDOW_TOKENS, routes: sellers.filter(({ model }) => model === name) },
-      ]),
-    ),
-    groups: { default: { models: ['*'] } },
-    settings: SETTINGS,
-  };
 }
