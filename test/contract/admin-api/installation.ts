@@ -112,13 +112,14 @@ export async function makeNode<RetainedData extends Stores>(
   sendsMail = false,
 ): Promise<Installation<RetainedData>> {
   const parts = await makeParts(clock, stores, sendsMail);
+  parts.payments = await openScriptedPayments(stores, clock, undefined, () => parts.catalog.current.plans);
   const api = makeAdminApi({ ...dependenciesOf(parts), readEpoch });
   const ask = askWith(api, await readDocumentOf(api));
   parts.answers.length = 0;
   return Object.assign(parts, { api, ask });
 }
 
-/** The node without its API. */
+/** The node without its API and without payments. */
 export async function makeParts<RetainedData extends Stores>(
   clock: Installation['clock'],
   stores: RetainedData,
@@ -164,7 +165,7 @@ export async function makeParts<RetainedData extends Stores>(
       issuers: [],
     },
     publicOrigin: null,
-    payments: await openScriptedPayments(stores, clock, undefined, () => catalog.current.plans),
+    payments: null,
     failures: 0,
     refusal: null,
   };

@@ -1,5 +1,13 @@
 // One hole that attackers could once use: where it was closed, and what stood there before.
 
+/** The episodes that find a hole. */
+const economies = ['messages', 'company'] as const;
+export type Economy = (typeof economies)[number];
+
+export function isEconomy(text: string): text is Economy {
+  return economies.some((name) => name === text);
+}
+
 export interface Hole {
   name: string;
   /** The guard that is removed, in words. */
@@ -9,13 +17,14 @@ export interface Hole {
   /** Occurs exactly once in the file. */
   find: string;
   put: string;
+  economy: Economy;
 }
 
 type Place = [name: string, removes: string, find: string, put: string];
 
 /** The holes of one file. */
-export function holesIn(file: string, places: readonly Place[]): Hole[] {
-  return places.map(([name, removes, find, put]) => ({ name, removes, file, find, put }));
+export function holesIn(file: string, places: readonly Place[], economy: Economy = 'messages'): Hole[] {
+  return places.map(([name, removes, find, put]) => ({ name, removes, file, find, put, economy }));
 }
 
 /** The file's text with the hole in it. Throws where what it looks for is not there, or more than once. */

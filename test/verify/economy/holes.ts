@@ -45,7 +45,8 @@ async function run(copy: string, hole: Hole, seed: number): Promise<{ finding: s
   const startedMs = performance.now();
   try {
     writeFileSync(path, putBack(text, hole));
-    const child = Bun.spawn([process.execPath, join(copy, 'test/verify/economy/run.ts'), '--brief'], {
+    const script = join(copy, 'test/verify/economy/run.ts');
+    const child = Bun.spawn([process.execPath, script, '--brief', '--only', hole.economy], {
       cwd: copy,
       env: { ...process.env, ECONOMY_SEED: String(seed), ECONOMY_SECONDS: String(HOLE_SECONDS) },
       stdout: 'pipe',

@@ -1,5 +1,6 @@
 // Holes that attackers could use, each as the change that puts it back.
 
+import { companyHoles } from './company/list-holes.ts';
 import { type Hole, holesIn } from './hole.ts';
 
 const ofUsage = [
@@ -151,4 +152,4 @@ const ofLedger = [
   ]),
 ];
 
-export const listHoles: readonly Hole[] = [...ofUsage, ...ofGateway, ...ofLedger];
+export const listHoles: readonly Hole[] = [...ofUsage, ...ofGateway, ...ofLedger, ...companyHoles];

@@ -1,18 +1,15 @@
-// `npm run economy`: episodes from ECONOMY_SEED on, for ECONOMY_SECONDS. Stops at the first in which an account got or paid what it
-// should not, and shows the least moves that do it (--brief: only what was broken). `--seed N` repeats that episode; --episodes K
-// runs that many; --holes puts back what attackers once used, one after another (or those named), and expects that each is found.
+// `npm run economy`: episodes from ECONOMY_SEED on, for ECONOMY_SECONDS, in turn of messages and of a company (--only names one kind).
+// Stops at the first in which somebody got or paid what they should not, and shows the least moves that do it (--brief: only what was
+// broken). `--seed N` repeats that episode; --episodes K runs that many; --holes puts back what attackers once used, one after another
+// (or those named), and expects that each is found.
 
 import { parseArgs } from 'node:util';
-import { makeDirector } from './director.ts';
-import { type EpisodeResult, inOrder } from './episode.ts';
+import { type Played, playAny, shrinkPlayed } from './economies.ts';
+import { isEconomy } from './hole.ts';
 import { runHoles } from './holes.ts';
 import { watchParser } from './judge-node.ts';
-import { describeMove } from './moves.ts';
-import { runJudged } from './neighbours.ts';
-import { shrink } from './shrink.ts';
 
 const SEED_STEP = 1_000_000; // between runs of other seeds, so that they have no episode in common
-const SHRINK_TRIES = 150;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -20,6 +17,7 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string' },
     episodes: { type: 'string' },
     go: { type: 'boolean', default: false },
+    only: { type: 'string' },
     brief: { type: 'boolean', default: false },
     holes: { type: 'boolean', default: false },
   },
@@ -36,6 +34,11 @@ const episodesMax =
       ? Number.POSITIVE_INFINITY
       : 1
     : wholeNumber('--episodes', values.episodes);
+const { only = null } = values;
+if (only !== null && !isEconomy(only)) {
+  console.error(`--only: must be messages or company, not "${only}"`);
+  process.exit(2);
+}
 const secondsMax = wholeNumber('ECONOMY_SECONDS', process.env['ECONOMY_SECONDS'] ?? '60');
 
 watchParser();
@@ -44,9 +47,9 @@ const startedMs = elapsed();
 const trace = new Bun.CryptoHasher('sha256');
 const rules = new Map<string, { count: number; seed: number; seconds: number }>();
 let [passed, failed, messages] = [0, 0, 0];
-let found: { seed: number; result: EpisodeResult } | null = null;
+let found: { seed: number; result: Played } | null = null;
 for (let seed = first; seed < first + episodesMax && (elapsed() - startedMs) / 1000 < secondsMax; seed++) {
-  const result = runJudged(makeDirector(seed));
+  const result = playAny(seed, only);
   trace.update(result.hash);
   messages += result.messages;
   if (result.finding === null) {
@@ -74,14 +77,15 @@ console.log(`${seconds.toFixed(1)} s, ${passed + failed} episodes, ${messages} m
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
-function tell(seed: number, { finding, moves }: EpisodeResult): void {
+function tell(seed: number, result: Played): void {
+  const { finding, moves, economy } = result;
   const rule = ruleOf(finding);
-  const least = shrink(moves, (fewer) => ruleOf(runJudged(inOrder(fewer)).finding) === rule, SHRINK_TRIES);
-  const { finding: of } = runJudged(inOrder(least));
+  const least = shrinkPlayed(result, (broken) => ruleOf(broken) === rule);
   console.log(`\nepisode ${seed}: ${finding}`);
-  console.log(`\n${least.length} of its ${moves.length} moves are enough: ${of}`);
-  for (const move of least) console.log(`  ${describeMove(move)}`);
-  console.log(`\nto repeat it: npm run economy -- --seed ${seed}\n`);
+  console.log(`\n${least.moves.length} of its ${moves.length} moves are enough: ${least.finding}`);
+  for (const move of least.moves) console.log(`  ${move}`);
+  const of = only === null ? '' : ` --only ${economy}`;
+  console.log(`\nto repeat it: npm run economy -- --seed ${seed}${of}\n`);
 }
 
 /** The first word of a finding names the rule. */

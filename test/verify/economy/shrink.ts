@@ -1,9 +1,11 @@
 // The least of a sequence of moves that still breaks the same rule.
 
-import type { Move } from './moves.ts';
-
 /** `breaks` tells whether these moves break the rule. Stops looking after `triesMax`. */
-export function shrink(moves: readonly Move[], breaks: (moves: readonly Move[]) => boolean, triesMax: number): Move[] {
+export function shrink<Move extends { move: string; times?: number }>(
+  moves: readonly Move[],
+  breaks: (moves: readonly Move[]) => boolean,
+  triesMax: number,
+): Move[] {
   let least = [...moves];
   let tries = 0;
   const attempt = (target: Move[]): boolean => {
@@ -16,7 +18,7 @@ export function shrink(moves: readonly Move[], breaks: (moves: readonly Move[]) 
   for (let at = 0; at < least.length; at++) {
     for (;;) {
       const move = least[at] as Move;
-      if (!('times' in move) || move.times <= 1) break;
+      if (move.times === undefined || move.times <= 1) break;
       if (!attempt(least.with(at, { ...move, times: Math.ceil(move.times / 2) }))) break;
     }
   }

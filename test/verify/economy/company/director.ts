@@ -1,0 +1,118 @@
+// Chooses what happens in an episode by its seed: calls of any operation with any values, messages over every secret that is known, and at
+// the end as many as it takes to use up whatever may be used.
+
+import { makeRandom } from '../../../support/random.ts';
+import type { Wanted } from '../answers.ts';
+import type { ModelName } from '../models.ts';
+import { anyLeavePoint, Dice, text } from '../sends.ts';
+import { coalitionNames, coalitions, PINNED, people, personNames } from './company.ts';
+import { allOperations } from './episode.ts';
+import type { CompanyMove } from './moves.ts';
+import { anyCall, type Operation } from './operations.ts';
+
+const TOKENS = 4; // those that they made
+const SECRETS = 12;
+const OF_DIRECTORY = personNames.filter((name) => people[name].isOfDirectory);
+const MODELS: readonly ModelName[] = ['quarters', 'kinds', 'late', 'running', 'bytes', 'vendor', 'cuts', 'faulty'];
+const STEADY: readonly ModelName[] = ['quarters', 'kinds', 'late'];
+
+export function directCompany(seed: number): CompanyMove[] {
+  const dice = new Dice(makeRandom(seed));
+  const coalition = dice.one([...coalitionNames, 'members', 'members'] as const); // who may least has most to gain
+  const moves: CompanyMove[] = [{ move: 'begin', coalition }];
+  const roles = coalitions[coalition].people.map((person) => people[person].role);
+  for (const [by, role] of roles.entries()) moves.push(...looks(dice, by, role));
+  for (let rounds = dice.between(4, 8); rounds > 0; rounds--) {
+    for (let calls = dice.between(4, 14); calls > 0; calls--) {
+      const isOfToken = dice.chance(0.15);
+      const by = isOfToken ? dice.between(roles.length, roles.length + TOKENS) : dice.below(roles.length);
+      moves.push(anyCallMove(dice, by, anyOperation(dice, roles[by] ?? dice.one(roles))));
+    }
+    moves.push(...anyMessages(dice));
+    if (dice.chance(0.15)) moves.push({ move: 'deactivate', person: dice.one(OF_DIRECTORY) });
+    if (dice.chance(0.3)) moves.push({ move: 'beside', isStream: dice.chance(0.5), wanted: anyWanted(dice, STEADY) });
+    if (dice.chance(0.05)) moves.push({ move: 'wait', ms: dice.one([5, 13]) * 3_600_000 });
+  }
+  for (let secret = 0; secret < SECRETS; secret++) moves.push(...allOf(dice, secret));
+  return moves;
+}
+
+type Role = 'owner' | 'member';
+
+const isAllowed = ({ roles }: Operation, role: Role) => roles === null || roles.includes(role);
+/** What decides about money. */
+const isOfMoney = ({ path }: Operation) => /^\/api\/v1\/(?:keys|accounts|people|tokens)/.test(path);
+
+/** At first everybody lists what they may see. */
+function looks(dice: Dice, by: number, role: Role): CompanyMove[] {
+  const lists = allOperations().filter(({ method, path }) => method === 'GET' && !path.includes('{'));
+  return lists
+    .filter((operation) => isAllowed(operation, role) && isOfMoney(operation))
+    .map((operation) => ({ ...anyCallMove(dice, by, operation), query: { limit: '1000' } }));
+}
+
+/** Mostly changes that the role may make, and mostly of what decides about money; sometimes anything. */
+function anyOperation(dice: Dice, role: Role): Operation {
+  const all = allOperations();
+  const allowed = all.filter((operation) => isAllowed(operation, role));
+  const changes = allowed.filter(({ method, path }) => method !== 'GET' && (dice.chance(0.2) || !isEnd(path)));
+  const luck = dice.below(100);
+  if (luck < 65) return dice.one(changes.filter(isOfMoney));
+  if (luck < 78) return dice.one(changes);
+  return dice.one(luck < 94 ? allowed : all);
+}
+
+/** Too many of these end everything early. */
+const isEnd = (path: string) => path.endsWith('/revoke');
+
+function anyCallMove(dice: Dice, by: number, operation: Operation) {
+  return { move: 'call', by, operation: operation.name, ...anyCall(dice, operation) } as const;
+}
+
+function anyMessages(dice: Dice): CompanyMove[] {
+  const moves: CompanyMove[] = [];
+  for (let sends = dice.between(1, 3); sends > 0; sends--) {
+    moves.push({
+      move: 'send',
+      secret: dice.below(SECRETS),
+      times: dice.one([1, 1, 2, 4]),
+      isStream: dice.chance(0.4),
+      wanted: anyWanted(dice, MODELS),
+      leavesAt: dice.chance(0.15) ? anyLeavePoint(dice) : null,
+      hasIdempotencyKey: dice.chance(0.3),
+      tags: dice.chance(0.3) ? `cost_centre=cc-other, ${PINNED}=mine, team=mine` : null,
+    });
+    if (dice.chance(0.2)) moves.push({ move: 'leave', back: dice.below(2), times: 2 });
+    moves.push({ move: 'wait', ms: dice.one([0, 100, 2_000, 20_000]) });
+  }
+  return moves;
+}
+
+/** More than any limit of a person, at once and then one after another. */
+function allOf(dice: Dice, secret: number): CompanyMove[] {
+  const of = { secret, leavesAt: null, hasIdempotencyKey: false, tags: null };
+  const wanted = { ...anyWanted(dice, ['quarters', 'kinds', 'late']), answer: text('prose', 9_000) };
+  return [
+    { ...of, move: 'send', times: 3, isStream: dice.chance(0.3), wanted },
+    { move: 'wait', ms: 25_000 },
+    { ...of, move: 'send', times: 1, isStream: true, wanted },
+    { move: 'wait', ms: 25_000 },
+  ];
+}
+
+function anyWanted(dice: Dice, models: readonly ModelName[]): Wanted {
+  return {
+    model: dice.one(models),
+    prompt: text(dice.one(['prose', 'code', 'digits']), dice.between(60, 3_000)),
+    file: null,
+    thinking: 0,
+    tool: null,
+    uses: 0,
+    resultTokens: 0,
+    answer: text(dice.one(['prose', 'code', 'cjk']), dice.between(300, 6_000)),
+    ending: 'answer',
+    maxTokens: 4_000,
+    isBetaBad: false,
+    luck: dice.below(1_000),
+  };
+}

@@ -1,0 +1,339 @@
+// One episode: a new company, the moves of those who want more than they may have, and what the judge says.
+
+import { parseId } from '../../../../src/base/ids.ts';
+import { handlePublic } from '../../../../src/public-api/public-api.ts';
+import { hashSecret } from '../../../../src/secrets/secrets.ts';
+import type { Json } from '../../../contract/admin-api/installation.ts';
+import type { Production, Wanted } from '../answers.ts';
+import { bodyOf } from '../bodies.ts';
+import { ClientMessage } from '../client.ts';
+import { TooManyEvents, VirtualTime } from '../virtual-time.ts';
+import { accountNames, type Coalition, type CoalitionName, coalitions, type PersonName, people } from './company.ts';
+import { judgeAnswer, judgeEnd, judgeKey } from './judge.ts';
+import type { CompanyMove, SendMessages } from './moves.ts';
+import { type Operation, readOperations, resolve } from './operations.ts';
+import { readTerms, type Terms } from './terms.ts';
+import { type CompanyWorld, makeCompany } from './world.ts';
+
+const END_MS = 1_400_000; // longer than anything may last
+const MESSAGES_MAX = 400;
+const FROM_OWN_OF = 7; // of so many ids, one is of anything that there is, and one of what others saw
+const connection = { address: '127.0.0.1', isTls: false, setIdleSeconds() {} };
+
+/** A session or token of somebody who acts. */
+export interface Credential {
+  token: string;
+  /** The account that it is for. */
+  account: number;
+  role: string;
+  /** null: a token. */
+  person: PersonName | null;
+  /** Whose it is, or who made it. */
+  of: PersonName;
+}
+
+export interface Asked {
+  wanted: Wanted;
+  isStream: boolean;
+  /** null: no key has the secret. */
+  key: number | null;
+  /** Whose key it was when the message was sent; null: nobody's. */
+  owner: number | null;
+  /** The person had been disabled before. */
+  isDisabled: boolean;
+  isBeside: boolean;
+}
+export type Message = ClientMessage<Asked>;
+
+export interface CompanyFacts {
+  coalition: Coalition;
+  messages: Message[];
+  productions: Map<string, Production[]>;
+  byRequest: Map<string, Message>;
+  /** Whose keys are, by what the company's people did. */
+  owners: Map<number, PersonName>;
+  deactivated: Set<PersonName>;
+  /** As operators left them. */
+  terms: Terms;
+  finding: string | null;
+  trace: Bun.CryptoHasher;
+}
+
+export interface CompanyResult {
+  finding: string | null;
+  moves: CompanyMove[];
+  messages: number;
+  hash: string;
+}
+
+/** Plays the moves in a new company. */
+export function runCompanyEpisode(moves: readonly CompanyMove[]): CompanyResult {
+  allOperations();
+  const time = new VirtualTime();
+  time.install();
+  try {
+    return new CompanyEpisode(time, moves).run();
+  } finally {
+    time.uninstall();
+  }
+}
+
+let described: readonly Operation[] | null = null;
+
+/** All that the API offers, from its own description. */
+export function allOperations(): readonly Operation[] {
+  if (described !== null) return described;
+  const time = new VirtualTime();
+  time.install();
+  try {
+    const unused = () => {
+      throw new Error('nobody sends a message');
+    };
+    const hooks = { onSubmitted: unused, onReply: unused, wantedOf: unused, onProduction: unused };
+    const world = time.wait(makeCompany(time, hooks));
+    described = readOperations(time.wait(world.ask('', 'GET', '/api/v1/openapi.json')).body as never);
+    world.close();
+    return described;
+  } finally {
+    time.uninstall();
+  }
+}
+
+/** Ids by their kind. */
+type Known = Map<string, string[]>;
+
+class CompanyEpisode {
+  readonly #time: VirtualTime;
+  readonly #moves: readonly CompanyMove[];
+  readonly #world: CompanyWorld;
+  readonly #facts: CompanyFacts;
+  readonly #credentials: Credential[] = [];
+  readonly #secrets: string[] = [];
+  /** Ids by kind: what answers told all of them, what they told each, and all that there is. */
+  readonly #seen: Known = new Map();
+  readonly #seenBy = new Map<string, Known>();
+  readonly #all: Known = new Map();
+  /** Secrets that no longer work: they learn it by the answer. */
+  readonly #refused = new Set<string>();
+  #claims = 0;
+
+  constructor(time: VirtualTime, moves: readonly CompanyMove[]) {
+    this.#time = time;
+    this.#moves = moves;
+    const first = moves.find((move) => move.move === 'begin');
+    const coalition: Coalition = coalitions[(first?.coalition ?? 'members') satisfies CoalitionName];
+    const messages: Message[] = [];
+    const messageOf = (mark: string) => messages[Number(mark.replace(/\D/g, ''))] as Message;
+    const byRequest = new Map<string, Message>();
+    const productions = new Map<string, Production[]>();
+    this.#world = time.wait(
+      makeCompany(time, {
+        onSubmitted(mark, requestId) {
+          const message = messageOf(mark);
+          message.requestId = requestId;
+          byRequest.set(requestId, message);
+        },
+        onReply: (mark, reply) => time.deliver(() => messageOf(mark).takeReply(reply)),
+        wantedOf: (requestId) => (byRequest.get(requestId) as Message).asked.wanted,
+        onProduction: (requestId, production) => {
+          productions.set(requestId, [...(productions.get(requestId) ?? []), production]);
+          this.#facts.finding ??= judgeKey(this.#facts, this.#world);
+        },
+      }),
+    );
+    this.#facts = {
+      coalition,
+      messages,
+      productions,
+      byRequest,
+      owners: new Map(this.#world.keys.flatMap(({ id, person }) => (person === null ? [] : [[id, person] as const]))),
+      deactivated: new Set(),
+      terms: readTerms(this.#world, coalition),
+      finding: null,
+      trace: new Bun.CryptoHasher('sha256'),
+    };
+    this.#begin();
+  }
+
+  /** They know themselves, their keys, and the ids of everything: what they guessed or were told. */
+  #begin(): void {
+    const { coalition } = this.#facts;
+    const { tables, people: ids, accounts, keys, code } = this.#world;
+    for (const person of coalition.people) {
+      const { account, role } = people[person];
+      this.#credentials.push({
+        token: ids[person],
+        account: parseId('acct', accounts[account]) ?? 0,
+        role,
+        person,
+        of: person,
+      });
+      this.#secrets.push(...keys.filter((key) => key.person === person).map(({ secret }) => secret));
+      for (const known of [this.#seen, this.#knownBy({ token: ids[person] })])
+        this.#note(known, `${ids[person]} ${accounts[account]}`);
+    }
+    for (const name of accountNames) this.#note(this.#all, accounts[name]);
+    for (const id of Object.values(ids)) this.#note(this.#all, id);
+    for (const { object } of tables.audit) this.#note(this.#all, String(object));
+    this.#seen.set('code', [code]);
+  }
+
+  run(): CompanyResult {
+    const facts = this.#facts;
+    const made: CompanyMove[] = [];
+    try {
+      for (const move of this.#moves) {
+        made.push(move);
+        this.#make(move);
+        if (facts.finding !== null) break;
+      }
+      if (facts.finding === null) {
+        for (const message of facts.messages) message.read(null);
+        this.#time.runFor(END_MS);
+        facts.finding ??= judgeEnd(facts, this.#world);
+      }
+    } catch (failure) {
+      if (!(failure instanceof TooManyEvents)) throw failure;
+      facts.finding ??= `busy: ${failure.message}`;
+    }
+    this.#world.close();
+    this.#time.runFor(1);
+    const { finding, messages } = facts;
+    return { finding, moves: made, messages: messages.length, hash: this.#hash() };
+  }
+
+  #make(move: CompanyMove): void {
+    if (move.move === 'call') this.#call(move);
+    else if (move.move === 'send') for (let times = move.times; times > 0; times--) this.#send(move);
+    else if (move.move === 'leave') {
+      const { messages } = this.#facts;
+      const end = Math.max(0, messages.length - move.back);
+      for (const message of messages.slice(Math.max(0, end - move.times), end))
+        if (!message.asked.isBeside) message.leave();
+    } else if (move.move === 'wait') this.#time.runFor(move.ms);
+    else if (move.move === 'deactivate') this.#deactivate(move.person);
+    else if (move.move === 'beside') this.#beside(move);
+    this.#time.runFor(1);
+  }
+
+  #deactivate(person: PersonName): void {
+    const { status, text } = this.#time.wait(this.#world.deactivate(person));
+    if (status >= 300) this.#facts.finding ??= `directory: ${person} is not deactivated: ${status} ${text}`;
+    this.#facts.deactivated.add(person);
+  }
+
+  #call({ by, operation: name, path, query, body }: Extract<CompanyMove, { move: 'call' }>): void {
+    const credential = this.#credentials[by % this.#credentials.length] as Credential;
+    const operation = described?.find((one) => one.name === name);
+    if (operation === undefined) return;
+    const find = (kind: string, place: number) => this.#find(credential, kind, place);
+    const given = resolve(path, find);
+    const asked = Object.entries(resolve(query, find));
+    const at = operation.path.replace(/\{(\w+)\}/g, (_, parameter) => encodeURIComponent(given[parameter] ?? 'x'));
+    const url = asked.length === 0 ? at : `${at}?${new URLSearchParams(asked)}`;
+    const sent = body === null ? undefined : resolve(body, find);
+    const answer = this.#time.wait(this.#world.ask(credential.token, operation.method, url, sent));
+    this.#facts.trace.update(`${name} ${answer.status}\n`);
+    this.#facts.finding ??= judgeAnswer(this.#facts, this.#world, { credential, operation, url, sent, answer });
+    if (answer.status >= 300) return;
+    this.#note(this.#seen, answer.text);
+    this.#note(this.#knownBy(credential), answer.text);
+    this.#learn(credential, operation, answer.body);
+  }
+
+  /** Secrets and credentials in an answer. */
+  #learn({ person, account, of }: Credential, { name }: Operation, body: Json): void {
+    const { key, token, link_secret: link, role } = body;
+    if (typeof key === 'string' && key.startsWith('sk-')) this.#secrets.push(key);
+    if (typeof token === 'string') {
+      const at = parseId('acct', String(body['account'])) ?? account;
+      this.#credentials.push({ token, account: at, role: String(role), person: null, of });
+    }
+    if (typeof link === 'string') this.#seen.set('link', [...(this.#seen.get('link') ?? []), link]);
+    if (name !== 'POST /api/v1/keys' || person === null || this.#facts.coalition.rules !== null) return;
+    const made = [...this.#world.tables.keys.values()].at(-1);
+    if (made !== undefined) this.#facts.owners.set(made.id, person);
+  }
+
+  #knownBy({ token }: Pick<Credential, 'token'>): Known {
+    const known: Known = this.#seenBy.get(token) ?? new Map();
+    this.#seenBy.set(token, known);
+    return known;
+  }
+
+  /** Mostly an id that this one saw; sometimes what the others saw, or anything. */
+  #find(credential: Credential, kind: string, place: number): string {
+    const [own, seen, all] = [this.#knownBy(credential), this.#seen, this.#all].map((known) => known.get(kind) ?? []);
+    const among =
+      [
+        [all, seen, own],
+        [seen, all],
+        [own, seen, all],
+      ][Math.min(2, place % FROM_OWN_OF)] ?? [];
+    const ids = among.find((list) => list !== undefined && list.length > 0) ?? [];
+    return ids[place % ids.length] ?? `${kind}_000000000`;
+  }
+
+  #note(known: Known, text: string): void {
+    for (const [id, kind] of text.matchAll(/\b([a-z]+)_[0-9A-Za-z]{9,25}\b/g)) {
+      const list = known.get(kind as string) ?? [];
+      if (!list.includes(id)) known.set(kind as string, [...list, id]);
+    }
+  }
+
+  #send({ secret, wanted, isStream, leavesAt, hasIdempotencyKey, tags }: SendMessages): void {
+    const live = this.#secrets.filter((text) => !this.#refused.has(text));
+    const among = live.length > 0 ? live : this.#secrets;
+    const text = among[secret % among.length] as string;
+    const headers: Record<string, string> = {};
+    if (hasIdempotencyKey) headers['idempotency-key'] = `claim-${this.#claims++}`;
+    if (tags !== null) headers['x-turnpike-tags'] = tags;
+    this.#submit(text, { wanted, isStream, isBeside: false }, headers, leavesAt);
+  }
+
+  #beside({ wanted, isStream }: Extract<CompanyMove, { move: 'beside' }>): void {
+    const secret = this.#world.keys.find(({ person }) => person === 'rob')?.secret ?? '';
+    this.#submit(secret, { wanted, isStream, isBeside: true }, {}, null);
+  }
+
+  #submit(
+    secret: string,
+    of: Pick<Asked, 'wanted' | 'isStream' | 'isBeside'>,
+    headers: Record<string, string>,
+    leavesAt: SendMessages['leavesAt'],
+  ): void {
+    const { messages, owners, deactivated } = this.#facts;
+    if (messages.length >= MESSAGES_MAX) return;
+    const { keySecrets, keys, people: rows } = this.#world.tables;
+    const key = keySecrets.get(hashSecret(secret))?.keyId ?? null;
+    const owner = keys.get(key ?? 0)?.personId ?? null;
+    const name = owners.get(key ?? 0);
+    const isLost = this.#facts.coalition.rules === null && name !== undefined && deactivated.has(name);
+    const isDisabled = isLost || rows.get(owner ?? 0)?.person.status === 'disabled';
+    const asked: Asked = { ...of, key, owner, isDisabled };
+    const message: Message = new ClientMessage(asked, () => this.#time.nowMs, null, leavesAt);
+    const mark = messages.push(message) - 1;
+    const body = JSON.stringify(bodyOf(asked));
+    const request = new Request(`http://economy/v1/messages?m=${mark}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': secret, ...headers },
+      body,
+      signal: message.controller.signal,
+    });
+    Promise.resolve(handlePublic(request, connection, this.#world.dependencies)).then(async (response) => {
+      if (response.status === 401) this.#refused.add(secret);
+      if (response.status !== 200) message.takeRefusal(response.status, await response.text());
+    });
+  }
+
+  #hash(): string {
+    const { trace, messages, finding } = this.#facts;
+    const { endings } = this.#world.tables;
+    for (const { requestId, status, errorCode, receivedBytes } of messages)
+      trace.update(JSON.stringify([status, errorCode, receivedBytes, endings.get(requestId ?? '')?.record.cost]));
+    return trace
+      .update(String(finding?.split(':')[0]))
+      .digest('hex')
+      .slice(0, 16);
+  }
+}

@@ -1,0 +1,168 @@
+// Holes that the people of a company could use, each as the change that makes it.
+
+import { type Hole, holesIn } from '../hole.ts';
+
+const ofLedger = [
+  ...holesIn(
+    'src/ledger/payers.ts',
+    [
+      [
+        'budgets-of-one-account',
+        'budgets limit keys in accounts below others',
+        'if (person !== null) least = Math.min(least, budgetAvailable(person, accounts));',
+        'if (person !== null && accounts.length === 1) least = Math.min(least, budgetAvailable(person, accounts));',
+      ],
+      [
+        'budgets-of-defaults',
+        'budgets of the accounts above limit a person',
+        'least = Math.min(least, budgetAvailable(person, accounts));\n  return',
+        'least = Math.min(least, budgetAvailable(person, accounts.slice(0, 1)));\n  return',
+      ],
+      [
+        'allowances-above-forgotten',
+        'the allowances of accounts above limit a message',
+        'for (const account of accounts) least = Math.min(least, spendingAvailable(',
+        'for (const account of accounts.slice(0, 1)) least = Math.min(least, spendingAvailable(',
+      ],
+      [
+        'people-not-charged',
+        'a message takes from the budgets of its person',
+        'person && chargedPerson(person, paid, amount, openedAtMs, nowMs)',
+        'person && chargedPerson(person, 0, amount, openedAtMs, nowMs)',
+      ],
+      [
+        'payers-not-charged',
+        'the account above pays for the messages of those below',
+        'if (at === payer) return charged(account, charge, hold, groups, nowMs);',
+        'if (at === payer) return charged(account, at === 0 ? charge : { ...charge, paid: 0 }, hold, groups, nowMs);',
+      ],
+    ],
+    'company',
+  ),
+  ...holesIn(
+    'src/ledger/admit.ts',
+    [
+      [
+        'people-unchecked',
+        'an admission checks whether the person is enabled',
+        "if (!mayUseKey(payers)) return { answer: refuse('person_disabled', { ofKey: true }) };",
+        '',
+      ],
+    ],
+    'company',
+  ),
+];
+
+const ofKeys = holesIn(
+  'src/admin-api/keys.ts',
+  [
+    [
+      'members-lift-limits',
+      'members make limits of owners only stricter',
+      '...(isMember ? lockFaults(before, locked, change) : [])',
+      '...(isMember && locked.length === 0 ? lockFaults(before, locked, change) : [])',
+    ],
+    [
+      'members-reset-periods',
+      'members cannot change the period of a quota of owners',
+      "if (locked.includes('quota') && period !== meters.quotaPeriod)",
+      "if (!locked.includes('quota') && period !== meters.quotaPeriod)",
+    ],
+    [
+      'members-give-keys-away',
+      'keys of members are always theirs',
+      "if (role === 'member') {\n    if (asked",
+      "if (role === 'scim') {\n    if (asked",
+    ],
+    [
+      'members-set-tags',
+      'members cannot set the tags of keys',
+      "if (role === 'member' && tags !== undefined)",
+      "if (role === 'scim' && tags !== undefined)",
+    ],
+  ],
+  'company',
+);
+
+const ofRights = [
+  ...holesIn(
+    'src/admin-api/account-tree.ts',
+    [
+      [
+        'own-allowance',
+        'owners cannot change what those above set for their account',
+        'const allowed = isOwn ? ofOwners :',
+        'const allowed = isOwn ? ofPayersAbove :',
+      ],
+      [
+        'wallets-below',
+        'only operators decide about an account with a balance of its own',
+        "account.paysFrom === 'parent' ? ofPayersAbove : ofOwnersAbove;",
+        'ofPayersAbove;',
+      ],
+    ],
+    'company',
+  ),
+  ...holesIn(
+    'src/admin-api/accounts.ts',
+    [
+      [
+        'credit-by-owners',
+        'owners create accounts without credit of their own',
+        'if (principal.accountId !== null) refuseOperatorsCreation(body);',
+        'if (principal.accountId === 0) refuseOperatorsCreation(body);',
+      ],
+      [
+        'parents-shown',
+        'nobody sees the account above theirs',
+        'const parentId = principal.accountId === account.id ? null : company.parentId;',
+        'const { parentId } = company;',
+      ],
+    ],
+    'company',
+  ),
+  ...holesIn(
+    'src/admin-api/dependencies.ts',
+    [
+      [
+        'owners-see-all',
+        'owners see their account and those below it',
+        'return chain.some(({ id }) => id === principal.accountId);',
+        'return chain.length > 0;',
+      ],
+      [
+        'members-see-keys',
+        'members see their own keys',
+        "(role !== 'member' || isKeyOf(key, id))",
+        "(role !== 'member' || isKeyOf(key, id) || key.personId !== null)",
+      ],
+    ],
+    'company',
+  ),
+  ...holesIn(
+    'src/accounts/access-token.ts',
+    [
+      [
+        'tokens-outlast-people',
+        'tokens of a disabled person stop working',
+        "if (status !== 'enabled') return false;",
+        "if (status === 'invited') return false;",
+      ],
+    ],
+    'company',
+  ),
+  ...holesIn(
+    'src/gateway/attribution.ts',
+    [
+      [
+        'pinned-by-clients',
+        'clients cannot name a pinned tag',
+        'filter(([name]) => !isPinned(name));',
+        'filter(([name]) => name.length > 0);',
+      ],
+    ],
+    'company',
+  ),
+];
+
+export const companyHoles: readonly Hole[] = [...ofLedger, ...ofKeys, ...ofRights];

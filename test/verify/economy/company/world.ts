@@ -1,0 +1,252 @@
+// An installation in memory with a company, put together from the real parts: the admin API and SCIM over the stores that the gateway
+// reads. Operators make the company through the API.
+
+import type { AdminDependencies } from '../../../../src/admin-api/admin-api.ts';
+import { makeRoutedApi } from '../../../../src/admin-api/answer-requests.ts';
+import { parseId } from '../../../../src/base/ids.ts';
+import { firstDocuments } from '../../../../src/catalog/catalog.ts';
+import type { Gateway } from '../../../../src/gateway/gateway.ts';
+import { BodiesInFlight } from '../../../../src/http/http.ts';
+import { NodeLedger } from '../../../../src/ledger/ledger.ts';
+import type { PublicDependencies } from '../../../../src/public-api/public-api.ts';
+import { hashSecret, type SecretHashes } from '../../../../src/secrets/secrets.ts';
+import { forgettingPeople } from '../../../../src/server/compose.ts';
+import { dependenciesOf, type Json, makeParts, TOKEN } from '../../../contract/admin-api/installation.ts';
+import { PATCH_OP, USER } from '../../../contract/scim/directory.ts';
+import { type MemoryTables, memoryStores } from '../../../support/memory-store/memory-store.ts';
+import { noAuditContext } from '../../../support/no-audit-context.ts';
+import { apply, catalogOf } from '../../../unit/catalog/support.ts';
+import { catalogFile, type Hooks, makeGateway, publicOver } from '../make-gateway.ts';
+import { makeProvider } from '../provider.ts';
+import type { VirtualTime } from '../virtual-time.ts';
+import {
+  type AccountName,
+  accountNames,
+  type CastPerson,
+  company,
+  costCentres,
+  type Limit,
+  markOf,
+  type PersonName,
+  PINNED,
+  people,
+  personNames,
+} from './company.ts';
+
+export interface Answer {
+  status: number;
+  text: string;
+  body: Json;
+}
+
+export interface CompanyKey {
+  id: number;
+  secret: string;
+  person: PersonName | null;
+}
+
+export interface CompanyWorld {
+  gateway: Gateway;
+  dependencies: PublicDependencies;
+  bodies: BodiesInFlight;
+  tables: MemoryTables;
+  accounts: Readonly<Record<AccountName, string>>;
+  people: Readonly<Record<PersonName, string>>;
+  /** A key of each person, and a service key of each account. */
+  keys: readonly CompanyKey[];
+  /** A code that is worth CODE_DOLLARS, once. */
+  code: string;
+  /** Failures that only the log tells of. */
+  failures: string[];
+  /** Sends a request with a token, or the id of a person in its place. */
+  ask(token: string, method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** The directory deactivates the person. */
+  deactivate(person: PersonName): Promise<Answer>;
+  close(): void;
+}
+
+export const CODE_DOLLARS = 1;
+const ADDRESS = '192.0.2.7';
+const FOLLOW_MS = 500;
+const GROUPS = {
+  default: ['quarters', 'kinds', 'late', 'cuts', 'faulty', 'running'],
+  dear: ['bytes'],
+  gold: ['vendor'],
+} as const;
+
+/** The routes are made once: they take long. */
+let routed: { api: ReturnType<typeof makeRoutedApi>; use(dependencies: AdminDependencies): void } | null = null;
+
+function apiOver(dependencies: AdminDependencies): ReturnType<typeof makeRoutedApi> {
+  if (routed === null) {
+    let current = dependencies;
+    const live = Object.fromEntries(Object.keys(dependencies).map((name) => [name, null]));
+    for (const name of Object.keys(live))
+      Object.defineProperty(live, name, { enumerable: true, get: () => current[name as keyof AdminDependencies] });
+    const api = makeRoutedApi(live as unknown as AdminDependencies);
+    routed = { api, use: (next) => void (current = next) };
+  }
+  routed.use(dependencies);
+  return routed.api;
+}
+
+/** Made within installed virtual time. */
+export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<CompanyWorld> {
+  const clock = { nowMs: () => time.epochMs, advance: () => {} };
+  const stores = memoryStores(clock);
+  const file = catalogFile(GROUPS);
+  await stores.catalog.saveCatalog(apply(firstDocuments([], {}), file), [], noAuditContext);
+  const ledger = new NodeLedger(stores.gate, clock, 'node-1', undefined, true);
+  const peer = new NodeLedger(stores.gate, clock, 'node-2', time.outside, true);
+  await ledger.open();
+  await peer.open();
+  const catalog = catalogOf(file);
+  const provider = makeProvider(time, hooks.wantedOf, hooks.onProduction);
+  const hashesOf: SecretHashes = (secret) => [hashSecret(secret)];
+  const gateway = makeGateway({ stores, ledger, clock, catalog, provider, hashesOf });
+  const { keys } = gateway.authenticator;
+  const parts = await makeParts(clock, stores);
+  parts.signIn.checkPassword = async () => null;
+  const failures: string[] = [];
+  // The API is answered by another node, which this one follows: until then only the ledger knows.
+  const later = (change: () => void) => void time.after(FOLLOW_MS, change);
+  const api = apiOver({
+    ...dependenciesOf(parts),
+    people: forgettingPeople(stores.people, { forgetPerson: (id) => later(() => keys.forgetPerson(id)) }),
+    forgetKey: (id) => later(() => keys.forget(id)),
+    forgetAccount: (id) => later(() => keys.forgetAccount(id)),
+    endKeyMessages: (id) => gateway.running.cutKey(id),
+    report: (_, thrown) => void failures.push(String(thrown)),
+  });
+  const ask: CompanyWorld['ask'] = async (token, method, path, body, more = {}) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more };
+    const given = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await api.fetch(new Request(`http://economy${path}`, { method, headers, ...given }), ADDRESS);
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') === true && text !== '';
+    return { status: response.status, text, body: isJson ? (JSON.parse(text) as Json) : {} };
+  };
+  const bodies = new BodiesInFlight(() => catalog.settings.shedBodyBytes);
+  return {
+    gateway,
+    dependencies: publicOver(gateway, bodies, hooks),
+    bodies,
+    tables: stores.tables,
+    failures,
+    ask,
+    ...(await new Operators(ask).makeAll()),
+    close() {
+      ledger.close();
+      peer.close();
+    },
+  };
+}
+
+type Made = Pick<CompanyWorld, 'accounts' | 'people' | 'keys' | 'code' | 'deactivate'>;
+
+/** What operators, and the directory, do before anybody else may. */
+class Operators {
+  readonly #ask: CompanyWorld['ask'];
+  readonly #accounts: Partial<Record<AccountName, string>> = {};
+  readonly #people: Partial<Record<PersonName, string>> = {};
+  readonly #users: Partial<Record<PersonName, string>> = {};
+  readonly #keys: CompanyKey[] = [];
+  #directory = '';
+
+  constructor(ask: CompanyWorld['ask']) {
+    this.#ask = ask;
+  }
+
+  async makeAll(): Promise<Made> {
+    this.#directory = String((await this.#made('POST', '/tokens', { role: 'scim' }))['token']);
+    for (const name of accountNames) await this.#addAccount(name);
+    for (const name of personNames) await this.#addPerson(name, people[name]);
+    const batch = { name: 'a gift', amount: String(CODE_DOLLARS), count: 1 };
+    const { codes } = (await this.#made('POST', '/code-batches', batch)) as { codes: string[] };
+    return {
+      accounts: this.#accounts as Made['accounts'],
+      people: this.#people as Made['people'],
+      keys: this.#keys,
+      code: String(codes[0]),
+      deactivate: (person) => this.#deactivate(person),
+    };
+  }
+
+  async #made(method: string, path: string, body?: object, token = TOKEN): Promise<Json> {
+    const isScim = path.startsWith('/Users') || path.startsWith('/Groups');
+    const answer = await this.#ask(token, method, `${isScim ? '/scim/v2' : '/api/v1'}${path}`, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.body;
+  }
+
+  async #addAccount(name: AccountName): Promise<void> {
+    const { parent, paysFrom, credit, allowance, personBudget, groups } = company[name];
+    const made = await this.#made('POST', '/accounts', {
+      name: markOf(name),
+      groups,
+      parent: parent === null ? null : this.#accounts[parent],
+      pays_from: paysFrom,
+      ...(credit > 0 && { credit: String(credit), note: `note of ${markOf(name)}` }),
+      ...(allowance !== null && { allowance: String(allowance.most), allowance_period: allowance.window }),
+      ...(personBudget !== null && { person_budget: { limits: [limitOf(personBudget)] } }),
+      ...(name in costCentres && { tags: { cost_centre: costCentres[name] }, tags_pinned: ['cost_centre', PINNED] }),
+    });
+    this.#accounts[name] = String(made['id']);
+    await this.#addKey(name, null);
+  }
+
+  async #addPerson(name: PersonName, { account, role, budgets, isOfDirectory, given }: CastPerson): Promise<void> {
+    const at = this.#accounts[account];
+    const email = `${markOf(name)}@example.com`;
+    if (isOfDirectory) this.#people[name] = await this.#provision(name, email, { account: at, role });
+    else {
+      const invited = await this.#made('POST', '/people', { role, email, account: at, name: markOf(name) });
+      this.#people[name] = String(invited['id']);
+      await this.#made('PATCH', `/people/${invited['id']}`, { status: 'enabled' });
+    }
+    for (const { at: where, limit } of budgets)
+      await this.#made('PATCH', `/people/${this.#people[name]}/budget`, {
+        account: this.#accounts[where],
+        limits: [limitOf(limit)],
+      });
+    await this.#addKey(account, name);
+    if (given !== null) await this.#addKey(account, name, { ...given, quota: String(given.quota) });
+  }
+
+  /** The directory makes the person, by a group that operators mapped. */
+  async #provision(name: PersonName, email: string, place: object): Promise<string> {
+    const user = {
+      schemas: [USER],
+      userName: email,
+      displayName: markOf(name),
+      active: true,
+      emails: [{ value: email, primary: true }],
+    };
+    this.#users[name] = String((await this.#made('POST', '/Users', user, this.#directory))['id']);
+    await this.#made('POST', '/directory-groups', { name, source: 'scim', ...place });
+    const group = { displayName: name, members: [{ value: this.#users[name] }] };
+    await this.#made('POST', '/Groups', group, this.#directory);
+    const { data } = (await this.#made('GET', '/people')) as { data: Json[] };
+    return String(data.find((person) => person['email'] === email)?.['id']);
+  }
+
+  async #addKey(account: AccountName, person: PersonName | null, limits: object = {}): Promise<void> {
+    const made = await this.#made('POST', '/keys', {
+      account: this.#accounts[account],
+      name: `key of ${markOf(person ?? account)}`,
+      ...(person !== null && { person: this.#people[person] }),
+      ...limits,
+    });
+    this.#keys.push({ id: parseId('key', String(made['id'])) ?? 0, secret: String(made['key']), person });
+  }
+
+  #deactivate(person: PersonName): Promise<Answer> {
+    const Operations = [{ op: 'replace', path: 'active', value: false }];
+    const path = `/scim/v2/Users/${this.#users[person]}`;
+    return this.#ask(this.#directory, 'PATCH', path, { schemas: [PATCH_OP], Operations });
+  }
+}
+
+function limitOf({ window, most }: Limit) {
+  return { window, limit: String(most) };
+}
