@@ -80,11 +80,14 @@ let routed: { api: ReturnType<typeof makeRoutedApi>; use(dependencies: AdminDepe
 function apiOver(dependencies: AdminDependencies): ReturnType<typeof makeRoutedApi> {
   if (routed === null) {
     let current = dependencies;
+    const use = (next: AdminDependencies) => {
+      current = next;
+    };
     const live = Object.fromEntries(Object.keys(dependencies).map((name) => [name, null]));
     for (const name of Object.keys(live))
       Object.defineProperty(live, name, { enumerable: true, get: () => current[name as keyof AdminDependencies] });
     const api = makeRoutedApi(live as unknown as AdminDependencies);
-    routed = { api, use: (next) => void (current = next) };
+    routed = { api, use };
   }
   routed.use(dependencies);
   return routed.api;
