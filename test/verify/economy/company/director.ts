@@ -29,7 +29,7 @@ export function directCompany(seed: number): CompanyMove[] {
       moves.push(anyCallMove(dice, by, anyOperation(dice, roles[by] ?? dice.one(roles))));
     }
     moves.push(...anyMessages(dice));
-    if (dice.chance(0.15)) moves.push({ move: 'deactivate', person: dice.one(OF_DIRECTORY) });
+    if (dice.chance(0.2)) moves.push({ move: 'deactivate', person: dice.one(OF_DIRECTORY) }, ...anyMessages(dice));
     if (dice.chance(0.3)) moves.push({ move: 'beside', isStream: dice.chance(0.5), wanted: anyWanted(dice, STEADY) });
     if (dice.chance(0.05)) moves.push({ move: 'wait', ms: dice.one([5, 13]) * 3_600_000 });
   }
@@ -57,6 +57,7 @@ function anyOperation(dice: Dice, role: Role): Operation {
   const allowed = all.filter((operation) => isAllowed(operation, role));
   const changes = allowed.filter(({ method, path }) => method !== 'GET' && (dice.chance(0.2) || !isEnd(path)));
   const luck = dice.below(100);
+  if (luck < 35) return dice.one(changes.filter((one) => isOfMoney(one) && one.method === 'PATCH'));
   if (luck < 65) return dice.one(changes.filter(isOfMoney));
   if (luck < 78) return dice.one(changes);
   return dice.one(luck < 94 ? allowed : all);

@@ -66,13 +66,16 @@ export interface CompanyResult {
   hash: string;
 }
 
-/** Plays the moves in a new company. */
-export function runCompanyEpisode(moves: readonly CompanyMove[]): CompanyResult {
+/** Plays the moves in a new company. `spoil`: called before the judge looks. */
+export function runCompanyEpisode(
+  moves: readonly CompanyMove[],
+  spoil: (world: CompanyWorld) => void = () => {},
+): CompanyResult {
   allOperations();
   const time = new VirtualTime();
   time.install();
   try {
-    return new CompanyEpisode(time, moves).run();
+    return new CompanyEpisode(time, moves).run(spoil);
   } finally {
     time.uninstall();
   }
@@ -178,7 +181,7 @@ class CompanyEpisode {
     this.#seen.set('code', [code]);
   }
 
-  run(): CompanyResult {
+  run(spoil: (world: CompanyWorld) => void): CompanyResult {
     const facts = this.#facts;
     const made: CompanyMove[] = [];
     try {
@@ -190,6 +193,7 @@ class CompanyEpisode {
       if (facts.finding === null) {
         for (const message of facts.messages) message.read(null);
         this.#time.runFor(END_MS);
+        spoil(this.#world);
         facts.finding ??= judgeEnd(facts, this.#world);
       }
     } catch (failure) {

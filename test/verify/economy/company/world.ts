@@ -67,7 +67,7 @@ export interface CompanyWorld {
 
 export const CODE_DOLLARS = 1;
 const ADDRESS = '192.0.2.7';
-const FOLLOW_MS = 500;
+const FOLLOW_MS = 2_000;
 const GROUPS = {
   default: ['quarters', 'kinds', 'late', 'cuts', 'faulty', 'running'],
   dear: ['bytes'],
@@ -137,7 +137,7 @@ export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<Comp
     tables: stores.tables,
     failures,
     ask,
-    ...(await new Operators(ask).makeAll()),
+    ...(await new Operators(ask, () => new Promise((resolve) => void time.after(1, resolve))).makeAll()),
     close() {
       ledger.close();
       peer.close();
@@ -150,14 +150,17 @@ type Made = Pick<CompanyWorld, 'accounts' | 'people' | 'keys' | 'code' | 'deacti
 /** What operators, and the directory, do before anybody else may. */
 class Operators {
   readonly #ask: CompanyWorld['ask'];
+  readonly #pause: () => Promise<void>;
   readonly #accounts: Partial<Record<AccountName, string>> = {};
   readonly #people: Partial<Record<PersonName, string>> = {};
   readonly #users: Partial<Record<PersonName, string>> = {};
   readonly #keys: CompanyKey[] = [];
   #directory = '';
 
-  constructor(ask: CompanyWorld['ask']) {
+  /** `pause`: no two objects are made at the same time, so that lists have one order. */
+  constructor(ask: CompanyWorld['ask'], pause: () => Promise<void>) {
     this.#ask = ask;
+    this.#pause = pause;
   }
 
   async makeAll(): Promise<Made> {
@@ -176,6 +179,7 @@ class Operators {
   }
 
   async #made(method: string, path: string, body?: object, token = TOKEN): Promise<Json> {
+    await this.#pause();
     const isScim = path.startsWith('/Users') || path.startsWith('/Groups');
     const answer = await this.#ask(token, method, `${isScim ? '/scim/v2' : '/api/v1'}${path}`, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
