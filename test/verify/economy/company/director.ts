@@ -84,6 +84,11 @@ function anyMessages(dice: Dice): CompanyMove[] {
       tags: dice.chance(0.3) ? `cost_centre=cc-other, ${PINNED}=mine, team=mine` : null,
     });
     if (dice.chance(0.2)) moves.push({ move: 'leave', back: dice.below(2), times: 2 });
+    if (dice.chance(0.3))
+      moves.push(
+        { move: 'wait', ms: dice.one([100, 9_000]) },
+        { move: 'again', back: dice.below(3), times: dice.one([1, 4]), luck: dice.below(1_000) },
+      );
     moves.push({ move: 'wait', ms: dice.one([0, 100, 2_000, 20_000]) });
   }
   return moves;

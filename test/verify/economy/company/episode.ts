@@ -102,6 +102,12 @@ export function allOperations(): readonly Operation[] {
   }
 }
 
+interface Sent {
+  secret: string;
+  message: Message;
+  headers: Readonly<Record<string, string>>;
+}
+
 /** Ids by their kind. */
 type Known = Map<string, string[]>;
 
@@ -118,6 +124,7 @@ class CompanyEpisode {
   readonly #all: Known = new Map();
   /** Secrets that no longer work: they learn it by the answer. */
   readonly #refused = new Set<string>();
+  readonly #sent: Sent[] = [];
   #claims = 0;
 
   constructor(time: VirtualTime, moves: readonly CompanyMove[]) {
@@ -209,15 +216,22 @@ class CompanyEpisode {
   #make(move: CompanyMove): void {
     if (move.move === 'call') this.#call(move);
     else if (move.move === 'send') for (let times = move.times; times > 0; times--) this.#send(move);
-    else if (move.move === 'leave') {
-      const { messages } = this.#facts;
-      const end = Math.max(0, messages.length - move.back);
-      for (const message of messages.slice(Math.max(0, end - move.times), end))
-        if (!message.asked.isBeside) message.leave();
-    } else if (move.move === 'wait') this.#time.runFor(move.ms);
+    else if (move.move === 'leave') for (const { message } of this.#last(move)) message.leave();
+    else if (move.move === 'again')
+      for (const { secret, message, headers } of this.#last(move)) {
+        const { wanted, isStream } = message.asked;
+        const of = { wanted: { ...wanted, luck: move.luck }, isStream, isBeside: false };
+        this.#submit(secret, of, headers, null);
+      }
+    else if (move.move === 'wait') this.#time.runFor(move.ms);
     else if (move.move === 'deactivate') this.#deactivate(move.person);
     else if (move.move === 'beside') this.#beside(move);
     this.#time.runFor(1);
+  }
+
+  #last({ back, times }: { back: number; times: number }): Sent[] {
+    const end = Math.max(0, this.#sent.length - back);
+    return this.#sent.slice(Math.max(0, end - times), end);
   }
 
   #deactivate(person: PersonName): void {
@@ -303,7 +317,7 @@ class CompanyEpisode {
   #submit(
     secret: string,
     of: Pick<Asked, 'wanted' | 'isStream' | 'isBeside'>,
-    headers: Record<string, string>,
+    headers: Readonly<Record<string, string>>,
     leavesAt: SendMessages['leavesAt'],
   ): void {
     const { messages, owners, deactivated } = this.#facts;
@@ -317,6 +331,7 @@ class CompanyEpisode {
     const asked: Asked = { ...of, key, owner, isDisabled };
     const message: Message = new ClientMessage(asked, () => this.#time.nowMs, null, leavesAt);
     const mark = messages.push(message) - 1;
+    if (!of.isBeside) this.#sent.push({ secret, message, headers });
     const body = JSON.stringify(bodyOf(asked));
     const request = new Request(`http://economy/v1/messages?m=${mark}`, {
       method: 'POST',

@@ -27,6 +27,8 @@ export type CompanyMove =
   | SendMessages
   /** They leave the last messages but for the `back` after them. */
   | { move: 'leave'; back: number; times: number }
+  /** The last messages but for the `back` after them once more, under the same idempotency keys; their providers may do better now. */
+  | { move: 'again'; back: number; times: number; luck: number }
   | { move: 'wait'; ms: number }
   /** The directory deactivates a person. */
   | { move: 'deactivate'; person: PersonName }
