@@ -28,6 +28,11 @@ export class TooManyEvents extends Error {
   override name = 'TooManyEvents';
 }
 
+/** Something waits for what virtual time does not bring, such as another thread. */
+export class NotSettled extends Error {
+  override name = 'NotSettled';
+}
+
 export class VirtualTime {
   /** Since the episode began. */
   nowMs = 0;
@@ -141,7 +146,7 @@ export class VirtualTime {
       (value) => Object.assign(settled, { value, isDone: true }),
       (failure) => Object.assign(settled, { failure, isDone: true }),
     );
-    if (!this.runUntil(() => settled.isDone, 60_000)) throw new Error('a promise of the world was not settled');
+    if (!this.runUntil(() => settled.isDone, 60_000)) throw new NotSettled('a promise of the world was not settled');
     if ('failure' in settled) throw settled.failure;
     return settled.value as Value;
   }

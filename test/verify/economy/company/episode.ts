@@ -7,7 +7,7 @@ import type { Json } from '../../../contract/admin-api/installation.ts';
 import type { Production, Wanted } from '../answers.ts';
 import { bodyOf } from '../bodies.ts';
 import { ClientMessage } from '../client.ts';
-import { TooManyEvents, VirtualTime } from '../virtual-time.ts';
+import { NotSettled, TooManyEvents, VirtualTime } from '../virtual-time.ts';
 import { accountNames, type Coalition, type CoalitionName, coalitions, type PersonName, people } from './company.ts';
 import { judgeAnswer, judgeEnd, judgeKey } from './judge.ts';
 import type { CompanyMove, SendMessages } from './moves.ts';
@@ -204,8 +204,8 @@ class CompanyEpisode {
         facts.finding ??= judgeEnd(facts, this.#world);
       }
     } catch (failure) {
-      if (!(failure instanceof TooManyEvents)) throw failure;
-      facts.finding ??= `busy: ${failure.message}`;
+      if (!(failure instanceof TooManyEvents || failure instanceof NotSettled)) throw failure;
+      facts.finding ??= `busy: ${failure.message}, after ${JSON.stringify(made.at(-1))}`;
     }
     this.#world.close();
     this.#time.runFor(1);
