@@ -23,9 +23,9 @@ export function directCompany(seed: number): CompanyMove[] {
   const roles = coalitions[coalition].people.map((person) => people[person].role);
   for (const [by, role] of roles.entries()) moves.push(...looks(dice, by, role));
   for (let rounds = dice.between(4, 8); rounds > 0; rounds--) {
-    for (let calls = dice.between(4, 14); calls > 0; calls--) {
+    for (let calls = dice.between(8, 28); calls > 0; calls--) {
       const isOfToken = dice.chance(0.15);
-      const by = isOfToken ? dice.between(roles.length, roles.length + TOKENS) : dice.below(roles.length);
+      const by = isOfToken ? dice.between(roles.length, roles.length + TOKENS) : anyPerson(dice, roles.length);
       moves.push(anyCallMove(dice, by, anyOperation(dice, roles[by] ?? dice.one(roles))));
     }
     moves.push(...anyMessages(dice));
@@ -35,6 +35,11 @@ export function directCompany(seed: number): CompanyMove[] {
   }
   for (let secret = 0; secret < SECRETS; secret++) moves.push(...allOf(dice, secret));
   return moves;
+}
+
+/** Mostly the first, who may most. */
+function anyPerson(dice: Dice, count: number): number {
+  return dice.chance(0.4) ? 0 : dice.below(count);
 }
 
 type Role = 'owner' | 'member';

@@ -62,7 +62,9 @@ function findMark({ coalition }: CompanyFacts, world: CompanyWorld, called: Call
     const id = parseId('acct', world.accounts[name]) ?? 0;
     if (maySee(world, credential, id)) continue;
     if (answer.text.includes(markOf(name))) return markOf(name);
-    if (answer.text.includes(world.accounts[name]) && !asked.includes(world.accounts[name])) return `the id of ${name}`;
+    // A member's own keys may be in accounts below theirs, whose ids they tell.
+    if (maySee(world, { ...credential, role: 'owner' }, id) || asked.includes(world.accounts[name])) continue;
+    if (answer.text.includes(world.accounts[name])) return `the id of ${name}`;
   }
   for (const name of personNames) {
     if (name === credential.person || !answer.text.includes(markOf(name))) continue;
