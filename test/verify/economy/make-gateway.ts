@@ -63,7 +63,7 @@ interface GatewayParts {
   ledger: NodeLedger;
   clock: Clock;
   catalog: Catalog;
-  /** Of every model. */
+  /** The provider of every model. */
   provider: Provider;
   /** By default, secrets are stored as they are. */
   hashesOf?: SecretHashes;

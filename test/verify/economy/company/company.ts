@@ -98,10 +98,10 @@ export const people = {
 export type PersonName = keyof typeof people;
 export const personNames = Object.keys(people) as PersonName[];
 
-/** Who acts together, and what they may decide themselves: everything below this account, and for it what its owners may. */
+/** People who act together. They decide about everything below an account, and about the account what its owners may. */
 export interface Coalition {
   people: readonly PersonName[];
-  /** null: they are members. */
+  /** The account; null: they are members, who decide nothing. */
   rules: AccountName | null;
 }
 
@@ -126,7 +126,7 @@ export function isWithin(name: AccountName, top: AccountName): boolean {
   return pathOf(name).includes(top);
 }
 
-/** Whose balance pays for its messages. */
+/** The account whose balance pays for its messages. */
 export function payerOf(name: AccountName): AccountName {
   const { parent, paysFrom } = company[name];
   return paysFrom === 'own' || parent === null ? name : payerOf(parent);

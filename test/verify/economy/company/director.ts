@@ -45,7 +45,7 @@ function anyPerson(dice: Dice, count: number): number {
 type Role = 'owner' | 'member';
 
 const isAllowed = ({ roles }: Operation, role: Role) => roles === null || roles.includes(role);
-/** What decides about money. */
+/** Whether it decides about money. */
 const isOfMoney = ({ path }: Operation) => /^\/api\/v1\/(?:keys|accounts|people|tokens)/.test(path);
 
 /** At first everybody lists what they may see. */

@@ -23,12 +23,12 @@ const connection = { address: '127.0.0.1', isTls: false, setIdleSeconds() {} };
 /** A session or token of somebody who acts. */
 export interface Credential {
   token: string;
-  /** The account that it is for. */
+  /** The account whose owner or member it is. */
   account: number;
   role: string;
   /** null: a token. */
   person: PersonName | null;
-  /** Whose it is, or who made it. */
+  /** The person who signed in or made it. */
   of: PersonName;
 }
 
@@ -37,7 +37,7 @@ export interface Asked {
   isStream: boolean;
   /** null: no key has the secret. */
   key: number | null;
-  /** Whose key it was when the message was sent; null: nobody's. */
+  /** The person of the key when the message was sent; null: a service key. */
   owner: number | null;
   /** The person had been disabled before. */
   isDisabled: boolean;
@@ -50,7 +50,7 @@ export interface CompanyFacts {
   messages: Message[];
   productions: Map<string, Production[]>;
   byRequest: Map<string, Message>;
-  /** Whose keys are, by what the company's people did. */
+  /** The people of keys, as operators and members made them. */
   owners: Map<number, PersonName>;
   deactivated: Set<PersonName>;
   /** As operators left them. */
@@ -165,7 +165,7 @@ class CompanyEpisode {
     this.#begin();
   }
 
-  /** They know themselves, their keys, and the ids of everything: what they guessed or were told. */
+  /** They know their keys, and, as if they had guessed them, the ids of everything. */
   #begin(): void {
     const { coalition } = this.#facts;
     const { tables, people: ids, accounts, keys, code } = this.#world;

@@ -42,16 +42,10 @@ export function judgeAnswer(facts: CompanyFacts, world: CompanyWorld, called: Ca
   if (answer.status >= 500 && answer.status !== 501)
     return `failure: ${operation.name} of ${who} got ${answer.status}: ${world.failures.at(-1)}`;
   const { of } = credential;
-  if (operation.roles !== null && facts.deactivated.has(of) && isOut(facts, world, of) && answer.status !== 401)
+  if (operation.roles !== null && facts.deactivated.has(of) && answer.status !== 401)
     return `disabled: ${operation.name} of ${who}, of ${of}, got ${answer.status}`;
   const shown = findMark(facts, world, called);
   return shown === null ? null : `shown: ${operation.name} showed ${who} "${shown}"`;
-}
-
-/** Owners may enable their people again. */
-function isOut({ coalition }: CompanyFacts, { tables, people: ids }: CompanyWorld, person: PersonName): boolean {
-  if (coalition.rules === null) return true;
-  return tables.people.get(parseId('person', ids[person]) ?? 0)?.person.status === 'disabled';
 }
 
 /** A word in the answer that only others' objects have, or the id of an account that the request does not have. */
@@ -129,7 +123,7 @@ interface Spent {
   startMs: number;
   /** The account of the company, or the one above it that operators made. */
   account: AccountName;
-  /** Whose key it was; null: nobody's of the company. */
+  /** The person of the key; null: nobody whom operators made. */
   person: PersonName | null;
 }
 
@@ -250,7 +244,7 @@ function wrongBalances(
   });
 }
 
-/** What was decided for an account holds for all that is below it, wherever its owners move that. */
+/** Groups and tags of an account hold for all accounts below it, wherever its owners move these. */
 function wrongScope(facts: CompanyFacts, spent: readonly Spent[]): string | null {
   return first(spent, ({ record, account }) => {
     const least = isRuled(facts, account) ? (facts.coalition.rules ?? account) : account;

@@ -15,7 +15,7 @@ export interface SendMessages {
   leavesAt: LeavePoint | null;
   /** Under an idempotency key each. */
   hasIdempotencyKey: boolean;
-  /** What the client says it is for. */
+  /** The header with the client's tags. */
   tags: string | null;
 }
 

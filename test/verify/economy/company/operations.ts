@@ -30,7 +30,7 @@ export interface Operation {
   path: string;
   parameters: readonly Parameter[];
   body: Schema | null;
-  /** Whom it is for; null: anybody, without a token. */
+  /** The roles that may call it; null: anybody, without a token. */
   roles: readonly string[] | null;
 }
 

@@ -1,4 +1,4 @@
-// What operators, and the owners above those who act, decided: nothing of it may change by what they do.
+// The decisions of operators and of owners above those who act: nothing that these do may change them.
 
 import type { Account, Key } from '../../../../src/accounts/accounts.ts';
 import { parseId } from '../../../../src/base/ids.ts';
@@ -15,7 +15,7 @@ import {
 } from './company.ts';
 import type { CompanyWorld } from './world.ts';
 
-/** What each is, in words → its terms as JSON. */
+/** By the name of the object: its terms as JSON. */
 export type Terms = ReadonlyMap<string, string>;
 
 type Readable = Pick<CompanyWorld, 'tables' | 'accounts' | 'people' | 'keys'>;
@@ -61,7 +61,7 @@ function fixedTerms({ autoRecharge, ...account }: Account, meters: AccountRow, r
   return rule === 'owns it' ? fixed : { ...fixed, company, lowBalances, autoRecharge };
 }
 
-/** What those who act may decide about the account. */
+/** The rights of those who act over an account. */
 type Rule = 'none' | 'owns it' | 'is above' | 'pays for it';
 
 function ruleOver(coalition: Coalition, name: AccountName): Rule {
@@ -88,7 +88,7 @@ function addPerson(
   }
   const ruled = accountNames.filter((at) => isRuled(coalition, at)).map((at) => parseId('acct', accounts[at]));
   const budgets = tables.personMeters.get(id)?.budgets.filter(({ account }) => !ruled.includes(account)) ?? [];
-  // Of accounts that owners made below theirs, which nobody above has decided anything about.
+  // Owners decide about budgets at accounts that they made.
   const known = Object.values(accounts).map((one) => parseId('acct', one));
   const fixed = budgets.filter(({ account }) => known.includes(account));
   terms.set(`budgets of ${name}`, JSON.stringify(fixed.toSorted((one, other) => one.account - other.account)));

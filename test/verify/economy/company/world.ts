@@ -147,7 +147,7 @@ export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<Comp
 
 type Made = Pick<CompanyWorld, 'accounts' | 'people' | 'keys' | 'code' | 'deactivate'>;
 
-/** What operators, and the directory, do before anybody else may. */
+/** Operators and the directory, who act before anybody else may. */
 class Operators {
   readonly #ask: CompanyWorld['ask'];
   readonly #pause: () => Promise<void>;
