@@ -18,7 +18,7 @@ const STEADY: readonly ModelName[] = ['quarters', 'kinds', 'late'];
 
 export function directCompany(seed: number): CompanyMove[] {
   const dice = new Dice(makeRandom(seed));
-  const coalition = dice.one([...coalitionNames, 'members', 'members'] as const); // who may least has most to gain
+  const coalition = dice.one([...coalitionNames, 'members', 'members', 'company'] as const);
   const moves: CompanyMove[] = [{ move: 'begin', coalition }];
   const roles = coalitions[coalition].people.map((person) => people[person].role);
   for (const [by, role] of roles.entries()) moves.push(...looks(dice, by, role));
@@ -45,8 +45,9 @@ function anyPerson(dice: Dice, count: number): number {
 type Role = 'owner' | 'member';
 
 const isAllowed = ({ roles }: Operation, role: Role) => roles === null || roles.includes(role);
-/** Whether it decides about money. */
-const isOfMoney = ({ path }: Operation) => /^\/api\/v1\/(?:keys|accounts|people|tokens)/.test(path);
+/** Whether it decides about money. Nobody sells any here: payments and subscriptions are as others. */
+const isOfMoney = ({ path }: Operation) =>
+  /^\/api\/v1\/(?:keys|accounts|people|tokens)(?:$|\/\{id\}(?:$|\/budget|\/r))/.test(path);
 
 /** At first everybody lists what they may see. */
 function looks(dice: Dice, by: number, role: Role): CompanyMove[] {
