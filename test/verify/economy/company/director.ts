@@ -29,7 +29,7 @@ export function directCompany(seed: number): CompanyMove[] {
       moves.push(anyCallMove(dice, by, anyOperation(dice, roles[by] ?? dice.one(roles))));
     }
     moves.push(...anyMessages(dice));
-    if (dice.chance(0.2)) moves.push({ move: 'deactivate', person: dice.one(OF_DIRECTORY) }, ...anyMessages(dice));
+    if (dice.chance(0.2)) moves.push({ move: 'deactivate', person: dice.one(OF_DIRECTORY) }, ...atOnce(dice));
     if (dice.chance(0.3)) moves.push({ move: 'beside', isStream: dice.chance(0.5), wanted: anyWanted(dice, STEADY) });
     if (dice.chance(0.05)) moves.push({ move: 'wait', ms: dice.one([5, 13]) * 3_600_000 });
   }
@@ -98,6 +98,13 @@ function anyMessages(dice: Dice): CompanyMove[] {
     moves.push({ move: 'wait', ms: dice.one([0, 100, 2_000, 20_000]) });
   }
   return moves;
+}
+
+/** A message with each of several secrets, before anything else happens. */
+function atOnce(dice: Dice): CompanyMove[] {
+  const of = { times: 1, isStream: false, leavesAt: null, hasIdempotencyKey: false, tags: null };
+  const wanted = { ...anyWanted(dice, STEADY), prompt: text('prose', 60), answer: text('prose', 60), maxTokens: 16 };
+  return Array.from({ length: SECRETS / 2 }, (_, secret) => ({ ...of, move: 'send', secret, wanted }));
 }
 
 /** More than any limit of a person, at once and then one after another. */
