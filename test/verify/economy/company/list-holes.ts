@@ -91,14 +91,14 @@ const ofRights = [
       [
         'own-allowance',
         'owners cannot change what those above set for their account',
-        'const allowed = isOwn ? ofOwners :',
-        'const allowed = isOwn ? ofPayersAbove :',
+        'if (of === undefined || isOwn) throw',
+        'if (of === undefined) throw',
       ],
       [
         'wallets-below',
         'only operators decide about an account with a balance of its own',
-        "account.paysFrom === 'parent' ? ofPayersAbove : ofOwnersAbove;",
-        'ofPayersAbove;',
+        "if (of === 'paying' && account.paysFrom !== 'parent')",
+        "if (of === 'paying' && account.paysFrom === undefined)",
       ],
     ],
     'company',
