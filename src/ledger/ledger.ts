@@ -96,6 +96,7 @@ export type {
   BudgetReading,
   CallerMeters,
   CallerQuestion,
+  EndedPlace,
   Entry,
   EntryKind,
   EntryPage,

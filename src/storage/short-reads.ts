@@ -399,7 +399,9 @@ function installationReads(
   };
 }
 
-function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHolds' | 'personMeters'> {
+function meterReads(
+  on: SqlReader,
+): Omit<LedgerReader, 'listEntries' | 'listMessagePayments' | 'listHolds' | 'personMeters'> {
   const account = on.prepare<AccountMetersTable>(
     `SELECT ${readText('m', accountColumns, on.number)} FROM account_meters m WHERE m.id = $1`,
   );
