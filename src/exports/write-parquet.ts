@@ -33,28 +33,31 @@ export function parquetWriter(columns: readonly AnyColumn[]): FileWriter {
     compressors: { ZSTD: (input) => Bun.zstdCompressSync(input) },
     createdBy: 'turnpike',
   });
-  let waiting: unknown[] = [];
+  // The values of each column, not the rows: these are larger, and a step of the event loop is shorter without their conversion.
+  let waiting: unknown[][] = columns.map(() => []);
+  let count = 0;
   const writeGroup = () => {
-    const columnData = columns.map((column) => sourceOf(column, waiting));
-    parquet.write({ columnData, rowGroupSize: waiting.length });
-    waiting = [];
+    const columnData = columns.map(
+      ({ name }, at): ColumnSource => ({ name, data: waiting[at] ?? [], offsetIndex: false }),
+    );
+    parquet.write({ columnData, rowGroupSize: count });
+    waiting = columns.map(() => []);
+    count = 0;
   };
   return {
     write(rows) {
-      waiting.push(...rows);
-      if (waiting.length >= bounds.exportGroupRows) writeGroup();
+      for (const [at, column] of columns.entries())
+        for (const row of rows) waiting[at]?.push(parquetValue(column.type, column.of(row)));
+      count += rows.length;
+      if (count >= bounds.exportGroupRows) writeGroup();
       return take(bytes);
     },
     end() {
-      if (waiting.length > 0) writeGroup();
+      if (count > 0) writeGroup();
       parquet.finish();
       return take(bytes);
     },
   };
-}
-
-function sourceOf(column: AnyColumn, rows: readonly unknown[]): ColumnSource {
-  return { name: column.name, data: rows.map((row) => parquetValue(column.type, column.of(row))), offsetIndex: false };
 }
 
 /** Amounts and counts as bigints, which are written as they are. */
