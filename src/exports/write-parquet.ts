@@ -38,9 +38,15 @@ export function parquetWriter(columns: readonly AnyColumn[]): FileWriter {
   let count = 0;
   const writeGroup = () => {
     const columnData = columns.map(
-      ({ name }, at): ColumnSource => ({ name, data: waiting[at] ?? [], offsetIndex: false }),
+      ({ name, type }, at): ColumnSource => ({
+        name,
+        data: waiting[at] ?? [],
+        offsetIndex: false,
+        statistics: type === 'time', // by which readers leave groups out
+      }),
     );
     parquet.write({ columnData, rowGroupSize: count });
+    compact(parquet);
     waiting = columns.map(() => []);
     count = 0;
   };
@@ -58,6 +64,19 @@ export function parquetWriter(columns: readonly AnyColumn[]): FileWriter {
       return take(bytes);
     },
   };
+}
+
+/** The footer of a long file describes every column of every group, and is in memory until the end: only what it must have. */
+function compact(parquet: ParquetWriter): void {
+  parquet.pendingIndexes.length = 0; // there are none
+  const first = parquet.row_groups[0]?.columns ?? [];
+  for (const [at, { meta_data: about }] of parquet.row_groups.at(-1)?.columns.entries() ?? []) {
+    const same = first[at]?.meta_data;
+    if (about === undefined || same === undefined) continue;
+    about.path_in_schema = same.path_in_schema;
+    delete about.encoding_stats;
+    if (about.encodings.join() === same.encodings.join()) about.encodings = same.encodings;
+  }
 }
 
 /** Amounts and counts as bigints, which are written as they are. */
