@@ -399,9 +399,9 @@ function installationReads(
   };
 }
 
-function meterReads(
-  on: SqlReader,
-): Omit<LedgerReader, 'listEntries' | 'listMessagePayments' | 'listHolds' | 'personMeters'> {
+type MeterReads = Omit<LedgerReader, 'listEntries' | 'listMessagePayments' | 'listHolds' | 'personMeters'>;
+
+function meterReads(on: SqlReader): MeterReads {
   const account = on.prepare<AccountMetersTable>(
     `SELECT ${readText('m', accountColumns, on.number)} FROM account_meters m WHERE m.id = $1`,
   );

@@ -430,12 +430,7 @@ function recordReads(tables: MemoryTables): UsageStore {
         .filter(({ atMs }) => atMs >= (question.sinceMs ?? 0) && atMs <= (question.untilMs ?? Infinity));
       return { ...(await gatherTop([records.map(totalOfRecord)], question)), countedSinceMs: question.sinceMs ?? 0 };
     },
-    async listSenders(timesMs) {
-      const isAsked = ({ atMs }: StoredUsageRecord) => timesMs.includes(atMs);
-      return stored()
-        .filter(isAsked)
-        .map(({ requestId, account }) => ({ requestId, account }));
-    },
+    listSenders: async (timesMs) => stored().filter(({ atMs }) => timesMs.includes(atMs)),
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
