@@ -97,7 +97,7 @@ export function taggedTexts(
   ];
 }
 
-/** What the company's balance paid in each month. Allowances and budgets keep only what they used in current windows: nothing. */
+/** Records what the company's balance paid in each month. Allowances and budgets keep only what they used in current windows: nothing. */
 function paymentTexts(keys: readonly CompanyKey[], monthMs: number, earlier: readonly number[]): string[] {
   const of = (sinceMs: number, untilMs: number) =>
     `(SELECT COALESCE(SUM(cost), 0) FROM daily_totals WHERE day_ms >= ${sinceMs} AND day_ms < ${untilMs})`;

@@ -89,7 +89,7 @@ async function askAll(service: Service, ids: Ids): Promise<void> {
   await askSome(service, service.token, 'audit of an account', `/audit?limit=100&account=${account}`);
 }
 
-/** What a company asks about people, tags and sessions, and of all accounts below. */
+/** Asks about people, tags and sessions, and of all accounts below. */
 async function askTagged(service: Service, { account, key, person }: Ids): Promise<void> {
   const ask = (name: string, path: string) => askSome(service, service.token, name, path);
   const since = `since=${daysAgo(90)}`;

@@ -250,7 +250,7 @@ async function completed(reading: Reading, charges: Charge[], recordsSinceMs: nu
   const payments = await paymentsOf(reading, paidElsewhere);
   for (const charge of paidElsewhere)
     for (const entry of payments.get(charge.requestId ?? '') ?? []) addParts(charge, entry);
-  // Of messages that ended before, the records were dropped before the entries.
+  // Records of messages that ended before were dropped before their entries.
   const unknown = charges.filter(
     ({ kind, record, atMs }) => kind === 'message' && record === null && atMs >= recordsSinceMs,
   );

@@ -266,7 +266,7 @@ export interface LedgerReader {
   openMessage(requestId: string): Promise<{ account: number; key: number } | null>;
   /** Newest first. */
   listEntries(page: EntryPage, requester?: Requester): Promise<Entry[]>;
-  /** What accounts paid for messages, and wrote off, at the times at which these ended. A bounded number of places. */
+  /** Entries by which accounts paid for messages, or wrote them off, at the times at which these ended. A bounded number of places. */
   listMessagePayments(places: readonly EndedPlace[], requester?: Requester): Promise<Entry[]>;
   /** One account's holds by id, which is in time order. Scans all open holds of the installation. */
   listHolds(page: HoldPage, requester?: Requester): Promise<OpenHold[]>;

@@ -4,7 +4,7 @@
 export interface StoreRequest {
   method: string;
   object: string;
-  /** Of a part: its number; null: it is none. */
+  /** The number of a part; null: it is none. */
   part: number | null;
   /** The upload is to be completed. */
   isCompletion: boolean;
