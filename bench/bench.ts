@@ -3,6 +3,7 @@
 
 import { cpus } from 'node:os';
 import { measureAgentTurns } from './agent-turn.ts';
+import { measureCompanies } from './companies.ts';
 import { exceedsGate, type Figure, rowOf } from './figures.ts';
 import { measureMessages } from './messages.ts';
 import { measureNodes } from './nodes.ts';
@@ -15,6 +16,7 @@ const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
 
 const sections: Readonly<Record<string, () => Promise<Figure[]>>> = {
   messages: () => measureMessages(rounds),
+  companies: () => measureCompanies(rounds),
   'agent-turns': () => measureAgentTurns(rounds),
   events: () => measureEvents(rounds),
   'open-streams': measureOpenStreams,

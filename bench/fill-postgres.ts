@@ -5,10 +5,26 @@ import { SQL } from 'bun';
 import { makeMonthText, monthOf, nextMonth } from '../src/storage/postgres/columns.ts';
 import { BALANCE_LEAST, DAY_MS, detailsText, monthTexts, statusText } from './fill-usage.ts';
 
-const filledTables = ['usage_records', 'entries', 'daily_totals'];
+const filledTables = ['usage_records', 'entries', 'daily_totals', 'attributed_totals'];
 
 /** Adds `records` usage records of the last days. The database must have none, and no node may use it. */
-export async function fillPostgres(url: string, records: number, nowMs: number, days = 90): Promise<void> {
+export function fillPostgres(url: string, records: number, nowMs: number, days = 90): Promise<void> {
+  return fillPostgresWith(url, nowMs, days, [
+    recordsText(records, nowMs - days * DAY_MS, days),
+    `INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind, reference, note)
+     SELECT account_id, at_ms, account_id, 3, cost, 'usage', request_id, NULL FROM usage_records ORDER BY at_ms, seq`,
+    TOTALS,
+    ...PAYMENTS,
+  ]);
+}
+
+/** Runs the statements without the indexes of the filled tables. */
+export async function fillPostgresWith(
+  url: string,
+  nowMs: number,
+  days: number,
+  texts: readonly string[],
+): Promise<void> {
   const database = new SQL({ url, max: 1 });
   const run = (text: string) => database.unsafe(text).simple();
   for (const setting of ["maintenance_work_mem = '1GB'", "work_mem = '256MB'", 'synchronous_commit = off'])
@@ -16,11 +32,7 @@ export async function fillPostgres(url: string, records: number, nowMs: number, 
   const [first, last] = [monthOf(nowMs - days * DAY_MS), monthOf(nowMs)];
   for (let month = first; month <= last; month = nextMonth(month)) await run(makeMonthText(month));
   const indexes = await dropIndexes(database);
-  await run(recordsText(records, nowMs - days * DAY_MS, days));
-  await run(`INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind, reference, note)
-    SELECT account_id, at_ms, account_id, 3, cost, 'usage', request_id, NULL FROM usage_records ORDER BY at_ms, seq`);
-  await run(TOTALS);
-  for (const text of PAYMENTS) await run(text);
+  for (const text of texts) await run(text);
   for (const index of indexes) await run(index);
   await run('VACUUM ANALYZE'); // updates the statistics as autovacuum would
   await database.close();

@@ -44,12 +44,7 @@ export const weeklyCourse = `lot < 65
  * the balances. The database must have no records, and no server may have it open. A `course` leaves some out.
  */
 export function fillUsage(path: string, records: number, nowMs: number, days = 90, course = 'TRUE'): void {
-  const database = new Database(path, { readwrite: true });
-  // Durability is not needed: a half-filled database is created again.
-  for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'cache_size = -500000', 'temp_store = MEMORY'])
-    database.run(`PRAGMA ${setting}`);
-  const indexes = dropIndexes(database);
-  database.transaction(() => {
+  fillDatabase(path, (database) => {
     insertRecords(database, records, nowMs, days, course);
     insertEntries(database);
     insertTotals(database);
@@ -58,7 +53,17 @@ export function fillUsage(path: string, records: number, nowMs: number, days = 9
       "CAST(strftime('%s', day_ms / 1000, 'unixepoch', 'start of month') AS INTEGER) * 1000",
     ))
       database.run(text);
-  })();
+  });
+}
+
+/** Calls `fill` in a transaction, without the indexes of the filled tables. */
+export function fillDatabase(path: string, fill: (database: Database) => void): void {
+  const database = new Database(path, { readwrite: true });
+  // Durability is not needed: a half-filled database is created again.
+  for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'cache_size = -500000', 'temp_store = MEMORY'])
+    database.run(`PRAGMA ${setting}`);
+  const indexes = dropIndexes(database);
+  database.transaction(() => fill(database))();
   for (const index of indexes) database.run(index);
   database.run('PRAGMA journal_mode = WAL');
   database.close();

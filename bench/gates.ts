@@ -6,6 +6,8 @@ export const gates = {
   message: 6,
   messageOf76KB: 4,
   unknownKey: 1,
+  // CPU time of a message with three levels, a person with budgets and five tags against one without (x).
+  company: 1.25,
   // CPU time of a message with a thousand active accounts against one, on SQLite (x).
   manyAccounts: 2,
   // CPU time of a message, nodes and database, on three nodes against one (x).

@@ -110,8 +110,19 @@ export function bodyOf(bytes: number, members: object = {}): string {
   return JSON.stringify({ model: models.quick, max_tokens: 1_000, messages, ...members });
 }
 
-export function post(target: { url: string }, secret: string, body: string, path = '/v1/messages'): Promise<Response> {
-  const headers = { 'content-type': 'application/json', 'x-api-key': secret, 'anthropic-version': '2023-06-01' };
+export function post(
+  target: { url: string },
+  secret: string,
+  body: string,
+  path = '/v1/messages',
+  more: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const headers = {
+    'content-type': 'application/json',
+    'x-api-key': secret,
+    'anthropic-version': '2023-06-01',
+    ...more,
+  };
   return fetch(`${target.url}${path}`, { method: 'POST', headers, body });
 }
 
@@ -120,18 +131,20 @@ export interface Load {
   body: string;
   connections: number;
   requests: number;
+  /** Further headers. */
+  headers?: Readonly<Record<string, string>>;
   /** Throws at a response with another status. */
   statuses?: readonly number[];
 }
 
 /** Sends requests over these connections, each after the answer to the previous one. Resolves to the time of each. */
-export async function send(target: { url: string }, { secret, body, statuses = [200], ...load }: Load) {
+export async function send(target: { url: string }, { secret, body, headers, statuses = [200], ...load }: Load) {
   const tookMs: number[] = [];
   let left = load.requests;
   const sendAll = async () => {
     while (left-- > 0) {
       const startMs = performance.now();
-      const response = await post(target, secret, body);
+      const response = await post(target, secret, body, '/v1/messages', headers);
       const text = await response.text();
       if (!statuses.includes(response.status)) throw new Error(`${response.status}: ${text}`);
       tookMs.push(performance.now() - startMs);

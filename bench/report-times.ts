@@ -1,11 +1,11 @@
 // Measures how long lists and reports take over millions of usage records, one at a time, on SQLite and PostgreSQL:
-// spread over 90 days and 1,000 keys, and all of one key within the last day.
+// spread over 90 days and 1,000 keys, all of one key within the last day, and of a company with five tags on each message.
 
 import { type Ids, type Service, shapes, withUsage } from './with-usage.ts';
 
 const records = Number(process.env['BENCH_RECORDS'] ?? 10_000_000);
 const stores = (process.env['BENCH_STORES'] ?? 'sqlite,postgres').split(',');
-const shapeNames = (process.env['BENCH_SHAPES'] ?? 'spread,dense').split(',');
+const shapeNames = (process.env['BENCH_SHAPES'] ?? 'spread,dense,tagged').split(',');
 const times = Number(process.env['BENCH_TIMES'] ?? 5);
 const DAY_MS = 86_400_000;
 /** Only the questions whose names match. */
@@ -35,7 +35,9 @@ for (const name of shapeNames) {
   for (const store of stores) await withUsage(store, shape, records, askAll);
 }
 
-async function askAll(service: Service, { account, key, member }: Ids): Promise<void> {
+async function askAll(service: Service, ids: Ids): Promise<void> {
+  const { account, key, member } = ids;
+  if (ids.person !== undefined) return askTagged(service, ids);
   const scopes: [name: string, query: string, token: string][] = [
     ['all', '', service.token],
     ['account', `&account=${account}`, service.token],
@@ -85,6 +87,39 @@ async function askAll(service: Service, { account, key, member }: Ids): Promise<
   );
   await askSome(service, service.token, 'audit, newest 100', '/audit?limit=100');
   await askSome(service, service.token, 'audit of an account', `/audit?limit=100&account=${account}`);
+}
+
+/** Asks about people, tags and sessions, and of all accounts below. */
+async function askTagged(service: Service, { account, key, person }: Ids): Promise<void> {
+  const ask = (name: string, path: string) => askSome(service, service.token, name, path);
+  const since = `since=${daysAgo(90)}`;
+  const scopes = { all: '', company: `&account=${account}&below=true`, key: `&key=${key}` };
+  for (const [scope, narrowed] of Object.entries(scopes)) {
+    for (const groupBy of [
+      'day',
+      'account',
+      'key',
+      'person',
+      'model',
+      'provider',
+      'tag&tag_name=env',
+      'tag&tag_name=project',
+    ])
+      await ask(`${scope}: totals by ${groupBy}, 90 days`, `/usage/totals?group_by=${groupBy}&${since}${narrowed}`);
+    const byTwo = ['account&then_by=model', 'tag&tag_name=project&then_by=day', 'model&tag=env:prod'];
+    for (const groupBy of byTwo)
+      await ask(`${scope}: totals by ${groupBy}, 90 days`, `/usage/totals?group_by=${groupBy}&${since}${narrowed}`);
+    await ask(`${scope}: what used most, 90 days`, `/usage/top?limit=5&${since}${narrowed}`);
+    await ask(`${scope}: timeline by day, 90`, `/usage/timeline?step=day&since=${daysAgo(89)}${narrowed}`);
+    for (const filter of ['tag=env:prod', 'tag=env:none', `person=${person}`]) {
+      await ask(`${scope}: usage, ${filter}`, `/usage?limit=50&${filter}${narrowed}`);
+      await ask(`${scope}: summary, ${filter}`, `/usage/summary?${filter}${narrowed}`);
+    }
+    await ask(`${scope}: summary by session`, `/usage/summary?group_by=session${narrowed}`);
+  }
+  await ask('a session, by model', '/usage/summary?session=session-0-100&group_by=model');
+  await ask('usage of a session', '/usage?limit=50&session=session-0-100');
+  await ask('statement', `/accounts/${account}/statement?month=${daysAgo(0).slice(0, 7)}`);
 }
 
 /** The first time, which may read from the disk, and the median of the others. */

@@ -5,9 +5,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQL } from 'bun';
+import { parseId } from '../src/base/ids.ts';
 import { startPostgres } from '../test/support/start-postgres.ts';
-import { fillPostgres } from './fill-postgres.ts';
-import { fillUsage } from './fill-usage.ts';
+import { fillPostgres, fillPostgresWith } from './fill-postgres.ts';
+import { type CompanyKey, postgres, sqlite, taggedTexts } from './fill-tagged.ts';
+import { fillDatabase, fillUsage } from './fill-usage.ts';
 import { readCpuMs, startMeasured } from './measured-process.ts';
 
 const secret = Buffer.alloc(32, 5).toString('base64');
@@ -17,11 +19,14 @@ export interface Shape {
   accounts: number;
   keys: number;
   days: number;
+  /** The accounts are a company: one of one in ten departments, with teams below. Its people have keys, and messages have five tags. */
+  people?: number;
 }
 
 export const shapes: Readonly<Record<string, Shape>> = {
   spread: { accounts: 40, keys: 25, days: 90 },
   dense: { accounts: 1, keys: 1, days: 1 },
+  tagged: { accounts: 60, keys: 5, days: 90, people: 200 },
 };
 
 export interface Service {
@@ -38,6 +43,8 @@ export interface Ids {
   key: string;
   /** The token of a member who created the account's keys. */
   member: string;
+  /** The person with the busiest key, of a company. */
+  person?: string;
 }
 
 /** Starts the service on the store, and stops it after the use. */
@@ -56,7 +63,7 @@ export function withUsage(
 /** A store with usage records. */
 export async function withStore(
   store: string,
-  { accounts, keys, days }: Shape,
+  { accounts, keys, days, people = 0 }: Shape,
   records: number,
   use: (serve: Serve, ids: Ids) => Promise<void>,
 ): Promise<void> {
@@ -65,10 +72,18 @@ export async function withStore(
   const url = server === null ? null : (await server.newDatabase()).url;
   const serve: Serve = (serviceUse) => serving(data, url, serviceUse);
   try {
-    const ids = await serve((service) => makeAccounts(service, accounts, keys));
+    const company = people === 0 ? null : await serve((service) => makeCompany(service, accounts, keys, people));
+    const ids = company?.ids ?? (await serve((service) => makeAccounts(service, accounts, keys)));
     const startedMs = performance.now();
-    if (url === null) fillUsage(join(data, 'turnpike.db'), records, Date.now(), days);
-    else await fillPostgres(url, records, Date.now(), days);
+    const [path, nowMs] = [join(data, 'turnpike.db'), Date.now()];
+    if (company !== null && url === null)
+      fillDatabase(path, (database) => {
+        for (const text of taggedTexts(sqlite, company.keys, records, nowMs, days)) database.run(text);
+      });
+    else if (company !== null && url !== null)
+      await fillPostgresWith(url, nowMs, days, taggedTexts(postgres, company.keys, records, nowMs, days));
+    else if (url === null) fillUsage(path, records, nowMs, days);
+    else await fillPostgres(url, records, nowMs, days);
     const seconds = Math.round((performance.now() - startedMs) / 1000);
     console.log(
       `\n${store}: ${records} usage records of ${accounts * keys} keys, ${days} days, created in ${seconds} s`,
@@ -124,6 +139,39 @@ async function makeAccounts(service: Service, accounts: number, keysOfAccount: n
   const [busiest] = keys.sort((one, other) => (one.id < other.id ? -1 : 1));
   if (busiest === undefined) throw new Error('no key was created');
   return { account: busiest.account, key: busiest.id, member: busiest.member };
+}
+
+const DEPARTMENTS = 9;
+
+/** A company with departments, teams, people and keys; the first key is the busiest. */
+async function makeCompany(service: Service, accounts: number, keysOfAccount: number, people: number) {
+  const create = async (path: string, members: object) => (await post(service, service.token, path, members)).id;
+  const top = await create('/accounts', { name: 'company', credit: '9000000.00' });
+  const places: { id: string; above: string[] }[] = [{ id: top, above: [] }];
+  for (let at = 1; at < accounts; at++) {
+    const parent = places[at <= DEPARTMENTS ? 0 : 1 + (at % DEPARTMENTS)] ?? { id: top, above: [] };
+    const id = await create('/accounts', { name: `account ${at}`, parent: parent.id, pays_from: 'parent' });
+    places.push({ id, above: [parent.id, ...parent.above] });
+  }
+  const staff: string[] = [];
+  for (let at = 0; at < people; at++)
+    staff.push(await create('/people', { role: 'member', email: `person-${at}@example.com`, account: top }));
+  const keys: (CompanyKey & { text: string })[] = [];
+  for (let at = 0; at < accounts * keysOfAccount; at++) {
+    const { id, above } = places[at % accounts] as (typeof places)[number];
+    const person = at < people ? (staff[at] as string) : null;
+    const key = await create('/keys', { account: id, person });
+    const [account, ...higher] = [id, ...above].map((one) => parseId('acct', one) ?? 0) as [number, ...number[]];
+    keys.push({
+      id: parseId('key', key) ?? 0,
+      account,
+      above: higher,
+      person: parseId('person', person ?? '') ?? 0,
+      text: key,
+    });
+  }
+  const ids: Ids = { account: top, key: keys[0]?.text ?? '', member: service.token, person: staff[0] ?? '' };
+  return { ids, keys };
 }
 
 export async function post(

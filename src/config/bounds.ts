@@ -241,6 +241,7 @@ export const bounds = {
   reportKeysMax: 5_000, // of one creator, whose usage is listed together
   reportKeysAtOnce: 500, // of those, in one statement of PostgreSQL
   totalsRunRows: 50_000, // daily totals that one statement of SQLite adds up
+  taggedRunRows: 25_000, // as above, by sets of tags, which SQLite sorts
   totalsRunRowsOfPostgres: 500_000, // as above, where no statement delays the ledger
   totalsStretchMs: 24, // without a pause
   totalsRestMs: 5, // longer than a commit of the ledger
@@ -625,8 +626,10 @@ export const bounds = {
   telemetryFlushMsMax: 3_000,
   // Exports
   exportPageRows: 1_000, // records, and entries, that are in memory at a time
-  exportReadsAtOnce: 8, // of single messages and their entries, beside the pages
-  exportGroupRows: 10_000, // of Parquet that are written at once
+  exportReadsAtOnce: 8, // of single messages, beside the pages
+  endingsPerMsMax: 10_000, // messages that end in one millisecond: more than all nodes together can end
+  exportTimesAtOnce: 250, // at which messages of other accounts ended, in one read
+  exportGroupRows: 5_000, // of Parquet that are written at once, in 50 ms
   exportGroupsMax: 50_000, // of sums that are in memory at a time: about 20 MB
   exportNamesMax: 10_000, // of accounts, and of keys, that one file remembers
   exportReadPausesMs: [1_000, 5_000, 15_000, 30_000], // before a page is read again while the store is busy or restarts

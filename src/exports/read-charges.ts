@@ -246,36 +246,59 @@ function paidBy(party: number, { debit, credit, amount }: Entry): Nano {
 
 /** The charges of an account's page with all their parts, without the messages that it paid for others. */
 async function completed(reading: Reading, charges: Charge[], recordsSinceMs: number): Promise<Charge[]> {
+  const paidElsewhere = charges.filter(({ record, payer, account }) => record !== null && payer !== account);
+  const payments = await paymentsOf(reading, paidElsewhere);
+  for (const charge of paidElsewhere)
+    for (const entry of payments.get(charge.requestId ?? '') ?? []) addParts(charge, entry);
+  // Records of messages that ended before were dropped before their entries.
+  const unknown = charges.filter(
+    ({ kind, record, atMs }) => kind === 'message' && record === null && atMs >= recordsSinceMs,
+  );
+  const senders = await sendersOf(reading, unknown);
+  const isOwn = ({ account, requestId }: Charge) => (senders.get(requestId ?? '') ?? account) === account;
+  const own = charges.filter(isOwn);
   const all: (Charge | null)[] = [];
   const { exportReadsAtOnce } = bounds;
-  for (let at = 0; at < charges.length; at += exportReadsAtOnce) {
-    const some = charges.slice(at, at + exportReadsAtOnce);
-    all.push(...(await Promise.all(some.map((charge) => complete(reading, charge, recordsSinceMs)))));
+  for (let at = 0; at < own.length; at += exportReadsAtOnce) {
+    const some = own.slice(at, at + exportReadsAtOnce);
+    all.push(...(await Promise.all(some.map((charge) => withRecord(reading, charge, recordsSinceMs)))));
   }
   return all.filter((charge) => charge !== null);
 }
 
-/** null for a message of another account. */
-async function complete(reading: Reading, charge: Charge, recordsSinceMs: number): Promise<Charge | null> {
-  const { record, requestId, kind, account, payer, atMs } = charge;
-  if (record !== null) {
-    if (payer !== account) for (const entry of await entriesOf(reading, record)) addParts(charge, entry);
-    return charge;
-  }
-  if (requestId === null) return charge;
-  if (kind === 'message' && atMs < recordsSinceMs) return charge; // records were dropped before their entries
+/** The charge with the record of its message, if it has none yet; null for a message of another account. */
+async function withRecord(reading: Reading, charge: Charge, recordsSinceMs: number): Promise<Charge | null> {
+  const { record, requestId, kind, account, atMs } = charge;
+  if (record !== null || requestId === null) return charge;
+  if (kind === 'message' && atMs < recordsSinceMs) return charge;
   const found = await tried(reading, () => reading.sources.usage.getUsage(requestId)); // of a refund, it may be of any time
   if (found === null) return charge;
   if (kind === 'message' && found.account !== account) return null;
   return { ...charge, record: found, account: found.account };
 }
 
-/** The entries by which another account paid for a message when it ended. */
-async function entriesOf(reading: Reading, { payer, requestId, atMs }: StoredUsageRecord): Promise<Entry[]> {
-  const message = { requestId, endedAtMs: atMs };
-  const page = { account: payer, message, sinceMs: atMs, untilMs: atMs, before: null, limit: bounds.exportPageRows };
-  const entries = await tried(reading, () => reading.sources.ledger.listEntries(page, reading.requester));
-  return entries.filter(({ kind }) => kind === 'usage' || kind === 'write_off');
+/** The entries by which other accounts paid for messages when they ended, by request id. */
+async function paymentsOf(reading: Reading, charges: readonly Charge[]): Promise<Map<string | null, Entry[]>> {
+  const { ledger } = reading.sources;
+  const places = new Map(charges.map(({ payer, atMs }) => [`${payer} ${atMs}`, { account: payer, atMs }]));
+  const read = (some: { account: number; atMs: number }[]) =>
+    tried(reading, () => ledger.listMessagePayments(some, reading.requester));
+  return Map.groupBy(await readAll([...places.values()], read), ({ reference }) => reference);
+}
+
+/** The accounts that sent messages, by request id. A message and its entries have the same time. */
+async function sendersOf(reading: Reading, charges: readonly Charge[]): Promise<Map<string, number>> {
+  const { usage } = reading.sources;
+  const times = [...new Set(charges.map(({ atMs }) => atMs))];
+  const found = await readAll(times, (some) => tried(reading, () => usage.listSenders(some, reading.requester)));
+  return new Map(found.map(({ requestId, account }) => [requestId, account]));
+}
+
+async function readAll<Place, Row>(places: readonly Place[], read: (some: Place[]) => Promise<Row[]>): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let at = 0; at < places.length; at += bounds.exportTimesAtOnce)
+    rows.push(...(await read(places.slice(at, at + bounds.exportTimesAtOnce))));
+  return rows;
 }
 
 /** A read, repeated while the store is busy or restarts. */

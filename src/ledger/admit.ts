@@ -105,12 +105,20 @@ function begin(rows: Rows, operation: Admit, meters: Meters, claim: IdempotencyR
   const groupsOf = takeRequest(operation, meters);
   for (const one of rates) one.running++;
   keyRates.running++;
+  const after = rowsAfter(withHold(payers, amount, fromPlan, nowMs, { groupsOf, keyRates, usedAtMs: nowMs }));
+  const { account, above, payer, key, person } = chainOf(payers);
   return {
     answer: admitted(rows, operation, meters, amount, available),
-    ...rowsAfter(withHold(payers, amount, fromPlan, nowMs, { groupsOf, keyRates, usedAtMs: nowMs })),
+    accounts: after.accounts,
+    key: after.key,
+    people: after.people,
     hold: {
       requestId,
-      ...chainOf(payers),
+      account,
+      above,
+      payer,
+      key,
+      person,
       group,
       amount,
       fromPlan,

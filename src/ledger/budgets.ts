@@ -14,14 +14,11 @@ export const NO_USE: readonly PersonWindow[] = Object.freeze(
 
 /** The person in their current windows. A clock set back changes nothing. */
 export function rolledPerson(person: PersonRow, nowMs: number): PersonRow {
-  let isRolled = false;
-  const windows = person.windows.map((window) => {
-    const startMs = startOf(window, nowMs);
-    if (startMs === window.startMs) return window;
-    isRolled = true;
-    return { length: window.length, used: 0, startMs };
-  });
-  return isRolled ? { ...person, windows } : person;
+  const isCurrent = (window: PersonWindow) => startOf(window, nowMs) === window.startMs;
+  if (person.windows.every(isCurrent)) return person;
+  const roll = (window: PersonWindow) =>
+    isCurrent(window) ? window : { length: window.length, used: 0, startMs: startOf(window, nowMs) };
+  return { ...person, windows: person.windows.map(roll) };
 }
 
 function startOf({ length, startMs }: PersonWindow, nowMs: number): number {
@@ -62,30 +59,49 @@ function budgetAt({ budgets }: PersonRow, { id, company }: AccountRow): BudgetTe
 }
 
 /** The rest of a limit; negative if it was lowered below what is used. The person is in their current windows. */
-export function budgetLeft({ windows, held }: PersonRow, { length, limit }: BudgetLimit): Nano {
+export function budgetLeft(
+  { windows, held }: PersonRow,
+  { length, limit }: Pick<BudgetLimit, 'length' | 'limit'>,
+): Nano {
   return limit - usedIn(windows, length) - held;
 }
 
 /** The least that the limits which stop leave. */
 export function budgetAvailable(person: PersonRow, accounts: readonly AccountRow[]): Nano {
   let least = Number.MAX_SAFE_INTEGER;
-  for (const limit of budgetLimits(person, accounts))
-    if (limit.stops) least = Math.min(least, budgetLeft(person, limit));
+  for (const account of accounts) {
+    const terms = budgetAt(person, account);
+    if (terms === null || !terms.stops) continue;
+    for (const limit of terms.limits) least = Math.min(least, budgetLeft(person, limit));
+  }
   return least;
 }
 
 export function usedIn(windows: readonly PersonWindow[], length: WindowLength): Nano {
-  return windows.find((window) => window.length === length)?.used ?? 0;
+  for (const window of windows) if (window.length === length) return window.used;
+  return 0;
 }
 
 /** The person with `more` held (negative: less). A window of 5 hours begins when something is held. */
 export function withPersonHeld(person: PersonRow, more: Nano, nowMs: number): PersonRow {
-  const windows = more > 0 ? person.windows.map((window) => begun(window, nowMs)) : person.windows;
-  return { ...person, windows, held: person.held + more };
+  const isBeginning = more > 0 && person.windows.some(isNotBegun);
+  const windows = isBeginning ? person.windows.map((window) => begun(window, nowMs)) : person.windows;
+  return withUse(person, windows, person.held + more);
+}
+
+/** Written out field by field, like the rows of accounts and keys. */
+function withUse(person: PersonRow, windows: readonly PersonWindow[], held: Nano): PersonRow {
+  const { id, account, enabled, budgets, unreadable } = person;
+  if (unreadable !== undefined) return { id, account, enabled, budgets, windows, held, unreadable };
+  return { id, account, enabled, budgets, windows, held };
+}
+
+function isNotBegun({ length, startMs }: PersonWindow): boolean {
+  return length === '5h' && startMs === 0;
 }
 
 function begun(window: PersonWindow, nowMs: number): PersonWindow {
-  return window.length === '5h' && window.startMs === 0 ? { ...window, startMs: nowMs } : window;
+  return isNotBegun(window) ? { ...window, startMs: nowMs } : window;
 }
 
 /**
@@ -98,5 +114,5 @@ export function chargedPerson(person: PersonRow, paid: Nano, released: Nano, ofM
     const { length, used, startMs } = paid > 0 ? begun(window, nowMs) : window;
     return { length, used: Math.min(NANO_MAX, Math.max(0, used + paid)), startMs };
   });
-  return { ...person, windows, held: person.held - released };
+  return withUse(person, windows, person.held - released);
 }

@@ -10,8 +10,15 @@ export class DailyTotals {
   count(record: UsageRecord, sign: 1 | -1): void {
     const identity = identityOf(record);
     const isCosted = record.providerCost !== null;
+    const { dayMs, account, key, model, provider, person, tagSet } = identity;
     this.add(nameOf(identity), {
-      ...identity,
+      dayMs,
+      account,
+      key,
+      model,
+      provider,
+      person,
+      tagSet,
       messages: sign,
       inputTokens: sign * record.inputTokens,
       outputTokens: sign * record.outputTokens,
@@ -56,11 +63,12 @@ export class DailyTotals {
 type Identity = Pick<DailyTotal, 'dayMs' | 'account' | 'key' | 'model' | 'provider' | 'person' | 'tagSet'>;
 
 /** The total that counts a record. Before version 20, they distinguished days, accounts, keys and models only. */
-export function identityOf({ atMs, account, key, model, ...record }: UsageRecord): Identity {
-  const provider = record.tagSet === null ? '' : (record.provider ?? '');
-  const person = record.tagSet === null ? 0 : (record.person ?? 0);
+export function identityOf(record: UsageRecord): Identity {
+  const { atMs, account, key, model, tagSet } = record;
+  const provider = tagSet === null ? '' : (record.provider ?? '');
+  const person = tagSet === null ? 0 : (record.person ?? 0);
   const dayMs = Math.floor(atMs / DAY_MS) * DAY_MS;
-  return { dayMs, account, key, model, provider, person, tagSet: record.tagSet ?? 0 };
+  return { dayMs, account, key, model, provider, person, tagSet: tagSet ?? 0 };
 }
 
 export function nameOf({ dayMs, account, key, model, provider, person, tagSet }: Identity): string {

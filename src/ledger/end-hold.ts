@@ -177,9 +177,9 @@ function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedB
     keyRates: ratesAfter(payers.key.rates, payers.key.limits, hold, record, nowMs),
   });
   const { above, payer, person } = hold;
-  const chain = { above, payer, person };
   const meters = readMeters(payers, after);
-  const ended = { ...record, ...chain, atMs: nowMs, writtenOff: record.cost - paid, planPaid, meters };
+  const ended = { ...record, above, payer, person, atMs: nowMs, writtenOff: record.cost - paid, planPaid, meters };
+  const { key, accounts, people } = rowsAfter(after);
   return {
     answer: {
       ok: true,
@@ -189,7 +189,9 @@ function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedB
       payer,
       walletLeft: paid > planPaid ? walletAvailable(payingAccount(after)) : null,
     },
-    ...rowsAfter(after),
+    key,
+    accounts,
+    people,
     endedHold: hold,
     entries: usageEntries(ended),
     ending: { record: ended, endedBy },

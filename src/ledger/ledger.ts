@@ -98,6 +98,7 @@ export type {
   BudgetReading,
   CallerMeters,
   CallerQuestion,
+  EndedPlace,
   Entry,
   EntryKind,
   EntryPage,

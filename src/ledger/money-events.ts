@@ -22,10 +22,11 @@ export function messageEvents(
   nowMs: number,
 ): NewEvent[] | undefined {
   const events: NewEvent[] = [];
-  const [paying, payingAfter] = [payingAccount(before), payingAccount(after)];
+  const paying = payingAccount(before);
+  const payingAfter = payingAccount(after);
   if (payingAfter.balance < paying.balance) addBalanceEvents(events, paying, payingAfter, nowMs);
-  for (const [at, one] of after.accounts.entries())
-    addAllowanceEvents(events, before.accounts[at] as AccountRow, one, nowMs);
+  for (let at = 0; at < after.accounts.length; at++)
+    addAllowanceEvents(events, before.accounts[at] as AccountRow, after.accounts[at] as AccountRow, nowMs);
   const { warnsAt } = (after.accounts[0] as AccountRow).company;
   addQuotaEvents(events, before.key, after.key, warnsAt, nowMs);
   if (payingAfter.plan !== null && paying.plan !== null)
@@ -52,15 +53,20 @@ function fundsOf({ balance, creditLine, debt }: AccountRow): Nano {
 }
 
 function addBalanceEvents(events: NewEvent[], before: AccountRow, after: AccountRow, nowMs: number): void {
-  const [was, is] = [fundsOf(before), fundsOf(after)];
-  const available = formatUsd(Math.max(0, is));
+  const was = fundsOf(before);
+  const is = fundsOf(after);
   const told = { atMs: nowMs, account: after.id, dedupe: null };
+  const available = () => formatUsd(Math.max(0, is));
   if (was >= EXHAUSTED_BELOW && is < EXHAUSTED_BELOW)
-    events.push({ ...told, type: 'balance.exhausted', data: { available } });
+    events.push({ ...told, type: 'balance.exhausted', data: { available: available() } });
   else
     for (const threshold of after.lowBalances)
       if (was >= threshold && is < threshold)
-        events.push({ ...told, type: 'balance.low', data: { threshold: formatUsd(threshold), available } });
+        events.push({
+          ...told,
+          type: 'balance.low',
+          data: { threshold: formatUsd(threshold), available: available() },
+        });
 }
 
 function addAllowanceEvents(events: NewEvent[], before: AccountRow, after: AccountRow, nowMs: number): void {
@@ -118,9 +124,11 @@ function addBudgetEvents(
   nowMs: number,
 ): void {
   for (const { account, length, limit, stops } of budgetLimits(after, accounts)) {
-    const warnsAt = accounts.find(({ id }) => id === account)?.company.warnsAt ?? [];
+    const usedBefore = usedIn(before.windows, length);
     const used = usedIn(after.windows, length);
-    const percent = crossed(limit, usedIn(before.windows, length), used, warnsAt);
+    if (used <= usedBefore) continue;
+    const warnsAt = accounts.find(({ id }) => id === account)?.company.warnsAt ?? [];
+    const percent = crossed(limit, usedBefore, used, warnsAt);
     if (percent === null) continue;
     const window = after.windows.find((one) => one.length === length) as PersonWindow;
     const data = {

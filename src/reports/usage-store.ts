@@ -7,10 +7,18 @@ import type { UsageSummary, UsageSummaryQuestion } from './usage-summary.ts';
 import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
 import type { TopOfRecords, TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
 
+/** A message and the account that sent it. */
+export interface SentMessage {
+  requestId: string;
+  account: number;
+}
+
 export interface UsageStore {
   /** Newest first. Throws invalid_request if the actor created too many keys for one list. */
   listUsage(page: UsagePage, requester?: Requester): Promise<StoredUsageRecord[]>;
   getUsage(requestId: string): Promise<StoredUsageRecord | null>;
+  /** Every message that ended at one of these times, in milliseconds. A bounded number of times. */
+  listSenders(timesMs: readonly number[], requester?: Requester): Promise<SentMessage[]>;
   /** Sums of the daily totals, never of records. Throws invalid_request if there are too many rows to add up. */
   totalUsage(question: TotalsQuestion, requester?: Requester): Promise<UsageTotals>;
   /** Like totalUsage, grouped several ways in one read. */

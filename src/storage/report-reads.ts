@@ -44,6 +44,7 @@ export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>
 
 const names: Readonly<Record<keyof ReportReads, true>> = {
   listUsage: true,
+  listSenders: true,
   searchUsage: true,
   rankUsage: true,
   summarizeUsage: true,
@@ -52,6 +53,7 @@ const names: Readonly<Record<keyof ReportReads, true>> = {
   topOfRecords: true,
   readTimeline: true,
   listEntries: true,
+  listMessagePayments: true,
   listHolds: true,
   readMonth: true,
   listAudit: true,

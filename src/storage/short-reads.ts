@@ -402,7 +402,12 @@ function installationReads(
   };
 }
 
-function meterReads(on: SqlReader): Omit<LedgerReader, 'listEntries' | 'listHolds' | 'personMeters' | keyof RowReads> {
+type MeterReads = Omit<
+  LedgerReader,
+  'listEntries' | 'listMessagePayments' | 'listHolds' | 'personMeters' | keyof RowReads
+>;
+
+function meterReads(on: SqlReader): MeterReads {
   const account = on.prepare<AccountMetersTable>(
     `SELECT ${readText('m', accountColumns, on.number)} FROM account_meters m WHERE m.id = $1`,
   );

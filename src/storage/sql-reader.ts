@@ -30,6 +30,8 @@ export interface IndexRange {
   upTo: readonly string[];
   /** Further conditions. They must include the condition of a partial index. */
   where?: readonly string[];
+  /** The rows are added up: in any order. */
+  isSum?: true;
   /** The times between which usage records are read: PostgreSQL stores them by month. */
   times?: readonly [sinceMs: number, untilMs: number];
 }
@@ -51,6 +53,10 @@ export interface SqlReader {
   rest(): Promise<void>;
   /** The daily totals that one statement adds up. */
   totalsRunRows: number;
+  /** The same if their sets of tags are added up. */
+  taggedRunRows: number;
+  /** Whether groups are sorted, so that rows in the order of an index are first added up in that order. */
+  sortsGroups: boolean;
   /** An integer expression that is returned as a number. */
   number(expression: string): string;
   /** The FROM clause of a table's rows `r`. */

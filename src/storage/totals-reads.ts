@@ -37,13 +37,24 @@ type Question = TopQuestion & { columns: readonly Column[]; tagName?: string | n
 const asNumber = (name: string) => `CAST(SUM(${name}) AS double precision) AS ${name}`;
 const asText = (name: string) => `CAST(SUM(${name}) AS text) AS ${name}`;
 
-/** The sums of a TotalsRow over rows of daily_totals. */
-export const SUMS = [
-  'CAST(COUNT(*) AS double precision) AS count',
-  ...['messages', 'input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens'].map(asNumber),
-  asNumber('costed_messages'),
-  ...['cost', 'written_off', 'provider_cost', 'costed_revenue'].map(asText),
-].join(', ');
+const COUNTS = [
+  'messages',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'costed_messages',
+];
+const AMOUNTS = ['cost', 'written_off', 'provider_cost', 'costed_revenue'];
+
+/** The sums of a TotalsRow over rows of daily_totals, or over PARTS. */
+export const SUMS = sumsOf('COUNT(*)');
+const SUMS_OF_PARTS = sumsOf('SUM(count)');
+const PARTS = ['COUNT(*) AS count', ...[...COUNTS, ...AMOUNTS].map((name) => `SUM(${name}) AS ${name}`)].join(', ');
+
+function sumsOf(count: string): string {
+  return [`CAST(${count} AS double precision) AS count`, ...COUNTS.map(asNumber), ...AMOUNTS.map(asText)].join(', ');
+}
 
 /** A group of a run; columns that it is not grouped by are missing. */
 export interface TotalsRow {
@@ -53,8 +64,6 @@ export interface TotalsRow {
   model?: string;
   provider?: string | null;
   person_id?: number | null;
-  /** The set of tags, as JSON; null: none, or an unknown one. */
-  tags?: string | null;
   tag_set?: number;
   /** The value of the tag. */
   tag?: string | null;
@@ -109,12 +118,13 @@ export interface DayReads {
 /** `rowsMax` bounds the rows of one report, `runRows` those of one statement. */
 export function totalsReads(
   on: SqlReader,
-  { rowsMax, runRows } = { rowsMax: bounds.totalsRowsMax as number, runRows: on.totalsRunRows },
+  { rowsMax = bounds.totalsRowsMax, runRows }: { rowsMax?: number; runRows?: number } = {},
 ): Pick<UsageStore, 'totalUsage' | 'topUsage'> & DayReads {
   const scopeOf = usageScopes(on);
   const readScope = async function* (filter: ScopeFilter, question: Question): AsyncGenerator<UsageTotal[]> {
     const left = { rows: rowsMax };
-    for (const owner of ownersOf(await scopeOf(filter))) yield* readRuns(on, owner, question, { runRows, left });
+    const ofOne = { runRows: runRows ?? (isTagged(question) ? on.taggedRunRows : on.totalsRunRows), left };
+    for (const owner of ownersOf(await scopeOf(filter))) yield* readRuns(on, owner, question, ofOne);
   };
   return {
     totalUsage: (question) =>
@@ -154,7 +164,7 @@ async function* readRuns(
     model: '',
     ...NO_FURTHER,
   };
-  const parsed: ParsedTags = new Map();
+  const sets: TagSets = new Map();
   let after: (number | string)[] = order.map((column) => beforeFirst[column]);
   const end = [question.untilMs ?? LAST];
   for (;;) {
@@ -163,7 +173,8 @@ async function* readRuns(
     const rows = await sumRun(on, owner, { after, upTo }, question);
     left.rows -= last === null ? rows.reduce((sum, { count }) => sum + count, 0) : runRows;
     if (left.rows < 0) throw tooManyTotals();
-    yield rows.flatMap((row) => readTagged(row, question, parsed));
+    if (isTagged(question)) await findSets(on, rows, sets);
+    yield rows.flatMap((row) => readTagged(row, question, sets));
     if (last === null) return;
     after = upTo;
     await on.rest();
@@ -186,36 +197,75 @@ async function lastOfRun(on: SqlReader, owner: ScopeOwner, run: Run, runRows: nu
   return last ?? null;
 }
 
-function sumRun(
-  on: SqlReader,
-  owner: ScopeOwner,
-  run: Run,
-  { columns, model, tag = null }: Question,
-): Promise<TotalsRow[]> {
+function sumRun(on: SqlReader, owner: ScopeOwner, run: Run, question: Question): Promise<TotalsRow[]> {
+  const { columns, model } = question;
   const bindings = new Bindings();
-  const rows = totalsRange(on, bindings, owner, run);
+  const rows = totalsRange(on, bindings, owner, run, true);
   // As an expression: with a constant column inside the order of its index, SQLite sorts the run.
-  const ofModel = model === null ? '' : `WHERE COALESCE(r.model, '') = ${bindings.add(model)}`;
-  const isTagged = tag !== null || columns.includes('tag_set');
-  const by = isTagged ? [...new Set([...columns, 'account_id', 'tag_set'] as const)] : columns;
-  const sums = `SELECT ${shown(on, by)}, ${SUMS} FROM (SELECT r.* ${rows}) r ${ofModel}
-     GROUP BY ${by.map((column) => `r.${column}`).join(', ')}`;
-  const text = isTagged ? `SELECT g.*, (${TAGS}) AS tags FROM (${sums}) g` : sums;
-  return on.read<TotalsRow>(text, ...bindings.values);
+  const ofModel = model === null ? '' : ` AND COALESCE(r.model, '') = ${bindings.add(model)}`;
+  const by = isTagged(question) ? [...new Set([...columns, 'account_id', 'tag_set'] as const)] : columns;
+  const ofRun = `${rows}${ofModel}`;
+  const parts = partsOf(on, owner, by);
+  const sums =
+    parts === null
+      ? `SELECT ${shown(on, by)}, ${SUMS} ${ofRun} GROUP BY ${listed(by)}`
+      : `SELECT ${shown(on, by)}, ${SUMS_OF_PARTS} FROM (SELECT ${parts.shown}, ${PARTS} ${ofRun} GROUP BY ${parts.by}) r
+         GROUP BY ${listed(by)}`;
+  return on.read<TotalsRow>(sums, ...bindings.values);
 }
 
-/** A set is the same in every month. */
-const TAGS =
-  'SELECT s.tags FROM tag_sets s WHERE s.account_id = g.account_id AND s.id = g.tag_set ORDER BY s.month_ms LIMIT 1';
+function isTagged({ columns, tag = null }: Question): boolean {
+  return tag !== null || columns.includes('tag_set');
+}
 
-/** Sets of tags by their texts, which runs repeat. */
-type ParsedTags = Map<string, Readonly<Record<string, string>>>;
+/**
+ * The first columns of the order that include those to group by, if few rows are left of a group of them: SQLite sorts what it groups,
+ * which takes three times as long as to add up rows in their order. null: all columns, or those to group by.
+ */
+function partsOf(on: SqlReader, owner: ScopeOwner, by: readonly Column[]): { by: string; shown: string } | null {
+  if (!on.sortsGroups) return null;
+  const order: readonly Column[] = ORDERS[owner?.column ?? 'all'].order;
+  const last = Math.max(...by.map((column) => order.indexOf(column)));
+  if (last < 0 || last === order.length - 1 || last + 1 === by.length) return null;
+  const first = order.slice(0, last + 1);
+  // The columns of the owner have one value: in the order they would sort the run.
+  const ofOwner = by.filter((column) => !order.includes(column)).map((column) => `, MAX(r.${column}) AS ${column}`);
+  return { by: listed(first), shown: `${listed(first)}${ofOwner.join('')}` };
+}
+
+function listed(columns: readonly Column[]): string {
+  return columns.map((column) => `r.${column}`).join(', ');
+}
+
+/** Sets of tags by account and number, which runs repeat; null: it is not stored. */
+type TagSets = Map<string, Readonly<Record<string, string>> | null>;
+
+function setName({ account_id, tag_set }: TotalsRow): string {
+  return `${account_id} ${tag_set}`;
+}
+
+/** Reads the sets of rows that are not known yet. A set is the same in every month. */
+async function findSets(on: SqlReader, rows: readonly TotalsRow[], sets: TagSets): Promise<void> {
+  const unknown = new Map<string, [account: number, tagSet: number]>();
+  for (const row of rows) {
+    const name = setName(row);
+    if (!sets.has(name)) unknown.set(name, [row.account_id ?? 0, row.tag_set ?? NO_TAG_SET]);
+  }
+  for (const name of unknown.keys()) sets.set(name, null);
+  const found = await on.readEach<{ account_id: number; tag_set: number; tags: string }>(
+    [...unknown.values()],
+    ([account = '', tagSet = '']) =>
+      `SELECT ${on.number('s.account_id')} AS account_id, ${on.number('s.id')} AS tag_set, s.tags FROM tag_sets s
+       WHERE s.account_id = ${account} AND s.id = ${tagSet} ORDER BY s.month_ms LIMIT 1`,
+  );
+  for (const { tags, ...row } of found) sets.set(setName(row as TotalsRow), readStored(documents.tagSet, tags));
+}
 
 /** Nothing if the question asks for another tag. A set that is not stored is one beyond their number. */
-function readTagged(row: TotalsRow, { tagName = null, tag = null }: Question, parsed: ParsedTags): UsageTotal[] {
-  if (row.tags === undefined) return [readTotal(row)];
-  const tags = row.tags === null ? null : (parsed.get(row.tags) ?? readStored(documents.tagSet, row.tags));
-  if (row.tags !== null && tags !== null) parsed.set(row.tags, tags);
+function readTagged(row: TotalsRow, question: Question, sets: TagSets): UsageTotal[] {
+  const { tagName = null, tag = null } = question;
+  if (!isTagged(question)) return [readTotal(row)];
+  const tags = sets.get(setName(row)) ?? null;
   const valueNamed = (name: string) => {
     if (tags === null) return row.tag_set === NO_TAG_SET ? null : OTHER_VALUE;
     return Object.hasOwn(tags, name) ? (tags[name] ?? null) : null;
@@ -224,7 +274,13 @@ function readTagged(row: TotalsRow, { tagName = null, tag = null }: Question, pa
   return [readTotal({ ...row, tag: tagName === null ? null : valueNamed(tagName) })];
 }
 
-function totalsRange(on: SqlReader, bindings: Bindings, owner: ScopeOwner, { after, upTo }: Run): string {
+function totalsRange(
+  on: SqlReader,
+  bindings: Bindings,
+  owner: ScopeOwner,
+  { after, upTo }: Run,
+  isSum = false,
+): string {
   const bind = (value: number | string) => bindings.add(value);
   return on.range(
     {
@@ -234,6 +290,7 @@ function totalsRange(on: SqlReader, bindings: Bindings, owner: ScopeOwner, { aft
       direction: 'ASC',
       after: after.map(bind),
       upTo: upTo.map(bind),
+      ...(isSum && { isSum }),
     },
     bindings,
   );

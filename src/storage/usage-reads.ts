@@ -4,12 +4,13 @@ import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { StoredUsageRecord } from '../ledger/ledger.ts';
-import type { UsagePage, UsageStore } from '../reports/reports.ts';
+import type { SentMessage, UsagePage, UsageStore } from '../reports/reports.ts';
 import { isOfActor, keysOfActor } from './keys-of-actor.ts';
 import {
   Bindings,
   comparePositions,
   type IndexRange,
+  LAST,
   numbers,
   type Position,
   type PositionRow,
@@ -174,7 +175,7 @@ export function usageColumnsOn(on: SqlReader): string {
   return `${numbers(on, 'seq')}, ${readText('r', usageColumns, on.number)}`;
 }
 
-export function usageLists(on: SqlReader): Pick<UsageStore, 'listUsage'> {
+export function usageLists(on: SqlReader): Pick<UsageStore, 'listUsage' | 'listSenders'> {
   const scopeOf = usageScopes(on);
   const startOf = pageStarts(on, 'usage_records');
   return {
@@ -187,6 +188,18 @@ export function usageLists(on: SqlReader): Pick<UsageStore, 'listUsage'> {
       const { outcome, limit } = page;
       const range: UsageRange = { owner, outcome, sinceMs: page.sinceMs ?? 0, start };
       return readInPieces(await listRange(on, range, limit));
+    },
+    async listSenders(timesMs) {
+      if (timesMs.length === 0) return [];
+      const times = [Math.min(...timesMs), Math.max(...timesMs)] as const;
+      return on.readEach<SentMessage>(
+        timesMs.map((atMs) => [atMs]),
+        ([atMs = ''], bindings) => {
+          const range = { after: [atMs, bindings.add(LAST)], upTo: [atMs], times };
+          const rows = recordsBetween(on, bindings, { owner: null, outcome: null, ...range });
+          return `SELECT r.request_id AS "requestId", ${on.number('r.account_id')} AS account ${rows} LIMIT ${bindings.add(bounds.endingsPerMsMax)}`;
+        },
+      );
     },
   };
 }

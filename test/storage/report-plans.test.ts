@@ -92,6 +92,8 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
     { ...allUsage, account: 1 },
     { before: 3, sinceMs: 4, kinds: ['refund'], message: { requestId: 'req_1', endedAtMs: 5 } },
   ),
+  listSenders: [[1, 2]],
+  listMessagePayments: [[{ account: 1, atMs: 2 }]],
   listHolds: combinations({ account: 1, after: null as string | null, limit: 10 }, { after: 'req_1' }),
   readMonth: [{ account: 1, sinceMs: 0, untilMs: 1, messagesMax: 9, entriesMax: 1, groupsMax: 1 }],
   listAudit: combinations(allChanges, { account: 1, object: 'key_1', actor: 'tok_a', before: 3, sinceMs: 4 }),
@@ -193,7 +195,8 @@ describe('the plan of every statement of reports', () => {
   });
 
   /** Sums over the records or totals between two positions. */
-  const sumOfRun = /FROM \(SELECT r\.\* FROM (?:daily_totals|usage_records|refusals) r .* ORDER BY [^)]*\) r\b/s;
+  const sumOfRun =
+    /FROM \(SELECT r\.\* FROM (?:usage_records|refusals) r .* ORDER BY [^)]*\) r\b|FROM daily_totals r .* GROUP BY/s;
 
   /** A bounded number of accounts or keys. */
   const sortedRows =

@@ -32,6 +32,8 @@ export function postgresReader(reader: Reader, onUnreadable: SqlReader['onUnread
     async rest() {},
     onUnreadable,
     totalsRunRows: bounds.totalsRunRowsOfPostgres,
+    taggedRunRows: bounds.totalsRunRowsOfPostgres,
+    sortsGroups: false,
     number: asFloat,
     from: (table) => `FROM ${table} r`,
     range,
@@ -56,7 +58,7 @@ function jsonText(document: string, path: JsonPath): string {
  * the time after a single equal column is also compared alone.
  */
 function range(
-  { table, equal, order, direction, after, upTo, where = [], times }: IndexRange,
+  { table, equal, order, direction, after, upTo, where = [], times, isSum }: IndexRange,
   bindings: Bindings,
 ): string {
   const [first, ...further] = equal;
@@ -81,7 +83,8 @@ function range(
   ];
   const inOrder = first === undefined ? columns : [`r.${first[0]}`, ...columns];
   const sorted = inOrder.map((column) => `${column} ${direction}`);
-  return `FROM ${table} r WHERE ${conditions.join(' AND ')} ORDER BY ${sorted.join(', ')}`;
+  const ordered = isSum === true ? '' : ` ORDER BY ${sorted.join(', ')}`;
+  return `FROM ${table} r WHERE ${conditions.join(' AND ')}${ordered}`;
 }
 
 function row(members: readonly string[]): string {

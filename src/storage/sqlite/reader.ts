@@ -40,6 +40,8 @@ export function sqliteReader(database: Database, onUnreadable: SqlReader['onUnre
     rest,
     onUnreadable,
     totalsRunRows: bounds.totalsRunRows,
+    taggedRunRows: bounds.taggedRunRows,
+    sortsGroups: true,
     number: (expression) => expression,
     from,
     range,
@@ -63,7 +65,7 @@ function from(table: string, index: string | null): string {
   return index === null ? `FROM ${table} r` : `FROM ${table} r INDEXED BY ${index}`;
 }
 
-function range({ table, index, equal, order, direction, after, upTo, where = [] }: IndexRange): string {
+function range({ table, index, equal, order, direction, after, upTo, where = [], isSum }: IndexRange): string {
   const columns = order.map((column) => `r.${column}`);
   const [beyond, within] = direction === 'ASC' ? ['>', '<='] : ['<', '>='];
   const conditions = [
@@ -73,7 +75,8 @@ function range({ table, index, equal, order, direction, after, upTo, where = [] 
     ...(upTo.length === 0 ? [] : [`${row(columns.slice(0, upTo.length))} ${within} ${row(upTo)}`]),
   ];
   const sorted = columns.map((column) => `${column} ${direction}`);
-  return `${from(table, index)} WHERE ${conditions.join(' AND ')} ORDER BY ${sorted.join(', ')}`;
+  const inOrder = isSum === true ? '' : ` ORDER BY ${sorted.join(', ')}`;
+  return `${from(table, index)} WHERE ${conditions.join(' AND ')}${inOrder}`;
 }
 
 function row(members: readonly string[]): string {

@@ -346,6 +346,13 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
       const entries = numbered().filter((entry) => isEntryAsked(entry, page));
       return newestFirst(entries, page.before, page.limit).map(({ account: _, ...entry }) => entry);
     },
+    async listMessagePayments(places) {
+      const isPlace = (entry: { account: number; atMs: number }) =>
+        places.some(({ account, atMs }) => entry.account === account && entry.atMs === atMs);
+      return numbered()
+        .filter((entry) => (entry.kind === 'usage' || entry.kind === 'write_off') && isPlace(entry))
+        .map(({ account: _, ...entry }) => entry);
+    },
     async listHolds({ account, after: seen, limit }) {
       return [...tables.holds.values()]
         .filter((hold) => hold.account === account && (seen === null || hold.requestId > seen))
@@ -456,6 +463,7 @@ function recordReads(tables: MemoryTables): UsageStore {
         .filter(({ atMs }) => atMs >= (question.sinceMs ?? 0) && atMs <= (question.untilMs ?? Infinity));
       return { ...(await gatherTop([records.map(totalOfRecord)], question)), countedSinceMs: question.sinceMs ?? 0 };
     },
+    listSenders: async (timesMs) => stored().filter(({ atMs }) => timesMs.includes(atMs)),
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
