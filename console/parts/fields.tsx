@@ -7,6 +7,8 @@ import {
   Select,
   type SelectProps,
   SimpleGrid,
+  TagsInput,
+  type TagsInputProps,
   TextInput,
   type TextInputProps,
 } from '@mantine/core';
@@ -15,6 +17,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { countFilters, useFilters } from '../filters.ts';
 import { seesInstallation, useMe } from '../me.tsx';
 import { useGet } from '../queries.ts';
+import { tagsOf, tagTexts } from '../tags.ts';
 import { ActionButton, Icon } from './link.tsx';
 import { DayField, type DayFieldProps, TimeField, type TimeFieldProps } from './times.tsx';
 
@@ -49,6 +52,20 @@ export function AccountSelect({ value, onChange, ...select }: AccountSelectProps
       filter={({ options: all }) => all}
       data={isListed || value === null ? options : [{ value, label: chosenName ?? value }, ...options]}
       {...select}
+    />
+  );
+}
+
+/** Fixed tags, as texts such as "cost_centre=4711". */
+export function TagsField({ onChange, ...input }: TagsInputProps) {
+  return (
+    <TagsInput
+      label="Tags"
+      description="For reports: a name and a value, such as cost_centre=4711. Press Enter to add one."
+      acceptValueOnBlur
+      isDuplicate={() => false}
+      {...input}
+      onChange={(texts) => onChange?.(tagTexts(tagsOf(texts)))}
     />
   );
 }
