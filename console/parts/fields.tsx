@@ -198,10 +198,17 @@ export function SelectFilter({
   );
 }
 
-/** For operators and viewers; other users see one account only. */
+/** Whether the user sees several accounts: everyone of the installation does, and owners with accounts below theirs. */
+export function useChoosesAccount(): boolean {
+  const me = useMe();
+  const { data } = useGet('/accounts', { query: { limit: 2 }, isEnabled: me.role === 'owner' });
+  return seesInstallation(me) || (data?.data.length ?? 0) > 1;
+}
+
+/** For those who see several accounts. */
 export function AccountFilter({ name, also, ...select }: FieldOf<SelectProps>) {
   const { values, set } = useFilters();
-  if (!seesInstallation(useMe())) return null;
+  if (!useChoosesAccount()) return null;
   return (
     <AccountSelect
       label="Account"

@@ -11,10 +11,10 @@ import { type Role, seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { type Column, DataTable, statusColumn } from '../../parts/data-table.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
-import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { EmptyState, PageHead } from '../../parts/page.tsx';
 import { useChange, useCreate, useGet, useList } from '../../queries.ts';
+import { RoleFields, roleMembers } from '../people/role-fields.tsx';
 
 const TEXT =
   'At each single sign-on, the groups of a user in your directory decide their account and role. The lowest priority number decides the account.';
@@ -108,8 +108,8 @@ function GroupForm({ onDone }: { onDone: () => void }) {
   const isOfInstallation = seesInstallation({ role });
   const sources = useSources(isOfInstallation);
   const faults = fieldFaults(create.error, FIELDS);
-  const submit = form.onSubmit(({ name, account, priority }) =>
-    create.mutate({ name, role, priority, ...(source !== ANY && { source }), ...(!isOfInstallation && { account }) }),
+  const submit = form.onSubmit(({ name, priority, source: _, ...of }) =>
+    create.mutate({ name, priority, ...(source !== ANY && { source }), ...roleMembers(of) }),
   );
   return (
     <form onSubmit={submit}>
@@ -123,15 +123,7 @@ function GroupForm({ onDone }: { onDone: () => void }) {
           {...form.getInputProps('name')}
           error={faults?.['name']}
         />
-        <Select
-          label="Role"
-          required
-          allowDeselect={false}
-          data={ROLES.map((value) => ({ value, label: roleLabels[value] }))}
-          value={role}
-          onChange={(value) => form.setFieldValue('role', value as Role)}
-          error={faults?.['role']}
-        />
+        <RoleFields roles={ROLES} form={form} faults={faults} />
         <Select
           label="Source"
           description={isOfInstallation ? 'Operators and viewers need one source.' : 'Where the group must come from.'}
@@ -141,15 +133,6 @@ function GroupForm({ onDone }: { onDone: () => void }) {
           onChange={(value) => form.setFieldValue('source', value ?? ANY)}
           error={faults?.['source']}
         />
-        {!isOfInstallation && (
-          <AccountSelect
-            label="Account"
-            required
-            value={form.values.account || null}
-            onChange={(id) => form.setFieldValue('account', id ?? '')}
-            error={faults?.['account']}
-          />
-        )}
         <NumberInput
           label="Priority"
           description="Of several accounts, a user gets that of the lowest number."

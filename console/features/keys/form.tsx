@@ -220,8 +220,8 @@ function CollapsedFields({ form, accountGroups }: { form: KeyForm; accountGroups
 /** The groups of the user's account or of a chosen account; null while loading. */
 export function useGroupsOf(account: string): readonly string[] | null {
   const me = useMe();
-  const isWanted = me.account === null && account !== '';
-  const { data } = useGet('/accounts/{id}', { id: account, isEnabled: isWanted });
-  if (me.account !== null) return me.account.groups;
+  const isOwn = me.account !== null && (account === '' || account === me.account.id);
+  const { data } = useGet('/accounts/{id}', { id: account, isEnabled: !isOwn && account !== '' });
+  if (isOwn) return me.account?.groups ?? null;
   return data?.id === account ? data.groups : null;
 }
