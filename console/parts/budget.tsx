@@ -5,10 +5,12 @@ import type { ReactNode } from 'react';
 import type { PersonBudgetShape } from '../../src/admin-api/shapes.ts';
 import { windowLabels } from '../budgets.ts';
 import { windowLengths } from '../labels.ts';
+import { useMe } from '../me.tsx';
 import { formatMoney } from '../money.ts';
 import { useNames } from '../names.ts';
+import { useGet } from '../queries.ts';
 import { UsedBar } from './money.tsx';
-import { Hint } from './page.tsx';
+import { FailureNotice, Hint, Section } from './page.tsx';
 import { When } from './times.tsx';
 
 export type AccountBudget = PersonBudgetShape['budgets'][number];
@@ -65,6 +67,24 @@ function LimitBar({ limit }: { limit: AccountBudget['limits'][number] }) {
         )}
       </Hint>
     </Stack>
+  );
+}
+
+/** What is left to the signed-in user, if they belong to an account. `isOptional`: only if there is a limit. */
+export function OwnBudget({ isOptional = false }: { isOptional?: boolean }) {
+  const { id, kind, account } = useMe();
+  const isOfAccount = kind === 'person' && account !== null;
+  const { data, error, refetch } = useGet('/people/{id}/budget', { id, isEnabled: isOfAccount });
+  if (!isOfAccount || (error === null && data === undefined)) return null;
+  if (isOptional && data?.budgets.every(({ limits }) => limits.length === 0) === true) return null;
+  return (
+    <Section title="Your budget" text="For all of your API keys. Only owners can change it.">
+      {data === undefined ? (
+        <FailureNotice failure={error} onRetry={() => void refetch()} />
+      ) : (
+        <BudgetBars budget={data} />
+      )}
+    </Section>
   );
 }
 

@@ -109,17 +109,25 @@ function fundsColumns(digits: number): Column<AccountShape>[] {
       name: 'available',
       label: 'Available',
       align: 'right',
-      show: ({ available }) => (
-        <Money usd={available} digits={digits} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
-      ),
+      show: ({ available, pays_from: payer }) =>
+        payer === 'parent' ? (
+          <Hint title="The account above pays.">–</Hint>
+        ) : (
+          <Money usd={available} digits={digits} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
+        ),
     },
-    moneyColumn('balance', 'Balance', ({ balance }) => balance, {
+    moneyColumn('balance', 'Balance', ofOwnBalance('balance'), {
       from: 'md',
       digits,
       sort: { by: 'balance', first: 'asc' },
     }),
-    moneyColumn('held', 'Reserved', ({ held }) => held, { from: 'lg', digits }),
+    moneyColumn('held', 'Reserved', ofOwnBalance('held'), { from: 'lg', digits }),
   ];
+}
+
+/** Nothing for an account whose balance is not used. */
+function ofOwnBalance(member: 'balance' | 'held') {
+  return (account: AccountShape) => (account.pays_from === 'own' ? account[member] : null);
 }
 
 /** The name of the account above, if it is listed. */

@@ -6,7 +6,7 @@ import { useParams } from '@tanstack/react-router';
 import type { AccountShape, KeyShape, PersonShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { budgetText } from '../../budgets.ts';
-import { dayBefore, formatCount } from '../../figures.ts';
+import { countRequests, dayBefore } from '../../figures.ts';
 import { periodTexts, roleLabels } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { nanoOf } from '../../money.ts';
@@ -119,7 +119,7 @@ function Tiles({ account, of }: { account: AccountShape; of: Record<string, stri
       <StatTile
         label="Cost (30 days, UTC)"
         value={<Money usd={data?.total.cost} />}
-        {...(data !== undefined && { note: `${formatCount(data.total.messages)} requests` })}
+        {...(data !== undefined && { note: countRequests(data.total.messages) })}
       />
     </SimpleGrid>
   );
@@ -167,7 +167,7 @@ function Settings({ account }: { account: AccountShape }) {
             name: 'Paid by',
             value: account.pays_from === 'own' ? 'Its own balance' : 'The account above',
           },
-          { name: 'Credit line', value: <Money usd={account.credit_line} /> },
+          account.pays_from === 'own' ? { name: 'Credit line', value: <Money usd={account.credit_line} /> } : null,
           { name: 'Budget per user', value: budgetText(account.person_budget) },
           { name: 'Warns at', value: list(account.warns_at.map((percent) => `${percent}%`)) },
           { name: 'Tags', value: list(tagTexts(account.tags)) },

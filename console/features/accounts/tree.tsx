@@ -110,7 +110,7 @@ function nameColumn(levels: ReadonlyMap<string, number>): Column<AccountShape> {
     name: 'name',
     label: 'Account',
     show: ({ id, name }) => (
-      <TextLink to={pathOf.account(id)} fw={600} className="wrap" pl={(levels.get(id) ?? 0) * 20}>
+      <TextLink to={pathOf.account(id)} fw={600} className="wrap" pl={(levels.get(id) ?? 0) * 12}>
         {name}
       </TextLink>
     ),

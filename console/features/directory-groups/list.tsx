@@ -1,18 +1,18 @@
 // Groups of the directory, with the account and role that each gives. Operators create, disable and enable them here.
 
-import { Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { Modal, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import type { DirectoryGroupShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
-import { roleLabels } from '../../labels.ts';
+import { roleLabels, statusLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { type Column, DataTable, statusColumn } from '../../parts/data-table.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
-import { EmptyState, PageHead } from '../../parts/page.tsx';
+import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { useChange, useCreate, useGet, useList } from '../../queries.ts';
 import { RoleFields, roleMembers } from '../people/role-fields.tsx';
 
@@ -47,6 +47,8 @@ export function DirectoryGroupList() {
 function useColumns(rows: readonly DirectoryGroupShape[], isOperator: boolean): Column<DirectoryGroupShape>[] {
   const names = useNames(rows.map(({ account }) => ({ account, key: null })));
   const sourceName = useSourceNames();
+  const accountName = ({ account }: DirectoryGroupShape) =>
+    account === null ? 'Entire installation' : names.account(account);
   const change: Column<DirectoryGroupShape> = {
     name: 'change',
     label: '',
@@ -54,19 +56,27 @@ function useColumns(rows: readonly DirectoryGroupShape[], isOperator: boolean): 
     show: (row) => <StatusButton group={row} />,
   };
   return [
-    { name: 'name', label: 'Name', show: (row) => (row.name === '*' ? 'Everybody else (*)' : row.name) },
+    { name: 'name', label: 'Name', show: (row) => <NameCell group={row} account={accountName(row)} /> },
     { name: 'source', label: 'Source', from: 'md', show: ({ source }) => sourceName(source) },
     { name: 'role', label: 'Role', show: ({ role }) => roleLabels[role] },
-    {
-      name: 'account',
-      label: 'Account',
-      from: 'sm',
-      show: (row) => (row.account === null ? 'Entire installation' : names.account(row.account)),
-    },
+    { name: 'account', label: 'Account', from: 'sm', show: accountName },
     { name: 'priority', label: 'Priority', from: 'md', align: 'right', show: ({ priority }) => String(priority) },
     statusColumn({ from: 'sm' }),
     ...(isOperator ? [change] : []),
   ];
+}
+
+function NameCell({ group: { name, status }, account }: { group: DirectoryGroupShape; account: string }) {
+  return (
+    <>
+      <Text size="sm" fw={600} className="wrap">
+        {name === '*' ? 'Everybody else (*)' : name}
+      </Text>
+      <Hint size="xs" hiddenFrom="sm" className="wrap">
+        {status === 'enabled' ? account : `${account}, ${statusLabels[status]?.toLowerCase()}`}
+      </Hint>
+    </>
+  );
 }
 
 function useSourceNames(): (source: string | null) => string {

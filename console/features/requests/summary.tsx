@@ -4,7 +4,7 @@ import { Box, Card, Group, Select, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { UsageSummaryShape, UsageTotalShape } from '../../../src/admin-api/shapes.ts';
 import type { Query } from '../../api.ts';
-import { formatCount, formatShort } from '../../figures.ts';
+import { countRequests, formatCount, formatShort } from '../../figures.ts';
 import type { Filters } from '../../filters.ts';
 import { optionsOf } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
@@ -146,7 +146,7 @@ function Histogram({ summary: { buckets, step_seconds: step } }: { summary: Usag
             style={{ flex: '1 1 0', display: 'flex', flexDirection: 'column', justifyContent: 'flex-end' }}
             title={[
               nameOf(at),
-              `${formatCount(messages)} requests`,
+              countRequests(messages),
               ...(failed === null || failed === 0 ? [] : [`${formatCount(failed)} not completed`]),
               formatMoney(cost),
             ].join(' · ')}
