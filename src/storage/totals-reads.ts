@@ -204,15 +204,19 @@ function sumRun(
   return on.read<TotalsRow>(text, ...bindings.values);
 }
 
-/** A set is the same in every month. */
-const TAGS =
-  'SELECT s.tags FROM tag_sets s WHERE s.account_id = g.account_id AND s.id = g.tag_set ORDER BY s.month_ms LIMIT 1';
+/** The tags of the group `g`, whose numbers may be floating-point ones. A set is the same in every month. */
+export const TAGS = `SELECT s.tags FROM tag_sets s
+  WHERE s.account_id = CAST(g.account_id AS bigint) AND s.id = CAST(g.tag_set AS bigint) LIMIT 1`;
 
 /** Sets of tags by their texts, which runs repeat. */
-type ParsedTags = Map<string, Readonly<Record<string, string>>>;
+export type ParsedTags = Map<string, Readonly<Record<string, string>>>;
 
 /** Nothing if the question asks for another tag. A set that is not stored is one beyond their number. */
-function readTagged(row: TotalsRow, { tagName = null, tag = null }: Question, parsed: ParsedTags): UsageTotal[] {
+export function readTagged(
+  row: TotalsRow,
+  { tagName = null, tag = null }: Pick<TotalsQuestion, 'tagName' | 'tag'>,
+  parsed: ParsedTags,
+): UsageTotal[] {
   if (row.tags === undefined) return [readTotal(row)];
   const tags = row.tags === null ? null : (parsed.get(row.tags) ?? readStored(documents.tagSet, row.tags));
   if (row.tags !== null && tags !== null) parsed.set(row.tags, tags);

@@ -60,6 +60,13 @@ export function StatementPaper({ account, statement, nameOfKey }: StatementPaper
         total={sumOfBelow(statement)}
         moreCount={0}
       />
+      <UsedTable
+        title={`Usage by tag ${statement.tag_name}${statement.below.length > 0 ? ', with accounts below' : ''}`}
+        head="Value"
+        rows={statement.by_tag.map(({ tag, ...used }) => ({ name: tag ?? 'Without the tag', id: tag ?? '', used }))}
+        total={statement.usage_with_below}
+        moreCount={statement.tags - statement.by_tag.length}
+      />
       <Hint size="xs">
         {'Cost of the requests that completed in this month, less later refunds and corrections.'}{' '}
         {'Input, cached input and output are in tokens. Cached input includes cache reads and writes.'}{' '}

@@ -1,7 +1,8 @@
 // The monthly statement of an account, printable on A4, and as CSV.
 
-import { NativeSelect, Stack } from '@mantine/core';
+import { Autocomplete, NativeSelect, Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { useNames } from '../../names.ts';
@@ -24,7 +25,8 @@ export function StatementShow() {
   const { accountId = '' } = useParams({ strict: false });
   const { values } = useFilters();
   const account = useGet('/accounts/{id}', { id: accountId });
-  const statement = useGet('/accounts/{id}/statement', { id: accountId, query: { month: values['month'] } });
+  const query = { month: values['month'], tag_name: values['tag_name'] };
+  const statement = useGet('/accounts/{id}/statement', { id: accountId, query });
   const failure = account.error ?? statement.error;
   const isWanted = values['month'] === undefined || statement.data?.month === values['month'];
   return (
@@ -65,6 +67,7 @@ function Actions({ account, statement }: { account: AccountShape; statement?: St
         value={shown}
         onChange={({ currentTarget }) => set({ month: currentTarget.value })}
       />
+      <TagChoice account={account} />
       {statement !== undefined && (
         <>
           <ActionButton label="Export CSV" icon="download" onClick={() => save(statement)} />
@@ -72,6 +75,30 @@ function Actions({ account, statement }: { account: AccountShape; statement?: St
         </>
       )}
     </>
+  );
+}
+
+/** The name of a tag by which usage is grouped. */
+function TagChoice({ account }: { account: AccountShape }) {
+  const { values, set } = useFilters();
+  const asked = values['tag_name'] ?? '';
+  const [text, setText] = useState(asked);
+  const names = [...Object.keys(account.tags), ...account.tags_required, ...account.tags_pinned];
+  const apply = (name: string) => name.trim() !== asked && set({ tag_name: name.trim() });
+  return (
+    <Autocomplete
+      aria-label="Tag"
+      placeholder="By tag"
+      clearable
+      w={160}
+      data={[...new Set(names)].sort()}
+      value={text}
+      onChange={setText}
+      onOptionSubmit={apply}
+      onClear={() => apply('')}
+      onBlur={() => apply(text)}
+      onKeyDown={(event) => event.key === 'Enter' && apply(text)}
+    />
   );
 }
 
@@ -137,6 +164,9 @@ export function statementCsv(statement: StatementShape, accountName: string): st
     ...statement.by_key.map(({ key, ...used }) => ({ part: 'key', name: key, ...used })),
     ...statement.by_day.map(({ day, ...used }) => ({ part: 'day', name: day, ...used })),
     { part: 'total', ...statement.usage },
+    ...statement.below.map(({ account, name, ...used }) => ({ part: 'below', name, ...used, reference: account })),
+    ...statement.by_tag.map(({ tag, ...used }) => ({ part: 'tag', name: tag, ...used, reference: statement.tag_name })),
+    { part: 'total_with_below', ...statement.usage_with_below },
   ];
   return [csvLine(COLUMNS), ...lines.map((line) => csvLine(COLUMNS.map((column) => line[column])))].join('');
 }
