@@ -10,6 +10,8 @@ export interface FilledCompany {
   teamId: string;
   /** The key of the member, who has a budget. */
   memberKeyId: string;
+  /** The code of a coding agent that waits for approval. */
+  userCode: string;
   /** The session of a coding agent, whose requests have tags, two agents and two models. */
   session: string;
 }
@@ -51,7 +53,8 @@ export async function fillCompany(
     await browser.signIn(email);
     await signInAgent(newDevice(turnpike), { browser, email, person: '', account });
   }
-  return { teamId, ...(await sendSession(turnpike, account, teamId, people.member.id)) };
+  const userCode = String((await newDevice(turnpike).begin()).body['user_code']);
+  return { teamId, userCode, ...(await sendSession(turnpike, account, teamId, people.member.id)) };
 }
 
 async function fillDirectory(turnpike: Turnpike, account: string, text: string): Promise<void> {

@@ -53,7 +53,7 @@ function AccountEditForm({ account, onDone }: { account: AccountShape; onDone: (
     <form onSubmit={submit} noValidate>
       <Stack>
         {mayChange('name') && <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />}
-        {mayChange('groups') && <GroupsField account={account} form={form} />}
+        {mayChange('groups') && <GroupsField form={form} present={account.groups} />}
         {mayChange('parent') && (
           <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
             <PlaceFields form={form} />
@@ -87,13 +87,14 @@ interface FieldsProps {
   form: { getInputProps: (name: string) => object };
 }
 
-function GroupsField({ account, form }: FieldsProps & { account: AccountShape }) {
+/** `present` are groups that stay on offer. */
+export function GroupsField({ form, present = [] }: FieldsProps & { present?: readonly string[] }) {
   const groups = useList('/groups', { query: { limit: 1000 } }).rows.map(({ name }) => name);
   return (
     <MultiSelect
       label="Groups"
       description="Groups set model access and prices. The first group that offers a model sets its price."
-      data={[...new Set([...groups, ...account.groups])]}
+      data={[...new Set([...groups, ...present])]}
       searchable
       {...form.getInputProps('groups')}
     />

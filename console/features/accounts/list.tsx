@@ -3,6 +3,7 @@
 import { NativeSelect, Stack, Text } from '@mantine/core';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters, useSorting } from '../../filters.ts';
+import { statusLabels } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { nanoOf } from '../../money.ts';
 import { type Column, DataTable, moneyColumn, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
@@ -44,7 +45,7 @@ export function AccountList() {
             moneyColumn('cost', `Cost (${days} days, UTC)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
             parentColumn(accounts.rows),
             groupsColumn,
-            statusColumn(),
+            statusColumn({ from: 'xs' }),
             timeColumn('created', 'Created', ({ created_at: at }: AccountShape) => at, {
               from: 'lg',
               isRelative: true,
@@ -96,10 +97,17 @@ const nameColumn: Column<AccountShape> = {
   name: 'name',
   label: 'Account',
   sort: { by: 'name', first: 'asc' },
-  show: ({ id, name }) => (
-    <TextLink to={pathOf.account(id)} fw={600} className="wrap">
-      {name}
-    </TextLink>
+  show: ({ id, name, status }) => (
+    <>
+      <TextLink to={pathOf.account(id)} fw={600} className="wrap">
+        {name}
+      </TextLink>
+      {status === 'disabled' && (
+        <Hint size="xs" hiddenFrom="xs">
+          {statusLabels[status]}
+        </Hint>
+      )}
+    </>
   ),
 };
 

@@ -31,7 +31,7 @@ export function AccountTrail({ account }: { account: AccountShape }) {
   const top = useAccount(parent?.parent ?? null);
   if (parent === null) return null;
   return (
-    <Breadcrumbs component="nav" aria-label="Accounts above" mb="xs">
+    <Breadcrumbs component="nav" aria-label="Accounts above" mb="xs" className="breadcrumbs">
       {[...(top === null ? [] : [top]), parent].map(({ id, name }) => (
         <TextLink key={id} to={pathOf.account(id)} size="sm" className="wrap">
           {name}
