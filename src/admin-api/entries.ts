@@ -233,10 +233,11 @@ export const statementSchema = z
         'Usage of this month of each account that is below this one now, on every level, highest cost first; without those that have none.',
       ),
     usage_with_below: z.object(used).describe('The sum of `usage` and of all `below`.'),
-    tag_name: z.string().nullable().describe('The tag that `by_tag` groups by; null: none was asked for.'),
     by_tag: z
       .array(z.object({ tag: z.string().nullable().describe('Its value; null: messages without the tag.'), ...used }))
-      .describe('`usage_with_below` by the value of the tag, highest cost first; all values together are its sum.'),
+      .describe(
+        '`usage_with_below` by the value of the tag `tag_name`, highest cost first; all values together are its sum. Empty without `tag_name`.',
+      ),
     tags: countShown.describe('Total number of values; by_tag lists the first ones.'),
     entries: z
       .array(entrySchema)
@@ -310,7 +311,6 @@ function companyOf({ totals, company }: AccountMonth, below: ReadonlyMap<number,
       return [{ ...usedOf(row), account: found.id, name: found.name, paysFrom: found.paysFrom ?? ('own' as const) }];
     }),
     usageWithBelow: usedOf(company?.accounts.whole ?? totals.day.whole),
-    tagName,
     byTag: (tags?.rows ?? []).map(usedOf),
     tags: tags?.groups ?? 0,
   };

@@ -16,7 +16,7 @@ test('a CSV statement contains its summary, entries and usage, adds up, and cont
     'GET',
     `/accounts/${account}/statement?tag_name=cost_centre`,
   )) as unknown as StatementShape;
-  const lines = statementCsv(statement, '=HYPERLINK("x")').trimEnd().split('\r\n');
+  const lines = statementCsv(statement, '=HYPERLINK("x")', 'cost_centre').trimEnd().split('\r\n');
   expect(lines[1]).toStartWith(`account,"'=HYPERLINK(""x"")",${statement.month}`);
   const summary = new Map(
     lines.filter((line) => line.startsWith('summary,')).map((line) => [line.split(',')[1], line.split(',')[10] ?? '']),

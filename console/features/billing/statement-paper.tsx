@@ -17,10 +17,12 @@ type Used = StatementShape['usage'];
 interface StatementPaperProps {
   account: AccountShape;
   statement: StatementShape;
+  /** The tag of `by_tag`. */
+  tagName: string;
   nameOfKey: (id: string) => string;
 }
 
-export function StatementPaper({ account, statement, nameOfKey }: StatementPaperProps) {
+export function StatementPaper({ account, statement, tagName, nameOfKey }: StatementPaperProps) {
   const { by_model: byModel, by_key: byKey, by_day: byDay, usage } = statement;
   return (
     <Stack gap="xl" w="100%" maw={860}>
@@ -61,7 +63,7 @@ export function StatementPaper({ account, statement, nameOfKey }: StatementPaper
         moreCount={0}
       />
       <UsedTable
-        title={`Usage by tag ${statement.tag_name}${statement.below.length > 0 ? ', with accounts below' : ''}`}
+        title={`Usage by tag ${tagName}${statement.below.length > 0 ? ', with accounts below' : ''}`}
         head="Value"
         rows={statement.by_tag.map(({ tag, ...used }) => ({ name: tag ?? 'Without the tag', id: tag ?? '', used }))}
         total={statement.usage_with_below}
@@ -76,7 +78,7 @@ export function StatementPaper({ account, statement, nameOfKey }: StatementPaper
   );
 }
 
-function Head({ account, statement }: Omit<StatementPaperProps, 'nameOfKey'>) {
+function Head({ account, statement }: Omit<StatementPaperProps, 'nameOfKey' | 'tagName'>) {
   const lastMoment = new Date(Date.parse(statement.until) - 1).toISOString().slice(0, 10);
   return (
     <SimpleGrid cols={{ base: 1, xs: 4 }} spacing="md">

@@ -28,7 +28,6 @@ export function StatementShow() {
   const query = { month: values['month'], tag_name: values['tag_name'] };
   const statement = useGet('/accounts/{id}/statement', { id: accountId, query });
   const failure = account.error ?? statement.error;
-  const isWanted = values['month'] === undefined || statement.data?.month === values['month'];
   return (
     <div className="paper">
       <PageHead
@@ -42,10 +41,10 @@ export function StatementShow() {
       />
       {failure !== null ? (
         <FailureNotice failure={failure} onRetry={() => void statement.refetch()} />
-      ) : account.data === undefined || statement.data === undefined || !isWanted ? (
+      ) : account.data === undefined || statement.data === undefined || statement.isPlaceholderData ? (
         <Loading rowCount={12} />
       ) : (
-        <StatementBody account={account.data} statement={statement.data} />
+        <StatementBody account={account.data} statement={statement.data} tagName={values['tag_name'] ?? ''} />
       )}
     </div>
   );
@@ -53,11 +52,11 @@ export function StatementShow() {
 
 function Actions({ account, statement }: { account: AccountShape; statement?: StatementShape }) {
   const pathOfBilling = usePathOfBilling();
-  const { set } = useFilters();
+  const { values, set } = useFilters();
   const months = monthsSince(account.created_at, Date.now(), MONTHS_MAX);
   const shown = statement?.month ?? months[0] ?? '';
   const save = (of: StatementShape) =>
-    saveFile(`statement-${of.account}-${of.month}.csv`, [statementCsv(of, account.name)]);
+    saveFile(`statement-${of.account}-${of.month}.csv`, [statementCsv(of, account.name, values['tag_name'])]);
   return (
     <>
       <ButtonLink variant="default" label="Billing" to={pathOfBilling(account.id)} />
@@ -102,12 +101,18 @@ function TagChoice({ account }: { account: AccountShape }) {
   );
 }
 
-function StatementBody({ account, statement }: { account: AccountShape; statement: StatementShape }) {
+interface StatementBodyProps {
+  account: AccountShape;
+  statement: StatementShape;
+  tagName: string;
+}
+
+function StatementBody({ account, statement, tagName }: StatementBodyProps) {
   const names = useNames(statement.by_key.map(({ key }) => ({ key, account: null })));
   return (
     <Stack gap="lg">
       {!statement.is_over && <Hint>This month is not over. The closing balance is the current balance.</Hint>}
-      <StatementPaper account={account} statement={statement} nameOfKey={names.key} />
+      <StatementPaper account={account} statement={statement} tagName={tagName} nameOfKey={names.key} />
     </Stack>
   );
 }
@@ -135,7 +140,7 @@ const COLUMNS = [
 
 type Line = Partial<Record<(typeof COLUMNS)[number], string | number | null>>;
 
-export function statementCsv(statement: StatementShape, accountName: string): string {
+export function statementCsv(statement: StatementShape, accountName: string, tagName = ''): string {
   const sums = ['opening_balance', 'credited', 'used', 'refunded', 'corrected', 'closing_balance'] as const;
   const lines: Line[] = [
     { part: 'account', name: accountName, reference: statement.account, at: statement.month },
@@ -165,7 +170,7 @@ export function statementCsv(statement: StatementShape, accountName: string): st
     ...statement.by_day.map(({ day, ...used }) => ({ part: 'day', name: day, ...used })),
     { part: 'total', ...statement.usage },
     ...statement.below.map(({ account, name, ...used }) => ({ part: 'below', name, ...used, reference: account })),
-    ...statement.by_tag.map(({ tag, ...used }) => ({ part: 'tag', name: tag, ...used, reference: statement.tag_name })),
+    ...statement.by_tag.map(({ tag, ...used }) => ({ part: 'tag', name: tag, ...used, reference: tagName })),
     { part: 'total_with_below', ...statement.usage_with_below },
   ];
   return [csvLine(COLUMNS), ...lines.map((line) => csvLine(COLUMNS.map((column) => line[column])))].join('');

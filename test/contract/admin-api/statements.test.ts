@@ -61,7 +61,6 @@ describe('a statement', () => {
       usage: { messages: 2, ...used },
       below: [],
       usage_with_below: { messages: 2, ...used },
-      tag_name: null,
       by_tag: [],
       tags: 0,
       by_day: [{ day: '2026-11-20', messages: 2, ...used, balance_paid: '0.002' }], // at their end
