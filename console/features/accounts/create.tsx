@@ -84,7 +84,7 @@ function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
             <PlaceFields form={form} />
           </SimpleGrid>
           {role === 'operator' && form.values.pays_from === 'own' && <CreditFields form={form} />}
-          <Fieldset legend="Allowance and credit line">
+          <Fieldset legend={role === 'operator' ? 'Allowance and credit line' : 'Allowance'}>
             <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
               <TermFields form={form} />
             </SimpleGrid>
