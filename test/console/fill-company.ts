@@ -51,7 +51,7 @@ export async function fillCompany(
   for (const { email } of [people.owner, people.member]) {
     const browser = new Browser(turnpike.url);
     await browser.signIn(email);
-    await signInAgent(newDevice(turnpike), { browser, email, person: '', account });
+    await signInAgent(newDevice(turnpike), { browser });
   }
   const userCode = String((await newDevice(turnpike).begin()).body['user_code']);
   return { teamId, userCode, ...(await sendSession(turnpike, account, teamId, people.member.id)) };
