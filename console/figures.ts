@@ -6,6 +6,11 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
 
+/** "1 request", "12,345 requests". */
+export function countRequests(count: number, format = formatCount): string {
+  return `${format(count)} ${count === 1 ? 'request' : 'requests'}`;
+}
+
 /** "12,345" below 100,000, then "1.2M". */
 export function formatShort(count: number): string {
   return Math.abs(count) < 100_000 ? formatCount(Math.round(count)) : compact.format(count);

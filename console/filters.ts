@@ -11,7 +11,7 @@ export interface Filters {
 }
 
 /** Parameters of the address that do not leave out rows. */
-const VIEW_PARAMETERS = ['sort', 'order', 'group_by', 'view', 'days', 'show', 'api'];
+const VIEW_PARAMETERS = ['sort', 'order', 'group_by', 'tag_name', 'view', 'days', 'show', 'api'];
 
 /** The number of filters in the address. */
 export function countFilters(values: Readonly<Record<string, string>>): number {

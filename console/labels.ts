@@ -70,6 +70,11 @@ export const periodTexts = {
   month: 'per month',
 } as Readonly<Record<string, string>>;
 
+/** The windows of plans and of budgets. */
+export const windowLengths = ['5h', 'day', 'week', 'month'] as const;
+
+export const windowTexts = { '5h': 'per 5 hours', day: 'per day', week: 'per week', month: 'per month' };
+
 /** The states of a key that a list can be filtered by. */
 export const keyStatusLabels = { enabled: 'Enabled', disabled: 'Disabled', expired: 'Expired', revoked: 'Revoked' };
 

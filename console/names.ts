@@ -2,7 +2,7 @@
 
 import { type UseQueryResult, useQueries } from '@tanstack/react-query';
 import { call } from './api.ts';
-import { seesInstallation, useMe } from './me.tsx';
+import { useMe } from './me.tsx';
 
 /** Per page; further ids are shown as they are. */
 const NAMES_MAX = 1_000;
@@ -23,7 +23,8 @@ interface Named {
 
 export function useNames(rows: readonly Named[]): Names {
   const me = useMe();
-  const accountIds = seesInstallation(me) ? rows.map(({ account }) => account) : [];
+  const accountIds =
+    me.role === 'member' ? [] : rows.map(({ account }) => account).filter((id) => id !== me.account?.id);
   const accounts = useNamesOf(accountIds, (id) => findInBatch('/accounts', id));
   const keyIds = rows.map(({ key }) => key);
   const keys = useNamesOf(keyIds, (id) => findInBatch('/keys', id));
@@ -36,7 +37,11 @@ export function useNames(rows: readonly Named[]): Names {
 /** Returns a function from the id of an actor to their name, or to the id while the name is unknown. */
 export function useActors(ids: readonly (string | null)[]): (id: string | null) => string {
   const ofKind = (kind: string) => ids.filter((id) => id?.startsWith(kind));
-  const people = useNamesOf(ofKind('person_'), (id) => call('GET /people/{id}', { id }));
+  const me = useMe();
+  const people = useNamesOf(ofKind('person_'), async (id) => {
+    const { name, email } = me.id === id ? me : await call('GET /people/{id}', { id });
+    return { name: name || email || id };
+  });
   const tokens = useNamesOf(ofKind('tok_'), (id) => call('GET /tokens/{id}', { id }));
   return (id) => {
     if (id === null) return 'Unknown';

@@ -135,7 +135,7 @@ export function useChange<Input, Answer>(
   });
 }
 
-interface CreateOptions<Input, Answer> extends ChangeOptions<Answer> {
+export interface CreateOptions<Input, Answer> extends ChangeOptions<Answer> {
   id?: string;
   /** The request body for an input; by default the input itself. */
   toBody?: (input: Input) => object;

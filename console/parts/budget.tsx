@@ -1,38 +1,52 @@
-// The budget of a person and how much of it remains.
+// The budget of a person and how much of it remains, and the fields of a budget.
 
-import { Stack, Text } from '@mantine/core';
+import { SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
+import type { ReactNode } from 'react';
 import type { PersonBudgetShape } from '../../src/admin-api/shapes.ts';
+import { windowLabels } from '../budgets.ts';
+import { windowLengths } from '../labels.ts';
+import { useMe } from '../me.tsx';
 import { formatMoney } from '../money.ts';
 import { useNames } from '../names.ts';
+import { useGet } from '../queries.ts';
 import { UsedBar } from './money.tsx';
-import { Hint } from './page.tsx';
+import { FailureNotice, Hint, Section } from './page.tsx';
 import { When } from './times.tsx';
 
-export const windowLabels = { '5h': '5 hours', day: 'Day (UTC)', week: 'Week (Monday, UTC)', month: 'Month (UTC)' };
+export type AccountBudget = PersonBudgetShape['budgets'][number];
 
-type AccountBudget = PersonBudgetShape['budgets'][number];
+interface BudgetBarsProps {
+  budget: PersonBudgetShape;
+  /** Buttons of the budget at an account. Without them, accounts that have no limit are left out. */
+  actions?: (of: AccountBudget, name: string) => ReactNode;
+}
 
 /** A bar for each limit of each account. */
-export function BudgetBars({ budget }: { budget: PersonBudgetShape }) {
+export function BudgetBars({ budget, actions }: BudgetBarsProps) {
   const names = useNames(budget.budgets.flatMap(({ account }) => (account === null ? [] : [{ account, key: null }])));
-  const limited = budget.budgets.filter(({ limits }) => limits.length > 0);
-  if (limited.length === 0) return <Hint>No budget. Keys are limited by their quotas and by the balance.</Hint>;
+  const shown = budget.budgets.filter(({ account, limits }) => limits.length > 0 || (actions && account !== null));
+  if (shown.length === 0) return <Hint>No budget. Keys are limited by their quotas and by the balance.</Hint>;
   return (
     <Stack gap="md">
-      {limited.map((one, at) => (
-        <Stack key={one.account ?? at} gap="xs">
-          <Hint size="xs">
-            {one.account === null ? 'An account above' : names.account(one.account)}:{' '}
-            {one.is_default ? 'default of the account' : 'set for this user'}
-            {one.stops === false && ', warns only'}
-          </Hint>
-          {one.limits.map((limit) => (
-            <LimitBar key={limit.window} limit={limit} />
-          ))}
-        </Stack>
-      ))}
+      {shown.map((one, at) => {
+        const name = one.account === null ? 'An account above' : names.account(one.account);
+        return (
+          <Stack key={one.account ?? at} gap="xs">
+            <Hint size="xs">{`${name}: ${originOf(one)}`}</Hint>
+            {one.limits.map((limit) => (
+              <LimitBar key={limit.window} limit={limit} />
+            ))}
+            {actions?.(one, name)}
+          </Stack>
+        );
+      })}
     </Stack>
   );
+}
+
+function originOf({ is_default: isDefault, stops, limits }: AccountBudget): string {
+  if (limits.length === 0) return isDefault ? 'no default budget' : 'no limit for this user';
+  return `${isDefault ? 'default of the account' : 'set for this user'}${stops === false ? ', warns only' : ''}`;
 }
 
 function LimitBar({ limit }: { limit: AccountBudget['limits'][number] }) {
@@ -53,5 +67,52 @@ function LimitBar({ limit }: { limit: AccountBudget['limits'][number] }) {
         )}
       </Hint>
     </Stack>
+  );
+}
+
+/** What is left to the signed-in user, if they belong to an account. `isOptional`: only if there is a limit. */
+export function OwnBudget({ isOptional = false }: { isOptional?: boolean }) {
+  const { id, kind, account } = useMe();
+  const isOfAccount = kind === 'person' && account !== null;
+  const { data, error, refetch } = useGet('/people/{id}/budget', { id, isEnabled: isOfAccount });
+  if (!isOfAccount || (error === null && data === undefined)) return null;
+  if (isOptional && data?.budgets.every(({ limits }) => limits.length === 0) === true) return null;
+  return (
+    <Section title="Your budget" text="For all of your API keys. Only owners can change it.">
+      {data === undefined ? (
+        <FailureNotice failure={error} onRetry={() => void refetch()} />
+      ) : (
+        <BudgetBars budget={data} />
+      )}
+    </Section>
+  );
+}
+
+interface BudgetFieldsProps {
+  form: { getInputProps: (name: string, options?: { type: 'checkbox' }) => object };
+}
+
+/** The fields below `budget` of a form. */
+export function BudgetFields({ form }: BudgetFieldsProps) {
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+        {windowLengths.map((window) => (
+          <TextInput
+            key={window}
+            label={windowLabels[window]}
+            inputMode="decimal"
+            placeholder="No limit"
+            autoComplete="off"
+            {...form.getInputProps(`budget.${window}`)}
+          />
+        ))}
+      </SimpleGrid>
+      <Switch
+        label="Reject requests beyond the budget"
+        description="Otherwise events only warn."
+        {...form.getInputProps('budget.stops', { type: 'checkbox' })}
+      />
+    </>
   );
 }

@@ -7,6 +7,8 @@ import {
   Select,
   type SelectProps,
   SimpleGrid,
+  TagsInput,
+  type TagsInputProps,
   TextInput,
   type TextInputProps,
 } from '@mantine/core';
@@ -15,6 +17,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { countFilters, useFilters } from '../filters.ts';
 import { seesInstallation, useMe } from '../me.tsx';
 import { useGet } from '../queries.ts';
+import { tagsOf, tagTexts } from '../tags.ts';
 import { ActionButton, Icon } from './link.tsx';
 import { DayField, type DayFieldProps, TimeField, type TimeFieldProps } from './times.tsx';
 
@@ -49,6 +52,20 @@ export function AccountSelect({ value, onChange, ...select }: AccountSelectProps
       filter={({ options: all }) => all}
       data={isListed || value === null ? options : [{ value, label: chosenName ?? value }, ...options]}
       {...select}
+    />
+  );
+}
+
+/** Fixed tags, as texts such as "cost_centre=4711". */
+export function TagsField({ onChange, ...input }: TagsInputProps) {
+  return (
+    <TagsInput
+      label="Tags"
+      description="For reports: a name and a value, such as cost_centre=4711. Press Enter to add one."
+      acceptValueOnBlur
+      isDuplicate={() => false}
+      {...input}
+      onChange={(texts) => onChange?.(tagTexts(tagsOf(texts)))}
     />
   );
 }
@@ -181,10 +198,17 @@ export function SelectFilter({
   );
 }
 
-/** For operators and viewers; other users see one account only. */
+/** Whether the user sees several accounts: everyone of the installation does, and owners with accounts below theirs. */
+export function useChoosesAccount(): boolean {
+  const me = useMe();
+  const { data } = useGet('/accounts', { query: { limit: 2 }, isEnabled: me.role === 'owner' });
+  return seesInstallation(me) || (data?.data.length ?? 0) > 1;
+}
+
+/** For those who see several accounts. */
 export function AccountFilter({ name, also, ...select }: FieldOf<SelectProps>) {
   const { values, set } = useFilters();
-  if (!seesInstallation(useMe())) return null;
+  if (!useChoosesAccount()) return null;
   return (
     <AccountSelect
       label="Account"

@@ -136,11 +136,11 @@ interface StatTileProps {
 
 export function StatTile({ label, value, link, note, chart, color }: StatTileProps) {
   return (
-    <Card padding="md">
+    <Card padding="md" style={{ containerType: 'inline-size' }}>
       <Text size="sm" c="dimmed">
         {link === undefined ? label : <TextLink {...link}>{label}</TextLink>}
       </Text>
-      <Text fz={26} fw={650} lh={1.2} mt={2} className="tabular" {...(color !== undefined && { c: color })}>
+      <Text fw={650} lh={1.2} mt={2} className="stat-value" {...(color !== undefined && { c: color })}>
         {value}
       </Text>
       {chart}

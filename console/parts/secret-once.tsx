@@ -1,8 +1,10 @@
 // A secret that is shown once, and the warning before it is lost: by a link, the history, a reload, or a closed dialog.
 
-import { Alert, Code, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Code, Group, Modal, type ModalProps, Stack, Text } from '@mantine/core';
 import { useBlocker } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
+import type { Endpoints } from '../endpoints.ts';
+import { type CreateOptions, useCreate } from '../queries.ts';
 import { CopyButton } from './code-block.tsx';
 import { ActionButton, Icon } from './link.tsx';
 
@@ -34,6 +36,54 @@ export function useShownSecret(): void {
     isUnsaved = true;
     return markSecretSaved;
   }, []);
+}
+
+export interface FormStep<Values> {
+  onSubmit: (values: Values) => void;
+  isPending: boolean;
+  failure: Error | null;
+}
+
+interface StepsProps<Name extends keyof Endpoints, Values extends object> {
+  /** The endpoint that creates something. */
+  creates: Name;
+  options?: CreateOptions<Values, Endpoints[Name]>;
+  form: (step: FormStep<Values>) => ReactNode;
+  result: (answer: Endpoints[Name], close: () => void) => ReactNode;
+}
+
+interface SecretStepsProps<Name extends keyof Endpoints, Values extends object> extends StepsProps<Name, Values> {
+  isOpen: boolean;
+  onClose: () => void;
+  title: string;
+  size?: NonNullable<ModalProps['size']>;
+}
+
+/** A dialog with a form, and then its result, which may show a secret. Both are forgotten when it closes. */
+export function SecretSteps<Name extends keyof Endpoints, Values extends object>({
+  isOpen,
+  onClose,
+  title,
+  size = 'lg',
+  ...steps
+}: SecretStepsProps<Name, Values>) {
+  const close = () => leaveSecret(onClose);
+  return (
+    <Modal opened={isOpen} onClose={close} title={title} size={size} closeOnClickOutside={false}>
+      <Steps {...steps} close={close} />
+    </Modal>
+  );
+}
+
+function Steps<Name extends keyof Endpoints, Values extends object>({
+  creates,
+  options,
+  form,
+  result,
+  close,
+}: StepsProps<Name, Values> & { close: () => void }) {
+  const { mutate, isPending, error, data } = useCreate<Name, Values>(creates, options);
+  return data === undefined ? form({ onSubmit: mutate, isPending, failure: error }) : result(data, close);
 }
 
 /** Stands once in the frame of the pages. */

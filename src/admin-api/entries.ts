@@ -2,6 +2,7 @@
 // first; and its monthly statements: opening and closing balance, what changed it, and usage.
 
 import { z } from '@hono/zod-openapi';
+import type { Account } from '../accounts/accounts.ts';
 import { parseDigits } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
@@ -26,7 +27,7 @@ import { amountShown, countShown, dayShown, idField, isoDay, requestIdField, tim
 import { after, afterText, answerPage, requesterOf } from './pages.ts';
 import { paymentOf, paymentSchema } from './payments.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
-import { used, usedOf } from './usage-totals.ts';
+import { tagNameField, used, usedOf } from './usage-totals.ts';
 
 const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
   [systemAccounts.payments, 'payments'],
@@ -232,6 +233,12 @@ export const statementSchema = z
         'Usage of this month of each account that is below this one now, on every level, highest cost first; without those that have none.',
       ),
     usage_with_below: z.object(used).describe('The sum of `usage` and of all `below`.'),
+    by_tag: z
+      .array(z.object({ tag: z.string().nullable().describe('Its value; null: messages without the tag.'), ...used }))
+      .describe(
+        '`usage_with_below` by the value of the tag `tag_name`, highest cost first; all values together are its sum. Empty without `tag_name`.',
+      ),
+    tags: countShown.describe('Total number of values; by_tag lists the first ones.'),
     entries: z
       .array(entrySchema)
       .describe('Changes of the balance other than usage: credits, refunds and corrections, newest first.'),
@@ -260,6 +267,7 @@ export const statementRoutes: AdminRoute[] = [
     params,
     query: {
       month: monthField.optional().describe('The month in UTC; by default the current one.'),
+      tag_name: tagNameField.describe('The name of a tag by which usage is grouped, such as cost_centre.'),
     },
     answer: [statementSchema, 'The statement'],
     async handle(call) {
@@ -274,7 +282,10 @@ export const statementRoutes: AdminRoute[] = [
         entriesMax: bounds.statementEntriesMax,
         groupsMax: bounds.statementGroupsMax,
       };
-      const month = await call.ledger.readMonth({ account: account.id, ...span, ...most }, requesterOf(call));
+      const below = await call.accounts.listBelow(account.id);
+      const tagName = call.query.tag_name ?? null;
+      const question = { account: account.id, below: below.map((one) => one.id), tagName, ...span, ...most };
+      const month = await call.ledger.readMonth(question, requesterOf(call));
       // Both are written in one transaction, so a missing one is a fault of the store.
       if (month === null) throw new Error(`account ${account.id} has no row in the ledger`);
       if (month.journalSinceMs !== null && span.sinceMs < month.journalSinceMs)
@@ -284,30 +295,25 @@ export const statementRoutes: AdminRoute[] = [
         );
       const payments = await listPaid(call, account.id, span);
       const statement = statementOf(month, span, nowMs, account.id);
-      const company = await readBelow(call, account.id, span, statement.usage);
+      const company = companyOf(month, new Map(below.map((one) => [one.id, one])), tagName);
       return encodeStatement({ ...statement, ...company, month: name, payments });
     },
   }),
 ];
 
-/** The usage of the accounts below, by their present places. Without any, the sum is the account's own. */
-async function readBelow(
-  call: Call,
-  account: number,
-  { sinceMs, untilMs }: Span,
-  own: ReturnType<typeof statementOf>['usage'],
-) {
-  const below = new Map((await call.accounts.listBelow(account)).map((one) => [one.id, one]));
-  if (below.size === 0) return { below: [], usageWithBelow: own };
-  const span = { sinceMs, untilMs: untilMs - 1, key: null, madeBy: null, model: null };
-  const question = { account, below: true, groupBy: 'account', limit: below.size + 1, ...span } as const;
-  const { rows, whole } = await call.usage.totalUsage(question, requesterOf(call));
-  const ofBelow = rows.flatMap((row) => {
-    const found = below.get(row.account ?? 0);
-    if (found === undefined) return [];
-    return [{ ...usedOf(row), account: found.id, name: found.name, paysFrom: found.paysFrom ?? ('own' as const) }];
-  });
-  return { below: ofBelow, usageWithBelow: usedOf(whole) };
+/** The usage of the accounts below, by their present places, and by tag. Without any, the sum is the account's own. */
+function companyOf({ totals, company }: AccountMonth, below: ReadonlyMap<number, Account>, tagName: string | null) {
+  const tags = tagName === null ? undefined : company?.tags;
+  return {
+    below: (company?.accounts.rows ?? []).flatMap((row) => {
+      const found = below.get(row.account ?? 0);
+      if (found === undefined) return [];
+      return [{ ...usedOf(row), account: found.id, name: found.name, paysFrom: found.paysFrom ?? ('own' as const) }];
+    }),
+    usageWithBelow: usedOf(company?.accounts.whole ?? totals.day.whole),
+    byTag: (tags?.rows ?? []).map(usedOf),
+    tags: tags?.groups ?? 0,
+  };
 }
 
 async function listPaid(call: Call, accountId: number, span: Span) {

@@ -18,6 +18,10 @@ export interface MonthStore {
 
 export interface MonthQuestion {
   account: number;
+  /** The accounts below, whose usage is read as well. */
+  below: readonly number[];
+  /** The name of a tag by which the usage of all of these accounts is grouped. null: none. */
+  tagName: string | null;
   /** Start of the month and of the next month. */
   sinceMs: number;
   untilMs: number;
@@ -44,6 +48,8 @@ export interface MonthParts {
   entries: Entry[];
   /** The month's daily totals, grouped each way. */
   totals: Record<MonthGrouping, UsageTotal[]>;
+  /** Parts with account and tag, of the account and of those below it; empty without accounts below and a tag. */
+  company: UsageTotal[];
   balancePaid: BalancePaid;
 }
 
@@ -68,13 +74,15 @@ export interface AccountMonth {
   entries: Entry[];
   hasMoreEntries: boolean;
   totals: Record<MonthGrouping, UsageTotals>;
+  /** Usage with that of the accounts below. null without accounts below and a tag. */
+  company: { accounts: UsageTotals; tags: UsageTotals } | null;
   /** Adds up to `used`. */
   balancePaid: BalancePaid;
 }
 
 export async function makeAccountMonth(
   parts: MonthParts,
-  { sinceMs, untilMs, entriesMax, groupsMax }: MonthQuestion,
+  { sinceMs, untilMs, entriesMax, groupsMax, ...question }: MonthQuestion,
 ): Promise<AccountMonth> {
   const { balance, lastMonth } = parts;
   const balanceAt = (startMs: number, changed: bigint) =>
@@ -84,6 +92,7 @@ export async function makeAccountMonth(
   const opening = balanceAt(sinceMs, parts.changedSince);
   const closing = balanceAt(untilMs, parts.changedAfter);
   const gather = (groupBy: MonthGrouping, limit: number) => gatherTotals([parts.totals[groupBy]], { groupBy, limit });
+  const ofCompany = (groupBy: TotalsGrouping, limit: number) => gatherTotals([parts.company], { groupBy, limit });
   return {
     journalSinceMs: parts.journalSinceMs,
     opening,
@@ -99,8 +108,15 @@ export async function makeAccountMonth(
       model: await gather('model', groupsMax),
       key: await gather('key', groupsMax),
     },
+    company: hasCompany(question)
+      ? { accounts: await ofCompany('account', question.below.length + 1), tags: await ofCompany('tag', groupsMax) }
+      : null,
     balancePaid: parts.balancePaid,
   };
+}
+
+export function hasCompany({ below, tagName }: Pick<MonthQuestion, 'below' | 'tagName'>): boolean {
+  return below.length > 0 || tagName !== null;
 }
 
 const DAYS_MAX = 31;

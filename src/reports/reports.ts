@@ -3,6 +3,7 @@
 export {
   type AccountMonth,
   type BalancePaid,
+  hasCompany,
   type MonthGrouping,
   type MonthParts,
   type MonthQuestion,

@@ -65,6 +65,8 @@ export interface TotalsRow {
   provider?: string | null;
   person_id?: number | null;
   tag_set?: number;
+  /** The set of tags, as JSON; null: none, or one that is not stored. */
+  tags?: string | null;
   /** The value of the tag. */
   tag?: string | null;
   session?: string | null;
@@ -238,7 +240,9 @@ function listed(columns: readonly Column[]): string {
 }
 
 /** Sets of tags by account and number, which runs repeat; null: it is not stored. */
-type TagSets = Map<string, Readonly<Record<string, string>> | null>;
+type TagSets = Map<string, StoredTags | null>;
+
+type StoredTags = Readonly<Record<string, string>>;
 
 function setName({ account_id, tag_set }: TotalsRow): string {
   return `${account_id} ${tag_set}`;
@@ -261,11 +265,33 @@ async function findSets(on: SqlReader, rows: readonly TotalsRow[], sets: TagSets
   for (const { tags, ...row } of found) sets.set(setName(row as TotalsRow), readStored(documents.tagSet, tags));
 }
 
-/** Nothing if the question asks for another tag. A set that is not stored is one beyond their number. */
+/** Nothing if the question asks for another tag. */
 function readTagged(row: TotalsRow, question: Question, sets: TagSets): UsageTotal[] {
-  const { tagName = null, tag = null } = question;
-  if (!isTagged(question)) return [readTotal(row)];
-  const tags = sets.get(setName(row)) ?? null;
+  return isTagged(question) ? readWithTags(row, question, sets.get(setName(row)) ?? null) : [readTotal(row)];
+}
+
+/** The tags of the group `g`, whose numbers may be floating-point ones. A set is the same in every month. */
+export const TAGS = `SELECT s.tags FROM tag_sets s
+  WHERE s.account_id = CAST(g.account_id AS bigint) AND s.id = CAST(g.tag_set AS bigint) LIMIT 1`;
+
+/** Sums by this tag, if any, of rows that have the text of their tags. */
+export function readByTag(rows: readonly TotalsRow[], tagName: string | null): UsageTotal[] {
+  if (tagName === null) return rows.map(readTotal);
+  const sets = new Map<string, StoredTags>();
+  return rows.flatMap((row) => {
+    const { tags: text = null } = row;
+    const tags = text === null ? null : (sets.get(text) ?? readStored(documents.tagSet, text));
+    if (text !== null && tags !== null) sets.set(text, tags);
+    return readWithTags(row, { tagName }, tags);
+  });
+}
+
+/** A set that is not stored (null) is one beyond their number. */
+function readWithTags(
+  row: TotalsRow,
+  { tagName = null, tag = null }: Pick<Question, 'tagName'> & Partial<Pick<Question, 'tag'>>,
+  tags: StoredTags | null,
+): UsageTotal[] {
   const valueNamed = (name: string) => {
     if (tags === null) return row.tag_set === NO_TAG_SET ? null : OTHER_VALUE;
     return Object.hasOwn(tags, name) ? (tags[name] ?? null) : null;

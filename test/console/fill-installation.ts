@@ -4,6 +4,7 @@
 import { startWithStripe } from '../contract/payments/payments-service.ts';
 import { eventText, scripts, startScriptedUpstream, upstreamMessage } from '../support/scripted-upstream.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
+import { fillCompany } from './fill-company.ts';
 import { fillConsole } from './fill-console.ts';
 import { type FilledPayments, fillPayments } from './fill-payments.ts';
 import { type FilledService, type Places, signUpRoles, withBill, withDelivery, withExport } from './walk-pages.ts';
@@ -78,6 +79,7 @@ export async function startFilledInstallation(): Promise<FilledInstallation> {
     ...{ ...ids, ...(await withDelivery(turnpike, accountId)), exportId: await withExport(turnpike, accountId) },
     ...{ modelName: SCRIPT_MODEL, providerName: 'evil', billId: await withBill(turnpike, 'evil', SCRIPT) },
   };
+  const people = await signUpRoles(turnpike, accountId);
   const stop = async () => {
     await service[Symbol.asyncDispose]();
     await upstream.close();
@@ -85,7 +87,7 @@ export async function startFilledInstallation(): Promise<FilledInstallation> {
   return {
     ...{ turnpike, places, scriptRequests, [Symbol.asyncDispose]: stop },
     payments: await fillPayments(service, accountId),
-    people: await signUpRoles(turnpike, accountId),
+    ...{ people, company: await fillCompany(turnpike, accountId, people, SCRIPT) },
   };
 }
 

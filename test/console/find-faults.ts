@@ -106,14 +106,16 @@ async function findSideways(page: Page): Promise<string[]> {
   });
 }
 
-/** Cells and badges that reach beyond the visible edge of their table, and badges that shorten their text. */
+/** Cells, figures and badges that reach beyond the visible edge of their table or card, and badges that shorten their text. */
 async function findClipped(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
     const isOutside = (one: Element) => {
       const edge = one.closest('.mantine-TableScrollContainer-scrollContainer, main .mantine-Card-root');
       return edge !== null && one.getBoundingClientRect().right > edge.getBoundingClientRect().right + 0.5;
     };
-    const outside = [...document.querySelectorAll('main :is(th, td, td .mantine-Badge-root)')].filter(isOutside);
+    const outside = [...document.querySelectorAll('main :is(th, td, td .mantine-Badge-root, .tabular)')].filter(
+      isOutside,
+    );
     const shortened = [...document.querySelectorAll('main .mantine-Badge-label')].filter(
       (one) => one.scrollWidth > one.clientWidth,
     );

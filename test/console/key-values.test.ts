@@ -48,6 +48,13 @@ test('an unchanged key sends nothing, although the form does not show the second
   expect(changeBody(shown, structuredClone(shown), NOW_MS)).toEqual({});
 });
 
+test('tags are sent as an object, and removed tags as an empty one', () => {
+  const shown = valuesOf({ ...key, tags: { team: 'search' } }, ['a', 'b']);
+  expect(shown.tags).toEqual(['team=search']);
+  expect(changeBody(shown, { ...shown, tags: [] }, NOW_MS)).toEqual({ tags: {} });
+  expect(createBody({ ...emptyValues, tags: ['team=search'] }, NOW_MS)).toEqual({ tags: { team: 'search' } });
+});
+
 test('an edit sends only changed fields, and null for a removed limit', () => {
   const shown = valuesOf(key, ['a', 'b', 'c']);
   expect(shown.groups).toEqual(['a', 'b']);

@@ -125,7 +125,8 @@ async function openPage({ context }: Profile, options: VisitorOptions, leave: ()
 }
 
 export const WIDE = { width: 1360, height: 900 };
-export const PHONE = { width: 390, height: 844 };
+/** The narrowest of common phones. */
+export const PHONE = { width: 360, height: 800 };
 
 /** Runs in each page before its scripts: requests to the admin API have the token. Intercepted requests would not be cached. */
 function sendToken(token: string): void {

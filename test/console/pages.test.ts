@@ -39,11 +39,20 @@ const PHONE_DARK: Look = { isPhone: true, isDark: true, rules: 'all' };
 
 /** Pages in a state that their address names. */
 function viewsOf(role: Role): string[] {
-  const { payments, scriptRequests } = full;
+  const { payments, scriptRequests, people, company, places } = full;
+  const { teamId = '', memberKeyId = '', session = '', userCode = '' } = company ?? {};
+  const ofPerson = `/people?person=${people.member.id}`;
+  const ofAgents = [`/session?session=${session}`, `/keys/${memberKeyId}`];
   if (role === 'owner')
-    return [`/billing?payment=${payments.paid}&outcome=paid`, `/billing?payment=${payments.pending}&outcome=canceled`];
+    return [
+      ...[`/billing?payment=${payments.paid}&outcome=paid`, `/billing?payment=${payments.pending}&outcome=canceled`],
+      ...[ofPerson, `/accounts/${teamId}`, `/keys/new?account=${teamId}`],
+    ];
+  if (role === 'member') return [...ofAgents, `/device?user_code=${userCode}`];
   if (role !== 'operator') return [];
   return [
+    ...[ofPerson, ...ofAgents, `/usage?group_by=tag&tag_name=project`, '/usage?group_by=person'],
+    `/accounts/${places.accountId}/statement?tag_name=cost_centre`,
     `/payments?show=${payments.failed}`,
     ...scriptRequests.map((id) => `/usage/${id}`),
     ...['/models/sandbox-cut', '/providers/sandbox'], // with health, and routes that fail
@@ -74,6 +83,7 @@ const lists = (accountId: string) => [
   ...['/usage', '/rejected', '/events', '/keys', '/models', '/models/sandbox-cut', '/groups', '/providers'],
   ...['/providers/sandbox', '/accounts', `/accounts/${accountId}`, `/accounts/${accountId}/transactions`],
   ...[`/accounts/${accountId}/statement`, '/payments', '/people', '/destinations', '/tokens', '/exports'],
+  ...['/agent-sign-ins', '/directory-groups', '/provider-bills', '/usage?group_by=tag&tag_name=project'],
 ];
 
 /** The pages of a role with data: those of other roles are followed in one look, and the others are loaded in each. */

@@ -9,10 +9,14 @@ import { sharedTurnpike } from '../support/shared-turnpike.ts';
 test('a CSV statement contains its summary, entries and usage, adds up, and contains no formula', async () => {
   await using turnpike = await sharedTurnpike();
   const { account, secret } = await turnpike.makeKey({ name: '=HYPERLINK("x")', credit: '2.00' });
+  await turnpike.admin('PATCH', `/accounts/${account}`, { tags: { cost_centre: '=1+2' } });
   const message = { model: 'sandbox-echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] };
   await (await turnpike.post(secret, message)).text();
-  const statement = (await turnpike.admin('GET', `/accounts/${account}/statement`)) as unknown as StatementShape;
-  const lines = statementCsv(statement, '=HYPERLINK("x")').trimEnd().split('\r\n');
+  const statement = (await turnpike.admin(
+    'GET',
+    `/accounts/${account}/statement?tag_name=cost_centre`,
+  )) as unknown as StatementShape;
+  const lines = statementCsv(statement, '=HYPERLINK("x")', 'cost_centre').trimEnd().split('\r\n');
   expect(lines[1]).toStartWith(`account,"'=HYPERLINK(""x"")",${statement.month}`);
   const summary = new Map(
     lines.filter((line) => line.startsWith('summary,')).map((line) => [line.split(',')[1], line.split(',')[10] ?? '']),
@@ -31,5 +35,11 @@ test('a CSV statement contains its summary, entries and usage, adds up, and cont
     'key',
     'day',
     'total',
+    'tag',
+    'total_with_below',
   ]);
+  const columns = lines[0]?.split(',') ?? [];
+  const [tag = [], total = []] = lines.slice(-2).map((line) => line.split(','));
+  expect([tag[1], tag[columns.indexOf('reference')]]).toEqual(["'=1+2", 'cost_centre']);
+  expect(tag[columns.indexOf('cost')]).toBe(total[columns.indexOf('cost')]);
 });

@@ -7,6 +7,7 @@ import { type Screen, screens } from '../../console/screens.ts';
 import { Browser, type Somebody, signUp } from '../contract/sign-in/browser.ts';
 import { countUse } from '../support/count-uses.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
+import { type FilledCompany, fillCompany } from './fill-company.ts';
 import { fillConsole } from './fill-console.ts';
 import { checkInLooks, findFaultsOfLook, findScript, type Look, takeLook } from './find-faults.ts';
 import { type Visitor, type VisitorOptions, visit } from './open-console.ts';
@@ -34,13 +35,16 @@ export type Places = Readonly<
 export interface FilledService {
   places: Places;
   people: Record<Role, Somebody>;
+  /** null without usage. */
+  company: FilledCompany | null;
 }
 
 /** An installation with or without usage, and one user per role. Owner and member belong to the same account. */
 export async function fillService(turnpike: Turnpike, hasUsage: boolean): Promise<FilledService> {
   const given = hasUsage ? await withUsage(turnpike) : await withoutUsage(turnpike);
   const people = await signUpRoles(turnpike, given.accountId);
-  return { places: { ...given, modelName: 'sandbox-echo', providerName: 'sandbox' }, people };
+  const company = hasUsage ? await fillCompany(turnpike, given.accountId, people, 'and development') : null;
+  return { places: { ...given, modelName: 'sandbox-echo', providerName: 'sandbox' }, people, company };
 }
 
 /** One user per role, owner and member of this account. */

@@ -1,17 +1,6 @@
 // Creates an account with its initial credit, and optionally invites its owner.
 
-import {
-  Alert,
-  Card,
-  Fieldset,
-  Group,
-  MultiSelect,
-  NativeSelect,
-  SimpleGrid,
-  Stack,
-  Switch,
-  TextInput,
-} from '@mantine/core';
+import { Alert, Card, Fieldset, Group, NativeSelect, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useState } from 'react';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
@@ -22,9 +11,9 @@ import { useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
 import { FailureNotice, PageHead } from '../../parts/page.tsx';
-import { useCreate, useList } from '../../queries.ts';
+import { useCreate } from '../../queries.ts';
 import { PersonLink } from '../people/invite.tsx';
-import { TermFields } from './edit.tsx';
+import { GroupsField, TermFields } from './edit.tsx';
 import { PlaceFields } from './tree.tsx';
 
 const creditKindLabels = { payment: 'Payment', promotion: 'Promotion: free credit' };
@@ -74,7 +63,6 @@ function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
   const place = parent === '' ? {} : { parent, pays_from: 'parent' };
   const ofOwner = own === null ? {} : { groups: own.groups };
   const form = useForm<Fields>({ initialValues: { ...blank, ...place, ...ofOwner } });
-  const groups = useList('/groups', { query: { limit: 1000 } });
   const create = useCreate('POST /accounts', { done: 'Account created.' });
   const submit = form.onSubmit((values) =>
     create.mutate(bodyOf(values, role === 'operator'), {
@@ -91,18 +79,12 @@ function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
       <Card maw={720}>
         <Stack>
           <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
-          <MultiSelect
-            label="Groups"
-            description="Groups set model access and prices. The first group that offers a model sets its price."
-            data={groups.rows.map(({ name }) => name)}
-            searchable
-            {...form.getInputProps('groups')}
-          />
+          <GroupsField form={form} />
           <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
             <PlaceFields form={form} />
           </SimpleGrid>
           {role === 'operator' && form.values.pays_from === 'own' && <CreditFields form={form} />}
-          <Fieldset legend="Allowance and credit line">
+          <Fieldset legend={role === 'operator' ? 'Allowance and credit line' : 'Allowance'}>
             <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
               <TermFields form={form} />
             </SimpleGrid>

@@ -1,16 +1,21 @@
-// Edits the name, groups, place, allowance and credit line of an account.
+// Edits the members of an account that the user may change: its name, place, groups, limits, budgets of users and tags.
 
-import { MultiSelect, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { Fieldset, MultiSelect, NativeSelect, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { budgetFaultNames, budgetFields, budgetOf, budgetValues } from '../../budgets.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
+import { BudgetFields } from '../../parts/budget.tsx';
 import { DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
+import { TagsField } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { useChange, useList } from '../../queries.ts';
-import { PlaceFields } from './tree.tsx';
+import { tagsOf, tagTexts } from '../../tags.ts';
+import { countOrNull } from '../models/form-values.ts';
+import { PlaceFields, useMayChange } from './tree.tsx';
 
 const allowancePeriodLabels = { total: 'Never', day: 'Daily', week: 'Weekly', month: 'Monthly' };
 
@@ -31,46 +36,72 @@ export function AccountEditButton({ account }: { account: AccountShape }) {
 function AccountEditForm({ account, onDone }: { account: AccountShape; onDone: () => void }) {
   const initialValues = fieldsOf(account);
   const form = useForm({ initialValues });
-  const fields = Object.keys(initialValues);
-  const groups = useList('/groups', { query: { limit: 1000 } }).rows.map(({ name }) => name);
+  const mayChange = useMayChange(account);
+  const fields = [...Object.keys(initialValues), ...budgetFields];
   const change = useChange((body: object) => call('PATCH /accounts/{id}', { id: account.id, body }), {
     done: 'Account updated.',
     onDone,
   });
+  const faultsOf = (failure: unknown) =>
+    fieldFaults(failure, fields, budgetFaultNames(form.getValues().budget, 'person_budget.'));
   const submit = form.onSubmit((values) =>
     change.mutate(changesOf(initialValues, values), {
-      onError: (failure) => form.setErrors(fieldFaults(failure, fields) ?? {}),
+      onError: (failure) => form.setErrors(faultsOf(failure) ?? {}),
     }),
   );
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
-        <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
-        <MultiSelect
-          label="Groups"
-          description="Groups set model access and prices. The first group that offers a model sets its price."
-          data={[...new Set([...groups, ...account.groups])]}
-          searchable
-          {...form.getInputProps('groups')}
+        {mayChange('name') && <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />}
+        {mayChange('groups') && <GroupsField form={form} present={account.groups} />}
+        {mayChange('parent') && (
+          <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
+            <PlaceFields form={form} />
+          </SimpleGrid>
+        )}
+        {mayChange('allowance') && (
+          <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
+            <TermFields form={form} />
+          </SimpleGrid>
+        )}
+        <Fieldset legend="Budget per user (USD)">
+          <Stack gap="sm">
+            <BudgetFields form={form} />
+          </Stack>
+        </Fieldset>
+        <TagsInput
+          label="Warn at (%)"
+          description="Events report when this much of an allowance, quota or budget is used. Press Enter to add one."
+          acceptValueOnBlur
+          {...form.getInputProps('warns_at')}
         />
-        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
-          <PlaceFields form={form} />
-        </SimpleGrid>
-        <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
-          <TermFields form={form} />
-        </SimpleGrid>
-        <FormFailure failure={change.error} fields={fields} />
+        {mayChange('tags') && <TagRuleFields form={form} />}
+        <FormFailure failure={faultsOf(change.error) === null ? change.error : null} fields={fields} />
         <FormActions onCancel={onDone} label="Save" isPending={change.isPending} isDisabled={!form.isDirty()} />
       </Stack>
     </form>
   );
 }
 
-interface TermFieldsProps {
+interface FieldsProps {
   form: { getInputProps: (name: string) => object };
 }
 
-export function TermFields({ form }: TermFieldsProps) {
+/** `present` are groups that stay on offer. */
+export function GroupsField({ form, present = [] }: FieldsProps & { present?: readonly string[] }) {
+  const groups = useList('/groups', { query: { limit: 1000 } }).rows.map(({ name }) => name);
+  return (
+    <MultiSelect
+      label="Groups"
+      description="Groups set model access and prices. The first group that offers a model sets its price."
+      data={[...new Set([...groups, ...present])]}
+      searchable
+      {...form.getInputProps('groups')}
+    />
+  );
+}
+
+export function TermFields({ form }: FieldsProps) {
   const { role } = useMe();
   return (
     <>
@@ -97,6 +128,28 @@ export function TermFields({ form }: TermFieldsProps) {
   );
 }
 
+function TagRuleFields({ form }: FieldsProps) {
+  return (
+    <>
+      <TagsField {...form.getInputProps('tags')} />
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
+        <TagsInput
+          label="Required tags"
+          description="Requests without one of these are rejected."
+          acceptValueOnBlur
+          {...form.getInputProps('tags_required')}
+        />
+        <TagsInput
+          label="Pinned tags"
+          description="Clients cannot set these."
+          acceptValueOnBlur
+          {...form.getInputProps('tags_pinned')}
+        />
+      </SimpleGrid>
+    </>
+  );
+}
+
 type Fields = ReturnType<typeof fieldsOf>;
 
 function fieldsOf(account: AccountShape) {
@@ -108,22 +161,39 @@ function fieldsOf(account: AccountShape) {
     credit_line: account.credit_line,
     parent: account.parent ?? '',
     pays_from: account.pays_from as string,
+    budget: budgetValues(account.person_budget),
+    warns_at: account.warns_at.map(String),
+    tags: tagTexts(account.tags),
+    tags_required: account.tags_required,
+    tags_pinned: account.tags_pinned,
   };
 }
 
-/** Only the changed fields, so that concurrent changes of others are kept. */
+/** Only the changed members, so that concurrent changes of others are kept. */
 function changesOf(before: Fields, after: Fields): object {
+  const [was, is] = [membersOf(before), membersOf(after)];
+  return Object.fromEntries(
+    Object.entries(is).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(was[name])),
+  );
+}
+
+function membersOf({ budget, ...values }: Fields): Record<string, unknown> {
+  const { name, allowance, credit_line: creditLine, parent, warns_at: percents, tags } = values;
   return {
-    ...(after.name !== before.name && { name: after.name.trim() }),
-    ...(after.groups.join() !== before.groups.join() && { groups: after.groups }),
-    ...(after.allowance !== before.allowance && {
-      allowance: after.allowance.trim() === '' ? null : after.allowance.trim(),
-    }),
-    ...(after.allowance_period !== before.allowance_period && { allowance_period: after.allowance_period }),
-    ...(after.parent !== before.parent && { parent: after.parent === '' ? null : after.parent }),
-    ...(after.pays_from !== before.pays_from && { pays_from: after.pays_from }),
-    ...(after.credit_line !== before.credit_line && {
-      credit_line: after.credit_line.trim() === '' ? '0' : after.credit_line.trim(),
-    }),
+    ...values,
+    name: name.trim(),
+    allowance: allowance.trim() || null,
+    credit_line: creditLine.trim() || '0',
+    parent: parent || null,
+    person_budget: budgetOf(budget),
+    warns_at: ascending(percents),
+    tags: tagsOf(tags),
   };
+}
+
+/** The API reports what is no number. */
+function ascending(texts: readonly string[]): (number | string)[] {
+  return [...new Set(texts.map((text) => countOrNull(text.replace(/%$/, '')) ?? text))].sort(
+    (one, other) => Number(one) - Number(other),
+  );
 }

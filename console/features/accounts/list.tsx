@@ -3,6 +3,7 @@
 import { NativeSelect, Stack, Text } from '@mantine/core';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters, useSorting } from '../../filters.ts';
+import { statusLabels } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { nanoOf } from '../../money.ts';
 import { type Column, DataTable, moneyColumn, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
@@ -44,7 +45,7 @@ export function AccountList() {
             moneyColumn('cost', `Cost (${days} days, UTC)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
             parentColumn(accounts.rows),
             groupsColumn,
-            statusColumn(),
+            statusColumn({ from: 'xs' }),
             timeColumn('created', 'Created', ({ created_at: at }: AccountShape) => at, {
               from: 'lg',
               isRelative: true,
@@ -96,10 +97,17 @@ const nameColumn: Column<AccountShape> = {
   name: 'name',
   label: 'Account',
   sort: { by: 'name', first: 'asc' },
-  show: ({ id, name }) => (
-    <TextLink to={pathOf.account(id)} fw={600} className="wrap">
-      {name}
-    </TextLink>
+  show: ({ id, name, status }) => (
+    <>
+      <TextLink to={pathOf.account(id)} fw={600} className="wrap">
+        {name}
+      </TextLink>
+      {status === 'disabled' && (
+        <Hint size="xs" hiddenFrom="xs">
+          {statusLabels[status]}
+        </Hint>
+      )}
+    </>
   ),
 };
 
@@ -109,17 +117,25 @@ function fundsColumns(digits: number): Column<AccountShape>[] {
       name: 'available',
       label: 'Available',
       align: 'right',
-      show: ({ available }) => (
-        <Money usd={available} digits={digits} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
-      ),
+      show: ({ available, pays_from: payer }) =>
+        payer === 'parent' ? (
+          <Hint title="The account above pays.">–</Hint>
+        ) : (
+          <Money usd={available} digits={digits} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
+        ),
     },
-    moneyColumn('balance', 'Balance', ({ balance }) => balance, {
+    moneyColumn('balance', 'Balance', ofOwnBalance('balance'), {
       from: 'md',
       digits,
       sort: { by: 'balance', first: 'asc' },
     }),
-    moneyColumn('held', 'Reserved', ({ held }) => held, { from: 'lg', digits }),
+    moneyColumn('held', 'Reserved', ofOwnBalance('held'), { from: 'lg', digits }),
   ];
+}
+
+/** Nothing for an account whose balance is not used. */
+function ofOwnBalance(member: 'balance' | 'held') {
+  return (account: AccountShape) => (account.pays_from === 'own' ? account[member] : null);
 }
 
 /** The name of the account above, if it is listed. */

@@ -5,7 +5,8 @@ import { useDisclosure } from '@mantine/hooks';
 import { useParams } from '@tanstack/react-router';
 import type { AccountShape, KeyShape, PersonShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
-import { dayBefore, formatCount } from '../../figures.ts';
+import { budgetText } from '../../budgets.ts';
+import { countRequests, dayBefore } from '../../figures.ts';
 import { periodTexts, roleLabels } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { nanoOf } from '../../money.ts';
@@ -18,6 +19,7 @@ import { Facts, Hint, Loading, PageFailure, PageHead, Section, StatTile } from '
 import { When } from '../../parts/times.tsx';
 import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
+import { tagTexts } from '../../tags.ts';
 import { CreditButton, creditLineNote } from '../billing/credit.tsx';
 import { fundsDigits } from '../billing/funds.ts';
 import { FundsNotices, usePathOfBilling } from '../billing/page.tsx';
@@ -25,7 +27,7 @@ import { KeyLink } from '../keys/list.tsx';
 import { nameOfPerson, PersonInvite } from '../people/invite.tsx';
 import { RecentRequests } from '../requests/recent.tsx';
 import { AccountEditButton } from './edit.tsx';
-import { AccountsBelow, AccountTrail, useAccountsBelow, useMayManage } from './tree.tsx';
+import { AccountsBelow, AccountTrail, useAccountsBelow, useMayChange } from './tree.tsx';
 
 const MONEY_EVERY_MS = 10_000;
 const DAYS = 30;
@@ -76,13 +78,13 @@ function AccountContent({ account }: { account: AccountShape }) {
 
 function Actions({ account }: { account: AccountShape }) {
   const { role } = useMe();
-  const mayManage = useMayManage(account);
+  const mayChange = useMayChange(account);
   const pathOfBilling = usePathOfBilling();
   return (
     <>
       <ButtonLink label="Billing" variant="default" to={pathOfBilling(account.id)} icon="wallet" />
       <ButtonLink label="Monthly statement" variant="default" to={`/accounts/${account.id}/statement`} icon="print" />
-      {mayManage && <StatusButton account={account} />}
+      {mayChange('status') && <StatusButton account={account} />}
       {role === 'operator' && account.pays_from === 'own' && <CreditButton account={account} />}
     </>
   );
@@ -117,7 +119,7 @@ function Tiles({ account, of }: { account: AccountShape; of: Record<string, stri
       <StatTile
         label="Cost (30 days, UTC)"
         value={<Money usd={data?.total.cost} />}
-        {...(data !== undefined && { note: `${formatCount(data.total.messages)} requests` })}
+        {...(data !== undefined && { note: countRequests(data.total.messages) })}
       />
     </SimpleGrid>
   );
@@ -153,9 +155,10 @@ function FundsTiles({ account }: OfAccount) {
 }
 
 function Settings({ account }: { account: AccountShape }) {
-  const mayManage = useMayManage(account);
+  const mayChange = useMayChange(account);
+  const list = (members: readonly (number | string)[]) => members.join(', ') || 'None';
   return (
-    <Section title="Account settings" aside={mayManage && <AccountEditButton account={account} />}>
+    <Section title="Account settings" aside={mayChange('person_budget') && <AccountEditButton account={account} />}>
       <Facts
         facts={[
           { name: 'Groups', value: account.groups.join(', ') },
@@ -164,7 +167,12 @@ function Settings({ account }: { account: AccountShape }) {
             name: 'Paid by',
             value: account.pays_from === 'own' ? 'Its own balance' : 'The account above',
           },
-          { name: 'Credit line', value: <Money usd={account.credit_line} /> },
+          account.pays_from === 'own' ? { name: 'Credit line', value: <Money usd={account.credit_line} /> } : null,
+          { name: 'Budget per user', value: budgetText(account.person_budget) },
+          { name: 'Warns at', value: list(account.warns_at.map((percent) => `${percent}%`)) },
+          { name: 'Tags', value: list(tagTexts(account.tags)) },
+          { name: 'Required tags', value: list(account.tags_required) },
+          { name: 'Pinned tags', value: list(account.tags_pinned) },
           { name: 'Created', value: <When at={account.created_at} /> },
           {
             name: 'ID',

@@ -13,10 +13,16 @@ import { type Rows, useGet, useList } from '../../queries.ts';
 
 const payerLabels = { own: 'Its own balance', parent: 'The account above' };
 
-/** Whether the user may change the name, place, groups, allowance and status of the account. */
-export function useMayManage(account: AccountShape): boolean {
+const ofOwners = ['low_balances', 'person_budget', 'warns_at'];
+const ofOwnersAbove = [...ofOwners, 'name', 'parent'];
+const ofPayersAbove = [...ofOwnersAbove, 'groups', 'status', 'allowance'];
+
+/** Whether the user may change a member of the account (docs/companies.md, "Rights"). */
+export function useMayChange(account: AccountShape): (member: string) => boolean {
   const { role, account: own } = useMe();
-  return role === 'operator' || (role === 'owner' && own?.id !== account.id && account.pays_from === 'parent');
+  const above = account.pays_from === 'parent' ? ofPayersAbove : ofOwnersAbove;
+  const members = own?.id === account.id ? ofOwners : above;
+  return (member) => role === 'operator' || (role === 'owner' && members.includes(member));
 }
 
 /** The accounts above that the user sees, from the uppermost one. */
@@ -25,7 +31,7 @@ export function AccountTrail({ account }: { account: AccountShape }) {
   const top = useAccount(parent?.parent ?? null);
   if (parent === null) return null;
   return (
-    <Breadcrumbs component="nav" aria-label="Accounts above" mb="xs">
+    <Breadcrumbs component="nav" aria-label="Accounts above" mb="xs" className="breadcrumbs">
       {[...(top === null ? [] : [top]), parent].map(({ id, name }) => (
         <TextLink key={id} to={pathOf.account(id)} size="sm" className="wrap">
           {name}
@@ -104,7 +110,7 @@ function nameColumn(levels: ReadonlyMap<string, number>): Column<AccountShape> {
     name: 'name',
     label: 'Account',
     show: ({ id, name }) => (
-      <TextLink to={pathOf.account(id)} fw={600} className="wrap" pl={(levels.get(id) ?? 0) * 20}>
+      <TextLink to={pathOf.account(id)} fw={600} className="wrap" pl={(levels.get(id) ?? 0) * 12}>
         {name}
       </TextLink>
     ),

@@ -1,13 +1,15 @@
 // Sign-ins of coding agents, which their people and owners of the account can end.
 
+import { Text } from '@mantine/core';
 import type { AgentSignInShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { statusLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { useActors, useNames } from '../../names.ts';
 import { type Column, DataTable, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { ButtonLink } from '../../parts/link.tsx';
-import { EmptyState, PageHead } from '../../parts/page.tsx';
+import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { useChange, useList } from '../../queries.ts';
 
 export const clientLabels = { 'claude-code': 'Claude Code', codex: 'Codex' };
@@ -30,8 +32,8 @@ export function AgentSignInList() {
     show: (row) => row.status === 'enabled' && <Revoke signIn={row} />,
   };
   const columns: Column<AgentSignInShape>[] = [
-    { name: 'client', label: 'Coding agent', show: ({ client }) => clientLabels[client] },
-    { name: 'person', label: 'Person', show: ({ person }) => actorName(person) },
+    { name: 'client', label: 'Coding agent', show: (row) => <ClientCell signIn={row} /> },
+    { name: 'person', label: 'User', show: ({ person }) => <span className="wrap">{actorName(person)}</span> },
     ...(seesInstallation(me) ? [account] : []),
     { name: 'address', label: 'Address', from: 'lg', show: ({ address }) => address },
     statusColumn({ from: 'sm' }),
@@ -43,7 +45,7 @@ export function AgentSignInList() {
     <>
       <PageHead
         title="Coding agents"
-        text="Sign-ins of coding agents. Their messages are paid by a key of the person."
+        text="Sign-ins of coding agents. An API key of the user pays for their requests."
         actions={!seesInstallation(me) && <ButtonLink label="Enter a code" variant="default" to="/device" />}
       />
       <DataTable
@@ -55,10 +57,25 @@ export function AgentSignInList() {
           <EmptyState
             icon="person"
             title="No sign-ins yet"
-            text="People of accounts sign in with /login in Claude Code. The setting agent_sign_in allows it."
+            text="Users of accounts sign in with /login in Claude Code. The setting agent_sign_in allows it."
           />
         }
       />
+    </>
+  );
+}
+
+function ClientCell({ signIn: { client, status } }: { signIn: AgentSignInShape }) {
+  return (
+    <>
+      <Text size="sm" fw={600}>
+        {clientLabels[client]}
+      </Text>
+      {status !== 'enabled' && (
+        <Hint size="xs" hiddenFrom="sm">
+          {statusLabels[status]}
+        </Hint>
+      )}
     </>
   );
 }
@@ -73,7 +90,7 @@ function Revoke({ signIn }: { signIn: AgentSignInShape }) {
       label="Revoke"
       aria-label={`Revoke ${clientLabels[signIn.client]}`}
       title={`Revoke the sign-in of ${clientLabels[signIn.client]}?`}
-      text="Its requests are rejected from now on. The person can sign in again."
+      text="Its requests are rejected from now on. The user can sign in again."
       change={revoking}
       input={undefined}
     />

@@ -17,10 +17,12 @@ type Used = StatementShape['usage'];
 interface StatementPaperProps {
   account: AccountShape;
   statement: StatementShape;
+  /** The tag of `by_tag`. */
+  tagName: string;
   nameOfKey: (id: string) => string;
 }
 
-export function StatementPaper({ account, statement, nameOfKey }: StatementPaperProps) {
+export function StatementPaper({ account, statement, tagName, nameOfKey }: StatementPaperProps) {
   const { by_model: byModel, by_key: byKey, by_day: byDay, usage } = statement;
   return (
     <Stack gap="xl" w="100%" maw={860}>
@@ -60,6 +62,13 @@ export function StatementPaper({ account, statement, nameOfKey }: StatementPaper
         total={sumOfBelow(statement)}
         moreCount={0}
       />
+      <UsedTable
+        title={`Usage by tag ${tagName}${statement.below.length > 0 ? ', with accounts below' : ''}`}
+        head="Value"
+        rows={statement.by_tag.map(({ tag, ...used }) => ({ name: tag ?? 'Without the tag', id: tag ?? '', used }))}
+        total={statement.usage_with_below}
+        moreCount={statement.tags - statement.by_tag.length}
+      />
       <Hint size="xs">
         {'Cost of the requests that completed in this month, less later refunds and corrections.'}{' '}
         {'Input, cached input and output are in tokens. Cached input includes cache reads and writes.'}{' '}
@@ -69,7 +78,7 @@ export function StatementPaper({ account, statement, nameOfKey }: StatementPaper
   );
 }
 
-function Head({ account, statement }: Omit<StatementPaperProps, 'nameOfKey'>) {
+function Head({ account, statement }: Omit<StatementPaperProps, 'nameOfKey' | 'tagName'>) {
   const lastMoment = new Date(Date.parse(statement.until) - 1).toISOString().slice(0, 10);
   return (
     <SimpleGrid cols={{ base: 1, xs: 4 }} spacing="md">

@@ -1,7 +1,8 @@
 // The monthly statement of an account, printable on A4, and as CSV.
 
-import { NativeSelect, Stack } from '@mantine/core';
+import { Autocomplete, NativeSelect, Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { useNames } from '../../names.ts';
@@ -24,9 +25,9 @@ export function StatementShow() {
   const { accountId = '' } = useParams({ strict: false });
   const { values } = useFilters();
   const account = useGet('/accounts/{id}', { id: accountId });
-  const statement = useGet('/accounts/{id}/statement', { id: accountId, query: { month: values['month'] } });
+  const query = { month: values['month'], tag_name: values['tag_name'] };
+  const statement = useGet('/accounts/{id}/statement', { id: accountId, query });
   const failure = account.error ?? statement.error;
-  const isWanted = values['month'] === undefined || statement.data?.month === values['month'];
   return (
     <div className="paper">
       <PageHead
@@ -40,10 +41,10 @@ export function StatementShow() {
       />
       {failure !== null ? (
         <FailureNotice failure={failure} onRetry={() => void statement.refetch()} />
-      ) : account.data === undefined || statement.data === undefined || !isWanted ? (
+      ) : account.data === undefined || statement.data === undefined || statement.isPlaceholderData ? (
         <Loading rowCount={12} />
       ) : (
-        <StatementBody account={account.data} statement={statement.data} />
+        <StatementBody account={account.data} statement={statement.data} tagName={values['tag_name'] ?? ''} />
       )}
     </div>
   );
@@ -51,11 +52,11 @@ export function StatementShow() {
 
 function Actions({ account, statement }: { account: AccountShape; statement?: StatementShape }) {
   const pathOfBilling = usePathOfBilling();
-  const { set } = useFilters();
+  const { values, set } = useFilters();
   const months = monthsSince(account.created_at, Date.now(), MONTHS_MAX);
   const shown = statement?.month ?? months[0] ?? '';
   const save = (of: StatementShape) =>
-    saveFile(`statement-${of.account}-${of.month}.csv`, [statementCsv(of, account.name)]);
+    saveFile(`statement-${of.account}-${of.month}.csv`, [statementCsv(of, account.name, values['tag_name'])]);
   return (
     <>
       <ButtonLink variant="default" label="Billing" to={pathOfBilling(account.id)} />
@@ -65,6 +66,7 @@ function Actions({ account, statement }: { account: AccountShape; statement?: St
         value={shown}
         onChange={({ currentTarget }) => set({ month: currentTarget.value })}
       />
+      <TagChoice account={account} />
       {statement !== undefined && (
         <>
           <ActionButton label="Export CSV" icon="download" onClick={() => save(statement)} />
@@ -75,12 +77,42 @@ function Actions({ account, statement }: { account: AccountShape; statement?: St
   );
 }
 
-function StatementBody({ account, statement }: { account: AccountShape; statement: StatementShape }) {
+/** The name of a tag by which usage is grouped. */
+function TagChoice({ account }: { account: AccountShape }) {
+  const { values, set } = useFilters();
+  const asked = values['tag_name'] ?? '';
+  const [text, setText] = useState(asked);
+  const names = [...Object.keys(account.tags), ...account.tags_required, ...account.tags_pinned];
+  const apply = (name: string) => name.trim() !== asked && set({ tag_name: name.trim() });
+  return (
+    <Autocomplete
+      aria-label="Tag"
+      placeholder="By tag"
+      clearable
+      w={160}
+      data={[...new Set(names)].sort()}
+      value={text}
+      onChange={setText}
+      onOptionSubmit={apply}
+      onClear={() => apply('')}
+      onBlur={() => apply(text)}
+      onKeyDown={(event) => event.key === 'Enter' && apply(text)}
+    />
+  );
+}
+
+interface StatementBodyProps {
+  account: AccountShape;
+  statement: StatementShape;
+  tagName: string;
+}
+
+function StatementBody({ account, statement, tagName }: StatementBodyProps) {
   const names = useNames(statement.by_key.map(({ key }) => ({ key, account: null })));
   return (
     <Stack gap="lg">
       {!statement.is_over && <Hint>This month is not over. The closing balance is the current balance.</Hint>}
-      <StatementPaper account={account} statement={statement} nameOfKey={names.key} />
+      <StatementPaper account={account} statement={statement} tagName={tagName} nameOfKey={names.key} />
     </Stack>
   );
 }
@@ -108,7 +140,7 @@ const COLUMNS = [
 
 type Line = Partial<Record<(typeof COLUMNS)[number], string | number | null>>;
 
-export function statementCsv(statement: StatementShape, accountName: string): string {
+export function statementCsv(statement: StatementShape, accountName: string, tagName = ''): string {
   const sums = ['opening_balance', 'credited', 'used', 'refunded', 'corrected', 'closing_balance'] as const;
   const lines: Line[] = [
     { part: 'account', name: accountName, reference: statement.account, at: statement.month },
@@ -137,6 +169,9 @@ export function statementCsv(statement: StatementShape, accountName: string): st
     ...statement.by_key.map(({ key, ...used }) => ({ part: 'key', name: key, ...used })),
     ...statement.by_day.map(({ day, ...used }) => ({ part: 'day', name: day, ...used })),
     { part: 'total', ...statement.usage },
+    ...statement.below.map(({ account, name, ...used }) => ({ part: 'below', name, ...used, reference: account })),
+    ...statement.by_tag.map(({ tag, ...used }) => ({ part: 'tag', name: tag, ...used, reference: tagName })),
+    { part: 'total_with_below', ...statement.usage_with_below },
   ];
   return [csvLine(COLUMNS), ...lines.map((line) => csvLine(COLUMNS.map((column) => line[column])))].join('');
 }

@@ -119,7 +119,9 @@ function columnsFor(names: Names, actorName: (id: string | null) => string): Col
         account === null ? (
           <Hint>Not redeemed</Hint>
         ) : (
-          <TextLink to={pathOf.account(account)}>{names.account(account)}</TextLink>
+          <TextLink to={pathOf.account(account)} className="wrap">
+            {names.account(account)}
+          </TextLink>
         ),
     },
     {

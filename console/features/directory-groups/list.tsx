@@ -1,20 +1,20 @@
 // Groups of the directory, with the account and role that each gives. Operators create, disable and enable them here.
 
-import { Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { Modal, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import type { DirectoryGroupShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
-import { roleLabels } from '../../labels.ts';
+import { roleLabels, statusLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { type Column, DataTable, statusColumn } from '../../parts/data-table.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
-import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton } from '../../parts/link.tsx';
-import { EmptyState, PageHead } from '../../parts/page.tsx';
+import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { useChange, useCreate, useGet, useList } from '../../queries.ts';
+import { RoleFields, roleMembers } from '../people/role-fields.tsx';
 
 const TEXT =
   'At each single sign-on, the groups of a user in your directory decide their account and role. The lowest priority number decides the account.';
@@ -47,6 +47,8 @@ export function DirectoryGroupList() {
 function useColumns(rows: readonly DirectoryGroupShape[], isOperator: boolean): Column<DirectoryGroupShape>[] {
   const names = useNames(rows.map(({ account }) => ({ account, key: null })));
   const sourceName = useSourceNames();
+  const accountName = ({ account }: DirectoryGroupShape) =>
+    account === null ? 'Entire installation' : names.account(account);
   const change: Column<DirectoryGroupShape> = {
     name: 'change',
     label: '',
@@ -54,19 +56,27 @@ function useColumns(rows: readonly DirectoryGroupShape[], isOperator: boolean): 
     show: (row) => <StatusButton group={row} />,
   };
   return [
-    { name: 'name', label: 'Name', show: (row) => (row.name === '*' ? 'Everybody else (*)' : row.name) },
+    { name: 'name', label: 'Name', show: (row) => <NameCell group={row} account={accountName(row)} /> },
     { name: 'source', label: 'Source', from: 'md', show: ({ source }) => sourceName(source) },
     { name: 'role', label: 'Role', show: ({ role }) => roleLabels[role] },
-    {
-      name: 'account',
-      label: 'Account',
-      from: 'sm',
-      show: (row) => (row.account === null ? 'Entire installation' : names.account(row.account)),
-    },
+    { name: 'account', label: 'Account', from: 'sm', show: accountName },
     { name: 'priority', label: 'Priority', from: 'md', align: 'right', show: ({ priority }) => String(priority) },
     statusColumn({ from: 'sm' }),
     ...(isOperator ? [change] : []),
   ];
+}
+
+function NameCell({ group: { name, status }, account }: { group: DirectoryGroupShape; account: string }) {
+  return (
+    <>
+      <Text size="sm" fw={600} className="wrap">
+        {name === '*' ? 'Everybody else (*)' : name}
+      </Text>
+      <Hint size="xs" hiddenFrom="sm" className="wrap">
+        {status === 'enabled' ? account : `${account}, ${statusLabels[status]?.toLowerCase()}`}
+      </Hint>
+    </>
+  );
 }
 
 function useSourceNames(): (source: string | null) => string {
@@ -108,8 +118,8 @@ function GroupForm({ onDone }: { onDone: () => void }) {
   const isOfInstallation = seesInstallation({ role });
   const sources = useSources(isOfInstallation);
   const faults = fieldFaults(create.error, FIELDS);
-  const submit = form.onSubmit(({ name, account, priority }) =>
-    create.mutate({ name, role, priority, ...(source !== ANY && { source }), ...(!isOfInstallation && { account }) }),
+  const submit = form.onSubmit(({ name, priority, source: _, ...of }) =>
+    create.mutate({ name, priority, ...(source !== ANY && { source }), ...roleMembers(of) }),
   );
   return (
     <form onSubmit={submit}>
@@ -123,15 +133,7 @@ function GroupForm({ onDone }: { onDone: () => void }) {
           {...form.getInputProps('name')}
           error={faults?.['name']}
         />
-        <Select
-          label="Role"
-          required
-          allowDeselect={false}
-          data={ROLES.map((value) => ({ value, label: roleLabels[value] }))}
-          value={role}
-          onChange={(value) => form.setFieldValue('role', value as Role)}
-          error={faults?.['role']}
-        />
+        <RoleFields roles={ROLES} form={form} faults={faults} />
         <Select
           label="Source"
           description={isOfInstallation ? 'Operators and viewers need one source.' : 'Where the group must come from.'}
@@ -141,15 +143,6 @@ function GroupForm({ onDone }: { onDone: () => void }) {
           onChange={(value) => form.setFieldValue('source', value ?? ANY)}
           error={faults?.['source']}
         />
-        {!isOfInstallation && (
-          <AccountSelect
-            label="Account"
-            required
-            value={form.values.account || null}
-            onChange={(id) => form.setFieldValue('account', id ?? '')}
-            error={faults?.['account']}
-          />
-        )}
         <NumberInput
           label="Priority"
           description="Of several accounts, a user gets that of the lowest number."

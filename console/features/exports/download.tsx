@@ -4,7 +4,7 @@ import { Button, Checkbox, Group, Select, Stack, TextInput } from '@mantine/core
 import { useState } from 'react';
 import { useFilters } from '../../filters.ts';
 import { useMe } from '../../me.tsx';
-import { AccountSelect } from '../../parts/fields.tsx';
+import { AccountSelect, useChoosesAccount } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { type Dimension, dimensionLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
@@ -87,12 +87,13 @@ interface AccountsProps {
 
 function Accounts({ account, setAccount, hasBelow, setBelow }: AccountsProps) {
   const me = useMe();
+  const choosesAccount = useChoosesAccount();
   return (
     <>
-      {me.account === null && (
+      {choosesAccount && (
         <AccountSelect
           label="Account"
-          placeholder="All accounts"
+          placeholder={me.account?.name ?? 'All accounts'}
           clearable
           value={account || null}
           onChange={(id) => setAccount(id ?? '')}

@@ -68,7 +68,7 @@ function Details({ row }: { row: ExportShape }) {
 }
 
 const columns: Column<ExportRunShape>[] = [
-  { name: 'period', label: 'Period', show: ({ period }) => period },
+  { name: 'period', label: 'Period', show: ({ period }) => <span className="tabular">{period}</span> },
   { name: 'status', label: 'Status', show: (run) => <RunStatus run={run} /> },
   { name: 'rows', label: 'Rows', from: 'sm', align: 'right', show: ({ rows }) => rows.toLocaleString('en-US') },
   { name: 'files', label: 'Files', from: 'lg', align: 'right', show: ({ objects }) => objects.length },

@@ -9,7 +9,7 @@ import { useFilters } from '../../filters.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
-import { AccountSelect } from '../../parts/fields.tsx';
+import { AccountSelect, useChoosesAccount } from '../../parts/fields.tsx';
 import { ActionButton, ButtonLink, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Heading, Hint, PageHead } from '../../parts/page.tsx';
@@ -30,7 +30,8 @@ export function KeyCreate() {
 function NewKey({ onCreated }: { onCreated: (created: CreatedKeyShape) => void }) {
   const me = useMe();
   const { values: asked } = useFilters();
-  const initialValues: KeyValues = { ...emptyValues, account: me.account === null ? (asked['account'] ?? '') : '' };
+  const choosesAccount = useChoosesAccount();
+  const initialValues: KeyValues = { ...emptyValues, account: me.role === 'member' ? '' : (asked['account'] ?? '') };
   const form = useForm<KeyValues>({ initialValues });
   const groups = useGroupsOf(form.values.account);
   const create = useCreate('POST /keys', {
@@ -46,14 +47,14 @@ function NewKey({ onCreated }: { onCreated: (created: CreatedKeyShape) => void }
       <PageHead
         title="Create API key"
         text={
-          me.account === null
+          choosesAccount
             ? 'Only the account is required, and only the account cannot be changed later.'
             : 'All fields are optional, and can be changed later.'
         }
       />
       <Card maw={720} p="lg" component="form" onSubmit={submit} noValidate>
         <Stack>
-          {me.account === null && (
+          {choosesAccount && (
             <AccountSelect
               label="Account"
               description="The account that pays for requests with this key."
@@ -61,7 +62,7 @@ function NewKey({ onCreated }: { onCreated: (created: CreatedKeyShape) => void }
               autoFocus
               openOnFocus={false}
               {...form.getInputProps('account')}
-              value={form.values.account || null}
+              value={form.values.account || me.account?.id || null}
               onChange={(id) => form.setValues({ account: id ?? '', groups: [] })}
             />
           )}

@@ -16,6 +16,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useEffect } from 'react';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
+import { TagsField } from '../../parts/fields.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { TimeField } from '../../parts/times.tsx';
 import { matchesPattern } from '../../patterns.ts';
@@ -211,6 +212,7 @@ function CollapsedFields({ form, accountGroups }: { form: KeyForm; accountGroups
         description="Addresses or CIDR ranges, for example 203.0.113.0/24. Empty: any address."
         {...form.getInputProps('addresses')}
       />
+      {useMe().role !== 'member' && <TagsField {...form.getInputProps('tags')} />}
     </Stack>
   );
 }
@@ -218,8 +220,8 @@ function CollapsedFields({ form, accountGroups }: { form: KeyForm; accountGroups
 /** The groups of the user's account or of a chosen account; null while loading. */
 export function useGroupsOf(account: string): readonly string[] | null {
   const me = useMe();
-  const isWanted = me.account === null && account !== '';
-  const { data } = useGet('/accounts/{id}', { id: account, isEnabled: isWanted });
-  if (me.account !== null) return me.account.groups;
+  const isOwn = me.account !== null && (account === '' || account === me.account.id);
+  const { data } = useGet('/accounts/{id}', { id: account, isEnabled: !isOwn && account !== '' });
+  if (isOwn) return me.account?.groups ?? null;
   return data?.id === account ? data.groups : null;
 }

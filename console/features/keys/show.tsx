@@ -8,11 +8,13 @@ import { seesInstallation, useMe } from '../../me.tsx';
 import { nanoOf, sumDigitsOf, usdOf } from '../../money.ts';
 import { useActors, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
+import { BudgetBars } from '../../parts/budget.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { Money, UsedBar } from '../../parts/money.tsx';
-import { Heading, Loading, PageFailure, PageHead, StatTile } from '../../parts/page.tsx';
+import { Heading, Loading, PageFailure, PageHead, Section, StatTile } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { tagTexts } from '../../tags.ts';
 import { RecentRequests } from '../requests/recent.tsx';
 import { EditKey, RevokeKey, RotateKey, ToggleKey } from './actions.tsx';
 import { KeyUse } from './usage.tsx';
@@ -51,6 +53,7 @@ function KeyDetails({ apiKey }: { apiKey: KeyShape }) {
       <Tiles apiKey={apiKey} />
       <KeyUse keyId={apiKey.id} />
       <Limits apiKey={apiKey} />
+      <PersonBudget apiKey={apiKey} />
       <RecentRequests of={{ key: apiKey.id }} />
     </Stack>
   );
@@ -171,12 +174,29 @@ function Limits({ apiKey }: { apiKey: KeyShape }) {
         <Term label="Concurrent requests">{limit(apiKey.concurrency)}</Term>
         <Term label="Allowed origins">{apiKey.origins?.join(', ') ?? 'Any origin'}</Term>
         <Term label="Allowed IPs">{apiKey.addresses?.join(', ') ?? 'Any address'}</Term>
+        <Term label="Tags">{tagTexts(apiKey.tags).join(', ') || 'None'}</Term>
         <Term label="Created">
           <When at={apiKey.created_at} />
         </Term>
         {apiKey.made_by !== null && <Term label="Created by">{actorName(apiKey.made_by)}</Term>}
       </SimpleGrid>
     </Card>
+  );
+}
+
+/** What is left to the person whose key it is, at its account and those above. */
+function PersonBudget({ apiKey: { person, account } }: { apiKey: KeyShape }) {
+  const { data } = useGet('/people/{id}/budget', {
+    id: person ?? undefined,
+    query: { account },
+    isEnabled: person !== null,
+  });
+  const actorName = useActors([person]);
+  if (person === null || data?.budgets.every(({ limits }) => limits.length === 0) !== false) return null;
+  return (
+    <Section title={`Budget of ${actorName(person)}`} text="For all keys of this user together.">
+      <BudgetBars budget={data} />
+    </Section>
   );
 }
 

@@ -1,6 +1,7 @@
 // Converts between the settings of a key in the admin API and the values of its form. Pure.
 
 import type { KeyShape } from '../../../src/admin-api/shapes.ts';
+import { tagsOf, tagTexts } from '../../tags.ts';
 
 type ExpiryChoice = 'never' | '12h' | '7d' | '30d' | '90d' | '365d' | 'at';
 type Period = KeyShape['quota_period'];
@@ -24,6 +25,8 @@ export interface KeyValues {
   concurrency: number | string;
   origins: string[];
   addresses: string[];
+  /** Such as "cost_centre=4711". */
+  tags: string[];
 }
 
 export const emptyValues: KeyValues = {
@@ -42,6 +45,7 @@ export const emptyValues: KeyValues = {
   concurrency: '',
   origins: [],
   addresses: [],
+  tags: [],
 };
 
 /** The fields that are collapsed at first. */
@@ -53,6 +57,7 @@ export const collapsedFields = [
   'concurrency',
   'origins',
   'addresses',
+  'tags',
 ] as const satisfies (keyof KeyValues)[];
 
 const HOUR_MS = 3_600_000;
@@ -83,14 +88,17 @@ export function valuesOf(key: KeyShape, accountGroups: readonly string[]): KeyVa
     concurrency: key.concurrency ?? '',
     origins: key.origins ?? [],
     addresses: key.addresses ?? [],
+    tags: tagTexts(key.tags),
   };
 }
 
 /** The body of POST /keys, with only the fields that were filled in. */
 export function createBody(values: KeyValues, nowMs: number): Record<string, unknown> {
   const terms = settingsOf(values, nowMs);
-  const filled = Object.entries(terms).filter(
-    ([name, value]) => (value !== null && value !== '') || (name === 'person' && values.person === 'service'),
+  const filled = Object.entries(terms).filter(([name, value]) =>
+    name === 'tags'
+      ? values.tags.length > 0
+      : (value !== null && value !== '') || (name === 'person' && values.person === 'service'),
   );
   return Object.fromEntries(values.quota.trim() === '' ? filled.filter(([name]) => name !== 'quota_period') : filled);
 }
@@ -123,6 +131,7 @@ function settingsOf(values: KeyValues, nowMs: number): Record<string, unknown> {
     concurrency: limit(values.concurrency),
     origins: list(values.origins),
     addresses: list(values.addresses),
+    tags: tagsOf(values.tags),
   };
 }
 

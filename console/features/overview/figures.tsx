@@ -2,7 +2,15 @@
 
 import { Box, Center, SimpleGrid } from '@mantine/core';
 import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
-import { formatCompact, formatCount, formatMs, formatShare, formatShort, toChartNumber } from '../../figures.ts';
+import {
+  countRequests,
+  formatCompact,
+  formatCount,
+  formatMs,
+  formatShare,
+  formatShort,
+  toChartNumber,
+} from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { chartFormats, formatMoney } from '../../money.ts';
 import type { Place } from '../../parts/link.tsx';
@@ -218,7 +226,7 @@ function requestsChart({ messages, failedShare }: Sums): Chart {
     kind: 'bar',
     isStacked: true,
     format: formatCount,
-    summary: `${formatCount(messages)} requests, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
+    summary: `${countRequests(messages)}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
     series: [
       { name: 'completed', label: 'Completed', color: 'road.6' },
       { name: 'failed', label: 'Failed', color: 'red.6' },

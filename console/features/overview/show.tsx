@@ -3,6 +3,7 @@
 import { Alert, SegmentedControl, Skeleton, Stack } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useFilters } from '../../filters.ts';
+import { OwnBudget } from '../../parts/budget.tsx';
 import { FailureNotice, Loading, PageHead } from '../../parts/page.tsx';
 import { useZone } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
@@ -66,6 +67,7 @@ function Traffic({ period }: { period: OverviewPeriod }) {
   return (
     <Stack gap="md">
       <AttentionList />
+      <OwnBudget isOptional />
       <Figures period={period} nowMs={nowMs} />
       <TopLists since={since} period={period} />
       <RecentRequests of={{ since }} />

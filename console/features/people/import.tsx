@@ -1,54 +1,44 @@
 // Invites several users, and shows the result of each row once.
 
-import { Alert, Group, Modal, Select, Stack, Table, Text, Textarea } from '@mantine/core';
+import { Alert, Group, Stack, Table, Text, Textarea } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { ImportedPeopleShape } from '../../../src/admin-api/shapes.ts';
-import { roleLabels } from '../../labels.ts';
-import { type Role, seesInstallation, useBaseUrl, useMe } from '../../me.tsx';
+import { type Role, useBaseUrl, useMe } from '../../me.tsx';
 import { csvLine, saveFile } from '../../parts/csv-button.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
-import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
-import { leaveSecret, markSecretSaved, useShownSecret } from '../../parts/secret-once.tsx';
-import { useCreate } from '../../queries.ts';
+import { type FormStep, markSecretSaved, SecretSteps, useShownSecret } from '../../parts/secret-once.tsx';
 import { assignableRoles } from './invite.tsx';
 import { readRows } from './read-rows.ts';
+import { RoleFields, roleMembers } from './role-fields.tsx';
 
 /** As many as one request takes. */
 const ROWS_MAX = 100;
 
 export function PeopleImport({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const close = () => leaveSecret(onClose);
   return (
-    <Modal opened={isOpen} onClose={close} title="Invite several users" size="xl" closeOnClickOutside={false}>
-      <Steps onClose={close} />
-    </Modal>
+    <SecretSteps
+      isOpen={isOpen}
+      onClose={onClose}
+      title="Invite several users"
+      size="xl"
+      creates="POST /people/import"
+      form={(step: FormStep<object>) => <ImportForm {...step} />}
+      result={(imported, close) => <Results imported={imported} onDone={close} />}
+    />
   );
 }
 
-function Steps({ onClose }: { onClose: () => void }) {
-  const importing = useCreate('POST /people/import');
-  if (importing.data !== undefined) return <Results imported={importing.data} onDone={onClose} />;
-  return <ImportForm onSubmit={importing.mutate} isPending={importing.isPending} failure={importing.error} />;
-}
-
-interface ImportFormProps {
-  onSubmit: (body: object) => void;
-  isPending: boolean;
-  failure: unknown;
-}
-
-function ImportForm({ onSubmit, isPending, failure }: ImportFormProps) {
+function ImportForm({ onSubmit, isPending, failure }: FormStep<object>) {
   const me = useMe();
   const roles = assignableRoles(me.role);
   const form = useForm({ initialValues: { text: '', role: roles.at(-1) ?? ('member' as Role), account: '' } });
-  const { text, role, account } = form.values;
-  const needsAccount = seesInstallation(me) && !seesInstallation({ role });
+  const { text } = form.values;
   const rows = readRows(text);
   const tooMany = rows.length > ROWS_MAX ? `At most ${ROWS_MAX} users at a time.` : null;
   const submit = form.onSubmit(() =>
-    onSubmit({ people: rows.map((row) => ({ ...row, role, ...(needsAccount && { account }) })) }),
+    onSubmit({ people: rows.map((row) => ({ ...row, ...roleMembers(form.values) })) }),
   );
   return (
     <form onSubmit={submit}>
@@ -64,28 +54,12 @@ function ImportForm({ onSubmit, isPending, failure }: ImportFormProps) {
           error={tooMany}
           {...form.getInputProps('text')}
         />
-        <Select
-          label="Role"
-          required
-          allowDeselect={false}
-          data={roles.map((value) => ({ value, label: roleLabels[value] }))}
-          value={role}
-          onChange={(value) => form.setFieldValue('role', value as Role)}
-        />
-        {needsAccount && (
-          <AccountSelect
-            label="Account"
-            description="Owners and members belong to one account."
-            required
-            value={account || null}
-            onChange={(id) => form.setFieldValue('account', id ?? '')}
-          />
-        )}
+        <RoleFields roles={roles} form={form} />
         <FailureNotice failure={failure} />
         <FormActions
           label={rows.length < 2 ? 'Create invitations' : `Create ${rows.length} invitations`}
           isPending={isPending}
-          isDisabled={rows.length === 0 || tooMany !== null || (needsAccount && account === '')}
+          isDisabled={rows.length === 0 || tooMany !== null}
         />
       </Stack>
     </form>

@@ -1,21 +1,20 @@
 // Invites a user, shows their one-time link once, and explains the roles.
 
-import { Alert, Code, Group, List, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Code, Group, List, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { InvitedPersonShape, PersonShape } from '../../../src/admin-api/shapes.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useInstallation } from '../../installation.tsx';
 import { roleLabels, roleTexts } from '../../labels.ts';
-import { type Role, seesInstallation, useBaseUrl, useMe } from '../../me.tsx';
+import { type Role, useBaseUrl, useMe } from '../../me.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
-import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
-import { leaveSecret, markSecretSaved, SecretOnce } from '../../parts/secret-once.tsx';
+import { type FormStep, markSecretSaved, SecretOnce, SecretSteps } from '../../parts/secret-once.tsx';
 import { When } from '../../parts/times.tsx';
-import { useCreate } from '../../queries.ts';
 import { formatTime } from '../../times.ts';
+import { RoleFields, roleMembers } from './role-fields.tsx';
 
 const FIELDS = ['email', 'name', 'role', 'account'];
 
@@ -27,43 +26,31 @@ interface PersonInviteProps {
 }
 
 export function PersonInvite({ isOpen, onClose, account = '' }: PersonInviteProps) {
-  const close = () => leaveSecret(onClose);
   return (
-    <Modal opened={isOpen} onClose={close} title="Invite user" size="lg" closeOnClickOutside={false}>
-      <Steps onClose={close} account={account} />
-    </Modal>
+    <SecretSteps
+      isOpen={isOpen}
+      onClose={onClose}
+      title="Invite user"
+      creates="POST /people"
+      options={{ done: 'Invitation created.' }}
+      form={(step: FormStep<object>) => <InviteForm account={account} {...step} />}
+      result={(person, close) => <PersonLink person={person} onDone={close} />}
+    />
   );
 }
 
-function Steps({ onClose, account }: { onClose: () => void; account: string }) {
-  const inviting = useCreate('POST /people', { done: 'Invitation created.' });
-  if (inviting.data !== undefined) return <PersonLink person={inviting.data} onDone={onClose} />;
-  return (
-    <InviteForm account={account} onSubmit={inviting.mutate} isPending={inviting.isPending} failure={inviting.error} />
-  );
-}
-
-interface InviteFormProps {
-  account: string;
-  onSubmit: (body: object) => void;
-  isPending: boolean;
-  failure: unknown;
-}
-
-function InviteForm({ account: meant, onSubmit, isPending, failure }: InviteFormProps) {
+function InviteForm({ account: meant, onSubmit, isPending, failure }: FormStep<object> & { account: string }) {
   const me = useMe();
   const roles = assignableRoles(me.role);
   const firstRole: Role = meant === '' ? (roles.at(-1) ?? 'member') : 'owner';
   const form = useForm({ initialValues: { email: '', name: '', role: firstRole, account: meant } });
-  const { role } = form.values;
-  const needsAccount = seesInstallation(me) && !seesInstallation({ role });
   const faults = fieldFaults(failure, FIELDS);
-  const fieldOf = (name: 'email' | 'name' | 'role') => ({
+  const fieldOf = (name: 'email' | 'name') => ({
     ...form.getInputProps(name),
     error: faults?.[name],
   });
-  const submit = form.onSubmit(({ email, name, account }) =>
-    onSubmit({ email: email.trim(), role, ...(name.trim() !== '' && { name }), ...(needsAccount && { account }) }),
+  const submit = form.onSubmit(({ email, name, ...role }) =>
+    onSubmit({ email: email.trim(), ...(name.trim() !== '' && { name }), ...roleMembers(role) }),
   );
   return (
     <form onSubmit={submit}>
@@ -71,24 +58,7 @@ function InviteForm({ account: meant, onSubmit, isPending, failure }: InviteForm
         <Hint>The user gets a one-time link to set a password. It expires in 7 days.</Hint>
         <TextInput label="Email" type="email" required autoComplete="off" data-autofocus {...fieldOf('email')} />
         <TextInput label="Name" description="Optional. The user can set it." autoComplete="off" {...fieldOf('name')} />
-        <Select
-          label="Role"
-          required
-          allowDeselect={false}
-          data={roles.map((value) => ({ value, label: roleLabels[value] }))}
-          {...fieldOf('role')}
-          onChange={(value) => form.setFieldValue('role', value as Role)}
-        />
-        {needsAccount && (
-          <AccountSelect
-            label="Account"
-            description="Owners and members belong to one account."
-            required
-            value={form.values.account || null}
-            onChange={(id) => form.setFieldValue('account', id ?? '')}
-            error={faults?.['account']}
-          />
-        )}
+        <RoleFields roles={roles} form={form} faults={faults} />
         <RoleTexts roles={roles} />
         {faults === null && <FailureNotice failure={failure} />}
         <FormActions label="Create invitation" isPending={isPending} />

@@ -13,11 +13,13 @@ import { useActors, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
+import { TagsField } from '../../parts/fields.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { leaveSecret } from '../../parts/secret-once.tsx';
 import { When } from '../../parts/times.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
+import { tagsOf, tagTexts } from '../../tags.ts';
 import { PersonBudget } from './budget.tsx';
 import { PeopleImport } from './import.tsx';
 import { assignableRoles, LinkNote, nameOfPerson, PersonInvite, PersonLink, RoleTexts } from './invite.tsx';
@@ -171,7 +173,10 @@ function UserDetails({ person, linking }: { person: PersonShape; linking: Linkin
   return (
     <Stack gap="lg">
       <Facts person={person} isSelf={isSelf} />
-      {mayChange && <UserForm key={`${person.name} ${person.role}`} person={person} isSelf={isSelf} />}
+      {!mayChange && <Hint className="wrap">{`Tags: ${tagTexts(person.tags).join(', ') || 'None'}`}</Hint>}
+      {mayChange && (
+        <UserForm key={JSON.stringify([person.name, person.role, person.tags])} person={person} isSelf={isSelf} />
+      )}
       {person.account !== null && <PersonBudget id={person.id} mayChange={mayChange} />}
       {mayChange && !isSelf && (
         <Group gap="xs">
@@ -246,15 +251,20 @@ function DirectoryNote({ person }: { person: PersonShape }) {
 /** A user cannot move between the installation and accounts, so only matching roles are offered. */
 function UserForm({ person, isSelf }: { person: PersonShape; isSelf: boolean }) {
   const me = useMe();
-  const form = useForm({ initialValues: { name: person.name, role: person.role } });
+  const before = { name: person.name, role: person.role, tags: tagTexts(person.tags) };
+  const form = useForm({ initialValues: before });
   const saving = useChange((body: object) => call('PATCH /people/{id}', { id: person.id, body }), {
     done: 'User updated.',
   });
   const isManaged = person.managed_by === 'directory';
-  const faults = fieldFaults(saving.error, ['name', 'role']);
+  const faults = fieldFaults(saving.error, Object.keys(before));
   const roles = assignableRoles(me.role).filter((role) => seesInstallation({ role }) === (person.account === null));
-  const submit = form.onSubmit(({ name, role }) =>
-    saving.mutate({ ...(name !== person.name && { name }), ...(role !== person.role && { role }) }),
+  const submit = form.onSubmit(({ name, role, tags }) =>
+    saving.mutate({
+      ...(name !== before.name && { name }),
+      ...(role !== before.role && { role }),
+      ...(tags.join() !== before.tags.join() && { tags: tagsOf(tags) }),
+    }),
   );
   return (
     <form onSubmit={submit}>
@@ -276,6 +286,7 @@ function UserForm({ person, isSelf }: { person: PersonShape; isSelf: boolean }) 
           onChange={(value) => form.setFieldValue('role', value as Role)}
           error={faults?.['role']}
         />
+        {person.account !== null && <TagsField {...form.getInputProps('tags')} error={faults?.['tags']} />}
         {faults === null && <FailureNotice failure={saving.error} />}
         <Group>
           <ActionButton label="Save" isPrimary type="submit" loading={saving.isPending} disabled={!form.isDirty()} />

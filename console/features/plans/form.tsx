@@ -5,13 +5,14 @@ import { useForm } from '@mantine/form';
 import { useEffect } from 'react';
 import type { PlanShape } from '../../../src/admin-api/shapes.ts';
 import { objectFaults } from '../../form-faults.ts';
+import { windowLengths } from '../../labels.ts';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
 import { useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { limitLabels, limitNames } from '../groups/limits.ts';
 import { countOrNull, textOrNull } from '../models/form-values.ts';
-import { windowLabels, windowLengths } from './windows.ts';
+import { windowLabels } from './windows.ts';
 
 const FIELDS = [
   ...['name', 'title', 'price', 'groups', 'stripe_price', 'is_offered'],

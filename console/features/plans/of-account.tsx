@@ -3,6 +3,7 @@
 import { SimpleGrid, Stack, Switch, Text } from '@mantine/core';
 import type { AccountPlanShape, AccountShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { windowTexts } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { sumDigitsOf } from '../../money.ts';
 import { Money, UsedBar } from '../../parts/money.tsx';
@@ -13,7 +14,7 @@ import { BillingPage } from '../billing/page.tsx';
 import { PlanGiveButton } from './give.tsx';
 import { OfferedPlans } from './offered.tsx';
 import { SubscriptionState } from './subscription.tsx';
-import { windowLabels, windowTexts } from './windows.ts';
+import { windowLabels } from './windows.ts';
 
 const REFRESH_MS = 5_000;
 

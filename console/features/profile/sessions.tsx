@@ -8,6 +8,7 @@ import { type Column, PlainTable, timeColumn } from '../../parts/data-table.tsx'
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice, Hint, Loading, Section } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useChange } from '../../queries.ts';
 
 export function ProfileSessions() {
@@ -42,15 +43,16 @@ const columns: Column<SessionShape>[] = [
           </Text>
           {row.isCurrent && <Badge>Current session</Badge>}
         </Group>
-        <Hint size="xs" hiddenFrom="sm">
-          {row.ipAddress}
+        <Hint size="xs">{row.ipAddress}</Hint>
+        <Hint size="xs" hiddenFrom="sm" component="div">
+          {'Last used'} <When at={row.updatedAt} isRelative />
         </Hint>
       </Stack>
     ),
   },
-  { name: 'address', label: 'IP address', from: 'sm', show: ({ ipAddress }) => ipAddress },
   timeColumn('since', 'Signed in', ({ createdAt }) => createdAt, { from: 'sm' }),
   timeColumn('last_used', 'Last used', ({ updatedAt }) => updatedAt, {
+    from: 'sm',
     title: 'Updated at most once a day.',
     isRelative: true,
   }),

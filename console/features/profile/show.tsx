@@ -8,16 +8,16 @@ import { ApiFailure, call, callSignIn } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { roleLabels, roleTexts } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
-import { BudgetBars } from '../../parts/budget.tsx';
+import { OwnBudget } from '../../parts/budget.tsx';
 import { ActionButton, Icon, TextLink } from '../../parts/link.tsx';
 import { Facts, FailureNotice, Hint, PageHead, Section } from '../../parts/page.tsx';
-import { useChange, useGet } from '../../queries.ts';
+import { useChange } from '../../queries.ts';
 import { PasswordField, passwordFault, SignInFailure } from '../sign-in/password.tsx';
 import { ProfileSecondFactor } from './second-factor.tsx';
 import { ProfileSessions } from './sessions.tsx';
 
 export function ProfileShow() {
-  const { id, kind, role, account } = useMe();
+  const { kind, role } = useMe();
   return (
     <>
       <PageHead title="Account security" text="Your identity, sign-in methods and active sessions." />
@@ -30,7 +30,7 @@ export function ProfileShow() {
           </Alert>
         )}
         <Identity />
-        {kind === 'person' && account !== null && <OwnBudget id={id} />}
+        <OwnBudget />
         {kind === 'person' && (
           <>
             <ProfilePassword />
@@ -50,20 +50,6 @@ export function ProfileShow() {
         )}
       </Stack>
     </>
-  );
-}
-
-function OwnBudget({ id }: { id: string }) {
-  const { data, error, refetch } = useGet('/people/{id}/budget', { id });
-  if (error === null && data === undefined) return null;
-  return (
-    <Section title="Your budget" text="For all of your API keys. Only owners can change it.">
-      {data === undefined ? (
-        <FailureNotice failure={error} onRetry={() => void refetch()} />
-      ) : (
-        <BudgetBars budget={data} />
-      )}
-    </Section>
   );
 }
 

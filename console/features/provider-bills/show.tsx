@@ -1,6 +1,6 @@
 // The bill of one day: what explains its difference to the recorded costs, and each model with its features.
 
-import { Stack } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import type { ProviderBillDetailsShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
@@ -64,7 +64,11 @@ function ModelSection({ model }: { model: BilledModel }) {
     <Section
       title={name}
       text={others.length === 0 ? undefined : `Billed as ${others.join(', ')}`}
-      aside={<Money usd={toNano(model.difference)} />}
+      aside={
+        <Text size="sm">
+          Difference <Money usd={toNano(model.difference)} fw={600} />
+        </Text>
+      }
       isPadded={false}
     >
       <PlainTable label={name} columns={columns} rows={model.features} keyOf={({ feature }) => feature} />

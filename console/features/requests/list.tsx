@@ -31,7 +31,7 @@ export function UsageList() {
     ...(sorting.order === 'asc' && { order: 'asc' }),
   };
   const grouping = groupingOf(filters.values);
-  const summary = useUsageSummary(filter, grouping, isLive);
+  const summary = useUsageSummary(filter, grouping, isLive, filters.values['tag_name']);
   const rows = useUsage(query, isLive, grouping === null);
   const isInstallation = seesInstallation(useMe());
   const refresh = () => {

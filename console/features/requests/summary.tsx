@@ -4,13 +4,14 @@ import { Box, Card, Group, Select, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { UsageSummaryShape, UsageTotalShape } from '../../../src/admin-api/shapes.ts';
 import type { Query } from '../../api.ts';
-import { formatCount, formatShort } from '../../figures.ts';
+import { countRequests, formatCount, formatShort } from '../../figures.ts';
 import type { Filters } from '../../filters.ts';
 import { optionsOf } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { formatMoney } from '../../money.ts';
-import { type Names, useNames } from '../../names.ts';
+import { type Names, useActors, useNames } from '../../names.ts';
 import { type Column, moneyColumn, PlainTable } from '../../parts/data-table.tsx';
+import { TextFilter } from '../../parts/fields.tsx';
 import { TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
@@ -29,6 +30,8 @@ const groupLabels = {
   session: 'Session',
   agent: 'Agent',
   provider: 'Provider',
+  person: 'User',
+  tag: 'Tag',
 };
 export type Grouping = keyof typeof groupLabels;
 
@@ -40,25 +43,34 @@ export function groupingOf({ group_by: name = '' }: Readonly<Record<string, stri
 export function GroupingSelect({ filters: { values, set } }: { filters: Filters }) {
   const { account: _, provider: __, ...ofAccount } = groupLabels;
   const labels = seesInstallation(useMe()) ? groupLabels : ofAccount;
+  const grouping = groupingOf(values);
   return (
-    <Select
-      aria-label="Group by"
-      size="xs"
-      w={170}
-      data={[
-        { value: '', label: 'Not grouped' },
-        ...optionsOf(labels).map((one) => ({ ...one, label: `By ${one.label}` })),
-      ]}
-      value={groupingOf(values) ?? ''}
-      onChange={(name) => set({ group_by: name })}
-      allowDeselect={false}
-    />
+    <Group gap="xs">
+      {grouping === 'tag' && (
+        <TextFilter name="tag_name" aria-label="Tag name" placeholder="cost_centre" size="xs" w={150} />
+      )}
+      <Select
+        aria-label="Group by"
+        size="xs"
+        w={170}
+        data={[
+          { value: '', label: 'Not grouped' },
+          ...optionsOf(labels).map((one) => ({ ...one, label: `By ${one.label}` })),
+        ]}
+        value={grouping ?? ''}
+        onChange={(name) => set({ group_by: name })}
+        allowDeselect={false}
+      />
+    </Group>
   );
 }
 
-export function useUsageSummary(query: Query, grouping: Grouping | null, isLive: boolean) {
+/** Without the name of a tag, there are no groups by it. */
+export function useUsageSummary(query: Query, grouping: Grouping | null, isLive: boolean, tagName = '') {
   const { sort: _, order: __, ...filter } = query;
-  const grouped = grouping === null ? {} : { group_by: grouping, limit: GROUPS_MAX };
+  const isGrouped = grouping !== null && (grouping !== 'tag' || tagName !== '');
+  const ofTag = grouping === 'tag' && { tag_name: tagName };
+  const grouped = isGrouped ? { group_by: grouping, limit: GROUPS_MAX, ...ofTag } : {};
   return useGet('/usage/summary', { query: { ...filter, ...grouped }, everyMs: isLive ? REFRESH_MS : undefined });
 }
 
@@ -146,7 +158,7 @@ function Histogram({ summary: { buckets, step_seconds: step } }: { summary: Usag
             style={{ flex: '1 1 0', display: 'flex', flexDirection: 'column', justifyContent: 'flex-end' }}
             title={[
               nameOf(at),
-              `${formatCount(messages)} requests`,
+              countRequests(messages),
               ...(failed === null || failed === 0 ? [] : [`${formatCount(failed)} not completed`]),
               formatMoney(cost),
             ].join(' · ')}
@@ -174,6 +186,7 @@ export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
   const { data, error, refetch } = answer;
   const rows = data?.data ?? [];
   const names = useNames(rows.map(({ account, key }) => ({ account, key })));
+  const personName = useActors(rows.map(({ person }) => person));
   if (error !== null) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Loading />;
   return (
@@ -181,7 +194,7 @@ export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
       <PlainTable<UsageTotalShape>
         label={`Requests by ${groupLabels[grouping].toLowerCase()}`}
         isCompact={false}
-        columns={groupColumns(grouping, names, filters, data.total)}
+        columns={groupColumns(grouping, { ...names, person: personName }, filters, data.total)}
         rows={rows}
         keyOf={(row) => row[grouping] ?? ''}
         {...(data.groups > rows.length && {
@@ -192,8 +205,10 @@ export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
   );
 }
 
-function groupColumns(grouping: Grouping, names: Names, { values }: Filters, total: UsageTotalShape) {
-  const { sort: _, order: __, group_by: ___, ...others } = values;
+type GroupNames = Names & { person: (id: string | null) => string };
+
+function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters, total: UsageTotalShape) {
+  const { sort: _, order: __, group_by: ___, tag_name: tagName = '', ...others } = values;
   const count = (name: string, label: string, of: (row: UsageTotalShape) => number): Column<UsageTotalShape> => ({
     name,
     label,
@@ -204,10 +219,12 @@ function groupColumns(grouping: Grouping, names: Names, { values }: Filters, tot
   });
   const nameOf = (row: UsageTotalShape) => {
     if (grouping === 'key') return names.key(row.key ?? '');
+    if (grouping === 'person') return row.person === null ? 'Service keys' : names.person(row.person);
     return grouping === 'account' ? names.account(row.account ?? '') : (row[grouping] ?? 'None');
   };
   /** The list of the group's requests. */
   const searchOf = (row: UsageTotalShape): Record<string, string> => {
+    if (grouping === 'tag') return { ...others, tag: `${tagName.toLowerCase()}:${row.tag}` };
     if (grouping !== 'day') return { ...others, [grouping]: row[grouping] ?? '' };
     const start = `${row.day}T00:00:00.000Z`;
     return { ...others, period: 'custom', since: start, until: `${row.day}T23:59:59.999Z` };

@@ -1,6 +1,6 @@
 // Admin tokens, with creation and revocation.
 
-import { Code, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Code, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import type { TokenShape } from '../../../src/admin-api/shapes.ts';
@@ -13,14 +13,14 @@ import { useActors, useNames } from '../../names.ts';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { type Column, DataTable, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { ConfirmButton, FormActions } from '../../parts/dialog-button.tsx';
-import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton, TextLink } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
-import { leaveSecret, markSecretSaved, SecretOnce } from '../../parts/secret-once.tsx';
+import { type FormStep, markSecretSaved, SecretOnce, SecretSteps } from '../../parts/secret-once.tsx';
 import { DayField, useZone } from '../../parts/times.tsx';
-import { useChange, useCreate, useList } from '../../queries.ts';
+import { useChange, useList } from '../../queries.ts';
 import { startOfDay } from '../../times.ts';
 import { assignableRoles, RoleTexts } from '../people/invite.tsx';
+import { RoleFields, roleMembers } from '../people/role-fields.tsx';
 
 /** Up to this number of tokens, the page explains the roles. */
 const FEW_ROWS = 8;
@@ -154,20 +154,19 @@ interface TokenValues {
 }
 
 export function TokenCreate({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const close = () => leaveSecret(onClose);
-  return (
-    <Modal opened={isOpen} onClose={close} title="Create token" size="lg" closeOnClickOutside={false}>
-      <Steps onClose={close} />
-    </Modal>
-  );
-}
-
-function Steps({ onClose }: { onClose: () => void }) {
   const zone = useZone();
   const toBody = (values: TokenValues) => bodyOf(values, zone);
-  const creating = useCreate('POST /tokens', { toBody, done: 'Admin token created.' });
-  if (creating.data !== undefined) return <CreatedToken token={creating.data} onDone={onClose} />;
-  return <TokenForm onSubmit={creating.mutate} isPending={creating.isPending} failure={creating.error} />;
+  return (
+    <SecretSteps
+      isOpen={isOpen}
+      onClose={onClose}
+      title="Create token"
+      creates="POST /tokens"
+      options={{ toBody, done: 'Admin token created.' }}
+      form={(step) => <TokenForm {...step} />}
+      result={(token, close) => <CreatedToken token={token} onDone={close} />}
+    />
+  );
 }
 
 type TokenRole = TokenShape['role'];
@@ -177,16 +176,10 @@ function tokenRoles(role: Role): readonly TokenRole[] {
   return role === 'operator' ? ['scim', ...assignableRoles(role)] : assignableRoles(role);
 }
 
-function isOfAccount(role: TokenRole): boolean {
-  return role === 'owner' || role === 'member';
-}
-
-/** Omits the account for roles of the installation. */
-function bodyOf({ name, role, account, expiry, day }: TokenValues, zone: string): object {
+function bodyOf({ name, expiry, day, ...role }: TokenValues, zone: string): object {
   return {
-    role,
+    ...roleMembers(role),
     ...(name.trim() !== '' && { name }),
-    ...(account !== '' && isOfAccount(role) && { account }),
     expires_at: endOf(expiry, day, zone),
   };
 }
@@ -216,19 +209,13 @@ function CreatedToken({ token, onDone }: { token: CreatedTokenShape; onDone: () 
   );
 }
 
-interface TokenFormProps {
-  onSubmit: (values: TokenValues) => void;
-  isPending: boolean;
-  failure: unknown;
-}
-
-function TokenForm({ onSubmit, isPending, failure }: TokenFormProps) {
+function TokenForm({ onSubmit, isPending, failure }: FormStep<TokenValues>) {
   const me = useMe();
   const roles = tokenRoles(me.role);
   const form = useForm<TokenValues>({
     initialValues: { name: '', role: roles.at(-1) ?? 'member', account: '', expiry: '90d', day: '' },
   });
-  const { role, expiry, account } = form.values;
+  const { expiry } = form.values;
   const faults = fieldFaults(failure, FIELDS);
   return (
     <form onSubmit={form.onSubmit(onSubmit)}>
@@ -241,24 +228,7 @@ function TokenForm({ onSubmit, isPending, failure }: TokenFormProps) {
           {...form.getInputProps('name')}
           error={faults?.['name']}
         />
-        <Select
-          label="Role"
-          required
-          allowDeselect={false}
-          data={roles.map((value) => ({ value, label: roleLabels[value] }))}
-          value={role}
-          onChange={(value) => form.setFieldValue('role', value as TokenRole)}
-          error={faults?.['role']}
-        />
-        {seesInstallation(me) && isOfAccount(role) && (
-          <AccountSelect
-            label="Account"
-            required
-            value={account || null}
-            onChange={(id) => form.setFieldValue('account', id ?? '')}
-            error={faults?.['account']}
-          />
-        )}
+        <RoleFields roles={roles} form={form} faults={faults} />
         <Select
           label="Expires"
           allowDeselect={false}

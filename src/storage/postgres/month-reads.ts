@@ -6,6 +6,7 @@ import { bounds } from '../../config/config.ts';
 import { besideUsageKinds, retainedSinceNames } from '../../ledger/ledger.ts';
 import {
   type BalancePaid,
+  hasCompany,
   type MonthGrouping,
   type MonthStore,
   makeAccountMonth,
@@ -14,14 +15,23 @@ import {
 } from '../../reports/reports.ts';
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
 import { BALANCE_PAID, CHANGE } from '../tables.ts';
-import { groupColumns, readTotal, SUMS, shown, type TotalsRow, tooManyTotals } from '../totals-reads.ts';
+import {
+  groupColumns,
+  readByTag,
+  readTotal,
+  SUMS,
+  shown,
+  TAGS,
+  type TotalsRow,
+  tooManyTotals,
+} from '../totals-reads.ts';
 import { asFloat, asNumbers } from './columns.ts';
 import type { Reader } from './read-pool.ts';
 
 const ENTRY_COLUMNS = entryColumnsOn({ number: asFloat });
 
 // $1 the account, $2 and $3 the first moments of the month and of the next, $4 the most rows to add up, $5 the most entries,
-// $6 the most messages whose entries are added up.
+// $6 the most messages whose entries are added up, $7 the accounts of the company, $8 the most of their rows to add up, $9 whether by tag.
 const changedFrom = (start: string) =>
   `SELECT coalesce(SUM(c.change), 0)::text FROM month_changes c WHERE c.account_id = $1 AND c.month_ms >= ${start}`;
 const KINDS = `(VALUES ${besideUsageKinds.map((kind) => `('${kind}' COLLATE "C")`).join(', ')}) k (kind)`;
@@ -33,6 +43,14 @@ const sumsBy = (groupBy: MonthGrouping) => {
   return `(SELECT json_agg(s) FROM (SELECT ${shown({ number: asFloat }, columns)}, ${SUMS} FROM totals r
     GROUP BY ${columns.map((column) => `r.${column}`).join(', ')}) s)`;
 };
+const COMPANY = `(SELECT json_agg(t) FROM (
+  SELECT g.*, CASE WHEN $9 = 1 THEN (${TAGS}) END AS tags FROM (
+    SELECT ${asFloat('r.account_id')} AS account_id, ${asFloat('CASE WHEN $9 = 1 THEN r.tag_set ELSE 0 END')} AS tag_set, ${SUMS}
+    FROM unnest($7::text::bigint[]) a (id) CROSS JOIN LATERAL (
+      SELECT * FROM daily_totals r
+      WHERE r.account_id IN (a.id, a.id) AND r.day_ms >= $2 AND r.day_ms < $3
+      ORDER BY r.account_id, r.day_ms, r.key_id, r.model LIMIT $8) r
+    GROUP BY 1, 2) g) t)`;
 const MONTH = `
   WITH totals AS MATERIALIZED (
     SELECT * FROM daily_totals r
@@ -58,6 +76,7 @@ const MONTH = `
           WHERE r.account_id IN ($1, $1) AND r.at_ms >= d.day_ms AND r.at_ms < d.day_ms + ${DAY_MS}
           ORDER BY r.account_id, r.at_ms, r.seq LIMIT $4) f) e
       WHERE (SELECT coalesce(SUM(messages), 0) FROM totals) <= $6) p),
+    'company', ${COMPANY},
     ${monthGroupings.map((groupBy) => `'${groupBy}', ${sumsBy(groupBy)}`).join(', ')})::text AS month`;
 
 interface MonthTable extends Record<MonthGrouping, TotalsRow[] | null> {
@@ -67,15 +86,24 @@ interface MonthTable extends Record<MonthGrouping, TotalsRow[] | null> {
   changed_after: string;
   kinds: { kind: (typeof besideUsageKinds)[number]; count: number; change: string }[];
   entries: EntryTable[];
+  company: TotalsRow[] | null;
   /** null if there are too many messages. */
   paid: { day_ms: number; count: number; paid: string }[] | null;
 }
 
-export function monthReads(reader: Reader, { rowsMax } = { rowsMax: bounds.statementRowsMax as number }): MonthStore {
+export function monthReads(
+  reader: Reader,
+  { rowsMax, companyRowsMax } = {
+    rowsMax: bounds.statementRowsMax as number,
+    companyRowsMax: bounds.totalsRowsMax as number,
+  },
+): MonthStore {
   return {
     async readMonth(question) {
-      const { account, sinceMs, untilMs, entriesMax, messagesMax } = question;
-      const values = [account, sinceMs, untilMs, rowsMax + 1, entriesMax + 1, messagesMax];
+      const { account, below, tagName, sinceMs, untilMs, entriesMax, messagesMax } = question;
+      const company = `{${hasCompany(question) ? [account, ...below].join(',') : ''}}`;
+      const bounded = [account, sinceMs, untilMs, rowsMax + 1, entriesMax + 1, messagesMax];
+      const values = [...bounded, company, companyRowsMax + 1, tagName === null ? 0 : 1];
       const [row] = await reader.read<{ month: string }>(MONTH, ...values);
       const { meters, ...month } = JSON.parse(row?.month ?? '{"meters":null}') as MonthTable;
       if (meters === null) return null;
@@ -92,6 +120,7 @@ export function monthReads(reader: Reader, { rowsMax } = { rowsMax: bounds.state
           model: totalsOf(month.model, rowsMax),
           key: totalsOf(month.key, rowsMax),
         },
+        company: readByTag(boundedRows(month.company, companyRowsMax), tagName),
         balancePaid: paidOf(month.paid, rowsMax),
       };
       if (parts.kinds.some(({ count }) => count > rowsMax)) throw tooManyTotals();
@@ -101,9 +130,13 @@ export function monthReads(reader: Reader, { rowsMax } = { rowsMax: bounds.state
 }
 
 function totalsOf(rows: TotalsRow[] | null, rowsMax: number): UsageTotal[] {
+  return boundedRows(rows, rowsMax).map(readTotal);
+}
+
+function boundedRows(rows: TotalsRow[] | null, rowsMax: number): TotalsRow[] {
   const all = rows ?? [];
   if (all.reduce((sum, { count }) => sum + count, 0) > rowsMax) throw tooManyTotals();
-  return all.map(readTotal);
+  return all;
 }
 
 function paidOf(rows: MonthTable['paid'], rowsMax: number): BalancePaid {

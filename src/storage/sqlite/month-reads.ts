@@ -7,6 +7,7 @@ import { bounds } from '../../config/config.ts';
 import { besideUsageKinds, retainedSinceNames } from '../../ledger/ledger.ts';
 import {
   type BalancePaid,
+  hasCompany,
   type MonthParts,
   type MonthQuestion,
   type MonthStore,
@@ -14,14 +15,17 @@ import {
 } from '../../reports/reports.ts';
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
 import { BALANCE_PAID, CHANGE } from '../tables.ts';
-import { groupColumns, readTotal, SUMS, type TotalsRow, tooManyTotals } from '../totals-reads.ts';
+import { groupColumns, readByTag, readTotal, SUMS, TAGS, type TotalsRow, tooManyTotals } from '../totals-reads.ts';
 import { prepareText } from './statements.ts';
 
 const ENTRY_COLUMNS = entryColumnsOn({ number: (expression) => expression });
 
 export function monthReads(
   database: Database,
-  { rowsMax } = { rowsMax: bounds.statementRowsMax as number },
+  { rowsMax, companyRowsMax } = {
+    rowsMax: bounds.statementRowsMax as number,
+    companyRowsMax: bounds.totalsRowsMax as number,
+  },
 ): MonthStore {
   let prepared: Statements | null = null; // at the first use: each start would otherwise wait for it
   const readParts = database.transaction((question: MonthQuestion): MonthParts | null => {
@@ -39,6 +43,7 @@ export function monthReads(
       changedAfter: changedFrom(statements.changed, question.account, question.untilMs),
       ...readSeldom(statements, question, rowsMax),
       totals,
+      company: hasCompany(question) ? readCompany(statements.company, question, companyRowsMax) : [],
       balancePaid: readPaid(statements.paid, question, totals.day, rowsMax),
     };
   });
@@ -82,6 +87,14 @@ function prepareMonth(database: Database) {
     ),
     newest: prepareText(database, `SELECT ${ENTRY_COLUMNS} ${seldom} ORDER BY r.at_ms DESC, r.seq DESC LIMIT $5`),
     totals: { model: sums('model'), key: sums('key') },
+    company: prepareText(
+      database,
+      `SELECT g.*, CASE WHEN $4 = 1 THEN (${TAGS}) END AS tags FROM (
+         SELECT account_id, CASE WHEN $4 = 1 THEN tag_set ELSE 0 END AS tag_set, ${SUMS} FROM (
+           SELECT * FROM daily_totals NOT INDEXED
+           WHERE day_ms = $1 AND account_id IN (SELECT e.value FROM json_each($2) e) LIMIT $3)
+         GROUP BY 1, 2) g`,
+    ),
     paid: prepareText(
       database,
       `SELECT COUNT(*) AS count, CAST(COALESCE(SUM(paid), 0) AS text) AS paid
@@ -133,6 +146,23 @@ function readGroups(
     totals.key.push(...keys.map(readTotal));
   }
   return totals;
+}
+
+function readCompany(
+  statement: Statement,
+  { account, below, tagName, sinceMs, untilMs }: MonthQuestion,
+  rowsMax: number,
+): MonthParts['company'] {
+  const accounts = JSON.stringify([account, ...below]);
+  const found: TotalsRow[] = [];
+  let rowsLeft = rowsMax;
+  for (let dayMs = sinceMs; dayMs < untilMs; dayMs += DAY_MS) {
+    const rows = statement.all(dayMs, accounts, rowsLeft + 1, tagName === null ? 0 : 1) as TotalsRow[];
+    rowsLeft -= rows.reduce((sum, { count }) => sum + count, 0);
+    if (rowsLeft < 0) throw tooManyTotals();
+    found.push(...rows);
+  }
+  return readByTag(found, tagName);
 }
 
 function readPaid(

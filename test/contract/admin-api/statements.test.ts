@@ -61,6 +61,8 @@ describe('a statement', () => {
       usage: { messages: 2, ...used },
       below: [],
       usage_with_below: { messages: 2, ...used },
+      by_tag: [],
+      tags: 0,
       by_day: [{ day: '2026-11-20', messages: 2, ...used, balance_paid: '0.002' }], // at their end
       by_model: [{ model: 'sandbox-echo', messages: 2, ...used }],
       models: 1,
@@ -87,6 +89,8 @@ describe('a statement', () => {
   test('does not exist for a month that has not begun, or whose journal is no longer stored', async () => {
     const { body } = await ask('GET', `${path}/statement?month=2026-12`);
     expect(errorOf(body).faults).toEqual([{ path: ['month'], message: 'has not begun' }]);
+    const { body: unnamed } = await ask('GET', `${path}/statement?tag_name=9`);
+    expect(errorOf(unnamed).faults).toEqual([{ path: ['tag_name'], message: 'must be the name of a tag' }]);
     await installation.stores.retention.keepSince('journal', Date.UTC(2026, 10));
     expect((await ask('GET', `${path}/statement?month=2026-11`)).status).toBe(200);
     const dropped = await ask('GET', `${path}/statement?month=2026-10`);

@@ -1,6 +1,8 @@
 // Files of a company whose accounts pay from above, or from wallets of their own: each message once, and the sums of statements.
 
 import { expect, test } from 'bun:test';
+import { tagSetOf, tagsText } from '../../../src/accounts/accounts.ts';
+import { parseId } from '../../../src/base/ids.ts';
 import { parseUsd } from '../../../src/base/money.ts';
 import { firstDocuments } from '../../../src/catalog/catalog.ts';
 import { type ExportQuestion, makeFile, type Place } from '../../../src/exports/exports.ts';
@@ -55,6 +57,11 @@ class Company implements AsyncDisposable {
     return (await this.installation.ask('GET', path)).body;
   }
 
+  async totals(name: string, query: string): Promise<Json> {
+    const path = `/api/v1/usage/totals?account=${this.idOf(name)}&below=true&${query}`;
+    return (await this.installation.ask('GET', path)).body;
+  }
+
   async ownerOf(name: string): Promise<string> {
     const { body } = await this.installation.ask('POST', '/api/v1/tokens', { role: 'owner', account: this.idOf(name) });
     return String(body['token']);
@@ -91,7 +98,8 @@ async function openCompany(open: OpenStores): Promise<Company> {
   return company;
 }
 
-async function addMonths({ installation, accounts }: Company): Promise<void> {
+async function addMonths(company: Company): Promise<void> {
+  const { installation, accounts } = company;
   const { ask, clock } = installation;
   const keys = new Map<string, Json>();
   const send = async (name: string, messages: number, facts: object = {}) => {
@@ -102,10 +110,17 @@ async function addMonths({ installation, accounts }: Company): Promise<void> {
   const refund = (id: string | undefined, amount?: string) =>
     ask('POST', `/api/v1/usage/${id}/refunds`, amount === undefined ? {} : { amount });
   await send('company', 2);
-  const attributed = { session: 'run-1', agent: 'planner', tags: { team: 'red', '=x': 'y,"z' } };
+  const red = await tagged(company, 'shared', { team: 'red', '=x': 'y,"z' });
+  const attributed = { session: 'run-1', agent: 'planner', ...red };
   const [first, second] = await send('shared', 3, { cost: 1_234_567, ...attributed });
-  await send('shared', 1, { cost: 0, outcome: 'failed', status: 500, tags: { team: 'blue' } });
-  const [ofTeam] = await send('team', 2, { model: 'big', cost: 777_777 });
+  await send('shared', 1, {
+    cost: 0,
+    outcome: 'failed',
+    status: 500,
+    ...(await tagged(company, 'shared', { team: 'blue' })),
+  });
+  const ofTeamRed = await tagged(company, 'team', { team: 'red' });
+  const [ofTeam] = await send('team', 2, { model: 'big', cost: 777_777, ...ofTeamRed });
   const [ofOwn] = await send('own', 3, { cost: 3 });
   await send('alone', 2);
   await refund(second, '0.000000007');
@@ -114,8 +129,18 @@ async function addMonths({ installation, accounts }: Company): Promise<void> {
   for (const name of Object.keys(accounts)) await send(name, 1, { cost: 1_111 });
 }
 
+/** The tags of a message, and the set of them that the daily totals of the account distinguish. */
+async function tagged({ installation, accounts }: Company, name: string, tags: Record<string, string>) {
+  const account = parseId('acct', String(accounts[name]?.['id'])) as number;
+  const text = tagsText(tags);
+  const set = { account, monthMs: Date.UTC(2026, 10), id: tagSetOf(text), text };
+  await installation.stores.tagSets.addTagSet(set, 10);
+  return { tags, tagSet: set.id };
+}
+
 export function companyExportConformance(open: OpenStores): void {
   sumConformance(open);
+  tagConformance(open);
   viewConformance(open);
   continuationConformance(open);
 }
@@ -187,6 +212,36 @@ function sumConformance(open: OpenStores): void {
   });
 }
 
+function tagConformance(open: OpenStores): void {
+  test('a statement by tag adds up to the sums of all accounts, and to the usage totals of each value', async () => {
+    await using company = await openCompany(open);
+    const used = ['messages', 'input_tokens', 'output_tokens'] as const;
+    for (const month of MONTHS)
+      for (const name of Object.keys(company.accounts)) {
+        const statement = await company.statement(name, `${month}&tag_name=team`);
+        const [rows, whole] = [statement['by_tag'] as Json[], statement['usage_with_below'] as Json];
+        const parts = [statement['usage'] as Json, ...(statement['below'] as Json[])];
+        for (const sums of [rows, parts]) {
+          expect(sums.reduce((sum, row) => sum + nano(row['cost']), 0n)).toBe(nano(whole['cost']));
+          for (const count of used)
+            expect(sums.reduce((sum, row) => sum + Number(row[count]), 0)).toBe(Number(whole[count]));
+        }
+        const days = `since=${month}-01&until=${month}-31&group_by=tag&tag_name=team`;
+        const { data } = await company.totals(name, month === '2026-11' ? days.replace('-31', '-30') : days);
+        const costs = (data as Json[]).map(({ tag, cost, messages }) => ({ tag, cost, messages }));
+        expect(rows.map(({ tag, cost, messages }) => ({ tag, cost, messages }))).toEqual(costs as never);
+      }
+    const november = await company.statement('company', '2026-11&tag_name=team');
+    expect(november).toMatchObject({ tags: 3 });
+    expect((november['by_tag'] as Json[]).map(({ tag, messages }) => [tag, messages])).toEqual([
+      ['red', 5],
+      [null, 5],
+      ['blue', 1],
+    ]);
+    expect(await company.statement('company', '2026-11')).toMatchObject({ by_tag: [], tags: 0 });
+  });
+}
+
 function viewConformance(open: OpenStores): void {
   test('an owner below sees the messages of the account and what was given back for them, not the payer’s other ones', async () => {
     using _ = setBounds({ exportPageRows: 2 });
@@ -225,12 +280,14 @@ function viewConformance(open: OpenStores): void {
     ]);
     const tagged = await company.download('kind=costs&month=2026-11&by=tag&tag_name=Team');
     expect(tagged.map((row) => [row['tag'], row['messages']])).toEqual([
-      ['', '9'],
+      ['', '7'],
       ['blue', '1'],
-      ['red', '3'],
+      ['red', '5'],
     ]);
     const focus = await company.download('kind=focus&month=2026-11');
-    expect(new Set(focus.map((row) => row['Tags']))).toEqual(new Set(['', '{"=x":"y,\\"z","team":"red"}']));
+    expect(new Set(focus.map((row) => row['Tags']))).toEqual(
+      new Set(['', '{"=x":"y,\\"z","team":"red"}', '{"team":"red"}']),
+    );
     await expect(company.download('kind=costs&by=tag')).rejects.toThrow('tag_name: is required to group by tag');
     await expect(company.download('kind=costs&by=key&tag_name=a')).rejects.toThrow('is only for the dimension tag');
   });

@@ -29,6 +29,8 @@ async function readMonth(
   const untilMs = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
   const month = await bench.stores.ledger.readMonth({
     account,
+    below: [],
+    tagName: null,
     sinceMs,
     untilMs,
     messagesMax,
@@ -126,7 +128,7 @@ function boundaryTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 100);
     const other = await bench.addAccount(7);
     expect(sums(await readMonth(bench, NOVEMBER, { account: other }))).toEqual([0n, 7n, 0n, 0n, 0n, 7n]);
-    const most = { messagesMax: 5, entriesMax: 5, groupsMax: 2 };
+    const most = { messagesMax: 5, entriesMax: 5, groupsMax: 2, below: [], tagName: null };
     const question = { account: 4711, sinceMs: NOVEMBER, untilMs: DECEMBER, ...most };
     expect(await bench.stores.ledger.readMonth(question)).toBeNull();
   });

@@ -152,6 +152,8 @@ function monthTests(open: OpenStores): void {
     const untilMs = Date.UTC(2027, 0);
     const question = {
       account: bench.account,
+      below: [],
+      tagName: null,
       sinceMs: DECEMBER_MS,
       untilMs,
       messagesMax: 9,

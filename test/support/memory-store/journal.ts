@@ -1,7 +1,13 @@
 // The journal of an account in memory: which of its entries a list asks for, and its months.
 
 import { DAY_MS } from '../../../src/base/clock.ts';
-import { type AccountRow, besideUsageKinds, type EntryPage, type NewEntry } from '../../../src/ledger/ledger.ts';
+import {
+  type AccountRow,
+  besideUsageKinds,
+  type DailyTotal,
+  type EntryPage,
+  type NewEntry,
+} from '../../../src/ledger/ledger.ts';
 import { type AccountMonth, type MonthQuestion, makeAccountMonth } from '../../../src/reports/reports.ts';
 import { partOfTotals } from '../part-of-totals.ts';
 import { retainedSince } from './drop-rows.ts';
@@ -25,6 +31,7 @@ export function readMonth(
   { id, balance, month }: AccountRow,
   entries: readonly Numbered[],
   question: MonthQuestion,
+  valueFor: (total: DailyTotal) => string | null,
 ): Promise<AccountMonth> {
   const { sinceMs, untilMs } = question;
   const changedFrom = (startMs: number) =>
@@ -33,9 +40,11 @@ export function readMonth(
       .reduce((sum, { change }) => sum + BigInt(change), 0n);
   const inMonth = entries.filter(({ account, atMs }) => account === id && atMs >= sinceMs && atMs < untilMs);
   const ofKind = (kind: string) => inMonth.filter((entry) => entry.kind === kind);
-  const totals = [...tables.totals.values()].filter(
-    ({ account, dayMs }) => account === id && dayMs >= Math.floor(sinceMs / DAY_MS) * DAY_MS && dayMs < untilMs,
+  const inDays = [...tables.totals.values()].filter(
+    ({ dayMs }) => dayMs >= Math.floor(sinceMs / DAY_MS) * DAY_MS && dayMs < untilMs,
   );
+  const totals = inDays.filter(({ account }) => account === id);
+  const ofCompany = inDays.filter(({ account }) => account === id || question.below.includes(account));
   const ofDays = totals.map((total) => partOfTotals(total));
   const isFew = ofDays.reduce((sum, { messages }) => sum + messages, 0) <= question.messagesMax;
   const journalSinceMs = retainedSince(tables, 'journal');
@@ -52,6 +61,7 @@ export function readMonth(
     })),
     entries: besideUsageKinds.flatMap(ofKind).map(({ account: _, ...entry }) => entry),
     totals: { day: ofDays, model: ofDays, key: ofDays },
+    company: ofCompany.map((total) => partOfTotals(total, valueFor(total))),
     balancePaid: isFew ? paidByDay(id, ofKind('usage')) : null,
   };
   return makeAccountMonth(parts, question);

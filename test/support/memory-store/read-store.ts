@@ -362,7 +362,9 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
     },
     async readMonth(question) {
       const account = tables.accountMeters.get(question.account);
-      return account === undefined ? null : readMonth(tables, account, numbered(), question);
+      const { tagName } = question;
+      const valueFor = (total: DailyTotal) => (tagName === null ? null : valueNamed(tables, total, tagName));
+      return account === undefined ? null : readMonth(tables, account, numbered(), question, valueFor);
     },
   };
 }
