@@ -297,8 +297,6 @@ function auditReads(tables: MemoryTables): AuditStore {
 }
 
 function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
-  const numberOf = makeNumbers<NewEntry>();
-  const numbered = () => tables.entries.map((row) => ({ ...row, seq: numberOf(row) }));
   return {
     async openHolds() {
       const holds = [...tables.holds.values()];
@@ -338,10 +336,27 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
       };
     },
     ...rowReads(tables),
+    ...entryReads(tables),
     async openMessage(requestId) {
       const hold = tables.holds.get(requestId);
       return hold === undefined ? null : { account: hold.account, key: hold.key };
     },
+    async listHolds({ account, after: seen, limit }) {
+      return [...tables.holds.values()]
+        .filter((hold) => hold.account === account && (seen === null || hold.requestId > seen))
+        .sort((one, other) => (one.requestId < other.requestId ? -1 : 1))
+        .slice(0, limit)
+        .map(openHoldOf);
+    },
+  };
+}
+
+function entryReads(
+  tables: MemoryTables,
+): Pick<LedgerReader & MonthStore, 'listEntries' | 'listMessagePayments' | 'readMonth'> {
+  const numberOf = makeNumbers<NewEntry>();
+  const numbered = () => tables.entries.map((row) => ({ ...row, seq: numberOf(row) }));
+  return {
     async listEntries(page) {
       const entries = numbered().filter((entry) => isEntryAsked(entry, page));
       return newestFirst(entries, page.before, page.limit).map(({ account: _, ...entry }) => entry);
@@ -352,13 +367,6 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
       return numbered()
         .filter((entry) => (entry.kind === 'usage' || entry.kind === 'write_off') && isPlace(entry))
         .map(({ account: _, ...entry }) => entry);
-    },
-    async listHolds({ account, after: seen, limit }) {
-      return [...tables.holds.values()]
-        .filter((hold) => hold.account === account && (seen === null || hold.requestId > seen))
-        .sort((one, other) => (one.requestId < other.requestId ? -1 : 1))
-        .slice(0, limit)
-        .map(openHoldOf);
     },
     async readMonth(question) {
       const account = tables.accountMeters.get(question.account);
