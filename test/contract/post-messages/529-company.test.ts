@@ -5,7 +5,7 @@ import { scripts } from '../../support/scripted-upstream.ts';
 import { bodyOf, expectError, type Json, sharedWorld } from './world.ts';
 
 const SLOTS = 8;
-const world = await sharedWorld({ settings: { shed_open_messages: SLOTS } });
+const world = await sharedWorld({ settings: { shed_open_messages: SLOTS, finish_without_caller_seconds: 1 } });
 afterAll(() => world.stop());
 
 async function keyOf(members: Json): Promise<{ account: unknown; secret: string }> {
