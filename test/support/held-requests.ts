@@ -25,7 +25,9 @@ export interface HeldRequests {
 export async function holdRequests(url: string, asked: readonly Asked[]): Promise<HeldRequests> {
   const counts = { open: 0, answered: 0 };
   const requests = await Promise.all(asked.map((one) => holdRequest(new URL(url), one, counts)));
-  await Bun.sleep(20); // The service has read the heads by now, and would have sent any early response.
+  // Once the service has answered later connections, it has read these heads.
+  for (let turn = 0; turn < 2; turn++) await (await fetch(`${url}/healthz`)).text();
+  await Bun.sleep(20); // It would have sent any early response by now.
   return {
     get openCount() {
       return counts.open;
