@@ -228,7 +228,8 @@ function meetsRefusals(): void {
     MS_MAX,
   );
 
-  test.skipIf(!isEverything)(
+  const testWhole = isEverything ? test : () => {}; // takes as long as it waits
+  testWhole(
     'waits for a provider that is silent for six minutes',
     async () => {
       const silent: Script = async (answer, request) => {

@@ -95,8 +95,9 @@ function judgeAnswers({ seen }: Load, { asked }: AllNodes, killed: readonly Serv
   const unanswered = asked.filter(
     ({ node, status, requestId }) => status === null && !killed.includes(node) && !wasLeft(seen.sightings, requestId),
   );
+  const nodeOf = (id: string | null) => asked.find(({ requestId }) => requestId === id)?.node.port;
   return [
-    ...refused.map((sighting) => `refused: ${JSON.stringify(sighting)}`),
+    ...refused.map((sighting) => `refused by node ${nodeOf(sighting.requestId)}: ${JSON.stringify(sighting)}`),
     ...unanswered.map(({ node }) => `no answer of node ${node.port}, which was not killed`),
   ];
 }
