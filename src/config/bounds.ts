@@ -337,9 +337,9 @@ export const bounds = {
   databaseRestMsMax: 5_000,
   // PostgreSQL's tables
   migrationWaitMsMax: 60_000, // for another node that migrates
-  migrationLockMsMax: 2_000,
-  migrationTriesMax: 30,
-  migrationRestMs: 1_000, // between two tries
+  migrationLockMsMax: 200, // less than PostgreSQL waits before it ends a deadlock, which could fail a message of another node
+  migrationTriesMax: 130,
+  migrationRestMs: 500, // between two tries
   usageMonthsAhead: 2,
   rightsListedMax: 5, // that a message names
   lapsedLeaseKeptMs: 24 * 60 * 60 * 1000, // how long the expired lease of a node without open holds is kept

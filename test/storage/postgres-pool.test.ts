@@ -2,6 +2,7 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { kill } from 'node:process';
+import { SQL } from 'bun';
 import { bounds } from '../../src/config/config.ts';
 import { postgresStores } from '../../src/storage/postgres/postgres.ts';
 import { ReadPool } from '../../src/storage/postgres/read-pool.ts';
@@ -10,7 +11,13 @@ import type { ReportReads } from '../../src/storage/stores.ts';
 import { failureOf } from '../money/ledger/workbench.ts';
 import { allUsage } from '../support/everything.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
-import { cannotStartPostgres, runOn, sharedPostgres, startPostgres } from '../support/start-postgres.ts';
+import {
+  cannotStartPostgres,
+  runOn,
+  sharedPostgres,
+  startPostgres,
+  untilLockIsAwaited,
+} from '../support/start-postgres.ts';
 
 const noGate = { submit: () => Promise.reject(new Error('nothing is written here')), batches: () => 0 };
 const SLOWLY = 'SELECT pg_sleep($1)::text AS slept, pg_backend_pid() AS pid';
@@ -40,6 +47,22 @@ describe.skipIf(cannotStartPostgres)('connections that read', () => {
     const slowly = opened.pool.read<{ pid: number }>(SLOWLY, 0.3);
     await runOn(opened.url, `SELECT pg_sleep(0.1), pg_terminate_backend(${after}, 3000)`);
     expect((await slowly)[0]?.pid).not.toBe(after);
+  });
+
+  test('ask again if a deadlock with a migration ends their statement', async () => {
+    await using database = await (await sharedPostgres()).newDatabase();
+    await runOn(database.url, 'CREATE TABLE first AS SELECT 1 AS one; CREATE TABLE second AS SELECT 2 AS two');
+    await using pool = Object.assign(new ReadPool(database.url, { connections: 1, statementMsMax: 20_000 }), {
+      [Symbol.asyncDispose]: () => pool.close(),
+    });
+    const client = new SQL({ url: database.url, max: 1 });
+    const migration = await client.reserve();
+    await migration.unsafe("SET deadlock_timeout = '1h'; BEGIN; LOCK TABLE second").simple();
+    const reading = pool.read('SELECT one, two FROM first, second');
+    await untilLockIsAwaited(database.url);
+    await migration.unsafe('LOCK TABLE first; COMMIT').simple(); // once the statement has been ended
+    expect(await reading).toEqual([{ one: 1, two: 2 }]);
+    await client.close({ timeout: 0 });
   });
 
   test('that fall silent are closed and replaced, while the others continue', async () => {

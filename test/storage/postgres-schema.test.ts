@@ -3,12 +3,14 @@
 
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { SQL } from 'bun';
 import type { LedgerGate } from '../../src/ledger/ledger.ts';
 import { latestVersion, migrations } from '../../src/storage/migrations/migrations.ts';
 import { postgresStores, prepareDatabase } from '../../src/storage/postgres/postgres.ts';
 import { failureOf } from '../money/ledger/workbench.ts';
-import { cannotStartPostgres, runOn, sharedPostgres } from '../support/start-postgres.ts';
+import { cannotStartPostgres, runOn, sharedPostgres, untilLockIsAwaited } from '../support/start-postgres.ts';
 import { claimsAfter, claimsOf, formerRows, unclaimed } from './claimed-emails.ts';
+import { tablesBefore } from './tables-before.ts';
 
 type Tables = Record<string, string[]>;
 
@@ -67,6 +69,23 @@ describe.skipIf(cannotStartPostgres)('the tables of PostgreSQL', () => {
     const server = await sharedPostgres();
     await using database = await server.newDatabase();
     expect(without(await postgresTables(database.url), ONLY_POSTGRES)).toEqual(without(sqliteTables(), ONLY_SQLITE));
+  });
+
+  test('are migrated although a reader holds one of them and needs another, and the reader is answered', async () => {
+    await using database = await (await sharedPostgres()).newDatabase();
+    await runOn(database.url, tablesBefore(19).postgres);
+    const client = new SQL({ url: database.url, max: 1 });
+    const reader = await client.reserve();
+    await reader.unsafe('BEGIN; LOCK TABLE key_meters IN ACCESS SHARE MODE').simple();
+    const preparing = prepareDatabase(database.url); // locks accounts, and waits for the meters
+    await untilLockIsAwaited(database.url);
+    expect(await reader.unsafe('SELECT count(*)::int AS accounts FROM accounts; COMMIT').simple()).toContainEqual([
+      { accounts: 0 },
+    ]);
+    await preparing;
+    const [row] = await runOn(database.url, 'SELECT max(version) AS version FROM schema_versions');
+    expect(row).toEqual({ version: latestVersion });
+    await client.close({ timeout: 0 });
   });
 
   test('are created once by nodes that start concurrently', async () => {

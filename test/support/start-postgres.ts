@@ -201,6 +201,13 @@ function once(make: () => Promise<void>): () => Promise<void> {
   };
 }
 
+/** Resolves when a statement waits for a table that another transaction has locked. */
+export async function untilLockIsAwaited(url: string): Promise<void> {
+  const waiting = `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+    WHERE NOT l.granted AND l.locktype = 'relation' AND d.datname = current_database()`;
+  while ((await runOn(url, waiting)).length === 0) await Bun.sleep(1);
+}
+
 /** Runs statements without parameters, on a connection of their own. */
 export async function runOn(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new SQL({ url, max: 1 });

@@ -11,7 +11,8 @@ import { answerIn, openClient, type Reader, readSnapshot } from './read-pool.ts'
 import { grantRights, quoted, type RoleState, readRole, requireRights } from './roles.ts';
 
 const LOCK = 'pg_advisory_lock(7416, 0)';
-const LOCK_NOT_HAD = '55P03';
+// lock_not_available and deadlock_detected.
+const IN_USE: readonly unknown[] = ['55P03', '40P01'];
 const ANSWER_MS_MAX = bounds.reportStatementMsMax + bounds.storeSilenceMsMax;
 
 /**
@@ -133,7 +134,11 @@ function refuseLaterVersion(version: number, leastKnown: number): void {
   );
 }
 
-/** Retries with a short lock timeout, because writers queue behind a waiting lock request. */
+function isInUse(failure: unknown): boolean {
+  return IN_USE.includes((failure as { errno?: unknown }).errno);
+}
+
+/** Retries with a short lock timeout, because readers and writers queue behind a waiting lock request. */
 async function runWhenFree(session: ReservedSQL, text: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -141,7 +146,7 @@ async function runWhenFree(session: ReservedSQL, text: string): Promise<void> {
       return;
     } catch (failure) {
       await run(session, 'ROLLBACK');
-      if ((failure as { errno?: unknown }).errno !== LOCK_NOT_HAD || tries >= bounds.migrationTriesMax) throw failure;
+      if (!isInUse(failure) || tries >= bounds.migrationTriesMax) throw failure;
       await Bun.sleep(bounds.migrationRestMs);
     }
   }
@@ -256,15 +261,12 @@ async function dropMonths(session: ReservedSQL, months: readonly number[]) {
   return { dropped, left };
 }
 
-// lock_not_available and deadlock_detected.
-const IN_USE = ['55P03', '40P01'];
-
 async function isDropped(session: ReservedSQL, month: number): Promise<boolean> {
   try {
     await runInTime(session, dropMonthText(month));
     return true;
   } catch (failure) {
-    if (IN_USE.includes(String((failure as { errno?: unknown }).errno))) return false;
+    if (isInUse(failure)) return false;
     throw failure;
   }
 }

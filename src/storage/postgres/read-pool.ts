@@ -108,7 +108,7 @@ class ReadConnection {
     try {
       return await this.#ask<Row>(text, values);
     } catch (failure) {
-      if (!isCut(failure) || this.#isClosed) throw failure;
+      if (!isToAskAgain(failure) || this.#isClosed) throw failure;
       return await this.#ask<Row>(text, values);
     }
   }
@@ -169,10 +169,13 @@ function silent(): Error {
   return new Error('the database does not answer');
 }
 
-/** Whether the connection ended: the server restarted or failed over, or the connection was idle for too long. */
-function isCut(failure: unknown): boolean {
+/**
+ * The connection ended: the server restarted or failed over, or the connection was idle for too long. Or the statement was ended for a
+ * deadlock with a migration or a dropped month, which lock whole tables.
+ */
+function isToAskAgain(failure: unknown): boolean {
   const { code, errno } = failure as { code?: unknown; errno?: unknown };
-  return String(code).startsWith('ERR_POSTGRES_CONNECTION') || /^57P0[125]$/.test(String(errno));
+  return String(code).startsWith('ERR_POSTGRES_CONNECTION') || /^(?:57P0[125]|40P01)$/.test(String(errno));
 }
 
 function tooManyReads(): TurnpikeError {
