@@ -103,7 +103,8 @@ export function readFailures({ nodes }: World, sinceMs: number): string[] {
     .flatMap((node) => node.readLog().split('\n'))
     .filter(
       (line) =>
-        /"event":"failure"|"event":"store|"status":50[03]/.test(line) && Date.parse(/"at":"([^"]+)"/.exec(line)?.[1] ?? '') >= sinceMs,
+        /"event":"failure"|"event":"store|"status":50[03]/.test(line) &&
+        Date.parse(/"at":"([^"]+)"/.exec(line)?.[1] ?? '') >= sinceMs,
     )
     .slice(0, LOGGED_MAX);
 }
