@@ -127,7 +127,7 @@ async function decide(call: Call, verified: VerifiedIdentity): Promise<Decision>
   if (known !== null) return decideOnPerson(call, verified, known);
   const claimed = await people.findPersonByEmail(email);
   if (claimed === null) return decideOnUnknown(call, verified);
-  // Nobody can sign in at an issuer that is no longer configured, so the new identity replaces one of such an issuer.
+  // An identity of an issuer that is no longer configured is replaced: nobody can sign in with it.
   const { identity = null } = claimed;
   if (identity !== null && call.signIn.issuers.some((one) => one.issuer === identity.issuer))
     return refuse('identity_taken');

@@ -406,8 +406,8 @@ export async function storePerson(call: CallWith<typeof invitationBody>, remembe
 }
 
 /**
- * Only a mail proves whose address it is: people of an account do not see the link of an invitation. Nor that of a person whom the
- * directory may move: a password that they set with it would open another account, or the installation.
+ * People of an account do not see the link of an invitation, because only a mail proves whose address it is. Nor do they see the link
+ * of a person whom the directory may move: a password set with it would work in the account that the person moves to.
  */
 function isOnlyMailed({ principal }: Call, { status, managedBy }: Person): boolean {
   return principal.accountId !== null && (status === 'invited' || managedBy === 'directory');

@@ -139,7 +139,7 @@ function afterPlacing(before: Person, place: Place | null, { isActive = true, ..
   const name = profile.name || before.name;
   const told: Person = { ...before, email, name, identity, directorySource, claimedGroups };
   const after = isActive && place !== null ? placed(told, place) : disabled(told);
-  // Nobody takes an address by a sign-in that is refused. SCIM also describes people without access.
+  // A refused sign-in changes no address. SCIM also changes those of people without access.
   return after.status === 'enabled' || directorySource === SCIM_SOURCE ? after : { ...after, email: before.email };
 }
 

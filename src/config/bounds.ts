@@ -56,8 +56,8 @@ export const bounds = {
   agentRequestMsMax: 30_000, // of the command `agent`
   telemetryRelayBytesMax: 4 * 1024 * 1024,
   telemetryJsonBytesMax: 1024 * 1024, // in JSON, which is parsed as a whole
-  telemetryResourcesMax: 100, // of one request: each gets the labels
-  telemetryFieldsMax: 10_000, // of a request in protobuf, down to the attributes of resources
+  telemetryResourcesMax: 100, // per request; each gets the labels
+  telemetryFieldsMax: 10_000, // read in a protobuf request, down to the attributes of resources
   telemetryRequestsPerMinuteMax: 600, // of one person at one node
   telemetryBytesPerMinuteMax: 32 * 1024 * 1024,
   telemetrySendersMax: 10_000,

@@ -66,7 +66,7 @@ export function parquetWriter(columns: readonly AnyColumn[]): FileWriter {
   };
 }
 
-/** The footer of a long file describes every column of every group, and is in memory until the end: only what it must have. */
+/** The footer describes every column of every group and stays in memory until the end, so it has only what is required. */
 function compact(parquet: ParquetWriter): void {
   parquet.pendingIndexes.length = 0; // there are none
   const first = parquet.row_groups[0]?.columns ?? [];
