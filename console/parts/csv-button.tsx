@@ -36,7 +36,7 @@ export function CsvButton<Path extends ListPath>({ path, id, query, columns, fil
       for await (const rows of fetchPages(path, { id, query, signal: stopping.current.signal }, CSV_ROWS_MAX)) {
         parts.push(...rows.map((row) => csvLine(columns.map(({ value }) => value(row)))));
         count += rows.length;
-        setProgress(`${count.toLocaleString()} rows …`);
+        setProgress(`${count.toLocaleString()} rows…`);
       }
       saveFile(fileName, parts);
       setProgress(

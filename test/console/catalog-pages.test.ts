@@ -168,7 +168,7 @@ seen('an operator creates an account with credit and an owner, finds it by name 
   await page.getByRole('textbox', { name: 'Name' }).fill('Acme East');
   await page.getByRole('textbox', { name: 'Initial credit' }).fill('12.50');
   await page.getByRole('switch', { name: 'Invite owner' }).click();
-  await page.getByRole('textbox', { name: 'Email of the owner' }).fill('ada@example.com');
+  await page.getByRole('textbox', { name: 'Owner email' }).fill('ada@example.com');
   await press(page, 'Create account');
   await page.getByRole('heading', { name: 'Account Acme East created' }).waitFor();
   await press(page, 'Invite owner');

@@ -54,7 +54,7 @@ export function ExportCreate() {
   const { kind, by, target, account } = form.values;
   const isMailOff = signIn?.password_reset === false;
   const targets = [
-    { value: 's3', label: 'Object store (S3)' },
+    { value: 's3', label: 'Object storage (S3)' },
     { value: 'mail', label: 'Mail', disabled: isMailOff },
   ];
   return (
@@ -82,17 +82,17 @@ export function ExportCreate() {
             />
           )}
           {(account !== '' || me.account !== null) && (
-            <Checkbox label="With the accounts below it" {...form.getInputProps('below', { type: 'checkbox' })} />
+            <Checkbox label="Include sub-accounts" {...form.getInputProps('below', { type: 'checkbox' })} />
           )}
           <TextInput label="Name" autoComplete="off" {...form.getInputProps('name')} />
           <SegmentedControl aria-label="Target" data={targets} {...form.getInputProps('target')} />
-          {isMailOff && <Hint size="xs">Mail is not set up on this installation.</Hint>}
+          {isMailOff && <Hint size="xs">Email is not set up on this installation.</Hint>}
           {target === 's3' ? (
             <StoreFields form={form} />
           ) : (
             <TagsInput
               label="Email addresses"
-              description="They get a link to the file. Of an account, only its enabled people can."
+              description="Recipients get a link to the file. For an account, only its enabled users can be recipients."
               {...form.getInputProps('mail_to')}
             />
           )}

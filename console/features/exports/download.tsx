@@ -65,8 +65,7 @@ export function Download() {
           </Button>
         </Group>
         <Hint size="xs">
-          Amounts equal the statements of the same month. A file of many requests takes minutes: the browser shows its
-          progress.
+          Amounts match the statements of the same month. A large file takes minutes. The browser shows the progress.
         </Hint>
       </Stack>
     </Section>
@@ -101,7 +100,7 @@ function Accounts({ account, setAccount, hasBelow, setBelow }: AccountsProps) {
       )}
       {(account !== '' || me.account !== null) && (
         <Checkbox
-          label="With the accounts below it"
+          label="Include sub-accounts"
           checked={hasBelow}
           onChange={({ currentTarget }) => setBelow(currentTarget.checked)}
           mb={8}

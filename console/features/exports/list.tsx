@@ -33,7 +33,7 @@ export function ExportList() {
           <EmptyState
             icon="calendar"
             title="No scheduled exports yet"
-            text="Create one to get each month or day as a file in an object store, or as a link by mail."
+            text="Create an export to receive a file for each month or day in object storage, or as a link by email."
             action={create}
           />
         }

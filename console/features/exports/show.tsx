@@ -58,9 +58,7 @@ function Details({ row }: { row: ExportShape }) {
           columns={columns}
           rows={runs}
           keyOf={({ period }) => period}
-          empty={
-            <EmptyState icon="history" title="No runs yet" text="The first file is sent when its period is over." />
-          }
+          empty={<EmptyState icon="history" title="No runs yet" text="The first file is sent when its period ends." />}
         />
       </div>
     </Stack>
@@ -103,7 +101,7 @@ function Settings({ row }: { row: ExportShape }) {
   const names = useNames([{ account: row.account, key: null }]);
   const actorName = useActors([row.made_by]);
   const named = row.account === null ? 'All accounts' : names.account(row.account);
-  const account = row.below ? <>{named} and the accounts below it</> : named;
+  const account = row.below ? <>{named} and its sub-accounts</> : named;
   return (
     <Facts
       facts={[
@@ -134,7 +132,7 @@ function Actions({ row: { id, status } }: { row: ExportShape }) {
       <ConfirmButton
         label={isEnabled ? 'Disable' : 'Enable'}
         title={isEnabled ? 'Disable this export?' : 'Enable this export?'}
-        text={isEnabled ? 'No further files are sent.' : 'The next file is that of the present period.'}
+        text={isEnabled ? 'No more files are sent.' : 'The next file covers the current period.'}
         {...(!isEnabled && { color: 'road' })}
         change={toggle}
         input={undefined}
@@ -143,7 +141,7 @@ function Actions({ row: { id, status } }: { row: ExportShape }) {
         <ConfirmButton
           label="Send now"
           title="Send the last period now?"
-          text="The file of the last period that is over is sent, also if it was sent before."
+          text="Sends the file of the last complete period, even if it was sent before."
           color="road"
           change={run}
           input={undefined}

@@ -212,7 +212,7 @@ function NoKeys({ mayCreate }: { mayCreate: boolean }) {
     <EmptyState
       icon="key"
       title="No API keys yet"
-      text="Create a key to let an application send requests. You can change its limits or revoke it at any time."
+      text="Create a key to let an application send requests. You can edit its limits or revoke it at any time."
       {...(mayCreate && { action: <CreateButton account="" /> })}
     />
   );

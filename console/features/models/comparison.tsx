@@ -28,7 +28,7 @@ export function useComparison(isWanted = true): UseQueryResult<PriceComparisonSh
 export function ModelComparison() {
   const { role } = useMe();
   const answer = useComparison();
-  const apply = useReview({ done: 'Price updated.' });
+  const apply = useReview({ done: 'Price saved.' });
   const rows = {
     rows: comparePrices(answer.data?.differences ?? []),
     isLoading: answer.isLoading,
@@ -39,10 +39,10 @@ export function ModelComparison() {
   };
   return (
     <Stack>
-      <Hint>Prices and costs that differ from the price list in use.</Hint>
+      <Hint>Prices and costs that differ from the current price list.</Hint>
       <FailureNotice failure={apply.failure} />
       <DataTable
-        label="Prices and costs that differ from the price list in use."
+        label="Prices and costs that differ from the current price list."
         rows={rows}
         columns={[whatColumn(role === 'operator' ? apply : null), ...columns]}
         keyOf={({ model, route }) => `${model} ${route}`}
@@ -50,7 +50,7 @@ export function ModelComparison() {
           <EmptyState
             icon="check"
             title="All prices match the price list"
-            text="A new version of the service brings a new price list. It never changes your prices by itself."
+            text="New versions of the service include a new price list. Your prices never change automatically."
           />
         }
       />

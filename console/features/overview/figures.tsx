@@ -89,7 +89,7 @@ function ErrorTile({ summary }: { summary: PeriodSummary }) {
       label="Error rate"
       value={failedShare === null ? '–' : formatShare(failedShare)}
       link={usageLink(summary, FAILED)}
-      note={`${formatShort(failed)} not completed${rejected}`}
+      note={`${formatShort(failed)} failed${rejected}`}
       chart={<MiniChart summary={summary} label="Error rate" color="red.6" figure={({ failed }) => failed} />}
     />
   );

@@ -108,8 +108,8 @@ function LinksNote() {
   useShownSecret();
   return (
     <Alert color="yellow" icon={<Icon name="warning" />}>
-      The one-time links are available only now. Download them before you close this dialog, unless this service sends
-      them by mail.
+      The one-time links are shown only once. Download them before you close this dialog, unless this service sends them
+      by email.
     </Alert>
   );
 }

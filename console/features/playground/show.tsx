@@ -36,7 +36,7 @@ export function Playground() {
     <>
       <PageHead
         title="Playground"
-        text="Messages are billed like any other request."
+        text="Requests from here are billed as usual."
         actions={<ActionButton label="Settings" icon="sliders" onClick={drawer.open} />}
       />
       <Drawer opened={isOpen} onClose={drawer.close} position="right" title="Playground settings">

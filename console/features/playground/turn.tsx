@@ -82,7 +82,7 @@ export function RunningAnswer({ answer }: { answer: Answer }) {
         <Loader size={12} />
       </Group>
       {answer.blocks.length === 0 ? (
-        <Hint>Waiting for the first token …</Hint>
+        <Hint>Waiting for the first token…</Hint>
       ) : (
         <AnswerBlocks answer={answer} isRunning />
       )}

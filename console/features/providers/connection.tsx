@@ -32,11 +32,12 @@ const privateHint = 'Required for private addresses such as 10.0.0.5 or localhos
 
 const addressHint = 'Base URL, for example https://api.example.com/v1 for Chat Completions.';
 
-const regionAddressHint = 'Empty: the provider’s own address for the region.';
+const regionAddressHint = 'Leave empty to use the provider’s own address for the region.';
 
 const nameExists = 'A provider with this name exists. Choose another name.';
 
-export const newKeyElsewhere = 'A new host needs the key or secret again: a stored one is never sent to another host.';
+export const newKeyElsewhere =
+  'Enter the key or secret again for a new host. A stored one is never sent to another host.';
 
 type PlaceMember = CatalogShape['provider_kinds'][number]['needs'][number];
 
@@ -267,7 +268,7 @@ function renamed(faults: Record<string, string>, fieldOf: (field: string) => str
   return Object.fromEntries(Object.entries(faults).map(([field, text]) => [fieldOf(field) ?? field, text]));
 }
 
-export const testingText = 'Sends a small request with each credential, free of charge.';
+export const testingText = 'Sends a small request, free of charge, with each credential.';
 
 /** Tests a provider, then refetches its health. */
 export function useProviderTest(onDone?: (result: ProviderTestShape) => void) {

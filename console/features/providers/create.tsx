@@ -56,7 +56,7 @@ export function ProviderCreate() {
   };
   return (
     <>
-      <PageHead title="Add provider" text="You can change everything later." />
+      <PageHead title="Add provider" text="You can edit everything later." />
       <FailureNotice failure={catalog.error} onRetry={() => void catalog.refetch()} />
       {catalog.data === undefined && catalog.error === null && <Loading />}
       {catalog.data !== undefined && (
@@ -190,7 +190,7 @@ function ModelChoice({ provider, kind }: { provider: string; kind: string }) {
   };
   return (
     <Stack mt="md" maw={720}>
-      <Hint>Models of the price list at their list prices. You can change prices and add models later.</Hint>
+      <Hint>Models of the price list at their list prices. You can edit prices and add models later.</Hint>
       <Group align="flex-end">
         <NativeSelect
           label="Vendor"

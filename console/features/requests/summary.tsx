@@ -88,7 +88,7 @@ export function UsageTotals({ summary, children }: UsageTotalsProps) {
       <Group justify="space-between" gap="md">
         <Group gap="lg">
           <Figure label="Requests">{formatCount(total.messages)}</Figure>
-          {failed !== null && <Figure label="Not completed">{formatCount(failed)}</Figure>}
+          {failed !== null && <Figure label="Failed">{formatCount(failed)}</Figure>}
           <Figure label="Cost">
             <Money usd={total.cost} isExact />
           </Figure>
@@ -159,7 +159,7 @@ function Histogram({ summary: { buckets, step_seconds: step } }: { summary: Usag
             title={[
               nameOf(at),
               countRequests(messages),
-              ...(failed === null || failed === 0 ? [] : [`${formatCount(failed)} not completed`]),
+              ...(failed === null || failed === 0 ? [] : [`${formatCount(failed)} failed`]),
               formatMoney(cost),
             ].join(' · ')}
           >

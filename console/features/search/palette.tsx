@@ -45,7 +45,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
           variant="unstyled"
           px="xs"
           data-autofocus
-          placeholder="Pages, accounts, keys, models, request IDs …"
+          placeholder="Pages, accounts, keys, models, request IDs…"
           leftSection={<Icon name="search" />}
           value={text}
           onChange={({ currentTarget }) => {
