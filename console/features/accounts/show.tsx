@@ -6,7 +6,7 @@ import { useParams } from '@tanstack/react-router';
 import type { AccountShape, KeyShape, PersonShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { budgetText } from '../../budgets.ts';
-import { countRequests, dayBefore } from '../../figures.ts';
+import { countOf, dayBefore } from '../../figures.ts';
 import { periodTexts, roleLabels } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { nanoOf } from '../../money.ts';
@@ -119,7 +119,7 @@ function Tiles({ account, of }: { account: AccountShape; of: Record<string, stri
       <StatTile
         label="Cost (30 days, UTC)"
         value={<Money usd={data?.total.cost} />}
-        {...(data !== undefined && { note: countRequests(data.total.messages) })}
+        {...(data !== undefined && { note: countOf(data.total.messages, 'request') })}
       />
     </SimpleGrid>
   );
@@ -165,7 +165,7 @@ function Settings({ account }: { account: AccountShape }) {
           { name: 'Allowance', value: <Allowance account={account} /> },
           {
             name: 'Paid by',
-            value: account.pays_from === 'own' ? 'Own balance' : 'The parent account',
+            value: account.pays_from === 'own' ? 'Own balance' : 'Parent account',
           },
           account.pays_from === 'own' ? { name: 'Credit line', value: <Money usd={account.credit_line} /> } : null,
           { name: 'Budget per user', value: budgetText(account.person_budget) },

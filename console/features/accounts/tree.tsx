@@ -11,7 +11,7 @@ import { UsedBar } from '../../parts/money.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { type Rows, useGet, useList } from '../../queries.ts';
 
-const payerLabels = { own: 'Own balance', parent: 'The parent account' };
+const payerLabels = { own: 'Own balance', parent: 'Parent account' };
 
 const ofOwners = ['low_balances', 'person_budget', 'warns_at'];
 const ofOwnersAbove = [...ofOwners, 'name', 'parent'];

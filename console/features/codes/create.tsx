@@ -3,7 +3,7 @@
 import { Alert, Group, NativeSelect, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { CreatedCodeBatchShape } from '../../../src/admin-api/shapes.ts';
-import { formatCount } from '../../figures.ts';
+import { countOf, formatCount } from '../../figures.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { digitsOf, nanoOf, usdOf } from '../../money.ts';
@@ -129,7 +129,7 @@ export function CreatedCodes({ batch, onDone }: { batch: CreatedCodeBatchShape; 
         The codes are shown only once. Download them before you close this dialog.
       </Alert>
       <Textarea
-        label={codes.length === 1 ? '1 code' : `${formatCount(codes.length)} codes`}
+        label={countOf(codes.length, 'code')}
         {...(codes.length > CODES_SHOWN_MAX && {
           description: `The first ${formatCount(CODES_SHOWN_MAX)}. The CSV file contains all codes.`,
         })}

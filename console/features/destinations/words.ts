@@ -2,7 +2,7 @@
 
 import type { DestinationShape, MeShape } from '../../../src/admin-api/shapes.ts';
 
-export const kindLabels = { webhook: 'Webhook', slack: 'Slack-compatible', mail: 'Mail' } as const;
+export const kindLabels = { webhook: 'Webhook', slack: 'Slack-compatible', mail: 'Email' } as const;
 
 export const addressTexts = {
   webhook: {

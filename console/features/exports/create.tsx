@@ -55,7 +55,7 @@ export function ExportCreate() {
   const isMailOff = signIn?.password_reset === false;
   const targets = [
     { value: 's3', label: 'Object storage (S3)' },
-    { value: 'mail', label: 'Mail', disabled: isMailOff },
+    { value: 'mail', label: 'Email', disabled: isMailOff },
   ];
   return (
     <>
@@ -64,12 +64,17 @@ export function ExportCreate() {
         <Stack>
           <SegmentedControl aria-label="Content" data={optionsOf(kindLabels)} {...form.getInputProps('kind')} />
           {kind === 'costs' && (
-            <MultiSelect label="By" data={optionsOf(dimensionLabels)} maxValues={2} {...form.getInputProps('by')} />
+            <MultiSelect
+              label="Group by"
+              data={optionsOf(dimensionLabels)}
+              maxValues={2}
+              {...form.getInputProps('by')}
+            />
           )}
           {kind === 'costs' && by.includes('tag') && (
             <TextInput label="Tag name" autoComplete="off" required {...form.getInputProps('tag_name')} />
           )}
-          <SegmentedControl aria-label="Sent" data={optionsOf(everyLabels)} {...form.getInputProps('every')} />
+          <SegmentedControl aria-label="Frequency" data={optionsOf(everyLabels)} {...form.getInputProps('every')} />
           <SegmentedControl aria-label="Format" data={optionsOf(formatLabels)} {...form.getInputProps('format')} />
           {me.account === null && (
             <AccountSelect
@@ -85,7 +90,7 @@ export function ExportCreate() {
             <Checkbox label="Include sub-accounts" {...form.getInputProps('below', { type: 'checkbox' })} />
           )}
           <TextInput label="Name" autoComplete="off" {...form.getInputProps('name')} />
-          <SegmentedControl aria-label="Target" data={targets} {...form.getInputProps('target')} />
+          <SegmentedControl aria-label="Delivery" data={targets} {...form.getInputProps('target')} />
           {isMailOff && <Hint size="xs">Email is not set up on this installation.</Hint>}
           {target === 's3' ? (
             <StoreFields form={form} />

@@ -40,9 +40,14 @@ export function Download() {
           <Choice label="Content" value={kind} labels={kindLabels} onChange={setKind} />
           {kind === 'costs' && (
             <>
-              <Choice label="By" value={first} labels={dimensionLabels} onChange={(value) => setBy([value, second])} />
               <Choice
-                label="And by"
+                label="Group by"
+                value={first}
+                labels={dimensionLabels}
+                onChange={(value) => setBy([value, second])}
+              />
+              <Choice
+                label="Then by"
                 value={second}
                 labels={withoutDimension(first)}
                 onChange={(value) => setBy([first, value])}

@@ -4,6 +4,7 @@ import { Code, Group, Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import type { ExportRunShape, ExportShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { useActors, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
@@ -68,9 +69,9 @@ function Details({ row }: { row: ExportShape }) {
 const columns: Column<ExportRunShape>[] = [
   { name: 'period', label: 'Period', show: ({ period }) => <span className="tabular">{period}</span> },
   { name: 'status', label: 'Status', show: (run) => <RunStatus run={run} /> },
-  { name: 'rows', label: 'Rows', from: 'sm', align: 'right', show: ({ rows }) => rows.toLocaleString('en-US') },
+  { name: 'rows', label: 'Rows', from: 'sm', align: 'right', show: ({ rows }) => formatCount(rows) },
   { name: 'files', label: 'Files', from: 'lg', align: 'right', show: ({ objects }) => objects.length },
-  timeColumn('done', 'Ended', ({ done_at }) => done_at, { from: 'md' }),
+  timeColumn('done', 'Completed', ({ done_at }) => done_at, { from: 'md' }),
 ];
 
 const statusOf = {
@@ -106,13 +107,13 @@ function Settings({ row }: { row: ExportShape }) {
     <Facts
       facts={[
         { name: 'Content', value: kindLabels[row.kind] },
-        row.by.length > 0 ? { name: 'By', value: row.by.map((name) => wordsOf(row, name)).join(', ') } : null,
+        row.by.length > 0 ? { name: 'Group by', value: row.by.map((name) => wordsOf(row, name)).join(', ') } : null,
         { name: 'Format', value: formatLabels[row.format] },
-        { name: 'Sent', value: everyLabels[row.every] },
+        { name: 'Frequency', value: everyLabels[row.every] },
         { name: row.target === 'mail' ? 'To' : 'Bucket', value: targetOf(row) },
         row.s3_endpoint === null ? null : { name: 'Endpoint', value: row.s3_endpoint },
         seesInstallation(me) || row.below ? { name: 'Account', value: account } : null,
-        { name: 'Next', value: <When at={row.status === 'enabled' ? row.due_at : null} /> },
+        { name: 'Next run', value: <When at={row.status === 'enabled' ? row.due_at : null} /> },
         { name: 'Created', value: <When at={row.created_at} /> },
         { name: 'Created by', value: actorName(row.made_by) },
       ]}

@@ -3,6 +3,7 @@
 import { Badge, Card, Group, Stack, Text } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { PriceComparisonShape, PriceDifferenceShape } from '../../../src/admin-api/shapes.ts';
+import { countOf } from '../../figures.ts';
 import { useMe } from '../../me.tsx';
 import { formatRate } from '../../money.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -138,7 +139,7 @@ const columns: Column<ComparedPrice>[] = [
 
 function shownPart(part: string, value: string | null): string {
   if (value === null) return 'none';
-  return part === 'long_context.above' ? `${Number(value).toLocaleString('en-US')} tokens` : formatRate(value);
+  return part === 'long_context.above' ? countOf(Number(value), 'token') : formatRate(value);
 }
 
 /** Replaces the whole price, or the whole cost of a route, with the listed one. */

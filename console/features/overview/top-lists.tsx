@@ -2,7 +2,7 @@
 
 import { Box, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { UsageTopShape } from '../../../src/admin-api/shapes.ts';
-import { countRequests, formatCount, formatShort } from '../../figures.ts';
+import { countOf, formatCount, formatShort } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { digitsOf, nanoOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
@@ -100,7 +100,7 @@ function Rows({ totals, groupBy, since }: { totals: UsageTopShape['models']; gro
             <Group gap="xs" wrap="nowrap">
               <Progress value={shareOf(row.cost, most)} size="sm" style={{ flex: 1 }} aria-hidden="true" />
               <Hint size="xs" className="tabular">
-                {countRequests(row.messages, formatShort)}
+                {countOf(row.messages, 'request', formatShort)}
               </Hint>
             </Group>
           </Box>

@@ -144,7 +144,7 @@ function Cost({ requestId }: { requestId: string | null }) {
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (requestId === null) return null;
-  if (record.data == null) return <> · {record.isError ? 'cost unknown' : 'calculating cost …'}</>;
+  if (record.data == null) return <> · {record.isError ? 'cost unknown' : 'calculating cost…'}</>;
   const { counted, isVisible } = record.data;
   return (
     <>

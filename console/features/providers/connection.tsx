@@ -5,7 +5,7 @@ import { useForm } from '@mantine/form';
 import { useEffect } from 'react';
 import type { CatalogShape, ProviderShape, ProviderTestShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call } from '../../api.ts';
-import { formatMs } from '../../figures.ts';
+import { countOf, formatMs } from '../../figures.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { DialogButton, FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
@@ -301,7 +301,7 @@ export function TestResult({ result }: { result: ProviderTestShape }) {
       role="status"
     >
       <Text size="sm" className="wrap">
-        {ok ? models !== null && (models === 1 ? 'It lists 1 model.' : `It lists ${models} models.`) : message}
+        {ok ? models !== null && `It lists ${countOf(models, 'model')}.` : message}
       </Text>
       {credentials.length > 1 && (
         <List size="sm" mt="xs">

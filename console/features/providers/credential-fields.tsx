@@ -209,7 +209,7 @@ function SecretField({ values: { auth, api_key }, isStored, keptHint, onChange, 
   const label = secretLabels[auth.type] ?? keyName;
   const noun = auth.type === '' ? 'key' : 'secret';
   const newLabel = `New ${auth.type === '' ? keyName : label.charAt(0).toLowerCase() + label.slice(1)}`;
-  const keepsIt = `Empty: the stored ${noun} does not change. ${keptHint}`.trim();
+  const keepsIt = `Leave empty to keep the stored ${noun}. ${keptHint}`.trim();
   return (
     <PasswordInput
       label={isStored ? newLabel : label}
