@@ -48,7 +48,7 @@ seen('adding a provider tests its key, lets the operator correct it, and adds it
   await page.getByRole('textbox', { name: 'Address' }).fill(upstream.url.origin);
   await page.getByRole('textbox', { name: 'API key' }).fill('sk-wrong');
   await press(page, 'Save and test');
-  await page.getByText('private_network: true').waitFor(); // the fault appears beside its field
+  await page.getByText('Select “Private network” to allow it').waitFor(); // the fault appears beside its field
   await page.getByRole('switch', { name: 'Private network' }).click();
   await press(page, 'Save and test');
   await page.getByText('Test failed').waitFor();

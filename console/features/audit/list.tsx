@@ -44,7 +44,7 @@ const actionTexts = {
   'scim-group.delete': 'deleted a SCIM group',
   'person.password_reset': 'reset their password by email',
   'destination.create': 'created a destination',
-  'destination.update': 'updated a destination',
+  'destination.update': 'edited a destination',
   'destination.rotate': 'rotated the secret of a destination',
   'destination.test': 'tested a destination',
   'destination.unsubscribe': 'unsubscribed from emails',

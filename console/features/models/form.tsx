@@ -171,7 +171,7 @@ function NameFieldset({ form, isNew }: { form: Form; isNew: boolean }) {
         </SimpleGrid>
         <TagsInput
           label="Aliases"
-          description="Other names for this model. Press Enter to add one."
+          description="Additional names for this model. Press Enter to add one."
           acceptValueOnBlur
           {...form.getInputProps('aliases')}
         />
