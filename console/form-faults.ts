@@ -77,7 +77,10 @@ export function faultSentence(path: readonly (string | number)[], message: strin
 
 /** Members that a message names as in a catalog file become the checkboxes of the form. */
 function inWordsOfForm(message: string): string {
-  return message.replace(/: set "(\w+): true" to allow it$/, (_, member) => `. Select “${humanized(member)}” to allow it`);
+  return message.replace(
+    /: set "(\w+): true" to allow it$/,
+    (_, member) => `. Select “${humanized(member)}” to allow it`,
+  );
 }
 
 /** "quota_period" → "Quota period". */

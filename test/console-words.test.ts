@@ -128,7 +128,9 @@ test('no former word is left in a text of the console', () => {
 });
 
 test('the console uses each word that replaces a former one', () => {
-  const unused = WORDS.map(([, present]) => present).filter((present) => !texts.some(({ text }) => text.includes(present)));
+  const unused = WORDS.map(([, present]) => present).filter(
+    (present) => !texts.some(({ text }) => text.includes(present)),
+  );
   expect(unused).toEqual([]);
 });
 
@@ -153,15 +155,15 @@ interface Text {
 function textsOf(file: string): Text[] {
   const source = readFileSync(join(rootDirectory, file), 'utf8');
   const found: Text[] = [];
-  const visit = (node: unknown): void => {
-    if (Array.isArray(node)) for (const one of node) visit(one);
+  const collect = (node: unknown): void => {
+    if (Array.isArray(node)) for (const one of node) collect(one);
     else if (isNode(node) && !/^(?:Import|TS(?:TypeAlias|Interface|Union|Literal))/.test(node.type)) {
       const text = shownText(node);
       if (text !== '') found.push({ place: `${file}:${node.loc.start.line}`, text });
-      for (const [name, child] of Object.entries(node)) if (!/^(?:loc|.*Comments)$/.test(name)) visit(child);
+      for (const [name, child] of Object.entries(node)) if (!/^(?:loc|.*Comments)$/.test(name)) collect(child);
     }
   };
-  visit(parse(source, { sourceType: 'module', plugins: ['typescript', 'jsx'] }).program);
+  collect(parse(source, { sourceType: 'module', plugins: ['typescript', 'jsx'] }).program);
   return found;
 }
 
@@ -177,6 +179,6 @@ function isNode(node: unknown): node is SyntaxNode {
 }
 
 function shownText({ type, value, quasis }: SyntaxNode): string {
-  if (type === 'TemplateLiteral') return (quasis ?? []).map(({ value: { cooked } }) => cooked).join('${}');
+  if (type === 'TemplateLiteral') return (quasis ?? []).map(({ value: { cooked } }) => cooked).join('{}');
   return type === 'JSXText' || type === 'StringLiteral' ? String(value).replace(/\s+/g, ' ').trim() : '';
 }
