@@ -274,7 +274,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
     await pool.close();
   });
 
-  test('report since when totals between two times count, with a bound on records or time', async () => {
+  test('report since when totals between two times count, with a bound on records', async () => {
     const pool = new ReadPool(database.url, { connections: 1, statementMsMax: 5_000 });
     const untilMs = bench.clock.nowMs();
     const topOn = (on: SqlReader, limits: Partial<SearchLimits>) => {
@@ -291,9 +291,6 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
         if (here.countedSinceMs === 0) expect(here).toEqual(whole);
         else expect(here.whole.messages).toBeLessThan(whole.whole.messages);
       }
-    const late = topOn(sqliteReader(opened.database), { readMsMax: -1 });
-    const question = { ...allTotals, sinceMs: START_MS, untilMs, isExact: true };
-    expect((await late.topUsage(question)).countedSinceMs).toBeGreaterThan(START_MS);
     await pool.close();
   });
 
