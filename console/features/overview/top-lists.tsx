@@ -21,8 +21,7 @@ type Grouping = 'model' | 'key' | 'account';
 export function TopLists({ since, period }: { since: string; period: OverviewPeriod }) {
   const isInstallation = seesInstallation(useMe());
   const { everyMs } = periods[period];
-  const exact = periods[period].step === 'day' ? undefined : 'true'; // days are counted in whole days, like the charts
-  const top = useGet('/usage/top', { query: { limit: SHOWN_MAX, since, exact }, everyMs });
+  const top = useGet('/usage/top', { query: { limit: SHOWN_MAX, since }, everyMs });
   const countedSince = top.data?.counted_since ?? null;
   const isPartial = countedSince !== null && Date.parse(countedSince) > Date.parse(since);
   const shared = {
