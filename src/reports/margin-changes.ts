@@ -285,3 +285,27 @@ function partsOf(effect: MarginEffect, pairs: readonly Pair[], differences: read
 function wholeNano(amount: number): bigint {
   return BigInt(Math.round(amount));
 }
+
+/** The multipliers of a group. */
+export interface MultiplierHistory {
+  /** Each was in force until its time; the latest first. */
+  changes: readonly { untilMs: number; multiplier: number }[];
+  /** null: the group is gone. */
+  current: number | null;
+}
+
+/** The average over a time; null: not known. */
+export function averageMultiplier(
+  { changes, current }: MultiplierHistory,
+  { sinceMs, untilMs }: { sinceMs: number; untilMs: number },
+): number | null {
+  const steps = [...(current === null ? [] : [{ untilMs: Number.MAX_SAFE_INTEGER, multiplier: current }]), ...changes];
+  let [sum, lengthMs] = [0, 0];
+  for (const [at, step] of steps.entries()) {
+    const beginMs = Math.max(sinceMs, steps[at + 1]?.untilMs ?? 0);
+    const stepMs = Math.max(0, Math.min(untilMs + 1, step.untilMs) - beginMs);
+    sum += step.multiplier * stepMs;
+    lengthMs += stepMs;
+  }
+  return lengthMs === 0 ? null : sum / lengthMs;
+}

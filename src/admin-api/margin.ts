@@ -1,0 +1,281 @@
+// The margin of a period and of the one before it, by what the traffic is grouped by, and why it changed. For the installation only.
+
+import { z } from '@hono/zod-openapi';
+import { DAY_MS } from '../base/clock.ts';
+import { parseDecimal } from '../base/money.ts';
+import type { Catalog, ModelPrice } from '../catalog/catalog.ts';
+import { bounds } from '../config/config.ts';
+import { TurnpikeError } from '../errors.ts';
+import {
+  averageMultiplier,
+  emptyTotal,
+  explainMargin,
+  gatherTotals,
+  type MarginCell,
+  marginEffects,
+  marginOfTotal,
+  type MultiplierHistory,
+  type Rating,
+  type TotalsQuestion,
+  totalsGroupings,
+  type UsageTotal,
+  type UsageTotals,
+} from '../reports/reports.ts';
+import { invalidMember } from './admin-app.ts';
+import { installation } from './dependencies.ts';
+import { encoderOf } from './encode.ts';
+import { amountShown, countShown, idField, lastTimeField, timeField, timeShown } from './fields.ts';
+import { pageQuery, requesterOf } from './pages.ts';
+import { type AdminRoute, type Call, get } from './route.ts';
+import { tagFilter, usageFilters } from './usage-filters.ts';
+import { narrowTo, tagNameField, tagNameFor } from './usage-totals.ts';
+
+const marginGroupings = totalsGroupings.filter((grouping) => grouping !== 'day');
+type MarginGrouping = (typeof marginGroupings)[number];
+/** Those that the parts of a margin distinguish. */
+const OF_CELLS: readonly MarginGrouping[] = ['model', 'group', 'provider'];
+
+const figures = {
+  messages: countShown.describe('Messages whose provider_cost is known.'),
+  revenue: amountShown.describe('cost − written_off of these messages.'),
+  provider_cost: amountShown,
+  margin: amountShown.describe('revenue − provider_cost.'),
+  margin_percent: z.number().nullable().describe('The margin as a percentage of the revenue; null without revenue.'),
+  revenue_without_margin: amountShown.describe('cost − written_off of the messages whose provider_cost is unknown.'),
+};
+const figuresSchema = z.object(figures).openapi('MarginFigures');
+type Figures = ValueOf<typeof figuresSchema>;
+
+const names = {
+  account: idField('acct').nullable(),
+  key: idField('key').nullable(),
+  model: z.string().nullable(),
+  provider: z.string().nullable(),
+  group: z.string().nullable().describe('null also for what was counted before version 26 of the database.'),
+  person: idField('person').nullable(),
+  tag: z.string().nullable(),
+};
+
+const changeSchema = z
+  .object({
+    effect: z.enum(marginEffects).describe('See docs/admin-api.md#margin.'),
+    amount: amountShown,
+    parts: z
+      .array(z.object({ model: names.model, group: names.group, provider: names.provider, amount: amountShown }))
+      .describe(`The largest parts of the effect, at most ${bounds.marginPartsMax}.`),
+  })
+  .openapi('MarginChange');
+
+export const marginSchema = z
+  .object({
+    since: timeShown,
+    until: timeShown.describe('The last time that is included.'),
+    previous_since: timeShown.describe('Start of the period before, which is as long.'),
+    is_previous_complete: z
+      .boolean()
+      .describe('Whether what is asked for existed all through the period before, and all of it is counted.'),
+    counted_since: timeShown.nullable().describe('Earlier messages are not counted; null if all are.'),
+    total: figuresSchema,
+    previous: figuresSchema,
+    changes: z
+      .array(changeSchema)
+      .describe('Why the margin of all groups changed, effect by effect. The amounts add up to the change.'),
+    data: z
+      .array(z.object({ ...names, ...figures, previous: figuresSchema }).openapi('MarginGroup'))
+      .describe('The groups of both periods, highest revenue first.'),
+    groups: countShown.describe('Total number of groups; `data` has at most `limit` of them.'),
+  })
+  .openapi('Margin');
+const encodeMargin = encoderOf(marginSchema);
+
+interface Span {
+  sinceMs: number;
+  untilMs: number;
+}
+
+export const marginRoutes: AdminRoute[] = [
+  get('/usage/margin', 'usage-margin', 'Retrieve the margin and why it changed', installation, {
+    query: {
+      limit: pageQuery.limit,
+      ...usageFilters,
+      tag: tagFilter.optional(),
+      since: timeField.optional().describe('The first time to include; by default 30 days before the last.'),
+      until: lastTimeField.optional().describe('The last time to include; a date includes its whole day, UTC.'),
+      group_by: z
+        .enum(marginGroupings, { error: `must be ${marginGroupings.join(' or ')}` })
+        .default('model'),
+      tag_name: tagNameField,
+    },
+    answer: [marginSchema, 'The margin of the period and of the one before'],
+    async handle(call) {
+      const { limit, account, key, below, model = null, tag = null, group_by: groupBy } = call.query;
+      const tagName = tagNameFor(call.query.tag_name, [groupBy]);
+      const now = spanOf(call);
+      const before = { sinceMs: 2 * now.sinceMs - now.untilMs - 1, untilMs: now.sinceMs - 1 };
+      const narrowed = { ...(await narrowTo(call, account, key, below)), model, tag, isExact: true } as const;
+      const read = async (span: Span) => {
+        const cells = await readTotals(call, { ...narrowed, ...span, groupBy: 'model', thenBy: ['group', 'provider'] });
+        const byCells = OF_CELLS.includes(groupBy);
+        const groups = byCells
+          ? await gatherTotals([cells.rows], { groupBy, limit: Number.MAX_SAFE_INTEGER })
+          : await readTotals(call, { ...narrowed, ...span, groupBy, tagName });
+        return { cells, groups: groups.rows };
+      };
+      const [later, earlier] = [await read(now), await read(before)];
+      const multipliers = await multipliersOf(call, [...later.cells.rows, ...earlier.cells.rows], before.sinceMs);
+      const cellsOf = ({ rows }: UsageTotals, span: Span) =>
+        rows.filter(({ costedMessages }) => costedMessages !== 0).map((total) => cellOf(total, multipliers(total.group, span)));
+      const changes = explainMargin(cellsOf(earlier.cells, before), cellsOf(later.cells, now), ratingOf(call.catalog.current()));
+      const groups = joinGroups(later.groups, earlier.groups);
+      return encodeMargin({
+        ...now,
+        previousSinceMs: before.sinceMs,
+        isPreviousComplete: earlier.cells.countedSinceMs === 0 && (await existsSince(call, narrowed)) <= before.sinceMs,
+        countedSinceMs: later.cells.countedSinceMs || null,
+        total: figuresOf(later.cells.whole),
+        previous: figuresOf(earlier.cells.whole),
+        changes: changes.map(({ parts, ...change }) => ({ ...change, parts: parts.slice(0, bounds.marginPartsMax) })),
+        data: groups.slice(0, limit),
+        groups: groups.length,
+      });
+    },
+  }),
+];
+
+type MarginCall = Call<unknown, { since?: number | undefined; until?: number | undefined }>;
+
+/** Throws invalid_request. */
+function spanOf({ query: { since, until }, clock }: MarginCall): Span {
+  const untilMs = Math.min(until ?? Number.MAX_SAFE_INTEGER, clock.nowMs());
+  const sinceMs = since ?? untilMs + 1 - USUAL_MS;
+  if (sinceMs >= untilMs) throw invalidMember('since', 'must be before until, and not in the future');
+  return { sinceMs, untilMs };
+}
+
+const USUAL_MS = 30 * DAY_MS;
+
+/** All groups. Throws invalid_request if there are too many. */
+async function readTotals(call: Call, question: Omit<TotalsQuestion, 'limit'>): Promise<UsageTotals> {
+  const totals = await call.usage.totalUsage({ ...question, limit: bounds.marginGroupsMax }, requesterOf(call));
+  if (totals.groups <= bounds.marginGroupsMax) return totals;
+  throw new TurnpikeError(
+    'invalid_request',
+    `The period has more than ${bounds.marginGroupsMax} groups: request less (since, until), one account or one model.`,
+  );
+}
+
+/** When what is asked for began to exist: a key, an account, or the first account of all. */
+async function existsSince({ accounts }: Call, { account, key }: { account: number | null; key: number | null }): Promise<number> {
+  if (key !== null) return (await accounts.getKey(key))?.createdAtMs ?? 0;
+  const [first] =
+    account === null ? await accounts.sortAccounts({ by: 'created', order: 'asc', after: null, limit: 1, ...ALL_ACCOUNTS }) : [];
+  const id = account ?? first?.id;
+  return id === undefined ? 0 : ((await accounts.getAccount(id))?.createdAtMs ?? 0);
+}
+
+type MultiplierIn = (group: string | null, span: Span) => number | null;
+
+/** The multipliers of groups over time, by their changes in the audit log. */
+async function multipliersOf(call: Call, totals: readonly UsageTotal[], sinceMs: number): Promise<MultiplierIn> {
+  const names = [...new Set(totals.map(({ group }) => group))].filter((group) => group !== null);
+  const { groups } = call.catalog.current();
+  const histories = new Map<string, MultiplierHistory>();
+  for (const name of names.slice(0, bounds.marginGroupHistoriesMax)) {
+    const page = { account: null, actor: null, sinceMs, untilMs: null, before: null, limit: bounds.marginGroupChangesMax };
+    const records = await call.audit.listAudit({ ...page, object: `group ${name}` }, requesterOf(call));
+    const changes = records.flatMap(({ atMs, before }) => {
+      const multiplier = readMultiplier(before?.['multiplier']);
+      return multiplier === null ? [] : [{ untilMs: atMs, multiplier }];
+    });
+    const current = groups.get(name)?.multiplierMillionths;
+    histories.set(name, { changes, current: current === undefined ? null : Number(current) / MILLION });
+  }
+  return (group, span) => {
+    const history = group === null ? undefined : histories.get(group);
+    return history === undefined ? null : averageMultiplier(history, span);
+  };
+}
+
+const MILLION = 1_000_000;
+
+function readMultiplier(value: unknown): number | null {
+  const millionths = typeof value === 'string' ? parseDecimal(value, 6) : null;
+  return millionths === null || millionths <= 0n ? null : Number(millionths) / MILLION;
+}
+
+/** A part of the traffic of a period. Of messages whose provider cost is not known, it has none. */
+function cellOf(total: UsageTotal, multiplier: number | null): MarginCell {
+  const { messages, costedMessages, costedRevenue, cost, writtenOff } = total;
+  const share = messages === 0 ? 0 : costedMessages / messages;
+  const whole = (amount: number) => BigInt(Math.round(amount));
+  const costed = share === 1 ? cost : costedRevenue + whole(Number(writtenOff) * share);
+  return {
+    model: total.model ?? '',
+    group: total.group ?? '',
+    provider: total.provider ?? '',
+    messages: costedMessages,
+    tokens: {
+      input: total.inputTokens * share,
+      cacheRead: total.cacheReadTokens * share,
+      cacheWrite: total.cacheWriteTokens * share,
+      output: total.outputTokens * share,
+    },
+    listed: multiplier === null ? null : whole(Number(costed) / multiplier),
+    cost: costed,
+    revenue: costedRevenue,
+    providerCost: total.providerCost,
+  };
+}
+
+function ratingOf({ models }: Catalog): Rating {
+  const ratesOf = ({ standard: { input, cacheRead, cacheWrite5m, output } }: ModelPrice) => ({
+    input: Number(input),
+    cacheRead: Number(cacheRead),
+    cacheWrite: Number(cacheWrite5m),
+    output: Number(output),
+  });
+  return {
+    priceOf(model) {
+      const price = models.get(model)?.price;
+      return price === undefined ? null : ratesOf(price);
+    },
+    costOf(model, provider) {
+      const cost = models.get(model)?.routes.find((route) => route.provider === provider)?.cost ?? null;
+      return cost === null ? null : ratesOf(cost);
+    },
+  };
+}
+
+function figuresOf(total: UsageTotal): Figures {
+  const margin = marginOfTotal(total) ?? 0n;
+  const { costedMessages: messages, costedRevenue: revenue, providerCost } = total;
+  return {
+    messages,
+    revenue,
+    providerCost,
+    margin,
+    marginPercent: revenue === 0n ? null : Math.round((Number(margin) / Number(revenue)) * 10_000) / 100,
+    revenueWithoutMargin: total.cost - total.writtenOff - revenue,
+  };
+}
+
+/** The groups of both periods. */
+function joinGroups(later: readonly UsageTotal[], earlier: readonly UsageTotal[]) {
+  const nameOf = ({ account, key, model, provider, group, person, tag }: UsageTotal) =>
+    JSON.stringify([account, key, model, provider, group, person, tag]);
+  const former = new Map(earlier.map((total) => [nameOf(total), total]));
+  const now = later.map((total) => ({ total, previous: former.get(nameOf(total)) }));
+  for (const { total } of now) former.delete(nameOf(total));
+  const gone = [...former.values()].map((previous) => ({ total: { ...emptyTotal(), ...groupNames(previous) }, previous }));
+  return [...now, ...gone]
+    .map(({ total, previous = emptyTotal() }) => ({
+      ...groupNames(total),
+      ...figuresOf(total),
+      previous: figuresOf(previous),
+    }))
+    .sort((one, other) => Number(other.revenue - one.revenue));
+}
+
+function groupNames({ account, key, model, provider, group, person, tag }: UsageTotal) {
+  return { account, key, model, provider, group, person, tag };
+}
