@@ -26,6 +26,7 @@ import { exportRoutes } from './exports.ts';
 import { invitationRoutes } from './invitations.ts';
 import { inviteManyRoutes } from './invite-many.ts';
 import { keyRoutes } from './keys.ts';
+import { marginRoutes } from './margin.ts';
 import { addOpenapi } from './openapi.ts';
 import { passwordResetRoutes } from './password-resets.ts';
 import { paymentRoutes } from './payments.ts';
@@ -64,6 +65,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...providerRoutes,
     ...providerBillRoutes,
     ...summaryRoutes,
+    ...marginRoutes,
     ...totalRoutes, // before records of messages, whose path would match
     ...usageRoutes,
     ...refusalRoutes,

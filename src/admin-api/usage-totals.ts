@@ -128,7 +128,7 @@ export const tagNameField = z
   .describe('The name of the tag to group by.');
 
 /** The name of the tag that one of the groupings needs. Throws invalid_request. */
-export function tagNameFor(name: string | undefined, groupings: readonly (RecordGrouping | null)[]): string | null {
+export function tagNameFor(name: string | undefined, groupings: readonly RecordGrouping[]): string | null {
   if (!groupings.includes('tag')) return null;
   if (name === undefined) throw invalidMember('tag_name', 'is required to group by tag');
   return name;
@@ -219,8 +219,9 @@ export const totalRoutes: AdminRoute[] = [
     answer: [totalsSchema, 'Usage totals'],
     async handle(call) {
       const { principal, usage, query } = call;
-      const { group_by: groupBy, then_by: thenBy = null, tag = null } = query;
-      const tagName = tagNameFor(query.tag_name, [groupBy, thenBy]);
+      const { group_by: groupBy, then_by, tag = null } = query;
+      const thenBy = then_by === undefined ? [] : [then_by];
+      const tagName = tagNameFor(query.tag_name, [groupBy, ...thenBy]);
       const question = { ...(await narrowTotals(call, query)), groupBy, thenBy, tagName, tag };
       const { rows, groups, whole, countedSinceMs } = await usage.totalUsage(question, requesterOf(call));
       const data = rows.map((row) => totalOf(row, principal));

@@ -246,6 +246,10 @@ export const bounds = {
   totalsStretchMs: 24, // without a pause
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // in one report
+  marginGroupsMax: 50_000,
+  marginPartsMax: 5, // shown of an effect
+  marginGroupHistoriesMax: 50, // other groups have no multiplier of their own in a margin's changes
+  marginGroupChangesMax: 200,
   statementRowsMax: 500_000, // daily totals, and entries other than usage, that one account's statement adds up
   statementMessagesMax: 50_000, // in a month, for which a statement adds up what the balance paid each day
   statementEntriesMax: 100,

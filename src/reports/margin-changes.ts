@@ -88,7 +88,7 @@ export function explainMargin(
   after: readonly MarginCell[],
   rating: Rating,
 ): MarginChange[] {
-  const change = marginOf(after) - marginOf(before);
+  const change = marginOfCells(after) - marginOfCells(before);
   const [earlier, later] = [new Period(before), new Period(after)];
   if (earlier.units === 0 || later.units === 0)
     return change === 0n ? [] : [{ effect: 'traffic', amount: change, parts: [] }];
@@ -109,7 +109,7 @@ export function explainMargin(
   return changes;
 }
 
-export function marginOf(cells: readonly MarginCell[]): bigint {
+export function marginOfCells(cells: readonly MarginCell[]): bigint {
   return cells.reduce((sum, { revenue, providerCost }) => sum + revenue - providerCost, 0n);
 }
 

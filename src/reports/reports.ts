@@ -13,6 +13,14 @@ export {
 } from './account-month.ts';
 export { type DividedRange, divideRange, type Edge } from './usage-range.ts';
 export {
+  averageMultiplier,
+  explainMargin,
+  type MarginCell,
+  type MultiplierHistory,
+  marginEffects,
+  type Rating,
+} from './margin-changes.ts';
+export {
   cutOutcomes,
   NO_FILTER,
   type RankingPlace,

@@ -17,8 +17,8 @@ export interface TagFilter {
 /** The tags that totals know are those of the message's set of tags. */
 export interface TotalsQuestion {
   groupBy: TotalsGrouping;
-  /** Divides each group. Absent: not. */
-  thenBy?: TotalsGrouping | null;
+  /** Divides each group, in turn. Absent: none does. */
+  thenBy?: readonly TotalsGrouping[];
   /** The name of the tag to group by. */
   tagName?: string | null;
   /** Only messages with this tag. Absent: all. */
@@ -98,7 +98,7 @@ type Runs = AsyncIterable<UsageTotal[]> | Iterable<UsageTotal[]>;
 /** Adds up parts as they arrive and returns the first groups. */
 export async function gatherTotals(
   runs: Runs,
-  { groupBy, thenBy = null, limit }: Pick<TotalsQuestion, 'groupBy' | 'thenBy' | 'limit'>,
+  { groupBy, thenBy = [], limit }: Pick<TotalsQuestion, 'groupBy' | 'thenBy' | 'limit'>,
 ): Promise<UsageTotals> {
   const groups = new Groups(groupBy, thenBy);
   const whole = emptyTotal();
@@ -138,20 +138,18 @@ export async function gatherTop(runs: Runs, { limit }: Pick<TopQuestion, 'limit'
 
 /** Sums by group. */
 export class Groups {
-  readonly #groupBy: RecordGrouping;
-  readonly #thenBy: RecordGrouping | null;
+  readonly #by: readonly RecordGrouping[];
   readonly #groups = new Map<number | string | null, UsageTotal>();
 
-  constructor(groupBy: RecordGrouping, thenBy: RecordGrouping | null = null) {
-    this.#groupBy = groupBy;
-    this.#thenBy = thenBy === groupBy ? null : thenBy;
+  constructor(groupBy: RecordGrouping, thenBy: readonly RecordGrouping[] = []) {
+    this.#by = [groupBy, ...thenBy];
   }
 
   add(part: UsageTotal): void {
-    const first = part[memberOf[this.#groupBy]];
-    const name = this.#thenBy === null ? first : JSON.stringify([first, part[memberOf[this.#thenBy]]]);
+    const [first, ...others] = this.#by.map((grouping) => part[memberOf[grouping]]);
+    const name = others.length === 0 ? (first ?? null) : JSON.stringify([first, ...others]);
     const group = this.#groups.get(name);
-    if (group === undefined) this.#groups.set(name, { ...part, ...namesOf(part, [this.#groupBy, this.#thenBy]) });
+    if (group === undefined) this.#groups.set(name, { ...part, ...namesOf(part, this.#by) });
     else addTo(group, part);
   }
 
@@ -159,7 +157,7 @@ export class Groups {
     return [...this.#groups.values()]
       .filter((total) => (most === 'cost' ? isOfMessages(total) : total.writtenOff > 0n))
       .sort(
-        this.#groupBy === 'day'
+        this.#by[0] === 'day'
           ? (one, other) => laterFirst(one, other) || moreFirst(most)(one, other)
           : moreFirst(most),
       );
@@ -182,7 +180,7 @@ const memberOf = {
 type Names = Pick<UsageTotal, (typeof memberOf)[RecordGrouping]>;
 
 /** The names that identify a group. */
-function namesOf(part: Names, by: readonly (RecordGrouping | null)[]): Names {
+function namesOf(part: Names, by: readonly RecordGrouping[]): Names {
   const isBy = (grouping: RecordGrouping) => by.includes(grouping);
   return {
     dayMs: isBy('day') ? part.dayMs : null,

@@ -138,8 +138,8 @@ export function totalsReads(
 
 const FURTHER = ['provider', 'person_id', 'tag_set'] as const;
 
-export function groupingsOf({ groupBy, thenBy = null }: Pick<TotalsQuestion, 'groupBy' | 'thenBy'>): TotalsGrouping[] {
-  return thenBy === null ? [groupBy] : [groupBy, thenBy];
+export function groupingsOf({ groupBy, thenBy = [] }: Pick<TotalsQuestion, 'groupBy' | 'thenBy'>): TotalsGrouping[] {
+  return [groupBy, ...thenBy];
 }
 
 function columnsOf(groupings: readonly TotalsGrouping[]): Column[] {

@@ -201,7 +201,7 @@ function rangeTests(open: OpenStores): void {
     for (const [sinceMs, untilMs] of ranges)
       for (const scope of [{}, { account: accounts[1] as number }, { key: keys[0] as number }, { model: 'big' }])
         for (const groupBy of groupings)
-          for (const thenBy of [null, 'model', 'day'] as const) {
+          for (const thenBy of [[], ['model'], ['day'], ['provider', 'model']] as const) {
             const asked = { ...allTotals, ...scope, sinceMs, untilMs, groupBy, thenBy, isExact: true };
             const mine = records
               .filter(({ atMs }) => atMs >= (sinceMs ?? 0) && atMs <= (untilMs ?? lastMs))
@@ -210,12 +210,12 @@ function rangeTests(open: OpenStores): void {
               .filter((one) => asked.model === null || one.model === asked.model);
             const totals = await bench.stores.usage.totalUsage(asked);
             expect([asked, totals.whole, totals.countedSinceMs]).toEqual([asked, bucketOf(0, mine).total, 0]);
-            const nameOf = (row: UsageTotal | StoredUsageRecord, by: (typeof groupings)[number] | null) => {
-              if (by === null) return '';
+            const nameOf = (row: UsageTotal | StoredUsageRecord, by: (typeof groupings)[number]) => {
               if (by !== 'day') return String(row[by]);
               return String('dayMs' in row ? row.dayMs : row.atMs - (row.atMs % DAY_MS));
             };
-            const groupOf = (row: UsageTotal | StoredUsageRecord) => `${nameOf(row, groupBy)} ${nameOf(row, thenBy)}`;
+            const groupOf = (row: UsageTotal | StoredUsageRecord) =>
+              [groupBy, ...thenBy].map((by) => nameOf(row, by)).join(' ');
             const costs = Object.groupBy(mine, groupOf);
             const right = Object.entries(costs).map(([name, of = []]) => [name, bucketOf(0, of).total.cost] as const);
             expect(new Map(totals.rows.map((row) => [groupOf(row), row.cost]))).toEqual(new Map(right));

@@ -1,7 +1,7 @@
 // Why the margin changed: one factor at a time is told apart, and the effects always add up to the change.
 
 import { describe, expect, test } from 'bun:test';
-import { explainMargin, type MarginCell, marginOf, type Rating } from '../../../src/reports/margin-changes.ts';
+import { explainMargin, type MarginCell, marginOfCells, type Rating } from '../../../src/reports/margin-changes.ts';
 import { makeRandom } from '../../support/random.ts';
 
 const price = { input: 3, cacheRead: 0.3, cacheWrite: 3.75, output: 15 };
@@ -50,7 +50,7 @@ describe('one factor that changes is the only effect', () => {
   };
   for (const [effect, after] of Object.entries(cases))
     test(effect, () => {
-      const change = marginOf(after) - marginOf(usual);
+      const change = marginOfCells(after) - marginOfCells(usual);
       expect(change).not.toBe(0n);
       const effects = effectsOf(usual, after);
       // Rounding leaves at most a few nanodollars to another effect.
@@ -74,8 +74,8 @@ test('longer answers are an effect of the lengths', () => {
 });
 
 test('without traffic in one of the periods all is traffic', () => {
-  expect(effectsOf([], [cell(1)])).toEqual({ traffic: marginOf([cell(1)]) });
-  expect(effectsOf([cell(1)], [])).toEqual({ traffic: -marginOf([cell(1)]) });
+  expect(effectsOf([], [cell(1)])).toEqual({ traffic: marginOfCells([cell(1)]) });
+  expect(effectsOf([cell(1)], [])).toEqual({ traffic: -marginOfCells([cell(1)]) });
   expect(effectsOf([], [])).toEqual({});
   expect(effectsOf([cell(3)], [cell(3)])).toEqual({});
 });
@@ -116,7 +116,7 @@ test('the effects add up to the change to the nanodollar, whatever the cells', (
     const [before, after] = [cells(), cells()];
     const changes = explainMargin(before, after, anyRating);
     const sum = changes.reduce((total, { amount }) => total + amount, 0n);
-    expect(sum).toBe(marginOf(after) - marginOf(before));
+    expect(sum).toBe(marginOfCells(after) - marginOfCells(before));
     for (const { amount, parts } of changes) {
       const ofParts = parts.reduce((total, part) => total + part.amount, 0n);
       if (parts.length > 0) expect(Math.abs(Number(ofParts - amount))).toBeLessThanOrEqual(1 + parts.length + Math.abs(Number(amount)) * 1e-9);
