@@ -70,7 +70,8 @@ export const marginSchema = z
   .object({
     since: timeShown,
     until: timeShown.describe('The last time that is included.'),
-    previous_since: timeShown.describe('Start of the period before, which is as long.'),
+    previous_since: timeShown,
+    previous_until: timeShown,
     is_previous_complete: z
       .boolean()
       .describe('Whether what is asked for existed all through the period before, and all of it is counted.'),
@@ -101,6 +102,8 @@ export const marginRoutes: AdminRoute[] = [
       tag: tagFilter.optional(),
       since: timeField.optional().describe('The first time to include; by default 30 days before the last.'),
       until: lastTimeField.optional().describe('The last time to include; a date includes its whole day, UTC.'),
+      previous_since: timeField.optional().describe('The first time of the period to compare with; by default it is as long.'),
+      previous_until: lastTimeField.optional().describe('Its last time; by default the one before `since`.'),
       group_by: z
         .enum(marginGroupings, { error: `must be ${marginGroupings.join(' or ')}` })
         .default('model'),
@@ -110,8 +113,7 @@ export const marginRoutes: AdminRoute[] = [
     async handle(call) {
       const { limit, account, key, below, model = null, tag = null, group_by: groupBy } = call.query;
       const tagName = tagNameFor(call.query.tag_name, [groupBy]);
-      const now = spanOf(call);
-      const before = { sinceMs: 2 * now.sinceMs - now.untilMs - 1, untilMs: now.sinceMs - 1 };
+      const { now, before } = spansOf(call);
       const narrowed = { ...(await narrowTo(call, account, key, below)), model, tag, isExact: true } as const;
       const read = async (span: Span) => {
         const cells = await readTotals(call, { ...narrowed, ...span, groupBy: 'model', thenBy: ['group', 'provider'] });
@@ -130,6 +132,7 @@ export const marginRoutes: AdminRoute[] = [
       return encodeMargin({
         ...now,
         previousSinceMs: before.sinceMs,
+        previousUntilMs: before.untilMs,
         isPreviousComplete: earlier.cells.countedSinceMs === 0 && (await existsSince(call, narrowed)) <= before.sinceMs,
         countedSinceMs: later.cells.countedSinceMs || null,
         total: figuresOf(later.cells.whole),
@@ -142,14 +145,18 @@ export const marginRoutes: AdminRoute[] = [
   }),
 ];
 
-type MarginCall = Call<unknown, { since?: number | undefined; until?: number | undefined }>;
+type Times = 'since' | 'until' | 'previous_since' | 'previous_until';
 
 /** Throws invalid_request. */
-function spanOf({ query: { since, until }, clock }: MarginCall): Span {
-  const untilMs = Math.min(until ?? Number.MAX_SAFE_INTEGER, clock.nowMs());
-  const sinceMs = since ?? untilMs + 1 - USUAL_MS;
+function spansOf({ query, clock }: Call<unknown, { [Name in Times]?: number | undefined }>): Record<'now' | 'before', Span> {
+  const untilMs = Math.min(query.until ?? Number.MAX_SAFE_INTEGER, clock.nowMs());
+  const sinceMs = query.since ?? untilMs + 1 - USUAL_MS;
   if (sinceMs >= untilMs) throw invalidMember('since', 'must be before until, and not in the future');
-  return { sinceMs, untilMs };
+  const beforeEndMs = query.previous_until ?? sinceMs - 1;
+  const beforeMs = query.previous_since ?? beforeEndMs - (untilMs - sinceMs);
+  if (beforeEndMs >= sinceMs) throw invalidMember('previous_until', 'must be before since');
+  if (beforeMs >= beforeEndMs) throw invalidMember('previous_since', 'must be before previous_until');
+  return { now: { sinceMs, untilMs }, before: { sinceMs: Math.max(0, beforeMs), untilMs: Math.max(0, beforeEndMs) } };
 }
 
 const USUAL_MS = 30 * DAY_MS;
