@@ -21,6 +21,7 @@ import {
   type SortedPage,
   type SortedRow,
 } from '../../../src/accounts/accounts.ts';
+import { statusAt } from '../../../src/admin-api/fields.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config/config.ts';
@@ -131,7 +132,7 @@ function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
       find(
         keys.values(),
         search,
-        ({ name, prefix }) => [name, prefix],
+        (key) => [keyTexts(key)],
         (key) => isOf(search, key.accountId) && (search.madeBy === null || isKeyOf(key, search.madeBy)),
       ),
     searchPersonNames: async (search) =>
@@ -142,6 +143,11 @@ function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
         (person) => isOf(search, person.accountId),
       ),
   };
+}
+
+/** What a search of keys reads, as the databases have it. */
+function keyTexts({ name, prefix, tags = {} }: Key): string {
+  return `${name} ${prefix} ${JSON.stringify(tags).replaceAll('"', '')}`.toLowerCase();
 }
 
 function accountReads(tables: MemoryTables) {
@@ -176,10 +182,14 @@ function accountReads(tables: MemoryTables) {
       const values = { created: at, name: named, balance: ({ id }: Account) => balanceOf(id) };
       return sorted(rows, page, values[page.by]);
     },
-    async sortKeys({ accountId, madeBy, ...page }: SortedKeys) {
+    async sortKeys({ accountId, madeBy, text, status, ...page }: SortedKeys) {
+      const hasText = (key: Key, part: string) =>
+        keyTexts(key).includes(part) || lower(tables.accounts.get(key.accountId)?.name ?? '').includes(part);
       const rows = [...tables.keys.values()]
         .filter((key) => accountId === null || key.accountId === accountId)
-        .filter((key) => madeBy === null || isKeyOf(key, madeBy));
+        .filter((key) => madeBy === null || isKeyOf(key, madeBy))
+        .filter((key) => text === null || hasText(key, text))
+        .filter((key) => status === null || statusAt(key, status.atMs) === status.is);
       const lastUsedOf = (id: number) => tables.keyMeters.get(id)?.lastUsedAtMs ?? -1;
       const values = { created: at, name: named, last_used: ({ id }: Key) => lastUsedOf(id) };
       return sorted(rows, page, values[page.by]);
