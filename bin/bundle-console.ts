@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Manifest } from '../src/console/built-files.ts';
 
@@ -112,11 +112,24 @@ async function bundle(directory: string): Promise<void> {
     define: { 'process.env.NODE_ENV': '"production"' },
     throw: false,
   });
-  if (!built.success) throw new Error(built.logs.map(String).join('\n'));
+  // Runs before the first paint, so it is a file of its own.
+  const early = await Bun.build({
+    entrypoints: [join(sources, 'early.ts')],
+    target: 'browser',
+    format: 'iife',
+    minify: true,
+    naming: '[name]-[hash].[ext]',
+    throw: false,
+  });
+  for (const { success, logs } of [built, early]) if (!success) throw new Error(logs.map(String).join('\n'));
+  const [earlyScript] = early.outputs;
   const manifest: Manifest = {};
-  for (const output of built.outputs) {
+  for (const output of [...built.outputs, ...early.outputs]) {
     const name = output.path.replace(/^\.?\/+/, '');
-    const bytes = new Uint8Array(await output.arrayBuffer());
+    const bytes =
+      name === 'index.html'
+        ? Buffer.from(placeScripts(await output.text(), basename(earlyScript?.path ?? '')))
+        : new Uint8Array(await output.arrayBuffer());
     const path = join(directory, name);
     writeFileSync(path, bytes);
     const encoded: Record<string, string> = {};
@@ -129,6 +142,19 @@ async function bundle(directory: string): Promise<void> {
     manifest[name] = { type: output.type, path, encoded };
   }
   writeFileSync(join(directory, 'manifest.json'), JSON.stringify(manifest));
+}
+
+/**
+ * The bundler puts the style sheet into the head, where it would delay the first paint. It must precede the root, whose
+ * styles replace some of it.
+ */
+function placeScripts(page: string, early: string): string {
+  const bundled = /\s*(<link rel="stylesheet"[^>]*>)\s*(<script type="module"[^>]*><\/script>)/.exec(page);
+  if (bundled === null) throw new Error('the bundled page has no style sheet and script');
+  return page
+    .replace(bundled[0], '')
+    .replace('</head>', `  <script src="/console/${early}"></script>\n  </head>`)
+    .replace('<div id="root">', `${bundled[1]}\n    ${bundled[2]}\n    <div id="root">`);
 }
 
 if (import.meta.main) console.log(await bundleConsole());

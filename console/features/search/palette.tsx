@@ -9,7 +9,9 @@ import { Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import { screens } from '../../screens.ts';
+import { endSearch, takeTyped } from '../../typed-search.ts';
 import { type Entry, idEntries, matchingEntries, pageEntries } from './entries.ts';
+
 
 const SEARCH_MS = 150;
 const LISTED_MAX = 1_000;
@@ -21,6 +23,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
   const [selected, setSelected] = useState(0);
   const entries = useEntries(text);
+  const [isEntered, setEntered] = useState(false);
   const at = Math.min(selected, entries.length - 1);
   const goTo = useGoTo();
   const open = (entry: Entry | undefined) => {
@@ -28,6 +31,12 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
     onClose();
     void goTo(entry.to, entry.search ?? {});
   };
+  useEffect(() => endSearch, []);
+  // Enter that followed the text before the field had the focus.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once
+  useEffect(() => {
+    if (isEntered) open(entries[at]);
+  }, [isEntered]);
   const onKeyDown = (event: KeyboardEvent) => {
     const steps = { ArrowDown: 1, ArrowUp: -1 } as Readonly<Record<string, number>>;
     const step = steps[event.key];
@@ -47,6 +56,11 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
           data-autofocus
           placeholder="Pages, accounts, keys, models, request IDs …"
           leftSection={<Icon name="search" />}
+          onFocus={() => {
+            const typed = takeTyped();
+            if (typed.text !== null) setText(text + typed.text);
+            if (typed.isEntered) setEntered(true);
+          }}
           value={text}
           onChange={({ currentTarget }) => {
             setText(currentTarget.value);
