@@ -26,9 +26,12 @@ const sources = join(root, 'console');
 const COMPRESSED_BYTES_MIN = 1000;
 const KEPT_MS = 30 * 86_400_000;
 
-/** Returns the directory with the files, and creates it if needed. Throws when console/ cannot be bundled. */
-export async function bundleConsole(): Promise<string> {
-  const fingerprint = fingerprintSources();
+/**
+ * Returns the directory with the files, and creates it if needed. Throws when console/ cannot be bundled. The highest
+ * quality of compression, 11, takes seconds.
+ */
+export async function bundleConsole(quality = 9): Promise<string> {
+  const fingerprint = fingerprintSources(quality);
   const places = [join(root, 'dist', 'console'), join(tmpdir(), `turnpike-console-${ownUser()}`)].filter(isOwn);
   const made = places.map((place) => join(place, fingerprint)).find(isMade);
   if (made !== undefined) return made;
@@ -36,7 +39,7 @@ export async function bundleConsole(): Promise<string> {
   if (place === undefined) throw new Error(`cannot write to ${places.join(' or ')}`);
   const making = mkdtempSync(join(place, 'making-'));
   try {
-    await bundle(making);
+    await bundle(making, quality);
     putInPlace(making, join(place, fingerprint));
   } finally {
     rmSync(making, { recursive: true, force: true });
@@ -53,9 +56,9 @@ function dropOld(place: string): void {
   }
 }
 
-/** A hash of all sources. */
-function fingerprintSources(): string {
-  const hash = createHash('sha256');
+/** A hash of all sources and the quality. */
+function fingerprintSources(quality: number): string {
+  const hash = createHash('sha256').update(String(quality));
   const names = readdirSync(sources, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
@@ -101,7 +104,7 @@ function putInPlace(making: string, directory: string): void {
   }
 }
 
-async function bundle(directory: string): Promise<void> {
+async function bundle(directory: string, quality: number): Promise<void> {
   const built = await Bun.build({
     entrypoints: [join(sources, 'index.html')],
     target: 'browser',
@@ -134,7 +137,7 @@ async function bundle(directory: string): Promise<void> {
     writeFileSync(path, bytes);
     const encoded: Record<string, string> = {};
     if (bytes.length >= COMPRESSED_BYTES_MIN && name !== 'index.html') {
-      writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
+      writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }));
       writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
       encoded['br'] = `${path}.br`;
       encoded['gzip'] = `${path}.gz`;

@@ -92,7 +92,7 @@ async function hold(page: Page, files: RegExp): Promise<() => Promise<void>> {
 }
 
 const KEY_MS = 30;
-/** What a line of 50 KB/s brings in a tenth of a second. */
+/** A tenth of a second of a line of 50 KB/s. */
 const FIRST_BYTES_MAX = 5_000;
 
 test.skipIf(chromium === null)(

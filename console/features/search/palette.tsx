@@ -12,7 +12,6 @@ import { screens } from '../../screens.ts';
 import { endSearch, takeTyped } from '../../typed-search.ts';
 import { type Entry, idEntries, matchingEntries, pageEntries } from './entries.ts';
 
-
 const SEARCH_MS = 150;
 const LISTED_MAX = 1_000;
 /** Of each group. */
@@ -31,7 +30,6 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
     onClose();
     void goTo(entry.to, entry.search ?? {});
   };
-  useEffect(() => endSearch, []);
   // Enter that followed the text before the field had the focus.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once
   useEffect(() => {
@@ -49,30 +47,15 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
     <Modal.Root opened onClose={onClose} size={600} yOffset={80} transitionProps={{ duration: 0 }}>
       <Modal.Overlay />
       <Modal.Content aria-label="Search">
-        <TextInput
-          size="lg"
-          variant="unstyled"
-          px="xs"
-          data-autofocus
-          placeholder="Pages, accounts, keys, models, request IDs …"
-          leftSection={<Icon name="search" />}
-          onFocus={() => {
-            const typed = takeTyped();
-            if (typed.text !== null) setText(text + typed.text);
-            if (typed.isEntered) setEntered(true);
-          }}
-          value={text}
-          onChange={({ currentTarget }) => {
-            setText(currentTarget.value);
+        <SearchField
+          text={text}
+          active={entries.length > 0 ? optionId(at) : undefined}
+          onType={(typed) => {
+            setText(typed);
             setSelected(0);
           }}
+          onEnter={() => setEntered(true)}
           onKeyDown={onKeyDown}
-          role="combobox"
-          aria-label="Search"
-          aria-autocomplete="list"
-          aria-expanded={entries.length > 0}
-          aria-controls={LIST_ID}
-          aria-activedescendant={entries.length > 0 ? optionId(at) : undefined}
         />
         <VisuallyHidden role="status">{`${entries.length} results`}</VisuallyHidden>
         <ScrollArea.Autosize
@@ -96,6 +79,45 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
         </ScrollArea.Autosize>
       </Modal.Content>
     </Modal.Root>
+  );
+}
+
+interface SearchFieldProps {
+  text: string;
+  /** The id of the selected option. */
+  active: string | undefined;
+  onType: (text: string) => void;
+  /** Enter followed what was typed before the field had the focus. */
+  onEnter: () => void;
+  onKeyDown: (event: KeyboardEvent) => void;
+}
+
+function SearchField({ text, active, onType, onEnter, onKeyDown }: SearchFieldProps) {
+  useEffect(() => endSearch, []);
+  const onFocus = () => {
+    const typed = takeTyped();
+    if (typed.text !== null) onType(text + typed.text);
+    if (typed.isEntered) onEnter();
+  };
+  return (
+    <TextInput
+      size="lg"
+      variant="unstyled"
+      px="xs"
+      data-autofocus
+      placeholder="Pages, accounts, keys, models, request IDs …"
+      leftSection={<Icon name="search" />}
+      value={text}
+      onFocus={onFocus}
+      onChange={({ currentTarget }) => onType(currentTarget.value)}
+      onKeyDown={onKeyDown}
+      role="combobox"
+      aria-label="Search"
+      aria-autocomplete="list"
+      aria-expanded={active !== undefined}
+      aria-controls={LIST_ID}
+      aria-activedescendant={active}
+    />
   );
 }
 
