@@ -62,7 +62,7 @@ function FoundSelect({ value, onChange, useNameOf, useFound, ...select }: FoundS
       onChange={(id) => onChange(id)}
       onSearchChange={setSearch}
       filter={({ options: all }) => all}
-      nothingFoundMessage={isCurrent ? 'Nothing found' : 'Loading …'}
+      nothingFoundMessage={isCurrent ? 'Nothing found' : 'Loading…'}
       renderOption={({ option }) => (
         <Stack gap={0} miw={0}>
           <span>{option.label}</span>

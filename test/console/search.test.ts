@@ -104,7 +104,7 @@ test.skipIf(chromium === null)(
       const letGo = await hold(page, /\/console\/index-[^/]*\.(?:js|css)$/);
       await page.goto(`${visitor.url}/console/audit`, { waitUntil: 'commit' });
       await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
-      expect(await page.getByText('Loading …').isVisible()).toBe(true);
+      expect(await page.getByText('Loading…').isVisible()).toBe(true);
       const color = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
       expect(await color()).toBe(isDark ? 'rgb(36, 36, 36)' : 'rgb(255, 255, 255)');
       const bytes = await page.evaluate(() =>

@@ -165,7 +165,7 @@ function NoKeys({ mayCreate }: { mayCreate: boolean }) {
       of="keys"
       icon="key"
       title="No API keys yet"
-      text="Create a key to let an application send requests. You can change its limits or revoke it at any time."
+      text="Create a key to let an application send requests. You can edit its limits or revoke it at any time."
       {...(mayCreate && { action: <CreateButton account="" /> })}
     />
   );

@@ -4,6 +4,7 @@
 import { Box, Group, Modal, ScrollArea, Text, TextInput, VisuallyHidden } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
+import { countOf } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
@@ -57,7 +58,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
           onEnter={() => setEntered(true)}
           onKeyDown={onKeyDown}
         />
-        <VisuallyHidden role="status">{`${entries.length} results`}</VisuallyHidden>
+        <VisuallyHidden role="status">{countOf(entries.length, 'result')}</VisuallyHidden>
         <ScrollArea.Autosize
           mah="60vh"
           viewportProps={{ tabIndex: 0 }}
@@ -105,7 +106,7 @@ function SearchField({ text, active, onType, onEnter, onKeyDown }: SearchFieldPr
       variant="unstyled"
       px="xs"
       data-autofocus
-      placeholder="Pages, accounts, keys, models, request IDs …"
+      placeholder="Pages, accounts, keys, models, request IDs…"
       leftSection={<Icon name="search" />}
       value={text}
       onFocus={onFocus}
