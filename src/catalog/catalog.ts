@@ -43,6 +43,8 @@ export { type PriceUpdate, planPriceUpdate } from './plan-price-update.ts';
 export {
   explainPrice,
   hasTier,
+  multipliedPrice,
+  multipliedRates,
   outputTokensAfter,
   outputTokensThatFit,
   type PricePart,
@@ -88,4 +90,14 @@ export {
 } from './resolve-model.ts';
 export { DEFAULT_SETTINGS, type Settings } from './settings.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';
+export {
+  emptied,
+  type Hidden,
+  type Hideable,
+  hiddenFromAccounts,
+  hideableOf,
+  hideables,
+  NOTHING_HIDDEN,
+  withoutHidden,
+} from './visibility.ts';
 export { credentialContext, resealDocument, sealedCredentials } from './store.ts';

@@ -19,7 +19,7 @@ import { AccountSelect } from '../../parts/fields.tsx';
 import { pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
 import { useCreate, useGet } from '../../queries.ts';
-import { dimensionLabels, everyLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
+import { dimensionLabelsFor, everyLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
 
 const initialValues = {
   kind: 'costs',
@@ -64,7 +64,7 @@ export function ExportCreate() {
         <Stack>
           <SegmentedControl aria-label="Content" data={optionsOf(kindLabels)} {...form.getInputProps('kind')} />
           {kind === 'costs' && (
-            <MultiSelect label="By" data={optionsOf(dimensionLabels)} maxValues={2} {...form.getInputProps('by')} />
+            <MultiSelect label="By" data={optionsOf(dimensionLabelsFor(me))} maxValues={2} {...form.getInputProps('by')} />
           )}
           {kind === 'costs' && by.includes('tag') && (
             <TextInput label="Tag name" autoComplete="off" required {...form.getInputProps('tag_name')} />

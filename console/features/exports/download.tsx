@@ -7,7 +7,7 @@ import { useMe } from '../../me.tsx';
 import { AccountSelect, useChoosesAccount } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
-import { type Dimension, dimensionLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
+import { dimensionLabelsFor, formatLabels, kindLabels, optionsOf } from './words.ts';
 
 const MONTHS = 24;
 
@@ -40,11 +40,11 @@ export function Download() {
           <Choice label="Content" value={kind} labels={kindLabels} onChange={setKind} />
           {kind === 'costs' && (
             <>
-              <Choice label="By" value={first} labels={dimensionLabels} onChange={(value) => setBy([value, second])} />
+              <Choice label="By" value={first} labels={dimensionLabelsFor(me)} onChange={(value) => setBy([value, second])} />
               <Choice
                 label="And by"
                 value={second}
-                labels={withoutDimension(first)}
+                labels={withoutDimension(dimensionLabelsFor(me), first)}
                 onChange={(value) => setBy([first, value])}
                 isOptional
               />
@@ -133,8 +133,8 @@ function Choice({ label, value, labels, onChange, isOptional = false }: ChoicePr
   );
 }
 
-function withoutDimension(chosen: string | null) {
-  const { [chosen as Dimension]: _, ...others } = dimensionLabels;
+function withoutDimension(labels: Readonly<Record<string, string>>, chosen: string | null) {
+  const { [chosen ?? '']: _, ...others } = labels;
   return others;
 }
 

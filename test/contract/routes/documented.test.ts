@@ -28,7 +28,7 @@ test('the table of failures has a row for every fault kind', () => {
 test.each(rows.map((row) => [row.result, row] as const))('the row for %s matches the code', (_result, row) => {
   const { result, statuses, then, status, code, more } = row;
   expect(statuses.map((one) => kindOf(one, null, null))).toEqual(statuses.map(() => result));
-  const error = faultError(new ProviderFault(result, 'the words of the provider', { retryAfterMs: 7_000 }));
+  const error = faultError(new ProviderFault(result, 'the words of the provider', { retryAfterMs: 7_000 }), NOTHING_HIDDEN);
   expect({ status: error.status, code: error.code }).toMatchObject({ status, code });
   expect(error.headers()['retry-after'] === '7').toBe(more.includes('retry-after'));
   expect(error.message === 'the words of the provider').toBe(more.includes('with its message'));
