@@ -62,7 +62,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
 }
 
 /** Every route under /api/v1 but that of the OpenAPI document. */
-export function makeRoutes(dependencies: Pick<AdminDependencies, 'people'>): AdminRoute[] {
+export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
   return [
     ...accountRoutes,
     ...creditRoutes,

@@ -118,7 +118,9 @@ export const modelSchema = z
     display_name: z.string(),
     aliases: z.array(z.string()),
     serves: servesShown,
-    price: priceSchema.describe('The price in force: USD per million tokens, with the member names of apply; after the multiplier if that or the group is hidden.'),
+    price: priceSchema.describe(
+      'The price in force: USD per million tokens, with the member names of apply; after the multiplier if that or the group is hidden.',
+    ),
     price_from: timeShown.nullable().describe('When the price in force took effect; null: from the beginning.'),
     price_changes: priceChangesShown,
     price_source: z
@@ -132,8 +134,9 @@ export const modelSchema = z
       .array(z.enum(CAPABILITIES))
       .describe('What the model is known to do on every route, or has a price for; empty if nothing is known.'),
     prefer: preferShown,
-    groups: hideable('group', z.array(z.string()))
-      .describe('The groups that offer it; for a token of an account, only the account’s groups.'),
+    groups: hideable('group', z.array(z.string())).describe(
+      'The groups that offer it; for a token of an account, only the account’s groups.',
+    ),
     routes: hideable('provider', z.array(routeSchema)).describe('Empty for a token of one account.'),
     created_at: timeText(),
   })
@@ -442,6 +445,10 @@ export const settingSchema = z
     kind: z.enum(['integer', 'boolean', 'text', 'texts']),
     least: z.int().nullable(),
     most: z.int().nullable(),
+    options: z
+      .array(z.string())
+      .nullable()
+      .describe('The words that it can be, or each of its texts; null: any that it accepts.'),
     nullable: z.boolean(),
   })
   .openapi('Setting');

@@ -28,8 +28,9 @@ export const planSchema = z
     windows: z
       .object({ '5h': windowShown, day: windowShown, week: windowShown, month: windowShown })
       .describe('The allowance of each window; null: there is no window of this length.'),
-    groups: hideable('group', z.array(z.string()))
-      .describe('Added to the groups of the account. The plan pays for messages of these; empty: of all its groups.'),
+    groups: hideable('group', z.array(z.string())).describe(
+      'Added to the groups of the account. The plan pays for messages of these; empty: of all its groups.',
+    ),
     limits: z
       .object({ rpm: limitShown, input_tpm: limitShown, output_tpm: limitShown, concurrency: limitShown })
       .describe('Replace the limits of the groups that the plan pays for; null: as in the group.'),
@@ -48,7 +49,9 @@ export const accountPlanSchema = z
       .boolean()
       .nullable()
       .describe('Whether the wallet pays for what the plan does not; null without a plan.'),
-    groups: hideable('group', z.array(z.string()).nullable()).describe('Groups that the plan pays for; null: all of the account.'),
+    groups: hideable('group', z.array(z.string()).nullable()).describe(
+      'Groups that the plan pays for; null: all of the account.',
+    ),
     windows: z.array(
       z.object({
         length: z.enum(['5h', 'day', 'week', 'month']),

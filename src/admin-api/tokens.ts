@@ -107,7 +107,9 @@ export const meSchema = z
     name: z.string().nullable(),
     email: z.string().nullable().describe('null for a token.'),
     role: roleField,
-    account: z.object({ id: idField('acct'), name: z.string(), groups: hideable('group', z.array(z.string())) }).nullable(),
+    account: z
+      .object({ id: idField('acct'), name: z.string(), groups: hideable('group', z.array(z.string())) })
+      .nullable(),
     expires_at: timeShown.nullable(),
     hidden: z.array(z.enum(hideables)).describe('What the operator hides from accounts, and so from this caller.'),
     base_url: z.string().nullable().describe('The public URL of this service for API clients; null if not configured.'),

@@ -123,7 +123,9 @@ export const usageSchema = z
     plan_paid: amountShown.describe('The part of the cost that the plan of the account paid.'),
     provider_cost: amountShown.nullable(),
     margin: amountShown.nullable().describe('cost − written_off − provider_cost; null if provider_cost is unknown.'),
-    rates: z.record(z.string(), z.string()).describe('Without `multiplier` if it is hidden: then the rates are those after it.'),
+    rates: z
+      .record(z.string(), z.string())
+      .describe('Without `multiplier` if it is hidden: then the rates are those after it.'),
     attempts: z.array(
       z.object({
         provider: hideable('provider', z.string()),

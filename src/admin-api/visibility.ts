@@ -1,4 +1,4 @@
-// What account holders do not see if the operator hides it. Schemas mark the members that name a provider, an upstream
+// Strips what the operator hides from account holders. Schemas mark the members that name a provider, an upstream
 // model, a group or a multiplier; each answer to an account holder is stripped by the schema of its route.
 
 import { z } from '@hono/zod-openapi';
@@ -41,11 +41,8 @@ export function providerText<Schema extends z.ZodString>(schema: Schema): Schema
   return schema;
 }
 
-/** What is hidden from the principal; undefined: from everybody who has not signed in. */
-export function hiddenFrom(
-  { catalog }: Pick<AdminDependencies, 'catalog'>,
-  principal: Principal | undefined,
-): Hidden {
+/** The things that the principal does not see; undefined: a client without a token. */
+export function hiddenFrom({ catalog }: Pick<AdminDependencies, 'catalog'>, principal: Principal | undefined): Hidden {
   return principal?.accountId === null ? NOTHING_HIDDEN : hiddenFromAccounts(catalog.current());
 }
 

@@ -90,6 +90,7 @@ export {
 } from './resolve-model.ts';
 export { DEFAULT_SETTINGS, type Settings } from './settings.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';
+export { credentialContext, resealDocument, sealedCredentials } from './store.ts';
 export {
   emptied,
   type Hidden,
@@ -100,4 +101,3 @@ export {
   NOTHING_HIDDEN,
   withoutHidden,
 } from './visibility.ts';
-export { credentialContext, resealDocument, sealedCredentials } from './store.ts';

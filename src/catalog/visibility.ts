@@ -1,11 +1,11 @@
-// What the operator may hide from account holders.
+// The things that the operator may hide from account holders.
 
 import type { Catalog } from './model.ts';
 
 export const hideables = ['provider', 'upstream_model', 'group', 'multiplier'] as const;
 export type Hideable = (typeof hideables)[number];
 
-/** What is hidden from a reader. */
+/** The things that a reader does not see. */
 export interface Hidden {
   things: ReadonlySet<Hideable>;
   /** The text without the names of hidden providers and upstream models. */
@@ -16,7 +16,7 @@ export const NOTHING_HIDDEN: Hidden = Object.freeze({ things: new Set<Hideable>(
 
 const hiddenIn = new WeakMap<Catalog, Hidden>();
 
-/** What is hidden from the people, tokens and keys of accounts. */
+/** The things that people, tokens and keys of accounts do not see. */
 export function hiddenFromAccounts(catalog: Catalog): Hidden {
   if (catalog.settings.hiddenFromAccounts.length === 0) return NOTHING_HIDDEN;
   let hidden = hiddenIn.get(catalog);
@@ -37,7 +37,7 @@ const MEMBERS: Readonly<Record<string, Hideable>> = {
   multiplier: 'multiplier',
 };
 
-/** What a member with this name would tell; null: nothing that can be hidden. */
+/** The thing that a member with this name tells; null: none that can be hidden. */
 export function hideableOf(name: string): Hideable | null {
   return Object.hasOwn(MEMBERS, name) ? (MEMBERS[name] ?? null) : null;
 }
@@ -58,7 +58,7 @@ function strip(value: unknown, things: ReadonlySet<Hideable>): unknown {
   );
 }
 
-/** What stands in the place of a hidden value. */
+/** The value in place of a hidden one. */
 export function emptied(value: unknown): unknown {
   return Array.isArray(value) ? [] : null;
 }
@@ -89,6 +89,9 @@ export function makeRedact({ settings, providers, models, aliases }: Catalog): H
     for (const { name, routes } of models.values()) for (const { upstreamModel } of routes) add(upstreamModel, name);
   const inOrder = [...words.keys()].sort((one, other) => other.length - one.length).map((word) => RegExp.escape(word));
   if (inOrder.length === 0) return NOTHING_HIDDEN.redact;
-  const pattern = new RegExp(`${hides('provider') ? 'https?://[^\\s"\']+|' : ''}(?<![\\w-])(?:${inOrder.join('|')})(?![\\w-])`, 'gi');
+  const pattern = new RegExp(
+    `${hides('provider') ? 'https?://[^\\s"\']+|' : ''}(?<![\\w-])(?:${inOrder.join('|')})(?![\\w-])`,
+    'gi',
+  );
   return (text) => text.replace(pattern, (found) => words.get(found.toLowerCase()) ?? '…');
 }

@@ -53,7 +53,7 @@ export interface ExportSources {
 export interface ExportNames {
   /** The name of the installation, which issues invoices. */
   installation: string;
-  /** What the operator hides from accounts: it has no value in their files. */
+  /** The things that the operator hides from accounts: they have no value in their files. */
   hidden: readonly Hideable[];
 }
 

@@ -56,7 +56,8 @@ export async function openRoute(gateway: Gateway, message: OpenMessage, request:
       attempt.failed(fault);
       message.noteAttempt(fault);
       // An earlier failure stays the answer if a later provider only does not support the request.
-      if (!fault.isUnsupported || failure === null) failure = message.stopError ?? faultError(fault, hiddenFromAccounts(catalog));
+      if (!fault.isUnsupported || failure === null)
+        failure = message.stopError ?? faultError(fault, hiddenFromAccounts(catalog));
       if (fault.kind === 'unusable') message.takeUnusable(fault);
       if (message.isOver) break; // partial output is billed as received
       message.rewind();

@@ -370,7 +370,8 @@ async function fail(message: OpenMessage, thrown: unknown): Promise<StreamEvent>
   message.attempt?.abort(); // if the upstream did not fail, it is still sending
   if (thrown instanceof ProviderFault && thrown.kind === 'unusable') message.takeUnusable(thrown);
   const outcome = cutBy(message, thrown);
-  const error = message.stopError ?? (outcome === 'client_gone' ? clientTooSlow() : asCutError(thrown, message.admitted.catalog));
+  const error =
+    message.stopError ?? (outcome === 'client_gone' ? clientTooSlow() : asCutError(thrown, message.admitted.catalog));
   try {
     await message.fail(error, outcome);
   } catch (failure) {

@@ -6,7 +6,18 @@ import { FairQueue } from '../base/fair-queue.ts';
 import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
-import { type Catalog, explainPrice, type Group, groupUnder, type Hidden, hiddenFromAccounts, multipliedRates, type PricePart, tierOfRates, withoutHidden } from '../catalog/catalog.ts';
+import {
+  type Catalog,
+  explainPrice,
+  type Group,
+  groupUnder,
+  type Hidden,
+  hiddenFromAccounts,
+  multipliedRates,
+  type PricePart,
+  tierOfRates,
+  withoutHidden,
+} from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import {
@@ -193,7 +204,8 @@ export async function describeUsage(
     open: await reader.openMessage(requestId),
     record: await reader.getUsage(requestId),
   }));
-  if (record?.key === key.id) return { status: 200, body: JSON.stringify(usageJson(record, hiddenFromAccounts(catalog))) };
+  if (record?.key === key.id)
+    return { status: 200, body: JSON.stringify(usageJson(record, hiddenFromAccounts(catalog))) };
   if (open?.key === key.id)
     return {
       status: STATUS_IN_PROGRESS,

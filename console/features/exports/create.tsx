@@ -64,7 +64,12 @@ export function ExportCreate() {
         <Stack>
           <SegmentedControl aria-label="Content" data={optionsOf(kindLabels)} {...form.getInputProps('kind')} />
           {kind === 'costs' && (
-            <MultiSelect label="By" data={optionsOf(dimensionLabelsFor(me))} maxValues={2} {...form.getInputProps('by')} />
+            <MultiSelect
+              label="By"
+              data={optionsOf(dimensionLabelsFor(me))}
+              maxValues={2}
+              {...form.getInputProps('by')}
+            />
           )}
           {kind === 'costs' && by.includes('tag') && (
             <TextInput label="Tag name" autoComplete="off" required {...form.getInputProps('tag_name')} />

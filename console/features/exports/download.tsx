@@ -40,7 +40,12 @@ export function Download() {
           <Choice label="Content" value={kind} labels={kindLabels} onChange={setKind} />
           {kind === 'costs' && (
             <>
-              <Choice label="By" value={first} labels={dimensionLabelsFor(me)} onChange={(value) => setBy([value, second])} />
+              <Choice
+                label="By"
+                value={first}
+                labels={dimensionLabelsFor(me)}
+                onChange={(value) => setBy([value, second])}
+              />
               <Choice
                 label="And by"
                 value={second}

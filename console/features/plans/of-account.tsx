@@ -53,7 +53,9 @@ function CurrentPlan({ plan }: { plan: AccountPlanShape }) {
           </SimpleGrid>
           <Facts
             facts={[
-              hidden.includes('group') ? null : { name: 'Pays for', value: plan.groups?.join(', ') ?? 'All groups of the account' },
+              hidden.includes('group')
+                ? null
+                : { name: 'Pays for', value: plan.groups?.join(', ') ?? 'All groups of the account' },
               plan.paid_until === null ? null : { name: 'Paid until', value: <When at={plan.paid_until} /> },
               { name: 'Ends', value: <When at={plan.ends_at} /> },
             ]}

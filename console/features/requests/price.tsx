@@ -164,7 +164,10 @@ function rowOfLine(line: PriceLine): PriceRow {
   return { label: partLabels[line.part], line, usd: line.amount };
 }
 
-function roundingRows({ sum, multiplier, beforeRounding, afterRounding, ...price }: PriceCalculation, group: string | null) {
+function roundingRows(
+  { sum, multiplier, beforeRounding, afterRounding, ...price }: PriceCalculation,
+  group: string | null,
+) {
   const rows: PriceRow[] = [{ label: 'Subtotal', usd: sum }];
   if (multiplier !== '1')
     rows.push(

@@ -1,5 +1,5 @@
-// What the operator hides from accounts: every route, as everybody in an account and without a token, with names of a provider, an
-// upstream model, a group and a multiplier that no answer may have.
+// Hidden things: asks every route, as each role of accounts and without a token, and searches the answers for the names of a
+// provider, an upstream model, a group and a multiplier.
 
 import { beforeAll, expect, test } from 'bun:test';
 import { z } from '@hono/zod-openapi';
@@ -10,8 +10,8 @@ import { type Json, useKey } from './installation.ts';
 import { type Cell, describe, objectsOfEveryKind, ownObject, plainCell, send } from './matrix/cells.ts';
 import { type Operation, readDocument, readOperations } from './matrix/operations.ts';
 import { valuesOfQuery } from './matrix/query-values.ts';
-import { makeWorld, principalNamed, restoreWorld, type World } from './matrix/world.ts';
 import { takeSnapshot } from './matrix/tables.ts';
+import { makeWorld, principalNamed, restoreWorld, type World } from './matrix/world.ts';
 
 const names = ['canary-provider', 'canary-upstream', 'canary-group', '1.234567', 'canary.example'];
 const everything = { hidden_from_accounts: [...hideables] };
@@ -29,7 +29,15 @@ beforeAll(async () => {
       providers: { 'canary-provider': { kind: 'anthropic', base_url: 'https://canary.example', api_key: 'sk-1' } },
       models: { 'alpha-canary': { price: { input: '3', output: '15' }, routes: [route] } },
       groups: { 'canary-group': { models: ['alpha-canary'], multiplier: '1.234567' } },
-      plans: { 'alpha-plan': { title: 'Alpha', price: '10', windows: { day: '1' }, groups: ['canary-group'], is_offered: true } },
+      plans: {
+        'alpha-plan': {
+          title: 'Alpha',
+          price: '10',
+          windows: { day: '1' },
+          groups: ['canary-group'],
+          is_offered: true,
+        },
+      },
     },
   });
   await ask('PATCH', `/api/v1/accounts/${accountIds.alpha}`, { groups: ['alpha-group', 'sandbox', 'canary-group'] });
@@ -42,12 +50,35 @@ beforeAll(async () => {
       ...{ maker, label: null, isRevoked: false },
     });
     const [requestId = ''] = await useKey(installation, body, 1, {
-      ...{ group: 'canary-group', model: 'alpha-canary', provider: 'canary-provider', upstreamModel: 'canary-upstream' },
-      rates: { tier: 'standard', multiplier: '1.234567', input: '3', output: '15', cache_read: '3', cache_write_5m: '3', cache_write_1h: '3' },
-      cost: 3_772_837,
-      error: { code: 'upstream_rejected', message: 'canary-provider: canary-upstream is unknown, see https://canary.example/docs' },
+      ...{
+        group: 'canary-group',
+        model: 'alpha-canary',
+        provider: 'canary-provider',
+        upstreamModel: 'canary-upstream',
+      },
+      rates: {
+        tier: 'standard',
+        multiplier: '1.234567',
+        input: '3',
+        output: '15',
+        cache_read: '3',
+        cache_write_5m: '3',
+        cache_write_1h: '3',
+      },
+      cost: 3_748_146,
+      error: {
+        code: 'upstream_rejected',
+        message: 'canary-provider: canary-upstream is unknown, see https://canary.example/docs',
+      },
       attempts: [
-        { provider: 'canary-provider', model: 'canary-upstream', result: 'rejected', status: 400, ms: 3, reason: 'canary-upstream' },
+        {
+          provider: 'canary-provider',
+          model: 'canary-upstream',
+          result: 'rejected',
+          status: 400,
+          ms: 3,
+          reason: 'canary-upstream',
+        },
       ],
     });
     world.objects.unshift({
@@ -109,8 +140,43 @@ test('no answer of any route names what is hidden from accounts', async () => {
 
 test('operators and viewers see everything that is hidden from accounts', async () => {
   await hide(everything);
-  for (const name of ['operator', 'viewer'])
-    expect([...(await found(name)).keys()].sort()).toEqual([...names].sort());
+  for (const name of ['operator', 'viewer']) expect([...(await found(name)).keys()].sort()).toEqual([...names].sort());
+});
+
+test('what would tell whether a hidden name is right is refused for account holders, and for operators it is not', async () => {
+  await hide(everything);
+  const { ask } = world.installation;
+  const owner = { authorization: String(principalNamed(world, 'owner of alpha').authorization) };
+  const reads = [
+    '/usage?provider=sandbox',
+    '/usage/totals?group_by=provider',
+    '/usage/totals?then_by=provider',
+    '/exports/file?by=day,provider',
+    '/accounts?group=sandbox',
+  ];
+  for (const path of reads) {
+    expect([path, (await ask('GET', `/api/v1${path}`, undefined, owner)).status]).toEqual([path, 400]);
+    expect([path, (await ask('GET', `/api/v1${path}`)).status]).toEqual([path, 200]);
+  }
+  const key = await ask('POST', '/api/v1/keys', { groups: ['sandbox'] }, owner);
+  expect(JSON.stringify(key.body)).toContain('groups: is not available: the operator hides it from accounts');
+});
+
+test('without the multiplier, accounts see rates after it, and their receipts add up', async () => {
+  await hide({ hidden_from_accounts: ['multiplier'] });
+  const { ask } = world.installation;
+  const owner = { authorization: String(principalNamed(world, 'owner of alpha').authorization) };
+  const usage = world.objects.find(({ kind, name }) => kind === 'usage' && name.startsWith('canary'));
+  const { body } = await ask('GET', `/api/v1/usage/${usage?.id}`, undefined, owner);
+  const price = body['price'] as Json & { parts: Json[] };
+  expect(body).toMatchObject({ group: 'canary-group', provider: 'canary-provider', rates: { input: '3.703701' } });
+  expect(price).toMatchObject({ multiplier: null, after_rounding: '0.003748146', before_rounding: '0.003748145412' });
+  expect(price.parts[0]).toMatchObject({ part: 'input', rate: '3.703701', amount: '0.0018518505' });
+  const { body: models } = await ask('GET', '/api/v1/models', undefined, owner);
+  const sold = (models['data'] as Json[]).find(({ name }) => name === 'alpha-canary');
+  expect(sold).toMatchObject({ price: { input: '3.703701', output: '18.518505' } });
+  const { body: seen } = await ask('GET', `/api/v1/usage/${usage?.id}`);
+  expect(seen).toMatchObject({ rates: { input: '3', multiplier: '1.234567' }, price: { multiplier: '1.234567' } });
 });
 
 /** Members whose names could be those of something hidden, and are not. */
@@ -128,8 +194,10 @@ test('every text of an answer to accounts that is named like something hidden is
   const left = makeRoutes(nothing).flatMap(({ config, strip }) => {
     const roles = (config as { 'x-roles'?: string[] })['x-roles'] ?? ['owner'];
     if (!roles.includes('owner') && !roles.includes('member')) return [];
-    const { schema } = (config.responses[200] ?? config.responses[201])?.content?.['application/json'] ?? {};
-    const sample = sampleOf(schema as z.ZodType | undefined);
+    const { content = {} } = (config.responses[200] ?? config.responses[201]) as {
+      content?: Record<string, { schema: unknown }>;
+    };
+    const sample = sampleOf(content['application/json']?.schema as z.ZodType | undefined);
     return membersOf(strip === null ? sample : strip(sample, hidden), String(config.operationId));
   });
   expect(left.filter((path) => !HARMLESS.some((one) => one.test(path)))).toEqual([]);
@@ -150,7 +218,9 @@ const WORD = 'canary';
 /** A value of the schema with a word in every text. */
 function sampleOf(schema: z.ZodType | undefined): unknown {
   if (schema instanceof z.ZodObject)
-    return Object.fromEntries(Object.entries(schema.shape).map(([name, member]) => [name, sampleOf(member as z.ZodType)]));
+    return Object.fromEntries(
+      Object.entries(schema.shape).map(([name, member]) => [name, sampleOf(member as z.ZodType)]),
+    );
   if (schema instanceof z.ZodArray) return [sampleOf(schema.element as z.ZodType)];
   if (schema instanceof z.ZodRecord) return Object.fromEntries(NAMES.map((name) => [name, WORD]));
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return sampleOf(schema.unwrap() as z.ZodType);
