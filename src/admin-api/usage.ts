@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { beganAtMs } from '../base/ids.ts';
-import { explainPrice, multipliedRates, tierOfRates } from '../catalog/catalog.ts';
+import { explainPrice, multipliedRates, ratesWithoutMultiplier, tierOfRates } from '../catalog/catalog.ts';
 import type { StoredUsageRecord, UsageRecord } from '../ledger/ledger.ts';
 import { marginOf, type RankingPlace, usageRankings } from '../reports/reports.ts';
 import { SERVICE_TIERS } from '../wire/wire.ts';
@@ -250,7 +250,7 @@ function usageJson(record: StoredUsageRecord, call: Call): z.infer<typeof usageS
   const { cacheWrite5mTokens, cacheWrite1hTokens, attempts, meters } = record;
   return encodeUsage({
     ...record,
-    rates: hidesMultiplier(call) ? multipliedRates(record.rates) : record.rates,
+    rates: hidesMultiplier(call) ? ratesWithoutMultiplier(record.rates) : record.rates,
     cacheReadInputTokens: record.cacheReadTokens,
     cacheCreationInputTokens: cacheWrite5mTokens + cacheWrite1hTokens,
     cacheCreation: {

@@ -53,6 +53,7 @@ export {
   priceRoute,
   priceWorstCase,
   rateRecord,
+  ratesWithoutMultiplier,
   tierOfRates,
   UNBILLED_RATES,
   type WorstCase,

@@ -376,15 +376,22 @@ export function multipliedPrice(price: ModelPrice, multiplierMillionths: bigint)
   };
 }
 
-/** Recorded rates after the multiplier, and without it. */
-export function multipliedRates({ multiplier: text = '1', ...rates }: Readonly<Record<string, string>>) {
-  const multiplier = parseDecimal(text, MULTIPLIER_DIGITS) ?? MILLION;
+/** Recorded rates after the multiplier, which is 1 then. */
+export function multipliedRates(rates: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const multiplier = readDecimal(rates, 'multiplier', MULTIPLIER_DIGITS);
+  if (multiplier === null) return rates;
   const names = PARTS.map(([, , name]) => name);
-  const entries = Object.entries(rates).map(([name, value]): [string, string] => {
-    const rate = names.includes(name) ? parseDecimal(value, RATE_DIGITS) : null;
-    return [name, rate === null ? value : formatDecimal(rate * multiplier, RECORDED_DIGITS)];
+  const entries = Object.entries(rates).map(([name, text]): [string, string] => {
+    const rate = names.includes(name) ? parseDecimal(text, RATE_DIGITS) : null;
+    return [name, rate === null ? text : formatDecimal(rate * multiplier, RECORDED_DIGITS)];
   });
-  return Object.fromEntries(entries);
+  return { ...Object.fromEntries(entries), multiplier: '1' };
+}
+
+/** The rates as somebody sees them who does not see the multiplier. */
+export function ratesWithoutMultiplier(rates: Readonly<Record<string, string>>): Record<string, string> {
+  const { multiplier: _, ...others } = multipliedRates(rates);
+  return others;
 }
 
 /** All amounts are exact decimals in USD. */
@@ -410,7 +417,7 @@ const PARTS: readonly [part: PricePart['part'], count: keyof TokenCounts, rate: 
 
 /** `rates` are as written by rateRecord, or those of multipliedRates. null if a rate for a used part is missing. The sum before rounding is exact. */
 export function explainPrice(rates: Readonly<Record<string, string>>, counts: TokenCounts) {
-  const multiplier = Object.hasOwn(rates, 'multiplier') ? readDecimal(rates, 'multiplier', MULTIPLIER_DIGITS) : MILLION;
+  const multiplier = readDecimal(rates, 'multiplier', MULTIPLIER_DIGITS);
   if (multiplier === null) return null;
   const parts: PricePart[] = [];
   let sum = 0n;

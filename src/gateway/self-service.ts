@@ -14,6 +14,7 @@ import {
   type Hidden,
   hiddenFromAccounts,
   multipliedRates,
+  ratesWithoutMultiplier,
   type PricePart,
   tierOfRates,
   withoutHidden,
@@ -215,7 +216,7 @@ export async function describeUsage(
 }
 
 function usageJson(record: UsageRecord, hidden: Hidden) {
-  const rates = hidden.things.has('multiplier') ? multipliedRates(record.rates) : record.rates;
+  const isMultiplied = hidden.things.has('multiplier');
   const shown = {
     request_id: record.requestId,
     at: new Date(record.atMs).toISOString(),
@@ -237,8 +238,8 @@ function usageJson(record: UsageRecord, hidden: Hidden) {
     service_tier: tierOfRates(record.rates),
     cost: formatUsd(record.cost),
     charged: formatUsd(record.cost - record.writtenOff),
-    rates,
-    price: priceJson(record, rates),
+    rates: isMultiplied ? ratesWithoutMultiplier(record.rates) : record.rates,
+    price: priceJson(record, isMultiplied ? multipliedRates(record.rates) : record.rates),
     attempts: record.attempts.length,
     latency_ms: record.latencyMs,
     first_token_ms: record.firstTokenMs,
