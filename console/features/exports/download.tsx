@@ -41,13 +41,13 @@ export function Download() {
           {kind === 'costs' && (
             <>
               <Choice
-                label="By"
+                label="Group by"
                 value={first}
                 labels={dimensionLabelsFor(me)}
                 onChange={(value) => setBy([value, second])}
               />
               <Choice
-                label="And by"
+                label="Then by"
                 value={second}
                 labels={withoutDimension(dimensionLabelsFor(me), first)}
                 onChange={(value) => setBy([first, value])}
@@ -70,8 +70,7 @@ export function Download() {
           </Button>
         </Group>
         <Hint size="xs">
-          Amounts equal the statements of the same month. A file of many requests takes minutes: the browser shows its
-          progress.
+          Amounts match the statements of the same month. A large file takes minutes. The browser shows the progress.
         </Hint>
       </Stack>
     </Section>
@@ -106,7 +105,7 @@ function Accounts({ account, setAccount, hasBelow, setBelow }: AccountsProps) {
       )}
       {(account !== '' || me.account !== null) && (
         <Checkbox
-          label="With the accounts below it"
+          label="Include sub-accounts"
           checked={hasBelow}
           onChange={({ currentTarget }) => setBelow(currentTarget.checked)}
           mb={8}
