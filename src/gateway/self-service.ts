@@ -14,8 +14,8 @@ import {
   type Hidden,
   hiddenFromAccounts,
   multipliedRates,
-  ratesWithoutMultiplier,
   type PricePart,
+  ratesWithoutMultiplier,
   tierOfRates,
   withoutHidden,
 } from '../catalog/catalog.ts';
