@@ -131,7 +131,13 @@ async function hide(settings: Json): Promise<void> {
 test('account holders see providers, groups and multipliers as long as the operator hides nothing', async () => {
   const shown = await found('owner of alpha');
   expect([...shown.keys()].sort()).toEqual([...names].sort());
-  const places = ['/exports/file?kind=records', '/exports/file?kind=focus', '/usage/totals?group_by=provider', '/audit', '/me'];
+  const places = [
+    '/exports/file?kind=records',
+    '/exports/file?kind=focus',
+    '/usage/totals?group_by=provider',
+    '/audit',
+    '/me',
+  ];
   for (const place of places)
     expect([place, [...shown.values()].flat().some((cell) => cell.includes(`/api/v1${place}`))]).toEqual([place, true]);
 });
