@@ -70,6 +70,7 @@ import { after, afterSorted, answerPage, answerRows, answerSorted, requesterOf, 
 import { findPerson } from './people.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 import { shownSecret } from './tokens.ts';
+import { hideable } from './visibility.ts';
 
 export const keySchema = z
   .object({
@@ -78,7 +79,7 @@ export const keySchema = z
     person: personShown.nullable().describe('The person whose key it is; null: a service key of the account.'),
     name: z.string(),
     prefix: z.string().describe('The first characters of its secret, for identification.'),
-    groups: z.array(z.string()),
+    groups: hideable('group', z.array(z.string())),
     models: z.array(z.string()).nullable(),
     quota: amountShown.nullable(),
     quota_period: periodField,
