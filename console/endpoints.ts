@@ -34,6 +34,7 @@ import type {
   KeyShape,
   ListedModelShape,
   MailedShape,
+  MarginShape,
   MeShape,
   ModelShape,
   PageShape,
@@ -187,6 +188,7 @@ export interface Endpoints {
   'GET /usage': PageShape<UsageShape> & { searched_since: string | null };
   'GET /usage/{request_id}': ReceiptShape;
   'POST /usage/{request_id}/refunds': RefundShape;
+  'GET /usage/margin': MarginShape;
   'GET /usage/summary': UsageSummaryShape;
   'GET /usage/timeline': UsageTimelineShape;
   'GET /usage/top': UsageTopShape;

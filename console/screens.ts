@@ -57,6 +57,12 @@ export const screens: readonly Screen[] = [
     roles: everyone,
   },
   {
+    path: '/margin',
+    load: async () => (await import('./features/margin/show.tsx')).MarginShow,
+    roles: installation,
+    nav: { section: 'monitoring', label: 'Margin', icon: 'percent' },
+  },
+  {
     path: '/events',
     load: async () => (await import('./features/events/list.tsx')).EventList,
     roles: accountReaders,

@@ -56,7 +56,7 @@ const names = {
   tag: z.string().nullable(),
 };
 
-const changeSchema = z
+export const changeSchema = z
   .object({
     effect: z.enum(marginEffects).describe('See docs/admin-api.md#margin.'),
     amount: amountShown,
@@ -65,6 +65,8 @@ const changeSchema = z
       .describe(`The largest parts of the effect, at most ${bounds.marginPartsMax}.`),
   })
   .openapi('MarginChange');
+
+export const marginGroupSchema = z.object({ ...names, ...figures, previous: figuresSchema }).openapi('MarginGroup');
 
 export const marginSchema = z
   .object({
@@ -82,7 +84,7 @@ export const marginSchema = z
       .array(changeSchema)
       .describe('Why the margin of all groups changed, effect by effect. The amounts add up to the change.'),
     data: z
-      .array(z.object({ ...names, ...figures, previous: figuresSchema }).openapi('MarginGroup'))
+      .array(marginGroupSchema)
       .describe('The groups of both periods, highest revenue first.'),
     groups: countShown.describe('Total number of groups; `data` has at most `limit` of them.'),
   })

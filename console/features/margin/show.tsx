@@ -1,0 +1,288 @@
+// The margin of a period: against the period before, why it changed, and by model, provider, group, account, key, user or tag.
+
+import { Group, Select, SimpleGrid, Stack, Text } from '@mantine/core';
+import type { MarginChangeShape, MarginGroupShape, MarginShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount } from '../../figures.ts';
+import { useFilters } from '../../filters.ts';
+import { optionsOf } from '../../labels.ts';
+import { nanoOf, usdOf } from '../../money.ts';
+import { type Names, useActors, useNames } from '../../names.ts';
+import { type Column, moneyColumn, NameLink, NoRows, PlainTable } from '../../parts/data-table.tsx';
+import { TextFilter } from '../../parts/fields.tsx';
+import { ActionButton } from '../../parts/link.tsx';
+import { Money } from '../../parts/money.tsx';
+import { Hint, Loading, PageFailure, PageHead, Section, StatTile } from '../../parts/page.tsx';
+import { RangeFilter, refreshMs, useRange } from '../../parts/range.tsx';
+import { useGet } from '../../queries.ts';
+import { comparedRanges, rangeQuery } from '../../range.ts';
+import {
+  effectTexts,
+  type FilterName,
+  filterLabels,
+  filtersOf,
+  type Grouping,
+  groupingOf,
+  groupLabels,
+  marginPercent,
+  nameOfGroup,
+} from './texts.ts';
+
+const GROUPS_SHOWN = 200;
+
+export function MarginShow() {
+  const { values } = useFilters();
+  const range = useRange();
+  const before = comparedRanges(range, Date.now())?.before;
+  const { data, error, refetch } = useGet('/usage/margin', {
+    query: {
+      ...filtersOf(values),
+      ...rangeQuery(range),
+      ...(before !== undefined && previousQuery(before)),
+      ...groupingQuery(values),
+      limit: GROUPS_SHOWN,
+    },
+    everyMs: refreshMs[range.step],
+  });
+  return (
+    <>
+      <PageHead
+        title="Margin"
+        text="Revenue less provider cost, of requests whose provider cost is known."
+        actions={<RangeFilter />}
+      />
+      {data === undefined ? (
+        error === null ? (
+          <Loading />
+        ) : (
+          <PageFailure failure={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <Stack>
+          <ActiveFilters />
+          <Tiles margin={data} />
+          <Why margin={data} />
+          <Groups margin={data} />
+        </Stack>
+      )}
+    </>
+  );
+}
+
+function previousQuery(before: { sinceMs: number; untilMs: number }): Record<'previous_since' | 'previous_until', string> {
+  const { since, until = since } = rangeQuery(before);
+  return { previous_since: since, previous_until: until };
+}
+
+/** Until the name of a tag is known, groups are models. */
+function groupingQuery(values: Readonly<Record<string, string>>): Record<string, string> {
+  const grouping = groupingOf(values);
+  const { tag_name: tagName = '' } = values;
+  if (grouping !== 'tag') return { group_by: grouping };
+  return tagName === '' ? { group_by: 'model' } : { group_by: 'tag', tag_name: tagName };
+}
+
+/** The filters that rows have set, each with a button that removes it. */
+function ActiveFilters() {
+  const { values, set } = useFilters();
+  const names = useNames([{ account: values['account'] ?? null, key: values['key'] ?? null }]);
+  const active = (Object.keys(filterLabels) as FilterName[]).filter((name) => values[name] !== undefined);
+  if (active.length === 0) return null;
+  const shown = (name: FilterName, value: string) => (name === 'account' || name === 'key' ? names[name](value) : value);
+  return (
+    <Group gap="xs" role="group" aria-label="Filters">
+      {active.map((name) => (
+        <ActionButton
+          key={name}
+          label={`${filterLabels[name]}: ${shown(name, values[name] ?? '')} ×`}
+          aria-label={`Remove the filter ${filterLabels[name]}`}
+          size="compact-sm"
+          variant="light"
+          onClick={() => set({ [name]: null })}
+        />
+      ))}
+    </Group>
+  );
+}
+
+function Tiles({ margin: { total, previous, is_previous_complete: isCompared } }: { margin: MarginShape }) {
+  const isLoss = total.margin.startsWith('-');
+  const before = (usd: string) => isCompared && <>Previous period: <Money usd={usd} /></>;
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }}>
+      <StatTile label="Revenue" value={<Money usd={total.revenue} />} note={before(previous.revenue)} />
+      <StatTile label="Provider cost" value={<Money usd={total.provider_cost} />} note={before(previous.provider_cost)} />
+      <StatTile
+        label="Margin"
+        value={<Money usd={total.margin} />}
+        note={before(previous.margin)}
+        {...(isLoss && { color: 'red' })}
+      />
+      <StatTile
+        label="Margin in percent"
+        value={marginPercent(total.margin_percent)}
+        note={isCompared ? `Previous period: ${marginPercent(previous.margin_percent)}` : <NotCosted usd={total.revenue_without_margin} />}
+        {...(isLoss && { color: 'red' })}
+      />
+    </SimpleGrid>
+  );
+}
+
+function NotCosted({ usd }: { usd: string }) {
+  return nanoOf(usd) === 0n ? null : <><Money usd={usd} /> of revenue has no known provider cost</>;
+}
+
+function Why({ margin }: { margin: MarginShape }) {
+  const { total, previous, changes, is_previous_complete: isCompared } = margin;
+  const change = usdOf(nanoOf(total.margin) - nanoOf(previous.margin));
+  return (
+    <Section
+      title="Why the margin changed"
+      text={isCompared ? 'Against the previous period. The effects add up to the change.' : undefined}
+      aside={isCompared && <Change usd={change} fw={600} />}
+      isPadded={false}
+    >
+      {!isCompared && <Hint px="md" pb="md">There is no complete previous period to compare with.</Hint>}
+      {isCompared && changes.length === 0 && <Hint px="md" pb="md">Nothing changed.</Hint>}
+      {isCompared && changes.length > 0 && (
+        <PlainTable label="Effects on the margin" columns={changeColumns} rows={changes} keyOf={({ effect }) => effect} />
+      )}
+    </Section>
+  );
+}
+
+const changeColumns: Column<MarginChangeShape>[] = [
+  {
+    name: 'effect',
+    label: 'Effect',
+    show: ({ effect }) => (
+      <>
+        <Text size="sm" fw={500}>
+          {effectTexts[effect].label}
+        </Text>
+        <Hint size="xs">{effectTexts[effect].text}</Hint>
+      </>
+    ),
+  },
+  {
+    name: 'parts',
+    label: 'Largest parts',
+    from: 'sm',
+    show: ({ parts }) => (
+      <Stack gap={2}>
+        {parts.map(({ model, group, provider, amount }) => {
+          const names = [model, group, provider].filter((name) => name !== null).map((name) => name || 'unknown');
+          return (
+            <Group key={names.join(' ')} gap="xs" justify="space-between" wrap="nowrap">
+              <Text size="sm" className="wrap">
+                {names.join(' · ')}
+              </Text>
+              <Change usd={amount} size="sm" />
+            </Group>
+          );
+        })}
+      </Stack>
+    ),
+  },
+  { name: 'amount', label: 'Effect on margin', align: 'right', show: ({ amount }) => <Change usd={amount} /> },
+];
+
+function Change({ usd, ...text }: { usd: string; fw?: number; size?: 'sm' }) {
+  const nano = nanoOf(usd);
+  return (
+    <Text component="span" size="sm" style={{ whiteSpace: 'nowrap' }} {...(nano !== 0n && { c: nano < 0n ? 'red' : 'teal' })} {...text}>
+      {nano > 0n && '+'}
+      <Money usd={usd} />
+    </Text>
+  );
+}
+
+function Groups({ margin: { data, groups, is_previous_complete: isCompared } }: { margin: MarginShape }) {
+  const { values, set } = useFilters();
+  const names = useNames(data);
+  const personName = useActors(data.map(({ person }) => person));
+  const grouping = groupingOf(values);
+  const naming = { ...names, person: personName };
+  return (
+    <Section
+      title={`By ${groupLabels[grouping] === 'API key' ? 'API key' : groupLabels[grouping].toLowerCase()}`}
+      text={groups > data.length ? `The ${formatCount(data.length)} with the highest revenue of ${formatCount(groups)}.` : undefined}
+      isPadded={false}
+      aside={
+        <Group gap="xs">
+          {grouping === 'tag' && (
+            <TextFilter name="tag_name" aria-label="Tag name" placeholder="cost_centre" size="xs" w={150} />
+          )}
+          <Select
+            aria-label="Group by"
+            size="xs"
+            w={150}
+            data={optionsOf(groupLabels)}
+            value={grouping}
+            onChange={(name) => set({ group_by: name === 'model' ? null : name })}
+            allowDeselect={false}
+          />
+        </Group>
+      }
+    >
+      {data.length === 0 ? (
+        <NoRows of="requests with a known provider cost" />
+      ) : (
+        <PlainTable
+          label="Margins"
+          columns={groupColumns((row) => nameOfGroup(row, grouping, naming), filterFor(grouping, values), isCompared)}
+          rows={data}
+          keyOf={(row) => JSON.stringify(row[grouping])}
+        />
+      )}
+    </Section>
+  );
+}
+
+/** The address that shows only a row; null: the API has no filter for it. */
+function filterFor(grouping: Grouping, values: Readonly<Record<string, string>>) {
+  return (row: MarginGroupShape): Record<string, string> | null => {
+    const value = row[grouping];
+    if (value === null || grouping === 'provider' || grouping === 'person') return null;
+    return { ...values, [grouping]: grouping === 'tag' ? `${values['tag_name']}:${value}` : value };
+  };
+}
+
+function groupColumns(
+  nameOf: (row: MarginGroupShape) => string,
+  filterOf: (row: MarginGroupShape) => Record<string, string> | null,
+  isCompared: boolean,
+): Column<MarginGroupShape>[] {
+  const changeOf = ({ margin, previous }: MarginGroupShape) => usdOf(nanoOf(margin) - nanoOf(previous.margin));
+  return [
+    {
+      name: 'name',
+      label: 'Name',
+      show: (row) => {
+        const search = filterOf(row);
+        return search === null ? nameOf(row) : <NameLink to="/margin" search={search} name={nameOf(row)} />;
+      },
+    },
+    { name: 'messages', label: 'Requests', align: 'right', from: 'md', show: ({ messages }) => formatCount(messages) },
+    moneyColumn('revenue', 'Revenue', ({ revenue }) => revenue, { from: 'sm' }),
+    moneyColumn('cost', 'Provider cost', ({ provider_cost }) => provider_cost, { from: 'md' }),
+    {
+      name: 'margin',
+      label: 'Margin',
+      align: 'right',
+      show: ({ margin }) => <Money usd={margin} {...(margin.startsWith('-') && { c: 'red' })} />,
+    },
+    {
+      name: 'percent',
+      label: '%',
+      align: 'right',
+      show: ({ margin_percent: percent }) => (
+        <Text component="span" size="sm" className="tabular" {...(percent !== null && percent < 0 && { c: 'red' })}>
+          {marginPercent(percent)}
+        </Text>
+      ),
+    },
+    ...(isCompared
+      ? [{ name: 'change', label: 'Change', align: 'right', show: (row) => <Change usd={changeOf(row)} /> } as Column<MarginGroupShape>]
+      : []),
+  ];
+}

@@ -1,0 +1,67 @@
+// Words of the margin page, and the filters that its address keeps.
+
+import type { MarginChangeShape, MarginGroupShape } from '../../../src/admin-api/shapes.ts';
+import type { Query } from '../../api.ts';
+
+export const groupLabels = {
+  model: 'Model',
+  provider: 'Provider',
+  group: 'Group',
+  account: 'Account',
+  key: 'API key',
+  person: 'User',
+  tag: 'Tag',
+} as const;
+export type Grouping = keyof typeof groupLabels;
+
+/** The grouping in the address; by model if it is missing or unknown. */
+export function groupingOf({ group_by: name = '' }: Readonly<Record<string, string>>): Grouping {
+  return Object.hasOwn(groupLabels, name) ? (name as Grouping) : 'model';
+}
+
+/** Filters of the API that the address may have. */
+export const filterLabels = { model: 'Model', group: 'Group', account: 'Account', key: 'API key', tag: 'Tag' } as const;
+export type FilterName = keyof typeof filterLabels;
+
+export function filtersOf(values: Readonly<Record<string, string>>): Query {
+  return Object.fromEntries(Object.keys(filterLabels).flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
+}
+
+interface EffectTexts {
+  label: string;
+  text: string;
+}
+
+export const effectTexts: Readonly<Record<MarginChangeShape['effect'], EffectTexts>> = {
+  traffic: { label: 'Traffic', text: 'More or fewer tokens in all' },
+  models: { label: 'Model mix', text: 'Another share of each model' },
+  groups: { label: 'Group mix', text: 'Another share of each group, with its multiplier' },
+  routes: { label: 'Routes', text: 'Another share of each provider, such as fallback routes' },
+  cache: { label: 'Cache', text: 'Another part of the prompts was read from or written to the cache' },
+  lengths: { label: 'Prompt and answer lengths', text: 'Another ratio of input to output' },
+  multiplier: { label: 'Price multipliers', text: 'Multipliers of groups were changed' },
+  written_off: { label: 'Write-offs', text: 'Another part of the cost could not be charged' },
+  price: { label: 'Prices', text: 'What customers pay for the same tokens' },
+  provider_price: { label: 'Provider prices', text: 'What providers charge for the same tokens' },
+  other: { label: 'Other', text: 'What nothing above explains' },
+};
+
+type Named = Pick<MarginGroupShape, 'account' | 'key' | 'model' | 'provider' | 'group' | 'person' | 'tag'>;
+
+export interface Naming {
+  account: (id: string) => string;
+  key: (id: string) => string;
+  person: (id: string) => string;
+}
+
+/** The name of a group as people know it. */
+export function nameOfGroup(row: Named, grouping: Grouping, names: Naming): string {
+  const value = row[grouping];
+  if (value === null) return `No ${groupLabels[grouping] === 'API key' ? 'API key' : groupLabels[grouping].toLowerCase()}`;
+  return grouping === 'account' || grouping === 'key' || grouping === 'person' ? names[grouping](value) : value;
+}
+
+/** "−3.25%"; "–" without revenue. */
+export function marginPercent(percent: number | null): string {
+  return percent === null ? '–' : `${percent.toLocaleString('en', { maximumFractionDigits: 2 }).replace('-', '−')}%`;
+}
