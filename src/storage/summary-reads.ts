@@ -88,6 +88,8 @@ function groupsOf(on: SqlReader, { groupBy, tagName = null }: UsageSummaryQuesti
       return [];
     case 'provider':
       return [[on.jsonText('r.details', detailPaths.provider), 'provider']];
+    case 'group':
+      return [['r.group_name', 'group_name']];
     case 'person':
       return [[on.number('r.person_id'), 'person_id']];
     case 'session':

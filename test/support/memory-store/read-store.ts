@@ -422,7 +422,7 @@ function recordReads(tables: MemoryTables): UsageStore {
     (madeBy === null || isKeyOf(tables.keys.get(of.key) ?? { madeBy: null }, madeBy));
   const totalsOf = (question: TopQuestion & { tagName?: string | null }): UsageTotal[] =>
     [...tables.totals.values()]
-      .filter((total) => isAsked(total, question) && (question.model === null || total.model === question.model))
+      .filter((total) => isAsked(total, question) && isOfModelAndGroup(total, question))
       .filter(({ dayMs }) => dayMs + DAY_MS > (question.sinceMs ?? 0) && dayMs <= (question.untilMs ?? Infinity))
       .filter((total) => question.tag == null || valueNamed(tables, total, question.tag.name) === question.tag.value)
       .map((total) =>
@@ -478,6 +478,10 @@ function recordReads(tables: MemoryTables): UsageStore {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
   };
+}
+
+function isOfModelAndGroup(total: DailyTotal, { model, group = null }: TopQuestion): boolean {
+  return (model === null || total.model === model) && (group === null || total.group === group);
 }
 
 /** The value of a tag in the set under which a total counts. */
