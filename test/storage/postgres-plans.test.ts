@@ -389,6 +389,7 @@ describe.skipIf(cannotStartPostgres)('the plan of every statement that PostgreSQ
         'installation_pkey',
         'month_changes_pkey',
         'totals_of_account',
+        'attributed_totals_of_account',
         'grouped_totals_of_account',
       ]),
     );
