@@ -156,6 +156,13 @@ function totalsOfKeysAndGroups(open: OpenStores): void {
     ]);
     expect((await totals(bench, { group: 'gold', model: 'small' })).whole.cost).toBe(4n);
     expect((await totals(bench, { group: 'none' })).whole.messages).toBe(0);
+    // Within one day, the records are added up.
+    const times = { isExact: true, sinceMs: START_MS, untilMs: bench.clock.nowMs() };
+    expect(names((await totals(bench, { ...times, groupBy: 'group' })).rows, 'group')).toEqual([
+      ['gold', 2, 24n],
+      ['default', 1, 1n],
+    ]);
+    expect((await totals(bench, { ...times, group: 'gold', groupBy: 'model' })).rows).toEqual(ofGold.rows);
   });
 
   test('totals of the keys that one actor made', async () => {
