@@ -27,7 +27,7 @@ import { encoderOf } from './encode.ts';
 import { amountShown, countShown, idField, lastTimeField, timeField, timeShown } from './fields.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
-import { tagFilter, usageFilters } from './usage-filters.ts';
+import { groupFilter, tagFilter, usageFilters } from './usage-filters.ts';
 import { narrowTo, tagNameField, tagNameFor } from './usage-totals.ts';
 
 const marginGroupings = totalsGroupings.filter((grouping) => grouping !== 'day');
@@ -101,6 +101,7 @@ export const marginRoutes: AdminRoute[] = [
     query: {
       limit: pageQuery.limit,
       ...usageFilters,
+      group: groupFilter.optional(),
       tag: tagFilter.optional(),
       since: timeField.optional().describe('The first time to include; by default 30 days before the last.'),
       until: lastTimeField.optional().describe('The last time to include; a date includes its whole day, UTC.'),
@@ -113,10 +114,10 @@ export const marginRoutes: AdminRoute[] = [
     },
     answer: [marginSchema, 'The margin of the period and of the one before'],
     async handle(call) {
-      const { limit, account, key, below, model = null, tag = null, group_by: groupBy } = call.query;
+      const { limit, account, key, below, model = null, group = null, tag = null, group_by: groupBy } = call.query;
       const tagName = tagNameFor(call.query.tag_name, [groupBy]);
       const { now, before } = spansOf(call);
-      const narrowed = { ...(await narrowTo(call, account, key, below)), model, tag, isExact: true } as const;
+      const narrowed = { ...(await narrowTo(call, account, key, below)), model, group, tag, isExact: true } as const;
       const read = async (span: Span) => {
         const cells = await readTotals(call, { ...narrowed, ...span, groupBy: 'model', thenBy: ['group', 'provider'] });
         const byCells = OF_CELLS.includes(groupBy);
