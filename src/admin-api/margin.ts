@@ -23,7 +23,7 @@ import {
 } from '../reports/reports.ts';
 import { invalidMember } from './admin-app.ts';
 import { installation } from './dependencies.ts';
-import { encoderOf } from './encode.ts';
+import { encoderOf, type ValueOf } from './encode.ts';
 import { amountShown, countShown, idField, lastTimeField, timeField, timeShown } from './fields.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
@@ -178,7 +178,7 @@ async function readTotals(call: Call, question: Omit<TotalsQuestion, 'limit'>): 
 async function existsSince({ accounts }: Call, { account, key }: { account: number | null; key: number | null }): Promise<number> {
   if (key !== null) return (await accounts.getKey(key))?.createdAtMs ?? 0;
   const [first] =
-    account === null ? await accounts.sortAccounts({ by: 'created', order: 'asc', after: null, limit: 1, ...ALL_ACCOUNTS }) : [];
+    account === null ? await accounts.sortAccounts({ by: 'created', order: 'asc', after: null, limit: 1, name: null, group: null }) : [];
   const id = account ?? first?.id;
   return id === undefined ? 0 : ((await accounts.getAccount(id))?.createdAtMs ?? 0);
 }
@@ -283,7 +283,7 @@ function joinGroups(later: readonly UsageTotal[], earlier: readonly UsageTotal[]
       ...figuresOf(total),
       previous: figuresOf(previous),
     }))
-    .sort((one, other) => Number(other.revenue - one.revenue));
+    .sort((one, other) => (one.revenue === other.revenue ? 0 : one.revenue > other.revenue ? -1 : 1));
 }
 
 function groupNames({ account, key, model, provider, group, person, tag }: UsageTotal) {

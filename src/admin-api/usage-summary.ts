@@ -67,7 +67,7 @@ export const summaryRoutes: AdminRoute[] = [
       const isOfRecords = groupBy === 'session' || groupBy === 'agent' || untilMs - sinceMs <= EXACT_MS;
       const isOfDays = !isOfRecords && filter.outcome === null && hasDailyTotals(filter);
       const narrowed = await narrowTo(call, account, key, below);
-      const tagName = tagNameFor(query.tag_name, [groupBy]);
+      const tagName = tagNameFor(query.tag_name, groupBy === null ? [] : [groupBy]);
       const nowMs = call.clock.nowMs();
       // Nothing is later than now: the totals of the whole day are those until now.
       const lastMs = isOfDays && untilMs >= nowMs ? nowMs - (nowMs % DAY_MS) + DAY_MS - 1 : untilMs;

@@ -58,4 +58,5 @@ export {
   type TotalsQuestion,
   totalsGroupings,
   type UsageTotal,
+  type UsageTotals,
 } from './usage-totals.ts';

@@ -6,7 +6,7 @@ import { formatCount } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { optionsOf } from '../../labels.ts';
 import { nanoOf, usdOf } from '../../money.ts';
-import { type Names, useActors, useNames } from '../../names.ts';
+import { useActors, useNames } from '../../names.ts';
 import { type Column, moneyColumn, NameLink, NoRows, PlainTable } from '../../parts/data-table.tsx';
 import { TextFilter } from '../../parts/fields.tsx';
 import { ActionButton } from '../../parts/link.tsx';
@@ -225,7 +225,7 @@ function Groups({ margin: { data, groups, is_previous_complete: isCompared } }: 
       }
     >
       {data.length === 0 ? (
-        <NoRows of="requests with a known provider cost" />
+        <NoRows icon="percent" title="No margin" text="Requests whose provider cost is known appear here. Enter the cost of each route in its model." of="requests" />
       ) : (
         <PlainTable
           label="Margins"

@@ -140,7 +140,7 @@ function totalsOfKeysAndGroups(open: OpenStores): void {
       ['gold', 2, 24n],
       ['default', 1, 1n],
     ]);
-    const byTwo = (await totals(bench, { groupBy: 'model', thenBy: 'group' })).rows;
+    const byTwo = (await totals(bench, { groupBy: 'model', thenBy: ['group'] })).rows;
     expect(byTwo.map(({ model, group, cost }) => [model, group, cost])).toEqual([
       ['big', 'gold', 20n],
       ['small', 'gold', 4n],

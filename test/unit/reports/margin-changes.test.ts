@@ -41,7 +41,7 @@ describe('one factor that changes is the only effect', () => {
   const cases: Record<string, MarginCell[]> = {
     traffic: [cell(200), cell(200, { group: 'vip', multiplier: 0.8 }), cell(200, { provider: 'q', costFactor: 1.2 })],
     multiplier: [cell(100), cell(100, { group: 'vip', multiplier: 0.5 }), cell(100, { provider: 'q', costFactor: 1.2 })],
-    price: usual.map((one, at) => cell(100, [{ priceFactor: 1.5 }, { group: 'vip', multiplier: 0.8, priceFactor: 1.5 }, { provider: 'q', costFactor: 1.2, priceFactor: 1.5 }][at] ?? {})),
+    price: usual.map((_, at) => cell(100, [{ priceFactor: 1.5 }, { group: 'vip', multiplier: 0.8, priceFactor: 1.5 }, { provider: 'q', costFactor: 1.2, priceFactor: 1.5 }][at] ?? {})),
     provider_price: [cell(100), cell(100, { group: 'vip', multiplier: 0.8 }), cell(100, { provider: 'q', costFactor: 2 })],
     written_off: [cell(100, { writtenOff: 0.25 }), cell(100, { group: 'vip', multiplier: 0.8 }), cell(100, { provider: 'q', costFactor: 1.2 })],
     routes: [cell(50), cell(100, { group: 'vip', multiplier: 0.8 }), cell(150, { provider: 'q', costFactor: 1.2 })],
