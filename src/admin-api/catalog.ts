@@ -98,9 +98,13 @@ const routeSchema = z.object({
   cost: priceSchema.nullable().describe('The provider’s price that is in force; null if unknown.'),
   cost_changes: priceChangesShown,
   margin: z
-    .object({ input: rate, output: rate })
+    .object({
+      input: rate,
+      output: rate,
+      group: z.string().nullable().describe('This group; null: no group sells the model, and the multiplier is 1.'),
+    })
     .nullable()
-    .describe('Price minus cost, before the price multiplier of a group; null if the cost is unknown.'),
+    .describe('The lowest margin: price × multiplier − cost, in the group with the lowest multiplier of those that sell the model; null if the cost is unknown.'),
 });
 const servesShown = z.enum(['messages', 'embeddings']).describe('What the model may be used for.');
 const preferShown = z.enum(PREFERENCES).describe('How it chooses among routes of equal priority.');
@@ -203,8 +207,8 @@ export const modelRoutes: AdminRoute[] = [
         matchesAnyPattern(group.models, model.name) &&
         (group.residency === null || routesWithinResidency(current, group, model.routes).length > 0);
       return answerByName(call, models, (model) => {
-        const sellers = groups.filter((group) => sells(group, model)).map(({ name }) => name);
-        return modelJson(model, sellers.sort(), showsRoutes, call.capabilitiesOf(model));
+        const sellers = groups.filter((group) => sells(group, model));
+        return modelJson(model, sellers, showsRoutes, call.capabilitiesOf(model));
       });
     },
   }),
@@ -231,7 +235,7 @@ const encodeModel = encoderOf(modelSchema);
 
 function modelJson(
   model: Model,
-  groups: string[],
+  groups: readonly Group[],
   showsRoutes: boolean,
   capabilities: z.infer<typeof modelSchema>['capabilities'],
 ): z.infer<typeof modelSchema> {
@@ -245,22 +249,33 @@ function modelJson(
     priceSource: model.priceListedOn === null ? null : { catalogue: model.priceListedOn },
     capabilities,
     prefer: model.prefersLatency ? 'latency' : 'weight',
-    groups,
-    routes: showsRoutes ? model.routes.map((route) => routeOf(model, route)) : [],
+    groups: groups.map(({ name }) => name).sort(),
+    routes: showsRoutes ? model.routes.map((route) => routeOf(model, route, groups)) : [],
   });
 }
 
-function routeOf(model: Model, route: Route): ValueOf<typeof routeSchema> {
+function routeOf(model: Model, route: Route, groups: readonly Group[]): ValueOf<typeof routeSchema> {
   const { cost, upstreamModel } = route;
-  const { input, output } = model.price.standard;
   return {
     ...route,
     model: upstreamModel,
     cost: cost && priceOf(cost),
     costChanges: cost === null ? [] : changesOf(cost),
-    margin: cost && { input: input - cost.standard.input, output: output - cost.standard.output },
+    margin: cost && lowestMargin(model.price.standard, cost.standard, groups),
   };
 }
+
+type InputAndOutput = Pick<TierPrice['standard'], 'input' | 'output'>;
+
+/** A part below the last digit of rates is rounded down. */
+function lowestMargin(price: InputAndOutput, cost: InputAndOutput, groups: readonly Group[]) {
+  const [cheapest = null] = [...groups].sort((one, other) => Number(one.multiplierMillionths - other.multiplierMillionths));
+  const multiplied = (rate: bigint) => (rate * (cheapest?.multiplierMillionths ?? MILLION)) / MILLION;
+  const { name: group = null } = cheapest ?? {};
+  return { input: multiplied(price.input) - cost.input, output: multiplied(price.output) - cost.output, group };
+}
+
+const MILLION = 1_000_000n;
 
 function priceOf(price: ModelPrice): ValueOf<typeof priceSchema> {
   const { tiers, webSearchPerThousand } = price;

@@ -1,6 +1,6 @@
 // One model: prices, details, routes and usage.
 
-import { Alert, Group, SimpleGrid, Stack } from '@mantine/core';
+import { Alert, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import type { GroupShape, ModelShape, RouteHealthShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
@@ -295,13 +295,33 @@ function routeColumns(healthOf: (route: RouteShape) => RouteHealthShape | undefi
       'md',
     ),
     figure('cost', 'Cost in / out', ({ cost }) => pairOf(cost), 'sm'),
-    figure('margin', 'Margin in / out', ({ margin }) => pairOf(margin), 'sm'),
+    {
+      name: 'margin',
+      label: 'Margin in / out',
+      align: 'right',
+      from: 'sm',
+      title: 'Price × multiplier − cost, in the group with the lowest multiplier',
+      show: ({ margin }) => <RouteMargin margin={margin} />,
+    },
     {
       name: 'health',
       label: 'Health',
       show: (route) => <RouteHealth health={healthOf(route)} />,
     },
   ];
+}
+
+/** Red below zero. */
+function RouteMargin({ margin }: Pick<RouteShape, 'margin'>) {
+  const isLoss = margin !== null && (margin.input.startsWith('-') || margin.output.startsWith('-'));
+  return (
+    <>
+      <Text component="span" size="sm" className="tabular" {...(isLoss && { c: 'red' })}>
+        {pairOf(margin)}
+      </Text>
+      {margin?.group != null && <Hint size="xs">{`In ${margin.group}`}</Hint>}
+    </>
+  );
 }
 
 function pairOf(pair: { input: string; output: string } | null): string {

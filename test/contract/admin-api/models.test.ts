@@ -25,11 +25,19 @@ describe('a route', () => {
     await apply({ sold: { price: listed, routes: costs.map(route) } });
     const { routes } = await modelNamed('sold');
     expect((routes as Json[]).map(({ margin }) => margin)).toEqual([
-      { input: '0.000000000001', output: '5' },
-      { input: '-0.5', output: '0' },
+      { input: '0.000000000001', output: '5', group: 'default' },
+      { input: '-0.5', output: '0', group: 'default' },
       null,
     ]);
     expect((routes as Json[])[2]?.['cost']).toBeNull();
+  });
+
+  test('has the margin of the group with the lowest multiplier that sells the model', async () => {
+    const routes = [{ provider: 'vendor', cost: { input: '2.5', output: '10' } }];
+    const groups = { cheap: { models: ['sold'], multiplier: '0.8' }, cheaper: { models: ['other'], multiplier: '0.1' } };
+    const document = { providers, models: { sold: { price: listed, routes } }, groups };
+    await installation.ask('POST', '/api/v1/apply', { document });
+    expect(await modelNamed('sold')).toMatchObject({ routes: [{ margin: { input: '-0.1', output: '2', group: 'cheap' } }] });
   });
 
   test('at list price and list cost has a margin of zero', async () => {
@@ -39,7 +47,7 @@ describe('a route', () => {
       price_source: { catalogue: '2026-11-20' },
       display_name: 'Claude Sonnet 4.6',
       max_output_tokens: 128_000,
-      routes: [{ cost: listed, margin: { input: '0', output: '0' } }],
+      routes: [{ cost: listed, margin: { input: '0', output: '0', group: 'default' } }],
     });
     expect((await modelNamed('sandbox-echo'))['price_source']).toBeNull();
   });
