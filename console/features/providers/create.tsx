@@ -36,7 +36,7 @@ export function ProviderCreate() {
   };
   return (
     <>
-      <PageHead title="Add provider" text="You can change everything later." />
+      <PageHead title="Create provider" text="You can edit everything later." />
       {failed !== undefined && <FailureNotice failure={failed.error} onRetry={() => void failed.refetch()} />}
       {!isLoaded && failed === undefined && <Loading />}
       {isLoaded && (

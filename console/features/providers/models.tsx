@@ -17,7 +17,7 @@ import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { OfferedModelsShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call } from '../../api.ts';
-import { formatCount } from '../../figures.ts';
+import { countOf, formatCount } from '../../figures.ts';
 import { formatRate } from '../../money.ts';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { FailureNotice, Heading, Hint, Loading, PageHead } from '../../parts/page.tsx';
@@ -87,7 +87,7 @@ export function ModelChoice({ provider, onSold }: ModelChoiceProps) {
       {choices.size > 0 && (
         <>
           <Terms markUp={markUp} onMarkUp={setMarkUp} groups={groups} onGroups={setGroups} />
-          <Heading>{choices.size === 1 ? '1 model chosen' : `${choices.size} models chosen`}</Heading>
+          <Heading>{`${countOf(choices.size, 'model')} chosen`}</Heading>
           {listed.map((offer) => {
             const choice = choices.get(offer.model);
             return (
@@ -139,7 +139,7 @@ function OfferedList({
     <>
       <Hint>
         {readFrom === 'provider'
-          ? `${provider} lists ${formatCount(listed.length)} ${listed.length === 1 ? 'model' : 'models'} for this credential.`
+          ? `${provider} lists ${countOf(listed.length, 'model')} for this credential.`
           : 'This type of provider has no list of models. These are the models that the price list has for it.'}
       </Hint>
       <TextInput
