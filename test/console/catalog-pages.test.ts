@@ -27,7 +27,9 @@ beforeAll(async () => {
         );
       if (request.method === 'GET')
         return Response.json({ data: [{ id: 'claude-haiku-4-5' }, { id: 'claude-unheard-of' }], has_more: false });
-      return new Response(upstreamEvents({ text: 'It works.' }).join(''), { headers: { 'content-type': 'text/event-stream' } });
+      return new Response(upstreamEvents({ text: 'It works.' }).join(''), {
+        headers: { 'content-type': 'text/event-stream' },
+      });
     },
   });
 });

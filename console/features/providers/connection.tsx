@@ -223,7 +223,8 @@ function SetUp({ preset }: { preset: ProviderPresetShape }) {
   return (
     <Alert color="gray" title={preset.title}>
       <Text size="sm" className="wrap">
-        {preset.set_up} <ExternalLink href={preset.docs} underline="always">
+        {preset.set_up}{' '}
+        <ExternalLink href={preset.docs} underline="always">
           Documentation
         </ExternalLink>
       </Text>

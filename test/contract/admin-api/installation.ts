@@ -179,7 +179,8 @@ export type Parts<RetainedData extends Stores> = Omit<Installation<RetainedData>
 const secretHashes: SecretHashes = (secret) => [hashSecret(secret)];
 
 export function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
-  const { clock, stores, catalog, vault, notifications, answers, addresses, health, routeStates, offers, signIn } = parts;
+  const { clock, stores, catalog, vault, notifications, answers, addresses, health, routeStates, offers, signIn } =
+    parts;
   return {
     version: '0.0.0',
     async verifyToken(token) {
