@@ -43,8 +43,8 @@ export interface Place {
 export interface ExportSources {
   accounts: Pick<AccountStore, 'getAccount' | 'listAccounts' | 'listBelow' | 'getKey'>;
   people: Pick<PersonStore, 'getPerson'>;
-  ledger: Pick<LedgerReader, 'listEntries' | 'listMessagePayments'>;
-  usage: Pick<UsageStore, 'listUsage' | 'listSenders' | 'getUsage'>;
+  ledger: Pick<LedgerReader, 'listEntries'>;
+  usage: Pick<UsageStore, 'listCharged' | 'getUsage'>;
   retention: Pick<RetentionStore, 'retainedSince'>;
 }
 

@@ -1,7 +1,7 @@
 // The file with a row for each message, newest first within its account.
 
 import { formatId } from '../base/ids.ts';
-import type { StoredUsageRecord } from '../ledger/ledger.ts';
+import type { ChargedRecord } from '../reports/reports.ts';
 import { type AnyColumn, columnsFor } from './columns.ts';
 import type { ExportQuestion, Place, Reading } from './export-question.ts';
 import { makeNames } from './names.ts';
@@ -10,7 +10,7 @@ import type { Sheet, SheetPage } from './sheet.ts';
 import { tagsText } from './tags-text.ts';
 
 interface RecordRow extends Pick<Charge, 'balancePaid' | 'planPaid' | 'writtenOff'> {
-  record: StoredUsageRecord;
+  record: ChargedRecord;
   accountName: string | null;
   /** null: the reader may not see it. */
   payer: number | null;

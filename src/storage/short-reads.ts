@@ -404,7 +404,7 @@ function installationReads(
 
 type MeterReads = Omit<
   LedgerReader,
-  'listEntries' | 'listMessagePayments' | 'listHolds' | 'personMeters' | keyof RowReads
+  'listEntries' | 'listHolds' | 'personMeters' | keyof RowReads
 >;
 
 function meterReads(on: SqlReader): MeterReads {

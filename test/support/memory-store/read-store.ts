@@ -24,7 +24,14 @@ import {
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config/config.ts';
-import type { DailyTotal, LedgerReader, NewEntry, RowPage, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
+import {
+  type DailyTotal,
+  type LedgerReader,
+  type NewEntry,
+  type RowPage,
+  type StoredUsageRecord,
+  systemAccounts,
+} from '../../../src/ledger/ledger.ts';
 import {
   gatherTop,
   gatherTotals,
@@ -353,20 +360,13 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
 
 function entryReads(
   tables: MemoryTables,
-): Pick<LedgerReader & MonthStore, 'listEntries' | 'listMessagePayments' | 'readMonth'> {
+): Pick<LedgerReader & MonthStore, 'listEntries' | 'readMonth'> {
   const numberOf = makeNumbers<NewEntry>();
   const numbered = () => tables.entries.map((row) => ({ ...row, seq: numberOf(row) }));
   return {
     async listEntries(page) {
       const entries = numbered().filter((entry) => isEntryAsked(entry, page));
       return newestFirst(entries, page.before, page.limit).map(({ account: _, ...entry }) => entry);
-    },
-    async listMessagePayments(places) {
-      const isPlace = (entry: { account: number; atMs: number }) =>
-        places.some(({ account, atMs }) => entry.account === account && entry.atMs === atMs);
-      return numbered()
-        .filter((entry) => (entry.kind === 'usage' || entry.kind === 'write_off') && isPlace(entry))
-        .map(({ account: _, ...entry }) => entry);
     },
     async readMonth(question) {
       const account = tables.accountMeters.get(question.account);
@@ -376,6 +376,8 @@ function entryReads(
     },
   };
 }
+
+const isOfEnd = (kind: NewEntry['kind']) => kind === 'usage' || kind === 'write_off';
 
 function rowReads(tables: MemoryTables): Pick<LedgerReader, 'listAccountRows' | 'listPersonRows' | 'listKeyLimits'> {
   return {
@@ -473,7 +475,24 @@ function recordReads(tables: MemoryTables): UsageStore {
         .filter(({ atMs }) => atMs >= (question.sinceMs ?? 0) && atMs <= (question.untilMs ?? Infinity));
       return { ...(await gatherTop([records.map(totalOfRecord)], question)), countedSinceMs: question.sinceMs ?? 0 };
     },
-    listSenders: async (timesMs) => stored().filter(({ atMs }) => timesMs.includes(atMs)),
+    async listCharged({ account, before, sinceMs, untilMs, limit }) {
+      const records = stored().filter(
+        (record) => record.account === account && record.atMs >= sinceMs && record.atMs <= untilMs,
+      );
+      return newestFirst(records, before, limit).map((record) => {
+        const entries = tables.entries.filter(({ reference, kind }) => reference === record.requestId && isOfEnd(kind));
+        const paidBy = (party: number) =>
+          entries.reduce((sum, { debit, amount }) => (debit === party ? sum + amount : sum), 0);
+        return {
+          seq: record.seq,
+          atMs: record.atMs,
+          record,
+          balancePaid: paidBy(record.payer),
+          planPaid: paidBy(systemAccounts.plans),
+          writtenOff: paidBy(systemAccounts.writeOffs),
+        };
+      });
+    },
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
