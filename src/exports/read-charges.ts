@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Account } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
+import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { besideUsageKinds, type Entry, type EntryKind, systemAccounts } from '../ledger/ledger.ts';
@@ -151,8 +152,8 @@ async function* chargesOf(
   );
   let charges: Charge[] = [];
   const pageUntil = async (atMs: number): Promise<ChargePage> => {
-    const all = await withRecords(reading, charges);
-    const asked = all.filter((charge) => isAskedAccount(charge.account));
+    await findRecords(reading, charges);
+    const asked = charges.filter((charge) => isAskedAccount(charge.account));
     return { charges: asked, next: { account, untilMs: atMs - 1 }, isAlone };
   };
   for (;;) {
@@ -252,22 +253,20 @@ function paidBy(party: number, { debit, credit, amount }: Entry): Nano {
   return credit === party ? -amount : 0;
 }
 
-/** Refunds and corrections with the records of their messages, which may be of any time, and belong to the accounts that sent these. */
-async function withRecords(reading: Reading, charges: readonly Charge[]): Promise<Charge[]> {
-  const all: Charge[] = [];
+/** Gives refunds and corrections the records of their messages, which may be of any time, and the accounts that sent these. */
+async function findRecords(reading: Reading, charges: readonly Charge[]): Promise<void> {
+  const aboutMessages = charges.filter(({ kind, requestId }) => kind !== 'message' && requestId !== null);
   const { exportReadsAtOnce } = bounds;
-  for (let at = 0; at < charges.length; at += exportReadsAtOnce)
-    all.push(
-      ...(await Promise.all(charges.slice(at, at + exportReadsAtOnce).map((charge) => withRecord(reading, charge)))),
-    );
-  return all;
+  for (let at = 0; at < aboutMessages.length; at += exportReadsAtOnce) {
+    const some = aboutMessages.slice(at, at + exportReadsAtOnce);
+    await Promise.all(some.map((charge) => findRecord(reading, charge)));
+    await nextTurn();
+  }
 }
 
-async function withRecord(reading: Reading, charge: Charge): Promise<Charge> {
-  const { kind, requestId } = charge;
-  if (kind === 'message' || requestId === null) return charge;
-  const record = await tried(reading, () => reading.sources.usage.getUsage(requestId));
-  return record === null ? charge : { ...charge, record, account: record.account };
+async function findRecord(reading: Reading, charge: Charge): Promise<void> {
+  const record = await tried(reading, () => reading.sources.usage.getUsage(charge.requestId ?? ''));
+  if (record !== null) Object.assign(charge, { record, account: record.account });
 }
 
 /** A read, repeated while the store is busy or restarts. */
