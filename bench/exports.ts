@@ -41,7 +41,9 @@ async function usedIn({ url, token }: Service, account: string, month: string): 
   return nano(((await response.json()) as { used: string }).used);
 }
 
-const nano = (amount: string) => BigInt(parseUsd(amount) ?? Number.NaN);
+function nano(amount: string): bigint {
+  return BigInt(parseUsd(amount) ?? Number.NaN);
+}
 
 async function exportFile({ url, token, cpuMs, residentMegabytes }: Service, query: string, used: bigint) {
   const [startedMs, cpuBeforeMs] = [performance.now(), await cpuMs()];
@@ -66,7 +68,6 @@ async function exportFile({ url, token, cpuMs, residentMegabytes }: Service, que
   const seconds = (performance.now() - startedMs) / 1000;
   const cpu = ((await cpuMs()) - cpuBeforeMs) / 1000;
   const delays = (await loopDelays(url)).map(([most, count], at) => [most, count - (loopBefore[at]?.[1] ?? 0)] as const);
-  const slowest = delays.filter(([most, count]) => count - (delays.find(([less]) => less < most)?.[1] ?? 0) > 0);
   console.log(
     [
       query.split('&since')[0]?.padEnd(32),
@@ -79,7 +80,6 @@ async function exportFile({ url, token, cpuMs, residentMegabytes }: Service, que
     ].join(', '),
   );
   if (stretches.length > 0) console.log(`  seconds at each tenth: ${stretches.map((one) => one.toFixed(0)).join(' ')}`);
-  return slowest;
 }
 
 /** Counts of the delays of timers, by their upper bound in seconds. */
@@ -102,10 +102,25 @@ class CsvSums {
   add(chunk: Uint8Array): void {
     const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split('\r\n');
     this.#rest = lines.pop() ?? '';
-    for (const line of lines) {
-      const cells = line.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/);
-      if (this.count++ < 0) this.#column = cells.findIndex((name) => ['balance_paid', 'BilledCost'].includes(name));
-      else this.sum += nano(cells[this.#column] ?? '');
-    }
+    for (const line of lines)
+      if (this.count++ < 0) this.#column = line.split(',').findIndex((name) => PAID.includes(name));
+      else this.sum += nano(cellOf(line, this.#column));
   }
+}
+
+const PAID = ['balance_paid', 'BilledCost'];
+
+function cellOf(line: string, column: number): string {
+  let start = 0;
+  let commas = 0;
+  let isQuoted = false;
+  for (let at = 0; at < line.length; at++) {
+    const sign = line[at];
+    if (sign === '"') isQuoted = !isQuoted;
+    if (sign !== ',' || isQuoted) continue;
+    if (commas === column) return line.slice(start, at);
+    commas++;
+    start = at + 1;
+  }
+  return line.slice(start);
 }

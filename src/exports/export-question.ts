@@ -37,6 +37,8 @@ export interface ExportQuestion {
 export interface Place {
   account: number;
   untilMs: number;
+  /** Since when the file has records of messages: retention had dropped earlier ones. Absent in places of earlier builds. */
+  recordsSinceMs?: number;
 }
 
 /** The stores that files are read from. Each read is one bounded page. */

@@ -42,6 +42,13 @@ export interface ChargePage {
   isAlone: boolean;
 }
 
+/** Some messages would be in the file twice, or not at all: by their records, and by the journal of the account that paid. */
+export class RecordsDropped extends TurnpikeError {
+  constructor() {
+    super('overloaded', 'Retention dropped records of this time while the file was made. Request it again.');
+  }
+}
+
 type Scope = Pick<ExportQuestion, 'account' | 'below' | 'sinceMs' | 'untilMs'>;
 
 /** An account to read. */
@@ -57,7 +64,7 @@ const aboutMessages = ['refund', 'correction'] as const;
 
 /**
  * Pages of charges, from a place on. Throws object_not_found for an unknown account, and if the journal of the time is no longer
- * stored; store_unavailable and overloaded only after several attempts.
+ * stored; RecordsDropped if retention has dropped records since the file began; store_unavailable and overloaded only after several attempts.
  */
 export async function* readCharges(reading: Reading, scope: Scope, from: Place | null): AsyncGenerator<ChargePage> {
   const keptSinceMs = await tried(reading, () => reading.sources.retention.retainedSince('journal'));
@@ -69,14 +76,23 @@ export async function* readCharges(reading: Reading, scope: Scope, from: Place |
   const { account, below } = scope;
   const company = account === null ? null : await companyOf(reading, account, below);
   const isAsked = (id: number) => company?.get(id)?.isAsked ?? company === null;
-  const recordsSinceMs = (await tried(reading, () => reading.sources.retention.retainedSince('usage'))) ?? 0;
+  const recordsSinceMs = from?.recordsSinceMs ?? (await recordsSince(reading, scope));
   for await (const source of sourcesOf(reading, company, from)) {
     const untilMs = from?.account === source.id ? Math.min(from.untilMs, scope.untilMs) : scope.untilMs;
-    const withRecords = { sinceMs: Math.max(scope.sinceMs, recordsSinceMs), untilMs, hasRecords: true };
+    const withRecords = { sinceMs: recordsSinceMs, untilMs, hasRecords: true };
     const without = { sinceMs: scope.sinceMs, untilMs: Math.min(untilMs, recordsSinceMs - 1), hasRecords: false };
     for (const span of [withRecords, without])
-      if (span.sinceMs <= span.untilMs) yield* chargesOf(reading, source, span, isAsked);
+      if (span.sinceMs <= span.untilMs)
+        for await (const page of chargesOf(reading, source, span, isAsked)) {
+          if ((await recordsSince(reading, scope)) > recordsSinceMs) throw new RecordsDropped();
+          yield { ...page, next: { ...page.next, recordsSinceMs } };
+        }
   }
+}
+
+/** The start of the retained records in this time. */
+async function recordsSince(reading: Reading, { sinceMs }: Scope): Promise<number> {
+  return Math.max(sinceMs, (await tried(reading, () => reading.sources.retention.retainedSince('usage'))) ?? 0);
 }
 
 /** The account, those below it if they are asked for, and those above it, which may have paid. */

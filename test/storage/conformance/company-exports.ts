@@ -144,6 +144,7 @@ export function companyExportConformance(open: OpenStores): void {
   viewConformance(open);
   continuationConformance(open);
   retentionConformance(open);
+  droppedConformance(open);
 }
 
 function sumConformance(open: OpenStores): void {
@@ -375,6 +376,24 @@ function retentionConformance(open: OpenStores): void {
       await retention.forget('usage_records', sinceMs);
     await expectStatements(company);
     expect((await company.download('kind=records&since=2026-11-01&until=2027-01-01')).length).toBe(5);
+  });
+}
+
+function droppedConformance(open: OpenStores): void {
+  test('a file ends if retention drops records of its time meanwhile, and none continues it', async () => {
+    using _ = setBounds({ exportPageRows: 1 });
+    await using company = await openCompany(open);
+    const { stores } = company.installation;
+    const reading = { sources: stores, names: { installation: 'Turnpike' }, requester: undefined };
+    const question = { ...november, ...reader, kind: 'focus', format: 'csv', by: [], tagName: null } as const;
+    const begun = makeFile(reading, { ...question, hasProviderCost: true });
+    await begun.next();
+    const { next } = await readFile(company, 'focus', null, 1);
+    await stores.retention.keepSince('usage', Date.UTC(2026, 10, 10));
+    await expect(Array.fromAsync(begun)).rejects.toThrow('Retention dropped records');
+    await expect(readFile(company, 'focus', next, 99)).rejects.toThrow('Retention dropped records');
+    const ofEarlierBuild = next === null ? null : { account: next.account, untilMs: next.untilMs };
+    expect((await readFile(company, 'focus', ofEarlierBuild, 99)).rows).not.toBe('');
   });
 }
 
