@@ -3,7 +3,7 @@
 
 import { monthStartMs } from '../src/base/clock.ts';
 import { parseUsd } from '../src/base/money.ts';
-import { type Ids, type Service, shapes, withUsage } from './with-usage.ts';
+import { type Ids, type Service, type Shape, shapes, withUsage } from './with-usage.ts';
 
 const records = Number(process.env['BENCH_RECORDS'] ?? 10_000_000);
 const stores = (process.env['BENCH_STORES'] ?? 'sqlite,postgres').split(',');
@@ -19,13 +19,7 @@ const files = [
   'kind=focus&format=csv',
 ];
 
-if (import.meta.main)
-  for (const store of stores) {
-    const shape = shapes['tagged'];
-    if (shape !== undefined) await withUsage(store, shape, records, exportAll);
-  }
-
-export async function exportAll(service: Service, { account }: Pick<Ids, 'account'>): Promise<void> {
+async function exportAll(service: Service, { account }: Pick<Ids, 'account'>): Promise<void> {
   const months = [3, 2, 1, 0].map((before) => monthStartMs(Date.now(), before));
   const since = new Date(months[0] ?? 0).toISOString();
   let used = 0n;
@@ -34,7 +28,7 @@ export async function exportAll(service: Service, { account }: Pick<Ids, 'accoun
     await exportFile(service, `${query}&since=${since}&account=${account}&below=true`, used);
 }
 
-/** What the balance of the company paid for messages, by its statement. */
+/** The amount that the balance of the company paid for messages, by its statement. */
 async function usedIn({ url, token }: Service, account: string, month: string): Promise<bigint> {
   const path = `/api/v1/accounts/${account}/statement?month=${month}`;
   const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
@@ -47,8 +41,10 @@ function nano(amount: string): bigint {
 
 async function exportFile({ url, token, cpuMs, residentMegabytes }: Service, query: string, used: bigint) {
   const [startedMs, cpuBeforeMs] = [performance.now(), await cpuMs()];
-  const loopBefore = await loopDelays(url);
-  const response = await fetch(`${url}/api/v1/exports/file?${query}`, { headers: { authorization: `Bearer ${token}` } });
+  const loopBefore = await loopDelays(url, token);
+  const response = await fetch(`${url}/api/v1/exports/file?${query}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
   if (!response.ok || response.body === null) throw new Error(await response.text());
   const rows = query.includes('format=parquet') ? null : new CsvSums();
   let bytes = 0;
@@ -67,7 +63,9 @@ async function exportFile({ url, token, cpuMs, residentMegabytes }: Service, que
   resident = Math.max(resident, residentMegabytes());
   const seconds = (performance.now() - startedMs) / 1000;
   const cpu = ((await cpuMs()) - cpuBeforeMs) / 1000;
-  const delays = (await loopDelays(url)).map(([most, count], at) => [most, count - (loopBefore[at]?.[1] ?? 0)] as const);
+  const delays = (await loopDelays(url, token)).map(
+    ([most, count], at) => [most, count - (loopBefore[at]?.[1] ?? 0)] as const,
+  );
   console.log(
     [
       query.split('&since')[0]?.padEnd(32),
@@ -83,8 +81,8 @@ async function exportFile({ url, token, cpuMs, residentMegabytes }: Service, que
 }
 
 /** Counts of the delays of timers, by their upper bound in seconds. */
-async function loopDelays(url: string): Promise<[string, number][]> {
-  const text = await (await fetch(`${url}/metrics`)).text();
+async function loopDelays(url: string, token: string): Promise<[string, number][]> {
+  const text = await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text();
   return [...text.matchAll(/event_loop_delay_seconds_bucket\{le="([^"]+)"\} (\d+)/g)].map(([, most = '', count]) => [
     most,
     Number(count),
@@ -124,3 +122,5 @@ function cellOf(line: string, column: number): string {
   }
   return line.slice(start);
 }
+
+for (const store of stores) await withUsage(store, shapes['tagged'] as Shape, records, exportAll);

@@ -3,15 +3,7 @@
 import type { AuditStore } from '../audit/audit.ts';
 import type { Entry, EntryPage, LedgerReader } from '../ledger/ledger.ts';
 import { newestFirst as newestEntryFirst } from '../ledger/ledger.ts';
-import {
-  Bindings,
-  columnsAs,
-  newestFirst,
-  numbers,
-  type Position,
-  pageStarts,
-  type SqlReader,
-} from './sql-reader.ts';
+import { Bindings, columnsAs, newestFirst, numbers, type Position, pageStarts, type SqlReader } from './sql-reader.ts';
 import { type AuditTable, givenBackKinds, OF_MESSAGE_LATER, readAuditRow } from './tables.ts';
 
 export function auditReads(on: SqlReader): Pick<AuditStore, 'listAudit'> {

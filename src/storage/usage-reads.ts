@@ -203,7 +203,7 @@ export function usageLists(on: SqlReader): Pick<UsageStore, 'listUsage' | 'listC
 
 type ChargedTable = UsageTable & { given_back: string | null };
 
-/** What balance, plan and write-offs got back for the message `r` since its end; NULL if nothing was. */
+/** Amounts that balance, plan and write-offs got back for the message `r` since its end; NULL if nothing was. */
 const GIVEN_BACK = `SELECT ${['account_id', systemAccounts.plans, systemAccounts.writeOffs]
   .map((party) => `SUM(${changeOf(party)})`)
   .join(" || ' ' || ")}

@@ -4,7 +4,14 @@ import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { type ExportJobParts, type ExportSchedule, runExports } from '../../../src/exports/exports.ts';
 import { makeExportJobStore } from '../../../src/storage/storage.ts';
 import { setBounds } from '../../support/set-bounds.ts';
-import { type Installation, type Json, makeAccount, makeInstallation, makeKey, useKey } from '../admin-api/installation.ts';
+import {
+  type Installation,
+  type Json,
+  makeAccount,
+  makeInstallation,
+  makeKey,
+  useKey,
+} from '../admin-api/installation.ts';
 
 /** Answers well, or never. */
 const objects: string[] = [];

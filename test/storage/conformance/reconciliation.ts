@@ -176,8 +176,12 @@ async function expectReconciled(bench: Workbench): Promise<void> {
   }
 }
 
-/** What paid for each message at its end, whatever was given back since, is what its entries say. */
-async function expectCharged({ stores, account }: Workbench, entries: readonly Entry[], records: number): Promise<void> {
+/** The parts that paid for each message at its end equal its entries, whatever was given back since. */
+async function expectCharged(
+  { stores, account }: Workbench,
+  entries: readonly Entry[],
+  records: number,
+): Promise<void> {
   const page = { account, sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER, before: null, limit: 100_000 };
   const charged = await stores.usage.listCharged(page);
   const ends = Map.groupBy(entries, ({ reference }) => reference);

@@ -33,6 +33,7 @@ import {
   systemAccounts,
 } from '../../../src/ledger/ledger.ts';
 import {
+  type ChargedMessage,
   gatherTop,
   gatherTotals,
   type MonthStore,
@@ -358,9 +359,7 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
   };
 }
 
-function entryReads(
-  tables: MemoryTables,
-): Pick<LedgerReader & MonthStore, 'listEntries' | 'readMonth'> {
+function entryReads(tables: MemoryTables): Pick<LedgerReader & MonthStore, 'listEntries' | 'readMonth'> {
   const numberOf = makeNumbers<NewEntry>();
   const numbered = () => tables.entries.map((row) => ({ ...row, seq: numberOf(row) }));
   return {
@@ -377,7 +376,24 @@ function entryReads(
   };
 }
 
-const isOfEnd = (kind: NewEntry['kind']) => kind === 'usage' || kind === 'write_off';
+/** By the entries of their ends. */
+function listCharged(
+  tables: MemoryTables,
+  stored: readonly StoredUsageRecord[],
+  { account, before, sinceMs, untilMs, limit }: Parameters<UsageStore['listCharged']>[0],
+): ChargedMessage[] {
+  const isAsked = (record: StoredUsageRecord) =>
+    record.account === account && record.atMs >= sinceMs && record.atMs <= untilMs;
+  return newestFirst(stored.filter(isAsked), before, limit).map((record) => {
+    const ends = tables.entries.filter(
+      ({ reference, kind }) => reference === record.requestId && (kind === 'usage' || kind === 'write_off'),
+    );
+    const paidBy = (party: number) => ends.reduce((sum, { debit, amount }) => sum + (debit === party ? amount : 0), 0);
+    const { seq, atMs, payer } = record;
+    const [planPaid, writtenOff] = [paidBy(systemAccounts.plans), paidBy(systemAccounts.writeOffs)];
+    return { seq, atMs, record, balancePaid: paidBy(payer), planPaid, writtenOff };
+  });
+}
 
 function rowReads(tables: MemoryTables): Pick<LedgerReader, 'listAccountRows' | 'listPersonRows' | 'listKeyLimits'> {
   return {
@@ -475,24 +491,7 @@ function recordReads(tables: MemoryTables): UsageStore {
         .filter(({ atMs }) => atMs >= (question.sinceMs ?? 0) && atMs <= (question.untilMs ?? Infinity));
       return { ...(await gatherTop([records.map(totalOfRecord)], question)), countedSinceMs: question.sinceMs ?? 0 };
     },
-    async listCharged({ account, before, sinceMs, untilMs, limit }) {
-      const records = stored().filter(
-        (record) => record.account === account && record.atMs >= sinceMs && record.atMs <= untilMs,
-      );
-      return newestFirst(records, before, limit).map((record) => {
-        const entries = tables.entries.filter(({ reference, kind }) => reference === record.requestId && isOfEnd(kind));
-        const paidBy = (party: number) =>
-          entries.reduce((sum, { debit, amount }) => (debit === party ? sum + amount : sum), 0);
-        return {
-          seq: record.seq,
-          atMs: record.atMs,
-          record,
-          balancePaid: paidBy(record.payer),
-          planPaid: paidBy(systemAccounts.plans),
-          writtenOff: paidBy(systemAccounts.writeOffs),
-        };
-      });
-    },
+    listCharged: async (page) => listCharged(tables, stored(), page),
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
