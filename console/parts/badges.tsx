@@ -2,6 +2,7 @@
 
 import { Badge, Group } from '@mantine/core';
 import type { ProviderShape, UsageShape } from '../../src/admin-api/shapes.ts';
+import { countOf } from '../figures.ts';
 import { outcomeLabels, statusLabels } from '../labels.ts';
 import { Hint } from './page.tsx';
 
@@ -49,9 +50,7 @@ export function ProviderHealth({ provider }: { provider: Health }) {
       ) : (
         <StatusBadge {...lookOf(provider.health, restingCount > 0)} />
       )}
-      {restingCount > 0 && (
-        <Hint size="xs">{restingCount === 1 ? '1 route paused' : `${restingCount} routes paused`}</Hint>
-      )}
+      {restingCount > 0 && <Hint size="xs">{`${countOf(restingCount, 'route')} paused`}</Hint>}
     </Group>
   );
 }

@@ -5,10 +5,11 @@ import { type ErrorCode, errorTable } from '../errors.ts';
 import { type RefusalFilter, refusalGroupings } from '../traffic/traffic.ts';
 import { everyone } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
-import { accountField, countShown, idField, timeField, timeShown } from './fields.ts';
+import { accountField, countShown, idField, lastTimeField, timeField, timeShown } from './fields.ts';
 import { after, answerPage, pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
 import { narrowTo } from './usage-totals.ts';
+import { providerText } from './visibility.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -31,7 +32,7 @@ export const refusalSchema = z
     status: z.int().describe('HTTP status of the last of them.'),
     count: countShown,
     last_at: timeShown,
-    message: z.string().describe('The beginning of the message of the last of them.'),
+    message: providerText(z.string()).describe('The beginning of the message of the last of them.'),
   })
   .openapi('Refusal');
 
@@ -59,7 +60,9 @@ const filters = {
   key: idField('key').optional(),
   code: z.enum(codes, { error: 'must be a code of docs/errors.md' }).optional(),
   since: timeField.optional().describe('The first minute is the one that includes this time.'),
-  until: timeField.optional().describe('The last minute is the one that includes this time.'),
+  until: lastTimeField
+    .optional()
+    .describe('The last minute is the one that includes this time; a date includes its whole day, UTC.'),
 };
 
 export const refusalRoutes: AdminRoute[] = [

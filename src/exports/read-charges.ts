@@ -8,11 +8,15 @@ import type { Account } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import { nextTurn } from '../base/timers.ts';
+import type { Hideable } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { besideUsageKinds, type Entry, type EntryKind, systemAccounts } from '../ledger/ledger.ts';
 import type { ChargedMessage, ChargedRecord } from '../reports/reports.ts';
 import type { ExportQuestion, Place, Reading } from './export-question.ts';
+
+/** The record of a message, without what is hidden from the reader of the file. */
+export type ShownRecord = Omit<ChargedRecord, 'group'> & { group: string | null };
 
 /** A message with all entries of its end, or one entry of another kind. */
 export interface Charge {
@@ -23,7 +27,7 @@ export interface Charge {
   payer: number;
   atMs: number;
   /** The message, or the one that a refund or correction is about; null: there is none, or it is no longer stored. */
-  record: ChargedRecord | null;
+  record: ShownRecord | null;
   requestId: string | null;
   /** The reference and note of an entry that is about no message. */
   reference: string | null;
@@ -49,7 +53,7 @@ export class RecordsDropped extends TurnpikeError {
   }
 }
 
-type Scope = Pick<ExportQuestion, 'account' | 'below' | 'sinceMs' | 'untilMs'>;
+type Scope = Pick<ExportQuestion, 'account' | 'below' | 'reader' | 'sinceMs' | 'untilMs'>;
 
 /** An account to read. */
 interface Source {
@@ -76,6 +80,7 @@ export async function* readCharges(reading: Reading, scope: Scope, from: Place |
   const { account, below } = scope;
   const company = account === null ? null : await companyOf(reading, account, below);
   const isAsked = (id: number) => company?.get(id)?.isAsked ?? company === null;
+  const hidden = new Set(scope.reader === null ? [] : reading.names.hidden);
   const recordsSinceMs = from?.recordsSinceMs ?? (await recordsSince(reading, scope));
   for await (const source of sourcesOf(reading, company, from)) {
     const untilMs = from?.account === source.id ? Math.min(from.untilMs, scope.untilMs) : scope.untilMs;
@@ -85,7 +90,8 @@ export async function* readCharges(reading: Reading, scope: Scope, from: Place |
       if (span.sinceMs <= span.untilMs)
         for await (const page of chargesOf(reading, source, span, isAsked)) {
           if ((await recordsSince(reading, scope)) > recordsSinceMs) throw new RecordsDropped();
-          yield { ...page, next: { ...page.next, recordsSinceMs } };
+          const charges = hidden.size === 0 ? page.charges : page.charges.map((charge) => withoutNames(charge, hidden));
+          yield { ...page, charges, next: { ...page.next, recordsSinceMs } };
         }
   }
 }
@@ -93,6 +99,20 @@ export async function* readCharges(reading: Reading, scope: Scope, from: Place |
 /** The start of the retained records in this time. */
 async function recordsSince(reading: Reading, { sinceMs }: Scope): Promise<number> {
   return Math.max(sinceMs, (await tried(reading, () => reading.sources.retention.retainedSince('usage'))) ?? 0);
+}
+
+function withoutNames(charge: Charge, hidden: ReadonlySet<Hideable>): Charge {
+  const { record } = charge;
+  if (record === null) return charge;
+  return {
+    ...charge,
+    record: {
+      ...record,
+      ...(hidden.has('provider') && { provider: null }),
+      ...(hidden.has('upstream_model') && { upstreamModel: null }),
+      ...(hidden.has('group') && { group: null }),
+    },
+  };
 }
 
 /** The account, those below it if they are asked for, and those above it, which may have paid. */

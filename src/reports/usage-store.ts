@@ -6,7 +6,7 @@ import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import type { FoundUsage, RankedUsage, UsagePage, UsageRanking, UsageSearch } from './usage-search.ts';
 import type { UsageSummary, UsageSummaryQuestion } from './usage-summary.ts';
 import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
-import type { TopOfRecords, TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
+import type { TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
 
 /** A record without its longest parts, which no file has. */
 export type ChargedRecord = Omit<StoredUsageRecord, 'rates' | 'attempts' | 'meters' | 'error'>;
@@ -37,12 +37,13 @@ export interface UsageStore {
   getUsage(requestId: string): Promise<StoredUsageRecord | null>;
   /** Newest first, also of messages for which others paid. Each is read in one statement with what was given back for it. */
   listCharged(page: ChargedPage, requester?: Requester): Promise<ChargedMessage[]>;
-  /** Sums of the daily totals, never of records. Throws invalid_request if there are too many rows to add up. */
+  /**
+   * Sums of the daily totals, and of the records of days that exact times divide. Throws invalid_request if there are too many
+   * totals to add up, or the records of the last day are no longer stored.
+   */
   totalUsage(question: TotalsQuestion, requester?: Requester): Promise<UsageTotals>;
   /** Like totalUsage, grouped several ways in one read. */
   topUsage(question: TopQuestion, requester?: Requester): Promise<TopUsage>;
-  /** Like topUsage, of the records between two times. Reads a bounded number of the newest, for a bounded time. */
-  topOfRecords(question: TopQuestion, requester?: Requester): Promise<TopOfRecords>;
   /** Reads a bounded number of records. Throws like listUsage. */
   searchUsage(search: UsageSearch, requester?: Requester): Promise<FoundUsage>;
   /** Compares a bounded number of the newest records that match. Throws like listUsage. */

@@ -46,7 +46,7 @@ export function AccountCreate() {
     <>
       <PageHead
         title="Create account"
-        text="For a customer, a team or a project. You can change everything except the initial credit later."
+        text="An account for a customer, team or project. You can edit everything later except the initial credit."
       />
       <CreateForm onCreated={setCreated} />
     </>
@@ -57,7 +57,7 @@ export function AccountCreate() {
 
 function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
   const goTo = useGoTo();
-  const { role, account: own } = useMe();
+  const { role, account: own, hidden } = useMe();
   const { values: asked } = useFilters();
   const parent = asked['parent'] ?? own?.id ?? '';
   const place = parent === '' ? {} : { parent, pays_from: 'parent' };
@@ -79,7 +79,7 @@ function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
       <Card maw={720}>
         <Stack>
           <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
-          <GroupsField form={form} />
+          {!hidden.includes('group') && <GroupsField form={form} />}
           <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
             <PlaceFields form={form} />
           </SimpleGrid>
@@ -95,13 +95,7 @@ function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
             {...form.getInputProps('isInviting', { type: 'checkbox' })}
           />
           {form.values.isInviting && (
-            <TextInput
-              label="Email of the owner"
-              type="email"
-              required
-              autoComplete="off"
-              {...form.getInputProps('email')}
-            />
+            <TextInput label="Owner email" type="email" required autoComplete="off" {...form.getInputProps('email')} />
           )}
           <FormFailure failure={create.error} fields={Object.keys(blank)} />
           <FormActions label="Create account" cancelTo="/accounts" isPending={create.isPending} isDisabled={!isReady} />
@@ -134,7 +128,7 @@ function bodyOf(
   const given = (member: 'credit' | 'reference' | 'allowance' | 'credit_line') => values[member].trim();
   return {
     name: name.trim(),
-    groups,
+    ...((isOperator || groups.length > 0) && { groups }), // an owner may not see them
     ...(parent !== '' && { parent, pays_from: isOperator ? pays_from : 'parent' }),
     ...(pays_from === 'own' &&
       given('credit') !== '' && {
@@ -164,7 +158,7 @@ function Invitation({ account, email }: { account: AccountShape; email: string }
           <Stack>
             {invite.error !== null && <Alert color="yellow">The account was created, but the invitation failed:</Alert>}
             <TextInput
-              label="Email of the owner"
+              label="Owner email"
               type="email"
               value={address}
               onChange={({ currentTarget }) => setAddress(currentTarget.value)}

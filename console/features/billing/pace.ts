@@ -1,6 +1,7 @@
 // How long a balance lasts at the present pace. Pure.
 
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
+import { countOf } from '../../figures.ts';
 import { nanoOf } from '../../money.ts';
 
 const DAY_MS = 86_400_000;
@@ -36,7 +37,3 @@ export function daysLeftText(
 }
 
 const LONG_DAYS = 365;
-
-function countOf(count: number, word: string): string {
-  return count === 1 ? `1 ${word}` : `${count} ${word}s`;
-}

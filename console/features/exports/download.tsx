@@ -7,7 +7,7 @@ import { useMe } from '../../me.tsx';
 import { AccountSelect, useChoosesAccount } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
-import { type Dimension, dimensionLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
+import { dimensionLabelsFor, formatLabels, kindLabels, optionsOf } from './words.ts';
 
 const MONTHS = 24;
 
@@ -40,11 +40,16 @@ export function Download() {
           <Choice label="Content" value={kind} labels={kindLabels} onChange={setKind} />
           {kind === 'costs' && (
             <>
-              <Choice label="By" value={first} labels={dimensionLabels} onChange={(value) => setBy([value, second])} />
               <Choice
-                label="And by"
+                label="Group by"
+                value={first}
+                labels={dimensionLabelsFor(me)}
+                onChange={(value) => setBy([value, second])}
+              />
+              <Choice
+                label="Then by"
                 value={second}
-                labels={withoutDimension(first)}
+                labels={withoutDimension(dimensionLabelsFor(me), first)}
                 onChange={(value) => setBy([first, value])}
                 isOptional
               />
@@ -65,8 +70,7 @@ export function Download() {
           </Button>
         </Group>
         <Hint size="xs">
-          Amounts equal the statements of the same month. A file of many requests takes minutes: the browser shows its
-          progress.
+          Amounts match the statements of the same month. A large file takes minutes. The browser shows the progress.
         </Hint>
       </Stack>
     </Section>
@@ -101,7 +105,7 @@ function Accounts({ account, setAccount, hasBelow, setBelow }: AccountsProps) {
       )}
       {(account !== '' || me.account !== null) && (
         <Checkbox
-          label="With the accounts below it"
+          label="Include sub-accounts"
           checked={hasBelow}
           onChange={({ currentTarget }) => setBelow(currentTarget.checked)}
           mb={8}
@@ -133,8 +137,8 @@ function Choice({ label, value, labels, onChange, isOptional = false }: ChoicePr
   );
 }
 
-function withoutDimension(chosen: string | null) {
-  const { [chosen as Dimension]: _, ...others } = dimensionLabels;
+function withoutDimension(labels: Readonly<Record<string, string>>, chosen: string | null) {
+  const { [chosen ?? '']: _, ...others } = labels;
   return others;
 }
 

@@ -9,7 +9,7 @@ export const dimensionLabels = {
   account: 'Account',
   payer: 'Paying account',
   key: 'API key',
-  person: 'Person',
+  person: 'User',
   model: 'Model',
   provider: 'Provider',
   tag: 'Tag',
@@ -17,6 +17,12 @@ export const dimensionLabels = {
 } as const;
 
 export type Dimension = keyof typeof dimensionLabels;
+
+/** The dimensions that the user may ask for. */
+export function dimensionLabelsFor({ hidden }: Pick<MeShape, 'hidden'>): Readonly<Record<string, string>> {
+  const { provider, ...others } = dimensionLabels;
+  return hidden.includes('provider') ? others : { ...others, provider };
+}
 
 export const optionsOf = (labels: Readonly<Record<string, string>>) =>
   Object.entries(labels).map(([value, label]) => ({ value, label }));

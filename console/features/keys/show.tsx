@@ -4,6 +4,7 @@ import { Alert, Card, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { KeyShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { nanoOf, sumDigitsOf, usdOf } from '../../money.ts';
 import { useActors, useNames } from '../../names.ts';
@@ -159,7 +160,7 @@ function Limits({ apiKey }: { apiKey: KeyShape }) {
   const me = useMe();
   const names = useNames([{ account: apiKey.account, key: null }]);
   const actorName = useActors([apiKey.made_by, apiKey.person]);
-  const limit = (figure: number | null) => figure?.toLocaleString('en-US') ?? 'No limit';
+  const limit = (figure: number | null) => (figure === null ? 'No limit' : formatCount(figure));
   return (
     <Card>
       <Heading mb="sm">Limits</Heading>
@@ -167,7 +168,7 @@ function Limits({ apiKey }: { apiKey: KeyShape }) {
         {seesInstallation(me) && <Term label="Account">{names.account(apiKey.account)}</Term>}
         <Term label="Belongs to">{apiKey.person === null ? 'Service key' : actorName(apiKey.person)}</Term>
         <Term label="Model access">{apiKey.models?.join(', ') ?? 'All models of its groups'}</Term>
-        <Term label="Groups">{apiKey.groups.join(', ') || 'None'}</Term>
+        {!me.hidden.includes('group') && <Term label="Groups">{apiKey.groups.join(', ') || 'None'}</Term>}
         <Term label="Requests per minute (RPM)">{limit(apiKey.rpm)}</Term>
         <Term label="Input tokens per minute">{limit(apiKey.input_tpm)}</Term>
         <Term label="Output tokens per minute">{limit(apiKey.output_tpm)}</Term>

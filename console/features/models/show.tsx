@@ -109,6 +109,7 @@ function Actions({ model }: { model: ModelShape }) {
 }
 
 function ModelFacts({ model }: { model: ModelShape }) {
+  const { hidden } = useMe();
   const tokens = (count: number | null) => (count === null ? 'No limit' : `${formatCount(count)} tokens`);
   return (
     <Facts
@@ -121,15 +122,14 @@ function ModelFacts({ model }: { model: ModelShape }) {
         { name: 'Max input tokens', value: tokens(model.max_input_tokens) },
         { name: 'Max output tokens', value: tokens(model.max_output_tokens) },
         { name: 'Default max tokens', value: tokens(model.default_max_tokens) },
-        {
-          name: 'Groups',
-          value: model.groups.length === 0 ? 'No group' : model.groups.join(', '),
-        },
+        hidden.includes('group')
+          ? null
+          : { name: 'Groups', value: model.groups.length === 0 ? 'No group' : model.groups.join(', ') },
         { name: 'Serves', value: model.serves },
         model.entry === null
           ? null
           : { name: 'Catalog entry', value: <NameLink to={pathOf.model(model.entry)} name={model.entry} /> },
-        model.prefer === 'latency' ? { name: 'Equal routes', value: 'By first-token time' } : null,
+        model.prefer === 'latency' ? { name: 'Routes of equal priority', value: 'By time to first token' } : null,
         { name: 'Created', value: <When at={model.created_at} /> },
       ]}
     />
@@ -151,7 +151,9 @@ function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly Gr
     { name: 'part', label: 'Item', show: ({ label }) => label },
     ...(isInstallation || others.length === 0 ? [priceOf('Price', '1')] : []),
     ...others.map(({ name, multiplier }) =>
-      priceOf(isInstallation || multiplier !== '1' ? `${name} (× ${multiplier})` : 'Price', multiplier),
+      multiplier === null || (!isInstallation && multiplier === '1')
+        ? priceOf('Price', '1')
+        : priceOf(`${name} (× ${multiplier})`, multiplier),
     ),
   ];
   return (
@@ -175,13 +177,13 @@ function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly Gr
           ...(tiers.length === 0
             ? []
             : [
-                `Rates of a service tier (${tiers.join(', ')}) apply to requests for it, and to answers that the provider served in it.`,
+                `Rates of a service tier (${tiers.join(', ')}) apply to requests for it, and to responses that the provider served in it.`,
               ]),
           ...(!isInstallation ? [] : [sourceOf(model)]),
         ].join(' ')}
         {model.price_from !== null && (
           <>
-            {' In force since '}
+            {' Effective since '}
             <When at={model.price_from} />.
           </>
         )}
@@ -251,7 +253,7 @@ function ModelRoutes({ model }: { model: ModelShape }) {
   return (
     <Section
       title="Routes"
-      text="Lower priority numbers are tried first. Routes of equal priority share requests by weight. Health is of the last 24 hours."
+      text="Lower priority numbers are tried first. Routes of equal priority share requests by weight. Health covers the last 24 hours."
       isPadded={false}
     >
       <PlainTable

@@ -3,16 +3,12 @@
 import { Badge, Box, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { AttentionShape } from '../../../src/admin-api/shapes.ts';
-import { formatShare } from '../../figures.ts';
+import { countOf, formatShare } from '../../figures.ts';
 import { type Role, useMe } from '../../me.tsx';
 import { formatMoney } from '../../money.ts';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
 import { FailureNotice, Section } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
-
-const hoursText = (hours: number) => (hours === 1 ? '1 hour' : `${hours} hours`);
-
-const daysText = (days: number) => (days === 1 ? '1 day' : `${days} days`);
 
 const SHOWN_MAX = 4;
 const REFRESH_MS = 60_000;
@@ -116,14 +112,15 @@ function attentionWords(one: AttentionShape, role: Role): AttentionWords {
     };
   return {
     title: `${name} is disabled`,
-    text: `Its usage in the last days was ${money(one.cost)}. Its keys are rejected.`,
+    text: `Its recent usage was ${money(one.cost)}. Its keys are rejected.`,
     link: { to: pathOf.account(one.account ?? ''), label: 'View account' },
   };
 }
 
 function balanceText({ days_left, cost_per_day }: AttentionShape): string {
   if (days_left === null || days_left === 0) return 'New requests are rejected until you add credit.';
-  const left = days_left < 1 ? hoursText(Math.max(1, Math.floor(days_left * 24))) : daysText(Math.floor(days_left));
+  const left =
+    days_left < 1 ? countOf(Math.max(1, Math.floor(days_left * 24)), 'hour') : countOf(Math.floor(days_left), 'day');
   return `Lasts about ${left} at ${formatMoney(cost_per_day ?? '0')} per day.`;
 }
 

@@ -3,7 +3,7 @@
 import { Box, Center, SimpleGrid } from '@mantine/core';
 import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
 import {
-  countRequests,
+  countOf,
   formatCompact,
   formatCount,
   formatMs,
@@ -89,7 +89,7 @@ function ErrorTile({ summary }: { summary: PeriodSummary }) {
       label="Error rate"
       value={failedShare === null ? '–' : formatShare(failedShare)}
       link={usageLink(summary, FAILED)}
-      note={`${formatShort(failed)} not completed${rejected}`}
+      note={`${formatShort(failed)} failed${rejected}`}
       chart={<MiniChart summary={summary} label="Error rate" color="red.6" figure={({ failed }) => failed} />}
     />
   );
@@ -226,7 +226,7 @@ function requestsChart({ messages, failedShare }: Sums): Chart {
     kind: 'bar',
     isStacked: true,
     format: formatCount,
-    summary: `${countRequests(messages)}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
+    summary: `${countOf(messages, 'request')}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
     series: [
       { name: 'completed', label: 'Completed', color: 'road.6' },
       { name: 'failed', label: 'Failed', color: 'red.6' },

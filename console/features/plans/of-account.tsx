@@ -35,7 +35,7 @@ function PlanOf({ account }: { account: AccountShape }) {
 }
 
 function CurrentPlan({ plan }: { plan: AccountPlanShape }) {
-  const { role } = useMe();
+  const { role, hidden } = useMe();
   return (
     <Section
       title={plan.plan === null ? 'No plan' : (plan.title ?? plan.plan)}
@@ -53,7 +53,9 @@ function CurrentPlan({ plan }: { plan: AccountPlanShape }) {
           </SimpleGrid>
           <Facts
             facts={[
-              { name: 'Pays for', value: plan.groups?.join(', ') ?? 'All groups of the account' },
+              hidden.includes('group')
+                ? null
+                : { name: 'Pays for', value: plan.groups?.join(', ') ?? 'All groups of the account' },
               plan.paid_until === null ? null : { name: 'Paid until', value: <When at={plan.paid_until} /> },
               { name: 'Ends', value: <When at={plan.ends_at} /> },
             ]}
@@ -78,7 +80,7 @@ function PlanWindow({ window }: { window: AccountPlanShape['windows'][number] })
         <Money usd={remaining} digits={digits} />
         {' left · '}
         {resetsAt === null ? (
-          'begins with the next request'
+          'starts with the next request'
         ) : (
           <>
             resets <When at={resetsAt} isRelative />
@@ -93,12 +95,12 @@ function Overflow({ plan }: { plan: AccountPlanShape }) {
   const { role } = useMe();
   const change = useChange(
     (overflow: boolean) => call('PATCH /accounts/{id}/plan', { id: plan.account, body: { overflow } }),
-    { done: 'Plan updated.' },
+    { done: 'Plan saved.' },
   );
   return (
     <>
       <Switch
-        label="Pay from the balance when the plan is used up"
+        label="Use the balance when the plan is exhausted"
         description="Otherwise requests beyond the allowance are rejected until it resets."
         checked={plan.overflow === true}
         disabled={role === 'viewer' || change.isPending}

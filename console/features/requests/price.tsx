@@ -72,7 +72,7 @@ function PriceVersion({ tierText, from }: { tierText: string | null; from: strin
       {tierText}
       {from !== undefined && (
         <>
-          {' The price in force since '}
+          {' The price effective since '}
           <When at={from} isPrecise />
           {' applies.'}
         </>
@@ -83,7 +83,7 @@ function PriceVersion({ tierText, from }: { tierText: string | null; from: strin
 
 /** Why a request without rates cost nothing. */
 function freeText(receipt: ReceiptShape): string {
-  if (receipt.usage_source !== 'none') return 'This request used nothing that has a price.';
+  if (receipt.usage_source !== 'none') return 'This request used nothing that is billed.';
   if (receipt.outcome === 'completed') return 'The provider reported no tokens, so nothing is billed.';
   const reason = reasonOf(receipt);
   return `Nothing is billed: the request ended before any output${reason === null ? '' : ` (${reason})`}.`;
@@ -164,11 +164,14 @@ function rowOfLine(line: PriceLine): PriceRow {
   return { label: partLabels[line.part], line, usd: line.amount };
 }
 
-function roundingRows({ sum, multiplier, beforeRounding, afterRounding, ...price }: PriceCalculation, group: string) {
+function roundingRows(
+  { sum, multiplier, beforeRounding, afterRounding, ...price }: PriceCalculation,
+  group: string | null,
+) {
   const rows: PriceRow[] = [{ label: 'Subtotal', usd: sum }];
   if (multiplier !== '1')
     rows.push(
-      { label: `Price multiplier of group ${group}`, factor: `× ${multiplier}` },
+      { label: group === null ? 'Price multiplier' : `Price multiplier of group ${group}`, factor: `× ${multiplier}` },
       { label: 'Before rounding', usd: beforeRounding },
     );
   if (afterRounding !== beforeRounding) rows.push({ label: 'Rounded up to $0.000000001', usd: afterRounding });

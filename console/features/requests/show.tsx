@@ -210,7 +210,7 @@ function RequestFacts({ receipt }: { receipt: ReceiptShape }) {
       <Facts
         facts={[
           { name: 'Model', value: receipt.model },
-          { name: 'Group', value: receipt.group },
+          known('Group', receipt.group),
           seesInstallation(me)
             ? { name: 'Account', value: <TextLink to={pathOf.account(receipt.account)}>{account}</TextLink> }
             : null,
@@ -277,7 +277,7 @@ export function RefundButton({ receipt }: { receipt: ReceiptShape }) {
   const left = nanoOf(receipt.cost) - nanoOf(receipt.written_off);
   if (left <= 0n) return null;
   return (
-    <DialogButton label="Refund …" title="Refund request">
+    <DialogButton label="Refund…" title="Refund request">
       {(close) => <RefundForm requestId={receipt.request_id} most={usdOf(left)} onDone={close} />}
     </DialogButton>
   );

@@ -300,7 +300,7 @@ const november = { sinceMs: Date.UTC(2026, 10), untilMs: Date.UTC(2026, 11) - 1 
 
 /** A file of November of all accounts, from a place on, and the place where the next one continues. */
 async function readFile(company: Company, kind: 'records' | 'focus', from: Place | null, rowsMax: number) {
-  const names = { installation: 'Turnpike' };
+  const names = { installation: 'Turnpike', hidden: [] };
   const reading = { sources: company.installation.stores, names, requester: undefined };
   const more = { by: [], tagName: null, hasProviderCost: true };
   const question: ExportQuestion = { kind, format: 'csv', ...november, ...reader, ...more };
@@ -384,7 +384,7 @@ function droppedConformance(open: OpenStores): void {
     using _ = setBounds({ exportPageRows: 1 });
     await using company = await openCompany(open);
     const { stores } = company.installation;
-    const reading = { sources: stores, names: { installation: 'Turnpike' }, requester: undefined };
+    const reading = { sources: stores, names: { installation: 'Turnpike', hidden: [] }, requester: undefined };
     const question = { ...november, ...reader, kind: 'focus', format: 'csv', by: [], tagName: null } as const;
     const begun = makeFile(reading, { ...question, hasProviderCost: true });
     await begun.next();

@@ -21,6 +21,7 @@ import {
   type SortedPage,
   type SortedRow,
 } from '../../../src/accounts/accounts.ts';
+import { statusAt } from '../../../src/admin-api/fields.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config/config.ts';
@@ -34,6 +35,7 @@ import {
 } from '../../../src/ledger/ledger.ts';
 import {
   type ChargedMessage,
+  divideRange,
   gatherTop,
   gatherTotals,
   type MonthStore,
@@ -139,7 +141,7 @@ function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
       find(
         keys.values(),
         search,
-        ({ name, prefix }) => [name, prefix],
+        (key) => [keyTexts(key)],
         (key) => isOf(search, key.accountId) && (search.madeBy === null || isKeyOf(key, search.madeBy)),
       ),
     searchPersonNames: async (search) =>
@@ -150,6 +152,21 @@ function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
         (person) => isOf(search, person.accountId),
       ),
   };
+}
+
+/** The texts that a search of keys reads, as the databases have them. */
+function keyTexts({ name, prefix, tags = {} }: Key): string {
+  return `${name} ${prefix} ${JSON.stringify(tags).replaceAll('"', '')}`.toLowerCase();
+}
+
+function matchingKeys(tables: MemoryTables, { accountId, madeBy, text, status }: SortedKeys): Key[] {
+  const hasText = (key: Key, part: string) =>
+    keyTexts(key).includes(part) || lower(tables.accounts.get(key.accountId)?.name ?? '').includes(part);
+  return [...tables.keys.values()]
+    .filter((key) => accountId === null || key.accountId === accountId)
+    .filter((key) => madeBy === null || isKeyOf(key, madeBy))
+    .filter((key) => text === null || hasText(key, text))
+    .filter((key) => status === null || statusAt(key, status.atMs) === status.is);
 }
 
 function accountReads(tables: MemoryTables) {
@@ -184,13 +201,10 @@ function accountReads(tables: MemoryTables) {
       const values = { created: at, name: named, balance: ({ id }: Account) => balanceOf(id) };
       return sorted(rows, page, values[page.by]);
     },
-    async sortKeys({ accountId, madeBy, ...page }: SortedKeys) {
-      const rows = [...tables.keys.values()]
-        .filter((key) => accountId === null || key.accountId === accountId)
-        .filter((key) => madeBy === null || isKeyOf(key, madeBy));
+    async sortKeys(page: SortedKeys) {
       const lastUsedOf = (id: number) => tables.keyMeters.get(id)?.lastUsedAtMs ?? -1;
       const values = { created: at, name: named, last_used: ({ id }: Key) => lastUsedOf(id) };
-      return sorted(rows, page, values[page.by]);
+      return sorted(matchingKeys(tables, page), page, values[page.by]);
     },
     async listExpiringKeys({ sinceMs, untilMs, after, limit }: Parameters<AccountStore['listExpiringKeys']>[0]) {
       const endOf = ({ expiresAtMs }: Key) => expiresAtMs ?? Number.NEGATIVE_INFINITY;
@@ -427,6 +441,39 @@ function pageOf<Row extends { id: number }>(
   return { rows, last: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
 }
 
+type Totals = TopQuestion & { tagName?: string | null };
+
+/** Totals of whole days, or between two times. */
+function totalsOver(
+  tables: MemoryTables,
+  stored: () => StoredUsageRecord[],
+  isAsked: (of: { account: number; key: number }, question: Totals) => boolean,
+) {
+  const totalsOf = (question: Totals): UsageTotal[] =>
+    [...tables.totals.values()]
+      .filter((total) => isAsked(total, question) && (question.model === null || total.model === question.model))
+      .filter(({ dayMs }) => dayMs + DAY_MS > (question.sinceMs ?? 0) && dayMs <= (question.untilMs ?? Infinity))
+      .filter((total) => question.tag == null || valueNamed(tables, total, question.tag.name) === question.tag.value)
+      .map((total) =>
+        partOfTotals(total, question.tagName == null ? null : valueNamed(tables, total, question.tagName)),
+      );
+  const inRange = (question: Totals): UsageTotal[] => {
+    const { days, edges } = divideRange(question);
+    const { model, tag = null, tagName = null } = question;
+    const ofRecords = stored()
+      .filter((record) => isAsked(record, question) && (model === null || record.model === model))
+      .filter(({ tags }) => tag === null || tags[tag.name] === tag.value)
+      .filter(({ atMs }) => edges.some(({ sinceMs, untilMs }) => atMs >= sinceMs && atMs <= untilMs))
+      .map((record) => ({
+        ...totalOfRecord(record),
+        dayMs: record.atMs - (record.atMs % DAY_MS),
+        tag: tagName === null ? null : (record.tags[tagName] ?? null),
+      }));
+    return [...(days === null ? [] : totalsOf({ ...question, ...days })), ...ofRecords];
+  };
+  return { inRange, askedTotals: (question: Totals) => (question.isExact === true ? inRange : totalsOf)(question) };
+}
+
 function recordReads(tables: MemoryTables): UsageStore {
   const numberOf = makeNumbers<string>();
   const stored = (): StoredUsageRecord[] =>
@@ -438,14 +485,7 @@ function recordReads(tables: MemoryTables): UsageStore {
     (account === null || of.account === account || (below && isBelow(tables, of.account, account))) &&
     (key === null || of.key === key) &&
     (madeBy === null || isKeyOf(tables.keys.get(of.key) ?? { madeBy: null }, madeBy));
-  const totalsOf = (question: TopQuestion & { tagName?: string | null }): UsageTotal[] =>
-    [...tables.totals.values()]
-      .filter((total) => isAsked(total, question) && (question.model === null || total.model === question.model))
-      .filter(({ dayMs }) => dayMs + DAY_MS > (question.sinceMs ?? 0) && dayMs <= (question.untilMs ?? Infinity))
-      .filter((total) => question.tag == null || valueNamed(tables, total, question.tag.name) === question.tag.value)
-      .map((total) =>
-        partOfTotals(total, question.tagName == null ? null : valueNamed(tables, total, question.tagName)),
-      );
+  const { inRange, askedTotals } = totalsOver(tables, stored, isAsked);
   return {
     async listUsage(page) {
       const { outcome, sinceMs, untilMs, before, limit } = page;
@@ -469,7 +509,7 @@ function recordReads(tables: MemoryTables): UsageStore {
     async summarizeUsage(question) {
       const sum = new SummarySum(question);
       const isByDay = question.groupBy === null || question.groupBy === 'day';
-      if (question.isOfDays) for (const total of totalsOf(question)) sum.add(isByDay ? total.dayMs : null, total, null);
+      if (question.isOfDays) for (const total of inRange(question)) sum.add(isByDay ? total.dayMs : null, total, null);
       else
         sumRecords(
           sum,
@@ -483,15 +523,9 @@ function recordReads(tables: MemoryTables): UsageStore {
         isAsked(of, question) && (question.model === null || of.model === question.model);
       return sumTimeline(tables, question, isOfQuestion);
     },
-    totalUsage: (question) => gatherTotals([totalsOf(question)], question),
-    topUsage: (question) => gatherTop([totalsOf(question)], question),
-    async topOfRecords(question) {
-      const records = stored()
-        .filter((record) => isAsked(record, question) && (question.model === null || record.model === question.model))
-        .filter(({ atMs }) => atMs >= (question.sinceMs ?? 0) && atMs <= (question.untilMs ?? Infinity));
-      return { ...(await gatherTop([records.map(totalOfRecord)], question)), countedSinceMs: question.sinceMs ?? 0 };
-    },
     listCharged: async (page) => listCharged(tables, stored(), page),
+    totalUsage: (question) => gatherTotals([askedTotals(question)], question),
+    topUsage: (question) => gatherTop([askedTotals(question)], question),
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
