@@ -37,6 +37,7 @@ import type {
   MarginShape,
   MeShape,
   ModelShape,
+  OfferedModelsShape,
   PageShape,
   PaymentOptionsShape,
   PaymentShape,
@@ -48,6 +49,7 @@ import type {
   ProviderBillImportShape,
   ProviderBillShape,
   ProviderBillSourceShape,
+  ProviderPresetShape,
   ProviderShape,
   ProviderTestShape,
   ReceiptShape,
@@ -61,6 +63,7 @@ import type {
   SettingShape,
   SignedUpShape,
   SignInShape,
+  SoldModelsShape,
   StatementShape,
   TokenShape,
   UnsubscribedShape,
@@ -167,6 +170,9 @@ export interface Endpoints {
   'GET /providers': PageShape<ProviderShape>;
   'GET /providers/{name}': ProviderShape;
   'POST /providers/{name}/test': ProviderTestShape;
+  'GET /providers/{name}/models': OfferedModelsShape;
+  'POST /providers/{name}/models': SoldModelsShape;
+  'GET /provider-presets': { data: ProviderPresetShape[] };
   'GET /search': SearchShape;
   'GET /settings': { data: SettingShape[] };
   'GET /sign-in': SignInShape;

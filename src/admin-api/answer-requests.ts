@@ -34,6 +34,7 @@ import { personRoutes } from './people.ts';
 import { planRoutes } from './plans.ts';
 import { priceUpdateRoutes } from './price-update.ts';
 import { providerBillRoutes } from './provider-bills.ts';
+import { providerModelRoutes } from './provider-models.ts';
 import { providerRoutes } from './providers.ts';
 import { refusalRoutes } from './refusals.ts';
 import { type AdminRoute, addRoute } from './route.ts';
@@ -75,6 +76,7 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...agentRoutes,
     ...modelRoutes,
     ...providerRoutes,
+    ...providerModelRoutes,
     ...providerBillRoutes,
     ...summaryRoutes,
     ...marginRoutes,
