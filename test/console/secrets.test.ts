@@ -89,7 +89,15 @@ seen(
       await page.getByTestId(secret).waitFor({ state: 'detached' });
     };
     await press(page, 'Rotate');
-    await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click();
+    const rotate = page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true });
+    await rotate.click();
+    await page.getByText('Choose what happens to the old secret.').waitFor();
+    await page.getByRole('radio', { name: 'Keep it for some hours' }).check();
+    await page.getByRole('textbox', { name: 'Hours' }).fill('2');
+    const asked = page.waitForRequest((request) => request.url().endsWith('/rotate'));
+    await rotate.click();
+    expect((await asked).postDataJSON()).toEqual({ grace: '2h' });
+    await page.getByText('The old secret expires on').waitFor();
     await staysThenLeaves('secret');
 
     await visitor.goTo('/tokens');
