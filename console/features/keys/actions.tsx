@@ -1,19 +1,20 @@
 // Edits, enables, disables, rotates and revokes a key.
 
 import { Checkbox, Group, Modal, NumberInput, Radio, Stack, Text } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { KeyShape, RotatedKeyShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { ConfirmButton, DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
-import { leaveSecret, SecretOnce } from '../../parts/secret-once.tsx';
+import { SecretOnce } from '../../parts/secret-once.tsx';
 import { When } from '../../parts/times.tsx';
 import { useChange, useCreate } from '../../queries.ts';
+import { leaveSecret } from '../../unsaved.ts';
 import { KeyFields, useGroupsOf } from './form.tsx';
 import { changeBody, emptyValues, type KeyValues, valuesOf } from './values.ts';
 
